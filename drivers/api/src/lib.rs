@@ -1,0 +1,1 @@
+//! The Driver and Session traits, values, errors, and the behaviour suite that every adapter passes.

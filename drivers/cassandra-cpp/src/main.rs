@@ -1,0 +1,3 @@
+//! The cqldyno worker for the crate cassandra-cpp.
+
+fn main() {}

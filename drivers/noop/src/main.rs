@@ -1,0 +1,3 @@
+//! A contender that sends nothing: what the harness itself costs.
+
+fn main() {}

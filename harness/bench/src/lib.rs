@@ -1,0 +1,1 @@
+//! The plan, the supervision of workers and the files of a run.

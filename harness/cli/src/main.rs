@@ -1,0 +1,3 @@
+//! A dynamometer for CQL drivers.
+
+fn main() {}

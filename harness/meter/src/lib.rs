@@ -1,0 +1,1 @@
+//! What is read off: one file a meter.

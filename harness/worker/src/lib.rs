@@ -1,0 +1,1 @@
+//! The load generator inside a worker, generic over the driver.

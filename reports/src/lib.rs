@@ -1,0 +1,1 @@
+//! What is shown: the result model and one exporter a format.
