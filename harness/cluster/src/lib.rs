@@ -1,1 +1,5 @@
 //! What answers: the embedded nodes.
+
+pub mod plan;
+pub mod schema;
+pub mod types;
