@@ -1,0 +1,65 @@
+//! The two traits.
+
+use std::future::Future;
+
+use crate::{ConnectOptions, DriverError, DriverInfo, Rows, Setting, Value};
+
+/// A CQL driver: how it describes itself and connects.
+pub trait Driver: Default + Send + Sync + 'static {
+    /// What [`Driver::connect`] gives.
+    type Session: Session;
+
+    /// Name, exact versions, capabilities and caveats, read from the build and the running process.
+    ///
+    /// # Errors
+    /// When a native library cannot be asked for its version; the message says which.
+    fn describe(&self) -> Result<DriverInfo, DriverError>;
+
+    /// What the driver makes of `options`, setting by setting, in the words of [`Setting`].
+    fn settings(&self, options: &ConnectOptions) -> Vec<Setting>;
+
+    /// Connects and waits until every data connection that was asked for is open.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Connect`], [`crate::ErrorKind::BadCredentials`] or what else the driver gives; options that the
+    /// adapter does not know are refused by name.
+    fn connect(&self, options: &ConnectOptions) -> impl Future<Output = Result<Self::Session, DriverError>> + Send;
+}
+
+/// A connected driver. Many statements are in flight on one session at a time.
+pub trait Session: Send + Sync + 'static {
+    /// A prepared statement, with whatever the adapter wants to keep beside it.
+    type Statement: Send + Sync + 'static;
+
+    /// Executes `cql` without values, for schema changes; rows are dropped.
+    ///
+    /// # Errors
+    /// The server's or the driver's error, by kind.
+    fn query(&self, cql: &str) -> impl Future<Output = Result<(), DriverError>> + Send;
+
+    /// Prepares `cql` on every node that the driver wants it on.
+    ///
+    /// # Errors
+    /// The server's or the driver's error, by kind.
+    fn prepare(&self, cql: &str) -> impl Future<Output = Result<Self::Statement, DriverError>> + Send;
+
+    /// The hot path: binds `values` in the order of the markers, sends, and decodes every column of every row of every
+    /// page into `rows`, which the caller has cleared.
+    ///
+    /// # Errors
+    /// The server's or the driver's error, by kind; `rows` may then hold a part of the result.
+    fn execute(
+        &self,
+        statement: &Self::Statement,
+        values: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> impl Future<Output = Result<(), DriverError>> + Send;
+
+    /// Ends the session's connections and tasks as far as the driver can; the default drops it.
+    fn close(self) -> impl Future<Output = ()> + Send
+    where
+        Self: Sized,
+    {
+        async move { drop(self) }
+    }
+}

@@ -1,0 +1,114 @@
+//! What can go wrong between a statement and its answer, in words that are the same for every driver.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The kind of a failure, by which errors are counted.
+///
+/// The kinds with a code are the errors of native_protocol_v4.spec section 9; the others arise in the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// No connection could be made at all.
+    Connect,
+    /// 0x0100: the server refused user or password.
+    BadCredentials,
+    /// 0x000A: the server or the client broke the protocol.
+    Protocol,
+    /// 0x1000: not enough replicas are alive.
+    Unavailable,
+    /// 0x1001: the coordinator is overloaded.
+    Overloaded,
+    /// 0x1002: the coordinator is starting.
+    Bootstrapping,
+    /// 0x1100 and 0x1200: a write or a read timed out on the server.
+    ServerTimeout,
+    /// 0x2000: the statement is no CQL.
+    Syntax,
+    /// 0x2100: the user may not do this.
+    Unauthorized,
+    /// 0x2200: the statement cannot be carried out, for example because there is no such table.
+    Invalid,
+    /// 0x2400: keyspace or table exists.
+    AlreadyExists,
+    /// 0x2500: the prepared id is unknown.
+    Unprepared,
+    /// Any other error code of the server.
+    Server,
+    /// The client's own time limit ran out.
+    RequestTimeout,
+    /// The connection broke before the answer, or there was none to send on.
+    ConnectionLost,
+    /// The driver's queue is full.
+    QueueFull,
+    /// A value could not be encoded, or an answer not be decoded.
+    Codec,
+    /// The answer had other rows than the scenario says.
+    WrongRow,
+    /// Anything else; the message says what.
+    Other,
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            ErrorKind::Connect => "connect",
+            ErrorKind::BadCredentials => "bad credentials",
+            ErrorKind::Protocol => "protocol",
+            ErrorKind::Unavailable => "unavailable",
+            ErrorKind::Overloaded => "overloaded",
+            ErrorKind::Bootstrapping => "bootstrapping",
+            ErrorKind::ServerTimeout => "server timeout",
+            ErrorKind::Syntax => "syntax",
+            ErrorKind::Unauthorized => "unauthorized",
+            ErrorKind::Invalid => "invalid",
+            ErrorKind::AlreadyExists => "already exists",
+            ErrorKind::Unprepared => "unprepared",
+            ErrorKind::Server => "server",
+            ErrorKind::RequestTimeout => "request timeout",
+            ErrorKind::ConnectionLost => "connection lost",
+            ErrorKind::QueueFull => "queue full",
+            ErrorKind::Codec => "codec",
+            ErrorKind::WrongRow => "wrong row",
+            ErrorKind::Other => "other",
+        })
+    }
+}
+
+impl ErrorKind {
+    /// The kind of the server's error `code` (native_protocol_v4.spec section 9).
+    pub fn from_code(code: i32) -> ErrorKind {
+        match code {
+            0x000A => ErrorKind::Protocol,
+            0x0100 => ErrorKind::BadCredentials,
+            0x1000 => ErrorKind::Unavailable,
+            0x1001 => ErrorKind::Overloaded,
+            0x1002 => ErrorKind::Bootstrapping,
+            0x1100 | 0x1200 => ErrorKind::ServerTimeout,
+            0x2000 => ErrorKind::Syntax,
+            0x2100 => ErrorKind::Unauthorized,
+            0x2200 => ErrorKind::Invalid,
+            0x2400 => ErrorKind::AlreadyExists,
+            0x2500 => ErrorKind::Unprepared,
+            _ => ErrorKind::Server,
+        }
+    }
+}
+
+/// A failed connection, statement or preparation: its kind and the driver's own words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}: {message}")]
+pub struct DriverError {
+    /// By which the error is counted.
+    pub kind: ErrorKind,
+    /// The driver's message, unchanged; never a password.
+    pub message: String,
+}
+
+impl DriverError {
+    /// An error of `kind` with the driver's `message`.
+    pub fn new(kind: ErrorKind, message: impl fmt::Display) -> DriverError {
+        DriverError { kind, message: message.to_string() }
+    }
+}
