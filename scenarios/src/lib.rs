@@ -1,1 +1,16 @@
-//! What is asked of every contender: the scenario type, its TOML form and the built-in scenarios.
+//! What is asked of every contender: a scenario is data, read from TOML, and never code.
+//!
+//! [`Scenario`] is the form that a user writes, [`Workload`] what the load generator asks of it: for every ticket a
+//! statement and a key. The built-in scenarios are the files in `scenarios/builtin/`.
+
+mod builtin;
+mod column;
+mod permutation;
+mod scenario;
+mod workload;
+
+pub use builtin::{builtin, builtins};
+pub use column::Column;
+pub use permutation::Permutation;
+pub use scenario::{Expectation, Load, MAX_VALUES, Scenario, ScenarioError, Statement};
+pub use workload::{Issue, LoadPart, Workload, WorkloadError};

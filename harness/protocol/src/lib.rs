@@ -1,1 +1,15 @@
-//! The worker protocol: one JSON object a line between cqldyno and a worker.
+//! The worker protocol: one JSON object a line between `cqldyno` and a worker.
+//!
+//! `drivers/PROTOCOL.md` is the description for those who write a worker in any language; these are the same messages as
+//! Rust types. Passwords travel in [`Job`] only, over the worker's standard input.
+
+mod job;
+mod line;
+mod report;
+
+pub use job::{Job, JobCredentials, Mode, ParentMessage, Runtime};
+pub use line::{LineError, MAX_LINE_BYTES, decode, encode};
+pub use report::{BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Ready, WorkerMessage};
+
+/// The version of this protocol; a worker says it in `hello`, and the parent refuses another one.
+pub const PROTOCOL_VERSION: u32 = 1;

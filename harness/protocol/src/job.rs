@@ -1,0 +1,110 @@
+//! What the parent says.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+
+use cqldyno_driver_api::{Consistency, Settings};
+use cqldyno_scenarios::Scenario;
+use serde::{Deserialize, Serialize};
+
+/// A message from the parent to a worker, on the worker's standard input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ParentMessage {
+    /// What to run; the answer to `hello`.
+    Job(Box<Job>),
+    /// Start the window; the answer to `ready`.
+    Go,
+    /// The parent has read its meters; the answer to `end`.
+    Ack,
+    /// End the window early: issue no more, wait for what is in flight, then `end` as usual.
+    Stop,
+}
+
+/// What one cell runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// What the statements are for.
+    pub mode: Mode,
+    /// What is asked.
+    pub scenario: Scenario,
+    /// Statements in the window.
+    pub count: u64,
+    /// Statements before the window, on keys outside of it.
+    pub warmup: u64,
+    /// Statements in flight.
+    pub concurrency: usize,
+    /// Chooses the order of the keys.
+    pub seed: u64,
+    /// The async runtime that the driver runs on.
+    pub runtime: Runtime,
+    /// Addresses of the cluster's nodes.
+    pub target: Vec<SocketAddr>,
+    /// User and password, if the cluster asks for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<JobCredentials>,
+    /// Data connections a node.
+    pub connections: usize,
+    /// Consistency of every statement.
+    pub consistency: Consistency,
+    /// Rows a page.
+    pub page_size: i32,
+    /// The client's own time limit a statement, in milliseconds; absent is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_timeout_ms: Option<u64>,
+    /// Equal settings or the driver's own.
+    pub settings: Settings,
+    /// Options of the contender (`NAME+KEY=VALUE`).
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+    /// How often to report `progress`, in milliseconds.
+    pub progress_ms: u64,
+}
+
+/// What a job's statements are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Issue the scenario's statements and measure them.
+    Measure,
+    /// Create the schema and load the rows that the scenario reads; what `floor` does before a contender's cell.
+    Load,
+}
+
+/// The async runtime of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Runtime {
+    /// tokio's current-thread runtime.
+    Current,
+    /// tokio's multi-thread runtime.
+    Multi {
+        /// Its worker threads.
+        workers: usize,
+    },
+}
+
+impl fmt::Display for Runtime {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Runtime::Current => out.write_str("current"),
+            Runtime::Multi { workers } => write!(out, "multi:{workers}"),
+        }
+    }
+}
+
+/// User and password. `Debug` shows neither.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobCredentials {
+    /// The role to log in as.
+    pub user: String,
+    /// Its password.
+    pub password: String,
+}
+
+impl fmt::Debug for JobCredentials {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("JobCredentials(..)")
+    }
+}

@@ -1,0 +1,144 @@
+//! What a worker says.
+
+use std::collections::BTreeMap;
+
+use cqldyno_driver_api::{DriverInfo, ErrorKind, Setting};
+use serde::{Deserialize, Serialize};
+
+/// A message from a worker to its parent, on the worker's standard output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum WorkerMessage {
+    /// The first message, unasked.
+    Hello(Box<Hello>),
+    /// Connected, prepared and warmed up.
+    Ready(Ready),
+    /// How far the window is; any number of these between `go` and `end`.
+    Progress {
+        /// Statements issued since `go`.
+        issued: u64,
+    },
+    /// The window is over; written before any other work.
+    End(End),
+    /// What was counted; the last message.
+    Done(Box<Done>),
+    /// The cell cannot go on; the last message.
+    Failed(Failed),
+}
+
+/// Who the worker is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`crate::PROTOCOL_VERSION`] of the worker.
+    pub protocol: u32,
+    /// The driver, with exact versions.
+    pub driver: DriverInfo,
+    /// What the driver makes of the equal settings.
+    pub settings: Vec<Setting>,
+    /// How the worker was built.
+    pub build: BuildInfo,
+}
+
+/// How a worker was built.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildInfo {
+    /// Identifies load generator, lock file, toolchain and profile: equal for all workers of one build.
+    pub id: String,
+    /// The compiler's version line.
+    pub compiler: String,
+    /// `release` or `debug`.
+    pub profile: String,
+}
+
+/// The worker is ready for `go`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ready {
+    /// What the driver made of the job's settings.
+    pub settings: Vec<Setting>,
+    /// Threads of the process now.
+    pub threads: u64,
+}
+
+/// The window's edges as the worker saw them: differences between `go` and the last answer, of the whole process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// From the first statement issued to the last answer, by the monotonic clock, in nanoseconds.
+    pub wall_ns: u64,
+    /// CPU time in user mode, in microseconds (getrusage).
+    pub user_us: u64,
+    /// CPU time in the kernel, in microseconds.
+    pub sys_us: u64,
+    /// Context switches because the process waited.
+    pub voluntary_switches: u64,
+    /// Context switches because the kernel gave the core to another.
+    pub involuntary_switches: u64,
+    /// Page faults served without I/O.
+    pub minor_faults: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+}
+
+/// What was counted in the window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    /// Statements issued.
+    pub issued: u64,
+    /// Statements answered, with or without an error.
+    pub answered: u64,
+    /// Statements answered as the scenario says: no error, the right rows.
+    pub verified: u64,
+    /// Statements issued, by the scenario's statement name.
+    pub issued_by_statement: BTreeMap<String, u64>,
+    /// Errors by kind.
+    pub errors: BTreeMap<ErrorKind, ErrorCount>,
+    /// Statements issued while fewer than 99 % of the slots were at work.
+    pub below_concurrency: u64,
+    /// Threads of the process at the end of the window.
+    pub threads: u64,
+    /// Latency of every answered statement in nanoseconds: an HdrHistogram in its V2 form, base64. In a closed loop this
+    /// is throughput by Little's law.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<String>,
+    /// Statements answered in each second of the window.
+    pub per_second: Vec<u64>,
+}
+
+/// Errors of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorCount {
+    /// How many.
+    pub count: u64,
+    /// The first one's message.
+    pub first: String,
+}
+
+/// Why a cell cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    /// By which a row is marked.
+    pub kind: FailureKind,
+    /// A full sentence; never a password.
+    pub message: String,
+}
+
+/// The step that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The driver cannot describe itself, for example because a native library is missing.
+    Describe,
+    /// The job asks for what the worker or its driver cannot do.
+    Job,
+    /// The driver did not connect.
+    Connect,
+    /// A schema statement failed.
+    Schema,
+    /// A statement could not be prepared.
+    Prepare,
+    /// A row could not be loaded.
+    Load,
+    /// The warm-up had errors.
+    WarmUp,
+    /// The parent broke the protocol.
+    Protocol,
+}

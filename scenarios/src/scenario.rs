@@ -1,0 +1,233 @@
+//! The scenario as a user writes it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Column;
+
+/// The most values that one statement may bind.
+pub const MAX_VALUES: usize = 32;
+
+/// What is asked of every contender: schema, statements, their mix, their values and what must come back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// A word of lower-case letters, digits and hyphens.
+    pub name: String,
+    /// One sentence for `cqldyno scenarios`.
+    pub about: String,
+    /// CQL that makes the tables, executed in order before the data are loaded; must be repeatable.
+    pub schema: Vec<String>,
+    /// What is issued, at least one.
+    #[serde(rename = "statement")]
+    pub statements: Vec<Statement>,
+}
+
+/// One prepared statement of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// A word for tables and messages.
+    pub name: String,
+    /// The text that is prepared; tables are named with their keyspace.
+    pub cql: String,
+    /// The share of the statements, relative to the other statements of the scenario.
+    #[serde(default = "one")]
+    pub weight: u32,
+    /// One generator a bind marker, at most [`MAX_VALUES`].
+    pub values: Vec<Column>,
+    /// What must come back; absent for a statement that returns no rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expectation>,
+    /// How the rows that this statement reads come into the table before the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
+}
+
+/// The rows that a statement must return.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// One generator a column of the one row that must come back, in the order of the result's columns.
+    pub columns: Vec<Column>,
+}
+
+/// A statement that loads one row a key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Load {
+    /// The INSERT.
+    pub cql: String,
+    /// One generator a bind marker, at most [`MAX_VALUES`].
+    pub values: Vec<Column>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A scenario that cannot be used, and why.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The text is not the TOML form of a scenario; the message carries line and column.
+    #[error("the scenario {origin} cannot be read: {message}")]
+    Toml {
+        /// The file, or the name of a built-in scenario.
+        origin: String,
+        /// Line, column and what is allowed there.
+        message: String,
+    },
+    /// The text can be read but makes no scenario.
+    #[error("the scenario {origin} cannot be run: {message}")]
+    Invalid {
+        /// The file, or the name of a built-in scenario.
+        origin: String,
+        /// What was found and what to do.
+        message: String,
+    },
+}
+
+impl Scenario {
+    /// Reads the TOML form; `origin` names it in messages.
+    ///
+    /// # Errors
+    /// When the text is not TOML, has other fields than a scenario or no runnable content.
+    pub fn from_toml(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
+        let scenario: Scenario = toml::from_str(text)
+            .map_err(|error| ScenarioError::Toml { origin: origin.to_owned(), message: error.to_string() })?;
+        scenario.check().map_err(|message| ScenarioError::Invalid { origin: origin.to_owned(), message })?;
+        Ok(scenario)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let is_word = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        };
+        if !is_word(&self.name) {
+            return Err(format!("its name is {:?}; use a word of lower-case letters, digits and hyphens", self.name));
+        }
+        if self.statements.is_empty() {
+            return Err("it has no [[statement]]; add at least one with name, cql and values".to_owned());
+        }
+        for statement in &self.statements {
+            let name = &statement.name;
+            if !is_word(name) {
+                return Err(format!(
+                    "a statement is named {name:?}; use a word of lower-case letters, digits and hyphens"
+                ));
+            }
+            if self.statements.iter().filter(|other| other.name == *name).count() > 1 {
+                return Err(format!("two statements are named {name}; give each a name of its own"));
+            }
+            if statement.weight == 0 {
+                return Err(format!("statement {name} has weight 0; use 1 or more, or leave the statement out"));
+            }
+            check_values(name, "its cql", &statement.cql, &statement.values)?;
+            if let Some(load) = &statement.load {
+                check_values(name, "its load", &load.cql, &load.values)?;
+                if statement.expect.is_none() {
+                    return Err(format!("statement {name} loads rows but expects none; add [statement.expect]"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_values(statement: &str, what: &str, cql: &str, values: &[Column]) -> Result<(), String> {
+    if values.len() > MAX_VALUES {
+        return Err(format!("statement {statement} binds {} values; at most {MAX_VALUES} are possible", values.len()));
+    }
+    let markers = count_markers(cql);
+    if markers != values.len() {
+        return Err(format!(
+            "statement {statement} has {} for the {markers} bind markers of {what}; give one for each ?",
+            match values.len() {
+                1 => "1 value".to_owned(),
+                n => format!("{n} values"),
+            }
+        ));
+    }
+    Ok(())
+}
+
+/// Counts `?` outside of quotes.
+fn count_markers(cql: &str) -> usize {
+    let mut quote = None;
+    cql.chars()
+        .filter(|&c| match quote {
+            Some(open) => {
+                if c == open {
+                    quote = None;
+                }
+                false
+            }
+            None if c == '\'' || c == '"' => {
+                quote = Some(c);
+                false
+            }
+            None => c == '?',
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+name = "tiny"
+about = "One insert."
+schema = ["CREATE TABLE ks.t (pk bigint PRIMARY KEY, v text)"]
+[[statement]]
+name = "insert"
+cql = "INSERT INTO ks.t (pk, v) VALUES (?, ?)"
+values = [{ type = "bigint" }, { type = "text", length = 3 }]
+"#;
+
+    fn error(text: &str) -> String {
+        Scenario::from_toml(text, "tiny.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_scenario_is_read_with_its_defaults() {
+        let scenario = Scenario::from_toml(GOOD, "tiny.toml").unwrap();
+        assert_eq!(scenario.statements[0].weight, 1);
+        assert_eq!(scenario.statements[0].values[0], Column::Bigint { times: 1, plus: 0 });
+        assert_eq!(scenario.statements[0].expect, None);
+    }
+
+    #[test]
+    fn a_misspelt_field_is_named_with_its_line_and_what_is_allowed() {
+        let message = error(&GOOD.replace("about", "abuot"));
+        assert!(message.contains("tiny.toml") && message.contains("line 3"), "{message}");
+        assert!(message.contains("abuot") && message.contains("`about`"), "{message}");
+    }
+
+    #[test]
+    fn an_unknown_column_type_is_named_with_what_is_allowed() {
+        let message = error(&GOOD.replace("bigint\" }", "bigit\" }"));
+        assert!(message.contains("bigit") && message.contains("`timestamp`"), "{message}");
+    }
+
+    #[test]
+    fn values_must_match_the_bind_markers() {
+        let message = error(&GOOD.replace("VALUES (?, ?)", "VALUES (?, '?')"));
+        assert_eq!(
+            message,
+            "the scenario tiny.toml cannot be run: statement insert has 2 values for the 1 bind markers of its cql; \
+             give one for each ?"
+        );
+    }
+
+    #[test]
+    fn no_statement_is_an_error() {
+        let text = "name = \"a\"\nabout = \"\"\nschema = []\nstatement = []\n";
+        assert!(error(text).contains("has no [[statement]]"));
+    }
+
+    #[test]
+    fn weight_zero_and_bad_names_are_refused() {
+        assert!(error(&GOOD.replace("name = \"insert\"", "name = \"insert\"\nweight = 0")).contains("weight 0"));
+        assert!(error(&GOOD.replace("name = \"tiny\"", "name = \"Tiny 1\"")).contains("\"Tiny 1\""));
+    }
+}
