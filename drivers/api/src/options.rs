@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{DriverError, ErrorKind};
+
 /// The consistency level of a statement (native_protocol_v4.spec section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -28,6 +30,21 @@ pub enum Consistency {
     /// One replica of the coordinator's data centre: the setting of every comparison unless told otherwise.
     #[default]
     LocalOne,
+}
+
+impl fmt::Display for Consistency {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Consistency::One => "ONE",
+            Consistency::Two => "TWO",
+            Consistency::Three => "THREE",
+            Consistency::Quorum => "QUORUM",
+            Consistency::All => "ALL",
+            Consistency::LocalQuorum => "LOCAL_QUORUM",
+            Consistency::EachQuorum => "EACH_QUORUM",
+            Consistency::LocalOne => "LOCAL_ONE",
+        })
+    }
 }
 
 /// Whether a driver runs with the settings that are equal for all, or as its documentation's first example would.
@@ -93,5 +110,48 @@ impl ConnectOptions {
             settings: Settings::Equal,
             options: BTreeMap::new(),
         }
+    }
+
+    /// Refuses the contender's options that are not among `known`, by name; every adapter calls this before it connects.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Other`], naming the driver, the option that it does not know and those that it does.
+    pub fn refuse_unknown(&self, driver: &str, known: &[&str]) -> Result<(), DriverError> {
+        match self.options.keys().find(|key| !known.contains(&key.as_str())) {
+            None => Ok(()),
+            Some(unknown) if known.is_empty() => Err(DriverError::new(
+                ErrorKind::Other,
+                format!("{driver} has no option `{unknown}`: it has none at all; leave it out of the contender's name"),
+            )),
+            Some(unknown) => Err(DriverError::new(
+                ErrorKind::Other,
+                format!("{driver} has no option `{unknown}`: it has {}", known.join(", ")),
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_option_is_refused_by_name_and_a_known_one_is_not() {
+        let mut options = ConnectOptions::new(vec![SocketAddr::from(([127, 0, 0, 1], 9042))]);
+        assert_eq!(options.refuse_unknown("scylla", &[]), Ok(()));
+        options.options.insert("lib".to_owned(), "/tmp/x.so".to_owned());
+        assert_eq!(options.refuse_unknown("cassandra-cpp", &["lib"]), Ok(()));
+        let error = options.refuse_unknown("scylla", &[]).unwrap_err();
+        assert!(error.message.contains("`lib`") && error.message.contains("scylla"), "{error}");
+        let error = options.refuse_unknown("floor", &["writes", "reads"]).unwrap_err();
+        assert!(error.message.contains("`lib`") && error.message.contains("writes, reads"), "{error}");
+    }
+
+    #[test]
+    fn neither_user_nor_password_appears_in_a_debug_print() {
+        let mut options = ConnectOptions::new(vec![SocketAddr::from(([127, 0, 0, 1], 9042))]);
+        options.credentials = Some(Credentials { user: "ada".to_owned(), password: "secret".to_owned() });
+        let print = format!("{options:?}");
+        assert!(!print.contains("ada") && !print.contains("secret"), "{print}");
     }
 }
