@@ -1,0 +1,67 @@
+# make compare   sets up what is missing, builds, and compares the drivers on the embedded cluster
+# make test      sets up what is missing, and runs every check that a change must pass
+# make build     sets up what is missing, and builds `cqldyno` and a worker for each driver into target/release
+#
+# ARGS are passed on: make compare ARGS="--count 10M --scenario writes"
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+MAKEFLAGS += --no-print-directory
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+RELEASE := $(TARGET)/release
+LIBCASSANDRA := $(TARGET)/libcassandra
+DRIVERS := scylla cdrs-tokio floor noop
+
+# The directory of libcassandra, empty where there is none; known after `make libcassandra`.
+native_path = $$(cat $(LIBCASSANDRA)/directory 2>/dev/null || true)
+
+.PHONY: build compare test libcassandra rust lint clean
+
+build: rust libcassandra
+	cargo build --release --locked -p cqldyno
+	for driver in $(DRIVERS); do cargo build --release --locked -p cqldyno-driver-$$driver; done
+	$(MAKE) $(RELEASE)/cqldyno-driver-cassandra-cpp
+
+compare: build
+	$(RELEASE)/cqldyno compare $(ARGS)
+
+test: build lint
+	directory=$(native_path); \
+	without=$$([[ -f $(LIBCASSANDRA)/unavailable ]] && echo "--exclude cqldyno-driver-cassandra-cpp" || true); \
+	CASSANDRA_SYS_LIB_PATH=$$directory CQLDYNO_WORKERS=$(abspath $(RELEASE)) \
+	    cargo test --locked --workspace $$without
+
+lint: rust libcassandra
+	cargo fmt --all --check
+	CASSANDRA_SYS_LIB_PATH=$(native_path) cargo clippy --locked --workspace --all-targets -- -D warnings
+
+rust:
+	@command -v cargo >/dev/null || { \
+	    echo "cargo was not found; install Rust 1.95 or newer from https://rustup.rs and start again." >&2; exit 1; }
+
+# Either `directory` (where libcassandra lies; empty for the system's own) or `unavailable` (why there is none) is written.
+libcassandra:
+	@mkdir -p $(LIBCASSANDRA)
+	@if drivers/cassandra-cpp/libcassandra/provide >$(LIBCASSANDRA)/directory.new 2>$(LIBCASSANDRA)/log; then \
+	    cat $(LIBCASSANDRA)/log >&2; \
+	    mv $(LIBCASSANDRA)/directory.new $(LIBCASSANDRA)/directory; rm -f $(LIBCASSANDRA)/unavailable; \
+	else \
+	    cat $(LIBCASSANDRA)/log >&2; \
+	    tail -n 1 $(LIBCASSANDRA)/log >$(LIBCASSANDRA)/unavailable; rm -f $(LIBCASSANDRA)/directory{,.new}; \
+	    echo "The driver cassandra-cpp is left out; the others go on." >&2; \
+	fi
+
+# Without libcassandra the reason is put where `cqldyno` looks for the worker, so that the row can say it.
+.PHONY: $(RELEASE)/cqldyno-driver-cassandra-cpp
+$(RELEASE)/cqldyno-driver-cassandra-cpp:
+	@if [[ -f $(LIBCASSANDRA)/unavailable ]]; then \
+	    rm -f $@; cp $(LIBCASSANDRA)/unavailable $@.unavailable; \
+	else \
+	    rm -f $@.unavailable; \
+	    CASSANDRA_SYS_LIB_PATH=$(native_path) cargo build --release --locked -p cqldyno-driver-cassandra-cpp; \
+	fi
+
+clean:
+	cargo clean
