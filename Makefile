@@ -44,7 +44,7 @@ rust:
 # Either `directory` (where libcassandra lies; empty for the system's own) or `unavailable` (why there is none) is written.
 libcassandra:
 	@mkdir -p $(LIBCASSANDRA)
-	@if drivers/cassandra-cpp/libcassandra/provide >$(LIBCASSANDRA)/directory.new 2>$(LIBCASSANDRA)/log; then \
+	@if drivers/cassandra-cpp/libcassandra/provide $(abspath $(LIBCASSANDRA))/scylla-2.16.2 >$(LIBCASSANDRA)/directory.new 2>$(LIBCASSANDRA)/log; then \
 	    cat $(LIBCASSANDRA)/log >&2; \
 	    mv $(LIBCASSANDRA)/directory.new $(LIBCASSANDRA)/directory; rm -f $(LIBCASSANDRA)/unavailable; \
 	else \
