@@ -2,4 +2,5 @@
 
 pub mod plan;
 pub mod schema;
+pub mod token;
 pub mod types;
