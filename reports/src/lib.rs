@@ -1,1 +1,15 @@
 //! What is shown: the result model and one exporter a format.
+//!
+//! A [`Run`] and its [`Cell`]s are what a comparison leaves behind (`run.json` and `cells.jsonl` of a run folder). An exporter
+//! is a function from those two to text: it prints nothing and opens nothing.
+
+mod cell;
+pub mod measure;
+mod run;
+
+pub use cell::{Cell, ErrorLine, Latency, Pass};
+pub use measure::{Better, Definition, Measure, Unit};
+pub use run::{
+    ArrangementInfo, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,
+    Setting, TargetInfo,
+};

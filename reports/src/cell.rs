@@ -1,0 +1,123 @@
+//! One run of one worker, as it is kept.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Measure, measure};
+
+/// One run of one worker: who, on what, and what was read off. One line of `cells.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// [`crate::Contender::id`].
+    pub contender: String,
+    /// The contender's label, for example `scylla@1.9.0`.
+    pub label: String,
+    /// [`crate::ScenarioInfo::name`].
+    pub scenario: String,
+    /// [`crate::ScenarioInfo::hash`].
+    pub scenario_hash: String,
+    /// [`crate::ArrangementInfo::id`].
+    pub arrangement: String,
+    /// The block, from 1.
+    pub block: u32,
+    /// What the cell was run for.
+    pub pass: Pass,
+    /// 1, or more when the cell had to be run again.
+    pub attempt: u32,
+    /// When it started.
+    pub started: jiff::Timestamp,
+    /// What was read off, by the ids of [`crate::measure`].
+    pub measures: BTreeMap<String, Measure>,
+    /// Statements issued, by the scenario's statement name.
+    #[serde(default)]
+    pub issued_by_statement: BTreeMap<String, u64>,
+    /// Statements answered in each second of the window.
+    #[serde(default)]
+    pub series: Vec<u64>,
+    /// Latency of the answered statements.
+    #[serde(default)]
+    pub latency: Option<Latency>,
+    /// Errors by kind, the first of each with its message.
+    #[serde(default)]
+    pub error_kinds: Vec<ErrorLine>,
+    /// Settings as the driver took them in this cell.
+    #[serde(default)]
+    pub settings: Vec<crate::Setting>,
+    /// What was noticed that does not void the cell, each a full sentence.
+    #[serde(default)]
+    pub findings: Vec<String>,
+    /// Why the cell's figures must not be compared, as a full sentence: an error, a wrong row, a count that differs.
+    #[serde(default)]
+    pub void: Option<String>,
+    /// Why there are no figures, as a full sentence.
+    #[serde(default)]
+    pub failed: Option<String>,
+    /// The worker's log, relative to the run folder.
+    #[serde(default)]
+    pub log: Option<String>,
+}
+
+impl Cell {
+    /// The figure of the measure `id`, if there is one.
+    pub fn get(&self, id: &str) -> Option<f64> {
+        self.measures.get(id).and_then(Measure::get)
+    }
+
+    /// Whether its figures may be compared: it ran to its end and nothing voids it.
+    pub fn counts(&self) -> bool {
+        self.failed.is_none() && self.void.is_none()
+    }
+
+    /// Errors of the cell; none when they were not counted.
+    pub fn errors(&self) -> u64 {
+        self.get(measure::ERRORS).map_or(0, |errors| errors as u64)
+    }
+}
+
+/// What a cell was run for: time and system calls are never taken in the same cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pass {
+    /// No counters are taken.
+    Timing,
+    /// System calls are counted.
+    Counting,
+}
+
+impl Pass {
+    /// As it stands in files and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pass::Timing => "timing",
+            Pass::Counting => "counting",
+        }
+    }
+}
+
+/// Percentiles of the latency of a cell's answered statements, in microseconds. The load is a closed loop: they are
+/// throughput by Little's law and belong to no comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Half of the statements took at most this.
+    pub p50_us: f64,
+    /// 90 % took at most this.
+    pub p90_us: f64,
+    /// 99 % took at most this.
+    pub p99_us: f64,
+    /// 99.9 % took at most this.
+    pub p999_us: f64,
+    /// The longest.
+    pub max_us: f64,
+}
+
+/// Errors of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorLine {
+    /// The kind, as the worker protocol names it.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
+    /// The first one's message.
+    pub first: String,
+}

@@ -1,0 +1,239 @@
+//! One call of `compare` or `run`, as it is kept.
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the result model; a reader refuses another one.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A comparison: what was asked, of whom, on what machine. `run.json` of a run folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    pub schema: u32,
+    /// The version of cqldyno.
+    pub cqldyno: String,
+    /// When it started.
+    pub started: jiff::Timestamp,
+    /// When it ended; absent while it runs.
+    pub ended: Option<jiff::Timestamp>,
+    /// Whether it was ended before its plan was.
+    pub interrupted: bool,
+    /// What was asked.
+    pub plan: PlanInfo,
+    /// The machine.
+    pub environment: Environment,
+    /// Who was asked, in the order of the command line.
+    pub contenders: Vec<Contender>,
+    /// What was asked of each.
+    pub scenarios: Vec<ScenarioInfo>,
+}
+
+impl Run {
+    /// Reads `run.json`.
+    ///
+    /// # Errors
+    /// When the text is not JSON, of another schema version, or not a run.
+    pub fn from_json(text: &str) -> Result<Run, ModelError> {
+        #[derive(Deserialize)]
+        struct Version {
+            schema: u32,
+        }
+        let Version { schema } = serde_json::from_str(text).map_err(ModelError::NotARun)?;
+        if schema != SCHEMA_VERSION {
+            return Err(ModelError::Version { found: schema });
+        }
+        serde_json::from_str(text).map_err(ModelError::NotARun)
+    }
+
+    /// The contender of that id.
+    pub fn contender(&self, id: &str) -> Option<&Contender> {
+        self.contenders.iter().find(|contender| contender.id == id)
+    }
+}
+
+/// A result that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// Written by another version of the program.
+    #[error(
+        "the run has schema version {found} and this cqldyno reads version {SCHEMA_VERSION}; render it with the version of \
+         cqldyno that wrote it, or run the comparison again"
+    )]
+    Version {
+        /// The version that was found.
+        found: u32,
+    },
+    /// Not the JSON form of a run.
+    #[error("a run in JSON was expected, as `run.json` of a run folder holds it: {0}")]
+    NotARun(serde_json::Error),
+}
+
+/// What was asked for, equal for all contenders.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanInfo {
+    /// Chooses the order of keys and of contenders.
+    pub seed: u64,
+    /// Statements a timing cell.
+    pub count: u64,
+    /// Statements a counting cell; 0 when there is no counting pass.
+    pub counting_count: u64,
+    /// Statements in flight.
+    pub concurrency: u64,
+    /// Blocks: every contender once each.
+    pub blocks: u32,
+    /// Statements before the window.
+    pub warmup: u64,
+    /// Data connections a node.
+    pub connections: u64,
+    /// Rows a page.
+    pub page_size: i32,
+    /// Consistency of every statement.
+    pub consistency: String,
+    /// `equal` or `default`.
+    pub settings: String,
+    /// The id of the contender that ratios are taken against; absent when there is none that can be one.
+    pub reference: Option<String>,
+    /// How client and server sat on the machine.
+    pub arrangements: Vec<ArrangementInfo>,
+    /// Who answered.
+    pub target: TargetInfo,
+}
+
+/// How client and server sit on the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrangementInfo {
+    /// As on the command line, for example `multi:2` or `pinned+multi:1`.
+    pub id: String,
+    /// The worker's async runtime, for example `multi:2` or `current`.
+    pub runtime: String,
+    /// The cores that the worker may use.
+    pub worker_cores: Vec<u32>,
+    /// The cores that the server may use; empty when it is not ours.
+    pub server_cores: Vec<u32>,
+}
+
+/// Who answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetInfo {
+    /// `embedded` or the addresses, as on the command line.
+    pub id: String,
+    /// What it says of itself, for example `embedded, release 5.0`; never a password.
+    pub about: String,
+    /// Whether it is ours and counts what it is asked.
+    pub embedded: bool,
+}
+
+/// The machine and the build.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// The processor's model.
+    pub cpu: String,
+    /// Cores that the program may use.
+    pub cores: u32,
+    /// Main memory in bytes.
+    pub memory_bytes: u64,
+    /// The kernel's name and release, for example `Linux 6.18.0`.
+    pub kernel: String,
+    /// The compiler of cqldyno itself.
+    pub compiler: String,
+    /// `release` or `debug`.
+    pub profile: String,
+    /// Further facts by name, for example `load average at start`, `steal`, `governor`.
+    #[serde(default)]
+    pub more: std::collections::BTreeMap<String, String>,
+}
+
+/// A row of a table: a driver at a version with settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Contender {
+    /// As on the command line, unique in the run, for example `scylla` or `cassandra-cpp+lib=/opt/lib`.
+    pub id: String,
+    /// What it turned out to be, for example `cassandra-cpp@3.0.2+lib=scylla-2.16.2`; the id when it did not say.
+    pub label: String,
+    /// What it is in a comparison.
+    pub role: Role,
+    /// Whether it is another contender of the run once more, under a second name.
+    #[serde(default)]
+    pub control: bool,
+    /// The driver's exact version; empty when it did not say.
+    pub version: String,
+    /// Libraries that shape the figure, with exact versions.
+    pub libraries: Vec<Library>,
+    /// What the driver makes of the settings asked for.
+    pub settings: Vec<Setting>,
+    /// What favours or hinders it here, each a full sentence.
+    pub caveats: Vec<String>,
+    /// Identifies load generator, lock file, toolchain and profile of the worker; empty when it did not say.
+    pub build: String,
+    /// The worker's compiler; empty when it did not say.
+    #[serde(default)]
+    pub compiler: String,
+    /// Why it could not be asked at all, as a full sentence; it then has no cells.
+    pub unavailable: Option<String>,
+}
+
+/// What a contender is in a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// A driver that is compared.
+    Driver,
+    /// Ours: the least that a client can cost on this machine.
+    Floor,
+    /// Ours: what the harness itself costs.
+    Noop,
+}
+
+/// A library at work in a worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Library {
+    /// Its name.
+    pub name: String,
+    /// Its exact version.
+    pub version: String,
+    /// Where it came from when that is not the lock file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+}
+
+/// One of the settings that are equal for all, and what the driver made of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// What the driver runs with.
+    pub value: String,
+    /// Whether that is what was asked.
+    pub as_asked: bool,
+}
+
+/// What is asked of every contender.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScenarioInfo {
+    /// Its name.
+    pub name: String,
+    /// Its sentence.
+    pub about: String,
+    /// SHA-256 of its canonical form, in hexadecimal.
+    pub hash: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_another_schema_version_is_refused_with_what_to_do() {
+        let error = Run::from_json(r#"{"schema": 99, "later": true}"#).unwrap_err().to_string();
+        assert!(error.starts_with("the run has schema version 99 and this cqldyno reads version 1"), "{error}");
+        assert!(error.contains("run the comparison again"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_run_is_refused() {
+        for text in ["", "[]", "{}", r#"{"schema": 1}"#] {
+            let error = Run::from_json(text).unwrap_err().to_string();
+            assert!(error.starts_with("a run in JSON was expected"), "{text}: {error}");
+        }
+    }
+}
