@@ -1,5 +1,21 @@
 //! CQL's types: their ids on the wire, their names, and what a serialised value may look like.
 
+mod bignum;
+mod calendar;
+mod collection;
+mod compare;
+mod json;
+mod literal;
+mod validate;
+
+use std::fmt;
+
+pub use collection::{elements, write_list, write_map, write_set, write_tuple};
+pub use literal::{Literal, LiteralKind};
+
+/// How deep types may nest, which bounds every recursion over a type or a value.
+pub const MAX_DEPTH: usize = 16;
+
 /// A CQL type (native_protocol_v4.spec section 4.2.5.2, `[option]`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CqlType {
@@ -51,6 +67,167 @@ pub enum CqlType {
     Map(Box<(CqlType, CqlType)>),
     /// `tuple<...>`
     Tuple(Vec<CqlType>),
-    /// `frozen<...>` of a collection; tuples are frozen by themselves.
+    /// `frozen<...>` of a list, set or map; tuples are frozen by themselves.
     Frozen(Box<CqlType>),
+}
+
+/// The native types: name, id on the wire, and the protocol version that first has the id with the class to name before it.
+const NATIVE: [(CqlType, &str, u16, u8, &str); 20] = [
+    (CqlType::Ascii, "ascii", 0x01, 1, ""),
+    (CqlType::Bigint, "bigint", 0x02, 1, ""),
+    (CqlType::Blob, "blob", 0x03, 1, ""),
+    (CqlType::Boolean, "boolean", 0x04, 1, ""),
+    (CqlType::Counter, "counter", 0x05, 1, ""),
+    (CqlType::Decimal, "decimal", 0x06, 1, ""),
+    (CqlType::Double, "double", 0x07, 1, ""),
+    (CqlType::Float, "float", 0x08, 1, ""),
+    (CqlType::Int, "int", 0x09, 1, ""),
+    (CqlType::Timestamp, "timestamp", 0x0B, 1, ""),
+    (CqlType::Uuid, "uuid", 0x0C, 1, ""),
+    (CqlType::Text, "text", 0x0D, 1, ""),
+    (CqlType::Varint, "varint", 0x0E, 1, ""),
+    (CqlType::Timeuuid, "timeuuid", 0x0F, 1, ""),
+    (CqlType::Inet, "inet", 0x10, 1, ""),
+    (CqlType::Date, "date", 0x11, 4, "org.apache.cassandra.db.marshal.SimpleDateType"),
+    (CqlType::Time, "time", 0x12, 4, "org.apache.cassandra.db.marshal.TimeType"),
+    (CqlType::Smallint, "smallint", 0x13, 4, "org.apache.cassandra.db.marshal.ShortType"),
+    (CqlType::Tinyint, "tinyint", 0x14, 4, "org.apache.cassandra.db.marshal.ByteType"),
+    (CqlType::Duration, "duration", 0x15, 5, "org.apache.cassandra.db.marshal.DurationType"),
+];
+
+impl CqlType {
+    /// The native type of this name (`varchar` is `text`), in any case; `None` for all others.
+    pub fn native(name: &str) -> Option<CqlType> {
+        if name.eq_ignore_ascii_case("varchar") {
+            return Some(CqlType::Text);
+        }
+        NATIVE.iter().find(|row| row.1.eq_ignore_ascii_case(name)).map(|row| row.0.clone())
+    }
+
+    /// Appends the type as an `[option]`. Types that are younger than `version` go as custom types by their class, as
+    /// Cassandra does (in version 4 that is `duration`).
+    pub fn write_option(&self, version: u8, out: &mut Vec<u8>) {
+        match self {
+            CqlType::List(element) => {
+                out.extend_from_slice(&0x20u16.to_be_bytes());
+                element.write_option(version, out);
+            }
+            CqlType::Map(entry) => {
+                out.extend_from_slice(&0x21u16.to_be_bytes());
+                entry.0.write_option(version, out);
+                entry.1.write_option(version, out);
+            }
+            CqlType::Set(element) => {
+                out.extend_from_slice(&0x22u16.to_be_bytes());
+                element.write_option(version, out);
+            }
+            CqlType::Tuple(elements) => {
+                out.extend_from_slice(&0x31u16.to_be_bytes());
+                out.extend_from_slice(&u16::try_from(elements.len()).unwrap_or(u16::MAX).to_be_bytes());
+                elements.iter().for_each(|element| element.write_option(version, out));
+            }
+            CqlType::Frozen(inner) => inner.write_option(version, out),
+            native => {
+                let Some((_, _, id, since, class)) = NATIVE.iter().find(|row| row.0 == *native) else { return };
+                if version >= *since {
+                    out.extend_from_slice(&id.to_be_bytes());
+                } else {
+                    out.extend_from_slice(&[0, 0]);
+                    out.extend_from_slice(&(class.len() as u16).to_be_bytes());
+                    out.extend_from_slice(class.as_bytes());
+                }
+            }
+        }
+    }
+
+    /// The type without `frozen<>` around it, which makes no difference to its values.
+    #[inline]
+    pub fn unfrozen(&self) -> &CqlType {
+        match self {
+            CqlType::Frozen(inner) => inner,
+            other => other,
+        }
+    }
+
+    /// Whether this is a list, set or map, frozen or not.
+    pub fn is_collection(&self) -> bool {
+        matches!(self.unfrozen(), CqlType::List(_) | CqlType::Set(_) | CqlType::Map(_))
+    }
+
+    /// Whether this is a collection whose elements are cells of their own, so that it cannot be part of a key.
+    pub fn is_multi_cell(&self) -> bool {
+        matches!(self, CqlType::List(_) | CqlType::Set(_) | CqlType::Map(_))
+    }
+
+    /// The type with `frozen<>` around it and around every collection within, as Cassandra writes it.
+    pub fn freeze(self) -> CqlType {
+        match self {
+            CqlType::List(element) => CqlType::Frozen(Box::new(CqlType::List(Box::new(element.freeze())))),
+            CqlType::Set(element) => CqlType::Frozen(Box::new(CqlType::Set(Box::new(element.freeze())))),
+            CqlType::Map(entry) => {
+                CqlType::Frozen(Box::new(CqlType::Map(Box::new((entry.0.freeze(), entry.1.freeze())))))
+            }
+            CqlType::Tuple(elements) => CqlType::Tuple(elements.into_iter().map(CqlType::freeze).collect()),
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for CqlType {
+    /// As in `system_schema.columns.type`: `map<text, frozen<list<int>>>`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CqlType::List(element) => write!(f, "list<{element}>"),
+            CqlType::Set(element) => write!(f, "set<{element}>"),
+            CqlType::Map(entry) => write!(f, "map<{}, {}>", entry.0, entry.1),
+            CqlType::Tuple(elements) => {
+                f.write_str("frozen<tuple<")?;
+                for (index, element) in elements.iter().enumerate() {
+                    let comma = if index > 0 { ", " } else { "" };
+                    write!(f, "{comma}{element}")?;
+                }
+                f.write_str(">>")
+            }
+            CqlType::Frozen(inner) => write!(f, "frozen<{inner}>"),
+            native => f.write_str(NATIVE.iter().find(|row| row.0 == *native).map_or("", |row| row.1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_written_as_cassandra_writes_them() {
+        let nested = CqlType::Map(Box::new((
+            CqlType::Text,
+            CqlType::List(Box::new(CqlType::Tuple(vec![CqlType::Int, CqlType::Blob]))).freeze(),
+        )));
+        assert_eq!(nested.to_string(), "map<text, frozen<list<frozen<tuple<int, blob>>>>>");
+        assert_eq!(nested.clone().freeze().to_string(), format!("frozen<{nested}>"));
+        let mut option = Vec::new();
+        nested.write_option(4, &mut option);
+        assert_eq!(option, [0, 0x21, 0, 0x0D, 0, 0x20, 0, 0x31, 0, 2, 0, 9, 0, 3]);
+    }
+
+    #[test]
+    fn a_type_younger_than_the_protocol_goes_by_its_class() {
+        let mut option = Vec::new();
+        CqlType::Duration.write_option(4, &mut option);
+        assert_eq!(option[..4], [0, 0, 0, 44]);
+        assert_eq!(&option[4..], b"org.apache.cassandra.db.marshal.DurationType");
+        option.clear();
+        CqlType::Tinyint.write_option(4, &mut option);
+        assert_eq!(option, [0, 0x14]);
+    }
+
+    #[test]
+    fn every_native_type_is_found_by_its_name() {
+        for row in &NATIVE {
+            assert_eq!(CqlType::native(&row.0.to_string().to_uppercase()).as_ref(), Some(&row.0));
+        }
+        assert_eq!(CqlType::native("varchar"), Some(CqlType::Text));
+        assert_eq!(CqlType::native("nosuch"), None);
+    }
 }

@@ -1,0 +1,163 @@
+//! Collections and tuples as bytes (native_protocol_v4.spec section 6).
+
+use std::borrow::Cow;
+
+use super::CqlType;
+
+/// Reads a `[bytes]` at the start: its content (`None` for a negative length) and what follows.
+fn split_bytes(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    match usize::try_from(i32::from_be_bytes(*length)) {
+        Ok(length) => rest.split_at_checked(length).map(|(content, rest)| (Some(content), rest)),
+        Err(_) => Some((None, rest)),
+    }
+}
+
+/// The `[bytes]` one after the other; ends with an error when they are cut short.
+pub(super) struct Components<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Components<'a> {
+    pub(super) fn new(rest: &'a [u8]) -> Self {
+        Components { rest }
+    }
+
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+}
+
+/// What was read does not fit the length that was announced.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct CutShort;
+
+impl<'a> Iterator for Components<'a> {
+    type Item = Result<Option<&'a [u8]>, CutShort>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let Some((content, rest)) = split_bytes(self.rest) else {
+            self.rest = &[];
+            return Some(Err(CutShort));
+        };
+        self.rest = rest;
+        Some(Ok(content))
+    }
+}
+
+/// The elements of a valid serialised list or set; for a map its keys and values in turn. Ends early on invalid bytes.
+pub fn elements(collection: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
+    Components::new(collection.get(4..).unwrap_or_default()).map_while(Result::ok)
+}
+
+/// Appends a `[bytes]`.
+pub(super) fn write_bytes(content: &[u8], out: &mut Vec<u8>) {
+    // Values come from frames of at most 16 MiB, so their lengths fit.
+    out.extend_from_slice(&i32::try_from(content.len()).unwrap_or(i32::MAX).to_be_bytes());
+    out.extend_from_slice(content);
+}
+
+fn write_count(count: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(&i32::try_from(count).unwrap_or(i32::MAX).to_be_bytes());
+}
+
+/// Serialises a list.
+pub fn write_list<'a>(elements: impl ExactSizeIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_count(elements.len(), &mut out);
+    elements.for_each(|element| write_bytes(element, &mut out));
+    out
+}
+
+/// Serialises a set of the element type: sorted, each element once.
+pub fn write_set(ty: &CqlType, mut elements: Vec<&[u8]>) -> Vec<u8> {
+    elements.sort_by(|a, b| ty.compare(a, b));
+    elements.dedup_by(|a, b| ty.compare(a, b).is_eq());
+    write_list(elements.into_iter())
+}
+
+/// Serialises a map of the key type: sorted, each key once, of which the last entry counts.
+pub fn write_map(ty: &CqlType, mut entries: Vec<(&[u8], &[u8])>) -> Vec<u8> {
+    entries.reverse();
+    entries.sort_by(|a, b| ty.compare(a.0, b.0));
+    entries.dedup_by(|later, kept| ty.compare(later.0, kept.0).is_eq());
+    let mut out = Vec::new();
+    write_count(entries.len(), &mut out);
+    for (key, value) in entries {
+        write_bytes(key, &mut out);
+        write_bytes(value, &mut out);
+    }
+    out
+}
+
+/// Serialises a tuple.
+pub fn write_tuple<'a>(components: impl Iterator<Item = Option<&'a [u8]>>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for component in components {
+        match component {
+            Some(component) => write_bytes(component, &mut out),
+            None => out.extend_from_slice(&(-1i32).to_be_bytes()),
+        }
+    }
+    out
+}
+
+impl CqlType {
+    /// A valid serialised value in the form in which Cassandra keeps it: sets and maps sorted and without doubles, and
+    /// `None` (null) for an empty collection that is not frozen. Values of other types are as they were.
+    pub fn normalise<'a>(&self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        if self.is_multi_cell() && bytes.get(..4) == Some(&[0; 4]) {
+            return None;
+        }
+        if self.is_sorted_collection(bytes) {
+            return Some(Cow::Borrowed(bytes));
+        }
+        let mut parts = elements(bytes).flatten();
+        Some(Cow::Owned(match self.unfrozen() {
+            CqlType::Set(element) => write_set(element, parts.collect()),
+            CqlType::Map(entry) => {
+                let mut entries = Vec::new();
+                while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
+                    entries.push((key, value));
+                }
+                write_map(&entry.0, entries)
+            }
+            _ => bytes.to_vec(),
+        }))
+    }
+
+    fn is_sorted_collection(&self, bytes: &[u8]) -> bool {
+        let (key, step) = match self.unfrozen() {
+            CqlType::Set(element) => (&**element, 1),
+            CqlType::Map(entry) => (&entry.0, 2),
+            _ => return true,
+        };
+        elements(bytes).step_by(step).flatten().is_sorted_by(|a, b| key.compare(a, b).is_lt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_and_maps_are_sorted_and_have_no_doubles() {
+        let set = write_set(&CqlType::Tinyint, vec![&[2], &[0xff], &[2]]);
+        assert_eq!(set, [0, 0, 0, 2, 0, 0, 0, 1, 0xff, 0, 0, 0, 1, 2]);
+        let map = write_map(&CqlType::Tinyint, vec![(&[2], b"a"), (&[1], b"b"), (&[2], b"c")]);
+        assert_eq!(elements(&map).flatten().collect::<Vec<_>>(), [&[1][..], b"b", &[2], b"c"]);
+        let unsorted = [0, 0, 0, 2, 0, 0, 0, 1, 2, 0, 0, 0, 1, 1];
+        let normal = CqlType::Set(Box::new(CqlType::Tinyint)).normalise(&unsorted);
+        assert_eq!(normal.as_deref(), Some(&[0, 0, 0, 2, 0, 0, 0, 1, 1, 0, 0, 0, 1, 2][..]));
+    }
+
+    #[test]
+    fn an_empty_collection_is_null_unless_it_is_frozen() {
+        let list = CqlType::List(Box::new(CqlType::Int));
+        assert_eq!(list.normalise(&[0; 4]), None);
+        assert_eq!(list.freeze().normalise(&[0; 4]).as_deref(), Some(&[0; 4][..]));
+    }
+}

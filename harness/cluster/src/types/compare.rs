@@ -1,0 +1,147 @@
+//! The order of values, as Cassandra's AbstractType.compare has it.
+
+use std::cmp::Ordering;
+
+use super::collection::Components;
+use super::{CqlType, bignum, elements};
+
+impl CqlType {
+    /// Compares two valid serialised values in the type's natural order. Empty values come first.
+    pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        if a.is_empty() || b.is_empty() {
+            return a.len().cmp(&b.len());
+        }
+        match self {
+            CqlType::Bigint
+            | CqlType::Counter
+            | CqlType::Int
+            | CqlType::Smallint
+            | CqlType::Tinyint
+            | CqlType::Timestamp
+            | CqlType::Time => compare_signed(a, b),
+            CqlType::Double => compare_floats(a, b, |bytes| bytes.try_into().ok().map(f64::from_be_bytes)),
+            CqlType::Float => {
+                compare_floats(a, b, |bytes| bytes.try_into().ok().map(|bytes| f64::from(f32::from_be_bytes(bytes))))
+            }
+            CqlType::Varint => bignum::compare_varint(a, b),
+            CqlType::Decimal => bignum::compare_decimal(a, b),
+            CqlType::Timeuuid => compare_time(a, b).then_with(|| compare_signed_bytes(&a[8..], &b[8..])),
+            CqlType::Uuid => compare_uuid(a, b),
+            CqlType::List(element) | CqlType::Set(element) => compare_elements(a, b, &[element]),
+            CqlType::Map(entry) => compare_elements(a, b, &[&entry.0, &entry.1]),
+            CqlType::Tuple(types) => compare_tuple(a, b, types),
+            CqlType::Frozen(inner) => inner.compare(a, b),
+            _ => a.cmp(b),
+        }
+    }
+}
+
+/// Two's complement of equal length: flipping the sign bit makes it the order of the bytes.
+fn compare_signed(a: &[u8], b: &[u8]) -> Ordering {
+    (a[0] ^ 0x80).cmp(&(b[0] ^ 0x80)).then_with(|| a[1..].cmp(&b[1..]))
+}
+
+fn compare_signed_bytes(a: &[u8], b: &[u8]) -> Ordering {
+    a.iter().map(|byte| *byte as i8).cmp(b.iter().map(|byte| *byte as i8))
+}
+
+fn compare_floats(a: &[u8], b: &[u8], decode: impl Fn(&[u8]) -> Option<f64>) -> Ordering {
+    match (decode(a), decode(b)) {
+        // As Java: every NaN is the same and above all numbers, and -0 is below 0.
+        (Some(a), Some(b)) => {
+            a.is_nan().cmp(&b.is_nan()).then_with(|| if a.is_nan() { Ordering::Equal } else { a.total_cmp(&b) })
+        }
+        _ => a.cmp(b),
+    }
+}
+
+/// The time in a version 1 UUID, as its bytes from most to least significant. Both are 16 bytes long.
+fn compare_time(a: &[u8], b: &[u8]) -> Ordering {
+    let time = |uuid: &[u8]| {
+        let time: [u8; 8] = [uuid[6] & 0x0f, uuid[7], uuid[4], uuid[5], uuid[0], uuid[1], uuid[2], uuid[3]];
+        u64::from_be_bytes(time)
+    };
+    time(a).cmp(&time(b))
+}
+
+fn compare_uuid(a: &[u8], b: &[u8]) -> Ordering {
+    let version = |uuid: &[u8]| uuid[6] >> 4;
+    version(a).cmp(&version(b)).then_with(|| {
+        let times = if version(a) == 1 { compare_time(a, b) } else { Ordering::Equal };
+        times.then_with(|| a.cmp(b))
+    })
+}
+
+fn compare_elements(a: &[u8], b: &[u8], types: &[&CqlType]) -> Ordering {
+    let (mut left, mut right) = (elements(a), elements(b));
+    for ty in types.iter().cycle() {
+        match (left.next(), right.next()) {
+            (Some(a), Some(b)) => match compare_nullable(ty, a, b) {
+                Ordering::Equal => {}
+                order => return order,
+            },
+            (a, b) => return a.is_some().cmp(&b.is_some()),
+        }
+    }
+    Ordering::Equal
+}
+
+fn compare_tuple(a: &[u8], b: &[u8], types: &[CqlType]) -> Ordering {
+    let (mut left, mut right) = (Components::new(a), Components::new(b));
+    for ty in types {
+        let a = left.next().and_then(Result::ok).flatten();
+        let b = right.next().and_then(Result::ok).flatten();
+        match compare_nullable(ty, a, b) {
+            Ordering::Equal => {}
+            order => return order,
+        }
+    }
+    Ordering::Equal
+}
+
+fn compare_nullable(ty: &CqlType, a: Option<&[u8]>, b: Option<&[u8]>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => ty.compare(a, b),
+        (a, b) => a.is_some().cmp(&b.is_some()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_sort_by_value_and_empty_comes_first() {
+        let order = |a: i64, b: i64| CqlType::Bigint.compare(&a.to_be_bytes(), &b.to_be_bytes());
+        assert_eq!(order(-1, 1), Ordering::Less);
+        assert_eq!(order(-2, -1), Ordering::Less);
+        assert_eq!(order(300, 2), Ordering::Greater);
+        assert_eq!(CqlType::Bigint.compare(b"", &(-5i64).to_be_bytes()), Ordering::Less);
+        let order = |a: f64, b: f64| CqlType::Double.compare(&a.to_be_bytes(), &b.to_be_bytes());
+        assert_eq!(order(-0.0, 0.0), Ordering::Less);
+        assert_eq!(order(-1.5, -1.0), Ordering::Less);
+        assert_eq!(order(f64::NAN, f64::INFINITY), Ordering::Greater);
+        assert_eq!(order(f64::NAN, -f64::NAN), Ordering::Equal);
+    }
+
+    #[test]
+    fn time_uuids_sort_by_time() {
+        let earlier = [0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let later = [0, 0, 0, 0, 0, 1, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(CqlType::Timeuuid.compare(&earlier, &later), Ordering::Less);
+        assert_eq!(CqlType::Uuid.compare(&earlier, &later), Ordering::Less);
+    }
+
+    #[test]
+    fn lists_sort_by_their_first_difference_then_by_length() {
+        let list = CqlType::List(Box::new(CqlType::Tinyint));
+        let value = |values: &[i8]| {
+            let mut bytes = (values.len() as i32).to_be_bytes().to_vec();
+            values.iter().for_each(|value| bytes.extend_from_slice(&[0, 0, 0, 1, *value as u8]));
+            bytes
+        };
+        assert_eq!(list.compare(&value(&[1, 2]), &value(&[1, 3])), Ordering::Less);
+        assert_eq!(list.compare(&value(&[1, -1]), &value(&[1])), Ordering::Greater);
+        assert_eq!(list.compare(&value(&[1]), &value(&[1])), Ordering::Equal);
+    }
+}

@@ -1,0 +1,240 @@
+//! Values as JSON, as Cassandra's `toJson` writes them.
+
+use std::fmt::Write;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use uuid::Uuid;
+
+use super::collection::Components;
+use super::{CqlType, bignum, calendar, elements};
+
+impl CqlType {
+    /// Appends a valid serialised value as JSON; `None` is `null`.
+    ///
+    /// # Errors
+    /// A sentence when the value is a number too long to be written in digits.
+    pub fn write_json(&self, value: Option<&[u8]>, out: &mut String) -> Result<(), String> {
+        let Some(bytes) = value else {
+            out.push_str("null");
+            return Ok(());
+        };
+        match self {
+            CqlType::List(element) | CqlType::Set(element) => {
+                write_sequence(elements(bytes).map(|value| (&**element, value)), out)
+            }
+            CqlType::Tuple(types) => {
+                let mut components = Components::new(bytes);
+                let nullable = types.iter().map(|ty| (ty, components.next().and_then(Result::ok).flatten()));
+                write_sequence(nullable, out)
+            }
+            CqlType::Map(entry) => write_map(&entry.0, &entry.1, bytes, out),
+            CqlType::Frozen(inner) => inner.write_json(value, out),
+            native => match native.scalar_text(bytes)? {
+                Scalar::Plain(text) => {
+                    out.push_str(&text);
+                    Ok(())
+                }
+                Scalar::Quoted(text) => {
+                    quote(&text, out);
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    fn scalar_text(&self, bytes: &[u8]) -> Result<Scalar, String> {
+        if bytes.is_empty() && !matches!(self, CqlType::Text | CqlType::Ascii | CqlType::Blob) {
+            return Ok(Scalar::Quoted(String::new()));
+        }
+        let too_long = || format!("toJson of a {self} of {} bytes is too long to be written in digits", bytes.len());
+        let signed = |bytes: &[u8]| {
+            let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
+            bytes.iter().fold(if negative { -1i64 } else { 0 }, |value, byte| value << 8 | i64::from(*byte))
+        };
+        let float = |value: f64, text: String| Scalar::Plain(if value.is_finite() { text } else { "null".to_owned() });
+        Ok(match self {
+            CqlType::Text | CqlType::Ascii => Scalar::Quoted(String::from_utf8_lossy(bytes).into_owned()),
+            CqlType::Blob => Scalar::Quoted(bytes.iter().fold(String::from("0x"), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            })),
+            CqlType::Boolean => Scalar::Plain((bytes != [0]).to_string()),
+            CqlType::Bigint | CqlType::Counter | CqlType::Int | CqlType::Smallint | CqlType::Tinyint => {
+                Scalar::Plain(signed(bytes).to_string())
+            }
+            CqlType::Varint => Scalar::Plain(bignum::digits(bytes).ok_or_else(too_long)?),
+            CqlType::Decimal => Scalar::Plain(bignum::decimal_text(bytes).ok_or_else(too_long)?),
+            CqlType::Double => {
+                let value = f64::from_be_bytes(bytes.try_into().unwrap_or_default());
+                float(value, format!("{value:?}"))
+            }
+            CqlType::Float => {
+                let value = f32::from_be_bytes(bytes.try_into().unwrap_or_default());
+                float(f64::from(value), format!("{value:?}"))
+            }
+            CqlType::Timestamp => Scalar::Quoted(calendar::timestamp_text(signed(bytes))),
+            CqlType::Time => Scalar::Quoted(calendar::time_text(signed(bytes))),
+            CqlType::Date => {
+                Scalar::Quoted(calendar::date_text(u32::from_be_bytes(bytes.try_into().unwrap_or_default())))
+            }
+            CqlType::Uuid | CqlType::Timeuuid => {
+                Scalar::Quoted(Uuid::from_slice(bytes).map_or(String::new(), |uuid| uuid.to_string()))
+            }
+            CqlType::Inet => Scalar::Quoted(match (<[u8; 4]>::try_from(bytes), <[u8; 16]>::try_from(bytes)) {
+                (Ok(v4), _) => Ipv4Addr::from(v4).to_string(),
+                (_, Ok(v6)) => Ipv6Addr::from(v6).to_string(),
+                _ => String::new(),
+            }),
+            CqlType::Duration => Scalar::Quoted(duration_text(bytes).unwrap_or_default()),
+            // The others are no scalars and went another way.
+            _ => Scalar::Plain("null".to_owned()),
+        })
+    }
+}
+
+enum Scalar {
+    Plain(String),
+    Quoted(String),
+}
+
+fn write_sequence<'a>(
+    values: impl Iterator<Item = (&'a CqlType, Option<&'a [u8]>)>,
+    out: &mut String,
+) -> Result<(), String> {
+    out.push('[');
+    for (index, (ty, value)) in values.enumerate() {
+        out.push_str(if index > 0 { ", " } else { "" });
+        ty.write_json(value, out)?;
+    }
+    out.push(']');
+    Ok(())
+}
+
+fn write_map(key: &CqlType, value: &CqlType, bytes: &[u8], out: &mut String) -> Result<(), String> {
+    out.push('{');
+    let mut parts = elements(bytes);
+    let mut first = true;
+    while let (Some(k), Some(v)) = (parts.next(), parts.next()) {
+        out.push_str(if first { "" } else { ", " });
+        first = false;
+        let mut text = String::new();
+        key.write_json(k, &mut text)?;
+        if text.starts_with('"') {
+            out.push_str(&text);
+        } else {
+            quote(&text, out);
+        }
+        out.push_str(": ");
+        value.write_json(v, out)?;
+    }
+    out.push('}');
+    Ok(())
+}
+
+fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// Reads a signed vint (native_protocol_v5.spec section 3, `[vint]`): its value and what follows.
+pub(super) fn split_vint(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let (first, rest) = bytes.split_first()?;
+    let extra = first.leading_ones() as usize;
+    let (more, rest) = rest.split_at_checked(extra)?;
+    let start = if extra >= 8 { 0 } else { u64::from(*first) & (0xff >> extra) };
+    let unsigned = more.iter().fold(start, |value, byte| value << 8 | u64::from(*byte));
+    Some(((unsigned >> 1) as i64 ^ -((unsigned & 1) as i64), rest))
+}
+
+/// Appends a signed vint.
+pub(super) fn write_vint(value: i64, out: &mut Vec<u8>) {
+    let unsigned = ((value << 1) ^ (value >> 63)) as u64;
+    let bits = 64 - unsigned.leading_zeros() as usize;
+    let extra = bits.saturating_sub(1) / 7;
+    if extra >= 8 {
+        out.push(0xff);
+        out.extend_from_slice(&unsigned.to_be_bytes());
+        return;
+    }
+    let bytes = unsigned.to_be_bytes();
+    let start = out.len();
+    out.extend_from_slice(&bytes[7 - extra..]);
+    out[start] |= !(0xffu16 >> extra) as u8;
+}
+
+fn duration_text(bytes: &[u8]) -> Option<String> {
+    let (months, rest) = split_vint(bytes)?;
+    let (days, rest) = split_vint(rest)?;
+    let (nanos, _) = split_vint(rest)?;
+    let sign = if months < 0 || days < 0 || nanos < 0 { "-" } else { "" };
+    let mut text = String::from(sign);
+    let mut part = |value: u64, unit: &str| {
+        if value > 0 {
+            let _ = write!(text, "{value}{unit}");
+        }
+    };
+    let (months, days, nanos) = (months.unsigned_abs(), days.unsigned_abs(), nanos.unsigned_abs());
+    part(months / 12, "y");
+    part(months % 12, "mo");
+    part(days, "d");
+    for (value, unit) in [
+        (nanos / 3_600_000_000_000, "h"),
+        (nanos / 60_000_000_000 % 60, "m"),
+        (nanos / 1_000_000_000 % 60, "s"),
+        (nanos / 1_000_000 % 1000, "ms"),
+        (nanos / 1000 % 1000, "us"),
+        (nanos % 1000, "ns"),
+    ] {
+        part(value, unit);
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(ty: &CqlType, bytes: &[u8]) -> String {
+        let mut text = String::new();
+        ty.write_json(Some(bytes), &mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn values_are_written_as_cassandra_writes_them() {
+        assert_eq!(json(&CqlType::Int, &(-5i32).to_be_bytes()), "-5");
+        assert_eq!(json(&CqlType::Bigint, &i64::MIN.to_be_bytes()), "-9223372036854775808");
+        assert_eq!(json(&CqlType::Text, "a\"\\\n\u{1}é".as_bytes()), r#""a\"\\\n\u0001é""#);
+        assert_eq!(json(&CqlType::Blob, &[0xca, 0xfe]), "\"0xcafe\"");
+        assert_eq!(json(&CqlType::Double, &1.5f64.to_be_bytes()), "1.5");
+        assert_eq!(json(&CqlType::Double, &f64::NAN.to_be_bytes()), "null");
+        assert_eq!(json(&CqlType::Inet, &[127, 0, 0, 1]), "\"127.0.0.1\"");
+        let map = CqlType::Map(Box::new((CqlType::Tinyint, CqlType::Boolean)));
+        assert_eq!(json(&map, &[0, 0, 0, 1, 0, 0, 0, 1, 7, 0, 0, 0, 1, 1]), r#"{"7": true}"#);
+        let tuple = CqlType::Tuple(vec![CqlType::Tinyint, CqlType::Text]);
+        assert_eq!(json(&tuple, &[0, 0, 0, 1, 7]), "[7, null]");
+    }
+
+    #[test]
+    fn vints_go_both_ways() {
+        for value in [0, 1, -1, 63, 64, -64, -65, 8191, 8192, 1 << 40, i64::MAX, i64::MIN, (1 << 55) - 1, 1 << 55] {
+            let mut bytes = Vec::new();
+            write_vint(value, &mut bytes);
+            assert_eq!(split_vint(&bytes), Some((value, &[][..])), "{value} as {bytes:?}");
+        }
+        assert_eq!(split_vint(&[0xff, 1]), None);
+    }
+}

@@ -1,0 +1,203 @@
+//! Constants in a statement's text, and their bytes for a type.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use uuid::Uuid;
+
+use super::{CqlType, bignum, calendar, json};
+
+/// What a constant looks like; the names are those that Cassandra's errors give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiteralKind {
+    /// `'text'` or `$$text$$`
+    String,
+    /// `42`
+    Integer,
+    /// `1.5e3`, `NaN`, `Infinity`
+    Float,
+    /// `true`
+    Boolean,
+    /// `0xcafe`
+    Hex,
+    /// `123e4567-e89b-12d3-a456-426614174000`
+    Uuid,
+    /// `1h30m`
+    Duration,
+}
+
+impl fmt::Display for LiteralKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LiteralKind::String => "STRING",
+            LiteralKind::Integer => "INTEGER",
+            LiteralKind::Float => "FLOAT",
+            LiteralKind::Boolean => "BOOLEAN",
+            LiteralKind::Hex => "HEX",
+            LiteralKind::Uuid => "UUID",
+            LiteralKind::Duration => "DURATION",
+        })
+    }
+}
+
+/// A constant in a statement: strings without their quotes, everything else as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Literal {
+    /// What it looks like.
+    pub kind: LiteralKind,
+    /// The text.
+    pub text: String,
+}
+
+impl CqlType {
+    /// Whether a constant of this kind may stand for a value of the type.
+    pub fn accepts(&self, kind: LiteralKind) -> bool {
+        use CqlType as T;
+        match kind {
+            LiteralKind::String => {
+                matches!(self, T::Ascii | T::Text | T::Inet | T::Date | T::Time | T::Timestamp)
+            }
+            LiteralKind::Integer => matches!(
+                self,
+                T::Bigint
+                    | T::Counter
+                    | T::Date
+                    | T::Decimal
+                    | T::Double
+                    | T::Float
+                    | T::Int
+                    | T::Smallint
+                    | T::Time
+                    | T::Timestamp
+                    | T::Tinyint
+                    | T::Varint
+            ),
+            LiteralKind::Float => matches!(self, T::Decimal | T::Double | T::Float),
+            LiteralKind::Boolean => matches!(self, T::Boolean),
+            LiteralKind::Hex => matches!(self, T::Blob),
+            LiteralKind::Uuid => matches!(self, T::Uuid | T::Timeuuid),
+            LiteralKind::Duration => matches!(self, T::Duration),
+        }
+    }
+
+    /// The bytes of a constant whose kind the type accepts.
+    ///
+    /// # Errors
+    /// A sentence when the text is no such value, as `Unable to make int from '99999999999'`.
+    pub fn literal_bytes(&self, literal: &Literal) -> Result<Vec<u8>, String> {
+        let text = literal.text.as_str();
+        let unable =
+            || format!("Unable to make {} from '{text}'", if *self == CqlType::Bigint { "long" } else { self.word() });
+        let is_number = literal.kind == LiteralKind::Integer;
+        let bytes = match self {
+            CqlType::Ascii | CqlType::Text => Some(text.as_bytes().to_vec()),
+            CqlType::Bigint | CqlType::Counter => text.parse::<i64>().ok().map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Int => text.parse::<i32>().ok().map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Smallint => text.parse::<i16>().ok().map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Tinyint => text.parse::<i8>().ok().map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Varint => bignum::parse_varint(text),
+            CqlType::Decimal => bignum::parse_decimal(text),
+            CqlType::Double => text.parse::<f64>().ok().map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Float => text.parse::<f32>().ok().map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Boolean => Some(vec![u8::from(text.eq_ignore_ascii_case("true"))]),
+            CqlType::Blob => hex_bytes(text),
+            CqlType::Uuid | CqlType::Timeuuid => Uuid::try_parse(text).ok().map(|uuid| uuid.as_bytes().to_vec()),
+            CqlType::Inet => text.parse::<IpAddr>().ok().map(|address| match address {
+                IpAddr::V4(v4) => v4.octets().to_vec(),
+                IpAddr::V6(v6) => v6.octets().to_vec(),
+            }),
+            CqlType::Timestamp if is_number => text.parse::<i64>().ok().map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Timestamp => calendar::parse_timestamp(text).map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Time if is_number => text.parse::<i64>().ok().map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Time => calendar::parse_time(text).map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Date if is_number => text.parse::<u32>().ok().map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Date => calendar::parse_date(text).map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Duration => parse_duration(text),
+            _ => None,
+        };
+        let bytes = bytes.ok_or_else(unable)?;
+        self.validate(&bytes)?;
+        Ok(bytes)
+    }
+
+    fn word(&self) -> &'static str {
+        super::NATIVE.iter().find(|row| row.0 == *self).map_or("value", |row| row.1)
+    }
+}
+
+fn hex_bytes(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?.as_bytes();
+    let value = |digit: u8| (digit as char).to_digit(16).map(|digit| digit as u8);
+    let (pairs, []) = digits.as_chunks::<2>() else { return None };
+    pairs.iter().map(|[high, low]| Some(value(*high)? << 4 | value(*low)?)).collect()
+}
+
+/// A duration such as `1y2mo3w4d5h6m7s8ms9us10ns`, with an optional sign before it.
+fn parse_duration(text: &str) -> Option<Vec<u8>> {
+    let (sign, mut rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let (mut months, mut days, mut nanos) = (0i64, 0i64, 0i64);
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, tail) = rest.split_at(digits);
+        let letters = tail.bytes().take_while(|byte| !byte.is_ascii_digit()).count();
+        let (unit, tail) = tail.split_at_checked(letters)?;
+        let number: i64 = number.parse().ok()?;
+        let (part, factor) = match unit.to_ascii_lowercase().as_str() {
+            "y" => (&mut months, 12),
+            "mo" => (&mut months, 1),
+            "w" => (&mut days, 7),
+            "d" => (&mut days, 1),
+            "h" => (&mut nanos, 3_600_000_000_000),
+            "m" => (&mut nanos, 60_000_000_000),
+            "s" => (&mut nanos, 1_000_000_000),
+            "ms" => (&mut nanos, 1_000_000),
+            "us" | "µs" => (&mut nanos, 1_000),
+            "ns" => (&mut nanos, 1),
+            _ => return None,
+        };
+        *part = part.checked_add(number.checked_mul(factor)?)?;
+        rest = tail;
+    }
+    let mut bytes = Vec::new();
+    for part in [months, days, nanos] {
+        json::write_vint(sign * part, &mut bytes);
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(ty: &CqlType, kind: LiteralKind, text: &str) -> Result<Vec<u8>, String> {
+        assert!(ty.accepts(kind), "{ty} takes {kind}");
+        ty.literal_bytes(&Literal { kind, text: text.to_owned() })
+    }
+
+    #[test]
+    fn constants_become_bytes_of_their_type() {
+        use LiteralKind as K;
+        assert_eq!(bytes(&CqlType::Int, K::Integer, "-2"), Ok((-2i32).to_be_bytes().to_vec()));
+        assert_eq!(bytes(&CqlType::Double, K::Integer, "2"), Ok(2f64.to_be_bytes().to_vec()));
+        assert_eq!(bytes(&CqlType::Float, K::Float, "NaN"), Ok(f32::NAN.to_be_bytes().to_vec()));
+        assert_eq!(bytes(&CqlType::Blob, K::Hex, "0xCAfe"), Ok(vec![0xca, 0xfe]));
+        assert_eq!(bytes(&CqlType::Inet, K::String, "::1").map(|bytes| bytes.len()), Ok(16));
+        assert_eq!(bytes(&CqlType::Timestamp, K::String, "1970-01-01"), Ok(vec![0; 8]));
+        assert_eq!(bytes(&CqlType::Date, K::String, "1970-01-01"), Ok(vec![0x80, 0, 0, 0]));
+        assert_eq!(bytes(&CqlType::Duration, K::Duration, "1mo2d3ns"), Ok(vec![2, 4, 6]));
+        assert_eq!(bytes(&CqlType::Duration, K::Duration, "-1mo2d3ns"), Ok(vec![1, 3, 5]));
+        assert_eq!(bytes(&CqlType::Boolean, K::Boolean, "TRUE"), Ok(vec![1]));
+    }
+
+    #[test]
+    fn a_constant_that_is_no_such_value_is_told_in_cassandras_words() {
+        use LiteralKind as K;
+        let unable = |text: &str| Err(text.to_owned());
+        assert_eq!(bytes(&CqlType::Int, K::Integer, "99999999999"), unable("Unable to make int from '99999999999'"));
+        assert_eq!(bytes(&CqlType::Bigint, K::Integer, "1e"), unable("Unable to make long from '1e'"));
+        assert!(bytes(&CqlType::Blob, K::Hex, "0xabc").is_err());
+        assert!(bytes(&CqlType::Duration, K::Duration, "9223372036854775807y").is_err());
+        assert!(bytes(&CqlType::Timeuuid, K::Uuid, "123e4567-e89b-42d3-a456-426614174000").is_err());
+        assert!(!CqlType::Bigint.accepts(K::String));
+    }
+}

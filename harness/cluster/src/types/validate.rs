@@ -1,0 +1,151 @@
+//! Whether bytes are a value of a type, in Cassandra's words when they are not.
+
+use super::CqlType;
+use super::collection::Components;
+
+impl CqlType {
+    /// Checks a serialised value.
+    ///
+    /// # Errors
+    /// The sentence that Cassandra's serialisers say, as for ERROR 0x2200: `Expected 4 or 0 byte int (3)`.
+    #[inline]
+    pub fn validate(&self, bytes: &[u8]) -> Result<(), String> {
+        match (self, bytes.len()) {
+            (CqlType::Bigint | CqlType::Timestamp | CqlType::Double, 8) | (CqlType::Int, 4) | (CqlType::Blob, _) => {
+                Ok(())
+            }
+            _ => self.validate_other(bytes),
+        }
+    }
+
+    fn validate_other(&self, bytes: &[u8]) -> Result<(), String> {
+        let length = bytes.len();
+        let fails = |text: &str| Err(format!("{text} ({length})"));
+        match self {
+            CqlType::Bigint | CqlType::Counter if length != 8 && length != 0 => fails("Expected 8 or 0 byte long"),
+            CqlType::Timestamp if length != 8 && length != 0 => fails("Expected 8 or 0 byte long for date"),
+            CqlType::Double if length != 8 && length != 0 => fails("Expected 8 or 0 byte value for a double"),
+            CqlType::Float if length != 4 && length != 0 => fails("Expected 4 or 0 byte value for a float"),
+            CqlType::Int if length != 4 && length != 0 => fails("Expected 4 or 0 byte int"),
+            CqlType::Boolean if length > 1 => fails("Expected 1 or 0 byte value"),
+            CqlType::Tinyint if length != 1 => fails("Expected 1 byte for a tinyint"),
+            CqlType::Smallint if length != 2 => fails("Expected 2 bytes for a smallint"),
+            CqlType::Date if length != 4 => fails("Expected 4 byte long for date"),
+            CqlType::Time if length != 8 => fails("Expected 8 byte long for time"),
+            CqlType::Uuid | CqlType::Timeuuid if length != 16 && length != 0 => fails("UUID should be 16 or 0 bytes"),
+            CqlType::Timeuuid if length == 16 && bytes[6] >> 4 != 1 => {
+                Err("Invalid version for TimeUUID type.".to_owned())
+            }
+            CqlType::Inet if ![0, 4, 16].contains(&length) => fails("Expected 4 or 16 byte inetaddress"),
+            CqlType::Decimal if length != 0 && length < 4 => fails("Expected 0 or at least 4 bytes"),
+            CqlType::Text if std::str::from_utf8(bytes).is_err() => Err("String didn't validate.".to_owned()),
+            CqlType::Ascii => match bytes.iter().find(|byte| !byte.is_ascii()) {
+                Some(byte) => Err(format!("Invalid byte for ascii: {}", *byte as i8)),
+                None => Ok(()),
+            },
+            CqlType::Duration => validate_duration(bytes),
+            CqlType::List(element) => validate_elements("list", bytes, &[element]),
+            CqlType::Set(element) => validate_elements("set", bytes, &[element]),
+            CqlType::Map(entry) => validate_elements("map", bytes, &[&entry.0, &entry.1]),
+            CqlType::Tuple(types) => validate_tuple(bytes, types),
+            CqlType::Frozen(inner) => inner.validate(bytes),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn validate_elements(name: &str, bytes: &[u8], types: &[&CqlType]) -> Result<(), String> {
+    let not_enough = || format!("Not enough bytes to read a {name}");
+    let (count, content) = bytes.split_first_chunk::<4>().ok_or_else(not_enough)?;
+    let count = usize::try_from(i32::from_be_bytes(*count)).map_err(|_| not_enough())?;
+    let mut components = Components::new(content);
+    for _ in 0..count {
+        for ty in types {
+            let element = components.next().ok_or_else(not_enough)?.map_err(|_| not_enough())?;
+            ty.validate(element.ok_or("Null value read when not allowed")?)?;
+        }
+    }
+    if components.rest().is_empty() { Ok(()) } else { Err(format!("Unexpected extraneous bytes after {name} value")) }
+}
+
+fn validate_tuple(bytes: &[u8], types: &[CqlType]) -> Result<(), String> {
+    let mut components = Components::new(bytes);
+    for (index, ty) in types.iter().enumerate() {
+        // A value of fewer components is one whose others are null.
+        let Some(component) = components.next() else { return Ok(()) };
+        let component = component.map_err(|_| format!("Not enough bytes to read {index}th component"))?;
+        component.map_or(Ok(()), |component| ty.validate(component))?;
+    }
+    if components.rest().is_empty() {
+        Ok(())
+    } else {
+        Err("Invalid remaining data after end of tuple value".to_owned())
+    }
+}
+
+fn validate_duration(bytes: &[u8]) -> Result<(), String> {
+    if bytes.len() < 3 {
+        return Err(format!("Expected at least 3 bytes for a duration ({})", bytes.len()));
+    }
+    let invalid = || "Invalid duration: it is to be three signed vints".to_owned();
+    let (months, rest) = super::json::split_vint(bytes).ok_or_else(invalid)?;
+    let (days, rest) = super::json::split_vint(rest).ok_or_else(invalid)?;
+    let (nanos, rest) = super::json::split_vint(rest).ok_or_else(invalid)?;
+    if !rest.is_empty() {
+        return Err(invalid());
+    }
+    if i32::try_from(months).is_err() {
+        return Err(format!("The duration months must be a 32 bits integer but was: {months}"));
+    }
+    if i32::try_from(days).is_err() {
+        return Err(format!("The duration days must be a 32 bits integer but was: {days}"));
+    }
+    let parts = [months, days, nanos];
+    if parts.iter().any(|part| *part < 0) && parts.iter().any(|part| *part > 0) {
+        return Err(format!(
+            "The duration months, days and nanoseconds must be all of the same sign ({months}, {days}, {nanos})"
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_lengths_are_told_in_cassandras_words() {
+        assert_eq!(CqlType::Int.validate(&[0; 3]), Err("Expected 4 or 0 byte int (3)".to_owned()));
+        assert_eq!(CqlType::Bigint.validate(&[0; 4]), Err("Expected 8 or 0 byte long (4)".to_owned()));
+        assert_eq!(CqlType::Text.validate(&[0xff]), Err("String didn't validate.".to_owned()));
+        assert_eq!(CqlType::Tinyint.validate(&[]), Err("Expected 1 byte for a tinyint (0)".to_owned()));
+        assert_eq!(CqlType::Bigint.validate(&[]), Ok(()));
+    }
+
+    #[test]
+    fn a_collection_that_announces_more_than_it_has_is_refused() {
+        let list = CqlType::List(Box::new(CqlType::Int));
+        assert!(list.validate(&[0x7f, 0xff, 0xff, 0xff]).is_err());
+        assert!(list.validate(&[0, 0, 0, 1, 0, 0, 0, 9, 1]).is_err());
+        assert!(list.validate(&[0xff, 0xff, 0xff, 0xff]).is_err());
+        assert!(list.validate(&[0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff]).is_err());
+        assert!(list.validate(&[0, 0, 0, 0, 1]).is_err());
+        assert_eq!(list.validate(&[0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 1]), Ok(()));
+    }
+
+    #[test]
+    fn a_tuple_may_be_short_and_have_nulls_but_no_rest() {
+        let tuple = CqlType::Tuple(vec![CqlType::Int, CqlType::Text]);
+        assert_eq!(tuple.validate(&[0, 0, 0, 4, 0, 0, 0, 1]), Ok(()));
+        assert_eq!(tuple.validate(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1, b'a']), Ok(()));
+        assert!(tuple.validate(&[0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 0, 9]).is_err());
+    }
+
+    #[test]
+    fn the_parts_of_a_duration_have_one_sign() {
+        assert_eq!(CqlType::Duration.validate(&[2, 4, 6]), Ok(()));
+        assert!(CqlType::Duration.validate(&[1, 4, 6]).is_err());
+        assert!(CqlType::Duration.validate(&[2, 4]).is_err());
+        assert!(CqlType::Duration.validate(&[2, 4, 0xff]).is_err());
+    }
+}
