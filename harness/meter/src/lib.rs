@@ -1,1 +1,105 @@
 //! What is read off: one file a meter.
+//!
+//! A [`Meter`] declares its measures ([`Declaration`]), says whether this machine allows them ([`Meter::probe`], which
+//! `cqldyno doctor` prints) and is attached to the worker of each cell before the worker's program starts
+//! ([`Meter::attach`]). The supervisor calls [`Attachment::at_go`] and [`Attachment::at_end`] at the edges of the window and
+//! [`Attachment::read`] when the worker has told what it counted. A new meter is a new file and a line in [`all`].
+
+mod cpu_time;
+mod declaration;
+mod environment;
+mod kernel;
+mod memory;
+mod meter;
+mod noise;
+mod server;
+mod sockets;
+mod statements;
+mod switches;
+mod syscalls;
+mod threads;
+mod wall;
+
+pub use cpu_time::{CpuTime, process_cpu_ns};
+pub use declaration::{Better, Declaration, Hook, Pass, Probe};
+pub use environment::Environment;
+pub use memory::PeakMemory;
+pub use meter::{Attachment, Meter, Outcome, Reading, ServerWindow, Subject, Window};
+pub use noise::Noise;
+pub use server::ServerSide;
+pub use sockets::{SocketError, established_to};
+pub use statements::Statements;
+pub use switches::Switches;
+pub use syscalls::{Refusal, SystemCalls};
+pub use threads::{Threads, thread_count};
+pub use wall::Wall;
+
+/// Every meter. The order is that of reading at the window's end; at `go` they are read the other way round, so that the
+/// cheapest and most exact stand closest to the window.
+pub fn all() -> Vec<Box<dyn Meter>> {
+    vec![
+        Box::new(SystemCalls),
+        Box::new(CpuTime),
+        Box::new(ServerSide),
+        Box::new(Wall),
+        Box::new(Switches),
+        Box::new(Statements),
+        Box::new(Threads),
+        Box::new(PeakMemory),
+        Box::new(Noise),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_measure_has_an_id_of_its_own() {
+        let ids: Vec<&str> = all().iter().flat_map(|meter| meter.declarations()).map(|measure| measure.id).collect();
+        let unique: HashSet<&&str> = ids.iter().collect();
+        assert_eq!(unique.len(), ids.len(), "{ids:?}");
+    }
+
+    #[test]
+    fn the_measures_of_the_result_model_are_all_there() {
+        let meters = all();
+        let ids: HashSet<&str> =
+            meters.iter().flat_map(|meter| meter.declarations()).map(|measure| measure.id).collect();
+        for id in [
+            "wall",
+            "user",
+            "sys",
+            "cpu_per_statement",
+            "throughput",
+            "syscalls",
+            "syscalls_per_statement",
+            "context_switches",
+            "peak_rss",
+            "server_cpu",
+            "server_executes",
+            "statements",
+            "verified",
+            "errors",
+            "connections",
+        ] {
+            assert!(ids.contains(id), "{id} is missing from {ids:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_counting_pass_counts_system_calls_and_only_the_timing_pass_takes_time() {
+        for meter in all() {
+            for measure in meter.declarations() {
+                match measure.id {
+                    "syscalls" | "syscalls_per_statement" => assert_eq!(measure.pass, Pass::Counting),
+                    "wall" | "user" | "sys" | "cpu" | "throughput" | "server_cpu" => {
+                        assert_eq!(measure.pass, Pass::Timing)
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}

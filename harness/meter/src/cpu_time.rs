@@ -1,0 +1,191 @@
+//! CPU time of the worker: its own rusage, cross-checked by the parent with the process' CPU clock.
+
+use std::io;
+
+use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_getcpuclockid};
+use nix::unistd::Pid;
+
+use crate::meter::per_statement;
+use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+
+/// User and system time of the window, their sum and the sum a statement.
+pub struct CpuTime;
+
+/// The tick samples the split between user and system time: a true 50/50 reads 46 to 52 % in 200 ms and 48 to 51 % in a
+/// second. The sum is exact.
+const SPLIT_HOLDS_FROM_US: u64 = 500_000;
+
+const MEASURES: [Declaration; 4] = [
+    Declaration {
+        id: "user",
+        unit: "s",
+        better: Better::Lower,
+        pass: Pass::Timing,
+        hook: Hook::FromWorker,
+        about: "CPU time of the worker in user mode",
+    },
+    Declaration {
+        id: "sys",
+        unit: "s",
+        better: Better::Lower,
+        pass: Pass::Timing,
+        hook: Hook::FromWorker,
+        about: "CPU time of the worker in the kernel",
+    },
+    Declaration {
+        id: "cpu",
+        unit: "s",
+        better: Better::Lower,
+        pass: Pass::Timing,
+        hook: Hook::FromWorker,
+        about: "CPU time of the worker, user and system",
+    },
+    Declaration {
+        id: "cpu_per_statement",
+        unit: "us",
+        better: Better::Lower,
+        pass: Pass::Timing,
+        hook: Hook::FromWorker,
+        about: "CPU time of the worker a verified statement",
+    },
+];
+
+/// CPU time that the process `pid` and all its threads, ended ones too, have used so far, in nanoseconds.
+///
+/// # Errors
+/// When there is no such process, or its clock may not be read.
+pub fn process_cpu_ns(pid: i32) -> io::Result<u64> {
+    let clock: ClockId = clock_getcpuclockid(Pid::from_raw(pid))?;
+    Ok(clock.now()?.num_nanoseconds().unsigned_abs())
+}
+
+impl Meter for CpuTime {
+    fn declarations(&self) -> &'static [Declaration] {
+        &MEASURES
+    }
+
+    fn name(&self) -> &'static str {
+        "CPU time"
+    }
+
+    fn needs(&self) -> &'static str {
+        "getrusage in the worker and, to cross-check it, the CPU clock of another process"
+    }
+
+    fn probe(&self) -> Probe {
+        match process_cpu_ns(std::process::id().cast_signed()) {
+            Ok(_) => Probe::Available,
+            Err(error) => Probe::Unavailable {
+                sentence: format!("The CPU clock of a process cannot be read: {error}."),
+                remedy: "Run on Linux with POSIX process clocks; the worker's own account is then not cross-checked."
+                    .to_owned(),
+            },
+        }
+    }
+
+    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
+        Box::new(Clock { pid: subject.worker, go: None, end: None })
+    }
+}
+
+struct Clock {
+    pid: i32,
+    go: Option<io::Result<u64>>,
+    end: Option<io::Result<u64>>,
+}
+
+impl Attachment for Clock {
+    fn at_go(&mut self) {
+        self.go = Some(process_cpu_ns(self.pid));
+    }
+
+    fn at_end(&mut self) {
+        self.end = Some(process_cpu_ns(self.pid));
+    }
+
+    fn read(&mut self, window: &Window) -> Outcome {
+        let told_us = window.user_us + window.sys_us;
+        let sum = told_us as f64;
+        let mut outcome = Outcome::of(
+            &MEASURES,
+            [
+                Ok(window.user_us as f64 / 1e6),
+                Ok(window.sys_us as f64 / 1e6),
+                Ok(sum / 1e6),
+                per_statement(sum, window),
+            ],
+        );
+        match (self.go.take(), self.end.take()) {
+            (Some(Ok(go)), Some(Ok(end))) => outcome.findings.extend(disagreement(told_us, end.saturating_sub(go))),
+            (Some(Err(error)), _) | (_, Some(Err(error))) => {
+                outcome.findings.push(format!("The worker's CPU time could not be cross-checked: {error}."));
+            }
+            _ => {}
+        }
+        if told_us < SPLIT_HOLDS_FROM_US {
+            outcome.findings.push(format!(
+                "User and sys are sampled by the kernel's tick: with {:.2} s of CPU time only their sum is exact.",
+                sum / 1e6
+            ));
+        }
+        outcome
+    }
+}
+
+/// A sentence when the worker's account and the parent's clock are more than 1 % and more than 5 ms apart: the worker is
+/// ready a little after the parent's first reading and tells of the end a little before the second.
+fn disagreement(told_us: u64, clock_ns: u64) -> Option<String> {
+    let clock_us = clock_ns / 1_000;
+    let apart = told_us.abs_diff(clock_us);
+    (apart > 5_000 && apart * 100 > told_us.max(clock_us)).then(|| {
+        format!(
+            "The worker says that it used {:.3} s of CPU time in the window, its process clock says {:.3} s.",
+            told_us as f64 / 1e6,
+            clock_us as f64 / 1e6
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::{NO_PROCESS, window};
+
+    #[test]
+    fn the_clock_of_a_process_advances_while_it_works_and_is_an_error_when_it_is_gone() {
+        let pid = std::process::id().cast_signed();
+        let before = process_cpu_ns(pid).unwrap();
+        let mut x = 0u64;
+        while process_cpu_ns(pid).unwrap() < before + 1_000_000 {
+            x = std::hint::black_box(x + 1);
+        }
+        assert!(process_cpu_ns(NO_PROCESS).is_err());
+    }
+
+    #[test]
+    fn the_clock_of_a_child_can_be_read() {
+        let mut child = std::process::Command::new("sleep").arg("10").spawn().unwrap();
+        let read = process_cpu_ns(child.id().cast_signed());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(read.is_ok(), "{read:?}");
+    }
+
+    #[test]
+    fn more_than_one_percent_apart_is_a_finding_and_a_few_milliseconds_are_not() {
+        assert_eq!(disagreement(1_000_000, 1_009_000_000), None);
+        assert_eq!(disagreement(10_000, 14_000_000), None);
+        let sentence = disagreement(1_000_000, 1_100_000_000).unwrap();
+        assert!(sentence.contains("1.000 s") && sentence.contains("1.100 s"), "{sentence}");
+    }
+
+    #[test]
+    fn a_short_window_keeps_the_sum_and_says_that_the_split_is_sampled() {
+        let mut clock = Clock { pid: 1, go: None, end: None };
+        let outcome = clock.read(&Window { user_us: 100_000, sys_us: 100_000, ..window() });
+        assert_eq!(outcome.readings[3].value, Ok(0.2));
+        assert!(outcome.findings[0].contains("only their sum is exact"));
+        assert!(clock.read(&window()).findings.is_empty());
+    }
+}

@@ -1,0 +1,143 @@
+//! The seam between the supervisor of a cell and what is read off.
+
+use crate::{Declaration, Probe};
+
+/// A kind of reading: what it measures, whether this machine allows it, and how it is attached to a cell.
+pub trait Meter: Send + Sync {
+    /// Its measures.
+    fn declarations(&self) -> &'static [Declaration];
+
+    /// The meter's name for `doctor`, in words.
+    fn name(&self) -> &'static str;
+
+    /// What it needs of the machine, in words.
+    fn needs(&self) -> &'static str;
+
+    /// Tries whether this machine allows it.
+    fn probe(&self) -> Probe;
+
+    /// Attaches to the worker, which exists but has not started its program yet. What cannot be attached is a reading
+    /// that is unavailable with the reason, never an error.
+    fn attach(&self, subject: &Subject) -> Box<dyn Attachment>;
+}
+
+/// A meter at one cell.
+pub trait Attachment: Send {
+    /// Just before the worker is told to start.
+    fn at_go(&mut self) {}
+
+    /// Just after the worker has told that the window is over; it waits meanwhile.
+    fn at_end(&mut self) {}
+
+    /// The readings, when the worker has told what it counted.
+    fn read(&mut self, window: &Window) -> Outcome;
+}
+
+/// The processes of one cell.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The worker's process id.
+    pub worker: i32,
+    /// The server's process id, or the sentence that says why there is none to measure.
+    pub server: Result<i32, String>,
+}
+
+/// What worker and server told of the window: differences between its edges.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// From the first statement issued to the last answer, nanoseconds, by the worker's clock.
+    pub wall_ns: u64,
+    /// CPU time in user mode, microseconds, by the worker's getrusage.
+    pub user_us: u64,
+    /// CPU time in the kernel, microseconds, by the worker's getrusage.
+    pub sys_us: u64,
+    /// Context switches because the worker waited.
+    pub voluntary_switches: u64,
+    /// Context switches because the kernel gave the core to another.
+    pub involuntary_switches: u64,
+    /// Page faults served without I/O.
+    pub minor_faults: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+    /// Statements issued.
+    pub issued: u64,
+    /// Statements answered as the scenario says; every rate divides by these.
+    pub verified: u64,
+    /// Statements answered with an error or with wrong rows.
+    pub errors: u64,
+    /// Statements issued while fewer than 99 % of the slots were at work.
+    pub below_concurrency: u64,
+    /// The server's side, or the sentence that says why it is not known.
+    pub server: Result<ServerWindow, String>,
+    /// Data connections of the worker, or the sentence that says why they could not be counted.
+    pub connections: Result<u64, String>,
+}
+
+/// The server's own account of the window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerWindow {
+    /// EXECUTEs of the scenario's statements.
+    pub executes: u64,
+    /// Requests that were none of the scenario's EXECUTEs: the driver's own control traffic.
+    pub control_requests: u64,
+    /// CPU time of the server process by its own account, nanoseconds.
+    pub cpu_ns: u64,
+}
+
+/// One value, or the sentence that says why there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The measure, with its id and unit.
+    pub measure: Declaration,
+    /// The value in the measure's unit.
+    pub value: Result<f64, String>,
+}
+
+/// What one meter read off one cell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// One reading a measure.
+    pub readings: Vec<Reading>,
+    /// Full sentences about what does not fit together.
+    pub findings: Vec<String>,
+}
+
+impl Outcome {
+    /// The readings of `measures`, value by value in their order.
+    pub(crate) fn of(measures: &[Declaration], values: impl IntoIterator<Item = Result<f64, String>>) -> Outcome {
+        let readings =
+            measures.iter().copied().zip(values).map(|(measure, value)| Reading { measure, value }).collect();
+        Outcome { readings, findings: Vec::new() }
+    }
+}
+
+/// `amount` shared among the verified statements of the window.
+pub(crate) fn per_statement(amount: f64, window: &Window) -> Result<f64, String> {
+    match window.verified {
+        0 => Err("No statement was answered as the scenario says, so there is nothing to divide by.".to_owned()),
+        verified => Ok(amount / verified as f64),
+    }
+}
+
+/// Beyond the highest process id that Linux gives (PID_MAX_LIMIT, 2^22).
+#[cfg(test)]
+pub(crate) const NO_PROCESS: i32 = (1 << 22) + 1;
+
+#[cfg(test)]
+pub(crate) fn window() -> Window {
+    Window {
+        wall_ns: 2_000_000_000,
+        user_us: 700_000,
+        sys_us: 300_000,
+        voluntary_switches: 10,
+        involuntary_switches: 5,
+        minor_faults: 3,
+        major_faults: 0,
+        issued: 1_000_000,
+        verified: 1_000_000,
+        errors: 0,
+        below_concurrency: 100,
+        server: Ok(ServerWindow { executes: 1_000_000, control_requests: 7, cpu_ns: 500_000_000 }),
+        connections: Ok(1),
+    }
+}

@@ -1,0 +1,160 @@
+//! The server's side of the window: its CPU time by the parent's clock, its own count of EXECUTEs, data connections.
+
+use std::io;
+
+use crate::meter::per_statement;
+use crate::{
+    Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window, cpu_time::process_cpu_ns,
+};
+
+/// The server's CPU time, the EXECUTEs it counted, control requests, and data connections.
+pub struct ServerSide;
+
+const MEASURES: [Declaration; 5] = [
+    Declaration {
+        id: "server_cpu",
+        unit: "s",
+        better: Better::Neither,
+        pass: Pass::Timing,
+        hook: Hook::AtEdges,
+        about: "CPU time of the server in the window",
+    },
+    Declaration {
+        id: "server_cpu_per_statement",
+        unit: "us",
+        better: Better::Lower,
+        pass: Pass::Timing,
+        hook: Hook::AtEdges,
+        about: "CPU time of the server a verified statement",
+    },
+    Declaration {
+        id: "server_executes",
+        unit: "1",
+        better: Better::Neither,
+        pass: Pass::Any,
+        hook: Hook::FromServer,
+        about: "EXECUTEs of the scenario's statements that the server counted",
+    },
+    Declaration {
+        id: "control_requests",
+        unit: "1",
+        better: Better::Neither,
+        pass: Pass::Any,
+        hook: Hook::FromServer,
+        about: "requests of the driver's own in the window",
+    },
+    Declaration {
+        id: "connections",
+        unit: "1",
+        better: Better::Neither,
+        pass: Pass::Any,
+        hook: Hook::FromServer,
+        about: "connections that carried the scenario's statements",
+    },
+];
+
+impl Meter for ServerSide {
+    fn declarations(&self) -> &'static [Declaration] {
+        &MEASURES
+    }
+
+    fn name(&self) -> &'static str {
+        "the server's side"
+    }
+
+    fn needs(&self) -> &'static str {
+        "the embedded cluster; with --target there is no server process to measure"
+    }
+
+    fn probe(&self) -> Probe {
+        Probe::Available
+    }
+
+    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
+        Box::new(Clock { server: subject.server.clone(), go: None, end: None })
+    }
+}
+
+struct Clock {
+    server: Result<i32, String>,
+    go: Option<io::Result<u64>>,
+    end: Option<io::Result<u64>>,
+}
+
+impl Clock {
+    fn cpu_ns(&mut self) -> Result<u64, String> {
+        self.server.clone()?;
+        match (self.go.take(), self.end.take()) {
+            (Some(Ok(go)), Some(Ok(end))) => Ok(end.saturating_sub(go)),
+            (Some(Err(error)), _) | (_, Some(Err(error))) => {
+                Err(format!("The server's CPU clock could not be read: {error}."))
+            }
+            _ => Err("The window was not finished.".to_owned()),
+        }
+    }
+}
+
+impl Attachment for Clock {
+    fn at_go(&mut self) {
+        self.go = self.server.as_ref().ok().map(|&pid| process_cpu_ns(pid));
+    }
+
+    fn at_end(&mut self) {
+        self.end = self.server.as_ref().ok().map(|&pid| process_cpu_ns(pid));
+    }
+
+    fn read(&mut self, window: &Window) -> Outcome {
+        let cpu = self.cpu_ns();
+        let mut findings = Vec::new();
+        if let (Ok(clock), Ok(told)) = (&cpu, &window.server) {
+            findings.extend(disagreement(told.cpu_ns, *clock));
+        }
+        let each = cpu.clone().and_then(|ns| per_statement(ns as f64 / 1e3, window));
+        let told = |pick: fn(&crate::ServerWindow) -> u64| {
+            window.server.as_ref().map(|s| pick(s) as f64).map_err(Clone::clone)
+        };
+        let values = [
+            cpu.map(|ns| ns as f64 / 1e9),
+            each,
+            told(|server| server.executes),
+            told(|server| server.control_requests),
+            window.connections.as_ref().map(|&count| count as f64).map_err(Clone::clone),
+        ];
+        Outcome { findings, ..Outcome::of(&MEASURES, values) }
+    }
+}
+
+/// A sentence when the server's own account and the parent's clock are more than 5 % and more than 20 ms apart; the
+/// server's snapshots lie outside the parent's readings.
+fn disagreement(told_ns: u64, clock_ns: u64) -> Option<String> {
+    let apart = told_ns.abs_diff(clock_ns);
+    (apart > 20_000_000 && apart * 20 > told_ns.max(clock_ns)).then(|| {
+        format!(
+            "The server says that it used {:.3} s of CPU time in the window, its process clock says {:.3} s.",
+            told_ns as f64 / 1e9,
+            clock_ns as f64 / 1e9
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::window;
+
+    #[test]
+    fn without_a_server_process_every_measure_says_why() {
+        let why = "The target is not ours.".to_owned();
+        let mut clock = Clock { server: Err(why.clone()), go: None, end: None };
+        clock.at_go();
+        clock.at_end();
+        let outcome = clock.read(&Window { server: Err(why.clone()), connections: Err(why.clone()), ..window() });
+        assert!(outcome.readings.iter().all(|reading| reading.value == Err(why.clone())), "{outcome:?}");
+    }
+
+    #[test]
+    fn accounts_far_apart_are_a_finding() {
+        assert!(disagreement(1_000_000_000, 1_010_000_000).is_none());
+        assert!(disagreement(1_000_000_000, 2_000_000_000).unwrap().contains("2.000 s"));
+    }
+}

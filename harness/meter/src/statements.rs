@@ -1,0 +1,48 @@
+//! What was asked and what came back, as the worker counted it.
+
+use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+
+/// Statements, verified answers, errors, and statements issued below the concurrency.
+pub struct Statements;
+
+const MEASURES: [Declaration; 4] = [
+    measure("statements", Better::Neither, "statements issued"),
+    measure("verified", Better::Higher, "statements answered as the scenario says"),
+    measure("errors", Better::Lower, "statements answered with an error or with wrong rows"),
+    measure("below_concurrency", Better::Lower, "statements issued while fewer than 99 % of the slots were at work"),
+];
+
+const fn measure(id: &'static str, better: Better, about: &'static str) -> Declaration {
+    Declaration { id, unit: "1", better, pass: Pass::Any, hook: Hook::FromWorker, about }
+}
+
+impl Meter for Statements {
+    fn declarations(&self) -> &'static [Declaration] {
+        &MEASURES
+    }
+
+    fn name(&self) -> &'static str {
+        "statements"
+    }
+
+    fn needs(&self) -> &'static str {
+        "nothing"
+    }
+
+    fn probe(&self) -> Probe {
+        Probe::Available
+    }
+
+    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
+        Box::new(Told)
+    }
+}
+
+struct Told;
+
+impl Attachment for Told {
+    fn read(&mut self, window: &Window) -> Outcome {
+        let counts = [window.issued, window.verified, window.errors, window.below_concurrency];
+        Outcome::of(&MEASURES, counts.map(|count| Ok(count as f64)))
+    }
+}

@@ -1,0 +1,55 @@
+//! Context switches and page faults, by the worker's rusage: perf's own switch counter reads 0 where the kernel is excluded.
+
+use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+
+/// Context switches and page faults of the worker in the window.
+pub struct Switches;
+
+const MEASURES: [Declaration; 5] = [
+    measure("context_switches", "context switches of the worker, voluntary and involuntary"),
+    measure("voluntary_switches", "context switches because the worker waited"),
+    measure("involuntary_switches", "context switches because the kernel gave the core to another"),
+    measure("minor_faults", "page faults of the worker that were served without I/O"),
+    measure("major_faults", "page faults of the worker that needed I/O"),
+];
+
+const fn measure(id: &'static str, about: &'static str) -> Declaration {
+    Declaration { id, unit: "1", better: Better::Lower, pass: Pass::Timing, hook: Hook::FromWorker, about }
+}
+
+impl Meter for Switches {
+    fn declarations(&self) -> &'static [Declaration] {
+        &MEASURES
+    }
+
+    fn name(&self) -> &'static str {
+        "context switches"
+    }
+
+    fn needs(&self) -> &'static str {
+        "getrusage in the worker"
+    }
+
+    fn probe(&self) -> Probe {
+        Probe::Available
+    }
+
+    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
+        Box::new(Told)
+    }
+}
+
+struct Told;
+
+impl Attachment for Told {
+    fn read(&mut self, window: &Window) -> Outcome {
+        let counts = [
+            window.voluntary_switches + window.involuntary_switches,
+            window.voluntary_switches,
+            window.involuntary_switches,
+            window.minor_faults,
+            window.major_faults,
+        ];
+        Outcome::of(&MEASURES, counts.map(|count| Ok(count as f64)))
+    }
+}
