@@ -1,6 +1,9 @@
 //! What answers: the embedded nodes.
 
+pub mod codec;
+pub mod cql;
 pub mod plan;
 pub mod schema;
+pub mod storage;
 pub mod token;
 pub mod types;

@@ -1,0 +1,250 @@
+//! CREATE, ALTER and DROP.
+
+use super::ast::{ColumnDefinition, CreateTable, PrimaryKey, PropertyValue, RawTerm, Statement};
+use super::lexer::TokenKind;
+use super::parser::Parser;
+use crate::plan::CqlError;
+use crate::types::{CqlType, MAX_DEPTH};
+
+impl Parser<'_> {
+    pub(super) fn schema_change(&mut self) -> Result<Statement, CqlError> {
+        let second = self.next_token();
+        let is = |word: &str| second.kind == TokenKind::Word && second.text.eq_ignore_ascii_case(word);
+        let keyspace = is("keyspace") || is("schema");
+        let table = is("table") || is("columnfamily");
+        if !keyspace && !table {
+            return match second.kind {
+                TokenKind::Word => self.unsupported(2),
+                _ => {
+                    self.advance()?;
+                    Err(self.no_alternative())
+                }
+            };
+        }
+        if table && self.at_word("alter") {
+            return self.unsupported(2);
+        }
+        let verb = self.advance()?.text.to_ascii_lowercase();
+        self.advance()?;
+        match (verb.as_str(), keyspace) {
+            ("create", true) => {
+                let if_not_exists = self.if_not_exists()?;
+                let name = self.name()?;
+                Ok(Statement::CreateKeyspace { name, if_not_exists, properties: self.properties()? })
+            }
+            ("create", false) => self.create_table(),
+            ("alter", _) => {
+                let if_exists = self.if_exists()?;
+                let name = self.name()?;
+                Ok(Statement::AlterKeyspace { name, if_exists, properties: self.properties()? })
+            }
+            (_, true) => {
+                let if_exists = self.if_exists()?;
+                Ok(Statement::DropKeyspace { name: self.name()?, if_exists })
+            }
+            (_, false) => {
+                let if_exists = self.if_exists()?;
+                Ok(Statement::DropTable { table: self.table_name()?, if_exists })
+            }
+        }
+    }
+
+    fn if_not_exists(&mut self) -> Result<bool, CqlError> {
+        if !self.take_word("if")? {
+            return Ok(false);
+        }
+        self.expect_word("not")?;
+        self.expect_word("exists")?;
+        Ok(true)
+    }
+
+    fn if_exists(&mut self) -> Result<bool, CqlError> {
+        if !self.take_word("if")? {
+            return Ok(false);
+        }
+        self.expect_word("exists")?;
+        Ok(true)
+    }
+
+    fn create_table(&mut self) -> Result<Statement, CqlError> {
+        let if_not_exists = self.if_not_exists()?;
+        let table = self.table_name()?;
+        let mut create = CreateTable {
+            table,
+            if_not_exists,
+            columns: Vec::new(),
+            primary_keys: Vec::new(),
+            order: Vec::new(),
+            compact_storage: false,
+            properties: Vec::new(),
+        };
+        self.expect_symbol("(")?;
+        loop {
+            self.count_item()?;
+            self.column_or_key(&mut create)?;
+            // A comma before the closing bracket is allowed, as in Cassandra.
+            if !self.take_symbol(",")? || self.at_symbol(")") {
+                break;
+            }
+        }
+        self.expect_symbol(")")?;
+        if self.take_word("with")? {
+            loop {
+                self.count_item()?;
+                self.table_option(&mut create)?;
+                if !self.take_word("and")? {
+                    break;
+                }
+            }
+        }
+        Ok(Statement::CreateTable(create))
+    }
+
+    fn column_or_key(&mut self, create: &mut CreateTable) -> Result<(), CqlError> {
+        if self.at_word("primary") && self.next_is_word("key") {
+            self.advance()?;
+            self.advance()?;
+            self.expect_symbol("(")?;
+            let partition = if self.take_symbol("(")? {
+                let partition = self.list(Self::name)?;
+                self.expect_symbol(")")?;
+                partition
+            } else {
+                vec![self.name()?]
+            };
+            let clustering = if self.take_symbol(",")? { self.list(Self::name)? } else { Vec::new() };
+            self.expect_symbol(")")?;
+            create.primary_keys.push(PrimaryKey { partition, clustering });
+            return Ok(());
+        }
+        let name = self.name()?;
+        let ty = self.column_type(0)?;
+        let is_static = self.take_word("static")?;
+        if self.take_word("primary")? {
+            self.expect_word("key")?;
+            create.primary_keys.push(PrimaryKey { partition: vec![name.clone()], clustering: Vec::new() });
+        }
+        create.columns.push(ColumnDefinition { name, ty, is_static });
+        Ok(())
+    }
+
+    fn table_option(&mut self, create: &mut CreateTable) -> Result<(), CqlError> {
+        if self.at_word("clustering") && self.next_is_word("order") {
+            self.advance()?;
+            self.advance()?;
+            self.expect_word("by")?;
+            self.expect_symbol("(")?;
+            create.order = self.list(Self::order)?;
+            self.expect_symbol(")")?;
+        } else if self.at_word("compact") && self.next_is_word("storage") {
+            self.advance()?;
+            self.advance()?;
+            create.compact_storage = true;
+        } else {
+            let property = self.property()?;
+            create.properties.push(property);
+        }
+        Ok(())
+    }
+
+    fn column_type(&mut self, depth: usize) -> Result<CqlType, CqlError> {
+        if depth >= MAX_DEPTH {
+            return Err(self.error(&format!("types nest deeper than {MAX_DEPTH} levels")));
+        }
+        if self.current.kind == TokenKind::String {
+            return Err(CqlError::invalid(
+                "Custom types are not supported: use a native type, a collection or a tuple",
+            ));
+        }
+        let name = self.name()?;
+        if !self.take_symbol("<")? {
+            return CqlType::native(&name).ok_or_else(|| CqlError::Invalid(format!("Unknown type {name}")));
+        }
+        let mut arguments = self.list(|parser| parser.column_type(depth + 1))?;
+        self.expect_symbol(">")?;
+        let wrong = || CqlError::Invalid(format!("Unknown type {name} with {} arguments", arguments.len()));
+        let nested = |ty: &CqlType| ty.is_multi_cell();
+        let built = match (name.as_str(), arguments.as_slice()) {
+            ("tuple", _) => return Ok(CqlType::Tuple(arguments.into_iter().map(CqlType::freeze).collect())),
+            ("list" | "set", [_]) | ("map", [_, _]) => {
+                let duration_key = name != "list" && arguments.first() == Some(&CqlType::Duration);
+                let counter = arguments.contains(&CqlType::Counter);
+                if counter || duration_key {
+                    let what = if counter { "Counters" } else { "Durations" };
+                    let place = if counter {
+                        "collections"
+                    } else if name == "set" {
+                        "sets"
+                    } else {
+                        "map keys"
+                    };
+                    return Err(CqlError::Invalid(format!("{what} are not allowed inside {place}")));
+                }
+                // Whether they may nest is known only when a frozen<> around all of it has been seen or not.
+                let last = arguments.pop();
+                match (name.as_str(), arguments.pop(), last) {
+                    ("list", _, Some(element)) => CqlType::List(Box::new(element)),
+                    ("set", _, Some(element)) => CqlType::Set(Box::new(element)),
+                    (_, Some(key), Some(value)) => CqlType::Map(Box::new((key, value))),
+                    _ => return Err(self.no_alternative()),
+                }
+            }
+            ("frozen", [_]) => {
+                return match arguments.pop() {
+                    Some(inner) if inner.is_collection() || matches!(inner, CqlType::Tuple(_)) => Ok(inner.freeze()),
+                    _ => Err(CqlError::invalid(
+                        "frozen<> is only allowed on collections, tuples, and user-defined types",
+                    )),
+                };
+            }
+            ("vector", _) => return Err(CqlError::invalid("Vectors are not supported: use a list")),
+            _ => return Err(wrong()),
+        };
+        let unfrozen_inside = match &built {
+            CqlType::List(element) | CqlType::Set(element) => nested(element),
+            CqlType::Map(entry) => nested(&entry.0) || nested(&entry.1),
+            _ => false,
+        };
+        if unfrozen_inside && depth == 0 {
+            return Err(CqlError::Invalid(format!(
+                "Non-frozen collections are not allowed inside collections: {built}"
+            )));
+        }
+        Ok(built)
+    }
+
+    fn properties(&mut self) -> Result<Vec<(String, PropertyValue)>, CqlError> {
+        if !self.take_word("with")? {
+            return Ok(Vec::new());
+        }
+        let mut properties = Vec::new();
+        loop {
+            self.count_item()?;
+            properties.push(self.property()?);
+            if !self.take_word("and")? {
+                return Ok(properties);
+            }
+        }
+    }
+
+    fn property(&mut self) -> Result<(String, PropertyValue), CqlError> {
+        let name = self.name()?;
+        self.expect_symbol("=")?;
+        let value = match self.term(0)? {
+            RawTerm::Literal(literal) => PropertyValue::Text(literal.text),
+            RawTerm::Set(items) if items.is_empty() => PropertyValue::Map(Vec::new()),
+            RawTerm::Map(entries) => {
+                let mut texts = Vec::new();
+                for entry in entries {
+                    let (RawTerm::Literal(key), RawTerm::Literal(value)) = entry else {
+                        return Err(self.error(&format!("the map of property {name} may hold constants only")));
+                    };
+                    texts.push((key.text, value.text));
+                }
+                PropertyValue::Map(texts)
+            }
+            _ => return Err(self.error(&format!("Invalid value for property {name}: it is to be a constant or a map"))),
+        };
+        Ok((name, value))
+    }
+}

@@ -1,0 +1,569 @@
+//! Words to statements: recursive descent with one word of lookahead, bounded in depth and in number of items.
+
+use super::ast::{
+    Assignment, AssignmentTarget, Batch, Delete, ExistsCondition, Insert, OrderBy, RawSelector, RawTerm, Select,
+    Statement, TableName, Update, Using,
+};
+use super::lexer::{Lexer, Token, TokenKind, position};
+use super::{MAX_ITEMS, MAX_MARKERS};
+use crate::plan::{BatchKind, CqlError};
+
+/// Words that cannot name anything unless they are quoted.
+const RESERVED: [&str; 57] = [
+    "add",
+    "allow",
+    "alter",
+    "and",
+    "apply",
+    "asc",
+    "authorize",
+    "batch",
+    "begin",
+    "by",
+    "columnfamily",
+    "create",
+    "delete",
+    "desc",
+    "describe",
+    "drop",
+    "entries",
+    "execute",
+    "from",
+    "full",
+    "grant",
+    "if",
+    "in",
+    "index",
+    "infinity",
+    "insert",
+    "into",
+    "is",
+    "keyspace",
+    "limit",
+    "materialized",
+    "modify",
+    "nan",
+    "norecursive",
+    "not",
+    "null",
+    "of",
+    "on",
+    "or",
+    "order",
+    "primary",
+    "rename",
+    "revoke",
+    "schema",
+    "select",
+    "set",
+    "table",
+    "to",
+    "token",
+    "truncate",
+    "unlogged",
+    "update",
+    "use",
+    "using",
+    "view",
+    "where",
+    "with",
+];
+
+/// Parses one statement, with or without a semicolon at its end.
+///
+/// # Errors
+/// A syntax error (0x2000) that says where: `line 1:9 mismatched input 'FORM' expecting K_FROM`.
+pub fn parse(text: &str) -> Result<Statement, CqlError> {
+    let mut parser = Parser::new(text)?;
+    let statement = parser.statement()?;
+    while parser.take_symbol(";")? {}
+    if parser.current.kind == TokenKind::End { Ok(statement) } else { Err(parser.mismatch("EOF")) }
+}
+
+pub(super) struct Parser<'a> {
+    text: &'a str,
+    lexer: Lexer<'a>,
+    pub(super) current: Token<'a>,
+    next: Token<'a>,
+    markers: usize,
+    items: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Result<Self, CqlError> {
+        let mut lexer = Lexer::new(text);
+        let (current, next) = (lexer.next_token()?, lexer.next_token()?);
+        Ok(Parser { text, lexer, current, next, markers: 0, items: 0 })
+    }
+
+    // Words.
+
+    pub(super) fn advance(&mut self) -> Result<Token<'a>, CqlError> {
+        let taken = self.current;
+        self.current = self.next;
+        self.next = self.lexer.next_token()?;
+        Ok(taken)
+    }
+
+    pub(super) fn error(&self, what: &str) -> CqlError {
+        CqlError::Syntax(format!("{} {what}", position(self.text, self.current.at)))
+    }
+
+    fn shown(&self) -> String {
+        match self.current.kind {
+            TokenKind::End => "<EOF>".to_owned(),
+            _ => self.current.text.chars().take(64).collect(),
+        }
+    }
+
+    pub(super) fn mismatch(&self, expected: &str) -> CqlError {
+        self.error(&format!("mismatched input '{}' expecting {expected}", self.shown()))
+    }
+
+    pub(super) fn no_alternative(&self) -> CqlError {
+        self.error(&format!("no viable alternative at input '{}'", self.shown()))
+    }
+
+    fn is_word(token: &Token<'_>, word: &str) -> bool {
+        token.kind == TokenKind::Word && token.text.eq_ignore_ascii_case(word)
+    }
+
+    pub(super) fn at_word(&self, word: &str) -> bool {
+        Self::is_word(&self.current, word)
+    }
+
+    pub(super) fn next_is_word(&self, word: &str) -> bool {
+        Self::is_word(&self.next, word)
+    }
+
+    pub(super) fn next_is_symbol(&self, symbol: &str) -> bool {
+        self.next.kind == TokenKind::Symbol && self.next.text == symbol
+    }
+
+    pub(super) fn next_token(&self) -> Token<'a> {
+        self.next
+    }
+
+    pub(super) fn take_word(&mut self, word: &str) -> Result<bool, CqlError> {
+        let found = self.at_word(word);
+        if found {
+            self.advance()?;
+        }
+        Ok(found)
+    }
+
+    pub(super) fn expect_word(&mut self, word: &str) -> Result<(), CqlError> {
+        if self.take_word(word)? { Ok(()) } else { Err(self.mismatch(&format!("K_{}", word.to_uppercase()))) }
+    }
+
+    pub(super) fn at_symbol(&self, symbol: &str) -> bool {
+        self.current.kind == TokenKind::Symbol && self.current.text == symbol
+    }
+
+    pub(super) fn take_symbol(&mut self, symbol: &str) -> Result<bool, CqlError> {
+        let found = self.at_symbol(symbol);
+        if found {
+            self.advance()?;
+        }
+        Ok(found)
+    }
+
+    pub(super) fn expect_symbol(&mut self, symbol: &str) -> Result<(), CqlError> {
+        if self.take_symbol(symbol)? { Ok(()) } else { Err(self.mismatch(&format!("'{symbol}'"))) }
+    }
+
+    pub(super) fn count_item(&mut self) -> Result<(), CqlError> {
+        self.items += 1;
+        if self.items > MAX_ITEMS {
+            return Err(self.error(&format!("too many items in one statement: at most {MAX_ITEMS} are taken")));
+        }
+        Ok(())
+    }
+
+    /// One item or more, with commas between.
+    pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, CqlError>) -> Result<Vec<T>, CqlError> {
+        let mut items = Vec::new();
+        loop {
+            self.count_item()?;
+            items.push(item(self)?);
+            if !self.take_symbol(",")? {
+                return Ok(items);
+            }
+        }
+    }
+
+    pub(super) fn marker(&mut self, name: Option<String>) -> Result<RawTerm, CqlError> {
+        if self.markers >= MAX_MARKERS {
+            return Err(self.error(&format!("too many bind markers in one statement: at most {MAX_MARKERS} are taken")));
+        }
+        let index = self.markers as u16;
+        self.markers += 1;
+        Ok(RawTerm::Marker { index, name })
+    }
+
+    // Names.
+
+    fn unquoted(text: &str) -> String {
+        text.get(1..text.len().saturating_sub(1)).unwrap_or_default().replace("\"\"", "\"")
+    }
+
+    pub(super) fn name(&mut self) -> Result<String, CqlError> {
+        match self.current.kind {
+            TokenKind::QuotedName => {
+                let name = Self::unquoted(self.advance()?.text);
+                if name.is_empty() { Err(self.error("an empty name is not allowed")) } else { Ok(name) }
+            }
+            TokenKind::Word => {
+                let name = self.current.text.to_ascii_lowercase();
+                if RESERVED.contains(&name.as_str()) {
+                    return Err(self.no_alternative());
+                }
+                self.advance()?;
+                Ok(name)
+            }
+            _ => Err(self.no_alternative()),
+        }
+    }
+
+    pub(super) fn table_name(&mut self) -> Result<TableName, CqlError> {
+        let first = self.name()?;
+        if self.take_symbol(".")? {
+            return Ok(TableName { keyspace: Some(first), name: self.name()? });
+        }
+        Ok(TableName { keyspace: None, name: first })
+    }
+
+    // Statements.
+
+    fn statement(&mut self) -> Result<Statement, CqlError> {
+        if self.current.kind != TokenKind::Word {
+            return Err(self.no_alternative());
+        }
+        let word = self.current.text.to_ascii_lowercase();
+        match word.as_str() {
+            "select" => self.select().map(Statement::Select),
+            "insert" | "update" | "delete" => self.modification(),
+            "begin" => self.batch().map(Statement::Batch),
+            "truncate" => {
+                self.advance()?;
+                if self.at_word("table") || self.at_word("columnfamily") {
+                    self.advance()?;
+                }
+                self.table_name().map(Statement::Truncate)
+            }
+            "use" => {
+                self.advance()?;
+                self.name().map(Statement::Use)
+            }
+            "create" | "drop" | "alter" => self.schema_change(),
+            "grant" | "revoke" | "list" | "describe" | "desc" | "add" => self.unsupported(1),
+            _ => {
+                let shown = self.shown();
+                Err(self.error(&format!("no viable alternative at input '{shown}' ([{shown}]...)")))
+            }
+        }
+    }
+
+    /// A statement that this node does not have: its first words, and whatever follows is skipped.
+    pub(super) fn unsupported(&mut self, words: usize) -> Result<Statement, CqlError> {
+        let mut name = Vec::new();
+        for _ in 0..words {
+            if self.current.kind == TokenKind::Word {
+                name.push(self.advance()?.text.to_ascii_uppercase());
+            }
+        }
+        while self.current.kind != TokenKind::End {
+            self.advance()?;
+        }
+        Ok(Statement::Unsupported(name.join(" ")))
+    }
+
+    fn modification(&mut self) -> Result<Statement, CqlError> {
+        if self.take_word("insert")? {
+            self.insert().map(Statement::Insert)
+        } else if self.take_word("update")? {
+            self.update().map(Statement::Update)
+        } else if self.take_word("delete")? {
+            self.delete().map(Statement::Delete)
+        } else {
+            Err(self.no_alternative())
+        }
+    }
+
+    fn using(&mut self, ttl_allowed: bool) -> Result<Using, CqlError> {
+        let mut using = Using::default();
+        if !self.take_word("using")? {
+            return Ok(using);
+        }
+        loop {
+            if self.at_word("timestamp") && using.timestamp.is_none() {
+                self.advance()?;
+                using.timestamp = Some(self.term(0)?);
+            } else if ttl_allowed && self.at_word("ttl") && using.ttl.is_none() {
+                self.advance()?;
+                using.ttl = Some(self.term(0)?);
+            } else {
+                return Err(self.no_alternative());
+            }
+            if !self.take_word("and")? {
+                return Ok(using);
+            }
+        }
+    }
+
+    /// `IF EXISTS`, `IF NOT EXISTS`, `IF column = value AND ...`: only whether it is there matters, for it is refused.
+    fn condition(&mut self) -> Result<ExistsCondition, CqlError> {
+        if !self.take_word("if")? {
+            return Ok(ExistsCondition::None);
+        }
+        self.take_word("not")?;
+        if !self.take_word("exists")? {
+            self.relations()?;
+        }
+        Ok(ExistsCondition::Given)
+    }
+
+    fn insert(&mut self) -> Result<Insert, CqlError> {
+        self.expect_word("into")?;
+        let table = self.table_name()?;
+        if self.take_word("json")? {
+            let value = self.term(0)?;
+            let condition = self.condition()?;
+            let using = self.using(true)?;
+            return Ok(Insert { table, json: true, columns: Vec::new(), values: vec![value], condition, using });
+        }
+        self.expect_symbol("(")?;
+        let columns = self.list(Self::name)?;
+        self.expect_symbol(")")?;
+        self.expect_word("values")?;
+        self.expect_symbol("(")?;
+        let values = self.list(|parser| parser.term(0))?;
+        self.expect_symbol(")")?;
+        let condition = self.condition()?;
+        let using = self.using(true)?;
+        Ok(Insert { table, json: false, columns, values, condition, using })
+    }
+
+    fn target(&mut self) -> Result<AssignmentTarget, CqlError> {
+        let name = self.name()?;
+        if self.take_symbol("[")? {
+            self.term(0)?;
+            self.expect_symbol("]")?;
+            return Ok(AssignmentTarget::Element(name));
+        }
+        if self.take_symbol(".")? {
+            self.name()?;
+            return Ok(AssignmentTarget::Element(name));
+        }
+        Ok(AssignmentTarget::Column(name))
+    }
+
+    fn update(&mut self) -> Result<Update, CqlError> {
+        let table = self.table_name()?;
+        let using = self.using(true)?;
+        self.expect_word("set")?;
+        let assignments = self.list(|parser| {
+            let target = parser.target()?;
+            if parser.take_symbol("+=")? || parser.take_symbol("-=")? {
+                parser.term(0)?;
+                return Ok(Assignment { target, value: RawTerm::Operation });
+            }
+            parser.expect_symbol("=")?;
+            Ok(Assignment { target, value: parser.operation()? })
+        })?;
+        self.expect_word("where")?;
+        let relations = self.relations()?;
+        let condition = self.condition()?;
+        Ok(Update { table, using, assignments, relations, condition })
+    }
+
+    fn delete(&mut self) -> Result<Delete, CqlError> {
+        let targets = if self.at_word("from") { Vec::new() } else { self.list(Self::target)? };
+        self.expect_word("from")?;
+        let table = self.table_name()?;
+        let using = self.using(false)?;
+        self.expect_word("where")?;
+        let relations = self.relations()?;
+        let condition = self.condition()?;
+        Ok(Delete { targets, table, using, relations, condition })
+    }
+
+    fn batch(&mut self) -> Result<Batch, CqlError> {
+        self.expect_word("begin")?;
+        let kind = if self.take_word("unlogged")? {
+            BatchKind::Unlogged
+        } else if self.at_word("counter") {
+            return Err(CqlError::invalid("Counter batches are not supported: there are no counter tables"));
+        } else {
+            BatchKind::Logged
+        };
+        self.expect_word("batch")?;
+        let using = self.using(false)?;
+        let mut statements = Vec::new();
+        while !self.take_word("apply")? {
+            self.count_item()?;
+            statements.push(self.modification()?);
+            self.take_symbol(";")?;
+        }
+        self.expect_word("batch")?;
+        Ok(Batch { kind, using, statements })
+    }
+
+    fn select(&mut self) -> Result<Select, CqlError> {
+        self.expect_word("select")?;
+        // `json` and `distinct` may also be a column's name.
+        let names_a_column =
+            |parser: &Self| parser.next_is_symbol(",") || parser.next_is_word("from") || parser.next_is_word("as");
+        let json = self.at_word("json") && !names_a_column(self) && self.take_word("json")?;
+        let distinct = self.at_word("distinct") && !names_a_column(self) && self.take_word("distinct")?;
+        let selectors = if self.take_symbol("*")? {
+            Vec::new()
+        } else {
+            self.list(|parser| {
+                let selector = parser.selector()?;
+                let alias = if parser.take_word("as")? { Some(parser.name()?) } else { None };
+                Ok((selector, alias))
+            })?
+        };
+        self.expect_word("from")?;
+        let table = self.table_name()?;
+        let relations = if self.take_word("where")? { self.relations()? } else { Vec::new() };
+        let group_by = self.take_word("group")?;
+        if group_by {
+            self.expect_word("by")?;
+            self.list(Self::selector)?;
+        }
+        let order_by = if self.take_word("order")? {
+            self.expect_word("by")?;
+            self.list(Self::order)?
+        } else {
+            Vec::new()
+        };
+        let per_partition_limit = if self.take_word("per")? {
+            self.expect_word("partition")?;
+            self.expect_word("limit")?;
+            Some(self.term(0)?)
+        } else {
+            None
+        };
+        let limit = if self.take_word("limit")? { Some(self.term(0)?) } else { None };
+        let allow_filtering = self.take_word("allow")?;
+        if allow_filtering {
+            self.expect_word("filtering")?;
+        }
+        Ok(Select {
+            json,
+            distinct,
+            selectors,
+            table,
+            relations,
+            group_by,
+            order_by,
+            per_partition_limit,
+            limit,
+            allow_filtering,
+        })
+    }
+
+    pub(super) fn order(&mut self) -> Result<OrderBy, CqlError> {
+        let column = self.name()?;
+        let descending = self.take_word("desc")?;
+        if !descending {
+            self.take_word("asc")?;
+        }
+        Ok(OrderBy { column, descending })
+    }
+
+    fn selector(&mut self) -> Result<RawSelector, CqlError> {
+        if !self.next_is_symbol("(") {
+            return self.name().map(RawSelector::Column);
+        }
+        let function = match self.current.kind {
+            TokenKind::Word => self.advance()?.text.to_ascii_lowercase(),
+            _ => self.name()?,
+        };
+        self.expect_symbol("(")?;
+        if function == "count" && (self.at_symbol("*") || self.current.kind == TokenKind::Integer) {
+            let is_one = self.at_symbol("*") || self.current.text == "1";
+            if !is_one {
+                return Err(self.error("Only COUNT(1) is supported, got COUNT of another number"));
+            }
+            self.advance()?;
+            self.expect_symbol(")")?;
+            return Ok(RawSelector::CountRows);
+        }
+        let arguments = if self.at_symbol(")") { Vec::new() } else { self.list(Self::name)? };
+        self.expect_symbol(")")?;
+        Ok(RawSelector::Function(function, arguments))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_statement_is_refused_with_its_place() {
+        for (text, error) in [
+            ("SELEC * FROM t", "line 1:0 no viable alternative at input 'SELEC' ([SELEC]...)"),
+            ("SELECT * FORM t", "line 1:9 mismatched input 'FORM' expecting K_FROM"),
+            ("SELECT v", "line 1:8 mismatched input '<EOF>' expecting K_FROM"),
+            ("SELECT * FROM t WHERE", "line 1:21 no viable alternative at input '<EOF>'"),
+            ("INSERT INTO t (a) VALUES (1", "line 1:27 mismatched input '<EOF>' expecting ')'"),
+            ("USE ks; USE ks", "line 1:8 mismatched input 'USE' expecting EOF"),
+            ("SELECT table FROM t", "line 1:7 no viable alternative at input 'table'"),
+            ("", "line 1:0 no viable alternative at input '<EOF>'"),
+            ("?", "line 1:0 no viable alternative at input '?'"),
+        ] {
+            assert_eq!(parse(text), Err(CqlError::Syntax(error.to_owned())), "{text}");
+        }
+    }
+
+    #[test]
+    fn keywords_are_in_any_case_and_names_in_lower_case_unless_quoted() {
+        let Ok(Statement::Select(select)) = parse("sElEcT A, \"B\" AS ttl FROM \"Ks\".T ;;") else {
+            panic!("no select")
+        };
+        assert_eq!(select.table, TableName { keyspace: Some("Ks".to_owned()), name: "t".to_owned() });
+        assert_eq!(select.selectors[0], (RawSelector::Column("a".to_owned()), None));
+        assert_eq!(select.selectors[1], (RawSelector::Column("B".to_owned()), Some("ttl".to_owned())));
+    }
+
+    #[test]
+    fn markers_are_counted_through_a_batch() {
+        let text = "BEGIN UNLOGGED BATCH USING TIMESTAMP ? INSERT INTO t (a, b) VALUES (?, :x); \
+                    UPDATE t USING TTL ? SET b = ? WHERE a = ? DELETE b FROM t WHERE a IN ? APPLY BATCH;";
+        let Ok(Statement::Batch(batch)) = parse(text) else { panic!("no batch") };
+        let Statement::Delete(delete) = &batch.statements[2] else { panic!("no delete") };
+        assert_eq!(
+            delete.relations,
+            [super::super::Relation::InMarker("a".to_owned(), RawTerm::Marker { index: 6, name: None })]
+        );
+    }
+
+    #[test]
+    fn hostile_depths_are_refused() {
+        for (open, close) in [("[", "]"), ("(", ")"), ("{1: ", "}"), ("f(", ")")] {
+            let text = format!("INSERT INTO t (a) VALUES ({}1{})", open.repeat(100_000), close.repeat(100_000));
+            assert!(parse(&text).is_err());
+        }
+        let text = format!("CREATE TABLE t (a {}int{} PRIMARY KEY)", "list<".repeat(100_000), ">".repeat(100_000));
+        assert!(parse(&text).is_err());
+        let text = format!("INSERT INTO t (a) VALUES ({})", "1,".repeat(MAX_ITEMS));
+        assert!(parse(&text).is_err());
+        let text = format!("INSERT INTO t (a) VALUES ({}?)", "?,".repeat(MAX_MARKERS));
+        assert!(parse(&text).is_err());
+    }
+
+    #[test]
+    fn statements_that_the_node_lacks_are_named() {
+        for (text, name) in [
+            ("CREATE INDEX ON t (v)", "CREATE INDEX"),
+            ("CREATE MATERIALIZED VIEW x AS SELECT", "CREATE MATERIALIZED"),
+            ("ALTER TABLE t ADD x int", "ALTER TABLE"),
+            ("GRANT ALL", "GRANT"),
+        ] {
+            assert_eq!(parse(text), Ok(Statement::Unsupported(name.to_owned())));
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Terms and relations.
+
+use super::MAX_TERM_DEPTH;
+use super::ast::{RawTerm, Relation};
+use super::lexer::TokenKind;
+use super::parser::Parser;
+use crate::plan::{CqlError, Operator};
+use crate::types::{Literal, LiteralKind};
+
+impl Parser<'_> {
+    /// A term, or terms with `+` and `-` between, which is taken but not kept.
+    pub(super) fn operation(&mut self) -> Result<RawTerm, CqlError> {
+        let mut term = self.term(0)?;
+        while self.at_symbol("+") || self.at_symbol("-") {
+            self.count_item()?;
+            self.advance()?;
+            self.term(0)?;
+            term = RawTerm::Operation;
+        }
+        Ok(term)
+    }
+
+    pub(super) fn term(&mut self, depth: usize) -> Result<RawTerm, CqlError> {
+        if depth > MAX_TERM_DEPTH {
+            return Err(self.error(&format!("terms nest deeper than {MAX_TERM_DEPTH} levels")));
+        }
+        let literal = |kind, text: &str| Ok(RawTerm::Literal(Literal { kind, text: text.to_owned() }));
+        match self.current.kind {
+            TokenKind::String => {
+                let text = string_content(self.advance()?.text);
+                Ok(RawTerm::Literal(Literal { kind: LiteralKind::String, text }))
+            }
+            TokenKind::Integer => literal(LiteralKind::Integer, self.advance()?.text),
+            TokenKind::Float => literal(LiteralKind::Float, self.advance()?.text),
+            TokenKind::Hex => literal(LiteralKind::Hex, self.advance()?.text),
+            TokenKind::Uuid => literal(LiteralKind::Uuid, self.advance()?.text),
+            TokenKind::Duration => literal(LiteralKind::Duration, self.advance()?.text),
+            TokenKind::Word | TokenKind::QuotedName => self.word_term(depth),
+            TokenKind::Symbol => self.symbol_term(depth),
+            TokenKind::End => Err(self.no_alternative()),
+        }
+    }
+
+    fn word_term(&mut self, depth: usize) -> Result<RawTerm, CqlError> {
+        let word = self.current.text.to_ascii_lowercase();
+        if self.next_is_symbol("(") {
+            self.advance()?;
+            self.advance()?;
+            let arguments = if self.at_symbol(")") { Vec::new() } else { self.list(|parser| parser.term(depth + 1))? };
+            self.expect_symbol(")")?;
+            return Ok(RawTerm::Function(word, arguments));
+        }
+        let kind = match word.as_str() {
+            "null" => {
+                self.advance()?;
+                return Ok(RawTerm::Null);
+            }
+            "true" | "false" => LiteralKind::Boolean,
+            "nan" | "infinity" => LiteralKind::Float,
+            _ => return self.name().map(RawTerm::Column),
+        };
+        self.advance()?;
+        Ok(RawTerm::Literal(Literal { kind, text: word }))
+    }
+
+    fn symbol_term(&mut self, depth: usize) -> Result<RawTerm, CqlError> {
+        if self.take_symbol("?")? {
+            return self.marker(None);
+        }
+        if self.take_symbol(":")? {
+            let name = self.name()?;
+            return self.marker(Some(name));
+        }
+        if self.at_symbol("-") {
+            let next = self.next_token();
+            self.advance()?;
+            let kind = match next.kind {
+                TokenKind::Integer => LiteralKind::Integer,
+                TokenKind::Float => LiteralKind::Float,
+                TokenKind::Duration => LiteralKind::Duration,
+                TokenKind::Word if self.at_word("infinity") || self.at_word("nan") => LiteralKind::Float,
+                _ => return Err(self.no_alternative()),
+            };
+            let text = format!("-{}", self.advance()?.text);
+            return Ok(RawTerm::Literal(Literal { kind, text }));
+        }
+        if self.take_symbol("[")? {
+            let items = if self.at_symbol("]") { Vec::new() } else { self.list(|parser| parser.term(depth + 1))? };
+            self.expect_symbol("]")?;
+            return Ok(RawTerm::List(items));
+        }
+        if self.take_symbol("(")? {
+            let items = self.list(|parser| parser.term(depth + 1))?;
+            self.expect_symbol(")")?;
+            return Ok(RawTerm::Tuple(items));
+        }
+        if self.take_symbol("{")? {
+            return self.braces(depth);
+        }
+        Err(self.no_alternative())
+    }
+
+    fn braces(&mut self, depth: usize) -> Result<RawTerm, CqlError> {
+        if self.take_symbol("}")? {
+            return Ok(RawTerm::Set(Vec::new()));
+        }
+        let first = self.term(depth + 1)?;
+        if self.take_symbol(":")? {
+            let mut entries = vec![(first, self.term(depth + 1)?)];
+            if self.take_symbol(",")? {
+                entries.extend(self.list(|parser| {
+                    let key = parser.term(depth + 1)?;
+                    parser.expect_symbol(":")?;
+                    Ok((key, parser.term(depth + 1)?))
+                })?);
+            }
+            self.expect_symbol("}")?;
+            return Ok(RawTerm::Map(entries));
+        }
+        let mut items = vec![first];
+        if self.take_symbol(",")? {
+            items.extend(self.list(|parser| parser.term(depth + 1))?);
+        }
+        self.expect_symbol("}")?;
+        Ok(RawTerm::Set(items))
+    }
+
+    /// Relations with AND between.
+    pub(super) fn relations(&mut self) -> Result<Vec<Relation>, CqlError> {
+        let mut relations = Vec::new();
+        loop {
+            self.count_item()?;
+            relations.push(self.relation()?);
+            if !self.take_word("and")? {
+                return Ok(relations);
+            }
+        }
+    }
+
+    fn operator(&mut self) -> Result<Operator, CqlError> {
+        let operator = match self.current.text {
+            "=" => Operator::Equal,
+            "<" => Operator::Less,
+            "<=" => Operator::LessOrEqual,
+            ">" => Operator::Greater,
+            ">=" => Operator::GreaterOrEqual,
+            _ => return Err(self.no_alternative()),
+        };
+        self.advance()?;
+        Ok(operator)
+    }
+
+    fn relation(&mut self) -> Result<Relation, CqlError> {
+        if self.at_word("token") && self.next_is_symbol("(") {
+            self.advance()?;
+            self.advance()?;
+            let columns = self.list(Self::name)?;
+            self.expect_symbol(")")?;
+            return Ok(Relation::Token(columns, self.operator()?, self.term(0)?));
+        }
+        if self.take_symbol("(")? {
+            let columns = self.list(Self::name)?;
+            self.expect_symbol(")")?;
+            if self.take_word("in")? {
+                self.term(0)?;
+                return Ok(Relation::Unsupported(
+                    "IN on several columns at once is not supported: use a relation a column",
+                ));
+            }
+            return Ok(Relation::Multi(columns, self.operator()?, self.term(0)?));
+        }
+        let column = self.name()?;
+        if self.take_word("in")? {
+            if self.at_symbol("(") {
+                self.advance()?;
+                let items = if self.at_symbol(")") { Vec::new() } else { self.list(|parser| parser.term(1))? };
+                self.expect_symbol(")")?;
+                return Ok(Relation::InTerms(column, items));
+            }
+            return Ok(Relation::InMarker(column, self.term(0)?));
+        }
+        if self.take_word("contains")? {
+            let operator = if self.take_word("key")? { Operator::ContainsKey } else { Operator::Contains };
+            return Ok(Relation::Single(column, operator, self.term(0)?));
+        }
+        if self.take_word("like")? {
+            self.term(0)?;
+            return Ok(Relation::Unsupported("LIKE restriction is only supported on properly indexed columns"));
+        }
+        if self.take_word("is")? {
+            self.expect_word("not")?;
+            self.expect_word("null")?;
+            return Ok(Relation::Unsupported("Unsupported restriction: IS NOT NULL is only for materialized views"));
+        }
+        if self.take_symbol("[")? {
+            self.term(0)?;
+            self.expect_symbol("]")?;
+            self.operator()?;
+            self.term(0)?;
+            return Ok(Relation::Unsupported("Restrictions on the elements of a collection are not supported"));
+        }
+        if self.take_symbol("!=")? {
+            self.term(0)?;
+            return Ok(Relation::Unsupported("Unsupported \"!=\" relation"));
+        }
+        Ok(Relation::Single(column, self.operator()?, self.term(0)?))
+    }
+}
+
+pub(super) fn string_content(token: &str) -> String {
+    match token.strip_prefix("$$").and_then(|text| text.strip_suffix("$$")) {
+        Some(text) => text.to_owned(),
+        None => token.get(1..token.len().saturating_sub(1)).unwrap_or_default().replace("''", "'"),
+    }
+}
