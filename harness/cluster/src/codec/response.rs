@@ -1,0 +1,302 @@
+//! Encoding what the server sends (section 4.2), straight into the connection's output buffer.
+
+use super::frame::{EVENT_STREAM, HEADER_LEN, Header, Opcode};
+use super::write;
+use crate::plan::{ColumnSpec, CqlError};
+
+/// RESULT kind of section 4.2.5.
+pub const KIND_VOID: i32 = 1;
+/// RESULT kind: rows.
+pub const KIND_ROWS: i32 = 2;
+/// RESULT kind: the answer to USE.
+pub const KIND_SET_KEYSPACE: i32 = 3;
+/// RESULT kind: the answer to PREPARE.
+pub const KIND_PREPARED: i32 = 4;
+/// RESULT kind: the answer to DDL.
+pub const KIND_SCHEMA_CHANGE: i32 = 5;
+
+/// Flag of rows' metadata: one keyspace and table for all columns.
+pub const ROWS_GLOBAL_TABLES_SPEC: i32 = 0x01;
+/// Flag of rows' metadata: a paging state follows.
+pub const ROWS_HAS_MORE_PAGES: i32 = 0x02;
+/// Flag of rows' metadata: no columns follow.
+pub const ROWS_NO_METADATA: i32 = 0x04;
+
+/// Where an answer goes: version and stream of its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplyTo {
+    /// 3 or 4.
+    pub version: u8,
+    /// The request's stream.
+    pub stream: i16,
+}
+
+impl ReplyTo {
+    /// For the request of this header.
+    pub fn request(header: &Header) -> Self {
+        ReplyTo { version: header.version, stream: header.stream }
+    }
+}
+
+/// Writes a whole frame with a body by `body`, and its length in the header afterwards.
+pub fn frame(out: &mut Vec<u8>, to: ReplyTo, opcode: Opcode, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = begin(out, to, opcode);
+    body(out);
+    end(out, start);
+}
+
+/// Writes a header whose length is not known yet; gives its place, for [`end`].
+pub fn begin(out: &mut Vec<u8>, to: ReplyTo, opcode: Opcode) -> usize {
+    let start = out.len();
+    let header = Header { version: to.version, flags: 0, stream: to.stream, opcode: opcode as u8, length: 0 };
+    out.extend_from_slice(&header.encode(true));
+    start
+}
+
+/// Puts the length of the frame that [`begin`] started, and that ends where `out` ends, into its header.
+#[inline]
+pub fn end(out: &mut [u8], start: usize) {
+    let length = (out.len() - start - HEADER_LEN) as u32;
+    out[start + 5..start + HEADER_LEN].copy_from_slice(&length.to_be_bytes());
+}
+
+/// The length in bytes of the frame at the start of `frames`, which holds whole frames of ours.
+pub fn frame_len(frames: &[u8]) -> usize {
+    match frames.first_chunk::<HEADER_LEN>() {
+        Some(&[.., l0, l1, l2, l3]) => HEADER_LEN + u32::from_be_bytes([l0, l1, l2, l3]) as usize,
+        None => frames.len(),
+    }
+}
+
+/// An ERROR as the server has it before it is bytes (section 9).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ErrorAnswer {
+    /// 0x0000: the server's own fault.
+    #[error("{0}")]
+    Server(String),
+    /// 0x000A: the client breaks the protocol.
+    #[error("{0}")]
+    Protocol(String),
+    /// 0x0100: wrong credentials.
+    #[error("{0}")]
+    BadCredentials(String),
+    /// 0x2500: an EXECUTE of an id that is not known here (any more).
+    #[error(
+        "Prepared query with ID {} not found (either the query was not prepared on this host (maybe the host has been \
+         restarted?) or you have prepared too many queries and it has been evicted from the internal cache)",
+        Hex(.0)
+    )]
+    Unprepared(Vec<u8>),
+    /// Syntax, invalid, already exists and so on.
+    #[error(transparent)]
+    Cql(#[from] CqlError),
+}
+
+impl ErrorAnswer {
+    /// The code of section 9.
+    pub fn code(&self) -> i32 {
+        match self {
+            ErrorAnswer::Server(_) => 0x0000,
+            ErrorAnswer::Protocol(_) => 0x000A,
+            ErrorAnswer::BadCredentials(_) => 0x0100,
+            ErrorAnswer::Unprepared(_) => 0x2500,
+            ErrorAnswer::Cql(error) => error.code(),
+        }
+    }
+}
+
+impl From<super::Malformed> for ErrorAnswer {
+    fn from(malformed: super::Malformed) -> Self {
+        ErrorAnswer::Protocol(malformed.0.into_owned())
+    }
+}
+
+/// Bytes as lower case hexadecimal digits.
+pub struct Hex<'a>(pub &'a [u8]);
+
+impl std::fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// ERROR (sections 4.2.1 and 9).
+pub fn error(out: &mut Vec<u8>, to: ReplyTo, error: &ErrorAnswer) {
+    frame(out, to, Opcode::Error, |out| {
+        write::int(out, error.code());
+        write::string(out, &error.to_string());
+        match error {
+            ErrorAnswer::Unprepared(id) => write::short_bytes(out, id),
+            ErrorAnswer::Cql(CqlError::AlreadyExists { keyspace, table }) => {
+                write::string(out, keyspace);
+                write::string(out, table);
+            }
+            _ => {}
+        }
+    });
+}
+
+/// READY.
+pub fn ready(out: &mut Vec<u8>, to: ReplyTo) {
+    frame(out, to, Opcode::Ready, |_| {});
+}
+
+/// AUTHENTICATE with the class of the authenticator.
+pub fn authenticate(out: &mut Vec<u8>, to: ReplyTo, class: &str) {
+    frame(out, to, Opcode::Authenticate, |out| write::string(out, class));
+}
+
+/// AUTH_SUCCESS without a token.
+pub fn auth_success(out: &mut Vec<u8>, to: ReplyTo) {
+    frame(out, to, Opcode::AuthSuccess, |out| write::bytes(out, None));
+}
+
+/// SUPPORTED.
+pub fn supported(out: &mut Vec<u8>, to: ReplyTo, options: &[(&str, &[&str])]) {
+    frame(out, to, Opcode::Supported, |out| write::string_multimap(out, options));
+}
+
+/// RESULT Void.
+pub fn void(out: &mut Vec<u8>, to: ReplyTo) {
+    frame(out, to, Opcode::Result, |out| write::int(out, KIND_VOID));
+}
+
+/// RESULT Set_keyspace.
+pub fn set_keyspace(out: &mut Vec<u8>, to: ReplyTo, keyspace: &str) {
+    frame(out, to, Opcode::Result, |out| {
+        write::int(out, KIND_SET_KEYSPACE);
+        write::string(out, keyspace);
+    });
+}
+
+/// RESULT Prepared. Before version 4 there are no partition key indexes (section 4.2.5.4 of either).
+pub fn prepared(
+    out: &mut Vec<u8>,
+    to: ReplyTo,
+    id: &[u8],
+    markers: &[ColumnSpec],
+    key: &[u16],
+    columns: &[ColumnSpec],
+) {
+    frame(out, to, Opcode::Result, |out| {
+        write::int(out, KIND_PREPARED);
+        write::short_bytes(out, id);
+        let global = one_table(markers);
+        write::int(out, if global { ROWS_GLOBAL_TABLES_SPEC } else { 0 });
+        write::int(out, markers.len() as i32);
+        if to.version >= 4 {
+            write::int(out, key.len() as i32);
+            key.iter().for_each(|index| write::short(out, *index));
+        }
+        columns_spec(out, to.version, markers, global);
+        if columns.is_empty() {
+            // No rows will come: Cassandra says so by this flag and no columns.
+            write::int(out, ROWS_NO_METADATA);
+            write::int(out, 0);
+        } else {
+            rows_metadata(out, to.version, columns, false, None);
+        }
+    });
+}
+
+fn one_table(columns: &[ColumnSpec]) -> bool {
+    !columns.is_empty()
+        && columns.windows(2).all(|two| two[0].keyspace == two[1].keyspace && two[0].table == two[1].table)
+}
+
+/// The `<metadata>` of rows (section 4.2.5.2). Skipped metadata keep the flag for one table, as Cassandra's do.
+pub fn rows_metadata(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], skip: bool, paging_state: Option<&[u8]>) {
+    let global = one_table(columns);
+    let mut flags = if global { ROWS_GLOBAL_TABLES_SPEC } else { 0 };
+    if paging_state.is_some() {
+        flags |= ROWS_HAS_MORE_PAGES;
+    }
+    if skip {
+        flags |= ROWS_NO_METADATA;
+    }
+    write::int(out, flags);
+    write::int(out, columns.len() as i32);
+    if paging_state.is_some() {
+        write::bytes(out, paging_state);
+    }
+    if !skip {
+        columns_spec(out, version, columns, global);
+    }
+}
+
+fn columns_spec(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], global: bool) {
+    if let (true, Some(first)) = (global, columns.first()) {
+        write::string(out, &first.keyspace);
+        write::string(out, &first.table);
+    }
+    for column in columns {
+        if !global {
+            write::string(out, &column.keyspace);
+            write::string(out, &column.table);
+        }
+        write::string(out, &column.name);
+        column.ty.write_option(version, out);
+    }
+}
+
+/// A change of the schema, as SCHEMA_CHANGE says it (sections 4.2.5.5 and 4.2.6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaChange {
+    /// CREATED, UPDATED or DROPPED.
+    pub change: &'static str,
+    /// The keyspace.
+    pub keyspace: String,
+    /// The table; none when the keyspace itself changed.
+    pub table: Option<String>,
+}
+
+impl SchemaChange {
+    fn body(&self, out: &mut Vec<u8>) {
+        write::string(out, self.change);
+        write::string(out, if self.table.is_some() { "TABLE" } else { "KEYSPACE" });
+        write::string(out, &self.keyspace);
+        if let Some(table) = &self.table {
+            write::string(out, table);
+        }
+    }
+}
+
+/// RESULT Schema_change.
+pub fn schema_change(out: &mut Vec<u8>, to: ReplyTo, change: &SchemaChange) {
+    frame(out, to, Opcode::Result, |out| {
+        write::int(out, KIND_SCHEMA_CHANGE);
+        change.body(out);
+    });
+}
+
+/// EVENT of a schema change.
+pub fn schema_change_event(out: &mut Vec<u8>, version: u8, change: &SchemaChange) {
+    frame(out, ReplyTo { version, stream: EVENT_STREAM }, Opcode::Event, |out| {
+        write::string(out, "SCHEMA_CHANGE");
+        change.body(out);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TO: ReplyTo = ReplyTo { version: 4, stream: 258 };
+
+    #[test]
+    fn a_void_answer_is_thirteen_bytes() {
+        let mut out = Vec::new();
+        void(&mut out, TO);
+        assert_eq!(out, [0x84, 0, 1, 2, 0x08, 0, 0, 0, 4, 0, 0, 0, 1]);
+        assert_eq!(frame_len(&out), out.len());
+    }
+
+    #[test]
+    fn an_unprepared_error_carries_the_id() {
+        let mut out = Vec::new();
+        error(&mut out, TO, &ErrorAnswer::Unprepared(vec![0xAB, 1]));
+        assert_eq!(out[9..13], 0x2500i32.to_be_bytes());
+        assert!(out.ends_with(&[0, 2, 0xAB, 1]));
+        assert!(String::from_utf8_lossy(&out).contains("ID ab01 not found"));
+    }
+}

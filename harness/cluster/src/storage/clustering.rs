@@ -1,0 +1,177 @@
+//! Clustering keys as bytes that compare as the values do: what rows within a partition are sorted by.
+//!
+//! Each component is one byte that tells an empty value from any other, then its bytes in an order-preserving form that is no prefix of
+//! another; all inverted when the column is DESC. A prefix of components lies before all keys that begin with it, and, as no
+//! component begins with 0xFF, followed by that byte it lies behind them: ranges of rows are ranges of bytes.
+
+use crate::schema::Column;
+use crate::types::CqlType;
+
+const EMPTY: u8 = 0x01;
+const PRESENT: u8 = 0x02;
+
+/// Whether rows can be sorted by a column of this type.
+pub fn is_supported(ty: &CqlType) -> bool {
+    !matches!(
+        ty.unfrozen(),
+        CqlType::Counter
+            | CqlType::Decimal
+            | CqlType::Duration
+            | CqlType::List(_)
+            | CqlType::Set(_)
+            | CqlType::Map(_)
+            | CqlType::Tuple(_)
+    )
+}
+
+/// Appends one component in sortable form. The value is valid for the type.
+pub fn put_component(out: &mut Vec<u8>, column: &Column, value: &[u8]) {
+    let start = out.len();
+    out.push(if value.is_empty() { EMPTY } else { PRESENT });
+    if !value.is_empty() {
+        put_sortable(out, &column.ty, value);
+    }
+    if column.descending {
+        out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+fn put_sortable(out: &mut Vec<u8>, ty: &CqlType, value: &[u8]) {
+    let start = out.len();
+    match ty.unfrozen() {
+        CqlType::Bigint | CqlType::Int | CqlType::Smallint | CqlType::Tinyint | CqlType::Time | CqlType::Timestamp => {
+            out.extend_from_slice(value);
+            out[start] ^= 0x80;
+        }
+        CqlType::Double | CqlType::Float => {
+            // Java's compare: negative numbers in reverse, -0.0 below 0.0, NaN above all, whatever its sign.
+            let exponent_bits = if value.len() == 8 { 11 } else { 8 };
+            if is_nan(value, exponent_bits) {
+                out.resize(start + value.len(), 0xFF);
+            } else if value[0] & 0x80 != 0 {
+                out.extend(value.iter().map(|byte| !byte));
+            } else {
+                out.extend_from_slice(value);
+                out[start] ^= 0x80;
+            }
+        }
+        CqlType::Uuid => {
+            // UUIDType: the version, then for version 1 the time, then the bytes.
+            out.push(value.get(6).map_or(0, |byte| byte >> 4));
+            if out[start] == 1 {
+                put_uuid_time(out, value);
+            }
+            out.extend_from_slice(value);
+        }
+        CqlType::Timeuuid => {
+            // TimeUUIDType: the time, then the rest as signed bytes.
+            put_uuid_time(out, value);
+            out.extend(value.get(8..).unwrap_or_default().iter().map(|byte| byte ^ 0x80));
+        }
+        CqlType::Varint => put_varint(out, value),
+        // Date is unsigned days, boolean one byte; both are as long as all others of their type.
+        CqlType::Boolean | CqlType::Date => out.extend_from_slice(value),
+        // Text, blobs, addresses (of two lengths): unsigned bytes, the shorter first.
+        _ => {
+            for byte in value {
+                out.push(*byte);
+                if *byte == 0 {
+                    out.push(0xFF);
+                }
+            }
+            out.extend_from_slice(&[0, 0]);
+        }
+    }
+}
+
+fn is_nan(value: &[u8], exponent_bits: u32) -> bool {
+    let bits = value.iter().fold(0u64, |bits, byte| (bits << 8) | u64::from(*byte));
+    let width = value.len() as u32 * 8;
+    let magnitude = bits & !(1u64 << (width - 1));
+    let infinity = ((1u64 << exponent_bits) - 1) << (width - 1 - exponent_bits);
+    magnitude > infinity
+}
+
+fn put_uuid_time(out: &mut Vec<u8>, value: &[u8]) {
+    if let Some([l0, l1, l2, l3, m0, m1, h0, h1, ..]) = value.get(..16) {
+        out.extend_from_slice(&[h0 & 0x0F, *h1, *m0, *m1, *l0, *l1, *l2, *l3]);
+    }
+}
+
+fn put_varint(out: &mut Vec<u8>, value: &[u8]) {
+    let negative = value[0] & 0x80 != 0;
+    let sign = if negative { 0xFF } else { 0 };
+    let digits = &value[value.iter().take_while(|byte| **byte == sign).count()..];
+    // The sign and the number of digits (fewer are nearer to zero), then the digits of two's complement.
+    let len = (digits.len() as u32).to_be_bytes();
+    if negative {
+        out.push(0);
+        out.extend(len.iter().map(|byte| !byte));
+    } else {
+        out.push(1);
+        out.extend_from_slice(&len);
+    }
+    out.extend_from_slice(digits);
+}
+
+/// The sortable key that lies behind all keys with this prefix.
+pub fn behind(mut prefix: Vec<u8>) -> Vec<u8> {
+    prefix.push(0xFF);
+    prefix
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::schema::ColumnKind;
+
+    fn encode(ty: CqlType, descending: bool, value: &[u8]) -> Vec<u8> {
+        let column = Column { name: Arc::from("c"), ty, kind: ColumnKind::Clustering, descending };
+        let mut out = Vec::new();
+        put_component(&mut out, &column, value);
+        out
+    }
+
+    fn assert_ascending(ty: &CqlType, values: &[Vec<u8>]) {
+        for two in values.windows(2) {
+            let up = |value: &[u8]| encode(ty.clone(), false, value);
+            let down = |value: &[u8]| encode(ty.clone(), true, value);
+            assert!(up(&two[0]) < up(&two[1]), "{ty:?} {:x?} {:x?}", two[0], two[1]);
+            assert!(down(&two[0]) > down(&two[1]), "{ty:?} {:x?} {:x?} descending", two[0], two[1]);
+            assert!(behind(up(&two[0])) > up(&two[0]) && behind(up(&two[0])) < up(&two[1]));
+            assert!(behind(vec![]) > down(&two[0]));
+        }
+    }
+
+    #[test]
+    fn numbers_sort_by_value() {
+        let bigints = [i64::MIN, -256, -1, 0, 1, 255, 256, i64::MAX].map(|v| v.to_be_bytes().to_vec());
+        assert_ascending(&CqlType::Bigint, &bigints);
+        assert_ascending(&CqlType::Int, &[i32::MIN, -1, 0, 7].map(|v| v.to_be_bytes().to_vec()));
+        let doubles = [f64::NEG_INFINITY, -1.5, -1.0, -0.0, 0.0, 1e-300, 2.0, f64::INFINITY, f64::NAN];
+        assert_ascending(&CqlType::Double, &doubles.map(|v| v.to_be_bytes().to_vec()));
+        let floats = [f32::NEG_INFINITY, -1.5, -0.0, 0.0, 2.0, f32::INFINITY, f32::NAN];
+        assert_ascending(&CqlType::Float, &floats.map(|v| v.to_be_bytes().to_vec()));
+        let varints: [&[u8]; 9] =
+            [&[0x80, 0, 0], &[0x80, 0], &[0xFF, 0x00], &[0x80], &[0xFF], &[0], &[1], &[0x7F], &[0, 0x80]];
+        assert_ascending(&CqlType::Varint, &varints.map(<[u8]>::to_vec));
+    }
+
+    #[test]
+    fn text_sorts_by_bytes_and_a_prefix_comes_first() {
+        let texts: [&[u8]; 6] = [b"", b"\0", b"\0\0", b"\0a", b"a", b"ab"];
+        assert_ascending(&CqlType::Text, &texts.map(<[u8]>::to_vec));
+    }
+
+    #[test]
+    fn version_1_uuids_sort_by_time() {
+        let mut early = [0u8; 16];
+        early[..8].copy_from_slice(&[0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0x10, 0]);
+        let mut late = [0u8; 16];
+        late[..8].copy_from_slice(&[0, 0, 0, 0, 0, 1, 0x10, 0]);
+        assert_ascending(&CqlType::Timeuuid, &[early.to_vec(), late.to_vec()]);
+        assert_ascending(&CqlType::Uuid, &[early.to_vec(), late.to_vec()]);
+    }
+}

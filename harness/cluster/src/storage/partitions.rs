@@ -1,0 +1,313 @@
+//! A shard of a table with clustering columns: partitions of rows in clustering order.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use super::index::{Found, Index};
+use super::record::{self, NEVER, Row};
+use super::{Mutation, StorageFull};
+
+/// A deletion of all rows in a range of sortable clustering keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RangeDeletion {
+    start: Box<[u8]>,
+    end: Box<[u8]>,
+    timestamp: i64,
+}
+
+/// A partition; it may be one without a row to be seen.
+#[derive(Debug)]
+pub struct Partition {
+    key: Box<[u8]>,
+    deleted: i64,
+    ranges: Vec<RangeDeletion>,
+    statics: Option<Box<[u8]>>,
+    rows: BTreeMap<Box<[u8]>, Box<[u8]>>,
+    latest: i64,
+}
+
+impl Partition {
+    /// The serialised partition key.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The record of the static columns, if one was ever written.
+    pub fn statics(&self) -> Option<&[u8]> {
+        self.statics.as_deref()
+    }
+
+    /// The sortable keys and records in `start..end`, also those without a row to be seen.
+    pub fn rows(&self, start: Bound<&[u8]>, end: Bound<&[u8]>) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
+        // BTreeMap::range panics on such bounds.
+        let is_empty = match (start, end) {
+            (Bound::Included(start), Bound::Included(end)) => start > end,
+            (Bound::Included(start) | Bound::Excluded(start), Bound::Included(end) | Bound::Excluded(end)) => {
+                start >= end
+            }
+            _ => false,
+        };
+        let range = if is_empty { None } else { Some(self.rows.range::<[u8], _>((start, end))) };
+        range.into_iter().flatten().map(|(key, record)| (&**key, &**record))
+    }
+
+    fn deletion_over(&self, sortable: &[u8]) -> i64 {
+        self.ranges
+            .iter()
+            .filter(|range| (&*range.start..&*range.end).contains(&sortable))
+            .map(|range| range.timestamp)
+            .fold(self.deleted, i64::max)
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct PartitionShard {
+    index: Index,
+    partitions: Vec<Partition>,
+    live: u64,
+    cells: usize,
+    statics: usize,
+}
+
+impl PartitionShard {
+    /// With `cells` regular columns and `statics` static ones.
+    pub fn new(cells: usize, statics: usize) -> Self {
+        PartitionShard { index: Index::with_room_for(0), partitions: Vec::new(), live: 0, cells, statics }
+    }
+
+    /// Rows to be seen.
+    pub fn live(&self) -> u64 {
+        self.live
+    }
+
+    fn find(&self, hash: u32, key: &[u8]) -> Found {
+        self.index.find(hash, |at| *self.partitions[at as usize].key == *key)
+    }
+
+    /// The partition of a key.
+    pub fn get(&self, hash: u32, key: &[u8]) -> Option<&Partition> {
+        match self.find(hash, key) {
+            Found::At(_, at) => self.partitions.get(at as usize),
+            Found::Belongs(_) => None,
+        }
+    }
+
+    /// The partitions from `hash` on, in ascending order of hash.
+    pub fn partitions_from(&self, hash: u32) -> impl Iterator<Item = (u32, &Partition)> {
+        self.index.from(hash).map(|(hash, at)| (hash, &self.partitions[at as usize]))
+    }
+
+    fn get_or_add(&mut self, hash: u32, key: &[u8]) -> Result<&mut Partition, StorageFull> {
+        let at = match self.find(hash, key) {
+            Found::At(_, at) => at as usize,
+            Found::Belongs(belongs) => {
+                let at = self.partitions.len();
+                self.index.insert(hash, belongs, u32::try_from(at).map_err(|_| StorageFull)?)?;
+                self.partitions.push(Partition {
+                    key: key.into(),
+                    deleted: NEVER,
+                    ranges: Vec::new(),
+                    statics: None,
+                    rows: BTreeMap::new(),
+                    latest: NEVER,
+                });
+                at
+            }
+        };
+        self.partitions.get_mut(at).ok_or(StorageFull)
+    }
+
+    /// Applies a mutation to the row with this clustering key, given in sortable form and as `[bytes]` a column.
+    ///
+    /// # Errors
+    /// When the shard can take no more.
+    pub fn mutate_row(
+        &mut self,
+        hash: u32,
+        key: &[u8],
+        (sortable, clustering): (&[u8], &[u8]),
+        mutation: &Mutation<'_>,
+        timestamp: impl FnOnce(i64) -> i64,
+    ) -> Result<(), StorageFull> {
+        let cells = self.cells;
+        let partition = self.get_or_add(hash, key)?;
+        let timestamp = timestamp(partition.latest);
+        let old = partition.rows.get(sortable);
+        let mut row = match old {
+            Some(record) => Row::decode(record, cells),
+            None => Row { deleted: partition.deletion_over(sortable), ..Row::empty(cells) },
+        };
+        let was_live = row.is_live();
+        mutation.apply(&mut row, timestamp);
+        let is_live = row.is_live();
+        if row.latest() != NEVER {
+            let mut record = Vec::new();
+            row.encode(clustering, &mut record);
+            partition.rows.insert(sortable.into(), record.into());
+        }
+        partition.latest = partition.latest.max(timestamp);
+        self.live = self.live + u64::from(is_live) - u64::from(was_live);
+        Ok(())
+    }
+
+    /// Applies a mutation to the static columns.
+    ///
+    /// # Errors
+    /// When the shard can take no more.
+    pub fn mutate_statics(
+        &mut self,
+        hash: u32,
+        key: &[u8],
+        mutation: &Mutation<'_>,
+        timestamp: impl FnOnce(i64) -> i64,
+    ) -> Result<(), StorageFull> {
+        let statics = self.statics;
+        let partition = self.get_or_add(hash, key)?;
+        let timestamp = timestamp(partition.latest);
+        let mut row = match &partition.statics {
+            Some(record) => Row::decode(record, statics),
+            None => Row { deleted: partition.deleted, ..Row::empty(statics) },
+        };
+        mutation.apply(&mut row, timestamp);
+        let mut record = Vec::new();
+        row.encode(&[], &mut record);
+        partition.statics = Some(record.into());
+        partition.latest = partition.latest.max(timestamp);
+        Ok(())
+    }
+
+    /// Deletes the partition with all that is in it.
+    ///
+    /// # Errors
+    /// When the shard can take no more.
+    pub fn delete_partition(
+        &mut self,
+        hash: u32,
+        key: &[u8],
+        timestamp: impl FnOnce(i64) -> i64,
+    ) -> Result<(), StorageFull> {
+        let (cells, statics) = (self.cells, self.statics);
+        let partition = self.get_or_add(hash, key)?;
+        let timestamp = timestamp(partition.latest);
+        partition.latest = partition.latest.max(timestamp);
+        if timestamp <= partition.deleted {
+            return Ok(());
+        }
+        partition.deleted = timestamp;
+        partition.ranges.retain(|range| range.timestamp > timestamp);
+        let mut gone = 0;
+        partition.rows.retain(|_, record| {
+            let keep = delete_in(record, cells, timestamp, &mut gone);
+            // What only says that it was deleted is now said by the partition.
+            keep || record::head(record).timestamp > timestamp
+        });
+        if let Some(record) = &mut partition.statics {
+            delete_in(record, statics, timestamp, &mut 0);
+        }
+        self.live -= gone;
+        Ok(())
+    }
+
+    /// Deletes the rows in `start..end`, in sortable form.
+    ///
+    /// # Errors
+    /// When the shard can take no more.
+    pub fn delete_range(
+        &mut self,
+        hash: u32,
+        key: &[u8],
+        (start, end): (&[u8], &[u8]),
+        timestamp: impl FnOnce(i64) -> i64,
+    ) -> Result<(), StorageFull> {
+        let cells = self.cells;
+        let partition = self.get_or_add(hash, key)?;
+        let timestamp = timestamp(partition.latest);
+        partition.latest = partition.latest.max(timestamp);
+        if timestamp <= partition.deleted || start >= end {
+            return Ok(());
+        }
+        // A range that lies within the new one and is older has nothing left to say.
+        partition.ranges.retain(|range| range.timestamp > timestamp || &*range.start < start || &*range.end > end);
+        partition.ranges.push(RangeDeletion { start: start.into(), end: end.into(), timestamp });
+        let mut gone = 0;
+        let bounds = (Bound::Included(start), Bound::Excluded(end));
+        for (_, record) in partition.rows.range_mut::<[u8], _>(bounds) {
+            delete_in(record, cells, timestamp, &mut gone);
+        }
+        self.live -= gone;
+        Ok(())
+    }
+}
+
+/// Deletes the row in a record as it was up to `timestamp`; counts it in `gone` if it was to be seen and is no more. Gives whether there
+/// is still a row to be seen.
+fn delete_in(record: &mut Box<[u8]>, cells: usize, timestamp: i64, gone: &mut u64) -> bool {
+    let mut row = Row::decode(record, cells);
+    let was_live = row.is_live();
+    row.delete(timestamp);
+    let is_live = row.is_live();
+    *gone += u64::from(was_live && !is_live);
+    let mut changed = Vec::new();
+    row.encode(record::key(record), &mut changed);
+    *record = changed.into();
+    is_live
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Value;
+
+    fn insert(shard: &mut PartitionShard, row: u8, timestamp: i64) {
+        let cells = [(0, Value::Bytes(b"v"))];
+        let mutation = Mutation { insert: true, delete: false, cells: &cells };
+        shard.mutate_row(1, b"p", (&[2, row], &[0, 0, 0, 1, row]), &mutation, |_| timestamp).unwrap();
+    }
+
+    fn live_rows(shard: &PartitionShard) -> Vec<u8> {
+        let rows = shard.get(1, b"p").unwrap().rows(Bound::Unbounded, Bound::Unbounded);
+        let live: Vec<_> = rows.filter(|(_, record)| record::is_live(record, 1)).map(|(key, _)| key[1]).collect();
+        assert_eq!(live.len() as u64, shard.live());
+        live
+    }
+
+    #[test]
+    fn rows_are_kept_in_order() {
+        let mut shard = PartitionShard::new(1, 0);
+        [5, 1, 3].into_iter().for_each(|row| insert(&mut shard, row, 1));
+        assert_eq!(live_rows(&shard), [1, 3, 5]);
+        let partition = shard.get(1, b"p").unwrap();
+        let some = partition.rows(Bound::Excluded(&[2, 1]), Bound::Excluded(&[2, 5]));
+        assert_eq!(some.map(|(key, _)| key[1]).collect::<Vec<_>>(), [3]);
+        assert_eq!(partition.rows(Bound::Included(&[2, 9]), Bound::Excluded(&[2, 1])).count(), 0);
+        assert_eq!(partition.rows(Bound::Excluded(&[2, 1]), Bound::Excluded(&[2, 1])).count(), 0);
+    }
+
+    #[test]
+    fn a_range_deletion_hides_older_rows_before_and_after_it_comes() {
+        let mut shard = PartitionShard::new(1, 0);
+        (1..=5).for_each(|row| insert(&mut shard, row, 10));
+        insert(&mut shard, 3, 30);
+        shard.delete_range(1, b"p", (&[2, 2], &[2, 5]), |_| 20).unwrap();
+        assert_eq!(live_rows(&shard), [1, 3, 5]);
+        insert(&mut shard, 4, 15);
+        assert_eq!(live_rows(&shard), [1, 3, 5]);
+        insert(&mut shard, 4, 21);
+        assert_eq!(live_rows(&shard), [1, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_partition_deletion_hides_all_that_is_older_and_gives_memory_back() {
+        let mut shard = PartitionShard::new(1, 0);
+        (1..=5).for_each(|row| insert(&mut shard, row, 10));
+        insert(&mut shard, 3, 30);
+        shard.delete_partition(1, b"p", |_| 20).unwrap();
+        assert_eq!(live_rows(&shard), [3]);
+        assert_eq!(shard.get(1, b"p").unwrap().rows.len(), 1);
+        insert(&mut shard, 1, 20);
+        assert_eq!(live_rows(&shard), [3]);
+        insert(&mut shard, 1, 21);
+        assert_eq!(live_rows(&shard), [1, 3]);
+    }
+}

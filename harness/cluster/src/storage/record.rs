@@ -1,0 +1,405 @@
+//! A row as bytes, and what writes and deletions make of it.
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 8 | the greatest timestamp in the record, microseconds, little-endian |
+//! | 4 | the words that the record may fill, above eight bits of flags |
+//! | 4 + n | the key as `[bytes]`: of a partition, or the clustering columns of a row in one |
+//! | rest | a cell for each column |
+//!
+//! In the plain form all that was written was written at the record's timestamp, and a cell is a `[value]` of the
+//! protocol (-1: deleted, -2: never written): a row can be copied from a request and to an answer as it is. In the
+//! [`MIXED`] form the cells come after the timestamps of the row's existence and of its deletion, and each cell's value comes after
+//! the cell's timestamp.
+//!
+//! The last write wins as in Cassandra (org.apache.cassandra.db.rows.Cells.reconcile): the greater timestamp; then a deletion; then
+//! the greater value. A deletion of a row hides what was written at its timestamp or before.
+
+use crate::plan::Value;
+
+/// The timestamp of what never happened; clients cannot send it.
+pub const NEVER: i64 = i64::MIN;
+
+/// Bytes before the key.
+pub const KEY_AT: usize = 16;
+
+/// Where the key with its length begins.
+pub const KEY_WIRE_AT: usize = 12;
+
+/// Timestamps differ within the record, or it keeps a deletion besides cells.
+pub const MIXED: u8 = 0x01;
+/// The record is a deletion and nothing else.
+pub const DELETED: u8 = 0x02;
+/// The row was not inserted but updated: it exists as long as a cell does.
+pub const UPDATED: u8 = 0x04;
+/// At least one cell was never written.
+pub const UNSET: u8 = 0x08;
+
+const UNSET_LEN: i32 = -2;
+const NULL_LEN: i32 = -1;
+
+/// Greatest number of words that fit beside the flags.
+pub const GREATEST_WORDS: usize = (1 << 24) - 1;
+
+/// The fixed part of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The greatest timestamp in the record.
+    pub timestamp: i64,
+    /// See the constants.
+    pub flags: u8,
+    /// Words that the record may fill.
+    pub words: usize,
+    /// Bytes of the key.
+    pub key_len: usize,
+}
+
+/// Reads the fixed part.
+#[inline]
+pub fn head(record: &[u8]) -> Head {
+    let Some(&[t0, t1, t2, t3, t4, t5, t6, t7, flags, w0, w1, w2, k0, k1, k2, k3]) = record.first_chunk::<KEY_AT>()
+    else {
+        return Head { timestamp: NEVER, flags: DELETED, words: 0, key_len: 0 };
+    };
+    Head {
+        timestamp: i64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]),
+        flags,
+        words: u32::from_le_bytes([w0, w1, w2, 0]) as usize,
+        key_len: u32::from_be_bytes([k0, k1, k2, k3]) as usize,
+    }
+}
+
+/// Writes the fixed part; the key follows at [`KEY_AT`].
+#[inline]
+pub fn put_head(record: &mut [u8], head: Head) {
+    if let Some(bytes) = record.first_chunk_mut::<KEY_AT>() {
+        let [t0, t1, t2, t3, t4, t5, t6, t7] = head.timestamp.to_le_bytes();
+        let [w0, w1, w2, _] = (head.words as u32).to_le_bytes();
+        let [k0, k1, k2, k3] = (head.key_len as u32).to_be_bytes();
+        *bytes = [t0, t1, t2, t3, t4, t5, t6, t7, head.flags, w0, w1, w2, k0, k1, k2, k3];
+    }
+}
+
+/// Says how many words a record may fill.
+#[inline]
+pub fn put_words(record: &mut [u8], words: usize) {
+    let old = head(record);
+    put_head(record, Head { words, ..old });
+}
+
+/// The key.
+#[inline]
+pub fn key(record: &[u8]) -> &[u8] {
+    &record[KEY_AT..KEY_AT + head(record).key_len]
+}
+
+/// Bytes of a plain record with this key and these cells.
+#[inline]
+pub fn plain_len(key: &[u8], cells: &[u8]) -> usize {
+    KEY_AT + key.len() + cells.len()
+}
+
+/// The end of `count` values that begin at `at`.
+#[inline]
+pub fn end_of_values(bytes: &[u8], at: usize, count: usize) -> usize {
+    (0..count).fold(at, |at, _| at + 4 + usize::try_from(int_at(bytes, at)).unwrap_or(0))
+}
+
+#[inline]
+fn int_at(bytes: &[u8], at: usize) -> i32 {
+    match bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) {
+        Some(chunk) => i32::from_be_bytes(*chunk),
+        None => UNSET_LEN,
+    }
+}
+
+fn long_at(bytes: &[u8], at: usize) -> i64 {
+    match bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        Some(chunk) => i64::from_le_bytes(*chunk),
+        None => NEVER,
+    }
+}
+
+/// The `[value]` at `at`, and where it ends.
+#[inline]
+pub fn value_at(bytes: &[u8], at: usize) -> (Value<'_>, usize) {
+    match int_at(bytes, at) {
+        len @ 0.. => {
+            let end = at + 4 + len as usize;
+            (Value::Bytes(&bytes[at + 4..end]), end)
+        }
+        NULL_LEN => (Value::Null, at + 4),
+        _ => (Value::Unset, at + 4),
+    }
+}
+
+/// Appends a value as `[value]`.
+pub fn put_value(out: &mut Vec<u8>, value: Value<'_>) {
+    match value {
+        Value::Bytes(bytes) => {
+            out.extend_from_slice(&(bytes.len() as i32).to_be_bytes());
+            out.extend_from_slice(bytes);
+        }
+        Value::Null => out.extend_from_slice(&NULL_LEN.to_be_bytes()),
+        Value::Unset => out.extend_from_slice(&UNSET_LEN.to_be_bytes()),
+    }
+}
+
+/// Whether a row is to be seen in the record; `columns` is its number of cells.
+#[inline]
+pub fn is_live(record: &[u8], columns: usize) -> bool {
+    let head = head(record);
+    if head.flags & (MIXED | DELETED | UPDATED) == 0 {
+        return true;
+    }
+    head.flags & DELETED == 0 && Row::decode(record, columns).is_live()
+}
+
+/// One cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell<'a> {
+    /// When it was written; [`NEVER`] with [`Value::Unset`].
+    pub timestamp: i64,
+    /// With what.
+    pub value: Value<'a>,
+}
+
+/// A record taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// When it was inserted last, or [`NEVER`].
+    pub inserted: i64,
+    /// When it was deleted last, or [`NEVER`].
+    pub deleted: i64,
+    /// A cell for each column; none of them is older than the deletion.
+    pub cells: Vec<Cell<'a>>,
+}
+
+const NEVER_WRITTEN: Cell<'static> = Cell { timestamp: NEVER, value: Value::Unset };
+
+impl<'a> Row<'a> {
+    /// A row to which nothing has happened.
+    pub fn empty(columns: usize) -> Self {
+        Row { inserted: NEVER, deleted: NEVER, cells: vec![NEVER_WRITTEN; columns] }
+    }
+
+    /// Takes a record apart.
+    pub fn decode(record: &'a [u8], columns: usize) -> Self {
+        let head = head(record);
+        let mut at = KEY_AT + head.key_len;
+        if head.flags & DELETED != 0 {
+            return Row { deleted: head.timestamp, ..Row::empty(columns) };
+        }
+        let mut cells = Vec::with_capacity(columns);
+        if head.flags & MIXED == 0 {
+            for _ in 0..columns {
+                let (value, end) = value_at(record, at);
+                let timestamp = if value == Value::Unset { NEVER } else { head.timestamp };
+                cells.push(Cell { timestamp, value });
+                at = end;
+            }
+            let inserted = if head.flags & UPDATED != 0 { NEVER } else { head.timestamp };
+            return Row { inserted, deleted: NEVER, cells };
+        }
+        let (inserted, deleted) = (long_at(record, at), long_at(record, at + 8));
+        at += 16;
+        for _ in 0..columns {
+            let timestamp = long_at(record, at);
+            let (value, end) = value_at(record, at + 8);
+            cells.push(Cell { timestamp, value });
+            at = end;
+        }
+        Row { inserted, deleted, cells }
+    }
+
+    /// Inserts the row at `timestamp`: it exists, whatever its cells are.
+    pub fn insert(&mut self, timestamp: i64) {
+        if timestamp > self.deleted {
+            self.inserted = self.inserted.max(timestamp);
+        }
+    }
+
+    /// Writes a cell; null deletes it and unset leaves it alone.
+    pub fn write(&mut self, column: usize, value: Value<'a>, timestamp: i64) {
+        if timestamp <= self.deleted || value == Value::Unset {
+            return;
+        }
+        if let Some(cell) = self.cells.get_mut(column)
+            && wins(value, timestamp, cell)
+        {
+            *cell = Cell { timestamp, value };
+        }
+    }
+
+    /// Deletes the row as it was up to `timestamp`.
+    pub fn delete(&mut self, timestamp: i64) {
+        if timestamp <= self.deleted {
+            return;
+        }
+        self.deleted = timestamp;
+        if self.inserted <= timestamp {
+            self.inserted = NEVER;
+        }
+        for cell in &mut self.cells {
+            if cell.timestamp <= timestamp {
+                *cell = NEVER_WRITTEN;
+            }
+        }
+    }
+
+    /// Whether there is a row to be seen.
+    pub fn is_live(&self) -> bool {
+        self.inserted != NEVER || self.cells.iter().any(|cell| matches!(cell.value, Value::Bytes(_)))
+    }
+
+    /// The greatest timestamp of all that happened.
+    pub fn latest(&self) -> i64 {
+        self.cells.iter().map(|cell| cell.timestamp).fold(self.inserted.max(self.deleted), i64::max)
+    }
+
+    /// Puts the record together in the shortest form that keeps all that matters; replaces what is in `out`. The words in the
+    /// head are left at 0.
+    pub fn encode(&self, key: &[u8], out: &mut Vec<u8>) {
+        let timestamp = self.latest();
+        let unset = self.cells.iter().any(|cell| cell.value == Value::Unset);
+        let of_one_time = (self.inserted == timestamp || self.inserted == NEVER)
+            && self.cells.iter().all(|cell| cell.timestamp == timestamp || cell.value == Value::Unset);
+        // A deletion need not be kept where nothing older could come to light below what was written since.
+        let deletion_is_moot = self.deleted == NEVER || (self.inserted != NEVER && !unset);
+        let nothing_but_deleted = self.inserted == NEVER && self.cells.iter().all(|cell| cell.value == Value::Unset);
+        let mut flags = 0;
+        if nothing_but_deleted && self.deleted != NEVER {
+            flags = DELETED;
+        } else if of_one_time && deletion_is_moot {
+            if self.inserted == NEVER {
+                flags |= UPDATED;
+            }
+            if unset {
+                flags |= UNSET;
+            }
+        } else {
+            flags = MIXED;
+        }
+        out.clear();
+        out.resize(KEY_AT, 0);
+        put_head(out, Head { timestamp, flags, words: 0, key_len: key.len() });
+        out.extend_from_slice(key);
+        if flags & DELETED != 0 {
+            return;
+        }
+        if flags & MIXED != 0 {
+            out.extend_from_slice(&self.inserted.to_le_bytes());
+            out.extend_from_slice(&self.deleted.to_le_bytes());
+        }
+        for cell in &self.cells {
+            if flags & MIXED != 0 {
+                out.extend_from_slice(&cell.timestamp.to_le_bytes());
+            }
+            put_value(out, cell.value);
+        }
+    }
+}
+
+fn wins(value: Value<'_>, timestamp: i64, over: &Cell<'_>) -> bool {
+    if timestamp != over.timestamp {
+        return timestamp > over.timestamp;
+    }
+    match (value, over.value) {
+        (_, Value::Unset) => true,
+        (_, Value::Null) => false,
+        (Value::Null, _) => true,
+        (Value::Bytes(new), Value::Bytes(old)) => new > old,
+        (Value::Unset, _) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn through_bytes(row: &Row<'_>) -> (Vec<u8>, u8) {
+        let mut out = Vec::new();
+        row.encode(b"key", &mut out);
+        assert_eq!(key(&out), b"key");
+        assert_eq!(head(&out).timestamp, row.latest());
+        assert_eq!(is_live(&out, row.cells.len()), row.is_live());
+        let flags = head(&out).flags;
+        (out, flags)
+    }
+
+    fn assert_survives(row: &Row<'_>, flags: u8) {
+        let (bytes, found) = through_bytes(row);
+        assert_eq!(found, flags);
+        assert_eq!(&Row::decode(&bytes, row.cells.len()), row);
+    }
+
+    #[test]
+    fn each_form_survives_a_round_trip() {
+        let mut row = Row::empty(2);
+        row.insert(5);
+        row.write(0, Value::Bytes(b"a"), 5);
+        assert_survives(&row, UNSET);
+        row.write(1, Value::Null, 5);
+        assert_survives(&row, 0);
+        row.write(1, Value::Bytes(b"b"), 6);
+        assert_survives(&row, MIXED);
+        row.delete(9);
+        assert_survives(&row, DELETED);
+        row.write(0, Value::Bytes(b""), 10);
+        assert_survives(&row, MIXED);
+        let mut updated = Row::empty(1);
+        updated.write(0, Value::Bytes(b"x"), 1);
+        assert_survives(&updated, UPDATED);
+    }
+
+    #[test]
+    fn the_last_write_wins_whatever_comes_first() {
+        let mut row = Row::empty(1);
+        row.write(0, Value::Bytes(b"new"), 10);
+        row.write(0, Value::Bytes(b"old"), 9);
+        assert_eq!(row.cells[0].value, Value::Bytes(b"new"));
+        row.write(0, Value::Bytes(b"zzz"), 10);
+        assert_eq!(row.cells[0].value, Value::Bytes(b"zzz"), "of two values of one time the greater wins");
+        row.write(0, Value::Null, 10);
+        assert_eq!(row.cells[0].value, Value::Null, "a deletion wins over a value of the same time");
+        row.write(0, Value::Bytes(b"~"), 10);
+        assert_eq!(row.cells[0].value, Value::Null);
+    }
+
+    #[test]
+    fn a_deletion_hides_what_is_older_even_when_that_comes_later() {
+        let mut row = Row::empty(2);
+        row.delete(10);
+        row.insert(10);
+        row.write(0, Value::Bytes(b"old"), 10);
+        assert!(!row.is_live());
+        row.write(1, Value::Bytes(b"new"), 11);
+        assert!(row.is_live());
+        let (bytes, _) = through_bytes(&row);
+        let mut again = Row::decode(&bytes, 2);
+        again.write(0, Value::Bytes(b"old"), 9);
+        assert_eq!(again.cells[0].value, Value::Unset);
+    }
+
+    #[test]
+    fn an_updated_row_goes_with_its_last_cell_and_an_inserted_one_stays() {
+        let mut updated = Row::empty(1);
+        updated.write(0, Value::Bytes(b"x"), 1);
+        assert!(updated.is_live());
+        updated.write(0, Value::Null, 2);
+        assert!(!updated.is_live());
+        let mut inserted = Row::empty(1);
+        inserted.insert(1);
+        inserted.write(0, Value::Null, 2);
+        assert!(inserted.is_live());
+    }
+
+    #[test]
+    fn a_deletion_that_a_whole_insert_covers_is_forgotten() {
+        let mut row = Row::empty(1);
+        row.delete(1);
+        row.insert(2);
+        row.write(0, Value::Bytes(b"x"), 2);
+        assert_eq!(through_bytes(&row).1, 0);
+    }
+}

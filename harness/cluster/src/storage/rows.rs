@@ -1,0 +1,326 @@
+//! A shard of a table without clustering columns: a row a partition, each a record in the arena.
+
+use super::arena::{Arena, words_for};
+use super::index::{Found, Index};
+use super::record::{self, GREATEST_WORDS, Head, KEY_AT, Row};
+use super::{Mutation, StorageFull};
+
+/// See the module.
+#[derive(Debug)]
+pub struct RowShard {
+    index: Index,
+    arena: Arena,
+    live: u64,
+    columns: usize,
+    scratch: Vec<u8>,
+}
+
+/// The cells of an INSERT that writes all columns (or leaves some out as unset), as `[value]`s in the table's order.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainCells<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+    /// Whether one of them is unset.
+    pub unset: bool,
+}
+
+impl RowShard {
+    /// With `columns` cells a row, and memory for `rows` rows of `row_len` bytes that is touched now.
+    pub fn new(columns: usize, rows: usize, row_len: usize) -> Self {
+        let arena = if rows == 0 { Arena::default() } else { Arena::with_room_for(rows * row_len) };
+        RowShard { index: Index::with_room_for(rows), arena, live: 0, columns, scratch: Vec::new() }
+    }
+
+    /// Rows to be seen.
+    pub fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// Loads what a search for `hash` begins with.
+    #[inline]
+    pub fn touch_index(&self, hash: u32) -> u64 {
+        self.index.touch(hash)
+    }
+
+    /// Loads the two ends of the record that `hash` most likely leads to.
+    #[inline]
+    pub fn touch_record(&self, hash: u32, row_len: usize) -> u8 {
+        match self.index.candidate(hash) {
+            Some(address) => {
+                let record = self.arena.get(address);
+                let first = record.first().copied().unwrap_or(0);
+                first ^ record.get(row_len.wrapping_sub(1)).copied().unwrap_or(0)
+            }
+            None => 0,
+        }
+    }
+
+    #[inline]
+    fn find(&self, hash: u32, key: &[u8]) -> Found {
+        self.index.find(hash, |address| record::key(self.arena.get(address)) == key)
+    }
+
+    /// The record of a key; it may be one without a row to be seen.
+    #[inline]
+    pub fn get(&self, hash: u32, key: &[u8]) -> Option<&[u8]> {
+        match self.find(hash, key) {
+            Found::At(_, address) => Some(self.arena.get(address)),
+            Found::Belongs(_) => None,
+        }
+    }
+
+    /// INSERT of all columns. `timestamp` is given the greatest timestamp of the record there
+    /// is, or [`record::NEVER`].
+    ///
+    /// # Errors
+    /// When the shard can take no more.
+    #[inline]
+    pub fn insert(
+        &mut self,
+        hash: u32,
+        key: &[u8],
+        cells: PlainCells<'_>,
+        timestamp: impl FnOnce(i64) -> i64,
+    ) -> Result<(), StorageFull> {
+        let flags = if cells.unset { record::UNSET } else { 0 };
+        let words = words_for(record::plain_len(key, cells.bytes));
+        match self.find(hash, key) {
+            Found::Belongs(at) => {
+                if words > GREATEST_WORDS {
+                    return Err(StorageFull);
+                }
+                let address = self.arena.allocate(words)?;
+                let head = Head { timestamp: timestamp(record::NEVER), flags, words, key_len: key.len() };
+                put_plain(self.arena.get_mut(address), head, key, cells.bytes);
+                self.index.insert(hash, at, address)?;
+                self.live += 1;
+                Ok(())
+            }
+            Found::At(at, address) => {
+                let record = self.arena.get_mut(address);
+                let old = record::head(record);
+                let timestamp = timestamp(old.timestamp);
+                if timestamp > old.timestamp && !cells.unset && old.flags & record::MIXED == 0 && words <= old.words {
+                    let was_live = record::is_live(record, self.columns);
+                    let cells_at = KEY_AT + key.len();
+                    record::put_head(record, Head { timestamp, flags, ..old });
+                    record[cells_at..cells_at + cells.bytes.len()].copy_from_slice(cells.bytes);
+                    self.live += u64::from(!was_live);
+                    return Ok(());
+                }
+                self.insert_into(at, address, key, cells.bytes, timestamp)
+            }
+        }
+    }
+
+    #[cold]
+    fn insert_into(
+        &mut self,
+        at: usize,
+        address: u32,
+        key: &[u8],
+        cells: &[u8],
+        timestamp: i64,
+    ) -> Result<(), StorageFull> {
+        let mut cells_at = 0;
+        let values: Vec<_> = (0..self.columns)
+            .map(|column| {
+                let (value, end) = record::value_at(cells, cells_at);
+                cells_at = end;
+                (column, value)
+            })
+            .collect();
+        self.change(at, address, key, &Mutation { insert: true, delete: false, cells: &values }, timestamp)
+    }
+
+    /// Applies a mutation to the row of a key, whether there is one or not. `timestamp` is given the greatest timestamp of the record
+    /// there is, or [`record::NEVER`].
+    ///
+    /// # Errors
+    /// When the shard can take no more.
+    pub fn mutate(
+        &mut self,
+        hash: u32,
+        key: &[u8],
+        mutation: &Mutation<'_>,
+        timestamp: impl FnOnce(i64) -> i64,
+    ) -> Result<(), StorageFull> {
+        match self.find(hash, key) {
+            Found::At(at, address) => {
+                let timestamp = timestamp(record::head(self.arena.get(address)).timestamp);
+                self.change(at, address, key, mutation, timestamp)
+            }
+            Found::Belongs(at) => {
+                let mut row = Row::empty(self.columns);
+                mutation.apply(&mut row, timestamp(record::NEVER));
+                if row.latest() == record::NEVER {
+                    return Ok(());
+                }
+                row.encode(key, &mut self.scratch);
+                self.live += u64::from(row.is_live());
+                let address = self.store_scratch()?;
+                Ok(self.index.insert(hash, at, address)?)
+            }
+        }
+    }
+
+    fn change(
+        &mut self,
+        at: usize,
+        address: u32,
+        key: &[u8],
+        mutation: &Mutation<'_>,
+        timestamp: i64,
+    ) -> Result<(), StorageFull> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let record = self.arena.get(address);
+        let words = record::head(record).words;
+        let mut row = Row::decode(record, self.columns);
+        let was_live = row.is_live();
+        mutation.apply(&mut row, timestamp);
+        let is_live = row.is_live();
+        row.encode(key, &mut scratch);
+        self.scratch = scratch;
+        if words_for(self.scratch.len()) <= words {
+            record::put_words(&mut self.scratch, words);
+            self.arena.get_mut(address)[..self.scratch.len()].copy_from_slice(&self.scratch);
+        } else {
+            let moved = self.store_scratch()?;
+            self.index.set(at, moved)?;
+            self.arena.free(address, words);
+        }
+        self.live = self.live + u64::from(is_live) - u64::from(was_live);
+        Ok(())
+    }
+
+    fn store_scratch(&mut self) -> Result<u32, StorageFull> {
+        let words = words_for(self.scratch.len());
+        if words > GREATEST_WORDS {
+            return Err(StorageFull);
+        }
+        let address = self.arena.allocate(words)?;
+        record::put_words(&mut self.scratch, words);
+        self.arena.get_mut(address)[..self.scratch.len()].copy_from_slice(&self.scratch);
+        Ok(address)
+    }
+
+    /// The records from `hash` on, in ascending order of hash, with their hashes; also those without a row to be seen.
+    pub fn records_from(&self, hash: u32) -> impl Iterator<Item = (u32, &[u8])> {
+        self.index.from(hash).map(|(hash, address)| (hash, self.arena.get(address)))
+    }
+}
+
+#[inline]
+fn put_plain(record: &mut [u8], head: Head, key: &[u8], cells: &[u8]) {
+    record::put_head(record, head);
+    let cells_at = KEY_AT + key.len();
+    record[KEY_AT..cells_at].copy_from_slice(key);
+    record[cells_at..cells_at + cells.len()].copy_from_slice(cells);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Value;
+
+    fn cells(values: &[Value<'_>]) -> Vec<u8> {
+        let mut out = Vec::new();
+        values.iter().for_each(|value| record::put_value(&mut out, *value));
+        out
+    }
+
+    fn shard() -> RowShard {
+        RowShard::new(2, 0, 0)
+    }
+
+    fn insert(shard: &mut RowShard, key: &[u8], values: [Value<'_>; 2], at: i64) {
+        let unset = values.contains(&Value::Unset);
+        let bytes = cells(&values);
+        shard.insert(7, key, PlainCells { bytes: &bytes, unset }, |_| at).unwrap();
+    }
+
+    fn row(shard: &RowShard, key: &[u8]) -> Vec<Option<Vec<u8>>> {
+        let record = shard.get(7, key).unwrap();
+        let row = Row::decode(record, 2);
+        assert_eq!(record::is_live(record, 2), row.is_live());
+        row.cells
+            .iter()
+            .map(|cell| if let Value::Bytes(bytes) = cell.value { Some(bytes.to_vec()) } else { None })
+            .collect()
+    }
+
+    const A: Value<'static> = Value::Bytes(b"a");
+    const LONG: Value<'static> = Value::Bytes(b"a long value that does not fit where a short one was");
+
+    #[test]
+    fn keys_of_equal_hash_are_told_apart() {
+        let mut shard = shard();
+        insert(&mut shard, b"x", [A, Value::Null], 1);
+        insert(&mut shard, b"y", [Value::Null, A], 1);
+        assert_eq!(row(&shard, b"x"), [Some(b"a".to_vec()), None]);
+        assert_eq!(row(&shard, b"y"), [None, Some(b"a".to_vec())]);
+        assert_eq!(shard.live(), 2);
+        assert!(shard.get(7, b"z").is_none());
+        assert!(shard.get(8, b"x").is_none());
+    }
+
+    #[test]
+    fn an_insert_with_an_older_timestamp_changes_nothing_and_a_newer_one_everything() {
+        let mut shard = shard();
+        insert(&mut shard, b"x", [A, A], 10);
+        insert(&mut shard, b"x", [Value::Null, LONG], 9);
+        assert_eq!(row(&shard, b"x"), [Some(b"a".to_vec()), Some(b"a".to_vec())]);
+        insert(&mut shard, b"x", [Value::Null, LONG], 11);
+        assert_eq!(row(&shard, b"x")[0], None);
+        assert!(row(&shard, b"x")[1].as_ref().unwrap().len() > 20);
+        assert_eq!(shard.live(), 1);
+    }
+
+    #[test]
+    fn an_unset_value_leaves_the_cell_as_it_is() {
+        let mut shard = shard();
+        insert(&mut shard, b"x", [A, A], 10);
+        insert(&mut shard, b"x", [LONG, Value::Unset], 11);
+        assert_eq!(row(&shard, b"x")[1], Some(b"a".to_vec()));
+        insert(&mut shard, b"x", [Value::Unset, Value::Null], 12);
+        assert!(row(&shard, b"x")[0].is_some());
+        assert_eq!(row(&shard, b"x")[1], None);
+    }
+
+    #[test]
+    fn deleted_rows_are_not_counted_and_come_back_by_a_newer_insert_only() {
+        let mut shard = shard();
+        insert(&mut shard, b"x", [A, A], 10);
+        let delete = Mutation { insert: false, delete: true, cells: &[] };
+        shard.mutate(7, b"x", &delete, |latest| latest + 1).unwrap();
+        assert_eq!(shard.live(), 0);
+        insert(&mut shard, b"x", [A, A], 11);
+        assert_eq!(shard.live(), 0);
+        insert(&mut shard, b"x", [A, A], 12);
+        assert_eq!(shard.live(), 1);
+        shard.mutate(7, b"never", &delete, |_| 5).unwrap();
+        insert(&mut shard, b"never", [A, A], 5);
+        assert_eq!(shard.live(), 1);
+    }
+
+    #[test]
+    fn many_rows_of_changing_length_keep_their_values() {
+        let mut shard = shard();
+        for round in 0..4usize {
+            for key in 0..3_000u32 {
+                let text = vec![b'a' + round as u8; (key as usize * 7 + round * 1_000) % 5_000];
+                let bytes = cells(&[Value::Bytes(&text), Value::Null]);
+                let plain = PlainCells { bytes: &bytes, unset: false };
+                shard.insert(key.wrapping_mul(2_654_435_761), &key.to_be_bytes(), plain, |_| round as i64).unwrap();
+            }
+        }
+        assert_eq!(shard.live(), 3_000);
+        for key in 0..3_000u32 {
+            let record = shard.get(key.wrapping_mul(2_654_435_761), &key.to_be_bytes()).unwrap();
+            let Value::Bytes(text) = Row::decode(record, 2).cells[0].value else { panic!("no value") };
+            assert_eq!(text.len(), (key as usize * 7 + 3_000) % 5_000);
+            assert!(text.iter().all(|byte| *byte == b'd'));
+        }
+        assert!(shard.records_from(0).map(|(hash, _)| hash).is_sorted());
+    }
+}

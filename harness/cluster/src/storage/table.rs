@@ -1,0 +1,200 @@
+//! The shards of a table.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::partitions::PartitionShard;
+use super::record::KEY_AT;
+use super::rows::RowShard;
+use crate::schema::{Table, TableId};
+use crate::types::CqlType;
+
+/// Fewest shards a table has.
+const LEAST_SHARDS: usize = 16;
+const SHARDS_PER_CORE: usize = 8;
+const MOST_SHARDS: usize = 256;
+
+/// Where the partitions of a token are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Which shard.
+    pub shard: usize,
+    /// What its index knows the partition by.
+    pub hash: u32,
+}
+
+/// A shard and its lock, on cache lines of its own.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct Shard<T>(Mutex<T>);
+
+impl<T> Shard<T> {
+    fn new(content: T) -> Self {
+        Shard(Mutex::new(content))
+    }
+
+    /// Locks it. A thread that died with the lock leaves a shard that is whole enough to go on with.
+    #[inline]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// By the kind of table.
+#[derive(Debug)]
+pub enum Shards {
+    /// Without clustering columns.
+    Rows(Box<[Shard<RowShard>]>),
+    /// With clustering columns.
+    Partitions(Box<[Shard<PartitionShard>]>),
+}
+
+/// A table's rows.
+#[derive(Debug)]
+pub struct TableStore {
+    table: Arc<Table>,
+    shards: Shards,
+    shard_bits: u32,
+    cells: usize,
+    first_cell: usize,
+    row_len: usize,
+    expected_rows: u64,
+}
+
+/// The number of shards of a table on a machine with this many cores: a power of two.
+pub fn shards_for(cores: usize) -> usize {
+    (cores * SHARDS_PER_CORE).next_power_of_two().clamp(LEAST_SHARDS, MOST_SHARDS)
+}
+
+impl TableStore {
+    /// An empty table of `shards` shards, a power of two. Memory for `expected_rows` rows is touched now.
+    pub fn new(table: Arc<Table>, shards: usize, expected_rows: u64) -> Self {
+        let first_cell = table.partition_key_len + table.clustering_len + table.static_len;
+        let cells = table.columns.len() - first_cell;
+        let row_len = KEY_AT
+            + table.columns[..table.partition_key_len].iter().map(|column| usual_len(&column.ty)).sum::<usize>()
+            + table.columns[first_cell..].iter().map(|column| 4 + usual_len(&column.ty)).sum::<usize>();
+        let row_len = row_len.next_multiple_of(super::arena::WORD);
+        let shards = shards.next_power_of_two();
+        let shard_bits = shards.trailing_zeros();
+        // Tokens do not fall evenly: a little more room than the mean.
+        let expected = usize::try_from(expected_rows).unwrap_or(usize::MAX).div_ceil(shards);
+        let expected = expected.saturating_add(expected / 128);
+        let shards = if table.clustering_len == 0 {
+            Shards::Rows((0..shards).map(|_| Shard::new(RowShard::new(cells, expected, row_len))).collect())
+        } else {
+            let shard = || Shard::new(PartitionShard::new(cells, table.static_len));
+            Shards::Partitions((0..shards).map(|_| shard()).collect())
+        };
+        TableStore { table, shards, shard_bits, cells, first_cell, row_len, expected_rows }
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    /// The table's handle.
+    pub fn id(&self) -> TableId {
+        self.table.id
+    }
+
+    /// The shards.
+    #[inline]
+    pub fn shards(&self) -> &Shards {
+        &self.shards
+    }
+
+    /// How many shards there are.
+    #[inline]
+    pub fn shard_count(&self) -> usize {
+        1 << self.shard_bits
+    }
+
+    /// The number of regular columns: cells in a row's record.
+    #[inline]
+    pub fn cells(&self) -> usize {
+        self.cells
+    }
+
+    /// The index of the first regular column among the table's columns.
+    #[inline]
+    pub fn first_cell(&self) -> usize {
+        self.first_cell
+    }
+
+    /// Bytes of a record of usual values.
+    #[inline]
+    pub fn row_len(&self) -> usize {
+        self.row_len
+    }
+
+    /// Where the partitions of a token are: places ascend as tokens do.
+    #[inline]
+    pub fn place(&self, token: i64) -> Place {
+        let ordered = (token as u64) ^ (1 << 63);
+        let shard = (ordered >> 1) >> (63 - self.shard_bits);
+        Place { shard: shard as usize, hash: ((ordered << self.shard_bits) >> 32) as u32 }
+    }
+
+    /// Rows to be seen.
+    pub fn live(&self) -> u64 {
+        match &self.shards {
+            Shards::Rows(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
+            Shards::Partitions(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
+        }
+    }
+
+    /// Removes all rows and all memory of deletions.
+    pub fn truncate(&self) {
+        let empty = TableStore::new(self.table.clone(), self.shard_count(), self.expected_rows);
+        match (&self.shards, &empty.shards) {
+            (Shards::Rows(old), Shards::Rows(new)) => {
+                old.iter().zip(new).for_each(|(old, new)| std::mem::swap(&mut *old.lock(), &mut *new.lock()));
+            }
+            (Shards::Partitions(old), Shards::Partitions(new)) => {
+                old.iter().zip(new).for_each(|(old, new)| std::mem::swap(&mut *old.lock(), &mut *new.lock()));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Bytes of a value of the type, a guess where they differ.
+fn usual_len(ty: &CqlType) -> usize {
+    match ty {
+        CqlType::Boolean | CqlType::Tinyint => 1,
+        CqlType::Smallint => 2,
+        CqlType::Int | CqlType::Float | CqlType::Date | CqlType::Inet => 4,
+        CqlType::Bigint | CqlType::Counter | CqlType::Double | CqlType::Time | CqlType::Timestamp => 8,
+        _ => 16,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_ascend_as_tokens_do() {
+        let table = Table {
+            id: TableId(1),
+            uuid: Default::default(),
+            keyspace: "k".into(),
+            name: "t".into(),
+            columns: Vec::new(),
+            partition_key_len: 0,
+            clustering_len: 0,
+            static_len: 0,
+            is_virtual: false,
+            options: Default::default(),
+        };
+        for shards in [1, 16, 256] {
+            let store = TableStore::new(Arc::new(table.clone()), shards, 0);
+            let tokens = [i64::MIN, i64::MIN + 1, -(1 << 40), -1, 0, 1, 1 << 33, i64::MAX];
+            let places = tokens.map(|token| store.place(token)).map(|place| (place.shard, place.hash));
+            assert!(places.is_sorted(), "{places:?}");
+            assert_eq!(places[0], (0, 0));
+            assert_eq!(places[7], (shards - 1, u32::MAX));
+        }
+    }
+}
