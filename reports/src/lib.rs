@@ -4,12 +4,25 @@
 //! is a function from those two to text: it prints nothing and opens nothing.
 
 mod cell;
+mod column;
+mod document;
+mod export;
+#[cfg(test)]
+mod golden;
 pub mod measure;
+mod quantity;
 mod run;
+#[cfg(test)]
+mod sample;
+mod summary;
+mod text;
 
 pub use cell::{Cell, ErrorLine, Latency, Pass};
+pub use export::{Look, csv, json, markdown, story, table};
 pub use measure::{Better, Definition, Measure, Unit};
 pub use run::{
     ArrangementInfo, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,
     Setting, TargetInfo,
 };
+pub use summary::{SummaryRow, Verdict, reference, summary};
+pub use text::{plain, wrap};

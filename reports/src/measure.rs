@@ -21,9 +21,13 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// A figure.
+    /// A figure; one that is not finite, for example a rate over no time, is none.
     pub fn value(value: f64, unit: Unit) -> Measure {
-        Measure::Value { value, unit }
+        if value.is_finite() {
+            Measure::Value { value, unit }
+        } else {
+            Measure::unavailable("There is no figure, because the cell had nothing to divide by.")
+        }
     }
 
     /// No figure, and the sentence that says why.
@@ -35,6 +39,14 @@ impl Measure {
     pub fn get(&self) -> Option<f64> {
         match self {
             Measure::Value { value, .. } => Some(*value),
+            Measure::Unavailable { .. } => None,
+        }
+    }
+
+    /// The figure's unit.
+    pub fn unit(&self) -> Option<Unit> {
+        match self {
+            Measure::Value { unit, .. } => Some(*unit),
             Measure::Unavailable { .. } => None,
         }
     }
@@ -204,6 +216,12 @@ mod tests {
             let text = serde_json::to_string(&measure).unwrap();
             assert_eq!(serde_json::from_str::<Measure>(&text).unwrap(), measure);
         }
+    }
+
+    #[test]
+    fn a_figure_that_is_not_finite_is_none() {
+        assert_eq!(Measure::value(f64::NAN, Unit::Count).get(), None);
+        assert_eq!(Measure::value(1.0 / 0.0, Unit::Count).get(), None);
     }
 
     #[test]

@@ -1,0 +1,328 @@
+//! A comparison as headings, tables and notes: what `table` and `markdown` show alike.
+
+use crate::column::{COLUMNS, Entry, Row};
+use crate::measure::{PEAK_RSS, WALL};
+use crate::quantity::{memory, whole};
+use crate::summary::{cells_of, places};
+use crate::text::{count, plain};
+use crate::{ArrangementInfo, Cell, Contender, Pass, Role, Run, ScenarioInfo, SummaryRow, summary};
+
+/// A comparison, ready to be set.
+pub(crate) struct Document {
+    /// What was run, on what; a name and a sentence each.
+    pub head: Vec<(&'static str, String)>,
+    pub tables: Vec<Table>,
+    /// Numbered notes from 1, to which the tables refer.
+    pub notes: Vec<String>,
+    /// What helps to read the whole.
+    pub remarks: Vec<String>,
+}
+
+/// One scenario in one arrangement.
+pub(crate) struct Table {
+    pub title: String,
+    pub about: String,
+    pub arrangement: String,
+    /// The drivers, then what is set apart from them.
+    pub groups: Vec<Vec<TableRow>>,
+    /// Why rows are void or failed, and what was noticed.
+    pub remarks: Vec<String>,
+}
+
+pub(crate) struct TableRow {
+    pub label: String,
+    /// Behind the label, for example `[1, 2]`.
+    pub marks: String,
+    /// One a column.
+    pub fields: Vec<Field>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Field {
+    pub text: String,
+    /// Whether the reader must not miss it.
+    pub is_bad: bool,
+}
+
+impl Document {
+    pub fn new(run: &Run, cells: &[Cell]) -> Document {
+        let mut notes = Notes::default();
+        let summary = summary(run, cells);
+        let tables = places(run)
+            .map(|(scenario, arrangement)| Place { run, cells, scenario, arrangement }.table(&summary, &mut notes))
+            .collect();
+        Document { head: head(run), tables, notes: notes.sentences, remarks: remarks(run) }
+    }
+}
+
+/// Numbered sentences, each once.
+#[derive(Default)]
+struct Notes {
+    sentences: Vec<String>,
+}
+
+impl Notes {
+    fn number(&mut self, sentence: &str) -> usize {
+        let sentence = plain(sentence);
+        match self.sentences.iter().position(|known| *known == sentence) {
+            Some(place) => place + 1,
+            None => {
+                self.sentences.push(sentence);
+                self.sentences.len()
+            }
+        }
+    }
+}
+
+struct Place<'a> {
+    run: &'a Run,
+    cells: &'a [Cell],
+    scenario: &'a ScenarioInfo,
+    arrangement: &'a ArrangementInfo,
+}
+
+impl Place<'_> {
+    fn table(&self, summary: &[SummaryRow], notes: &mut Notes) -> Table {
+        let noop_peak =
+            self.run.contenders.iter().find(|contender| contender.role == Role::Noop).and_then(|noop| {
+                self.figures(summary, noop).find(|row| row.meter == PEAK_RSS).and_then(|row| row.median)
+            });
+        let mut remarks = Vec::new();
+        let (mut drivers, mut apart) = (Vec::new(), Vec::new());
+        for contender in &self.run.contenders {
+            let row = Row {
+                contender,
+                figures: self.figures(summary, contender).map(|row| (row.meter.as_str(), row)).collect(),
+                errors: self.cells_of(contender, Pass::Timing).iter().map(|cell| cell.errors()).sum(),
+                noop_peak,
+            };
+            let group = if contender.role == Role::Driver { &mut drivers } else { &mut apart };
+            group.push(table_row(&row, notes));
+            self.remark(contender, &mut remarks);
+        }
+        Table {
+            title: plain(&self.scenario.name),
+            about: plain(&self.scenario.about),
+            arrangement: arrangement(self.arrangement),
+            groups: [drivers, apart].into_iter().filter(|group| !group.is_empty()).collect(),
+            remarks,
+        }
+    }
+
+    fn figures<'s>(&self, summary: &'s [SummaryRow], contender: &Contender) -> impl Iterator<Item = &'s SummaryRow> {
+        summary.iter().filter(|row| {
+            row.contender == contender.id
+                && row.scenario == self.scenario.name
+                && row.arrangement == self.arrangement.id
+        })
+    }
+
+    fn cells_of(&self, contender: &Contender, pass: Pass) -> Vec<&Cell> {
+        cells_of(self.cells, contender, self.scenario, self.arrangement, pass)
+    }
+
+    /// Why the contender's row is missing, failed or void, and what was noticed.
+    fn remark(&self, contender: &Contender, remarks: &mut Vec<String>) {
+        let label = plain(&contender.label);
+        if let Some(why) = &contender.unavailable {
+            remarks.push(format!("{label} is missing: {}", plain(why)));
+        }
+        let mut findings: Vec<(String, usize)> = Vec::new();
+        let mut said: Vec<&String> = Vec::new();
+        for pass in [Pass::Timing, Pass::Counting] {
+            let mine = self.cells_of(contender, pass);
+            let all = mine.len();
+            let of = |some: usize| match (pass, all) {
+                (Pass::Counting, _) => " in the counting pass".to_owned(),
+                (_, all) if some == all => String::new(),
+                _ => format!(" in {some} of {all} blocks"),
+            };
+            let failed: Vec<&String> = mine.iter().filter_map(|cell| cell.failed.as_ref()).collect();
+            if let Some(why) = failed.first().filter(|why| !said.contains(why)) {
+                said.push(why);
+                remarks.push(format!("{label} failed{}: {}", of(failed.len()), plain(why)));
+            }
+            let void: Vec<&String> = mine.iter().filter_map(|cell| cell.void.as_ref()).collect();
+            if let Some(why) = void.first().filter(|why| !said.contains(why)) {
+                said.push(why);
+                remarks.push(format!("{label} is void{}: {}", of(void.len()), plain(why)));
+            }
+            for finding in mine.iter().flat_map(|cell| &cell.findings) {
+                let finding = plain(finding);
+                match findings.iter_mut().find(|(known, _)| *known == finding) {
+                    Some((_, times)) => *times += 1,
+                    None => findings.push((finding, 1)),
+                }
+            }
+        }
+        for (finding, times) in findings {
+            let often = if times > 1 { format!(" ({times} cells)") } else { String::new() };
+            remarks.push(format!("{label}: {finding}{often}"));
+        }
+    }
+}
+
+fn table_row(row: &Row, notes: &mut Notes) -> TableRow {
+    let contender = row.contender;
+    let marks: Vec<String> = caveats(contender).map(|caveat| notes.number(&caveat).to_string()).collect();
+    let wall = row.figures.get(WALL);
+    let state = match wall {
+        Some(figure) if figure.median.is_some() => None,
+        _ if contender.unavailable.is_some() => Some("missing"),
+        Some(figure) if figure.failed.is_some() => Some("failed"),
+        _ => Some("not run"),
+    };
+    let fields = match state {
+        Some(state) => {
+            let mut fields = vec![Field { text: "-".to_owned(), is_bad: false }; COLUMNS.len()];
+            fields[0] = Field { text: state.to_owned(), is_bad: true };
+            fields
+        }
+        None => COLUMNS
+            .iter()
+            .map(|column| match column.entry(row) {
+                Entry::Figure(text) => Field { text, is_bad: false },
+                Entry::Void => Field { text: "void".to_owned(), is_bad: true },
+                Entry::Missing(why) => Field { text: format!("n/a [{}]", notes.number(&why)), is_bad: false },
+            })
+            .collect(),
+    };
+    TableRow {
+        label: plain(&contender.label),
+        marks: if marks.is_empty() { String::new() } else { format!("[{}]", marks.join(", ")) },
+        fields,
+    }
+}
+
+/// What a reader must know of a contender: its own caveats, and the settings that it did not take as asked.
+pub(crate) fn caveats(contender: &Contender) -> impl Iterator<Item = String> {
+    let settings = contender.settings.iter().filter(|setting| !setting.as_asked).map(|setting| {
+        format!("{} does not take the setting `{}` as asked: {}.", contender.label, setting.name, setting.value)
+    });
+    let control = contender.control.then(|| {
+        format!("{} is another contender of this run once more, under a second name, as a control.", contender.label)
+    });
+    contender.caveats.iter().map(|caveat| format!("{}: {caveat}", contender.label)).chain(settings).chain(control)
+}
+
+/// What was run, on what.
+pub(crate) fn head(run: &Run) -> Vec<(&'static str, String)> {
+    let plan = &run.plan;
+    let mut head = vec![(
+        "asked",
+        format!(
+            "{} of {} statements, {} in flight, {} a node, {} settings, {}, pages of {} rows, seed {}",
+            count(plan.blocks.into(), "block"),
+            whole(plan.count as f64),
+            whole(plan.concurrency as f64),
+            count(plan.connections, "data connection"),
+            plain(&plan.settings),
+            plain(&plan.consistency),
+            whole(f64::from(plan.page_size)),
+            plan.seed,
+        ),
+    )];
+    let median = if plan.blocks > 1 { "figures are medians of the blocks; " } else { "" };
+    head.push((
+        "passes",
+        match plan.counting_count {
+            0 => format!("{median}system calls were not counted"),
+            n => format!("{median}system calls are counted in a cell of their own, of {} statements", whole(n as f64)),
+        },
+    ));
+    head.push(("target", plain(&plan.target.about)));
+    head.push(("machine", machine(run)));
+    head.push((
+        "program",
+        format!("cqldyno {}, {}, {}", run.cqldyno, run.environment.compiler, run.environment.profile),
+    ));
+    if run.interrupted {
+        head.push(("ended", "early: what was not finished is missing here".to_owned()));
+    }
+    head
+}
+
+fn machine(run: &Run) -> String {
+    let machine = &run.environment;
+    let parts = [
+        plain(&machine.cpu),
+        count(machine.cores.into(), "core"),
+        memory(machine.memory_bytes),
+        plain(&machine.kernel),
+    ];
+    let more = machine.more.iter().map(|(name, value)| format!("{} {}", plain(name), plain(value)));
+    parts.into_iter().chain(more).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// An arrangement in words.
+pub(crate) fn arrangement(arrangement: &ArrangementInfo) -> String {
+    let server = match arrangement.server_cores.as_slice() {
+        [] => "server elsewhere".to_owned(),
+        of => format!("server on {}", cores(of)),
+    };
+    format!(
+        "arrangement {}: runtime {}, worker on {}, {server}",
+        plain(&arrangement.id),
+        plain(&arrangement.runtime),
+        cores(&arrangement.worker_cores)
+    )
+}
+
+/// Cores as the kernel lists them, for example `cores 0-3,6`.
+fn cores(cores: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &core in cores {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == core => *last = core,
+            _ => runs.push((core, core)),
+        }
+    }
+    let list: Vec<String> = runs
+        .iter()
+        .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
+        .collect();
+    let noun = if cores.len() == 1 { "core" } else { "cores" };
+    format!("{noun} {}", list.join(","))
+}
+
+fn remarks(run: &Run) -> Vec<String> {
+    let mut remarks: Vec<String> = run.contenders.iter().filter_map(libraries).collect();
+    let has = |role| run.contenders.iter().any(|contender| contender.role == role);
+    if has(Role::Floor) {
+        remarks
+            .push("floor is a minimal client of our own: the least that a client can cost on this machine.".to_owned());
+    }
+    if has(Role::Noop) {
+        remarks.push("noop sends nothing: what the harness itself costs.".to_owned());
+    }
+    remarks
+}
+
+/// The exact versions of what a contender runs on.
+pub(crate) fn libraries(contender: &Contender) -> Option<String> {
+    if contender.libraries.is_empty() {
+        return None;
+    }
+    let libraries: Vec<String> = contender
+        .libraries
+        .iter()
+        .map(|library| match &library.origin {
+            Some(origin) => format!("{} {} ({})", plain(&library.name), plain(&library.version), plain(origin)),
+            None => format!("{} {}", plain(&library.name), plain(&library.version)),
+        })
+        .collect();
+    let compiler =
+        if contender.compiler.is_empty() { String::new() } else { format!(", {}", plain(&contender.compiler)) };
+    Some(format!("{} runs on {}{compiler}.", plain(&contender.label), libraries.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_are_listed_as_the_kernel_lists_them() {
+        assert_eq!(cores(&[0]), "core 0");
+        assert_eq!(cores(&[0, 1, 2, 5]), "cores 0-2,5");
+    }
+}

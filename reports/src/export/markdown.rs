@@ -1,0 +1,81 @@
+//! Tables as GitHub shows them.
+
+use crate::column::COLUMNS;
+use crate::document::{Document, TableRow};
+use crate::{Cell, Run};
+
+/// The tables of [`crate::export::table`] in GitHub's Markdown.
+pub fn markdown(run: &Run, cells: &[Cell]) -> String {
+    let document = Document::new(run, cells);
+    let mut out = String::new();
+    for (name, sentence) in &document.head {
+        out.push_str(&format!("- {name}: {}\n", escape(sentence)));
+    }
+    for table in &document.tables {
+        out.push_str(&format!("\n### {}\n\n", escape(&table.title)));
+        out.push_str(&format!("{} {}.\n\n", escape(&table.about), capital(&escape(&table.arrangement))));
+        let titles = COLUMNS.iter().map(|column| escape(&column.title.join(" ").replace("- ", "")));
+        line(&mut out, std::iter::once("contender".to_owned()).chain(titles));
+        line(&mut out, std::iter::once("---".to_owned()).chain(COLUMNS.iter().map(|_| "---:".to_owned())));
+        for row in table.groups.iter().flatten() {
+            line(
+                &mut out,
+                std::iter::once(label(row)).chain(row.fields.iter().map(|field| {
+                    let text = escape(&field.text);
+                    if field.is_bad { format!("**{text}**") } else { text }
+                })),
+            );
+        }
+        bullets(&mut out, &table.remarks);
+    }
+    if !document.notes.is_empty() {
+        out.push('\n');
+    }
+    for (place, note) in document.notes.iter().enumerate() {
+        out.push_str(&format!("\\[{}\\] {}  \n", place + 1, escape(note)));
+    }
+    bullets(&mut out, &document.remarks);
+    out
+}
+
+fn label(row: &TableRow) -> String {
+    let label = escape(&row.label);
+    if row.marks.is_empty() { label } else { format!("{label} {}", escape(&row.marks)) }
+}
+
+fn line(out: &mut String, fields: impl Iterator<Item = String>) {
+    out.push('|');
+    for field in fields {
+        out.push_str(&format!(" {field} |"));
+    }
+    out.push('\n');
+}
+
+fn bullets(out: &mut String, sentences: &[String]) {
+    if !sentences.is_empty() {
+        out.push('\n');
+    }
+    for sentence in sentences {
+        out.push_str(&format!("- {}\n", escape(sentence)));
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// Text without any meaning of its own in Markdown or HTML, and without mentions of users (`scylla@1.9.0` is none).
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => out.extend(['\\', c]),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,169 @@
+//! Tables for a terminal.
+
+use tabled::Table as Grid;
+use tabled::builder::Builder;
+use tabled::settings::formatting::AlignmentStrategy;
+use tabled::settings::object::{Columns, Rows};
+use tabled::settings::style::HorizontalLine;
+use tabled::settings::themes::Theme;
+use tabled::settings::{Alignment, Color, Padding, Style};
+
+use crate::column::COLUMNS;
+use crate::document::{Document, Table};
+use crate::text::{label_lines, pair, wrap};
+use crate::{Cell, Run};
+
+/// Parts of labels longer than this are broken where room is short.
+const LONGEST_LABEL_PART: usize = 32;
+/// Below this, nothing is narrowed any further.
+const LEAST_WIDTH: usize = 40;
+
+/// Where a table is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Whether it shows colours.
+    pub colour: bool,
+}
+
+impl Default for Look {
+    /// What suits a file or a pipe.
+    fn default() -> Look {
+        Look { width: 160, colour: false }
+    }
+}
+
+/// One table a scenario and arrangement, a row a contender, for a terminal.
+///
+/// Where the width is too small, labels break before their `+`; where that is not enough, the columns stand in several
+/// tables below each other, in their order, each beginning with the contender. A figure is never broken.
+pub fn table(run: &Run, cells: &[Cell], look: Look) -> String {
+    let document = Document::new(run, cells);
+    let width = look.width.max(LEAST_WIDTH);
+    let mut out = String::new();
+    for (name, sentence) in &document.head {
+        out.push_str(&pair(name, sentence, 8, width));
+        out.push('\n');
+    }
+    for table in &document.tables {
+        out.push('\n');
+        let title = wrap(&format!("{}: {}", table.title, table.about), width, 2);
+        out.push_str(&if look.colour { format!("\u{1b}[1m{title}\u{1b}[0m\n") } else { format!("{title}\n") });
+        paragraph(&mut out, &table.arrangement, width, 2);
+        for panel in panels(table, width) {
+            out.push('\n');
+            for line in panel.grid(table, look.colour).to_string().lines() {
+                out.push_str(line.trim_end());
+                out.push('\n');
+            }
+        }
+        if !table.remarks.is_empty() {
+            out.push('\n');
+        }
+        for remark in &table.remarks {
+            paragraph(&mut out, remark, width, 2);
+        }
+    }
+    if !document.notes.is_empty() || !document.remarks.is_empty() {
+        out.push('\n');
+    }
+    for (place, note) in document.notes.iter().enumerate() {
+        paragraph(&mut out, &format!("[{}] {note}", place + 1), width, 4);
+    }
+    for remark in &document.remarks {
+        paragraph(&mut out, remark, width, 2);
+    }
+    out
+}
+
+fn paragraph(out: &mut String, text: &str, width: usize, indent: usize) {
+    out.push_str(&wrap(text, width, indent));
+    out.push('\n');
+}
+
+/// Some of the columns, and how labels stand beside them.
+struct Panel {
+    columns: std::ops::Range<usize>,
+    /// The longest part of a label; `None` leaves labels whole.
+    longest: Option<usize>,
+}
+
+fn panels(table: &Table, width: usize) -> Vec<Panel> {
+    let all = 0..COLUMNS.len();
+    let narrowed = Some(LONGEST_LABEL_PART.min(width / 3));
+    for longest in [None, Some(LONGEST_LABEL_PART)] {
+        let panel = Panel { columns: all.clone(), longest };
+        if panel.width(table) <= width {
+            return vec![panel];
+        }
+    }
+    let mut panels = Vec::new();
+    let mut start = 0;
+    while start < all.end {
+        let mut panel = Panel { columns: start..start + 1, longest: narrowed };
+        while panel.columns.end < all.end {
+            let wider = Panel { columns: start..panel.columns.end + 1, longest: narrowed };
+            if wider.width(table) > width {
+                break;
+            }
+            panel = wider;
+        }
+        start = panel.columns.end;
+        panels.push(panel);
+    }
+    panels
+}
+
+impl Panel {
+    fn width(&self, table: &Table) -> usize {
+        self.grid(table, false).total_width()
+    }
+
+    fn grid(&self, table: &Table, colour: bool) -> Grid {
+        let mut builder = Builder::default();
+        let titles = COLUMNS[self.columns.clone()].iter().map(|column| column.title.join("\n"));
+        builder.push_record(std::iter::once("contender".to_owned()).chain(titles));
+        let mut bad = Vec::new();
+        let mut rules = vec![1];
+        for group in &table.groups {
+            for row in group {
+                let mut record = vec![self.label(&row.label, &row.marks)];
+                for (place, field) in row.fields[self.columns.clone()].iter().enumerate() {
+                    if field.is_bad {
+                        bad.push((builder.count_records(), place + 1));
+                    }
+                    record.push(field.text.clone());
+                }
+                builder.push_record(record);
+            }
+            rules.push(builder.count_records());
+        }
+        // No rule below the last row.
+        rules.pop();
+        let mut grid = builder.build();
+        let mut theme = Theme::from_style(Style::empty());
+        for rule in rules {
+            theme.insert_horizontal_line(rule, HorizontalLine::new('─'));
+        }
+        grid.with(theme).with(Padding::new(0, 2, 0, 0)).with(Alignment::right()).with(AlignmentStrategy::PerLine);
+        grid.modify(Rows::first(), Alignment::bottom());
+        grid.modify(Columns::first(), Alignment::left());
+        grid.modify(Columns::last(), Padding::zero());
+        if colour {
+            grid.modify(Rows::first(), Color::BOLD);
+            for field in bad {
+                grid.modify(field, Color::BOLD | Color::FG_RED);
+            }
+        }
+        grid
+    }
+
+    fn label(&self, label: &str, marks: &str) -> String {
+        let label = match self.longest {
+            Some(longest) => label_lines(label, longest),
+            None => label.to_owned(),
+        };
+        if marks.is_empty() { label } else { format!("{label} {marks}") }
+    }
+}

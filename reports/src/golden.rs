@@ -1,0 +1,218 @@
+//! What the exporters make of sound, failed, void and hostile results, kept as files.
+
+use insta::assert_snapshot;
+
+use crate::measure::{ERRORS, SYSCALLS, SYSCALLS_PER_STATEMENT, USER, WALL};
+use crate::{Cell, Look, Measure, Pass, Role, Run, Unit, csv, json, markdown, sample, story, table};
+
+fn at(width: usize) -> Look {
+    Look { width, colour: false }
+}
+
+/// cassandra-cpp is there under its long name, cdrs-tokio fails in a block and has errors in reads, system calls cannot be
+/// counted, floor crashes, and the run was ended early.
+fn troubled() -> (Run, Vec<Cell>) {
+    let (mut run, mut cells) = sample::run();
+    run.interrupted = true;
+    let cpp = &mut run.contenders[2];
+    cpp.unavailable = None;
+    cpp.label = "cassandra-cpp@3.0.2+lib=scylla-2.16.2".to_owned();
+    let scylla: Vec<Cell> = cells.iter().filter(|cell| cell.contender == "scylla").cloned().collect();
+    cells.extend(scylla.into_iter().filter(|cell| cell.scenario == "writes").map(|cell| Cell {
+        contender: "cassandra-cpp".to_owned(),
+        label: "cassandra-cpp@3.0.2+lib=scylla-2.16.2".to_owned(),
+        findings: vec!["The worker's CPU time and the kernel's differ by 2.1 %.".to_owned()],
+        ..cell
+    }));
+    for cell in &mut cells {
+        for id in [SYSCALLS, SYSCALLS_PER_STATEMENT] {
+            let why = "The kernel does not let this user count system calls (EACCES); run `cqldyno doctor`.";
+            cell.measures.insert(id.to_owned(), Measure::unavailable(why));
+        }
+        match (cell.contender.as_str(), cell.scenario.as_str()) {
+            ("cdrs-tokio", "reads") if cell.pass == Pass::Timing => {
+                cell.measures.insert(ERRORS.to_owned(), Measure::value(2.0, Unit::Count));
+                cell.void = Some("2 of 500,000 statements failed (2 request timeouts).".to_owned());
+            }
+            ("cdrs-tokio", "writes") if cell.block == 2 => {
+                cell.measures.clear();
+                cell.failed = Some("The worker ended with signal 11 before `end`.".to_owned());
+            }
+            ("floor", _) => {
+                cell.measures.clear();
+                cell.failed = Some("The worker did not answer within 30 s.".to_owned());
+            }
+            _ => {}
+        }
+    }
+    (run, cells)
+}
+
+/// Names that would break a table, a terminal, a Markdown page or a CSV file.
+fn hostile() -> (Run, Vec<Cell>) {
+    let (mut run, mut cells) = sample::run();
+    let name = "\u{1b}[31mred|*bold*,\"quoted\"\r\n<script>\u{202e}`x`";
+    let long = format!("driver@{}+lib=/{}", "9".repeat(90), "很长".repeat(20));
+    run.contenders.truncate(2);
+    run.scenarios.truncate(1);
+    cells.retain(|cell| cell.scenario == "writes" && cell.block == 1 && cell.pass == Pass::Timing);
+    cells.retain(|cell| ["scylla", "cdrs-tokio"].contains(&cell.contender.as_str()));
+    for (contender, label) in run.contenders.iter_mut().zip([name, long.as_str()]) {
+        for cell in cells.iter_mut().filter(|cell| cell.contender == contender.id) {
+            cell.label = label.to_owned();
+            cell.void = Some(format!("Said {name}"));
+            cell.measures.retain(|id, _| [WALL, USER].contains(&id.as_str()));
+        }
+        contender.label = label.to_owned();
+        contender.caveats = vec![format!("Says {name}")];
+    }
+    (run, cells)
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(tabled::grid::util::string::get_string_width).max().unwrap_or(0)
+}
+
+#[test]
+fn a_sound_run_at_160_columns() {
+    let (run, cells) = sample::run();
+    let text = table(&run, &cells, at(160));
+    assert!(widest(&text) <= 160);
+    assert_snapshot!(text);
+}
+
+#[test]
+fn a_sound_run_at_80_columns_stacks_its_columns() {
+    let (run, cells) = sample::run();
+    let text = table(&run, &cells, at(80));
+    assert!(widest(&text) <= 80);
+    assert_snapshot!(text);
+}
+
+#[test]
+fn a_troubled_run_says_so_at_160_columns() {
+    let (run, cells) = troubled();
+    let text = table(&run, &cells, at(160));
+    assert!(widest(&text) <= 160);
+    assert_snapshot!(text);
+}
+
+#[test]
+fn a_troubled_run_says_so_at_80_columns() {
+    let (run, cells) = troubled();
+    let text = table(&run, &cells, at(80));
+    assert!(widest(&text) <= 80);
+    assert_snapshot!(text);
+}
+
+#[test]
+fn a_troubled_run_says_so_in_markdown() {
+    let (run, cells) = troubled();
+    assert_snapshot!(markdown(&run, &cells));
+}
+
+#[test]
+fn a_troubled_run_says_so_in_csv() {
+    let (mut run, mut cells) = troubled();
+    run.contenders[0].unavailable = Some("It is not there, \"yet\".".to_owned());
+    cells.retain(|cell| cell.scenario == "writes" && cell.block == 2);
+    for cell in &mut cells {
+        cell.measures.retain(|id, _| ["wall", "syscalls"].contains(&id.as_str()));
+    }
+    assert_snapshot!(csv(&run, &cells));
+}
+
+#[test]
+fn hostile_names_stay_in_their_fields() {
+    let (run, cells) = hostile();
+    let texts = [
+        table(&run, &cells, at(160)),
+        table(&run, &cells, at(80)),
+        markdown(&run, &cells),
+        csv(&run, &cells),
+        story(&run, &cells, at(80)),
+    ];
+    assert!(widest(&texts[0]) <= 160 && widest(&texts[1]) <= 80);
+    for text in &texts {
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
+    }
+    assert!(!texts[2].contains("<script>"));
+    assert_snapshot!(texts.join("\n==========\n\n"));
+}
+
+#[test]
+fn several_arrangements_are_a_table_each() {
+    let (mut run, mut cells) = sample::run();
+    let mut current = run.plan.arrangements[0].clone();
+    current.id = "pinned+current".to_owned();
+    current.runtime = "current".to_owned();
+    (current.worker_cores, current.server_cores) = (vec![1], vec![0]);
+    run.plan.arrangements.push(current);
+    cells.extend(cells.clone().into_iter().map(|cell| Cell { arrangement: "pinned+current".to_owned(), ..cell }));
+    let text = table(&run, &cells, at(160));
+    assert_eq!(text.matches("arrangement multi:2: runtime multi:2, worker on cores 0-1").count(), 2);
+    assert_eq!(
+        text.matches("arrangement pinned+current: runtime current, worker on core 1, server on core 0").count(),
+        2
+    );
+}
+
+#[test]
+fn colours_are_only_where_they_were_asked_for() {
+    let (run, cells) = troubled();
+    let plain = table(&run, &cells, at(160));
+    let coloured = table(&run, &cells, Look { width: 160, colour: true });
+    assert!(!plain.contains('\u{1b}') && coloured.contains('\u{1b}'));
+    let mut stripped = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        stripped.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    stripped.push_str(rest);
+    let trimmed: Vec<&str> = stripped.lines().map(str::trim_end).collect();
+    assert_eq!(trimmed, plain.lines().collect::<Vec<_>>());
+}
+
+#[test]
+fn json_holds_run_cells_and_summary_and_reads_back_equal() {
+    let (run, cells) = troubled();
+    let whole: serde_json::Value = serde_json::from_str(&json(&run, &cells).unwrap()).unwrap();
+    assert_eq!(whole.as_object().unwrap().len(), 3);
+    assert_eq!(Run::from_json(&whole["run"].to_string()).unwrap(), run);
+    assert!(serde_json::from_value::<Vec<Cell>>(whole["cells"].clone()).unwrap() == cells);
+    for key in ["contender", "scenario", "meter", "median", "ratio", "interval", "verdict", "control", "void"] {
+        assert!(whole["summary"][0].as_object().unwrap().contains_key(key), "{key}");
+    }
+}
+
+#[test]
+fn the_story_of_a_contender_tells_everything() {
+    let (mut run, mut cells) = sample::run();
+    run.contenders.retain(|contender| contender.id == "cdrs-tokio");
+    run.scenarios.truncate(1);
+    cells.retain(|cell| cell.contender == "cdrs-tokio" && cell.scenario == "writes" && cell.block == 1);
+    for cell in &mut cells {
+        cell.latency = Some(crate::Latency {
+            p50_us: 2_900.0,
+            p90_us: 3_500.0,
+            p99_us: 6_100.0,
+            p999_us: 9_000.0,
+            max_us: 12_345.6,
+        });
+        cell.issued_by_statement.insert("insert".to_owned(), 500_000);
+        cell.log = Some("logs/cdrs-tokio.writes.1.log".to_owned());
+    }
+    assert_snapshot!(story(&run, &cells, at(100)));
+}
+
+#[test]
+fn a_run_without_cells_or_drivers_is_still_a_table() {
+    let (mut run, _) = sample::run();
+    run.interrupted = true;
+    assert!(table(&run, &[], at(80)).contains("not run"));
+    run.contenders.retain(|contender| contender.role == Role::Noop);
+    assert!(table(&run, &[], at(80)).contains("noop"));
+    run.contenders.clear();
+    assert!(table(&run, &[], at(80)).contains("contender"));
+}

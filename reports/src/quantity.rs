@@ -1,0 +1,81 @@
+//! Numbers as they stand in tables.
+
+/// Seconds as Linux' `time` prints them, for example `0m34.123s`.
+pub fn time(seconds: f64) -> String {
+    let milliseconds = (seconds.max(0.0) * 1_000.0).round() as u64;
+    format!("{}m{}.{:03}s", milliseconds / 60_000, milliseconds / 1_000 % 60, milliseconds % 1_000)
+}
+
+/// A whole number with a comma every three digits, for example `1,234,567`.
+pub fn whole(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < 0.0 && digits != "0" { format!("-{text}") } else { text }
+}
+
+/// Three digits that count, at most three of them behind the point: `0.031`, `4.12`, `51.3`, `1,204`.
+pub fn three_digits(value: f64) -> String {
+    match value.abs() {
+        size if size < 0.9995 => format!("{value:.3}"),
+        size if size < 9.995 => format!("{value:.2}"),
+        size if size < 99.95 => format!("{value:.1}"),
+        _ => whole(value),
+    }
+}
+
+/// Bytes in MiB with one digit behind the point.
+pub fn mebibytes(bytes: f64) -> String {
+    format!("{:.1}", bytes / f64::from(1 << 20))
+}
+
+/// Bytes as a reader says them, for example `24 GiB`.
+pub fn memory(bytes: u64) -> String {
+    let mebibytes = bytes >> 20;
+    if mebibytes < 4_096 { format!("{mebibytes} MiB") } else { format!("{:.0} GiB", mebibytes as f64 / 1_024.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_printed_as_by_the_shell() {
+        assert_eq!(time(34.123), "0m34.123s");
+        assert_eq!(time(0.0), "0m0.000s");
+        assert_eq!(time(59.999_6), "1m0.000s");
+        assert_eq!(time(3_723.5), "62m3.500s");
+    }
+
+    #[test]
+    fn whole_numbers_have_a_comma_every_three_digits() {
+        assert_eq!(whole(0.0), "0");
+        assert_eq!(whole(999.4), "999");
+        assert_eq!(whole(1_000.0), "1,000");
+        assert_eq!(whole(12_345_678.0), "12,345,678");
+        assert_eq!(whole(-1_234.0), "-1,234");
+        assert_eq!(whole(-0.2), "0");
+    }
+
+    #[test]
+    fn other_numbers_have_three_digits_that_count() {
+        assert_eq!(three_digits(0.031), "0.031");
+        assert_eq!(three_digits(0.999_9), "1.00");
+        assert_eq!(three_digits(4.123), "4.12");
+        assert_eq!(three_digits(51.26), "51.3");
+        assert_eq!(three_digits(99.99), "100");
+        assert_eq!(three_digits(1_204.2), "1,204");
+    }
+
+    #[test]
+    fn memory_is_said_in_the_unit_that_fits() {
+        assert_eq!(memory(512 << 20), "512 MiB");
+        assert_eq!(memory((23 << 30) + (600 << 20)), "24 GiB");
+        assert_eq!(mebibytes(1_572_864.0), "1.5");
+    }
+}
