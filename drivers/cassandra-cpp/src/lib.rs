@@ -1,0 +1,152 @@
+//! The adapter for the crate [cassandra-cpp](https://docs.rs/cassandra-cpp), which binds the C/C++ driver `libcassandra`.
+//!
+//! Statements are bound and rows are read through the crate's own typed API; what is reported of libcassandra is read
+//! from the library that the process has loaded ([`library`]).
+#![deny(missing_docs)]
+
+mod errors;
+pub mod library;
+mod session;
+mod values;
+
+use cassandra_cpp::{Cluster, LogLevel, RetryPolicy, set_level};
+use cqldyno_driver_api::{
+    Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Library, Setting, Settings,
+};
+use cqldyno_worker::lock;
+
+pub use session::CassandraCppSession;
+
+/// The name of the environment variable that asks for libcassandra's log on stderr: a level such as `WARN` or `DEBUG`.
+pub const LOG_VARIABLE: &str = "CQLDYNO_LIBCASSANDRA_LOG";
+
+/// The driver cassandra-cpp.
+#[derive(Debug, Default)]
+pub struct CassandraCpp;
+
+impl Driver for CassandraCpp {
+    type Session = CassandraCppSession;
+
+    fn describe(&self) -> Result<DriverInfo, DriverError> {
+        set_log_level();
+        let loaded = library::loaded()?;
+        Ok(DriverInfo {
+            name: "cassandra-cpp".to_owned(),
+            version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cassandra-cpp")?.to_owned(),
+            variant: format!("lib={}-{}", loaded.short_name(), loaded.version),
+            libraries: vec![
+                Library {
+                    name: format!("libcassandra ({})", loaded.name),
+                    version: loaded.version.clone(),
+                    origin: Some(loaded.path.display().to_string()),
+                },
+                lock::library("tokio")?,
+            ],
+            capabilities: [
+                Capability::RequestTimeout,
+                Capability::Paging,
+                Capability::Reprepare,
+                Capability::Reconnect,
+                Capability::Credentials,
+            ]
+            .into(),
+            caveats: [
+                "It runs one I/O thread of its own, in C++, beside the runtime's workers.",
+                "It sends a client timestamp with every statement, unlike the others.",
+                "It asks the server to leave out the result's metadata, so a SELECT's answer is shorter for it.",
+                "It cannot compress.",
+                "The crate takes a blob as an owned vector, so binding one costs a copy.",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        })
+    }
+
+    fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
+        let rows = match options.settings {
+            Settings::Equal => [
+                ("protocol version", "v4".to_owned()),
+                ("consistency", options.consistency.to_string()),
+                ("compression", "none".to_owned()),
+                ("retries", "none".to_owned()),
+                ("speculative execution", "none".to_owned()),
+                ("routing", "token-aware".to_owned()),
+                ("connections", format!("{} a node", options.connections)),
+                ("page size", options.page_size.to_string()),
+                ("request timeout", options.request_timeout.map_or("none".to_owned(), |limit| format!("{limit:?}"))),
+            ],
+            Settings::Default => [
+                ("protocol version", "negotiated by libcassandra".to_owned()),
+                ("consistency", "LOCAL_ONE".to_owned()),
+                ("compression", "none".to_owned()),
+                ("retries", "libcassandra's default policy".to_owned()),
+                ("speculative execution", "none".to_owned()),
+                ("routing", "token-aware".to_owned()),
+                ("connections", "1 a node".to_owned()),
+                ("page size", "no paging".to_owned()),
+                ("request timeout", "12s".to_owned()),
+            ],
+        };
+        rows.into_iter().map(|(name, value)| Setting::taken(name, value)).collect()
+    }
+
+    async fn connect(&self, options: &ConnectOptions) -> Result<CassandraCppSession, DriverError> {
+        set_log_level();
+        check_contender_options(options)?;
+        let mut cluster = cluster(options)?;
+        let session = cluster.connect().await.map_err(errors::at_connect)?;
+        Ok(CassandraCppSession::new(session, options))
+    }
+}
+
+/// libcassandra prints warnings to stderr by default: one a connection against Cassandra. Nothing is printed unless asked.
+fn set_log_level() {
+    let asked = std::env::var(LOG_VARIABLE).ok().and_then(|level| level.parse().ok());
+    set_level(asked.unwrap_or(LogLevel::DISABLED));
+}
+
+/// `lib=PATH` was carried out before this process started, by its environment: here it is checked that it took effect.
+fn check_contender_options(options: &ConnectOptions) -> Result<(), DriverError> {
+    options.refuse_unknown("cassandra-cpp", &["lib"])?;
+    match options.options.get("lib") {
+        Some(path) => library::loaded()?.check_lies_at(path),
+        None => Ok(()),
+    }
+}
+
+fn cluster(options: &ConnectOptions) -> Result<Cluster, DriverError> {
+    let mut cluster = Cluster::default();
+    let (hosts, port) = hosts_and_port(options)?;
+    cluster.set_contact_points(&hosts).map_err(errors::at_connect)?;
+    cluster.set_port(port).map_err(errors::at_connect)?;
+    if let Some(credentials) = &options.credentials {
+        cluster.set_credentials(&credentials.user, &credentials.password).map_err(errors::at_connect)?;
+    }
+    if options.settings == Settings::Equal {
+        let connections = u32::try_from(options.connections).unwrap_or(u32::MAX);
+        cluster.set_protocol_version(4).map_err(errors::at_connect)?;
+        // Connections are counted by I/O thread, so there is one thread, whatever the number of connections.
+        cluster.set_num_threads_io(1).map_err(errors::at_connect)?;
+        cluster.set_core_connections_per_host(connections).map_err(errors::at_connect)?;
+        cluster.set_retry_policy(RetryPolicy::fallthrough_new());
+        cluster.set_token_aware_routing(true);
+        // 0 is libcassandra's word for no limit.
+        cluster.set_request_timeout(options.request_timeout.unwrap_or_default());
+    }
+    Ok(cluster)
+}
+
+/// libcassandra takes one port for all contact points.
+fn hosts_and_port(options: &ConnectOptions) -> Result<(String, u16), DriverError> {
+    let Some(first) = options.contact_points.first() else {
+        return Err(DriverError::new(ErrorKind::Connect, "no address to connect to was given"));
+    };
+    if let Some(other) = options.contact_points.iter().find(|address| address.port() != first.port()) {
+        return Err(DriverError::new(
+            ErrorKind::Connect,
+            format!("libcassandra wants one port for all nodes, but {first} and {other} differ"),
+        ));
+    }
+    let hosts: Vec<String> = options.contact_points.iter().map(|address| address.ip().to_string()).collect();
+    Ok((hosts.join(","), first.port()))
+}

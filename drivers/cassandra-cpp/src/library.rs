@@ -1,0 +1,296 @@
+//! Which libcassandra this process has loaded, asked of the library itself.
+//!
+//! The C/C++ driver exports no function for its version. What it says of itself on the wire is its name and version in
+//! the STARTUP message (native_protocol_v4.spec section 4.1.1), so it is made to connect to a loopback listener here.
+
+use std::collections::HashMap;
+use std::fs;
+use std::future::Future;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::{Arc, OnceLock, mpsc};
+use std::task::{Context, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use cassandra_cpp::Cluster;
+use cqldyno_driver_api::{DriverError, ErrorKind};
+
+/// How long the library may take to name itself.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+
+const OPCODE_ERROR: u8 = 0x00;
+const OPCODE_STARTUP: u8 = 0x01;
+const OPCODE_OPTIONS: u8 = 0x05;
+const OPCODE_SUPPORTED: u8 = 0x06;
+/// The error code "protocol error" (native_protocol_v4.spec section 9).
+const PROTOCOL_ERROR: u32 = 0x000A;
+const PROTOCOL_VERSION: u8 = 4;
+/// Longer than any STARTUP or OPTIONS of a client.
+const MAX_BODY: usize = 64 * 1024;
+
+/// The libcassandra that this process has loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadedLibrary {
+    /// `DRIVER_NAME` of its STARTUP, for example `Scylla Shard-Aware C/C++ Driver`.
+    pub name: String,
+    /// `DRIVER_VERSION` of its STARTUP, for example `2.16.2`.
+    pub version: String,
+    /// The shared object, from the process' memory map.
+    pub path: PathBuf,
+}
+
+impl LoadedLibrary {
+    /// `scylla` or `datastax` for the two known libraries, else the name in lower case with dashes.
+    pub fn short_name(&self) -> String {
+        let name = self.name.to_ascii_lowercase();
+        for known in ["scylla", "datastax"] {
+            if name.starts_with(known) {
+                return known.to_owned();
+            }
+        }
+        let words = name.split(|character: char| !character.is_ascii_alphanumeric());
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
+    }
+
+    /// Whether the library lies at `asked`, a directory or the shared object itself.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Other`] when it lies elsewhere; the message says where, and what to do.
+    pub fn check_lies_at(&self, asked: &str) -> Result<(), DriverError> {
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let asked_path = real(Path::new(asked)).ok_or_else(|| {
+            DriverError::new(ErrorKind::Other, format!("lib={asked} was asked for, but there is no such path"))
+        })?;
+        let loaded = real(&self.path).unwrap_or_else(|| self.path.clone());
+        if loaded == asked_path || loaded.parent() == Some(asked_path.as_path()) {
+            return Ok(());
+        }
+        // A directory may hold the name that the loader asks for as a link to a file elsewhere.
+        let directory = if asked_path.is_dir() { Some(asked_path.as_path()) } else { asked_path.parent() };
+        let through_a_link = directory
+            .and_then(|directory| fs::read_dir(directory).ok())
+            .into_iter()
+            .flatten()
+            .flatten()
+            .any(|entry| real(&entry.path()).as_deref() == Some(loaded.as_path()));
+        if through_a_link {
+            return Ok(());
+        }
+        Err(DriverError::new(
+            ErrorKind::Other,
+            format!(
+                "lib={asked} was asked for, but this process has loaded {}; the directory must hold the library under the \
+                 name that the executable was linked to (libcassandra.so or libcassandra.so.2)",
+                self.path.display()
+            ),
+        ))
+    }
+}
+
+/// The library that this process has loaded; found out once, in at most two seconds.
+///
+/// # Errors
+/// [`ErrorKind::Other`] when the library does not name itself or is not in the memory map.
+pub fn loaded() -> Result<&'static LoadedLibrary, DriverError> {
+    static LOADED: OnceLock<Result<LoadedLibrary, DriverError>> = OnceLock::new();
+    LOADED.get_or_init(find_out).as_ref().map_err(Clone::clone)
+}
+
+fn find_out() -> Result<LoadedLibrary, DriverError> {
+    let failed =
+        |what: String| DriverError::new(ErrorKind::Other, format!("libcassandra's version is unknown: {what}"));
+    let path = mapped_path().map_err(|error| failed(format!("/proc/self/maps could not be read: {error}")))?;
+    let path = path.ok_or_else(|| failed("no libcassandra.so is in this process' memory map".to_owned()))?;
+    let startup = startup_options()
+        .map_err(|error| failed(format!("{} did not name itself on a loopback connection: {error}", path.display())))?;
+    let option = |key: &str| {
+        let value = startup.get(key).filter(|value| !value.is_empty());
+        value.cloned().ok_or_else(|| failed(format!("{} sent a STARTUP without {key}", path.display())))
+    };
+    Ok(LoadedLibrary { name: option("DRIVER_NAME")?, version: option("DRIVER_VERSION")?, path: path.clone() })
+}
+
+/// The path of the shared object, from the process' memory map.
+fn mapped_path() -> io::Result<Option<PathBuf>> {
+    let maps = fs::read_to_string("/proc/self/maps")?;
+    let mut paths = maps.lines().filter_map(|line| line.find('/').and_then(|start| line.get(start..)));
+    let is_libcassandra = |path: &&str| {
+        let name = Path::new(path).file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with("libcassandra.so"))
+    };
+    Ok(paths.find(is_libcassandra).map(PathBuf::from))
+}
+
+/// Lets the library connect to a listener here and gives the options of its STARTUP.
+fn startup_options() -> io::Result<HashMap<String, String>> {
+    let deadline = Instant::now() + TIME_LIMIT;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let port = listener.local_addr()?.port();
+    // A thread of its own, because a session cannot be dropped while it connects: libcassandra would wait for ever.
+    let (ended, wait_for_end) = mpsc::channel();
+    thread::Builder::new().name("ask-libcassandra".to_owned()).spawn(move || {
+        let outcome = connect_and_be_refused(port);
+        // The other end has gone when the time was up.
+        let _ = ended.send(outcome);
+    })?;
+    let options = serve_until_startup(&listener, deadline);
+    drop(listener);
+    match wait_for_end.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        Ok(Err(error)) => Err(io::Error::other(error)),
+        Ok(Ok(())) | Err(_) => options,
+    }
+}
+
+/// Connects to the listener, which reads the STARTUP and refuses it. Only a failure to begin is an error.
+fn connect_and_be_refused(port: u16) -> Result<(), String> {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    let refused = |error: cassandra_cpp::Error| error.to_string();
+    let mut cluster = Cluster::default();
+    cluster.set_contact_points(&Ipv4Addr::LOCALHOST.to_string()).map_err(refused)?;
+    cluster.set_port(port).map_err(refused)?;
+    cluster.set_protocol_version(i32::from(PROTOCOL_VERSION)).map_err(refused)?;
+    cluster.set_connect_timeout(TIME_LIMIT);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut attempt = pin!(cluster.connect());
+    while attempt.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+        thread::park();
+    }
+    Ok(())
+}
+
+fn serve_until_startup(listener: &TcpListener, deadline: Instant) -> io::Result<HashMap<String, String>> {
+    listener.set_nonblocking(true)?;
+    while Instant::now() < deadline {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                if let Some(options) = converse(&stream, deadline)? {
+                    return Ok(options);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::TimedOut, format!("no STARTUP within {} s", TIME_LIMIT.as_secs())))
+}
+
+/// Answers one connection until its STARTUP; `None` when it was closed before, as after a refused protocol version.
+fn converse(mut stream: &TcpStream, deadline: Instant) -> io::Result<Option<HashMap<String, String>>> {
+    stream.set_nonblocking(false)?;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        stream.set_read_timeout(Some(left))?;
+        let mut header = [0; 9];
+        match stream.read_exact(&mut header) {
+            Ok(()) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        }
+        let [version, _flags, stream_id @ .., opcode, l0, l1, l2, l3] = header;
+        let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
+        if length > MAX_BODY {
+            return Err(io::Error::other(format!("a message of {length} bytes came before STARTUP")));
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body)?;
+        if version != PROTOCOL_VERSION {
+            let refusal = "Invalid or unsupported protocol version; the lowest is 3, the greatest 4";
+            stream.write_all(&error_frame(stream_id, refusal))?;
+            continue;
+        }
+        match opcode {
+            OPCODE_OPTIONS => stream.write_all(&frame(stream_id, OPCODE_SUPPORTED, &[0, 0]))?,
+            OPCODE_STARTUP => {
+                let options = string_map(&body).ok_or_else(|| io::Error::other("its STARTUP was malformed"))?;
+                stream.write_all(&error_frame(stream_id, "only asked for the driver's name"))?;
+                return Ok(Some(options));
+            }
+            other => return Err(io::Error::other(format!("it sent opcode {other:#04x} before STARTUP"))),
+        }
+    }
+}
+
+fn frame(stream_id: [u8; 2], opcode: u8, body: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0x80 | PROTOCOL_VERSION, 0, stream_id[0], stream_id[1], opcode];
+    frame.extend((body.len() as u32).to_be_bytes());
+    frame.extend(body);
+    frame
+}
+
+fn error_frame(stream_id: [u8; 2], message: &str) -> Vec<u8> {
+    let mut body = PROTOCOL_ERROR.to_be_bytes().to_vec();
+    body.extend((message.len() as u16).to_be_bytes());
+    body.extend(message.as_bytes());
+    frame(stream_id, OPCODE_ERROR, &body)
+}
+
+/// A `[string map]` (native_protocol_v4.spec section 3).
+fn string_map(body: &[u8]) -> Option<HashMap<String, String>> {
+    let mut rest = body;
+    let short = |rest: &mut &[u8]| -> Option<usize> {
+        let (head, tail) = rest.split_first_chunk::<2>()?;
+        *rest = tail;
+        Some(usize::from(u16::from_be_bytes(*head)))
+    };
+    let count = short(&mut rest)?;
+    let string = |rest: &mut &[u8]| -> Option<String> {
+        let length = short(rest)?;
+        let (head, tail) = rest.split_at_checked(length)?;
+        *rest = tail;
+        String::from_utf8(head.to_vec()).ok()
+    };
+    (0..count).map(|_| Some((string(&mut rest)?, string(&mut rest)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loaded_library_says_its_name_and_version_and_where_it_lies() {
+        crate::set_log_level();
+        let loaded = loaded().unwrap();
+        assert!(loaded.version.split('.').count() >= 3, "{loaded:?}");
+        assert!(loaded.path.is_file(), "{loaded:?}");
+        assert!(!loaded.short_name().is_empty());
+    }
+
+    #[test]
+    fn a_library_elsewhere_than_asked_is_refused_by_name() {
+        crate::set_log_level();
+        let loaded = loaded().unwrap();
+        let directory = loaded.path.parent().unwrap().to_str().unwrap();
+        loaded.check_lies_at(directory).unwrap();
+        loaded.check_lies_at(loaded.path.to_str().unwrap()).unwrap();
+        let elsewhere = loaded.check_lies_at("/proc").unwrap_err();
+        assert!(elsewhere.message.contains("/proc") && elsewhere.message.contains(directory), "{elsewhere}");
+        let nowhere = loaded.check_lies_at("/no/such/directory").unwrap_err();
+        assert!(nowhere.message.contains("/no/such/directory"), "{nowhere}");
+    }
+
+    #[test]
+    fn short_names_are_fit_for_a_label() {
+        let named = |name: &str| LoadedLibrary { name: name.to_owned(), version: String::new(), path: PathBuf::new() };
+        assert_eq!(named("Scylla Shard-Aware C/C++ Driver").short_name(), "scylla");
+        assert_eq!(named("DataStax C/C++ Driver for Apache Cassandra").short_name(), "datastax");
+        assert_eq!(named("My own C/C++ (fork)").short_name(), "my-own-c-c-fork");
+    }
+
+    #[test]
+    fn a_truncated_string_map_is_refused() {
+        assert_eq!(string_map(&[0, 1, 0, 1, b'a', 0, 1, b'b']).unwrap()["a"], "b");
+        assert_eq!(string_map(&[0, 1, 0, 1, b'a', 0, 2, b'b']), None);
+        assert_eq!(string_map(&[0]), None);
+    }
+}
