@@ -94,8 +94,17 @@ impl Scenario {
     pub fn from_toml(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
         let scenario: Scenario = toml::from_str(text)
             .map_err(|error| ScenarioError::Toml { origin: origin.to_owned(), message: error.to_string() })?;
-        scenario.check().map_err(|message| ScenarioError::Invalid { origin: origin.to_owned(), message })?;
+        scenario.validate(origin)?;
         Ok(scenario)
+    }
+
+    /// Checks what the types do not say, for a scenario that came another way than from TOML; `origin` names it in
+    /// messages.
+    ///
+    /// # Errors
+    /// When the scenario has no runnable content.
+    pub fn validate(&self, origin: &str) -> Result<(), ScenarioError> {
+        self.check().map_err(|message| ScenarioError::Invalid { origin: origin.to_owned(), message })
     }
 
     fn check(&self) -> Result<(), String> {

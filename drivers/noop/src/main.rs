@@ -1,3 +1,5 @@
-//! A contender that sends nothing: what the harness itself costs.
+//! The cqldyno worker for noop.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    cqldyno_worker::main::<cqldyno_driver_noop::Noop>()
+}

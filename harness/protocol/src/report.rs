@@ -141,4 +141,6 @@ pub enum FailureKind {
     WarmUp,
     /// The parent broke the protocol.
     Protocol,
+    /// The driver panicked.
+    Crash,
 }

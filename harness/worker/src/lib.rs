@@ -1,1 +1,119 @@
-//! The load generator inside a worker, generic over the driver.
+//! The load generator inside a worker, generic over the driver, and the worker's side of the worker protocol.
+//!
+//! An adapter's `main` is one line:
+//!
+//! ```no_run
+//! # use cqldyno_driver_api::*;
+//! # #[derive(Default)] struct Mine;
+//! # struct MySession;
+//! # impl Driver for Mine {
+//! #     type Session = MySession;
+//! #     fn describe(&self) -> Result<DriverInfo, DriverError> { Err(DriverError::new(ErrorKind::Other, "")) }
+//! #     fn settings(&self, _: &ConnectOptions) -> Vec<Setting> { Vec::new() }
+//! #     async fn connect(&self, _: &ConnectOptions) -> Result<MySession, DriverError> { Ok(MySession) }
+//! # }
+//! # impl Session for MySession {
+//! #     type Statement = ();
+//! #     async fn query(&self, _: &str) -> Result<(), DriverError> { Ok(()) }
+//! #     async fn prepare(&self, _: &str) -> Result<(), DriverError> { Ok(()) }
+//! #     async fn execute(&self, _: &(), _: &[Value<'_>], _: &mut Rows) -> Result<(), DriverError> { Ok(()) }
+//! # }
+//! fn main() -> std::process::ExitCode {
+//!     cqldyno_worker::main::<Mine>()
+//! }
+//! ```
+//!
+//! Within the window nothing of ours runs but the slots of the load generator and, at most twice a second, a thread that
+//! reads one counter for `progress`. A statement costs no allocation, lock, channel or spawn of ours.
+#![deny(missing_docs)]
+
+mod binding;
+mod cell;
+mod gauge;
+mod generator;
+mod link;
+pub mod lock;
+mod recorder;
+mod usage;
+mod verify;
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use cqldyno_driver_api::{ConnectOptions, Driver};
+use cqldyno_protocol::{
+    BuildInfo, Failed, FailureKind, Hello, Job, PROTOCOL_VERSION, ParentMessage, Runtime, WorkerMessage,
+};
+use tokio::runtime::Builder;
+
+use crate::link::{EXIT_DONE, Link, Phase, leave};
+
+/// How this worker was built: the same for all workers of one build.
+pub fn build_info() -> BuildInfo {
+    BuildInfo {
+        id: env!("CQLDYNO_BUILD_ID").to_owned(),
+        compiler: env!("CQLDYNO_COMPILER").to_owned(),
+        profile: env!("CQLDYNO_PROFILE").to_owned(),
+    }
+}
+
+/// Runs the worker of the driver `D`: one cell, as the parent on standard input and output asks for it
+/// (`drivers/PROTOCOL.md`). Does not return while the process is a worker; the exit code is 0 after `done`, 1 after
+/// `failed` and 2 when the parent went away.
+///
+/// What the driver prints on standard output goes to standard error, so that it cannot break the protocol.
+pub fn main<D: Driver>() -> ExitCode {
+    let link = match Link::open() {
+        Ok(link) => Arc::new(link),
+        Err(error) => {
+            eprintln!("cqldyno worker: standard output cannot be taken for the worker protocol: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let outcome = catch_unwind(AssertUnwindSafe(|| work::<D>(&link))).unwrap_or_else(|payload| {
+        let message = format!("the driver panicked: {}", generator::panic_message(&*payload));
+        Err(Failed { kind: FailureKind::Crash, message })
+    });
+    match outcome {
+        Ok(()) => leave(EXIT_DONE),
+        Err(failed) => link.fail(failed),
+    }
+}
+
+fn work<D: Driver>(link: &Arc<Link>) -> Result<(), Failed> {
+    let driver = D::default();
+    let info = driver.describe().map_err(|error| Failed {
+        kind: FailureKind::Describe,
+        message: format!("the driver is not usable: {error}"),
+    })?;
+    let hello = Hello {
+        protocol: PROTOCOL_VERSION,
+        driver: info.clone(),
+        settings: driver.settings(&ConnectOptions::new(Vec::new())),
+        build: build_info(),
+    };
+    link.say(&WorkerMessage::Hello(Box::new(hello)), Phase::Greeted);
+    let mut inbox = link.listen().map_err(system)?;
+    let Some(ParentMessage::Job(job)) = inbox.blocking_recv() else {
+        // The reader passes nothing else on, and ends the process when nothing comes any more.
+        return Err(Failed { kind: FailureKind::Protocol, message: "no job came from the parent".to_owned() });
+    };
+    cell::check(&job, &info)?;
+    let runtime = runtime(&job).map_err(system)?;
+    let outcome = runtime.block_on(cell::cell(driver, &info, *job, link, &mut inbox));
+    runtime.shutdown_background();
+    outcome
+}
+
+fn runtime(job: &Job) -> io::Result<tokio::runtime::Runtime> {
+    match job.runtime {
+        Runtime::Current => Builder::new_current_thread().enable_all().build(),
+        Runtime::Multi { workers } => Builder::new_multi_thread().worker_threads(workers).enable_all().build(),
+    }
+}
+
+fn system(error: io::Error) -> Failed {
+    Failed { kind: FailureKind::Job, message: format!("the system refused a thread or the runtime: {error}") }
+}

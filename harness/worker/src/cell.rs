@@ -1,0 +1,281 @@
+//! One cell, from the job to `done`.
+
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, Session};
+use cqldyno_protocol::{Done, Failed, FailureKind, Job, Mode, ParentMessage, Ready, WorkerMessage};
+use cqldyno_scenarios::{LoadPart, Workload};
+use quanta::Clock;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::binding::Columns;
+use crate::gauge::Gauge;
+use crate::generator::{Bench, OnError, Panicked, Prepared, Source, run};
+use crate::link::{Link, Phase};
+use crate::recorder::{Counted, MOST_STATEMENTS};
+use crate::usage::{Edge, threads};
+
+/// The most slots: a task each.
+const MOST_SLOTS: usize = 1 << 20;
+
+/// `progress` comes at most this often, so that nobody is woken for it in the window more than that.
+const PROGRESS_AT_MOST_EVERY: Duration = Duration::from_millis(500);
+
+/// How long the driver may take to close its session after `done`.
+const CLOSE_WITHIN: Duration = Duration::from_secs(5);
+
+/// What is said about a step that failed.
+fn failed(kind: FailureKind, message: String) -> Failed {
+    Failed { kind, message }
+}
+
+/// What an adapter is told of a job.
+pub(crate) fn connect_options(job: &Job) -> ConnectOptions {
+    ConnectOptions {
+        contact_points: job.target.clone(),
+        credentials: job
+            .credentials
+            .as_ref()
+            .map(|given| Credentials { user: given.user.clone(), password: given.password.clone() }),
+        connections: job.connections,
+        consistency: job.consistency,
+        page_size: job.page_size,
+        request_timeout: job.request_timeout_ms.map(Duration::from_millis),
+        settings: job.settings,
+        options: job.options.clone(),
+    }
+}
+
+/// Refuses a job that cannot be carried out, before anything is connected.
+pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
+    let refuse = |message: String| Err(failed(FailureKind::Job, message));
+    if !(1..=MOST_SLOTS).contains(&job.concurrency) {
+        return refuse(format!("a concurrency of {} was asked for; 1 to {MOST_SLOTS} are possible", job.concurrency));
+    }
+    if let cqldyno_protocol::Runtime::Multi { workers: 0 } = job.runtime {
+        return refuse("a multi-thread runtime of 0 workers was asked for; ask for at least 1".to_owned());
+    }
+    if job.connections == 0 {
+        return refuse("0 connections a node were asked for; ask for at least 1".to_owned());
+    }
+    if job.target.is_empty() && !info.capabilities.contains(&Capability::Offline) {
+        return refuse("no address of a cluster was given; give at least one".to_owned());
+    }
+    job.scenario.validate(&job.scenario.name).map_err(|error| failed(FailureKind::Job, error.to_string()))?;
+    if job.scenario.statements.len() > MOST_STATEMENTS {
+        return refuse(format!(
+            "the scenario {} has {} statements; at most {MOST_STATEMENTS} are possible",
+            job.scenario.name,
+            job.scenario.statements.len()
+        ));
+    }
+    Workload::new(&job.scenario, job.count, job.warmup, job.seed)
+        .map_err(|error| failed(FailureKind::Job, error.to_string()))
+}
+
+/// Carries out `job` and says so; the caller has said `hello` and heard the job.
+pub(crate) async fn cell<D: Driver>(
+    driver: D,
+    info: &DriverInfo,
+    job: Job,
+    link: &Arc<Link>,
+    inbox: &mut UnboundedReceiver<ParentMessage>,
+) -> Result<(), Failed> {
+    let workload = check(&job, info)?;
+    let options = connect_options(&job);
+    let clock = Clock::new();
+    let session = driver.connect(&options).await.map_err(|error| {
+        let nodes: Vec<String> = job.target.iter().map(ToString::to_string).collect();
+        failed(FailureKind::Connect, format!("{} could not connect to {}: {error}", info.name, nodes.join(", ")))
+    })?;
+    let offline = info.capabilities.contains(&Capability::Offline);
+    let (bench, source, names) = match job.mode {
+        Mode::Measure => {
+            let bench = Arc::new(prepare_statements(session, &job, offline).await?);
+            warm_up(&bench, &workload, &job, clock.clone()).await?;
+            let names = job.scenario.statements.iter().map(|statement| statement.name.clone()).collect();
+            (bench, Source::Window(workload), names)
+        }
+        Mode::Load => {
+            create_schema(&session, &job).await?;
+            let parts = workload.load();
+            let bench = Arc::new(prepare_loads(session, &job, &parts).await?);
+            let statement = |part: &LoadPart| job.scenario.statements.get(part.statement);
+            let names = parts.iter().filter_map(statement).map(|statement| statement.name.clone()).collect();
+            (bench, Source::Load(parts), names)
+        }
+    };
+    let gauge = Arc::new(Gauge::new(source.count(), job.concurrency));
+    link.arm(&gauge);
+    report_progress(link, &gauge, job.progress_ms);
+    link.say(&WorkerMessage::Ready(Ready { settings: driver.settings(&options), threads: threads() }), Phase::Ready);
+    expect(inbox).await;
+
+    let counted = match job.mode {
+        Mode::Measure => measure(&bench, source, &gauge, clock, link).await?,
+        Mode::Load => load(&bench, source, &gauge, clock, link).await?,
+    };
+    let threads = threads();
+    expect(inbox).await;
+    link.say(&WorkerMessage::Done(Box::new(done(counted, names, threads))), Phase::Closed);
+    if let Some(bench) = Arc::into_inner(bench) {
+        drop(bench.prepared);
+        // The cell is over; a driver that does not close in time is ended with the process.
+        let _ = tokio::time::timeout(CLOSE_WITHIN, bench.session.close()).await;
+    }
+    Ok(())
+}
+
+/// Waits for the next message of the parent. Which one it is was checked when it was read, and when none can come any
+/// more the reader ends the process.
+async fn expect(inbox: &mut UnboundedReceiver<ParentMessage>) {
+    if inbox.recv().await.is_none() {
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn prepare_statements<S: Session>(session: S, job: &Job, offline: bool) -> Result<Bench<S>, Failed> {
+    let mut prepared = Vec::with_capacity(job.scenario.statements.len());
+    for statement in &job.scenario.statements {
+        prepared.push(Prepared {
+            statement: prepare(&session, &statement.name, &statement.cql).await?,
+            values: Columns::new(&statement.values),
+            expect: statement.expect.as_ref().map(|expect| Columns::new(&expect.columns)),
+        });
+    }
+    Ok(Bench { session, prepared, offline })
+}
+
+async fn prepare_loads<S: Session>(session: S, job: &Job, parts: &[LoadPart]) -> Result<Bench<S>, Failed> {
+    let mut prepared = Vec::with_capacity(parts.len());
+    for part in parts {
+        let statement = job.scenario.statements.get(part.statement);
+        if let Some((statement, load)) = statement.and_then(|statement| Some((statement, statement.load.as_ref()?))) {
+            prepared.push(Prepared {
+                statement: prepare(&session, &statement.name, &load.cql).await?,
+                values: Columns::new(&load.values),
+                expect: None,
+            });
+        }
+    }
+    Ok(Bench { session, prepared, offline: false })
+}
+
+async fn prepare<S: Session>(session: &S, name: &str, cql: &str) -> Result<S::Statement, Failed> {
+    session.prepare(cql).await.map_err(|error| {
+        failed(FailureKind::Prepare, format!("the statement {name} ({cql}) could not be prepared: {error}"))
+    })
+}
+
+async fn create_schema<S: Session>(session: &S, job: &Job) -> Result<(), Failed> {
+    for cql in &job.scenario.schema {
+        session
+            .query(cql)
+            .await
+            .map_err(|error| failed(FailureKind::Schema, format!("the schema statement {cql} failed: {error}")))?;
+    }
+    Ok(())
+}
+
+fn crashed(error: &Panicked) -> Failed {
+    failed(FailureKind::Crash, error.to_string())
+}
+
+async fn warm_up<S: Session>(
+    bench: &Arc<Bench<S>>,
+    workload: &Workload,
+    job: &Job,
+    clock: Clock,
+) -> Result<(), Failed> {
+    if job.warmup == 0 {
+        return Ok(());
+    }
+    let gauge = Arc::new(Gauge::new(job.warmup, job.concurrency));
+    let source = Source::WarmUp(workload.clone());
+    let counted = run(bench, source, &gauge, clock, OnError::Stop, || {}).await.map_err(|error| crashed(&error))?;
+    no_errors(&counted, FailureKind::WarmUp, "the warm-up", job.warmup)
+}
+
+fn no_errors(counted: &Counted, kind: FailureKind, what: &str, count: u64) -> Result<(), Failed> {
+    match counted.errors.iter().next() {
+        None => Ok(()),
+        Some((error, first)) => Err(failed(
+            kind,
+            format!(
+                "{what} ended after {} of {count} statements with {} errors, the first of kind {error}: {}",
+                counted.answered(),
+                counted.failed(),
+                first.first
+            ),
+        )),
+    }
+}
+
+/// A thread of its own, so that the runtime is not woken. It reads one counter and writes one line.
+fn report_progress(link: &Arc<Link>, gauge: &Arc<Gauge>, every_ms: u64) {
+    if every_ms == 0 {
+        return;
+    }
+    let every = Duration::from_millis(every_ms).max(PROGRESS_AT_MOST_EVERY);
+    let (link, gauge) = (Arc::clone(link), Arc::clone(gauge));
+    // Without this thread the cell is as good as with it.
+    let _ = thread::Builder::new().name("progress".to_owned()).spawn(move || {
+        loop {
+            thread::sleep(every);
+            link.say_progress(gauge.taken());
+        }
+    });
+}
+
+async fn measure<S: Session>(
+    bench: &Arc<Bench<S>>,
+    source: Source,
+    gauge: &Arc<Gauge>,
+    clock: Clock,
+    link: &Arc<Link>,
+) -> Result<Counted, Failed> {
+    let at_end = {
+        let (link, begin) = (Arc::clone(link), Edge::begin());
+        move || link.say(&WorkerMessage::End(begin.until_now()), Phase::Ended)
+    };
+    run(bench, source, gauge, clock, OnError::Count, at_end).await.map_err(|error| crashed(&error))
+}
+
+/// As [`measure`], but an error is the end of it, so `end` is said only when there was none.
+async fn load<S: Session>(
+    bench: &Arc<Bench<S>>,
+    source: Source,
+    gauge: &Arc<Gauge>,
+    clock: Clock,
+    link: &Arc<Link>,
+) -> Result<Counted, Failed> {
+    let count = source.count();
+    let end = Arc::new(OnceLock::new());
+    let at_end = {
+        let (end, begin) = (Arc::clone(&end), Edge::begin());
+        move || drop(end.set(begin.until_now()))
+    };
+    let counted = run(bench, source, gauge, clock, OnError::Stop, at_end).await.map_err(|error| crashed(&error))?;
+    no_errors(&counted, FailureKind::Load, "loading", count)?;
+    if let Some(end) = end.get() {
+        link.say(&WorkerMessage::End(end.clone()), Phase::Ended);
+    }
+    Ok(counted)
+}
+
+fn done(counted: Counted, names: Vec<String>, threads: u64) -> Done {
+    let answered = counted.answered();
+    Done {
+        issued: answered,
+        answered,
+        verified: answered.saturating_sub(counted.failed()),
+        issued_by_statement: names.into_iter().zip(counted.by_statement.iter().copied()).collect(),
+        below_concurrency: counted.below_concurrency,
+        threads,
+        histogram: counted.histogram(),
+        per_second: counted.per_second,
+        errors: counted.errors,
+    }
+}

@@ -1,0 +1,157 @@
+//! What the slots of one run share while it lasts, each number on a cache line of its own.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// The most tickets that a slot takes at once.
+const MOST_AT_ONCE: u64 = 64;
+
+/// A slot takes this part of its even share of what is left, so that chunks are down to single tickets while every slot
+/// still has work: towards the end no slot sits on tickets that idle ones could take.
+const PARTS_OF_A_SHARE: u64 = 4;
+
+/// Two lines of 64 bytes, because the prefetcher fetches them in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Line<T>(T);
+
+/// Tickets and slots of one run. All numbers are counters that order nothing else, hence relaxed.
+#[derive(Debug)]
+pub(crate) struct Gauge {
+    next: Line<AtomicU64>,
+    slots: Line<Slots>,
+    count: u64,
+    concurrency: usize,
+    /// Fewer slots at work than this are fewer than 99 %.
+    full: usize,
+}
+
+#[derive(Debug, Default)]
+struct Slots {
+    begun: AtomicUsize,
+    at_work: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+impl Gauge {
+    pub(crate) fn new(count: u64, concurrency: usize) -> Gauge {
+        Gauge {
+            next: Line::default(),
+            slots: Line::default(),
+            count,
+            concurrency,
+            full: (concurrency * 99).div_ceil(100),
+        }
+    }
+
+    pub(crate) fn concurrency(&self) -> usize {
+        self.concurrency
+    }
+
+    /// The next tickets, at least one; `None` when all are taken. Guided self-scheduling (Polychronopoulos and Kuck 1987).
+    pub(crate) fn take(&self) -> Option<Range<u64>> {
+        let left = self.count.saturating_sub(self.next.0.load(Ordering::Relaxed));
+        if left == 0 {
+            return None;
+        }
+        let chunk = (left / (self.concurrency as u64 * PARTS_OF_A_SHARE)).clamp(1, MOST_AT_ONCE);
+        let start = self.next.0.fetch_add(chunk, Ordering::Relaxed);
+        (start < self.count).then(|| start..self.count.min(start + chunk))
+    }
+
+    /// Tickets taken so far; at most a chunk a slot more than were issued.
+    pub(crate) fn taken(&self) -> u64 {
+        self.next.0.load(Ordering::Relaxed).min(self.count)
+    }
+
+    /// A slot was polled for the first time.
+    pub(crate) fn begin(&self) {
+        self.slots.0.begun.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether every slot was polled.
+    #[inline]
+    pub(crate) fn all_begun(&self) -> bool {
+        self.slots.0.begun.load(Ordering::Relaxed) >= self.concurrency
+    }
+
+    /// A slot is about to issue its first statement.
+    pub(crate) fn enter(&self) {
+        self.slots.0.at_work.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A slot has its last answer.
+    pub(crate) fn leave(&self) {
+        self.slots.0.at_work.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether fewer than 99 % of the slots are at work: between their first statement and their last answer.
+    #[inline]
+    pub(crate) fn is_below_concurrency(&self) -> bool {
+        self.slots.0.at_work.load(Ordering::Relaxed) < self.full
+    }
+
+    /// No statement is issued from now on.
+    pub(crate) fn stop(&self) {
+        self.slots.0.stopped.store(true, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.slots.0.stopped.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ticket_is_taken_once_and_the_last_ones_one_by_one() {
+        for (count, concurrency) in [(0, 1), (1, 1), (5, 1_024), (1_000, 16), (250_000, 1_024), (77_777, 3)] {
+            let gauge = Gauge::new(count, concurrency);
+            let mut next = 0;
+            let mut chunks = Vec::new();
+            while let Some(chunk) = gauge.take() {
+                assert_eq!(chunk.start, next);
+                assert!(chunk.end > chunk.start);
+                next = chunk.end;
+                chunks.push(chunk.end - chunk.start);
+            }
+            assert_eq!((next, gauge.taken()), (count, count));
+            assert!(chunks.iter().rev().take(concurrency).all(|&chunk| chunk == 1), "{count} at {concurrency}");
+        }
+    }
+
+    #[test]
+    fn threads_that_take_at_the_same_time_get_every_ticket_once() {
+        let gauge = Gauge::new(100_000, 8);
+        let sums: Vec<(u64, u64)> = std::thread::scope(|scope| {
+            let take = || {
+                let (mut count, mut sum) = (0, 0);
+                while let Some(chunk) = gauge.take() {
+                    count += chunk.end - chunk.start;
+                    sum += chunk.sum::<u64>();
+                }
+                (count, sum)
+            };
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(take)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(sums.iter().map(|(count, _)| count).sum::<u64>(), 100_000);
+        assert_eq!(sums.iter().map(|(_, sum)| sum).sum::<u64>(), 100_000 * 99_999 / 2);
+    }
+
+    #[test]
+    fn ninety_nine_percent_is_rounded_up() {
+        let gauge = Gauge::new(10, 1_024);
+        for _ in 0..1_013 {
+            gauge.enter();
+        }
+        assert!(gauge.is_below_concurrency());
+        gauge.enter();
+        assert!(!gauge.is_below_concurrency());
+        gauge.leave();
+        assert!(gauge.is_below_concurrency());
+    }
+}

@@ -1,0 +1,255 @@
+//! The load generator: a fixed number of slots, each a task with a plain loop over one session.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use cqldyno_driver_api::{DriverError, Rows, Session};
+use cqldyno_scenarios::{Issue, LoadPart, Workload};
+use quanta::Clock;
+use tokio::sync::Notify;
+use tokio::task::yield_now;
+
+use crate::binding::{Columns, Scratch, Values};
+use crate::gauge::Gauge;
+use crate::recorder::{Counted, Recorders};
+use crate::verify::verify;
+
+/// A prepared statement with what is bound to it and what must come back.
+pub(crate) struct Prepared<T> {
+    pub(crate) statement: T,
+    pub(crate) values: Columns,
+    pub(crate) expect: Option<Columns>,
+}
+
+/// What a run's statements go through: a session and the statements that were prepared on it.
+pub(crate) struct Bench<S: Session> {
+    pub(crate) session: S,
+    pub(crate) prepared: Vec<Prepared<S::Statement>>,
+    /// The driver sends nothing, so the expected rows are put in the place of an answer's.
+    pub(crate) offline: bool,
+}
+
+/// Which statement and key a ticket of a run stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// The scenario's statements, in the window.
+    Window(Workload),
+    /// The same on the warm-up's keys.
+    WarmUp(Workload),
+    /// The rows that must be there before; the index of a part is that of its prepared statement.
+    Load(Vec<LoadPart>),
+}
+
+impl Source {
+    /// The number of tickets.
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Source::Window(workload) => workload.count(),
+            Source::WarmUp(workload) => workload.warmup(),
+            Source::Load(parts) => parts.iter().map(LoadPart::rows).sum(),
+        }
+    }
+
+    #[inline]
+    fn issue(&self, ticket: u64) -> Issue {
+        match self {
+            Source::Window(workload) => workload.issue(ticket),
+            Source::WarmUp(workload) => workload.warmup_issue(ticket),
+            Source::Load(parts) => {
+                let mut index = ticket;
+                let mut last = Issue { statement: 0, key: 0 };
+                for (statement, part) in parts.iter().enumerate() {
+                    last = Issue { statement, key: part.key(index) };
+                    if index < part.rows() {
+                        break;
+                    }
+                    index -= part.rows();
+                }
+                last
+            }
+        }
+    }
+}
+
+/// Whether a run goes on after an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnError {
+    /// Errors are counted.
+    Count,
+    /// The first error ends the run.
+    Stop,
+}
+
+/// Every statement that a slot issues ended in an answer, unless the driver panicked.
+#[derive(Debug, thiserror::Error)]
+#[error("the driver panicked while it executed a statement: {0}")]
+pub(crate) struct Panicked(String);
+
+struct Run<S: Session> {
+    bench: Arc<Bench<S>>,
+    source: Source,
+    gauge: Arc<Gauge>,
+    recorders: Recorders,
+    on_error: OnError,
+    slots_left: AtomicUsize,
+    panicked: AtomicBool,
+    at_end: Box<dyn Fn() + Send + Sync>,
+    ended: Notify,
+}
+
+/// Issues every ticket of `source` with the gauge's concurrency on the runtime that this is called on, and counts.
+///
+/// `at_end` is called once, on whichever thread had the last answer, before any other work; not when the driver panicked.
+///
+/// # Errors
+/// When a slot's task panicked; what it counted is lost.
+pub(crate) async fn run<S: Session>(
+    bench: &Arc<Bench<S>>,
+    source: Source,
+    gauge: &Arc<Gauge>,
+    clock: Clock,
+    on_error: OnError,
+    at_end: impl Fn() + Send + Sync + 'static,
+) -> Result<Counted, Panicked> {
+    let run = Arc::new(Run {
+        bench: Arc::clone(bench),
+        source,
+        gauge: Arc::clone(gauge),
+        recorders: Recorders::new(bench.prepared.len(), clock),
+        on_error,
+        slots_left: AtomicUsize::new(gauge.concurrency()),
+        panicked: AtomicBool::new(false),
+        at_end: Box::new(at_end),
+        ended: Notify::new(),
+    });
+    let slots: Vec<_> = (0..gauge.concurrency()).map(|_| tokio::spawn(slot(Arc::clone(&run)))).collect();
+    // One wake-up when all is over, instead of one for every slot that ends while others are at work.
+    run.ended.notified().await;
+    let mut panicked = None;
+    for slot in slots {
+        if let Err(error) = slot.await {
+            panicked.get_or_insert_with(|| {
+                error.try_into_panic().map_or_else(|error| error.to_string(), |payload| panic_message(&*payload))
+            });
+        }
+    }
+    match panicked {
+        Some(message) => Err(Panicked(message)),
+        None => Ok(run.recorders.merged()),
+    }
+}
+
+/// The words of a panic, as far as it has any.
+pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
+}
+
+/// Leaves the run when its slot does, also by a panic.
+struct Presence<'a, S: Session> {
+    run: &'a Run<S>,
+    at_work: bool,
+}
+
+impl<S: Session> Presence<'_, S> {
+    fn enter(&mut self) {
+        if !self.at_work {
+            self.at_work = true;
+            self.run.gauge.enter();
+        }
+    }
+}
+
+impl<S: Session> Drop for Presence<'_, S> {
+    fn drop(&mut self) {
+        let run = self.run;
+        if self.at_work {
+            run.gauge.leave();
+        }
+        if std::thread::panicking() {
+            run.panicked.store(true, Ordering::Relaxed);
+            run.gauge.stop();
+        }
+        // Acquire and release: the last one sees what the others did before they left.
+        if run.slots_left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            if !run.panicked.load(Ordering::Relaxed) {
+                (run.at_end)();
+            }
+            run.ended.notify_one();
+        }
+    }
+}
+
+async fn slot<S: Session>(run: Arc<Run<S>>) {
+    let mut presence = Presence { run: &run, at_work: false };
+    let mut kept = run.recorders.keep();
+    let mut rows = Rows::new();
+    let mut scratch = Scratch::default();
+    let mut below_concurrency = 0;
+    run.gauge.begin();
+    let mut before = run.recorders.now();
+    'issuing: while let Some(tickets) = run.gauge.take() {
+        presence.enter();
+        for ticket in tickets {
+            if run.gauge.is_stopped() {
+                break 'issuing;
+            }
+            below_concurrency += u64::from(run.gauge.is_below_concurrency());
+            let issue = run.source.issue(ticket);
+            let Some(prepared) = run.bench.prepared.get(issue.statement) else { break 'issuing };
+            rows.clear();
+            let outcome = {
+                let mut values = Values::new();
+                for value in prepared.values.values(issue.key, &mut scratch) {
+                    // A scenario with more values than fit was refused.
+                    let _ = values.try_push(value);
+                }
+                run.bench.session.execute(&prepared.statement, &values, &mut rows).await
+            };
+            let now = run.recorders.now();
+            run.recorders.answered(&mut kept, issue.statement, before, now);
+            before = now;
+            if let Err(error) = check(&run.bench, prepared, outcome, issue.key, &mut rows, &mut scratch) {
+                run.recorders.failed(error);
+                if run.on_error == OnError::Stop {
+                    run.gauge.stop();
+                }
+                // A driver that fails at once would otherwise never let its own tasks mend what is broken.
+                yield_now().await;
+            }
+            if !run.gauge.all_begun() {
+                before = wait_for_all_to_begin(&run).await;
+            }
+        }
+    }
+    drop(presence);
+    run.recorders.flush(&mut kept);
+    run.recorders.below_concurrency(below_concurrency);
+}
+
+/// No slot issues a second statement before every slot had its turn to issue a first one. Gives the time then.
+#[cold]
+async fn wait_for_all_to_begin<S: Session>(run: &Run<S>) -> u64 {
+    while !run.gauge.all_begun() && !run.gauge.is_stopped() {
+        yield_now().await;
+    }
+    run.recorders.now()
+}
+
+#[inline]
+fn check<S: Session>(
+    bench: &Bench<S>,
+    prepared: &Prepared<S::Statement>,
+    outcome: Result<(), DriverError>,
+    key: u64,
+    rows: &mut Rows,
+    scratch: &mut Scratch,
+) -> Result<(), DriverError> {
+    outcome?;
+    if bench.offline
+        && let Some(expect) = &prepared.expect
+    {
+        expect.fill(key, scratch, rows);
+    }
+    verify(prepared.expect.as_ref(), key, rows, scratch)
+}

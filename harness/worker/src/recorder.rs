@@ -1,0 +1,333 @@
+//! What was counted: one recorder a thread, merged when the run is over.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use cqldyno_driver_api::{DriverError, ErrorKind};
+use cqldyno_protocol::ErrorCount;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use quanta::Clock;
+
+/// The longest latency that is told apart; longer ones count as this.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// The longest series by second, twelve days: a clock that jumps must not cost memory without bound.
+const MOST_SECONDS: u64 = 1 << 20;
+
+/// How many answers a slot keeps before it hands them to its thread's recorder: two cache lines.
+const KEPT: usize = 16;
+const STATEMENT_BITS: u32 = 16;
+
+/// The most statements that a scenario may have here: their index travels in the low bits of a kept answer.
+pub(crate) const MOST_STATEMENTS: usize = 1 << STATEMENT_BITS;
+
+/// What one thread counted.
+#[derive(Debug)]
+struct Recorder {
+    latencies: Histogram<u64>,
+    by_statement: Vec<u64>,
+    per_second: Vec<u64>,
+    errors: BTreeMap<ErrorKind, ErrorCount>,
+    below_concurrency: u64,
+}
+
+/// The recorders of one run.
+#[derive(Debug)]
+pub(crate) struct Recorders {
+    run: u64,
+    statements: usize,
+    clock: Clock,
+    origin: u64,
+    ticks_per_second: u64,
+    all: Mutex<Vec<Arc<Mutex<Recorder>>>>,
+}
+
+thread_local! {
+    /// This thread's recorder and the run that it belongs to.
+    static MINE: RefCell<Option<(u64, Arc<Mutex<Recorder>>)>> = const { RefCell::new(None) };
+}
+
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+/// What one slot keeps until it is worth a visit to the recorder.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// Latency in clock ticks, shifted, and the statement's index below.
+    answers: [u64; KEPT],
+    len: usize,
+    /// The second of the window that all of them fall into, and where it ends in clock ticks.
+    second: usize,
+    second_end: u64,
+}
+
+impl Recorders {
+    /// Recorders for a run of a scenario with so many statements, whose first second begins now.
+    pub(crate) fn new(statements: usize, clock: Clock) -> Recorders {
+        // The clock turns ticks into nanoseconds by a factor: its inverse, from 2^40 ticks (minutes, so exact enough).
+        let nanoseconds = clock.delta_as_nanos(0, 1 << 40).max(1);
+        let ticks_per_second = ((1u128 << 40) * 1_000_000_000 / u128::from(nanoseconds)) as u64;
+        Recorders {
+            run: RUNS.fetch_add(1, Ordering::Relaxed),
+            statements,
+            origin: clock.raw(),
+            clock,
+            ticks_per_second: ticks_per_second.max(1),
+            all: Mutex::default(),
+        }
+    }
+
+    /// The clock's ticks now.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.raw()
+    }
+
+    /// An empty store of a slot.
+    pub(crate) fn keep(&self) -> Kept {
+        Kept { answers: [0; KEPT], len: 0, second: 0, second_end: self.origin + self.ticks_per_second }
+    }
+
+    /// Counts an answer to the scenario's statement with this index, asked at `from` and answered at `to`.
+    #[inline]
+    pub(crate) fn answered(&self, kept: &mut Kept, statement: usize, from: u64, to: u64) {
+        if kept.len == KEPT || to >= kept.second_end {
+            self.flush(kept);
+            self.turn_to(kept, to);
+        }
+        if let Some(answer) = kept.answers.get_mut(kept.len) {
+            *answer = (to.saturating_sub(from) << STATEMENT_BITS) | statement as u64;
+            kept.len += 1;
+        }
+    }
+
+    #[inline]
+    fn turn_to(&self, kept: &mut Kept, now: u64) {
+        if now >= kept.second_end {
+            let seconds = (now.saturating_sub(self.origin) / self.ticks_per_second).min(MOST_SECONDS);
+            kept.second = seconds as usize;
+            kept.second_end = self.origin + (seconds + 1) * self.ticks_per_second;
+        }
+    }
+
+    /// Hands over what a slot kept.
+    #[inline(never)]
+    pub(crate) fn flush(&self, kept: &mut Kept) {
+        if kept.len == 0 {
+            return;
+        }
+        self.with_mine(|recorder| {
+            for &answer in kept.answers.iter().take(kept.len) {
+                let latency = self.clock.delta_as_nanos(0, answer >> STATEMENT_BITS);
+                recorder.latencies.saturating_record(latency.max(1));
+                if let Some(count) = recorder.by_statement.get_mut((answer & (MOST_STATEMENTS as u64 - 1)) as usize) {
+                    *count += 1;
+                }
+            }
+            if recorder.per_second.len() <= kept.second {
+                recorder.per_second.resize(kept.second + 1, 0);
+            }
+            if let Some(second) = recorder.per_second.get_mut(kept.second) {
+                *second += kept.len as u64;
+            }
+        });
+        kept.len = 0;
+    }
+
+    /// Counts statements that were issued below the concurrency.
+    pub(crate) fn below_concurrency(&self, count: u64) {
+        if count > 0 {
+            self.with_mine(|recorder| recorder.below_concurrency += count);
+        }
+    }
+
+    /// Counts an answer that was an error; it is counted as answered all the same.
+    #[cold]
+    pub(crate) fn failed(&self, error: DriverError) {
+        self.with_mine(|recorder| {
+            let count = recorder.errors.entry(error.kind).or_default();
+            if count.count == 0 {
+                count.first = error.message;
+            }
+            count.count += 1;
+        });
+    }
+
+    /// This thread's recorder; made when the thread comes by for the first time in this run.
+    fn with_mine(&self, work: impl FnOnce(&mut Recorder)) {
+        MINE.with_borrow_mut(|mine| {
+            if mine.as_ref().is_none_or(|(run, _)| *run != self.run) {
+                *mine = self.add().map(|recorder| (self.run, recorder));
+            }
+            if let Some((_, recorder)) = mine {
+                work(&mut lock(recorder));
+            }
+        });
+    }
+
+    fn add(&self) -> Option<Arc<Mutex<Recorder>>> {
+        // The bounds are constants that the histogram takes; a test holds them to it.
+        let recorder = Arc::new(Mutex::new(Recorder {
+            latencies: Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS).ok()?,
+            by_statement: vec![0; self.statements],
+            per_second: Vec::new(),
+            errors: BTreeMap::new(),
+            below_concurrency: 0,
+        }));
+        lock(&self.all).push(Arc::clone(&recorder));
+        Some(recorder)
+    }
+
+    /// Everything that all threads counted.
+    pub(crate) fn merged(&self) -> Counted {
+        let mut counted = Counted { by_statement: vec![0; self.statements], ..Counted::default() };
+        for recorder in lock(&self.all).iter() {
+            let recorder = lock(recorder);
+            for (sum, count) in counted.by_statement.iter_mut().zip(&recorder.by_statement) {
+                *sum += count;
+            }
+            if counted.per_second.len() < recorder.per_second.len() {
+                counted.per_second.resize(recorder.per_second.len(), 0);
+            }
+            for (sum, count) in counted.per_second.iter_mut().zip(&recorder.per_second) {
+                *sum += count;
+            }
+            for (kind, error) in &recorder.errors {
+                let sum = counted.errors.entry(*kind).or_default();
+                if sum.count == 0 {
+                    sum.first.clone_from(&error.first);
+                }
+                sum.count += error.count;
+            }
+            counted.below_concurrency += recorder.below_concurrency;
+            match &mut counted.latencies {
+                // All have the same bounds, so that adding cannot fail.
+                Some(sum) => drop(sum.add(&recorder.latencies)),
+                none => *none = Some(recorder.latencies.clone()),
+            }
+        }
+        counted
+    }
+}
+
+/// A poisoned lock is a slot that panicked, which fails the cell by itself.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What all threads of a run counted together.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    /// Answers by the index of the scenario's statement.
+    pub(crate) by_statement: Vec<u64>,
+    /// Answers in each second of the run.
+    pub(crate) per_second: Vec<u64>,
+    /// Errors by kind.
+    pub(crate) errors: BTreeMap<ErrorKind, ErrorCount>,
+    /// Statements issued while fewer than 99 % of the slots were at work.
+    pub(crate) below_concurrency: u64,
+    latencies: Option<Histogram<u64>>,
+}
+
+impl Counted {
+    /// Statements answered, with or without an error.
+    pub(crate) fn answered(&self) -> u64 {
+        self.by_statement.iter().sum()
+    }
+
+    /// Statements answered with an error.
+    pub(crate) fn failed(&self) -> u64 {
+        self.errors.values().map(|error| error.count).sum()
+    }
+
+    /// The latencies as an HdrHistogram in its V2 form, base64; `None` when nothing was answered.
+    pub(crate) fn histogram(&self) -> Option<String> {
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(self.latencies.as_ref()?, &mut bytes).ok()?;
+        Some(BASE64_STANDARD.encode(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::Deserializer;
+
+    fn ticks(recorders: &Recorders, seconds: f64) -> u64 {
+        recorders.origin + (seconds * recorders.ticks_per_second as f64) as u64
+    }
+
+    #[test]
+    fn answers_are_counted_by_statement_and_by_second_and_their_latencies_come_back() {
+        let recorders = Recorders::new(2, Clock::new());
+        let mut kept = recorders.keep();
+        for index in 0..100u32 {
+            let from = ticks(&recorders, f64::from(index) * 0.1);
+            let to = ticks(&recorders, f64::from(index) * 0.1 + 0.05);
+            recorders.answered(&mut kept, usize::from(index % 4 == 0), from, to);
+        }
+        recorders.flush(&mut kept);
+        let counted = recorders.merged();
+        assert_eq!(counted.by_statement, [75, 25]);
+        assert_eq!(counted.per_second, [10; 10]);
+        let bytes = BASE64_STANDARD.decode(counted.histogram().unwrap()).unwrap();
+        let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        assert_eq!(histogram.len(), 100);
+        assert!((49_900_000..=50_100_000).contains(&histogram.max()), "{}", histogram.max());
+        assert!((49_900_000..=50_100_000).contains(&histogram.min()), "{}", histogram.min());
+    }
+
+    #[test]
+    fn latencies_beyond_the_bounds_are_counted_and_not_lost() {
+        let recorders = Recorders::new(1, Clock::new());
+        let mut kept = recorders.keep();
+        let now = recorders.now();
+        recorders.answered(&mut kept, 0, now, now);
+        recorders.answered(&mut kept, 0, now + 10, now);
+        recorders.answered(&mut kept, 0, 0, recorders.ticks_per_second * 7_200);
+        recorders.flush(&mut kept);
+        let counted = recorders.merged();
+        assert_eq!(counted.answered(), 3);
+        assert_eq!(counted.latencies.as_ref().unwrap().len(), 3);
+        assert!(counted.latencies.as_ref().unwrap().max() >= LONGEST_NS);
+    }
+
+    #[test]
+    fn the_first_message_of_a_kind_is_kept_and_all_are_counted() {
+        let recorders = Recorders::new(1, Clock::new());
+        for n in 0..3 {
+            recorders.failed(DriverError::new(ErrorKind::Invalid, format!("no table {n}")));
+        }
+        recorders.failed(DriverError::new(ErrorKind::WrongRow, "two rows"));
+        let counted = recorders.merged();
+        assert_eq!(counted.failed(), 4);
+        assert_eq!(counted.errors[&ErrorKind::Invalid], ErrorCount { count: 3, first: "no table 0".to_owned() });
+    }
+
+    #[test]
+    fn two_runs_on_one_thread_are_kept_apart_and_threads_of_one_run_are_added() {
+        let first = Recorders::new(1, Clock::new());
+        let second = Recorders::new(1, Clock::new());
+        let count = |recorders: &Recorders, times: u64| {
+            let mut kept = recorders.keep();
+            for _ in 0..times {
+                recorders.answered(&mut kept, 0, recorders.now(), recorders.now());
+            }
+            recorders.flush(&mut kept);
+            recorders.below_concurrency(times);
+        };
+        count(&first, 20);
+        count(&second, 3);
+        count(&first, 20);
+        std::thread::scope(|scope| {
+            scope.spawn(|| count(&first, 2));
+        });
+        assert_eq!((first.merged().answered(), second.merged().answered()), (42, 3));
+        assert_eq!((first.merged().below_concurrency, second.merged().below_concurrency), (42, 3));
+    }
+}

@@ -1,0 +1,201 @@
+//! Whether the rows that came back are the rows that the scenario says.
+
+use cqldyno_driver_api::{DriverError, ErrorKind, Rows, Value};
+
+use crate::binding::{Columns, Scratch};
+
+/// The longest text or blob that a message shows, in characters or bytes.
+const SHOWN: usize = 40;
+
+/// Checks every column of `rows` for `key`: exactly one row of `expected`'s columns, or no row where nothing is expected.
+///
+/// # Errors
+/// [`ErrorKind::WrongRow`], naming key, column, what was expected and what was found.
+#[inline]
+pub(crate) fn verify(
+    expected: Option<&Columns>,
+    key: u64,
+    rows: &Rows,
+    scratch: &mut Scratch,
+) -> Result<(), DriverError> {
+    let Some(expected) = expected else {
+        return if rows.is_empty() { Ok(()) } else { Err(wrong_count(key, 0, rows.len())) };
+    };
+    let row = match rows.get(0) {
+        Some(row) if rows.len() == 1 => row,
+        _ => return Err(wrong_count(key, 1, rows.len())),
+    };
+    if row.len() != expected.len() {
+        return Err(wrong_width(key, expected.len(), row.len()));
+    }
+    for (index, value) in expected.values(key, scratch).enumerate() {
+        let found = row.get(index);
+        if found != Some(value) {
+            return Err(wrong_value(key, index, value, found));
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+fn wrong_count(key: u64, expected: usize, found: usize) -> DriverError {
+    let rows = |count| match count {
+        0 => "no row".to_owned(),
+        1 => "1 row".to_owned(),
+        count => format!("{count} rows"),
+    };
+    DriverError::new(
+        ErrorKind::WrongRow,
+        format!("for key {key} {} was expected, and {} came back", rows(expected), rows(found)),
+    )
+}
+
+#[cold]
+fn wrong_width(key: u64, expected: usize, found: usize) -> DriverError {
+    DriverError::new(
+        ErrorKind::WrongRow,
+        format!("for key {key} a row of {expected} columns was expected, and one of {found} came back"),
+    )
+}
+
+#[cold]
+fn wrong_value(key: u64, column: usize, expected: Value<'_>, found: Option<Value<'_>>) -> DriverError {
+    let found = found.map_or_else(|| "nothing".to_owned(), show);
+    DriverError::new(
+        ErrorKind::WrongRow,
+        format!("in the row of key {key} column {} should be {}, and {found} was found", column + 1, show(expected)),
+    )
+}
+
+fn show(value: Value<'_>) -> String {
+    let kind = value.type_name();
+    match value {
+        Value::Null => kind.to_owned(),
+        Value::Boolean(value) => format!("{kind} {value}"),
+        Value::Int(value) => format!("{kind} {value}"),
+        Value::Bigint(value) | Value::Timestamp(value) => format!("{kind} {value}"),
+        Value::Double(value) => format!("{kind} {value}"),
+        Value::Uuid(value) => format!("{kind} {:032x}", u128::from_be_bytes(value)),
+        Value::Text(value) => {
+            let shown: String = value.chars().take(SHOWN).collect();
+            format!("{kind} {shown:?} of {} bytes", value.len())
+        }
+        Value::Blob(value) => {
+            let shown: String = value.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
+            format!("{kind} 0x{shown} of {} bytes", value.len())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::binding::tests::one_of_each;
+
+    fn message(result: Result<(), DriverError>) -> String {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::WrongRow);
+        error.message
+    }
+
+    #[test]
+    fn the_right_row_passes_and_another_keys_row_does_not() {
+        let expected = Columns::new(&one_of_each());
+        let (mut scratch, mut rows) = (Scratch::default(), Rows::new());
+        expected.fill(7, &mut scratch, &mut rows);
+        assert_eq!(verify(Some(&expected), 7, &rows, &mut scratch), Ok(()));
+        assert_eq!(
+            message(verify(Some(&expected), 8, &rows, &mut scratch)),
+            "in the row of key 8 column 1 should be bigint 23, and bigint 20 was found"
+        );
+    }
+
+    /// For each type: everything right but that one column, which is a null, and then another key's value.
+    #[test]
+    fn a_null_or_a_wrong_value_is_found_in_every_column_of_every_type() {
+        let columns = one_of_each();
+        let expected = Columns::new(&columns);
+        for (wrong, column) in columns.iter().enumerate() {
+            for fault in ["null", "other key"] {
+                let (mut scratch, mut other_scratch, mut rows) = (Scratch::default(), Scratch::default(), Rows::new());
+                let others: Vec<_> = expected.values(8, &mut other_scratch).collect();
+                for (index, value) in expected.values(7, &mut scratch).enumerate() {
+                    let value = match (index == wrong, fault) {
+                        (false, _) => value,
+                        (true, "null") => Value::Null,
+                        (true, _) => others[index],
+                    };
+                    push(&mut rows, value);
+                }
+                rows.end_row();
+                let result = verify(Some(&expected), 7, &rows, &mut scratch);
+                // A null column stays null, an empty blob is the same for every key.
+                let same = matches!(column, cqldyno_scenarios::Column::Null {})
+                    || (fault == "other key" && matches!(column, cqldyno_scenarios::Column::Blob { length: 0, .. }));
+                if same {
+                    assert_eq!(result, Ok(()), "column {wrong}, {fault}");
+                } else {
+                    let message = message(result);
+                    assert!(message.contains(&format!("column {} should be", wrong + 1)), "{message}");
+                }
+            }
+        }
+    }
+
+    fn push(rows: &mut Rows, value: Value<'_>) {
+        match value {
+            Value::Null => rows.push_null(),
+            Value::Boolean(value) => rows.push_boolean(value),
+            Value::Int(value) => rows.push_int(value),
+            Value::Bigint(value) => rows.push_bigint(value),
+            Value::Double(value) => rows.push_double(value),
+            Value::Timestamp(value) => rows.push_timestamp(value),
+            Value::Uuid(value) => rows.push_uuid(value),
+            Value::Text(value) => rows.push_text(value),
+            Value::Blob(value) => rows.push_blob(value),
+        }
+    }
+
+    #[test]
+    fn a_value_of_the_right_number_and_the_wrong_type_is_found() {
+        let expected = Columns::new(&[cqldyno_scenarios::Column::Bigint { times: 1, plus: 0 }]);
+        let (mut scratch, mut rows) = (Scratch::default(), Rows::new());
+        rows.push_int(7);
+        rows.end_row();
+        assert_eq!(
+            message(verify(Some(&expected), 7, &rows, &mut scratch)),
+            "in the row of key 7 column 1 should be bigint 7, and int 7 was found"
+        );
+    }
+
+    #[test]
+    fn missing_and_additional_rows_and_columns_are_found() {
+        let expected = Columns::new(&one_of_each());
+        let (mut scratch, mut rows) = (Scratch::default(), Rows::new());
+        assert_eq!(verify(None, 7, &rows, &mut scratch), Ok(()));
+        assert_eq!(
+            message(verify(Some(&expected), 7, &rows, &mut scratch)),
+            "for key 7 1 row was expected, and no row came back"
+        );
+        rows.push_bigint(20);
+        rows.end_row();
+        assert_eq!(
+            message(verify(Some(&expected), 7, &rows, &mut scratch)),
+            "for key 7 a row of 11 columns was expected, and one of 1 came back"
+        );
+        assert_eq!(message(verify(None, 7, &rows, &mut scratch)), "for key 7 no row was expected, and 1 row came back");
+        rows.clear();
+        expected.fill(7, &mut scratch, &mut rows);
+        expected.fill(7, &mut scratch, &mut rows);
+        assert_eq!(
+            message(verify(Some(&expected), 7, &rows, &mut scratch)),
+            "for key 7 1 row was expected, and 2 rows came back"
+        );
+    }
+
+    #[test]
+    fn long_values_are_shortened_in_messages() {
+        assert_eq!(show(Value::Text(&"a".repeat(100))), format!("text {:?} of 100 bytes", "a".repeat(40)));
+        assert!(show(Value::Blob(&[0xab; 1_000_000])).len() < 120);
+    }
+}
