@@ -1,0 +1,145 @@
+//! Slow servers and servers that go.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::server::Server;
+use super::{Failure, Outcome, check, declared, execute};
+use crate::{Capability, Driver, DriverError, ErrorKind, Rows, Session, Value};
+
+/// How long a statement may take to fail when the server is gone.
+const FAILS_WITHIN: Duration = Duration::from_secs(30);
+/// How long a driver may take to find a server that is back.
+const RECONNECTS_WITHIN: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_millis(300);
+const SLOW: Duration = Duration::from_millis(1_500);
+
+/// Executes the statement until it goes through, or fails otherwise than by the outage that is being waited out.
+async fn until_back<S: Session>(
+    session: &S,
+    statement: &S::Statement,
+    values: &[Value<'_>],
+) -> Result<Result<Rows, DriverError>, Failure> {
+    let attempts = async {
+        loop {
+            match execute(session, statement, values).await {
+                Err(error) if is_outage(error.kind) => sleep(Duration::from_millis(50)).await,
+                result => return result,
+            }
+        }
+    };
+    let seconds = RECONNECTS_WITHIN.as_secs();
+    timeout(RECONNECTS_WITHIN, attempts).await.map_err(|_| {
+        Failure::new(format!("the server has been back for {seconds} seconds and no statement went through"))
+    })
+}
+
+fn is_outage(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::ConnectionLost | ErrorKind::Connect | ErrorKind::RequestTimeout)
+}
+
+/// The answer takes longer than the time limit: a driver that declares one gives up, any other waits and gets it.
+pub async fn a_slow_answer_is_waited_for_as_long_as_declared<D: Driver>() -> Outcome {
+    let server = Server::start().await?;
+    let unlimited = server.connect::<D>().await?;
+    let table = server.create_table(&unlimited, "slow", "pk bigint PRIMARY KEY, v bigint").await?;
+    let mut options = server.options();
+    options.request_timeout = Some(LIMIT);
+    let session = D::default().connect(&options).await?;
+    let select = session.prepare(&format!("SELECT v FROM {table} WHERE pk = ?")).await?;
+    until_back(&session, &select, &[Value::Bigint(1)]).await??;
+    server.relay().delay(SLOW);
+    let result = execute(&session, &select, &[Value::Bigint(1)]).await;
+    server.relay().delay(Duration::ZERO);
+    match (declared::<D>(Capability::RequestTimeout)?, result) {
+        (true, Err(error)) if error.kind == ErrorKind::RequestTimeout => {}
+        (true, Err(error)) => return Err(Failure::new(format!("{error} where a request timeout was expected"))),
+        (true, Ok(_)) => return Err(Failure::new("a time limit is declared, and the answer was waited for beyond it")),
+        (false, Ok(_)) => {}
+        (false, Err(error)) => {
+            return Err(Failure::new(format!("no time limit is declared, and the answer was not waited for: {error}")));
+        }
+    }
+    until_back(&session, &select, &[Value::Bigint(1)]).await??;
+    server.end(&unlimited).await
+}
+
+/// In flight when the server goes, and after: every statement ends, with an error; when it is back, statements go
+/// through again as declared.
+pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() -> Outcome {
+    let mut server = Server::start().await?;
+    let session = Arc::new(server.connect::<D>().await?);
+    let table = server.create_table(&*session, "gone", "pk bigint PRIMARY KEY, v bigint").await?;
+    let insert = session.prepare(&format!("INSERT INTO {table} (pk, v) VALUES (?, ?)")).await?;
+    let insert = Arc::new(insert);
+    execute(&*session, &insert, &[Value::Bigint(0), Value::Bigint(0)]).await?;
+
+    server.relay().delay(Duration::from_secs(5));
+    let mut in_flight = JoinSet::new();
+    for key in 0..64 {
+        let (session, insert) = (Arc::clone(&session), Arc::clone(&insert));
+        in_flight.spawn(async move { execute(&*session, &insert, &[Value::Bigint(key), Value::Bigint(key)]).await });
+    }
+    sleep(Duration::from_millis(100)).await;
+    server.relay_mut().stop().await;
+    server.relay().delay(Duration::ZERO);
+    let all = async {
+        while let Some(result) = in_flight.join_next().await {
+            expect_outage(result?)?;
+        }
+        Ok::<(), Failure>(())
+    };
+    timeout(FAILS_WITHIN, all)
+        .await
+        .map_err(|_| Failure::new("a statement in flight hangs when the server goes"))??;
+    for _ in 0..5 {
+        let attempt = timeout(FAILS_WITHIN, execute(&*session, &insert, &[Value::Bigint(1), Value::Bigint(1)])).await;
+        expect_outage(attempt.map_err(|_| Failure::new("a statement hangs when the server is gone"))?)?;
+    }
+
+    server.relay_mut().resume().await.map_err(Failure::new)?;
+    if declared::<D>(Capability::Reconnect)? {
+        until_back(&*session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await??;
+        return server.end(&*session).await;
+    }
+    for _ in 0..20 {
+        sleep(Duration::from_millis(100)).await;
+        let result = execute(&*session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await;
+        check(result.is_err(), || "the driver reconnected, which it does not declare".to_owned())?;
+    }
+    server.end(&server.connect::<D>().await?).await
+}
+
+fn expect_outage(result: Result<Rows, DriverError>) -> Result<(), Failure> {
+    match result {
+        Ok(_) => Err(Failure::new("a statement went through although the server was gone")),
+        Err(error) => check(is_outage(error.kind), || format!("{error} where the server was gone")),
+    }
+}
+
+/// The server has forgotten the prepared statement: the driver prepares it again as declared, or says that it is
+/// unprepared.
+pub async fn a_statement_prepared_before_a_restart_is_prepared_again_as_declared<D: Driver>() -> Outcome {
+    let mut server = Server::start().await?;
+    let session = server.connect::<D>().await?;
+    let table = server.create_table(&session, "restart", "pk bigint PRIMARY KEY, v bigint").await?;
+    let insert = session.prepare(&format!("INSERT INTO {table} (pk, v) VALUES (?, ?)")).await?;
+    execute(&session, &insert, &[Value::Bigint(1), Value::Bigint(1)]).await?;
+    server.relay().forget_prepared();
+    if declared::<D>(Capability::Reconnect)? {
+        server.relay_mut().stop().await;
+        server.relay_mut().resume().await.map_err(Failure::new)?;
+    }
+    let result = until_back(&session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await?;
+    match (declared::<D>(Capability::Reprepare)?, result) {
+        (true, Ok(_)) => {}
+        (true, Err(error)) => return Err(Failure::new(format!("declared to prepare again, and failed: {error}"))),
+        (false, Err(error)) if error.kind == ErrorKind::Unprepared => {}
+        (false, Err(error)) => return Err(Failure::new(format!("{error} where unprepared was expected"))),
+        (false, Ok(_)) => return Err(Failure::new("the driver prepared again, which it does not declare")),
+    }
+    server.end(&session).await
+}

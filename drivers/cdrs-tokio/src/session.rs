@@ -1,0 +1,134 @@
+//! The hot path.
+
+use cdrs_tokio::cluster::TcpConnectionManager;
+use cdrs_tokio::cluster::session::Session as DriverSession;
+use cdrs_tokio::consistency::Consistency;
+use cdrs_tokio::frame::message_result::BodyResResultPrepared;
+use cdrs_tokio::load_balancing::{RoundRobinLoadBalancingStrategy, TopologyAwareLoadBalancingStrategy};
+use cdrs_tokio::query::{PreparedQuery, QueryParams};
+use cdrs_tokio::statement::StatementParams;
+use cdrs_tokio::transport::TransportTcp;
+use cqldyno_driver_api::{ConnectOptions, DriverError, Rows, Session, Value};
+
+use crate::errors;
+use crate::values::{self, Kind};
+
+type TokenAware = TopologyAwareLoadBalancingStrategy<TransportTcp, TcpConnectionManager>;
+type RoundRobin = RoundRobinLoadBalancingStrategy<TransportTcp, TcpConnectionManager>;
+
+/// The driver's session type names its load balancing.
+enum Routed {
+    TokenAware(DriverSession<TransportTcp, TcpConnectionManager, TokenAware>),
+    RoundRobin(DriverSession<TransportTcp, TcpConnectionManager, RoundRobin>),
+}
+
+/// Runs the same call on whichever session there is.
+macro_rules! on_session {
+    ($routed:expr, $session:ident => $call:expr) => {
+        match $routed {
+            Routed::TokenAware($session) => $call,
+            Routed::RoundRobin($session) => $call,
+        }
+    };
+}
+
+/// A connected session of the crate `cdrs-tokio`.
+pub struct CdrsTokioSession {
+    session: Routed,
+    consistency: Consistency,
+    /// Rows a page, or `None` for the driver's own default.
+    page_size: Option<i32>,
+}
+
+/// A prepared statement, and the types of its result's columns.
+pub struct CdrsTokioStatement {
+    prepared: PreparedQuery,
+    columns: Vec<Kind>,
+}
+
+impl CdrsTokioSession {
+    pub(crate) fn equal(
+        session: DriverSession<TransportTcp, TcpConnectionManager, TokenAware>,
+        options: &ConnectOptions,
+    ) -> CdrsTokioSession {
+        CdrsTokioSession {
+            session: Routed::TokenAware(session),
+            consistency: values::consistency(options.consistency),
+            page_size: Some(options.page_size),
+        }
+    }
+
+    pub(crate) fn default(session: DriverSession<TransportTcp, TcpConnectionManager, RoundRobin>) -> CdrsTokioSession {
+        CdrsTokioSession { session: Routed::RoundRobin(session), consistency: Consistency::default(), page_size: None }
+    }
+
+    /// Has the driver open every node's pool now, which it otherwise does at the first statement.
+    pub(crate) async fn open_pools(&self) -> Result<(), DriverError> {
+        let cluster = on_session!(&self.session, session => session.cluster_metadata());
+        for node in cluster.nodes().values() {
+            node.persistent_connection().await.map_err(errors::connect)?;
+        }
+        Ok(())
+    }
+
+    fn parameters(&self, query_params: QueryParams) -> StatementParams {
+        StatementParams {
+            query_params: QueryParams { consistency: self.consistency, ..query_params },
+            ..StatementParams::default()
+        }
+    }
+}
+
+impl Session for CdrsTokioSession {
+    type Statement = CdrsTokioStatement;
+
+    async fn query(&self, cql: &str) -> Result<(), DriverError> {
+        let parameters = self.parameters(QueryParams::default());
+        let answer = on_session!(&self.session, session => session.query_with_params(cql, parameters).await);
+        answer.map(drop).map_err(errors::execution)
+    }
+
+    async fn prepare(&self, cql: &str) -> Result<CdrsTokioStatement, DriverError> {
+        let answer = on_session!(&self.session, session => session.prepare_raw(cql).await);
+        let BodyResResultPrepared { id, metadata, result_metadata, .. } = answer.map_err(errors::execution)?;
+        let columns = result_metadata.col_specs.iter().map(Kind::of).collect::<Result<_, _>>()?;
+        // As Session::prepare puts it together; protocol v4 has no id of the result's metadata.
+        let prepared = PreparedQuery {
+            id,
+            query: cql.to_owned(),
+            keyspace: metadata.global_table_spec.map(|table| table.ks_name),
+            pk_indexes: metadata.pk_indexes,
+            result_metadata_id: Default::default(),
+        };
+        Ok(CdrsTokioStatement { prepared, columns })
+    }
+
+    async fn execute(
+        &self,
+        statement: &CdrsTokioStatement,
+        values: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<(), DriverError> {
+        let page_size = if statement.columns.is_empty() { None } else { self.page_size };
+        let mut paging_state = None;
+        loop {
+            let parameters = self.parameters(QueryParams {
+                values: values::bind(values),
+                page_size,
+                paging_state,
+                ..QueryParams::default()
+            });
+            let answer = on_session!(&self.session, session => {
+                session.exec_with_params(&statement.prepared, &parameters)
+            });
+            let answer = answer.await.map_err(errors::execution)?;
+            if !values::is_page(&answer) {
+                return Ok(());
+            }
+            paging_state = values::decode(&answer, &statement.columns, rows)?;
+            if paging_state.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Values in and rows out, through the driver's own typed conversions.
+
+use cdrs_tokio::frame::message_result::{ColSpec, ColType};
+use cdrs_tokio::frame::{Envelope, Opcode};
+use cdrs_tokio::query::QueryValues;
+use cdrs_tokio::types::blob::Blob;
+use cdrs_tokio::types::rows::Row;
+use cdrs_tokio::types::value::Value as DriverValue;
+use cdrs_tokio::types::{ByIndex, CBytes, IntoRustByIndex};
+use cqldyno_driver_api::{Consistency, DriverError, ErrorKind, Rows, Value};
+use uuid::Uuid;
+
+use crate::errors;
+
+/// The kind of a RESULT that is Rows (native_protocol_v4.spec section 4.2.5).
+const ROWS: [u8; 4] = [0, 0, 0, 2];
+
+pub(crate) fn consistency(consistency: Consistency) -> cdrs_tokio::consistency::Consistency {
+    match consistency {
+        Consistency::One => cdrs_tokio::consistency::Consistency::One,
+        Consistency::Two => cdrs_tokio::consistency::Consistency::Two,
+        Consistency::Three => cdrs_tokio::consistency::Consistency::Three,
+        Consistency::Quorum => cdrs_tokio::consistency::Consistency::Quorum,
+        Consistency::All => cdrs_tokio::consistency::Consistency::All,
+        Consistency::LocalQuorum => cdrs_tokio::consistency::Consistency::LocalQuorum,
+        Consistency::EachQuorum => cdrs_tokio::consistency::Consistency::EachQuorum,
+        Consistency::LocalOne => cdrs_tokio::consistency::Consistency::LocalOne,
+    }
+}
+
+/// The values as the driver takes them: one vector of values that own their bytes, as `query_values!` makes it.
+#[inline]
+pub(crate) fn bind(values: &[Value<'_>]) -> Option<QueryValues> {
+    if values.is_empty() {
+        return None;
+    }
+    let values = values.iter().map(|value| match *value {
+        Value::Null => DriverValue::Null,
+        Value::Boolean(value) => value.into(),
+        Value::Int(value) => value.into(),
+        Value::Bigint(value) => value.into(),
+        Value::Double(value) => value.into(),
+        Value::Timestamp(value) => value.into(),
+        Value::Uuid(value) => Uuid::from_bytes(value).into(),
+        Value::Text(value) => value.into(),
+        Value::Blob(value) => Blob::from(value).into(),
+    });
+    Some(QueryValues::SimpleValues(values.collect()))
+}
+
+/// A column's type, as far as adapters decode it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Boolean,
+    Int,
+    Bigint,
+    Double,
+    Timestamp,
+    Uuid,
+    Text,
+    Blob,
+}
+
+impl Kind {
+    pub(crate) fn of(column: &ColSpec) -> Result<Kind, DriverError> {
+        match column.col_type.id {
+            ColType::Boolean => Ok(Kind::Boolean),
+            ColType::Int => Ok(Kind::Int),
+            ColType::Bigint => Ok(Kind::Bigint),
+            ColType::Double => Ok(Kind::Double),
+            ColType::Timestamp => Ok(Kind::Timestamp),
+            ColType::Uuid => Ok(Kind::Uuid),
+            ColType::Varchar | ColType::Ascii => Ok(Kind::Text),
+            ColType::Blob => Ok(Kind::Blob),
+            other => Err(DriverError::new(
+                ErrorKind::Codec,
+                format!(
+                    "column {} has the type {other:?}; an adapter decodes bigint, int, boolean, double, timestamp, uuid, \
+                     text and blob",
+                    column.name
+                ),
+            )),
+        }
+    }
+}
+
+/// Whether the answer has rows.
+#[inline]
+pub(crate) fn is_page(answer: &Envelope) -> bool {
+    answer.opcode == Opcode::Result && answer.body.starts_with(&ROWS)
+}
+
+/// Decodes one page into `rows`; what it gives is the paging state where there are more pages.
+#[inline]
+pub(crate) fn decode(answer: &Envelope, columns: &[Kind], rows: &mut Rows) -> Result<Option<CBytes>, DriverError> {
+    let body = answer.response_body().map_err(errors::codec)?;
+    let Some(metadata) = body.as_rows_metadata() else {
+        return Err(DriverError::new(ErrorKind::Codec, "the answer is no page of rows"));
+    };
+    let paging_state = metadata.paging_state.clone();
+    let found;
+    let columns = if metadata.columns_count as usize == columns.len() {
+        columns
+    } else {
+        // A lightweight transaction's PREPARED says that there are no columns, and its answer has some.
+        found = metadata.col_specs.iter().map(Kind::of).collect::<Result<Vec<_>, _>>()?;
+        &found
+    };
+    for row in body.into_rows().unwrap_or_default() {
+        for (index, kind) in columns.iter().enumerate() {
+            match kind {
+                Kind::Boolean => push(&row, index, rows, Rows::push_boolean)?,
+                Kind::Int => push(&row, index, rows, Rows::push_int)?,
+                Kind::Bigint => push(&row, index, rows, Rows::push_bigint)?,
+                Kind::Double => push(&row, index, rows, Rows::push_double)?,
+                Kind::Timestamp => push(&row, index, rows, Rows::push_timestamp)?,
+                Kind::Uuid => push(&row, index, rows, |rows, value: Uuid| rows.push_uuid(value.into_bytes()))?,
+                Kind::Text => push(&row, index, rows, |rows, value: String| rows.push_text(&value))?,
+                Kind::Blob => push(&row, index, rows, |rows, value: Blob| rows.push_blob(&value.into_vec()))?,
+            }
+        }
+        rows.end_row();
+    }
+    rows.end_page();
+    Ok(paging_state)
+}
+
+/// Decodes one column by the driver's typed getter, which checks the column's type.
+#[inline]
+fn push<T>(row: &Row, index: usize, rows: &mut Rows, push: impl FnOnce(&mut Rows, T)) -> Result<(), DriverError>
+where
+    Row: IntoRustByIndex<T>,
+{
+    match row.by_index(index).map_err(errors::codec)? {
+        Some(value) => push(rows, value),
+        None => rows.push_null(),
+    }
+    Ok(())
+}

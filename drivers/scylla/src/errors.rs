@@ -1,0 +1,90 @@
+//! The driver's errors, by kind.
+
+use cqldyno_driver_api::{DriverError, ErrorKind};
+use scylla::errors::{
+    BadQuery, ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, DbError, ExecutionError,
+    MetadataError, NewSessionError, PrepareError, RequestAttemptError,
+};
+
+/// An error of `SessionBuilder::build`.
+pub(crate) fn connect(error: NewSessionError) -> DriverError {
+    let kind = match &error {
+        NewSessionError::MetadataError(MetadataError::ConnectionPoolError(pool)) => pool_kind(pool, ErrorKind::Connect),
+        _ => ErrorKind::Connect,
+    };
+    DriverError::new(kind, error)
+}
+
+/// An error of `Session::prepare`.
+pub(crate) fn prepare(error: PrepareError) -> DriverError {
+    DriverError::new(prepare_kind(&error), error)
+}
+
+/// An error of `Session::query_unpaged`, `execute_unpaged` and `execute_single_page`.
+#[cold]
+pub(crate) fn execution(error: ExecutionError) -> DriverError {
+    let kind = match &error {
+        ExecutionError::BadQuery(BadQuery::SerializationError(_)) => ErrorKind::Codec,
+        ExecutionError::BadQuery(_) => ErrorKind::Codec,
+        ExecutionError::EmptyPlan => ErrorKind::ConnectionLost,
+        ExecutionError::PrepareError(error) => prepare_kind(error),
+        ExecutionError::ConnectionPoolError(error) => pool_kind(error, ErrorKind::ConnectionLost),
+        ExecutionError::LastAttemptError(error) => attempt_kind(error),
+        ExecutionError::RequestTimeout(_) => ErrorKind::RequestTimeout,
+        _ => ErrorKind::Other,
+    };
+    DriverError::new(kind, error)
+}
+
+fn prepare_kind(error: &PrepareError) -> ErrorKind {
+    match error {
+        PrepareError::ConnectionPoolError(error) => pool_kind(error, ErrorKind::ConnectionLost),
+        PrepareError::AllAttemptsFailed { first_attempt } => attempt_kind(first_attempt),
+        _ => ErrorKind::Other,
+    }
+}
+
+fn pool_kind(error: &ConnectionPoolError, otherwise: ErrorKind) -> ErrorKind {
+    let ConnectionPoolError::Broken { last_connection_error: ConnectionError::ConnectionSetupRequestError(setup) } =
+        error
+    else {
+        return otherwise;
+    };
+    match &setup.error {
+        ConnectionSetupRequestErrorKind::DbError(error, _) => server_kind(error),
+        ConnectionSetupRequestErrorKind::MissingAuthentication => ErrorKind::BadCredentials,
+        _ => otherwise,
+    }
+}
+
+fn attempt_kind(error: &RequestAttemptError) -> ErrorKind {
+    match error {
+        RequestAttemptError::DbError(error, _) => server_kind(error),
+        RequestAttemptError::BrokenConnectionError(_) => ErrorKind::ConnectionLost,
+        RequestAttemptError::UnableToAllocStreamId => ErrorKind::QueueFull,
+        RequestAttemptError::SerializationError(_)
+        | RequestAttemptError::CqlRequestSerialization(_)
+        | RequestAttemptError::BodyExtensionsParseError(_)
+        | RequestAttemptError::CqlResultParseError(_)
+        | RequestAttemptError::CqlErrorParseError(_) => ErrorKind::Codec,
+        _ => ErrorKind::Other,
+    }
+}
+
+fn server_kind(error: &DbError) -> ErrorKind {
+    match error {
+        DbError::ProtocolError => ErrorKind::Protocol,
+        DbError::AuthenticationError => ErrorKind::BadCredentials,
+        DbError::Unavailable { .. } => ErrorKind::Unavailable,
+        DbError::Overloaded => ErrorKind::Overloaded,
+        DbError::IsBootstrapping => ErrorKind::Bootstrapping,
+        DbError::WriteTimeout { .. } | DbError::ReadTimeout { .. } => ErrorKind::ServerTimeout,
+        DbError::SyntaxError => ErrorKind::Syntax,
+        DbError::Unauthorized => ErrorKind::Unauthorized,
+        DbError::Invalid => ErrorKind::Invalid,
+        DbError::AlreadyExists { .. } => ErrorKind::AlreadyExists,
+        DbError::Unprepared { .. } => ErrorKind::Unprepared,
+        DbError::Other(code) => ErrorKind::from_code(*code),
+        _ => ErrorKind::Server,
+    }
+}

@@ -1,0 +1,70 @@
+//! The hot path.
+
+use cqldyno_driver_api::{DriverError, Rows, Session, Value};
+use scylla::response::{PagingState, PagingStateResponse};
+use scylla::statement::prepared::PreparedStatement;
+
+use crate::errors;
+use crate::values::{Bound, decode};
+
+/// A connected session of the crate `scylla`.
+pub struct ScyllaSession {
+    session: scylla::client::session::Session,
+    /// Rows a page, or `None` for the driver's own default.
+    page_size: Option<i32>,
+}
+
+/// A prepared statement, and whether its answers have rows.
+pub struct ScyllaStatement {
+    prepared: PreparedStatement,
+    has_rows: bool,
+}
+
+impl ScyllaSession {
+    pub(crate) fn new(session: scylla::client::session::Session, page_size: Option<i32>) -> ScyllaSession {
+        ScyllaSession { session, page_size }
+    }
+}
+
+impl Session for ScyllaSession {
+    type Statement = ScyllaStatement;
+
+    async fn query(&self, cql: &str) -> Result<(), DriverError> {
+        self.session.query_unpaged(cql, ()).await.map(drop).map_err(errors::execution)
+    }
+
+    async fn prepare(&self, cql: &str) -> Result<ScyllaStatement, DriverError> {
+        let mut prepared = self.session.prepare(cql).await.map_err(errors::prepare)?;
+        if let Some(page_size) = self.page_size {
+            prepared.set_page_size(page_size);
+        }
+        let has_rows = prepared.get_current_result_set_col_specs().get().len() > 0;
+        Ok(ScyllaStatement { prepared, has_rows })
+    }
+
+    async fn execute(
+        &self,
+        statement: &ScyllaStatement,
+        values: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<(), DriverError> {
+        if !statement.has_rows {
+            let result = self.session.execute_unpaged(&statement.prepared, Bound(values)).await;
+            // A lightweight transaction's PREPARED says that there are no columns, and its answer has a row.
+            return match result.map_err(errors::execution)? {
+                result if result.is_rows() => decode(result, rows),
+                _ => Ok(()),
+            };
+        }
+        let mut page = PagingState::start();
+        loop {
+            let result = self.session.execute_single_page(&statement.prepared, Bound(values), page).await;
+            let (result, next) = result.map_err(errors::execution)?;
+            decode(result, rows)?;
+            page = match next {
+                PagingStateResponse::HasMorePages { state } => state,
+                PagingStateResponse::NoMorePages => return Ok(()),
+            };
+        }
+    }
+}
