@@ -4,6 +4,8 @@
 //! columns are indexes into [`Table::columns`]. Values come as bind markers (an index into the values of an EXECUTE),
 //! as constants that were serialised at prepare time, or, off the hot path, as something to be computed.
 
+mod evaluate;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -11,6 +13,8 @@ use bytes::Bytes;
 
 use crate::schema::{Keyspace, Table};
 use crate::types::CqlType;
+
+pub use evaluate::{EvaluatedFilter, EvaluatedRange, TokenRange};
 
 /// One bound value of a request, borrowed from its frame (native_protocol_v4.spec section 3, `[value]`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

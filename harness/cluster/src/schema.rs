@@ -1,14 +1,20 @@
 //! The catalog: keyspaces, tables and columns, and how DDL changes them.
 
+mod catalog;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use uuid::Uuid;
 
+use crate::plan::ColumnSpec;
 use crate::types::CqlType;
 
+pub(crate) use catalog::name_uuid;
+pub use catalog::{Catalog, Change, SchemaChange};
+
 /// What a column is in its table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnKind {
     /// Component of the partition key.
     PartitionKey,
@@ -60,6 +66,48 @@ pub struct Table {
     pub is_virtual: bool,
     /// The options that were given WITH the table, as text, by name.
     pub options: BTreeMap<String, String>,
+}
+
+impl Table {
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
+        self.columns.iter().enumerate().find(|(_, column)| &*column.name == name)
+    }
+
+    /// The partition key's columns.
+    pub fn partition_key(&self) -> &[Column] {
+        self.columns.get(..self.partition_key_len).unwrap_or_default()
+    }
+
+    /// Index of the first clustering column.
+    pub fn clustering_start(&self) -> usize {
+        self.partition_key_len
+    }
+
+    /// The clustering columns.
+    pub fn clustering(&self) -> &[Column] {
+        self.columns.get(self.partition_key_len..self.static_start()).unwrap_or_default()
+    }
+
+    /// Index of the first static column.
+    pub fn static_start(&self) -> usize {
+        self.partition_key_len + self.clustering_len
+    }
+
+    /// Index of the first regular column.
+    pub fn regular_start(&self) -> usize {
+        self.static_start() + self.static_len
+    }
+
+    /// What a result or a bind marker says about the column of this index; it must be one of the table's.
+    pub fn spec(&self, column: &Column) -> ColumnSpec {
+        ColumnSpec {
+            keyspace: self.keyspace.clone(),
+            table: self.name.clone(),
+            name: column.name.clone(),
+            ty: column.ty.clone(),
+        }
+    }
 }
 
 /// A keyspace.

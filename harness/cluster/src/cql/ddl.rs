@@ -156,7 +156,8 @@ impl Parser<'_> {
                 "Custom types are not supported: use a native type, a collection or a tuple",
             ));
         }
-        let name = self.name()?;
+        // SET is a reserved word everywhere else.
+        let name = if self.take_word("set")? { "set".to_owned() } else { self.name()? };
         if !self.take_symbol("<")? {
             return CqlType::native(&name).ok_or_else(|| CqlError::Invalid(format!("Unknown type {name}")));
         }

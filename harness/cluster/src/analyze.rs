@@ -1,0 +1,207 @@
+//! Statements to plans: names are looked up in the catalog, constants serialised, restrictions sorted out.
+
+mod definition;
+mod modification;
+mod restrictions;
+mod selection;
+mod terms;
+
+use std::sync::Arc;
+
+use crate::cql::{self, Batch, Statement, TableName};
+use crate::plan::{self, ColumnSpec, CqlError, Ddl, Plan, Prepared, Term, Truncate, Use};
+use crate::schema::{Catalog, Table};
+use crate::types::CqlType;
+
+pub(crate) use definition::define_table;
+
+/// Parses a statement and resolves it against the catalog; `keyspace` is the one that the connection uses.
+///
+/// # Errors
+/// [`CqlError`] in Cassandra's words and codes.
+pub fn analyze(text: &str, catalog: &Catalog, keyspace: Option<&str>) -> Result<Prepared, CqlError> {
+    let statement = cql::parse(text)?;
+    let mut analyzer = Analyzer { catalog, keyspace, markers: Vec::new() };
+    let (plan, result_columns) = match &statement {
+        Statement::Select(select) => {
+            let (select, columns) = analyzer.select(select)?;
+            (Plan::Select(select), columns)
+        }
+        other => (analyzer.statement(other)?, Vec::new()),
+    };
+    let partition_key_indexes = partition_key_indexes(&plan);
+    Ok(Prepared { plan, bind_markers: analyzer.finished_markers()?, partition_key_indexes, result_columns })
+}
+
+struct Analyzer<'a> {
+    catalog: &'a Catalog,
+    keyspace: Option<&'a str>,
+    markers: Vec<Option<ColumnSpec>>,
+}
+
+fn invalid<T>(message: impl Into<String>) -> Result<T, CqlError> {
+    Err(CqlError::Invalid(message.into()))
+}
+
+impl Analyzer<'_> {
+    fn statement(&mut self, statement: &Statement) -> Result<Plan, CqlError> {
+        match statement {
+            Statement::Select(select) => self.select(select).map(|(select, _)| Plan::Select(select)),
+            Statement::Insert(insert) => self.insert(insert).map(Plan::Insert),
+            Statement::Update(update) => self.update(update).map(Plan::Update),
+            Statement::Delete(delete) => self.delete(delete).map(Plan::Delete),
+            Statement::Batch(batch) => self.batch(batch).map(Plan::Batch),
+            Statement::Truncate(name) => {
+                let table = self.table(name)?;
+                if table.is_virtual {
+                    return Err(CqlError::Unauthorized(format!("Cannot MODIFY {}", described(&table))));
+                }
+                Ok(Plan::Truncate(Truncate { table }))
+            }
+            Statement::Use(name) => match self.catalog.keyspace(name) {
+                Some(keyspace) => Ok(Plan::Use(Use { keyspace: keyspace.name.to_string() })),
+                None => invalid(format!("Keyspace '{name}' does not exist")),
+            },
+            Statement::Unsupported(what) => invalid(format!("{what} is not supported by this node")),
+            definition => self.ddl(definition).map(Plan::Ddl),
+        }
+    }
+
+    fn batch(&mut self, batch: &Batch) -> Result<plan::Batch, CqlError> {
+        if batch.statements.len() > usize::from(u16::MAX) {
+            return invalid("A batch can have at most 65535 statements");
+        }
+        let timestamp = self.using_timestamp(&batch.using)?;
+        let mut statements = Vec::with_capacity(batch.statements.len());
+        for statement in &batch.statements {
+            let plan = self.statement(statement)?;
+            let own_timestamp = match &plan {
+                Plan::Insert(insert) => insert.timestamp.is_some(),
+                Plan::Update(update) => update.timestamp.is_some(),
+                Plan::Delete(delete) => delete.timestamp.is_some(),
+                _ => false,
+            };
+            if timestamp.is_some() && own_timestamp {
+                return invalid("Timestamp must be set either on BATCH or individual statements");
+            }
+            statements.push(plan);
+        }
+        Ok(plan::Batch { kind: batch.kind, statements, timestamp })
+    }
+
+    /// The keyspace that a name is in.
+    fn keyspace_of<'n>(&'n self, name: &'n TableName) -> Result<&'n str, CqlError> {
+        name.keyspace.as_deref().or(self.keyspace).ok_or_else(|| {
+            CqlError::invalid(
+                "No keyspace has been specified. USE a keyspace, or explicitly specify keyspace.tablename",
+            )
+        })
+    }
+
+    fn table(&self, name: &TableName) -> Result<Arc<Table>, CqlError> {
+        let keyspace = self.keyspace_of(name)?;
+        let Some(keyspace) = self.catalog.keyspace(keyspace) else {
+            return invalid(format!("keyspace {keyspace} does not exist"));
+        };
+        match keyspace.tables.get(&name.name) {
+            Some(table) => Ok(table.clone()),
+            None => invalid(format!("table {} does not exist", name.name)),
+        }
+    }
+
+    fn table_to_modify(&self, name: &TableName) -> Result<Arc<Table>, CqlError> {
+        let table = self.table(name)?;
+        if table.is_virtual {
+            return Err(CqlError::Unauthorized(format!("Cannot MODIFY {}", described(&table))));
+        }
+        Ok(table)
+    }
+
+    fn finished_markers(self) -> Result<Vec<ColumnSpec>, CqlError> {
+        let known = self.markers.into_iter().collect::<Option<Vec<_>>>();
+        known.ok_or_else(|| CqlError::invalid("Cannot infer the type of a bind marker in this statement"))
+    }
+}
+
+fn described(table: &Table) -> String {
+    format!("<table {}.{}>", table.keyspace, table.name)
+}
+
+fn undefined_column(name: &str, table: &Table) -> CqlError {
+    CqlError::Invalid(format!("Undefined column name {name} in table {}.{}", table.keyspace, table.name))
+}
+
+/// The markers that make up the partition key, if each of its components is one.
+fn partition_key_indexes(plan: &Plan) -> Vec<u16> {
+    let partition = match plan {
+        Plan::Insert(insert) => &insert.partition,
+        Plan::Update(plan::Update { partition: plan::PartitionSelection::One(terms), .. })
+        | Plan::Delete(plan::Delete { partition: plan::PartitionSelection::One(terms), .. })
+        | Plan::Select(plan::Select { partition: plan::PartitionSelection::One(terms), .. }) => terms,
+        // Cassandra gives those of a batch if all of it is about one table: those of its first statement do.
+        Plan::Batch(batch) => {
+            let mut tables = batch.statements.iter().map(table_of);
+            let first = tables.next().flatten();
+            let same = first.is_some() && tables.all(|table| table == first);
+            return if same { batch.statements.first().map_or(Vec::new(), partition_key_indexes) } else { Vec::new() };
+        }
+        _ => return Vec::new(),
+    };
+    let index = |term: &Term| match term {
+        Term::Marker(index) => Some(*index),
+        _ => None,
+    };
+    partition.iter().map(index).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+fn table_of(plan: &Plan) -> Option<crate::schema::TableId> {
+    match plan {
+        Plan::Insert(insert) => Some(insert.table.id),
+        Plan::Update(update) => Some(update.table.id),
+        Plan::Delete(delete) => Some(delete.table.id),
+        _ => None,
+    }
+}
+
+impl Analyzer<'_> {
+    fn ddl(&mut self, statement: &Statement) -> Result<Ddl, CqlError> {
+        match statement {
+            Statement::CreateKeyspace { name, if_not_exists, properties } => {
+                let keyspace = definition::define_keyspace(name, properties, None)?;
+                Ok(Ddl::CreateKeyspace { keyspace, if_not_exists: *if_not_exists })
+            }
+            Statement::AlterKeyspace { name, if_exists, properties } => {
+                let current = self.catalog.keyspace(name);
+                if current.is_none() && !if_exists {
+                    return invalid(format!("Keyspace '{name}' doesn't exist"));
+                }
+                let keyspace = definition::define_keyspace(name, properties, Some(current))?;
+                Ok(Ddl::AlterKeyspace { keyspace, if_exists: *if_exists })
+            }
+            Statement::DropKeyspace { name, if_exists } => {
+                definition::check_modifiable(name)?;
+                Ok(Ddl::DropKeyspace { keyspace: name.clone(), if_exists: *if_exists })
+            }
+            Statement::CreateTable(create) => {
+                let keyspace = self.keyspace_of(&create.table)?;
+                definition::check_modifiable(keyspace)?;
+                let table = Box::new(define_table(create, keyspace)?);
+                Ok(Ddl::CreateTable { table, if_not_exists: create.if_not_exists })
+            }
+            Statement::DropTable { table, if_exists } => {
+                let keyspace = self.keyspace_of(table)?.to_owned();
+                definition::check_modifiable(&keyspace)?;
+                Ok(Ddl::DropTable { keyspace, table: table.name.clone(), if_exists: *if_exists })
+            }
+            _ => invalid("this statement is no change of the schema"),
+        }
+    }
+
+    /// What a marker that stands for no column is called and typed.
+    fn special_spec(table: &Table, name: &str, ty: CqlType) -> ColumnSpec {
+        ColumnSpec { keyspace: table.keyspace.clone(), table: table.name.clone(), name: name.into(), ty }
+    }
+}
+
+#[cfg(test)]
+mod tests;

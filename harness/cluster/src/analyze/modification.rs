@@ -1,0 +1,170 @@
+//! INSERT, UPDATE and DELETE.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Analyzer, invalid, undefined_column};
+use crate::cql::{self, AssignmentTarget, ExistsCondition};
+use crate::plan::{Assignment, CqlError, Delete, Insert, Term, Update};
+use crate::schema::{Column, ColumnKind, Table};
+
+fn refuse_condition(condition: ExistsCondition) -> Result<(), CqlError> {
+    match condition {
+        ExistsCondition::None => Ok(()),
+        ExistsCondition::Given => invalid("Lightweight transactions (IF) are not supported by this node"),
+    }
+}
+
+/// A literal null cannot be part of a key.
+fn check_key_term(term: &Term, column: &Column) -> Result<(), CqlError> {
+    match term {
+        Term::Constant(None) => invalid(format!("Invalid null value in condition for column {}", column.name)),
+        _ => Ok(()),
+    }
+}
+
+fn missing(columns: &[Column], is_given: impl Fn(usize) -> bool) -> Option<String> {
+    let missing = columns.iter().enumerate().filter(|(index, _)| !is_given(*index));
+    let names = missing.map(|(_, column)| column.name.to_string()).collect::<Vec<_>>();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+fn only_static<'t>(table: &Table, mut columns: impl Iterator<Item = &'t usize>) -> bool {
+    columns.all(|index| table.columns.get(*index).is_some_and(|column| column.kind == ColumnKind::Static))
+}
+
+impl Analyzer<'_> {
+    pub(super) fn insert(&mut self, insert: &cql::Insert) -> Result<Insert, CqlError> {
+        if insert.json {
+            return invalid("INSERT JSON is not supported: name the columns and their values");
+        }
+        let table = self.table_to_modify(&insert.table)?;
+        if insert.columns.len() != insert.values.len() {
+            return invalid("Unmatched column names/values");
+        }
+        let mut terms = BTreeMap::new();
+        for (name, raw) in insert.columns.iter().zip(&insert.values) {
+            let (index, column) = table.column(name).ok_or_else(|| undefined_column(name, &table))?;
+            let term = self.term(raw, &table.spec(column))?;
+            if index < table.static_start() {
+                check_key_term(&term, column)?;
+            }
+            if terms.insert(index, term).is_some() {
+                return invalid("The column names contains duplicates");
+            }
+        }
+        refuse_condition(insert.condition)?;
+        let timestamp = self.using_timestamp(&insert.using)?;
+        let ttl = self.using_ttl(&insert.using)?;
+
+        let rest = terms.split_off(&table.static_start());
+        let clustering = terms.split_off(&table.clustering_start());
+        if let Some(names) = missing(table.partition_key(), |index| terms.contains_key(&index)) {
+            return invalid(format!("Some partition key parts are missing: {names}"));
+        }
+        let static_row = clustering.is_empty() && !rest.is_empty() && only_static(&table, rest.keys());
+        let is_given = |index: usize| clustering.contains_key(&(table.clustering_start() + index));
+        if let Some(names) = missing(table.clustering(), is_given)
+            && !static_row
+        {
+            return invalid(format!("Some clustering keys are missing: {names}"));
+        }
+        Ok(Insert {
+            partition: terms.into_values().collect(),
+            clustering: clustering.into_values().collect(),
+            assignments: rest.into_iter().map(|(column, value)| Assignment { column, value }).collect(),
+            timestamp,
+            ttl,
+            table,
+        })
+    }
+
+    pub(super) fn update(&mut self, update: &cql::Update) -> Result<Update, CqlError> {
+        let table = self.table_to_modify(&update.table)?;
+        // In the order of the text, so that markers are typed as they come.
+        let timestamp = self.using_timestamp(&update.using)?;
+        let ttl = self.using_ttl(&update.using)?;
+        let mut assigned = BTreeMap::new();
+        for assignment in &update.assignments {
+            let (index, column) = target(&assignment.target, &table)?;
+            if index < table.static_start() {
+                return invalid(format!("PRIMARY KEY part {} found in SET part", column.name));
+            }
+            let term = self.term(&assignment.value, &table.spec(column))?;
+            if assigned.insert(index, term).is_some() {
+                return invalid(format!("Multiple incompatible setting of column {}", column.name));
+            }
+        }
+        let mut restrictions = self.restrictions(&update.relations, &table)?;
+        refuse_condition(update.condition)?;
+        let partition = restrictions.whole_partitions(&table)?;
+        let rows = restrictions.rows(&table);
+        if rows.range.is_some() {
+            return invalid("Slice restrictions are not supported on the clustering columns in UPDATE statements");
+        }
+        restrictions.refuse_rest(&table)?;
+        let all_static = only_static(&table, assigned.keys());
+        if all_static && !rows.prefix.is_empty() {
+            return invalid(
+                "Invalid restrictions on clustering columns since the UPDATE statement modifies only static columns",
+            );
+        }
+        if let Some(names) = missing(table.clustering(), |index| index < rows.prefix.len())
+            && !all_static
+        {
+            return invalid(format!("Some clustering keys are missing: {names}"));
+        }
+        Ok(Update {
+            partition,
+            clustering: rows.prefix,
+            assignments: assigned.into_iter().map(|(column, value)| Assignment { column, value }).collect(),
+            timestamp,
+            ttl,
+            table,
+        })
+    }
+
+    pub(super) fn delete(&mut self, delete: &cql::Delete) -> Result<Delete, CqlError> {
+        let table = self.table_to_modify(&delete.table)?;
+        let mut columns = BTreeSet::new();
+        for name in &delete.targets {
+            let (index, column) = target(name, &table)?;
+            if index < table.static_start() {
+                return invalid(format!(
+                    "Invalid identifier {} for deletion (should not be a PRIMARY KEY part)",
+                    column.name
+                ));
+            }
+            columns.insert(index);
+        }
+        let timestamp = self.using_timestamp(&delete.using)?;
+        let mut restrictions = self.restrictions(&delete.relations, &table)?;
+        refuse_condition(delete.condition)?;
+        let partition = restrictions.whole_partitions(&table)?;
+        let clustering = restrictions.rows(&table);
+        restrictions.refuse_rest(&table)?;
+        let all_static = !columns.is_empty() && only_static(&table, columns.iter());
+        if all_static && !clustering.is_all() {
+            return invalid(
+                "Invalid restrictions on clustering columns since the DELETE statement modifies only static columns",
+            );
+        }
+        let whole_row = clustering.range.is_none() && clustering.prefix.len() == table.clustering_len;
+        if !columns.is_empty() && !all_static && !whole_row {
+            return invalid("Range deletions are not supported for specific columns");
+        }
+        Ok(Delete { partition, clustering, columns: columns.into_iter().collect(), timestamp, table })
+    }
+}
+
+fn target<'t>(target: &AssignmentTarget, table: &'t Table) -> Result<(usize, &'t Column), CqlError> {
+    match target {
+        AssignmentTarget::Column(name) => table.column(name).ok_or_else(|| undefined_column(name, table)),
+        AssignmentTarget::Element(name) => {
+            let (_, column) = table.column(name).ok_or_else(|| undefined_column(name, table))?;
+            invalid(format!(
+                "Setting or deleting elements of {} is not supported: set the whole collection",
+                column.name
+            ))
+        }
+    }
+}

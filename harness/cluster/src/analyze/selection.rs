@@ -1,0 +1,192 @@
+//! SELECT.
+
+use super::{Analyzer, invalid, undefined_column};
+use crate::cql::{OrderBy, RawSelector};
+use crate::plan::{ColumnSpec, CqlError, PartitionSelection, Select, Selector};
+use crate::schema::{Column, ColumnKind, Table};
+use crate::types::CqlType;
+
+impl Analyzer<'_> {
+    pub(super) fn select(&mut self, select: &crate::cql::Select) -> Result<(Select, Vec<ColumnSpec>), CqlError> {
+        if select.json {
+            return invalid("SELECT JSON is not supported: select the columns, or toJson(column)");
+        }
+        if select.group_by {
+            return invalid("GROUP BY is not supported by this node");
+        }
+        let table = self.table(&select.table)?;
+        let (selectors, result_columns) = resolve_selectors(&select.selectors, &table)?;
+        let counts = |selector: &Selector| matches!(selector, Selector::CountRows | Selector::CountColumn(_));
+        let aggregate = selectors.iter().any(counts);
+        if aggregate && !selectors.iter().all(counts) {
+            return invalid("the select clause must either contain only aggregates or no aggregate");
+        }
+        if select.distinct {
+            check_distinct(&selectors, &table)?;
+        }
+        // Virtual tables are small and made up for each query: nothing about them is a matter of performance.
+        let filtering = select.allow_filtering || table.is_virtual;
+        let mut restrictions = self.restrictions(&select.relations, &table)?;
+        let partition = restrictions.some_partitions(&table, filtering)?;
+        let clustering = restrictions.rows(&table);
+        if matches!(partition, PartitionSelection::Tokens(_)) && !clustering.is_all() && !filtering {
+            return invalid(
+                "Cannot execute this query as it might involve data filtering and thus may have unpredictable performance. \
+                 If you want to execute this query despite the performance unpredictability, use ALLOW FILTERING",
+            );
+        }
+        let filters = restrictions.filters(&table, filtering)?;
+        let reversed = reversed(&select.order_by, &table, &partition)?;
+        let per_partition_limit = select.per_partition_limit.as_ref();
+        let per_partition_limit =
+            per_partition_limit.map(|raw| self.limit(raw, "[per_partition_limit]", &table)).transpose()?;
+        let limit = select.limit.as_ref().map(|raw| self.limit(raw, "[limit]", &table)).transpose()?;
+        let plan = Select {
+            table,
+            selectors: selectors.into(),
+            aggregate,
+            distinct: select.distinct,
+            partition,
+            clustering,
+            filters,
+            reversed,
+            limit,
+            per_partition_limit,
+        };
+        Ok((plan, result_columns))
+    }
+}
+
+type Resolved = (Vec<Selector>, Vec<ColumnSpec>);
+
+fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Result<Resolved, CqlError> {
+    if raw.is_empty() {
+        let all = table.columns.iter().enumerate();
+        return Ok(all.map(|(index, column)| (Selector::Column(index), table.spec(column))).unzip());
+    }
+    let mut selectors = Vec::with_capacity(raw.len());
+    let mut columns = Vec::with_capacity(raw.len());
+    for (selector, alias) in raw {
+        let (selector, mut spec) = resolve_selector(selector, table)?;
+        if let Some(alias) = alias {
+            spec.name = alias.as_str().into();
+        }
+        selectors.push(selector);
+        columns.push(spec);
+    }
+    Ok((selectors, columns))
+}
+
+fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, ColumnSpec), CqlError> {
+    let find = |name: &str| table.column(name).ok_or_else(|| undefined_column(name, table));
+    let spec = |name: String, ty: CqlType| ColumnSpec {
+        keyspace: table.keyspace.clone(),
+        table: table.name.clone(),
+        name: name.into(),
+        ty,
+    };
+    match raw {
+        RawSelector::Column(name) => {
+            let (index, column) = find(name)?;
+            Ok((Selector::Column(index), table.spec(column)))
+        }
+        RawSelector::CountRows => Ok((Selector::CountRows, spec("count".to_owned(), CqlType::Bigint))),
+        RawSelector::Function(function, arguments) => {
+            let one = || match arguments.as_slice() {
+                [name] => find(name),
+                other => invalid(format!(
+                    "Invalid number of arguments in call to function {function}: 1 required but {} provided",
+                    other.len()
+                )),
+            };
+            match function.as_str() {
+                "count" => {
+                    let (index, column) = one()?;
+                    let name = format!("system.count({})", column.name);
+                    Ok((Selector::CountColumn(index), spec(name, CqlType::Bigint)))
+                }
+                "tojson" | "to_json" => {
+                    let (index, column) = one()?;
+                    Ok((Selector::ToJson(index), spec(format!("system.{function}({})", column.name), CqlType::Text)))
+                }
+                "writetime" => {
+                    let index = cell(one()?, "writetime")?;
+                    let name = format!("writetime({})", arguments.join(", "));
+                    Ok((Selector::WriteTime(index), spec(name, CqlType::Bigint)))
+                }
+                "ttl" => {
+                    let index = cell(one()?, "ttl")?;
+                    Ok((Selector::Ttl(index), spec(format!("ttl({})", arguments.join(", ")), CqlType::Int)))
+                }
+                "token" => {
+                    let key = table.partition_key().iter().map(|column| column.name.to_string()).collect::<Vec<_>>();
+                    if *arguments != key {
+                        return invalid(format!("token() takes the partition key in its order: {}", key.join(", ")));
+                    }
+                    Ok((Selector::Token, spec(format!("system.token({})", key.join(", ")), CqlType::Bigint)))
+                }
+                _ => invalid(format!("Unknown function '{function}'")),
+            }
+        }
+    }
+}
+
+/// A column that has a cell of its own, which alone has a time of writing.
+fn cell((index, column): (usize, &Column), function: &str) -> Result<usize, CqlError> {
+    match column.kind {
+        ColumnKind::PartitionKey | ColumnKind::Clustering => {
+            invalid(format!("Cannot use selection function {function} on PRIMARY KEY part {}", column.name))
+        }
+        _ => Ok(index),
+    }
+}
+
+fn check_distinct(selectors: &[Selector], table: &Table) -> Result<(), CqlError> {
+    for selector in selectors {
+        let (Selector::Column(index) | Selector::ToJson(index)) = selector else { continue };
+        let Some(column) = table.columns.get(*index) else { continue };
+        if !matches!(column.kind, ColumnKind::PartitionKey | ColumnKind::Static) {
+            let name = &column.name;
+            return invalid(format!(
+                "SELECT DISTINCT queries must only request partition key columns and/or static columns (not {name})"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn reversed(order_by: &[OrderBy], table: &Table, partition: &PartitionSelection) -> Result<bool, CqlError> {
+    if order_by.is_empty() {
+        return Ok(false);
+    }
+    match partition {
+        PartitionSelection::One(_) => {}
+        PartitionSelection::Product(_) => {
+            return invalid("ORDER BY with an IN restriction on the partition key is not supported by this node");
+        }
+        PartitionSelection::Tokens(_) => {
+            return invalid("ORDER BY is only supported when the partition key is restricted by an EQ or an IN.");
+        }
+    }
+    let mut reversed = None;
+    let mut clustering = table.clustering().iter();
+    for order in order_by {
+        let (_, column) = table.column(&order.column).ok_or_else(|| undefined_column(&order.column, table))?;
+        if column.kind != ColumnKind::Clustering {
+            let name = &column.name;
+            return invalid(format!(
+                "Order by is currently only supported on the clustered columns of the PRIMARY KEY, got {name}"
+            ));
+        }
+        if clustering.next().is_none_or(|next| next.name != column.name) {
+            return invalid(
+                "Order by currently only supports the ordering of columns following their declared order in the PRIMARY KEY",
+            );
+        }
+        let against = order.descending != column.descending;
+        if against != *reversed.get_or_insert(against) {
+            return invalid("Unsupported order by relation");
+        }
+    }
+    Ok(reversed.unwrap_or(false))
+}

@@ -1,0 +1,207 @@
+//! Terms: constants become bytes, markers get a type and a name.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{Analyzer, invalid};
+use crate::cql::{RawTerm, Using};
+use crate::plan::{ColumnSpec, Computed, CqlError, Evaluated, Term};
+use crate::schema::Table;
+use crate::types::CqlType;
+
+impl Analyzer<'_> {
+    /// Resolves a term for what receives it.
+    pub(super) fn term(&mut self, raw: &RawTerm, receiver: &ColumnSpec) -> Result<Term, CqlError> {
+        let ty = receiver.ty.unfrozen();
+        match raw {
+            RawTerm::Marker { index, name } => {
+                let mut spec = receiver.clone();
+                if let Some(name) = name {
+                    spec.name = name.as_str().into();
+                }
+                self.set_marker(*index, spec);
+                Ok(Term::Marker(*index))
+            }
+            RawTerm::Null => Ok(Term::Constant(None)),
+            RawTerm::Literal(literal) => {
+                if !ty.accepts(literal.kind) {
+                    let shown: String = literal.text.chars().take(100).collect();
+                    let (kind, name) = (literal.kind, &receiver.name);
+                    return invalid(format!(
+                        "Invalid {kind} constant ({shown}) for \"{name}\" of type {}",
+                        receiver.ty
+                    ));
+                }
+                let bytes = ty.literal_bytes(literal).map_err(CqlError::Invalid)?;
+                Ok(Term::Constant(Some(bytes.into())))
+            }
+            RawTerm::List(items) => match ty {
+                CqlType::List(element) => {
+                    let items = self.elements(items, element, receiver, "value")?;
+                    folded(Computed::List(items), &receiver.ty)
+                }
+                _ => wrong_literal("list", receiver),
+            },
+            RawTerm::Set(items) => match ty {
+                CqlType::Set(element) => {
+                    let items = self.elements(items, element, receiver, "value")?;
+                    folded(Computed::Set((**element).clone(), items), &receiver.ty)
+                }
+                CqlType::Map(entry) if items.is_empty() => {
+                    folded(Computed::Map(entry.0.clone(), Vec::new()), &receiver.ty)
+                }
+                _ => wrong_literal("set", receiver),
+            },
+            RawTerm::Map(entries) => match ty {
+                CqlType::Map(entry) => {
+                    let mut terms = Vec::with_capacity(entries.len());
+                    for (key, value) in entries {
+                        let key = self.element(key, &entry.0, receiver, "key")?;
+                        terms.push((key, self.element(value, &entry.1, receiver, "value")?));
+                    }
+                    folded(Computed::Map(entry.0.clone(), terms), &receiver.ty)
+                }
+                _ => wrong_literal("map", receiver),
+            },
+            RawTerm::Tuple(items) => self.tuple(items, receiver),
+            RawTerm::Function(name, arguments) => function(name, arguments, receiver),
+            RawTerm::Column(name) => invalid(format!("{name} is a column's name where a value is expected")),
+            RawTerm::Operation => invalid(format!(
+                "Operations on the value of {} (+, -) are not supported: set the whole value",
+                receiver.name
+            )),
+        }
+    }
+
+    pub(super) fn set_marker(&mut self, index: u16, spec: ColumnSpec) {
+        let index = usize::from(index);
+        if self.markers.len() <= index {
+            self.markers.resize(index + 1, None);
+        }
+        self.markers[index] = Some(spec);
+    }
+
+    fn element(&mut self, raw: &RawTerm, ty: &CqlType, of: &ColumnSpec, what: &str) -> Result<Term, CqlError> {
+        if *raw == RawTerm::Null {
+            return invalid("null is not supported inside collections");
+        }
+        let receiver = ColumnSpec { name: format!("{what}({})", of.name).into(), ty: ty.clone(), ..of.clone() };
+        self.term(raw, &receiver)
+    }
+
+    fn elements(
+        &mut self,
+        items: &[RawTerm],
+        ty: &CqlType,
+        of: &ColumnSpec,
+        what: &str,
+    ) -> Result<Vec<Term>, CqlError> {
+        items.iter().map(|item| self.element(item, ty, of, what)).collect()
+    }
+
+    fn tuple(&mut self, items: &[RawTerm], receiver: &ColumnSpec) -> Result<Term, CqlError> {
+        let CqlType::Tuple(types) = receiver.ty.unfrozen() else {
+            // Brackets around a single term change nothing.
+            return match items {
+                [item] => self.term(item, receiver),
+                _ => wrong_literal("tuple", receiver),
+            };
+        };
+        if items.len() > types.len() {
+            return invalid(format!(
+                "Invalid tuple literal for {}: too many elements. Type {} expects {} but got {}",
+                receiver.name,
+                receiver.ty,
+                types.len(),
+                items.len()
+            ));
+        }
+        let mut terms = Vec::with_capacity(items.len());
+        for (index, (item, ty)) in items.iter().zip(types).enumerate() {
+            let name = format!("{}[{index}]", receiver.name).into();
+            terms.push(self.term(item, &ColumnSpec { name, ty: ty.clone(), ..receiver.clone() })?);
+        }
+        folded(Computed::Tuple(terms), &receiver.ty)
+    }
+
+    pub(super) fn using_timestamp(&mut self, using: &Using) -> Result<Option<Term>, CqlError> {
+        let spec = self.spec_without_table("[timestamp]", CqlType::Bigint);
+        using.timestamp.as_ref().map(|raw| self.term(raw, &spec)).transpose()
+    }
+
+    pub(super) fn using_ttl(&mut self, using: &Using) -> Result<Option<Term>, CqlError> {
+        let spec = self.spec_without_table("[ttl]", CqlType::Int);
+        let term = using.ttl.as_ref().map(|raw| self.term(raw, &spec)).transpose()?;
+        if let Some(Term::Constant(Some(bytes))) = &term
+            && bytes.first().is_some_and(|byte| byte & 0x80 != 0)
+        {
+            return invalid("A TTL must be greater or equal to 0");
+        }
+        Ok(term)
+    }
+
+    fn spec_without_table(&self, name: &str, ty: CqlType) -> ColumnSpec {
+        let empty: Arc<str> = "".into();
+        ColumnSpec { keyspace: empty.clone(), table: empty, name: name.into(), ty }
+    }
+
+    /// A limit: an int above zero.
+    pub(super) fn limit(&mut self, raw: &RawTerm, name: &str, table: &Table) -> Result<Term, CqlError> {
+        let term = self.term(raw, &Self::special_spec(table, name, CqlType::Int))?;
+        if let Term::Constant(bytes) = &term {
+            let value = bytes.as_ref().and_then(|bytes| bytes.as_ref().try_into().ok()).map(i32::from_be_bytes);
+            let Some(value) = value else { return invalid("Invalid null value of limit") };
+            if value <= 0 {
+                let what = if name == "[limit]" { "LIMIT" } else { "PER PARTITION LIMIT" };
+                return invalid(format!("{what} must be strictly positive"));
+            }
+        }
+        Ok(term)
+    }
+}
+
+fn wrong_literal<T>(what: &str, receiver: &ColumnSpec) -> Result<T, CqlError> {
+    invalid(format!("Invalid {what} literal for {} of type {}", receiver.name, receiver.ty))
+}
+
+/// The constant that it is when nothing in it has to wait for an execution.
+fn folded(computed: Computed, ty: &CqlType) -> Result<Term, CqlError> {
+    let is_constant = |term: &Term| matches!(term, Term::Constant(_));
+    let constant = match &computed {
+        Computed::List(terms) | Computed::Set(_, terms) | Computed::Tuple(terms) => terms.iter().all(is_constant),
+        Computed::Map(_, entries) => entries.iter().all(|(key, value)| is_constant(key) && is_constant(value)),
+        _ => false,
+    };
+    let term = Term::Computed(Box::new(computed));
+    if !constant {
+        return Ok(term);
+    }
+    match term.evaluate(&[])? {
+        Evaluated::Bytes(bytes) => Ok(Term::Constant(ty.normalise(&bytes).map(|bytes| Bytes::copy_from_slice(&bytes)))),
+        Evaluated::Null | Evaluated::Unset => Ok(Term::Constant(None)),
+    }
+}
+
+fn function(name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<Term, CqlError> {
+    let is_now =
+        |argument: &RawTerm| matches!(argument, RawTerm::Function(name, none) if name == "now" && none.is_empty());
+    let (computed, ty) = match (name, arguments) {
+        ("now" | "currenttimeuuid" | "current_timeuuid", []) => (Computed::Now, CqlType::Timeuuid),
+        ("uuid", []) => (Computed::Uuid, CqlType::Uuid),
+        ("currenttimestamp" | "current_timestamp", []) => (Computed::CurrentTimestamp, CqlType::Timestamp),
+        ("totimestamp" | "to_timestamp", [argument]) if is_now(argument) => {
+            (Computed::CurrentTimestamp, CqlType::Timestamp)
+        }
+        _ => return invalid(format!("Unknown function '{name}'")),
+    };
+    let fits = ty == receiver.ty
+        || matches!((&ty, &receiver.ty), (CqlType::Timeuuid, CqlType::Uuid) | (CqlType::Timestamp, CqlType::Bigint));
+    if !fits {
+        return invalid(format!(
+            "Type error: cannot assign result of function system.{name} (type {ty}) to {} (type {})",
+            receiver.name, receiver.ty
+        ));
+    }
+    Ok(Term::Computed(Box::new(computed)))
+}

@@ -1,0 +1,294 @@
+//! Statements against a small catalog: what they resolve to, and what they are refused with.
+
+use super::*;
+use crate::plan::{
+    Assignment, ClusteringSelection, Delete, Insert, Limit, OneOf, Operator, PartitionSelection, Range, Select,
+    Selector, TermList, Update,
+};
+use crate::schema::ColumnKind;
+
+fn catalog() -> Catalog {
+    let mut catalog = Catalog::new();
+    for definition in [
+        "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+        "CREATE TABLE ks.bench (pk bigint PRIMARY KEY, v2 bigint, v1 bigint)",
+        "CREATE TABLE ks.wide (a int, b text, c1 int, c2 timestamp, s text STATIC, v int, m map<text, int>, \
+         f frozen<list<int>>, PRIMARY KEY ((a, b), c1, c2)) WITH CLUSTERING ORDER BY (c1 DESC, c2 ASC) AND comment = 'x'",
+        "CREATE TABLE ks.types (k uuid PRIMARY KEY, l list<int>, t tuple<int, text>, u timeuuid, ts timestamp, d double)",
+    ] {
+        apply(&mut catalog, definition).unwrap();
+    }
+    catalog
+}
+
+fn apply(catalog: &mut Catalog, text: &str) -> Result<Option<crate::schema::SchemaChange>, CqlError> {
+    let Plan::Ddl(ddl) = analyze(text, catalog, Some("ks"))?.plan else { panic!("{text} is no DDL") };
+    catalog.apply(&ddl)
+}
+
+fn prepared(text: &str) -> Prepared {
+    match analyze(text, &catalog(), Some("ks")) {
+        Ok(prepared) => prepared,
+        Err(error) => panic!("{text}: {error}"),
+    }
+}
+
+fn insert(text: &str) -> Insert {
+    let Plan::Insert(insert) = prepared(text).plan else { panic!("{text} is no INSERT") };
+    insert
+}
+
+fn select(text: &str) -> Select {
+    let Plan::Select(select) = prepared(text).plan else { panic!("{text} is no SELECT") };
+    select
+}
+
+fn int(value: i32) -> Term {
+    Term::Constant(Some(value.to_be_bytes().to_vec().into()))
+}
+
+#[test]
+fn the_hot_insert_and_select_resolve_to_markers_by_column() {
+    let prepared = prepared("INSERT INTO ks.bench (pk, v1, v2) VALUES (?, ?, ?)");
+    let Plan::Insert(insert) = &prepared.plan else { panic!("no INSERT") };
+    assert_eq!(*insert.partition, [Term::Marker(0)]);
+    let assigned = |column, marker| Assignment { column, value: Term::Marker(marker) };
+    assert_eq!(*insert.assignments, [assigned(1, 1), assigned(2, 2)]);
+    assert_eq!(prepared.partition_key_indexes, [0]);
+    let names = prepared.bind_markers.iter().map(|spec| (&*spec.name, &spec.ty)).collect::<Vec<_>>();
+    assert_eq!(names, [("pk", &CqlType::Bigint), ("v1", &CqlType::Bigint), ("v2", &CqlType::Bigint)]);
+    assert!(prepared.result_columns.is_empty());
+
+    let prepared = super::tests::prepared("SELECT v1, v2 FROM bench WHERE pk = ?");
+    let Plan::Select(select) = &prepared.plan else { panic!("no SELECT") };
+    assert_eq!(select.partition, PartitionSelection::One([Term::Marker(0)].into()));
+    assert_eq!(*select.selectors, [Selector::Column(1), Selector::Column(2)]);
+    assert!(select.clustering.is_all() && select.filters.is_empty() && !select.reversed);
+    assert_eq!(prepared.partition_key_indexes, [0]);
+    assert_eq!(prepared.result_columns.len(), 2);
+}
+
+#[test]
+fn columns_are_ordered_as_select_star_gives_them() {
+    let prepared = prepared("SELECT * FROM wide");
+    let names = prepared.result_columns.iter().map(|spec| &*spec.name).collect::<Vec<_>>();
+    assert_eq!(names, ["a", "b", "c1", "c2", "s", "f", "m", "v"]);
+    let Plan::Select(select) = prepared.plan else { panic!("no SELECT") };
+    let table = &select.table;
+    assert_eq!((table.partition_key_len, table.clustering_len, table.static_len), (2, 2, 1));
+    assert!(table.columns[2].descending && !table.columns[3].descending);
+    assert_eq!(table.columns[4].kind, ColumnKind::Static);
+}
+
+#[test]
+fn partition_key_indexes_are_in_the_order_of_the_key() {
+    assert_eq!(prepared("SELECT * FROM wide WHERE b = ? AND a = ?").partition_key_indexes, [1, 0]);
+    assert_eq!(prepared("SELECT * FROM wide WHERE b = 'x' AND a = ?").partition_key_indexes, [0u16; 0]);
+    assert_eq!(prepared("SELECT * FROM bench WHERE pk IN (?, ?)").partition_key_indexes, [0u16; 0]);
+    let update = prepared("UPDATE bench USING TIMESTAMP ? AND TTL ? SET v1 = ? WHERE pk = ?");
+    assert_eq!(update.partition_key_indexes, [3]);
+    let names = update.bind_markers.iter().map(|spec| &*spec.name).collect::<Vec<_>>();
+    assert_eq!(names, ["[timestamp]", "[ttl]", "v1", "pk"]);
+    let batch = "BEGIN BATCH INSERT INTO bench (v1, pk) VALUES (?, ?); DELETE FROM bench WHERE pk = ?; APPLY BATCH";
+    assert_eq!(prepared(batch).partition_key_indexes, [1]);
+}
+
+#[test]
+fn named_markers_keep_their_names() {
+    let names = prepared("SELECT * FROM bench WHERE pk = :key LIMIT :\"Most\"").bind_markers;
+    assert_eq!(names.iter().map(|spec| &*spec.name).collect::<Vec<_>>(), ["key", "Most"]);
+    assert_eq!(names[1].ty, CqlType::Int);
+}
+
+#[test]
+fn constants_are_serialised_and_collections_folded() {
+    let insert =
+        insert("INSERT INTO wide (a, b, c1, c2, m, f) VALUES (-1, 'it''s', 2, '1970-01-01', {'z': 1, 'a': 2}, [3])");
+    assert_eq!(insert.partition[0], int(-1));
+    assert_eq!(insert.clustering.len(), 2);
+    let Term::Constant(Some(map)) = &insert.assignments[1].value else { panic!("the map is a constant") };
+    assert_eq!(map[..12], [0, 0, 0, 2, 0, 0, 0, 1, b'a', 0, 0, 0]);
+    let empty = super::tests::insert("INSERT INTO wide (a, b, c1, c2, m, f) VALUES (1, 'b', 2, 3, {}, [])");
+    assert_eq!(empty.assignments[1].value, Term::Constant(None));
+    assert_eq!(empty.assignments[0].value, Term::Constant(Some(vec![0; 4].into())));
+}
+
+#[test]
+fn collections_with_markers_and_functions_wait_for_the_execution() {
+    use crate::plan::{Evaluated, Value};
+    let insert =
+        insert("INSERT INTO types (k, l, t, u, ts) VALUES (uuid(), [1, ?], (?, null), now(), toTimestamp(now()))");
+    let value = 7i32.to_be_bytes();
+    let values = [Value::Bytes(&value), Value::Bytes(&value)];
+    for assignment in &insert.assignments {
+        let Ok(Evaluated::Bytes(bytes)) = assignment.value.evaluate(&values) else { panic!("{assignment:?}") };
+        let ty = &insert.table.columns[assignment.column].ty;
+        assert_eq!(ty.validate(&bytes), Ok(()), "{ty}");
+    }
+    let list = insert.assignments[0].value.evaluate(&[Value::Null, Value::Null]);
+    assert_eq!(list, Err(CqlError::invalid("null is not supported inside collections")));
+    let Ok(Evaluated::Bytes(id)) = insert.partition[0].evaluate(&values) else { panic!("no id") };
+    assert_eq!(id[6] >> 4, 4);
+}
+
+#[test]
+fn rows_are_selected_by_prefix_and_range() {
+    let select = select(
+        "SELECT * FROM wide WHERE a = 1 AND b = 'x' AND c1 IN (1, 2) AND c2 > ? AND c2 <= ? ORDER BY c1 ASC, c2 DESC LIMIT 10",
+    );
+    assert_eq!(*select.clustering.prefix, [OneOf::In(TermList::Terms(vec![int(1), int(2)]))]);
+    let limit = |marker, inclusive| Some(Limit { terms: [Term::Marker(marker)].into(), inclusive });
+    assert_eq!(select.clustering.range, Some(Range { lower: limit(0, false), upper: limit(1, true) }));
+    assert!(select.reversed);
+    assert_eq!(select.limit, Some(int(10)));
+    let same = super::tests::select("SELECT * FROM wide WHERE a = 1 AND b = 'x' ORDER BY c1 DESC");
+    assert!(!same.reversed);
+}
+
+#[test]
+fn partitions_are_selected_by_in_and_token() {
+    let select = select("SELECT * FROM wide WHERE a IN ? AND b = 'x'");
+    let PartitionSelection::Product(parts) = &select.partition else { panic!("no product") };
+    assert_eq!(parts[0], OneOf::In(TermList::Marker(0)));
+    let marker = &prepared("SELECT * FROM wide WHERE a IN ? AND b = 'x'").bind_markers[0];
+    assert_eq!((&*marker.name, marker.ty.to_string()), ("in(a)", "list<int>".to_owned()));
+    let select = super::tests::select("SELECT pk FROM bench WHERE token(pk) > ? AND token(pk) <= token(5)");
+    let PartitionSelection::Tokens(range) = &select.partition else { panic!("no tokens") };
+    let five = 5i64.to_be_bytes();
+    let tokens = range.tokens(&[crate::plan::Value::Bytes(&five)]).unwrap();
+    assert_eq!(tokens.lower, Some((5, false)));
+    assert_eq!(tokens.upper, Some((crate::token::token(&five), true)));
+    assert_eq!(super::tests::select("SELECT * FROM bench").partition, PartitionSelection::Tokens(Range::default()));
+}
+
+#[test]
+fn what_no_key_takes_becomes_a_filter_when_it_is_allowed() {
+    let select = select("SELECT * FROM wide WHERE a = 1 AND v >= 2 AND m CONTAINS KEY 'x' ALLOW FILTERING");
+    let filters = select.filters.iter().map(|filter| (filter.column, filter.operator)).collect::<Vec<_>>();
+    assert_eq!(filters, [(0, Operator::Equal), (6, Operator::ContainsKey), (7, Operator::GreaterOrEqual)]);
+}
+
+#[test]
+fn functions_have_cassandras_names_and_types() {
+    let columns = prepared("SELECT count(*), count(v1) AS n FROM bench").result_columns;
+    let shown =
+        |columns: &[ColumnSpec]| columns.iter().map(|spec| format!("{} {}", spec.name, spec.ty)).collect::<Vec<_>>();
+    assert_eq!(shown(&columns), ["count bigint", "n bigint"]);
+    let columns = prepared("SELECT token(pk), writetime(v1), ttl(v1), toJson(v2) FROM bench").result_columns;
+    assert_eq!(
+        shown(&columns),
+        ["system.token(pk) bigint", "writetime(v1) bigint", "ttl(v1) int", "system.tojson(v2) text"]
+    );
+}
+
+#[test]
+fn deletes_and_updates_tell_cells_rows_and_partitions_apart() {
+    let delete = |text: &str| -> Delete {
+        let Plan::Delete(delete) = prepared(text).plan else { panic!("{text} is no DELETE") };
+        delete
+    };
+    assert!(delete("DELETE FROM wide WHERE a = 1 AND b = 'x'").clustering.is_all());
+    assert_eq!(delete("DELETE s FROM wide WHERE a = 1 AND b = 'x'").columns[..], [4]);
+    assert_eq!(delete("DELETE v, m FROM wide WHERE a = 1 AND b = 'x' AND c1 = 1 AND c2 = 2").columns[..], [6, 7]);
+    let range = delete("DELETE FROM wide WHERE a = 1 AND b = 'x' AND c1 >= 5").clustering;
+    assert!(matches!(range, ClusteringSelection { range: Some(Range { lower: Some(_), upper: None }), .. }));
+    let Plan::Update(Update { clustering, assignments, .. }) =
+        prepared("UPDATE wide SET s = 'y' WHERE a = 1 AND b = 'x'").plan
+    else {
+        panic!("no UPDATE")
+    };
+    assert!(clustering.is_empty() && assignments[0].column == 4);
+}
+
+#[test]
+fn refusals_are_in_cassandras_words() {
+    let many = [
+        ("SELECT * FROM nosuch", "table nosuch does not exist"),
+        ("SELECT * FROM nosuch.t", "keyspace nosuch does not exist"),
+        ("SELECT x FROM bench", "Undefined column name x in table ks.bench"),
+        ("SELECT * FROM bench WHERE v1 = 1", "Cannot execute this query as it might involve data filtering"),
+        ("SELECT * FROM wide WHERE a = 1", "Cannot execute this query as it might involve data filtering"),
+        ("SELECT * FROM bench WHERE pk > 1", "Only EQ and IN relation are supported on the partition key"),
+        ("SELECT * FROM bench WHERE pk = 1 AND pk = 2", "pk cannot be restricted by more than one relation"),
+        ("SELECT * FROM bench LIMIT 0", "LIMIT must be strictly positive"),
+        ("SELECT * FROM bench ORDER BY pk", "ORDER BY is only supported when the partition key is restricted"),
+        ("SELECT v FROM wide WHERE a = 1 AND b = 'x' AND c2 = 1", "PRIMARY KEY column \"c2\" cannot be restricted"),
+        ("SELECT v FROM wide WHERE a = 1 AND b = 'x' AND c1 > 1 AND c2 = 1", "Clustering column \"c2\" cannot be"),
+        ("SELECT f(v1) FROM bench", "Unknown function 'f'"),
+        ("SELECT writetime(pk) FROM bench", "Cannot use selection function writetime on PRIMARY KEY part pk"),
+        ("INSERT INTO bench (v1) VALUES (1)", "Some partition key parts are missing: pk"),
+        ("INSERT INTO wide (a, b, v) VALUES (1, 'x', 2)", "Some clustering keys are missing: c1, c2"),
+        ("INSERT INTO bench (pk, v1) VALUES (1)", "Unmatched column names/values"),
+        ("INSERT INTO bench (pk, pk) VALUES (1, 2)", "The column names contains duplicates"),
+        ("INSERT INTO bench (pk) VALUES ('x')", "Invalid STRING constant (x) for \"pk\" of type bigint"),
+        ("INSERT INTO bench (pk) VALUES (99999999999999999999)", "Unable to make long from '99999999999999999999'"),
+        ("INSERT INTO bench (pk) VALUES (null)", "Invalid null value in condition for column pk"),
+        ("INSERT INTO bench (pk) VALUES (1) IF NOT EXISTS", "Lightweight transactions (IF) are not supported"),
+        ("INSERT INTO bench JSON '{}'", "INSERT JSON is not supported"),
+        ("UPDATE bench SET pk = 1 WHERE pk = 2", "PRIMARY KEY part pk found in SET part"),
+        ("UPDATE bench SET v1 = v1 + 1 WHERE pk = 2", "Operations on the value of v1"),
+        ("UPDATE bench SET v1 = 1 WHERE pk = 2 AND v2 = 3", "Non PRIMARY KEY columns found in where clause: v2"),
+        ("UPDATE wide SET v = 1 WHERE a = 1 AND b = 'x'", "Some clustering keys are missing: c1, c2"),
+        (
+            "UPDATE wide SET m['k'] = 1 WHERE a = 1 AND b = 'x' AND c1 = 1 AND c2 = 1",
+            "Setting or deleting elements of m",
+        ),
+        ("DELETE v1 FROM bench WHERE v1 = 1", "Some partition key parts are missing: pk"),
+        ("DELETE v FROM wide WHERE a = 1 AND b = 'x' AND c1 > 1", "Range deletions are not supported for specific"),
+        ("USE nosuch", "Keyspace 'nosuch' does not exist"),
+        ("CREATE INDEX ON bench (v1)", "CREATE INDEX is not supported by this node"),
+        ("CREATE TABLE t (a int)", "No PRIMARY KEY specified for table 't'"),
+        ("CREATE TABLE t (a list<int> PRIMARY KEY)", "Invalid non-frozen collection type list<int> for PRIMARY KEY"),
+        ("CREATE TABLE t (a int PRIMARY KEY, a int)", "Duplicate column 'a' declaration for table 't'"),
+        ("CREATE TABLE t (a int, PRIMARY KEY (b))", "Unknown column 'b' referenced in PRIMARY KEY for table 't'"),
+        ("CREATE TABLE t (a int PRIMARY KEY, b list<list<int>>)", "Non-frozen collections are not allowed inside"),
+        ("CREATE TABLE t (a int PRIMARY KEY, b counter)", "Counters are not supported by this node"),
+        ("CREATE TABLE t (a int PRIMARY KEY, b nosuch)", "Unknown type nosuch"),
+    ];
+    for (text, expected) in many {
+        let error = analyze(text, &catalog(), Some("ks")).expect_err(text);
+        assert!(error.to_string().starts_with(expected), "{text}: {error}");
+        assert_eq!(error.code(), 0x2200, "{text}");
+    }
+    let no_keyspace = analyze("SELECT * FROM bench", &catalog(), None).expect_err("no keyspace");
+    assert!(no_keyspace.to_string().starts_with("No keyspace has been specified."));
+}
+
+#[test]
+fn every_other_code_has_its_statement() {
+    for (text, code) in [
+        ("SELECT", 0x2000),
+        ("CREATE TABLE t (a int PRIMARY KEY) WITH nosuch = 1", 0x2000),
+        ("CREATE TABLE system.t (a int PRIMARY KEY)", 0x2100),
+        ("INSERT INTO system.local (key) VALUES ('x')", 0x2100),
+        ("DROP KEYSPACE system_schema", 0x2100),
+        ("CREATE KEYSPACE k WITH replication = {'class': 'NoSuchStrategy'}", 0x2300),
+        ("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy'}", 0x2300),
+        ("CREATE KEYSPACE k", 0x2300),
+    ] {
+        assert_eq!(analyze(text, &catalog(), Some("ks")).expect_err(text).code(), code, "{text}");
+    }
+    let mut catalog = catalog();
+    let again = "CREATE KEYSPACE ks WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}";
+    assert_eq!(apply(&mut catalog, again).expect_err("exists").code(), 0x2400);
+    let again = apply(&mut catalog, "CREATE TABLE bench (a int PRIMARY KEY)").expect_err("exists");
+    assert_eq!(again.to_string(), "Cannot add already existing table \"bench\" to keyspace \"ks\"");
+}
+
+#[test]
+fn the_schema_version_changes_with_each_change_and_only_then() {
+    let mut catalog = catalog();
+    let first = catalog.schema_version();
+    let table = catalog.table("ks", "bench").unwrap().id;
+    assert_eq!(apply(&mut catalog, "CREATE TABLE IF NOT EXISTS bench (a int PRIMARY KEY)"), Ok(None));
+    assert_eq!(apply(&mut catalog, "DROP TABLE IF EXISTS nosuch"), Ok(None));
+    assert_eq!(catalog.schema_version(), first);
+    let dropped = apply(&mut catalog, "DROP TABLE bench").unwrap().unwrap();
+    assert_eq!(dropped.dropped.len(), 1);
+    assert_ne!(catalog.schema_version(), first);
+    apply(&mut catalog, "CREATE TABLE bench (a int PRIMARY KEY)").unwrap();
+    assert_ne!(catalog.table("ks", "bench").unwrap().id, table);
+    assert_eq!(apply(&mut catalog, "DROP KEYSPACE ks").unwrap().unwrap().dropped.len(), 3);
+    let gone = apply(&mut catalog, "DROP TABLE ks.bench").expect_err("gone");
+    assert_eq!(gone.to_string(), "Keyspace 'ks' doesn't exist");
+}

@@ -1,0 +1,300 @@
+//! Values of terms, and whether rows pass filters: what is off the hot path of the executor.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use uuid::{Builder, Uuid};
+
+use super::{Computed, CqlError, Evaluated, Filter, Limit, OneOf, Operator, Range, Term, TermList, Value};
+use crate::schema::Column;
+use crate::token;
+use crate::types::{self, CqlType};
+
+impl Term {
+    /// The value of any term.
+    ///
+    /// # Errors
+    /// [`CqlError::Invalid`] for a null or unset value within a collection.
+    pub fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>, CqlError> {
+        match self {
+            Term::Computed(computed) => computed.evaluate(values),
+            other => Ok(match other.direct(values) {
+                Some(Value::Bytes(bytes)) => Evaluated::Bytes(Cow::Borrowed(bytes)),
+                Some(Value::Unset) => Evaluated::Unset,
+                Some(Value::Null) | None => Evaluated::Null,
+            }),
+        }
+    }
+}
+
+fn inside<'a>(term: &'a Term, values: &[Value<'a>]) -> Result<Cow<'a, [u8]>, CqlError> {
+    match term.evaluate(values)? {
+        Evaluated::Bytes(bytes) => Ok(bytes),
+        Evaluated::Null => Err(CqlError::invalid("null is not supported inside collections")),
+        Evaluated::Unset => Err(CqlError::invalid("unset value is not supported inside collections")),
+    }
+}
+
+impl Computed {
+    fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>, CqlError> {
+        let all = |terms: &'a [Term]| terms.iter().map(|term| inside(term, values)).collect::<Result<Vec<_>, _>>();
+        let bytes = match self {
+            Computed::Now => time_uuid().as_bytes().to_vec(),
+            Computed::Uuid => Builder::from_random_bytes(random_bytes()).into_uuid().as_bytes().to_vec(),
+            Computed::CurrentTimestamp => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                i64::try_from(now.as_millis()).unwrap_or(i64::MAX).to_be_bytes().to_vec()
+            }
+            Computed::List(terms) => types::write_list(all(terms)?.iter().map(AsRef::as_ref)),
+            Computed::Set(ty, terms) => types::write_set(ty, all(terms)?.iter().map(AsRef::as_ref).collect()),
+            Computed::Map(ty, entries) => {
+                let mut evaluated = Vec::with_capacity(entries.len());
+                for (key, value) in entries {
+                    evaluated.push((inside(key, values)?, inside(value, values)?));
+                }
+                types::write_map(ty, evaluated.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect())
+            }
+            Computed::Tuple(terms) => {
+                let mut components = Vec::with_capacity(terms.len());
+                for term in terms {
+                    components.push(match term.evaluate(values)? {
+                        Evaluated::Bytes(bytes) => Some(bytes),
+                        Evaluated::Null => None,
+                        Evaluated::Unset => return Err(CqlError::invalid("Invalid unset value for tuple field")),
+                    });
+                }
+                types::write_tuple(components.iter().map(|component| component.as_deref()))
+            }
+            Computed::Token(terms) => {
+                let components = all(terms)?;
+                let mut key = Vec::new();
+                token::routing_key(components.iter().map(AsRef::as_ref), &mut key);
+                token::token(&key).to_be_bytes().to_vec()
+            }
+        };
+        Ok(Evaluated::Bytes(Cow::Owned(bytes)))
+    }
+}
+
+fn random_bytes() -> [u8; 16] {
+    // Two hashes with keys that the standard library takes from the system: unpredictable enough for an id.
+    use std::hash::{BuildHasher, RandomState};
+    let half = || RandomState::new().hash_one(time_uuid().as_u128()).to_be_bytes();
+    let (high, low) = (half(), half());
+    std::array::from_fn(|index| if index < 8 { high[index] } else { low[index - 8] })
+}
+
+/// A version 1 UUID of now, later than all before it.
+fn time_uuid() -> Uuid {
+    use std::sync::atomic::{AtomicU64, Ordering as Memory};
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let ticks = u64::try_from(now.as_nanos() / 100).unwrap_or(u64::MAX);
+    let previous = LAST.fetch_update(Memory::Relaxed, Memory::Relaxed, |last| Some(last.saturating_add(1).max(ticks)));
+    let ticks = previous.unwrap_or(0).saturating_add(1).max(ticks);
+    let since_gregorian = ticks.saturating_add(0x01b2_1dd2_1381_4000);
+    Builder::from_gregorian_timestamp(since_gregorian, 0, &[1, 0, 0, 0, 0, 1]).into_uuid()
+}
+
+impl OneOf {
+    /// The values that the column may have, sorted in the type's order, each once. `column` is for the errors' texts.
+    ///
+    /// # Errors
+    /// [`CqlError::Invalid`] for null, unset and invalid values.
+    pub fn evaluate<'a>(&'a self, column: &Column, values: &[Value<'a>]) -> Result<Vec<Cow<'a, [u8]>>, CqlError> {
+        let mut found = match self {
+            OneOf::Term(term) => vec![term.evaluate_key(column, values)?],
+            OneOf::In(TermList::Terms(terms)) => {
+                terms.iter().map(|term| term.evaluate_key(column, values)).collect::<Result<_, _>>()?
+            }
+            OneOf::In(TermList::Marker(index)) => {
+                let list = match values.get(usize::from(*index)).copied().unwrap_or(Value::Unset) {
+                    Value::Bytes(bytes) => bytes,
+                    Value::Null => {
+                        return Err(CqlError::Invalid(format!("Invalid null value for IN({})", column.name)));
+                    }
+                    Value::Unset => {
+                        return Err(CqlError::Invalid(format!("Invalid unset value for IN({})", column.name)));
+                    }
+                };
+                let ty = CqlType::List(Box::new(column.ty.clone()));
+                ty.validate(list).map_err(CqlError::Invalid)?;
+                types::elements(list).flatten().map(Cow::Borrowed).collect()
+            }
+        };
+        found.sort_by(|a, b| column.ty.compare(a, b));
+        found.dedup();
+        Ok(found)
+    }
+}
+
+impl Term {
+    /// The value of a term that a column is compared with: never null or unset, and valid for the column's type.
+    ///
+    /// # Errors
+    /// [`CqlError::Invalid`] in Cassandra's words.
+    pub fn evaluate_key<'a>(&'a self, column: &Column, values: &[Value<'a>]) -> Result<Cow<'a, [u8]>, CqlError> {
+        match self.evaluate(values)? {
+            Evaluated::Bytes(bytes) => {
+                if !matches!(self, Term::Constant(_)) {
+                    column.ty.validate(&bytes).map_err(CqlError::Invalid)?;
+                }
+                Ok(bytes)
+            }
+            Evaluated::Null => {
+                Err(CqlError::Invalid(format!("Invalid null value in condition for column {}", column.name)))
+            }
+            Evaluated::Unset => Err(CqlError::Invalid(format!("Invalid unset value for column {}", column.name))),
+        }
+    }
+}
+
+/// A [`Range`] with its values evaluated.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct EvaluatedRange<'a> {
+    /// Values of the lower end and whether it is inside.
+    pub lower: Option<(Vec<Cow<'a, [u8]>>, bool)>,
+    /// Values of the upper end and whether it is inside.
+    pub upper: Option<(Vec<Cow<'a, [u8]>>, bool)>,
+}
+
+impl Range {
+    /// Evaluates both ends; `columns` are those compared, the first one first.
+    ///
+    /// # Errors
+    /// [`CqlError::Invalid`] for null, unset and invalid values.
+    pub fn evaluate<'a>(&'a self, columns: &[Column], values: &[Value<'a>]) -> Result<EvaluatedRange<'a>, CqlError> {
+        let end = |limit: &'a Option<Limit>| match limit {
+            None => Ok(None),
+            Some(limit) => {
+                let terms = limit.terms.iter().zip(columns);
+                let evaluated = terms.map(|(term, column)| term.evaluate_key(column, values));
+                Ok(Some((evaluated.collect::<Result<Vec<_>, CqlError>>()?, limit.inclusive)))
+            }
+        };
+        Ok(EvaluatedRange { lower: end(&self.lower)?, upper: end(&self.upper)? })
+    }
+}
+
+impl EvaluatedRange<'_> {
+    /// Whether the values of the columns (the first one first) lie inside.
+    pub fn contains(&self, columns: &[Column], values: &[&[u8]]) -> bool {
+        let compare = |limit: &[Cow<'_, [u8]>]| {
+            let pairs = values.iter().zip(limit).zip(columns);
+            pairs.map(|((value, limit), column)| column.ty.compare(value, limit)).find(|order| order.is_ne())
+        };
+        let above = self.lower.as_ref().is_none_or(|(limit, inclusive)| match compare(limit) {
+            None => *inclusive,
+            Some(order) => order == Ordering::Greater,
+        });
+        above
+            && self.upper.as_ref().is_none_or(|(limit, inclusive)| match compare(limit) {
+                None => *inclusive,
+                Some(order) => order == Ordering::Less,
+            })
+    }
+}
+
+/// A [`Filter`] with its values evaluated.
+#[derive(Clone, Debug)]
+pub struct EvaluatedFilter<'a> {
+    /// Index into [`crate::schema::Table::columns`].
+    pub column: usize,
+    ty: &'a CqlType,
+    operator: Operator,
+    values: Vec<Cow<'a, [u8]>>,
+}
+
+impl Filter {
+    /// Evaluates what is compared with; `columns` are the table's.
+    ///
+    /// # Errors
+    /// [`CqlError::Invalid`] for null, unset and invalid values.
+    pub fn evaluate<'a>(
+        &'a self,
+        columns: &'a [Column],
+        values: &[Value<'a>],
+    ) -> Result<EvaluatedFilter<'a>, CqlError> {
+        let Some(column) = columns.get(self.column) else {
+            return Err(CqlError::Invalid(format!("the filter's column {} is not one of the table's", self.column)));
+        };
+        let element = match (self.operator, column.ty.unfrozen()) {
+            (Operator::Contains, CqlType::List(element) | CqlType::Set(element)) => Some(&**element),
+            (Operator::Contains, CqlType::Map(entry)) => Some(&entry.1),
+            (Operator::ContainsKey, CqlType::Map(entry)) => Some(&entry.0),
+            _ => None,
+        };
+        let evaluated = match element {
+            Some(ty) => self.value.evaluate(&Column { ty: ty.clone(), ..column.clone() }, values)?,
+            None => self.value.evaluate(column, values)?,
+        };
+        Ok(EvaluatedFilter { column: self.column, ty: &column.ty, operator: self.operator, values: evaluated })
+    }
+}
+
+impl EvaluatedFilter<'_> {
+    /// Whether a cell passes; null never does.
+    pub fn matches(&self, cell: Option<&[u8]>) -> bool {
+        let Some(cell) = cell else { return false };
+        let any = |matches: &dyn Fn(&[u8]) -> bool| self.values.iter().any(|value| matches(value));
+        let orders = |wanted: &dyn Fn(Ordering) -> bool| any(&|value| wanted(self.ty.compare(cell, value)));
+        match self.operator {
+            Operator::Equal | Operator::In => orders(&Ordering::is_eq),
+            Operator::Less => orders(&Ordering::is_lt),
+            Operator::LessOrEqual => orders(&Ordering::is_le),
+            Operator::Greater => orders(&Ordering::is_gt),
+            Operator::GreaterOrEqual => orders(&Ordering::is_ge),
+            Operator::Contains | Operator::ContainsKey => {
+                let is_map = matches!(self.ty.unfrozen(), CqlType::Map(_));
+                let skip = usize::from(is_map && self.operator == Operator::Contains);
+                let step = if is_map { 2 } else { 1 };
+                any(&|value| types::elements(cell).skip(skip).step_by(step).any(|element| element == Some(value)))
+            }
+        }
+    }
+}
+
+/// A [`Range`] of tokens with its ends evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TokenRange {
+    /// The lower end and whether it is inside.
+    pub lower: Option<(i64, bool)>,
+    /// The upper end and whether it is inside.
+    pub upper: Option<(i64, bool)>,
+}
+
+impl TokenRange {
+    /// Whether the token lies inside.
+    pub fn contains(&self, token: i64) -> bool {
+        self.lower.is_none_or(|(limit, inclusive)| token > limit || inclusive && token == limit)
+            && self.upper.is_none_or(|(limit, inclusive)| token < limit || inclusive && token == limit)
+    }
+}
+
+impl Range {
+    /// Evaluates the range of [`super::PartitionSelection::Tokens`].
+    ///
+    /// # Errors
+    /// [`CqlError::Invalid`] for values that are no bigint.
+    pub fn tokens(&self, values: &[Value<'_>]) -> Result<TokenRange, CqlError> {
+        let end = |limit: &Option<Limit>| match limit {
+            None => Ok(None),
+            Some(limit) => limit.token(values).map(|token| Some((token, limit.inclusive))),
+        };
+        Ok(TokenRange { lower: end(&self.lower)?, upper: end(&self.upper)? })
+    }
+}
+
+impl Limit {
+    fn token(&self, values: &[Value<'_>]) -> Result<i64, CqlError> {
+        let Some(term) = self.terms.first() else { return Err(CqlError::invalid("Invalid null token value")) };
+        match term.evaluate(values)? {
+            Evaluated::Bytes(bytes) => match <[u8; 8]>::try_from(&*bytes) {
+                Ok(token) => Ok(i64::from_be_bytes(token)),
+                Err(_) => Err(CqlError::Invalid(format!("Expected 8 or 0 byte long ({})", bytes.len()))),
+            },
+            Evaluated::Null | Evaluated::Unset => Err(CqlError::invalid("Invalid null token value")),
+        }
+    }
+}

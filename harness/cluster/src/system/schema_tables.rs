@@ -1,0 +1,115 @@
+//! The catalog as rows.
+
+use super::definitions::VIRTUAL_SCHEMA;
+use super::row::RowBuilder;
+use crate::schema::{Catalog, Column, ColumnKind, Keyspace, Table};
+
+fn of_schema(catalog: &Catalog, is_virtual: bool) -> impl Iterator<Item = &Keyspace> {
+    catalog.keyspaces().filter(move |keyspace| (&*keyspace.name == VIRTUAL_SCHEMA) == is_virtual)
+}
+
+fn all_tables(catalog: &Catalog, is_virtual: bool) -> impl Iterator<Item = &Table> {
+    of_schema(catalog, is_virtual).flat_map(|keyspace| keyspace.tables.values().map(AsRef::as_ref))
+}
+
+pub(super) fn keyspaces(catalog: &Catalog) -> Vec<RowBuilder> {
+    let row = |keyspace: &Keyspace| {
+        RowBuilder::default()
+            .text("keyspace_name", &keyspace.name)
+            .boolean("durable_writes", keyspace.durable_writes)
+            .map("replication", &keyspace.replication)
+    };
+    of_schema(catalog, false).map(row).collect()
+}
+
+pub(super) fn tables(catalog: &Catalog) -> Vec<RowBuilder> {
+    all_tables(catalog, false).map(table_row).collect()
+}
+
+/// The options are Cassandra's defaults: they mean nothing to tables in memory, but tools show them. The comment is the
+/// table's own.
+fn table_row(table: &Table) -> RowBuilder {
+    RowBuilder::default()
+        .text("keyspace_name", &table.keyspace)
+        .text("table_name", &table.name)
+        .text("additional_write_policy", "99p")
+        .boolean("allow_auto_snapshot", true)
+        .double("bloom_filter_fp_chance", 0.01)
+        .constants("caching", &[("keys", "ALL"), ("rows_per_partition", "NONE")])
+        .boolean("cdc", false)
+        .text("comment", table.options.get("comment").map_or("", String::as_str))
+        .constants(
+            "compaction",
+            &[
+                ("class", "org.apache.cassandra.db.compaction.SizeTieredCompactionStrategy"),
+                ("max_threshold", "32"),
+                ("min_threshold", "4"),
+            ],
+        )
+        .constants(
+            "compression",
+            &[("chunk_length_in_kb", "16"), ("class", "org.apache.cassandra.io.compress.LZ4Compressor")],
+        )
+        .double("crc_check_chance", 1.0)
+        .double("dclocal_read_repair_chance", 0.0)
+        .int("default_time_to_live", 0)
+        .constants("extensions", &[])
+        .texts("flags", &["compound".to_owned()])
+        .int("gc_grace_seconds", 864_000)
+        .uuid("id", table.uuid)
+        .boolean("incremental_backups", true)
+        .int("max_index_interval", 2048)
+        .text("memtable", "default")
+        .int("memtable_flush_period_in_ms", 0)
+        .int("min_index_interval", 128)
+        .text("read_repair", "BLOCKING")
+        .double("read_repair_chance", 0.0)
+        .text("speculative_retry", "99p")
+}
+
+pub(super) fn columns(catalog: &Catalog, is_virtual: bool) -> Vec<RowBuilder> {
+    let mut rows = Vec::new();
+    for table in all_tables(catalog, is_virtual) {
+        let mut columns = table.columns.iter().enumerate().collect::<Vec<_>>();
+        columns.sort_by_key(|(_, column)| &*column.name);
+        rows.extend(columns.into_iter().map(|(index, column)| column_row(table, index, column)));
+    }
+    rows
+}
+
+fn column_row(table: &Table, index: usize, column: &Column) -> RowBuilder {
+    let (kind, position) = match column.kind {
+        ColumnKind::PartitionKey => ("partition_key", index as i32),
+        ColumnKind::Clustering => ("clustering", (index - table.clustering_start()) as i32),
+        ColumnKind::Static => ("static", -1),
+        ColumnKind::Regular => ("regular", -1),
+    };
+    let order = match (column.kind, column.descending) {
+        (ColumnKind::Clustering, false) => "asc",
+        (ColumnKind::Clustering, true) => "desc",
+        _ => "none",
+    };
+    RowBuilder::default()
+        .text("keyspace_name", &table.keyspace)
+        .text("table_name", &table.name)
+        .text("column_name", &column.name)
+        .text("clustering_order", order)
+        .blob("column_name_bytes", column.name.as_bytes())
+        .text("kind", kind)
+        .int("position", position)
+        .text("type", &column.ty.to_string())
+}
+
+pub(super) fn virtual_keyspaces(catalog: &Catalog) -> Vec<RowBuilder> {
+    of_schema(catalog, true).map(|keyspace| RowBuilder::default().text("keyspace_name", &keyspace.name)).collect()
+}
+
+pub(super) fn virtual_tables(catalog: &Catalog) -> Vec<RowBuilder> {
+    let row = |table: &Table| {
+        RowBuilder::default()
+            .text("keyspace_name", &table.keyspace)
+            .text("table_name", &table.name)
+            .text("comment", "virtual schema")
+    };
+    all_tables(catalog, true).map(row).collect()
+}
