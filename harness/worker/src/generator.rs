@@ -200,10 +200,7 @@ async fn slot<S: Session>(run: Arc<Run<S>>) {
             rows.clear();
             let outcome = {
                 let mut values = Values::new();
-                for value in prepared.values.values(issue.key, &mut scratch) {
-                    // A scenario with more values than fit was refused.
-                    let _ = values.try_push(value);
-                }
+                prepared.values.bind(issue.key, &mut scratch, &mut values);
                 run.bench.session.execute(&prepared.statement, &values, &mut rows).await
             };
             let now = run.recorders.now();

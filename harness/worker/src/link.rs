@@ -120,8 +120,12 @@ impl Link {
                 Ok(Some(message)) => match self.heard(&message) {
                     Ok(Heard::PassOn) => {
                         let last = message == ParentMessage::Ack;
-                        if sender.send(message).is_err() || last {
-                            return;
+                        let _ = sender.send(message);
+                        if last {
+                            // Threads are counted after `end`: this one must not be gone or there by chance.
+                            loop {
+                                thread::park();
+                            }
                         }
                     }
                     Ok(Heard::Done) => {}

@@ -1,6 +1,6 @@
 //! Whether the rows that came back are the rows that the scenario says.
 
-use cqldyno_driver_api::{DriverError, ErrorKind, Rows, Value};
+use cqldyno_driver_api::{DriverError, ErrorKind, Row, Rows, Value};
 
 use crate::binding::{Columns, Scratch};
 
@@ -28,13 +28,10 @@ pub(crate) fn verify(
     if row.len() != expected.len() {
         return Err(wrong_width(key, expected.len(), row.len()));
     }
-    for (index, value) in expected.values(key, scratch).enumerate() {
-        let found = row.get(index);
-        if found != Some(value) {
-            return Err(wrong_value(key, index, value, found));
-        }
+    match expected.first_wrong(key, row, scratch) {
+        None => Ok(()),
+        Some(column) => Err(wrong_value(expected, key, column, row, scratch)),
     }
-    Ok(())
 }
 
 #[cold]
@@ -59,11 +56,12 @@ fn wrong_width(key: u64, expected: usize, found: usize) -> DriverError {
 }
 
 #[cold]
-fn wrong_value(key: u64, column: usize, expected: Value<'_>, found: Option<Value<'_>>) -> DriverError {
-    let found = found.map_or_else(|| "nothing".to_owned(), show);
+fn wrong_value(expected: &Columns, key: u64, column: usize, row: Row<'_>, scratch: &mut Scratch) -> DriverError {
+    let expected = expected.show(key, column, scratch, show);
+    let found = row.get(column).map_or_else(|| "nothing".to_owned(), show);
     DriverError::new(
         ErrorKind::WrongRow,
-        format!("in the row of key {key} column {} should be {}, and {found} was found", column + 1, show(expected)),
+        format!("in the row of key {key} column {} should be {expected}, and {found} was found", column + 1),
     )
 }
 
@@ -90,6 +88,7 @@ fn show(value: Value<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::binding::Values;
     use crate::binding::tests::one_of_each;
 
     fn message(result: Result<(), DriverError>) -> String {
@@ -118,8 +117,10 @@ mod tests {
         for (wrong, column) in columns.iter().enumerate() {
             for fault in ["null", "other key"] {
                 let (mut scratch, mut other_scratch, mut rows) = (Scratch::default(), Scratch::default(), Rows::new());
-                let others: Vec<_> = expected.values(8, &mut other_scratch).collect();
-                for (index, value) in expected.values(7, &mut scratch).enumerate() {
+                let (mut values, mut others) = (Values::new(), Values::new());
+                expected.bind(7, &mut scratch, &mut values);
+                expected.bind(8, &mut other_scratch, &mut others);
+                for (index, &value) in values.iter().enumerate() {
                     let value = match (index == wrong, fault) {
                         (false, _) => value,
                         (true, "null") => Value::Null,
@@ -128,7 +129,7 @@ mod tests {
                     push(&mut rows, value);
                 }
                 rows.end_row();
-                let result = verify(Some(&expected), 7, &rows, &mut scratch);
+                let result = verify(Some(&expected), 7, &rows, &mut Scratch::default());
                 // A null column stays null, an empty blob is the same for every key.
                 let same = matches!(column, cqldyno_scenarios::Column::Null {})
                     || (fault == "other key" && matches!(column, cqldyno_scenarios::Column::Blob { length: 0, .. }));
