@@ -61,8 +61,14 @@ pub async fn nothing_is_sent_twice<D: Driver>() -> Outcome {
     same("EXECUTEs", server.relay().executes(&text), STATEMENTS as u64)?;
 
     let mut sent = STATEMENTS as u64;
-    for kind in [(0x0000, ErrorKind::Server), (0x1001, ErrorKind::Overloaded), (0x1002, ErrorKind::Bootstrapping)] {
-        let (code, kind) = kind;
+    let answers = [
+        (0x0000, ErrorKind::Server),
+        (0x1000, ErrorKind::Unavailable),
+        (0x1001, ErrorKind::Overloaded),
+        (0x1002, ErrorKind::Bootstrapping),
+        (0x1200, ErrorKind::ServerTimeout),
+    ];
+    for (code, kind) in answers {
         server.relay().fail_with(Some(code));
         let result = execute(&*session, &insert, &[Value::Bigint(1), Value::Bigint(1)]).await;
         server.relay().fail_with(None);

@@ -22,6 +22,8 @@ const EXECUTE: u8 = 0x0A;
 const HEADER: usize = 9;
 const COMPRESSED: u8 = 0x01;
 const UNPREPARED: i32 = 0x2500;
+const UNAVAILABLE: i32 = 0x1000;
+const READ_TIMEOUT: i32 = 0x1200;
 
 /// What was seen on one connection.
 #[derive(Clone, Debug, Default)]
@@ -76,9 +78,16 @@ impl Frame {
         let mut body = code.to_be_bytes().to_vec();
         body.extend_from_slice(&(message.len() as u16).to_be_bytes());
         body.extend_from_slice(message);
-        if code == UNPREPARED {
-            body.extend_from_slice(&(id.len() as u16).to_be_bytes());
-            body.extend_from_slice(id);
+        match code {
+            UNPREPARED => {
+                body.extend_from_slice(&(id.len() as u16).to_be_bytes());
+                body.extend_from_slice(id);
+            }
+            // LOCAL_ONE, of 1 replica 0 are alive.
+            UNAVAILABLE => body.extend_from_slice(&[0, 0x0A, 0, 0, 0, 1, 0, 0, 0, 0]),
+            // LOCAL_ONE, 1 of 1 replica answered, without the data: what default retry policies try again at once.
+            READ_TIMEOUT => body.extend_from_slice(&[0, 0x0A, 0, 0, 0, 1, 0, 0, 0, 1, 0]),
+            _ => {}
         }
         let mut frame = vec![0x84, 0, self.0[2], self.0[3], ERROR];
         frame.extend_from_slice(&(body.len() as u32).to_be_bytes());
