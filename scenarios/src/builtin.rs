@@ -18,6 +18,11 @@ pub fn builtin(name: &str) -> Option<Scenario> {
     builtins().into_iter().find(|scenario| scenario.name == name)
 }
 
+/// The TOML form of the built-in scenario of that name, with its comments.
+pub fn builtin_toml(name: &str) -> Option<&'static str> {
+    FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

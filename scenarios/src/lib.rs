@@ -9,7 +9,7 @@ mod permutation;
 mod scenario;
 mod workload;
 
-pub use builtin::{builtin, builtins};
+pub use builtin::{builtin, builtin_toml, builtins};
 pub use column::Column;
 pub use permutation::Permutation;
 pub use scenario::{Expectation, Load, MAX_VALUES, Scenario, ScenarioError, Statement};
