@@ -1,3 +1,5 @@
-//! The least that a CQL client can cost: hand-encoded frames over one socket a connection.
+//! The cqldyno worker for floor.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    cqldyno_worker::main::<cqldyno_driver_floor::Floor>()
+}

@@ -1,0 +1,156 @@
+//! Preparing and executing.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use cqldyno_driver_api::{ConnectOptions, Consistency, DriverError, ErrorKind, Rows, Session, Value};
+use tokio::task::JoinHandle;
+
+use crate::answers::Prepared;
+use crate::connection::Connection;
+use crate::errors::malformed;
+use crate::requests::{self, ExecuteTemplate};
+use crate::socket::{Login, tend};
+use crate::values::ColumnType;
+
+/// A connected floor: so many connections to each of the given addresses.
+#[derive(Debug)]
+pub struct FloorSession {
+    /// First all of the first round over the nodes, then all of the second, and so on.
+    connections: Box<[Arc<Connection>]>,
+    tasks: Box<[JoinHandle<()>]>,
+    nodes: usize,
+    consistency: Consistency,
+    page_size: i32,
+}
+
+/// A prepared statement.
+#[derive(Debug)]
+pub struct FloorStatement {
+    cql: Box<str>,
+    id: Box<[u8]>,
+    columns: Box<[ColumnType]>,
+    execute: ExecuteTemplate,
+}
+
+impl FloorSession {
+    pub(crate) async fn connect(options: &ConnectOptions) -> Result<FloorSession, DriverError> {
+        if options.contact_points.is_empty() || options.connections == 0 {
+            return Err(DriverError::new(ErrorKind::Connect, "at least one address and one connection are needed"));
+        }
+        let (mut connections, mut tasks) = (Vec::new(), Vec::new());
+        for _ in 0..options.connections {
+            for address in &options.contact_points {
+                let login = Login { address: *address, credentials: options.credentials.clone() };
+                let (reader, writer) = login.open().await?;
+                let connection = Arc::new(Connection::new(writer));
+                tasks.push(tokio::spawn(tend(Arc::clone(&connection), reader, login)));
+                connections.push(connection);
+            }
+        }
+        Ok(FloorSession {
+            connections: connections.into(),
+            tasks: tasks.into(),
+            nodes: options.contact_points.len(),
+            consistency: options.consistency,
+            page_size: options.page_size,
+        })
+    }
+
+    /// The connections in turn, counted by thread so that threads share nothing.
+    #[inline]
+    fn next_connection(&self) -> Result<&Connection, DriverError> {
+        thread_local!(static TURN: Cell<usize> = const { Cell::new(0) });
+        let index = match self.connections.len() {
+            1 => 0,
+            several => TURN.with(|turn| turn.replace(turn.get().wrapping_add(1))) % several,
+        };
+        self.connections.get(index).map(|connection| &**connection).ok_or_else(|| malformed("there is no connection"))
+    }
+
+    async fn prepare_on(&self, connection: &Connection, cql: &str) -> Result<Prepared, DriverError> {
+        connection.exchange(|out| requests::prepare(cql, out), |answer| answer.into_prepared()).await
+    }
+
+    /// Executes once and gives the paging state if there are more pages.
+    #[inline]
+    async fn page(
+        &self,
+        connection: &Connection,
+        statement: &FloorStatement,
+        values: &[Value<'_>],
+        paging_state: Option<&[u8]>,
+        rows: &mut Rows,
+    ) -> Result<Option<Vec<u8>>, DriverError> {
+        connection
+            .exchange(
+                |out| statement.execute.encode(values, paging_state, out),
+                |answer| answer.into_rows(&statement.columns, rows).map(|state| state.map(<[u8]>::to_vec)),
+            )
+            .await
+    }
+
+    /// Prepares again on a node that does not know the statement any more.
+    #[cold]
+    async fn prepare_again(&self, connection: &Connection, statement: &FloorStatement) -> Result<(), DriverError> {
+        let prepared = self.prepare_on(connection, &statement.cql).await?;
+        match prepared.id == statement.id && prepared.columns == statement.columns {
+            true => Ok(()),
+            false => Err(DriverError::new(
+                ErrorKind::Unprepared,
+                "the server no longer knows the statement, and prepared again it has another id or other columns",
+            )),
+        }
+    }
+}
+
+impl Session for FloorSession {
+    type Statement = FloorStatement;
+
+    async fn query(&self, cql: &str) -> Result<(), DriverError> {
+        let connection = self.next_connection()?;
+        connection.exchange(|out| requests::query(cql, self.consistency, out), |answer| answer.into_done()).await
+    }
+
+    async fn prepare(&self, cql: &str) -> Result<FloorStatement, DriverError> {
+        let mut first: Option<Prepared> = None;
+        for connection in self.connections.iter().take(self.nodes) {
+            let prepared = self.prepare_on(connection, cql).await?;
+            match &first {
+                None => first = Some(prepared),
+                Some(first) if first.id == prepared.id => {}
+                Some(_) => return Err(malformed("two nodes gave different ids to one prepared statement")),
+            }
+        }
+        let Prepared { id, markers, columns } = first.ok_or_else(|| malformed("there is no connection"))?;
+        let execute = ExecuteTemplate::new(&id, markers, !columns.is_empty(), self.consistency, self.page_size)?;
+        Ok(FloorStatement { cql: cql.into(), id, columns, execute })
+    }
+
+    #[inline]
+    async fn execute(
+        &self,
+        statement: &FloorStatement,
+        values: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> Result<(), DriverError> {
+        let connection = self.next_connection()?;
+        let mut next = match self.page(connection, statement, values, None, rows).await {
+            Err(error) if error.kind == ErrorKind::Unprepared => {
+                self.prepare_again(connection, statement).await?;
+                self.page(connection, statement, values, None, rows).await?
+            }
+            page => page?,
+        };
+        while let Some(state) = next {
+            next = self.page(connection, statement, values, Some(&state), rows).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for FloorSession {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
