@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is compiled into every worker beside its adapter, relative to the workspace.
-const SOURCES: [&str; 4] = ["drivers/api/src", "harness/protocol/src", "harness/worker", "scenarios/src"];
+const SOURCES: [&str; 4] = ["drivers/api/src", "harness/protocol/src", "harness/worker/src", "scenarios/src"];
 
 /// What besides sources changes the code that the compiler makes.
 const VARIABLES: [&str; 5] = ["TARGET", "PROFILE", "OPT_LEVEL", "DEBUG", "CARGO_ENCODED_RUSTFLAGS"];
@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         collect_rust_files(&workspace.join(source), &mut files)?;
     }
     println!("cargo:rerun-if-changed={}", workspace.join("Cargo.lock").display());
+    println!("cargo:rerun-if-changed=build.rs");
     files.sort();
     for file in &files {
         identity.add(file.strip_prefix(&workspace)?.as_os_str().as_encoded_bytes());
@@ -46,9 +47,7 @@ fn collect_rust_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            if !path.ends_with("tests") && !path.ends_with("examples") {
-                collect_rust_files(&path, files)?;
-            }
+            collect_rust_files(&path, files)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.push(path);
         }

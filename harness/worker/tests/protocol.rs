@@ -1,0 +1,264 @@
+//! The worker protocol, spoken with a real child process.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test's way to fail")]
+
+mod parent;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use cqldyno_driver_api::{ErrorKind, Setting};
+use cqldyno_protocol::{FailureKind, Mode, PROTOCOL_VERSION, ParentMessage, Runtime, WorkerMessage};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use parent::{Worker, cell, faulty, job, refused};
+
+const RUNTIMES: [Runtime; 2] = [Runtime::Current, Runtime::Multi { workers: 2 }];
+
+#[test]
+fn a_cell_goes_from_hello_to_done_in_order_for_every_scenario_and_runtime() {
+    for runtime in RUNTIMES {
+        for scenario in ["writes", "reads", "mixed"] {
+            let mut worker = Worker::start();
+            let hello = worker.hello();
+            assert_eq!((hello.protocol, hello.driver.label().as_str()), (PROTOCOL_VERSION, "test@1.2.3"));
+            assert_eq!(hello.build, cqldyno_worker::build_info());
+            assert!(hello.build.compiler.starts_with("rustc "), "{:?}", hello.build);
+            let mut job = job(scenario, 3_000);
+            job.runtime = runtime;
+            worker.say(&ParentMessage::Job(Box::new(job)));
+            let ready = worker.hear_ready();
+            assert_eq!(ready.settings, [Setting::taken("page size", 77)]);
+            assert!(ready.threads >= 2);
+            worker.say(&ParentMessage::Go);
+            let (end, done) = worker.finish();
+            assert!(end.wall_ns > 0);
+            assert_eq!((done.issued, done.answered, done.verified), (3_000, 3_000, 3_000));
+            assert_eq!(done.issued_by_statement.values().sum::<u64>(), 3_000);
+            assert_eq!(done.per_second.iter().sum::<u64>(), 3_000);
+            assert!(done.errors.is_empty());
+            if scenario == "mixed" {
+                assert_eq!(done.issued_by_statement.values().collect::<Vec<_>>(), [&1_500, &1_500]);
+            }
+            let bytes = BASE64_STANDARD.decode(done.histogram.unwrap()).unwrap();
+            let latencies: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+            assert_eq!(latencies.len(), 3_000);
+        }
+    }
+}
+
+#[test]
+fn a_message_that_is_none_or_comes_too_early_is_a_failure_of_the_protocol() {
+    let early = |text: &str| {
+        let mut worker = Worker::start();
+        worker.hello();
+        worker.say_raw(text);
+        worker.failed(FailureKind::Protocol)
+    };
+    assert!(early("hello yourself\n").contains("\"hello yourself\""));
+    assert!(early("\n").contains("a message of the worker protocol was expected"));
+    assert!(early("{\"type\":\"job\"}\n").contains("missing field"));
+    assert_eq!(early("{\"type\":\"go\"}\n"), "`job` was expected from the parent, and `go` came");
+    assert_eq!(early("{\"type\":\"ack\"}\n"), "`job` was expected from the parent, and `ack` came");
+
+    let mut worker = Worker::ready(job("writes", 1_000));
+    worker.say(&ParentMessage::Stop);
+    assert_eq!(worker.failed(FailureKind::Protocol), "`go` was expected from the parent, and `stop` came");
+
+    let mut worker = Worker::ready(job("writes", 1_000));
+    worker.say(&ParentMessage::Job(Box::new(job("writes", 1_000))));
+    assert_eq!(worker.failed(FailureKind::Protocol), "`go` was expected from the parent, and `job` came");
+
+    let mut worker = Worker::going(faulty("writes", 1_000_000, "slow"));
+    worker.say_raw("\u{0}\n");
+    worker.failed(FailureKind::Protocol);
+
+    let mut worker = Worker::going(job("writes", 1_000));
+    worker.end();
+    worker.say(&ParentMessage::Go);
+    assert_eq!(worker.failed(FailureKind::Protocol), "`ack` was expected from the parent, and `go` came");
+}
+
+#[test]
+fn a_worker_whose_parent_is_gone_ends_at_any_point() {
+    let abandoned = |mut worker: Worker| {
+        worker.close_input();
+        while worker.hear().is_some() {}
+        assert_eq!(worker.exit_code(), Some(2));
+    };
+    abandoned(Worker::start());
+    abandoned(Worker::ready(job("writes", 1_000)));
+    for runtime in RUNTIMES {
+        let mut job = faulty("writes", 1_000_000, "hangs");
+        job.runtime = runtime;
+        abandoned(Worker::going(job));
+    }
+    let mut worker = Worker::going(job("writes", 1_000));
+    worker.end();
+    abandoned(worker);
+    // While the driver never returns from the warm-up.
+    let mut worker = Worker::start();
+    worker.hello();
+    let mut stuck = faulty("writes", 1_000, "hangs");
+    stuck.warmup = 10;
+    worker.say(&ParentMessage::Job(Box::new(stuck)));
+    abandoned(worker);
+}
+
+#[test]
+fn closing_the_input_after_ack_is_no_failure() {
+    let mut worker = Worker::going(job("writes", 1_000));
+    worker.end();
+    worker.say(&ParentMessage::Ack);
+    worker.close_input();
+    assert_eq!(worker.done().verified, 1_000);
+    assert_eq!(worker.exit_code(), Some(0));
+}
+
+#[test]
+fn stop_ends_the_window_early_and_everything_issued_is_answered() {
+    for runtime in RUNTIMES {
+        let mut job = faulty("writes", 100_000_000, "slow");
+        (job.runtime, job.progress_ms) = (runtime, 1);
+        let mut worker = Worker::going(job);
+        let Some(WorkerMessage::Progress { issued }) = worker.hear() else { panic!("progress was expected") };
+        assert!((1..100_000_000).contains(&issued), "{issued}");
+        worker.say(&ParentMessage::Stop);
+        let (_, done) = worker.finish();
+        assert!((64..100_000_000).contains(&done.issued), "{}", done.issued);
+        assert_eq!((done.answered, done.verified), (done.issued, done.issued));
+    }
+}
+
+#[test]
+fn a_stop_that_crosses_end_is_ignored() {
+    let mut worker = Worker::going(job("writes", 1_000));
+    worker.end();
+    worker.say(&ParentMessage::Stop);
+    worker.say(&ParentMessage::Ack);
+    assert_eq!(worker.done().issued, 1_000);
+}
+
+#[test]
+fn errors_are_counted_by_kind_with_the_first_message_and_are_never_verified() {
+    for runtime in RUNTIMES {
+        let mut job = faulty("writes", 5_000, "errors");
+        job.runtime = runtime;
+        let (_, done) = cell(job);
+        assert_eq!((done.issued, done.answered, done.verified), (5_000, 5_000, 4_000));
+        let kinds: Vec<_> =
+            done.errors.iter().map(|(kind, error)| (*kind, error.count, error.first.as_str())).collect();
+        assert_eq!(kinds, [(ErrorKind::Unavailable, 500, "no replica"), (ErrorKind::RequestTimeout, 500, "too late")]);
+    }
+}
+
+#[test]
+fn wrong_rows_are_found_and_named() {
+    // Key 0 has the same number in every column, so swapping them changes nothing there.
+    for (fault, wrong, words) in [
+        ("swaps columns", 4_999, "column 2 should be bigint"),
+        ("constant", 4_999, "column 1 should be bigint"),
+        ("null", 5_000, "and null was found"),
+        ("short row", 5_000, "a row of 3 columns was expected, and one of 0 came back"),
+        ("drops every tenth row", 500, "1 row was expected, and no row came back"),
+    ] {
+        let (_, done) = cell(faulty("reads", 5_000, fault));
+        assert_eq!((done.answered, done.verified), (5_000, 5_000 - wrong), "{fault}");
+        let error = &done.errors[&ErrorKind::WrongRow];
+        assert_eq!((done.errors.len(), error.count), (1, wrong), "{fault}");
+        assert!(error.first.contains(words), "{fault}: {}", error.first);
+    }
+    let (_, done) = cell(faulty("writes", 1_000, "rows for inserts"));
+    assert_eq!((done.verified, done.errors[&ErrorKind::WrongRow].count), (0, 1_000));
+}
+
+#[test]
+fn what_a_driver_prints_does_not_get_into_the_protocol() {
+    let (_, done) = cell(faulty("writes", 1_000, "prints"));
+    assert_eq!(done.verified, 1_000);
+}
+
+#[test]
+fn a_driver_that_panics_is_a_failure_with_its_words() {
+    for runtime in RUNTIMES {
+        let mut job = faulty("writes", 1_000, "panic");
+        job.runtime = runtime;
+        let message = Worker::going(job).failed(FailureKind::Crash);
+        assert!(message.contains("key 500 is cursed"), "{message}");
+    }
+    let message = refused(faulty("writes", 1_000, "panic in connect"), FailureKind::Crash);
+    assert!(message.contains("no driver for you"), "{message}");
+}
+
+#[test]
+fn statements_below_the_concurrency_are_counted_and_few() {
+    let mut job = job("writes", 250_000);
+    job.concurrency = 1_024;
+    let (_, done) = cell(job.clone());
+    // 1,013 are issued before 99 % of 1,024 slots are at work, whatever happens.
+    assert!((1_013..1_250).contains(&done.below_concurrency), "{}", done.below_concurrency);
+    // How many there are with two threads is the system's doing; that there are no fewer is ours.
+    job.runtime = Runtime::Multi { workers: 2 };
+    let (_, done) = cell(job);
+    assert!(done.below_concurrency >= 1_013, "{}", done.below_concurrency);
+    assert_eq!(done.verified, 250_000);
+}
+
+#[test]
+fn loading_creates_the_schema_and_every_row() {
+    for runtime in RUNTIMES {
+        let mut job = faulty("mixed", 1_000, "no tables");
+        (job.mode, job.warmup, job.runtime) = (Mode::Load, 100, runtime);
+        let (_, done) = cell(job);
+        // The half that is read, and as many rows as the warm-up has keys.
+        assert_eq!((done.issued, done.verified), (600, 600));
+        assert_eq!(done.issued_by_statement.into_iter().collect::<Vec<_>>(), [("select".to_owned(), 600)]);
+    }
+    let mut nothing_to_load = faulty("writes", 1_000, "no tables");
+    nothing_to_load.mode = Mode::Load;
+    let (_, done) = cell(nothing_to_load);
+    assert_eq!((done.issued, done.histogram), (0, None));
+}
+
+#[test]
+fn an_error_while_loading_fails_the_cell() {
+    let mut job = faulty("reads", 100_000, "errors");
+    job.mode = Mode::Load;
+    let message = Worker::going(job).failed(FailureKind::Load);
+    assert!(message.contains("no replica") || message.contains("too late"), "{message}");
+    let mut job = faulty("reads", 1_000, "schema");
+    job.mode = Mode::Load;
+    let message = refused(job, FailureKind::Schema);
+    assert!(message.contains("CREATE KEYSPACE") && message.contains("no viable alternative"), "{message}");
+}
+
+#[test]
+fn each_step_before_the_window_fails_by_its_own_kind() {
+    let message = refused(faulty("writes", 1_000, "connect"), FailureKind::Connect);
+    assert_eq!(message, "test could not connect to 127.0.0.1:9: connect: nobody listens");
+    let message = refused(faulty("writes", 1_000, "no tables"), FailureKind::Prepare);
+    assert!(message.contains("INSERT INTO") && message.contains("there is no such table"), "{message}");
+    let mut warm = faulty("writes", 1_000, "errors");
+    warm.warmup = 100;
+    let message = refused(warm, FailureKind::WarmUp);
+    assert!(message.starts_with("the warm-up ended after "), "{message}");
+    let mut worker = Worker::start_with(&[("TEST_DRIVER_HAS_NO_LIBRARY", "1")]);
+    assert!(worker.failed(FailureKind::Describe).contains("libtest.so was not found"));
+}
+
+#[test]
+fn a_job_that_cannot_be_carried_out_is_refused_with_a_sentence() {
+    let refused = |change: fn(&mut cqldyno_protocol::Job)| {
+        let mut job = job("mixed", 1_000);
+        change(&mut job);
+        refused(job, FailureKind::Job)
+    };
+    assert!(refused(|job| job.concurrency = 0).contains("a concurrency of 0"));
+    assert!(refused(|job| job.runtime = Runtime::Multi { workers: 0 }).contains("0 workers"));
+    assert!(refused(|job| job.connections = 0).contains("0 connections"));
+    assert!(refused(|job| job.target.clear()).contains("no address"));
+    assert!(refused(|job| job.count = 1).contains("ask for at least 2"));
+    assert!(refused(|job| job.scenario.statements.clear()).contains("has no [[statement]]"));
+    assert!(
+        refused(|job| job.scenario.statements[0].values = vec![cqldyno_scenarios::Column::Null {}; 33])
+            .contains("at most 32")
+    );
+}
