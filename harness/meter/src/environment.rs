@@ -22,6 +22,8 @@ pub struct Environment {
     pub virtual_machine: bool,
     /// `kernel.perf_event_paranoid`.
     pub perf_event_paranoid: Option<i32>,
+    /// Runnable threads on average over the last 1, 5 and 15 minutes.
+    pub load_average: Option<String>,
 }
 
 impl Environment {
@@ -38,6 +40,7 @@ impl Environment {
             governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             virtual_machine: field(&cpuinfo, "flags").is_some_and(|flags| flags.split(' ').any(|f| f == "hypervisor")),
             perf_event_paranoid: line("/proc/sys/kernel/perf_event_paranoid").and_then(|text| text.parse().ok()),
+            load_average: line("/proc/loadavg").map(|text| text.split(' ').take(3).collect::<Vec<_>>().join(" ")),
         }
     }
 }

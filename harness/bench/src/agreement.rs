@@ -1,0 +1,224 @@
+//! The server agrees: what it counted in the window must be what the worker says that it issued.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cqldyno_protocol::Done;
+use cqldyno_scenarios::Scenario;
+
+/// What the server has counted since its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// CPU time of the server process by its own account, nanoseconds.
+    pub cpu_ns: u64,
+    /// Requests of any kind.
+    pub requests: u64,
+    /// EXECUTEs by the prepared statement's text and the connection's number.
+    pub executes: BTreeMap<(String, u64), u64>,
+}
+
+/// What the server counted in the window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// EXECUTEs by the statement's text, for the scenario's statements only.
+    pub by_text: BTreeMap<String, u64>,
+    /// Connections that carried them.
+    pub connections: u64,
+    /// All other requests.
+    pub control_requests: u64,
+    /// CPU time of the server, nanoseconds.
+    pub cpu_ns: u64,
+}
+
+impl Counted {
+    /// The difference of two snapshots, as far as it concerns `scenario`.
+    pub fn between(before: &Snapshot, after: &Snapshot, scenario: &Scenario) -> Counted {
+        let mut by_text: BTreeMap<String, u64> =
+            scenario.statements.iter().map(|statement| (text(&statement.cql), 0)).collect();
+        let mut connections = BTreeSet::new();
+        for ((cql, connection), count) in &after.executes {
+            let earlier = before.executes.get(&(cql.clone(), *connection)).copied().unwrap_or(0);
+            let count = count.saturating_sub(earlier);
+            if let Some(sum) = by_text.get_mut(&text(cql)).filter(|_| count > 0) {
+                *sum += count;
+                connections.insert(*connection);
+            }
+        }
+        let requests = after.requests.saturating_sub(before.requests);
+        let executes: u64 = by_text.values().sum();
+        Counted {
+            by_text,
+            connections: connections.len() as u64,
+            control_requests: requests.saturating_sub(executes),
+            cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
+        }
+    }
+
+    /// EXECUTEs of the scenario's statements.
+    pub fn executes(&self) -> u64 {
+        self.by_text.values().sum()
+    }
+
+    /// A sentence for each statement of which the server counted another number than the worker issued.
+    pub fn disagreements(&self, scenario: &Scenario, done: &Done) -> Vec<String> {
+        // Statements with one text share a prepared id.
+        let mut issued: BTreeMap<String, (Vec<&str>, u64)> = BTreeMap::new();
+        for statement in &scenario.statements {
+            let entry = issued.entry(text(&statement.cql)).or_default();
+            entry.0.push(&statement.name);
+            entry.1 += done.issued_by_statement.get(&statement.name).copied().unwrap_or(0);
+        }
+        issued
+            .into_iter()
+            .filter_map(|(cql, (names, issued))| {
+                let counted = self.by_text.get(&cql).copied().unwrap_or(0);
+                let differ = format!(
+                    "The server counted {} EXECUTEs of the statement {} in the window and the worker says that it issued {}.",
+                    grouped(counted),
+                    names.join(" and "),
+                    grouped(issued)
+                );
+                (counted != issued).then_some(differ)
+            })
+            .collect()
+    }
+}
+
+/// A statement's text as it is compared: without white space around it.
+fn text(cql: &str) -> String {
+    cql.trim().to_owned()
+}
+
+/// What voids the figures of a cell by the worker's own account.
+pub fn voids(done: &Done, asked: u64) -> Vec<String> {
+    let mut voids = Vec::new();
+    let by_statement: u64 = done.issued_by_statement.values().sum();
+    if by_statement != done.issued {
+        voids.push(format!(
+            "The worker says that it issued {} statements and, by statement, {}.",
+            grouped(done.issued),
+            grouped(by_statement)
+        ));
+    }
+    if done.issued != asked {
+        voids.push(format!("{} statements were asked for and {} were issued.", grouped(asked), grouped(done.issued)));
+    }
+    let errors: u64 = done.errors.values().map(|error| error.count).sum();
+    if errors > 0 {
+        let kinds: Vec<String> =
+            done.errors.iter().map(|(kind, error)| format!("{} of kind {kind}", grouped(error.count))).collect();
+        voids.push(format!("{} of {} statements failed: {}.", grouped(errors), grouped(done.issued), kinds.join(", ")));
+    } else if done.verified != done.issued {
+        voids.push(format!(
+            "{} statements were issued and {} answered as the scenario says.",
+            grouped(done.issued),
+            grouped(done.verified)
+        ));
+    }
+    voids
+}
+
+/// What voids the figures because the driver had another number of data connections.
+pub fn connection_void(found: u64, asked: u64, nodes: u64) -> Option<String> {
+    let expected = asked * nodes;
+    (found != expected).then(|| {
+        format!(
+            "{found} connections carried the statements, and {asked} to each of {nodes} {} were asked for.",
+            if nodes == 1 { "node" } else { "nodes" }
+        )
+    })
+}
+
+/// A number with commas between its thousands.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cqldyno_driver_api::ErrorKind;
+    use cqldyno_protocol::ErrorCount;
+
+    const SELECT: &str = "SELECT pk, v1, v2 FROM cqldyno.bench WHERE pk = ?";
+    const INSERT: &str = "INSERT INTO cqldyno.bench (pk, v1, v2) VALUES (?, ?, ?)";
+
+    fn mixed() -> Scenario {
+        cqldyno_scenarios::builtin("mixed").unwrap()
+    }
+
+    fn snapshot(requests: u64, executes: &[(&str, u64, u64)]) -> Snapshot {
+        let executes = executes.iter().map(|(cql, at, count)| (((*cql).to_owned(), *at), *count)).collect();
+        Snapshot { cpu_ns: requests * 10, requests, executes }
+    }
+
+    fn done(select: u64, insert: u64) -> Done {
+        let issued = select + insert;
+        let by = [("select".to_owned(), select), ("insert".to_owned(), insert)];
+        Done { issued, answered: issued, verified: issued, issued_by_statement: by.into(), ..Done::default() }
+    }
+
+    #[test]
+    fn only_the_windows_executes_of_the_scenarios_statements_count() {
+        let before = snapshot(1_000, &[(INSERT, 1, 900), (SELECT, 2, 50)]);
+        let after = snapshot(1_150, &[(INSERT, 1, 900), (INSERT, 2, 40), (SELECT, 2, 110), ("SELECT x FROM s", 3, 9)]);
+        let counted = Counted::between(&before, &after, &mixed());
+        assert_eq!(counted.executes(), 100);
+        assert_eq!(counted.connections, 1, "connection 1 loaded before, 3 is the driver's own");
+        assert_eq!(counted.control_requests, 50);
+        assert_eq!(counted.cpu_ns, 1_500);
+        assert!(counted.disagreements(&mixed(), &done(60, 40)).is_empty());
+    }
+
+    #[test]
+    fn one_statement_more_or_less_on_either_side_is_a_sentence_with_both_numbers() {
+        let after = snapshot(2_000, &[(INSERT, 2, 1_000), (SELECT, 2, 1_000)]);
+        let counted = Counted::between(&Snapshot::default(), &after, &mixed());
+        assert_eq!(
+            counted.disagreements(&mixed(), &done(1_000, 1_001)),
+            [
+                "The server counted 1,000 EXECUTEs of the statement insert in the window and the worker says that it issued \
+              1,001."
+            ]
+        );
+        assert_eq!(
+            counted.disagreements(&mixed(), &done(999, 1_001)).len(),
+            2,
+            "the sums agree, the statements do not"
+        );
+    }
+
+    #[test]
+    fn errors_wrong_rows_and_missing_statements_void() {
+        assert!(voids(&done(5, 5), 10).is_empty());
+        assert_eq!(voids(&done(5, 4), 10), ["10 statements were asked for and 9 were issued."]);
+        let unverified = Done { verified: 9, ..done(5, 5) };
+        assert_eq!(voids(&unverified, 10), ["10 statements were issued and 9 answered as the scenario says."]);
+        let wrong = ErrorCount { count: 2, first: "x".to_owned() };
+        let failed = Done { verified: 8, errors: [(ErrorKind::WrongRow, wrong)].into(), ..done(5, 5) };
+        assert_eq!(voids(&failed, 10), ["2 of 10 statements failed: 2 of kind wrong row."]);
+        let lie = Done { issued: 10, verified: 10, ..done(5, 4) };
+        assert_eq!(voids(&lie, 10), ["The worker says that it issued 10 statements and, by statement, 9."]);
+    }
+
+    #[test]
+    fn another_number_of_connections_voids() {
+        assert_eq!(connection_void(2, 1, 2), None);
+        assert_eq!(
+            connection_void(3, 1, 1).unwrap(),
+            "3 connections carried the statements, and 1 to each of 1 node were asked for."
+        );
+    }
+
+    #[test]
+    fn numbers_have_commas() {
+        assert_eq!(["0", "999", "1,000", "10,000,000"], [0, 999, 1_000, 10_000_000].map(grouped));
+    }
+}

@@ -1,0 +1,498 @@
+//! One cell: a fresh server, rows loaded by floor, one worker, and what was read off.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use cqldyno_driver_api::{Capability, Settings};
+use cqldyno_meter::{Attachment, Meter, Outcome, Reading, ServerWindow, Subject, Window, established_to};
+use cqldyno_protocol::{Done, End, Job, Mode, Ready, Runtime};
+use cqldyno_reports::{Cell, ErrorLine, Measure, Pass, Run, Unit};
+use cqldyno_scenarios::{Scenario, Workload};
+
+use crate::agreement::{Counted, connection_void, grouped, voids};
+use crate::arrangement::Placement;
+use crate::cancel::Cancel;
+use crate::failure::CellFailure;
+use crate::folder::{RunFolder, file_stem};
+use crate::introduction::{Introduced, setting};
+use crate::latency;
+use crate::observer::Stage;
+use crate::plan::{Plan, PlannedCell};
+use crate::programs::Programs;
+use crate::redaction::Redaction;
+use crate::run::Executor;
+use crate::server::{Server, ServerLaunch};
+use crate::target::Target;
+use crate::worker::{Waiting, Worker, WorkerLaunch};
+
+/// The driver that loads rows.
+const LOADER: &str = "floor";
+/// Statements in flight while loading.
+const LOAD_CONCURRENCY: usize = 1_024;
+/// How often a worker tells how far it is.
+const PROGRESS_MS: u64 = 500;
+/// More statements than this share issued below the concurrency are a finding.
+const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
+
+/// What all cells of a run share.
+#[derive(Clone, Copy)]
+pub(crate) struct CellContext<'a> {
+    pub plan: &'a Plan,
+    pub programs: &'a Programs,
+    pub placements: &'a [Placement],
+    pub run: &'a Run,
+    pub folder: &'a RunFolder,
+    pub cancel: &'a Cancel,
+}
+
+/// Runs cells with real processes.
+pub(crate) struct CellBench<'a> {
+    context: CellContext<'a>,
+    introduced: &'a [Result<Introduced, CellFailure>],
+    meters: Vec<Box<dyn Meter>>,
+    redaction: Redaction,
+    number: usize,
+}
+
+impl<'a> CellBench<'a> {
+    /// A bench for the contenders that were `introduced`, one an entry of the plan.
+    pub(crate) fn new(context: CellContext<'a>, introduced: &'a [Result<Introduced, CellFailure>]) -> CellBench<'a> {
+        let password = context.plan.credentials.as_ref().map(|credentials| credentials.password.as_str());
+        let redaction = Redaction::of(password);
+        CellBench { context, introduced, meters: cqldyno_meter::all(), redaction, number: 0 }
+    }
+}
+
+impl Executor for CellBench<'_> {
+    fn execute(&mut self, planned: &PlannedCell, stage: &mut dyn FnMut(Stage)) -> Option<Cell> {
+        self.number += 1;
+        let run = self.context.run;
+        let (contender, scenario) = (&run.contenders[planned.contender], &run.scenarios[planned.scenario]);
+        let arrangement = &run.plan.arrangements[planned.arrangement].id;
+        let stem = format!(
+            "{:03}-{}-{}-{}-{}-{}",
+            self.number,
+            file_stem(&scenario.name),
+            file_stem(&contender.id),
+            file_stem(arrangement),
+            planned.pass.name(),
+            planned.block
+        );
+        let (log, log_name) = self.context.folder.log(&stem);
+        let mut cell = Cell {
+            contender: contender.id.clone(),
+            label: contender.label.clone(),
+            scenario: scenario.name.clone(),
+            scenario_hash: scenario.hash.clone(),
+            arrangement: arrangement.clone(),
+            block: planned.block,
+            pass: planned.pass,
+            started: jiff::Timestamp::now(),
+            log: Some(log_name),
+            ..empty_cell()
+        };
+        let attempt = Attempt {
+            bench: self,
+            planned,
+            plan: self.context.plan,
+            scenario: &self.context.plan.scenarios[planned.scenario],
+            placement: &self.context.placements[planned.arrangement],
+            stem: &stem,
+            log,
+        };
+        match attempt.measure(stage) {
+            Ok(measured) => attempt.fill(&mut cell, measured),
+            Err(CellFailure::Cancelled) => return None,
+            Err(failure) => cell.failed = Some(self.redaction.apply(&failure.to_string())),
+        }
+        Some(cell)
+    }
+}
+
+/// A cell without anything.
+pub(crate) fn empty_cell() -> Cell {
+    Cell {
+        contender: String::new(),
+        label: String::new(),
+        scenario: String::new(),
+        scenario_hash: String::new(),
+        arrangement: String::new(),
+        block: 1,
+        pass: Pass::Timing,
+        attempt: 1,
+        started: jiff::Timestamp::UNIX_EPOCH,
+        measures: BTreeMap::new(),
+        issued_by_statement: BTreeMap::new(),
+        series: Vec::new(),
+        latency: None,
+        error_kinds: Vec::new(),
+        settings: Vec::new(),
+        findings: Vec::new(),
+        void: None,
+        failed: None,
+        log: None,
+    }
+}
+
+/// One cell that is being run.
+struct Attempt<'a> {
+    bench: &'a CellBench<'a>,
+    planned: &'a PlannedCell,
+    plan: &'a Plan,
+    scenario: &'a Scenario,
+    placement: &'a Placement,
+    stem: &'a str,
+    log: PathBuf,
+}
+
+/// What a cell that came to its end gave.
+struct Measured {
+    ready: Ready,
+    done: Done,
+    counted: Result<Counted, String>,
+    outcome: Outcome,
+    connections: Result<u64, String>,
+}
+
+impl<'a> Attempt<'a> {
+    fn introduced(&self) -> Result<&'a Introduced, CellFailure> {
+        self.bench.introduced[self.planned.contender].as_ref().map_err(Clone::clone)
+    }
+
+    fn measure(&self, stage: &mut dyn FnMut(Stage)) -> Result<Measured, CellFailure> {
+        let introduced = self.introduced()?;
+        let offline = introduced.hello.driver.capabilities.contains(&Capability::Offline);
+        let mut server = None;
+        let mut nodes: Vec<SocketAddr> = Vec::new();
+        if !offline {
+            match &self.plan.target {
+                Target::Embedded => {
+                    stage(Stage::Server);
+                    let started = self.start_server()?;
+                    nodes.extend_from_slice(started.nodes());
+                    server = Some(started);
+                }
+                Target::Addresses { nodes: given, .. } => nodes.extend_from_slice(given),
+            }
+        }
+        let result = self.with_server(introduced, offline, server.as_mut(), &nodes, stage);
+        match (result, &mut server) {
+            // A worker fails in its own words when its server is gone: the server's end is the reason.
+            (Err(failure), Some(server)) if failure != CellFailure::Cancelled => Err(server.ended().unwrap_or(failure)),
+            (result, _) => result,
+        }
+    }
+
+    fn with_server(
+        &self,
+        introduced: &Introduced,
+        offline: bool,
+        mut server: Option<&mut Server>,
+        nodes: &[SocketAddr],
+        stage: &mut dyn FnMut(Stage),
+    ) -> Result<Measured, CellFailure> {
+        let cancel = self.bench.context.cancel;
+        if !offline {
+            self.load(nodes, stage).map_err(|failure| match failure {
+                CellFailure::Cancelled => failure,
+                other => CellFailure::Load(other.to_string()),
+            })?;
+        }
+        stage(Stage::Connecting);
+        let no_server = || match offline {
+            true => "This contender sends nothing, so no server took part.".to_owned(),
+            false => "The target is not ours: what it did and what it cost is not known.".to_owned(),
+        };
+        let waiting = Waiting::start(self.launch(introduced, self.log.clone()))?;
+        let subject =
+            Subject { worker: waiting.pid(), server: server.as_ref().map(|server| server.pid()).ok_or_else(no_server) };
+        let mut attachments = self.attach(&subject);
+        let (mut worker, _) = waiting.open()?;
+        let ready = worker.job(self.job(Mode::Measure, nodes))?;
+        let before = server.as_mut().map(|server| server.snapshot(cancel)).transpose()?;
+        let end = window(&mut worker, &mut attachments, self.planned.count, stage)?;
+        let after = server.as_mut().map(|server| server.snapshot(cancel)).transpose()?;
+        let sockets = (!offline && server.is_none()).then(|| established_to(subject.worker, nodes));
+        let done = worker.ack()?;
+
+        let counted = match (before, after) {
+            (Some(before), Some(after)) => Ok(Counted::between(&before, &after, self.scenario)),
+            _ => Err(no_server()),
+        };
+        let connections = match (&counted, sockets) {
+            (Ok(counted), _) => Ok(counted.connections),
+            (Err(_), Some(Ok(open))) => Err(format!(
+                "The target is not ours: the worker had {open} connections open to it, and which of them carried the \
+                 statements is not known."
+            )),
+            (Err(_), Some(Err(error))) => Err(crate::introduction::sentence(&error.to_string())),
+            (Err(why), None) => Err(why.clone()),
+        };
+        let window = window_of(&end, &done, &counted, &connections);
+        let outcome = read(&mut attachments, &window);
+        Ok(Measured { ready, done, counted, outcome, connections })
+    }
+
+    fn start_server(&self) -> Result<Server, CellFailure> {
+        let rows = Workload::new(self.scenario, self.planned.count, self.plan.warmup, self.plan.seed)
+            .map_err(|error| CellFailure::Machine(error.to_string()))?
+            .rows();
+        let (log, _) = self.bench.context.folder.log(&format!("{}-server", self.stem));
+        Server::start(
+            &ServerLaunch {
+                program: &self.bench.context.programs.cqldyno,
+                expect_rows: rows,
+                arguments: &self.plan.serve_arguments,
+                cores: self.placement.pinned.then_some(self.placement.server.as_slice()),
+                log: Some(log),
+            },
+            self.bench.context.cancel,
+        )
+    }
+
+    fn launch(&self, introduced: &'a Introduced, log: PathBuf) -> WorkerLaunch<'a> {
+        WorkerLaunch {
+            gate: &self.bench.context.programs.cqldyno,
+            program: &introduced.program,
+            library_folder: introduced.library_folder.clone(),
+            cores: self.placement.pinned.then_some(self.placement.worker.as_slice()),
+            log: Some(log),
+            redaction: self.bench.redaction.clone(),
+            deadlines: self.plan.deadlines,
+            cancel: self.bench.context.cancel,
+        }
+    }
+
+    /// Makes the schema and loads what the scenario reads, by floor: never by the contender.
+    fn load(&self, nodes: &[SocketAddr], stage: &mut dyn FnMut(Stage)) -> Result<(), CellFailure> {
+        let programs = self.bench.context.programs;
+        let program = programs.worker(LOADER).map_err(|error| CellFailure::Unavailable(error.to_string()))?;
+        let (log, _) = self.bench.context.folder.log(&format!("{}-load", self.stem));
+        let launch = WorkerLaunch {
+            gate: &programs.cqldyno,
+            program: &program,
+            library_folder: None,
+            cores: self.placement.pinned.then_some(self.placement.worker.as_slice()),
+            log: Some(log),
+            redaction: self.bench.redaction.clone(),
+            deadlines: self.plan.deadlines,
+            cancel: self.bench.context.cancel,
+        };
+        let of = Workload::new(self.scenario, self.planned.count, self.plan.warmup, self.plan.seed)
+            .map_err(|error| CellFailure::Machine(error.to_string()))?
+            .load()
+            .iter()
+            .map(|part| part.rows())
+            .sum();
+        stage(Stage::Loading { rows: 0, of });
+        let (mut loader, _) = Waiting::start(launch)?.open()?;
+        loader.job(self.job(Mode::Load, nodes))?;
+        loader.go(|rows| stage(Stage::Loading { rows, of }))?;
+        let done = loader.ack()?;
+        if done.verified != of {
+            return Err(CellFailure::Machine(format!(
+                "{} rows were to be loaded and {} were",
+                grouped(of),
+                grouped(done.verified)
+            )));
+        }
+        Ok(())
+    }
+
+    fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
+        let plan = self.plan;
+        let loads = mode == Mode::Load;
+        Job {
+            mode,
+            scenario: self.scenario.clone(),
+            count: self.planned.count,
+            warmup: plan.warmup,
+            concurrency: if loads { LOAD_CONCURRENCY } else { plan.concurrency },
+            seed: plan.seed,
+            runtime: if loads { Runtime::Current } else { plan.arrangements[self.planned.arrangement].runtime },
+            target: nodes.to_vec(),
+            credentials: plan.credentials.clone(),
+            connections: if loads { 1 } else { plan.connections },
+            consistency: plan.consistency,
+            page_size: plan.page_size,
+            request_timeout_ms: plan.request_timeout_ms,
+            settings: if loads { Settings::Equal } else { plan.settings },
+            options: if loads { BTreeMap::new() } else { plan.contenders[self.planned.contender].options.clone() },
+            progress_ms: PROGRESS_MS,
+        }
+    }
+
+    fn pass(&self) -> cqldyno_meter::Pass {
+        match self.planned.pass {
+            Pass::Timing => cqldyno_meter::Pass::Timing,
+            Pass::Counting => cqldyno_meter::Pass::Counting,
+        }
+    }
+
+    /// The meters that have a measure of this cell's pass, attached to its processes.
+    fn attach(&self, subject: &Subject) -> Vec<Box<dyn Attachment>> {
+        let taken = |meter: &dyn Meter| meter.declarations().iter().any(|measure| measure.pass.taken_in(self.pass()));
+        let meters = self.bench.meters.iter().map(AsRef::as_ref);
+        meters.filter(|meter| taken(*meter)).map(|meter| meter.attach(subject)).collect()
+    }
+
+    fn fill(&self, cell: &mut Cell, measured: Measured) {
+        let Measured { ready, done, counted, outcome, connections } = measured;
+        let redact = |text: &str| self.bench.redaction.apply(text);
+        let pass = self.pass();
+        for reading in outcome.readings.into_iter().filter(|reading| reading.measure.pass.taken_in(pass)) {
+            cell.measures.insert(reading.measure.id.to_owned(), measure(&reading));
+        }
+        cell.findings.extend(outcome.findings.iter().map(|finding| redact(finding)));
+        cell.findings.extend(below_concurrency(&done));
+        cell.settings = ready.settings.iter().map(setting).collect();
+        for setting in &mut cell.settings {
+            setting.value = redact(&setting.value);
+        }
+        cell.error_kinds = errors(&done, &redact);
+        if let Some(histogram) = &done.histogram {
+            let kept = latency::read(histogram).map_err(|error| error.to_string()).and_then(|(bytes, latency)| {
+                cell.latency = Some(latency);
+                self.bench.context.folder.write_histogram(self.stem, &bytes).map_err(|error| error.to_string())
+            });
+            cell.findings.extend(kept.err().map(|error| crate::introduction::sentence(&error)));
+        }
+        let mut reasons = voids(&done, self.planned.count);
+        if let Ok(counted) = &counted {
+            reasons.extend(counted.disagreements(self.scenario, &done));
+        }
+        if let (Ok(found), Settings::Equal) = (connections, self.plan.settings) {
+            reasons.extend(connection_void(found, self.plan.connections as u64, 1));
+        }
+        cell.void = (!reasons.is_empty()).then(|| reasons.join(" "));
+        cell.issued_by_statement = done.issued_by_statement;
+        cell.series = done.per_second;
+    }
+}
+
+/// `go`, the window, `end`: the meters are read at its edges, the last ones at `go` being the first at `end`.
+fn window(
+    worker: &mut Worker<'_>,
+    attachments: &mut [Box<dyn Attachment>],
+    of: u64,
+    stage: &mut dyn FnMut(Stage),
+) -> Result<End, CellFailure> {
+    stage(Stage::Window { issued: 0, of });
+    attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
+    let end = worker.go(|issued| stage(Stage::Window { issued, of }))?;
+    attachments.iter_mut().for_each(|attachment| attachment.at_end());
+    Ok(end)
+}
+
+fn window_of(end: &End, done: &Done, counted: &Result<Counted, String>, connections: &Result<u64, String>) -> Window {
+    Window {
+        wall_ns: end.wall_ns,
+        user_us: end.user_us,
+        sys_us: end.sys_us,
+        voluntary_switches: end.voluntary_switches,
+        involuntary_switches: end.involuntary_switches,
+        minor_faults: end.minor_faults,
+        major_faults: end.major_faults,
+        issued: done.issued,
+        verified: done.verified,
+        errors: done.errors.values().map(|error| error.count).sum(),
+        below_concurrency: done.below_concurrency,
+        server: counted.as_ref().map_err(Clone::clone).map(|counted| ServerWindow {
+            executes: counted.executes(),
+            control_requests: counted.control_requests,
+            cpu_ns: counted.cpu_ns,
+        }),
+        connections: connections.clone(),
+    }
+}
+
+fn read(attachments: &mut [Box<dyn Attachment>], window: &Window) -> Outcome {
+    let mut whole = Outcome::default();
+    for outcome in attachments.iter_mut().map(|attachment| attachment.read(window)) {
+        whole.readings.extend(outcome.readings);
+        whole.findings.extend(outcome.findings);
+    }
+    whole
+}
+
+fn measure(reading: &Reading) -> Measure {
+    match &reading.value {
+        Ok(value) => Measure::value(*value, unit(reading.measure.unit)),
+        Err(why) => Measure::unavailable(why.clone()),
+    }
+}
+
+fn unit(symbol: &str) -> Unit {
+    match symbol {
+        "s" => Unit::Seconds,
+        "us" => Unit::Microseconds,
+        "B" => Unit::Bytes,
+        "1/s" => Unit::PerSecond,
+        _ => Unit::Count,
+    }
+}
+
+fn below_concurrency(done: &Done) -> Option<String> {
+    let share = done.below_concurrency as f64 / done.issued.max(1) as f64;
+    (share > BELOW_CONCURRENCY_SHARE).then(|| {
+        format!(
+            "{} of {} statements were issued while fewer than 99 % of the slots were at work; with more statements the share \
+             falls.",
+            grouped(done.below_concurrency),
+            grouped(done.issued)
+        )
+    })
+}
+
+fn errors(done: &Done, redact: &dyn Fn(&str) -> String) -> Vec<ErrorLine> {
+    done.errors
+        .iter()
+        .map(|(kind, error)| ErrorLine {
+            kind: serde_json::to_value(kind)
+                .ok()
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .unwrap_or_else(|| kind.to_string()),
+            count: error.count,
+            first: redact(&error.first),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cqldyno_reports::measure::DEFINITIONS;
+
+    #[test]
+    fn meters_and_results_mean_the_same_by_every_measure() {
+        let meters = cqldyno_meter::all();
+        let declared: Vec<_> = meters.iter().flat_map(|meter| meter.declarations()).collect();
+        for definition in DEFINITIONS {
+            let found = declared.iter().find(|measure| measure.id == definition.id);
+            let measure = found.unwrap_or_else(|| panic!("no meter gives {}", definition.id));
+            assert_eq!(measure.unit, definition.unit.symbol(), "{}", definition.id);
+            let pass = match definition.pass {
+                Pass::Timing => cqldyno_meter::Pass::Timing,
+                Pass::Counting => cqldyno_meter::Pass::Counting,
+            };
+            assert!(measure.pass.taken_in(pass), "{}", definition.id);
+        }
+    }
+
+    #[test]
+    fn every_unit_of_a_meter_is_one_of_the_result_model() {
+        for measure in cqldyno_meter::all().iter().flat_map(|meter| meter.declarations()) {
+            assert_eq!(unit(measure.unit).symbol(), measure.unit, "{}", measure.id);
+        }
+    }
+
+    #[test]
+    fn errors_have_the_protocols_kinds_and_no_password() {
+        let error = cqldyno_protocol::ErrorCount { count: 3, first: "bad s3cret".to_owned() };
+        let done = Done { errors: [(cqldyno_driver_api::ErrorKind::RequestTimeout, error)].into(), ..Done::default() };
+        let redaction = Redaction::of(Some("s3cret"));
+        let lines = errors(&done, &|text| redaction.apply(text));
+        assert_eq!((lines[0].kind.as_str(), lines[0].first.as_str()), ("request_timeout", "bad ***"));
+    }
+}

@@ -1,0 +1,152 @@
+//! The run folder: `run.json` first, a line of `cells.jsonl` as each cell ends, `hdr/` and `logs/`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use cqldyno_reports::{Cell, Run};
+use serde::Serialize;
+
+/// Below which runs are kept when no folder was named.
+pub const DEFAULT_PARENT: &str = "cqldyno-runs";
+
+/// A run folder that cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// There is a run in it.
+    #[error("the run was to be kept in {0}, and there is a run.json in it; name another folder with --out")]
+    Taken(PathBuf),
+    /// The system refused.
+    #[error("the run could not be kept in {path}: {error}; name another folder with --out")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// A run folder.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    cells: File,
+}
+
+impl RunFolder {
+    /// Makes the folder `out`, or one below [`DEFAULT_PARENT`] named by the time `started`, with an empty `cells.jsonl`.
+    ///
+    /// # Errors
+    /// When there is a run in it or it cannot be made.
+    pub fn create(out: Option<&Path>, started: jiff::Timestamp) -> Result<RunFolder, FolderError> {
+        let path = out.map_or_else(|| default_path(started), Path::to_path_buf);
+        if path.join("run.json").exists() {
+            return Err(FolderError::Taken(path));
+        }
+        for folder in ["hdr", "logs"] {
+            let folder = path.join(folder);
+            fs::create_dir_all(&folder).map_err(|error| FolderError::Io { path: folder, error })?;
+        }
+        let file = path.join("cells.jsonl");
+        let cells = OpenOptions::new().create(true).append(true).open(&file);
+        Ok(RunFolder { cells: cells.map_err(|error| FolderError::Io { path: file, error })?, path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the log `name` goes, and the name that results give it.
+    pub fn log(&self, name: &str) -> (PathBuf, String) {
+        let relative = format!("logs/{name}.log");
+        (self.path.join(&relative), relative)
+    }
+
+    /// Writes `run.json`, whole or not at all.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn write_run(&self, run: &Run) -> Result<(), FolderError> {
+        let path = self.path.join("run.json");
+        let beside = self.path.join("run.json.part");
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&beside)?;
+            file.write_all(&to_json(run, true)?)?;
+            file.sync_all()?;
+            fs::rename(&beside, &path)
+        };
+        write().map_err(|error| FolderError::Io { path: path.clone(), error })
+    }
+
+    /// Appends the cell's line and waits until it is on the disk: a crash loses no cell that has ended.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn append(&self, cell: &Cell) -> Result<(), FolderError> {
+        let path = self.path.join("cells.jsonl");
+        let write = || -> io::Result<()> {
+            (&self.cells).write_all(&to_json(cell, false)?)?;
+            self.cells.sync_data()
+        };
+        write().map_err(|error| FolderError::Io { path: path.clone(), error })
+    }
+
+    /// Keeps a histogram in its V2 form as `hdr/NAME.hdr`.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn write_histogram(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
+        let path = self.path.join("hdr").join(format!("{name}.hdr"));
+        fs::write(&path, bytes).map_err(|error| FolderError::Io { path, error })
+    }
+}
+
+fn default_path(started: jiff::Timestamp) -> PathBuf {
+    // A colon is no part of a file name everywhere.
+    let name = jiff::fmt::strtime::format("%Y-%m-%dT%H-%M-%SZ", started).unwrap_or_else(|_| "run".to_owned());
+    let parent = Path::new(DEFAULT_PARENT);
+    let free = |path: &PathBuf| !path.exists();
+    let first = parent.join(&name);
+    std::iter::once(first.clone())
+        .chain((2..1_000).map(|nth| parent.join(format!("{name}-{nth}"))))
+        .find(free)
+        .unwrap_or(first)
+}
+
+fn to_json<T: Serialize>(value: &T, pretty: bool) -> io::Result<Vec<u8>> {
+    let mut bytes = if pretty { serde_json::to_vec_pretty(value) } else { serde_json::to_vec(value) }?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// `text` as a part of a file name.
+pub(crate) fn file_stem(text: &str) -> String {
+    let mut stem: String =
+        text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '-' }).collect();
+    stem.truncate(100);
+    stem
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_with_a_run_in_it_is_not_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("a/b");
+        let folder = RunFolder::create(Some(&out), jiff::Timestamp::UNIX_EPOCH).unwrap();
+        assert!(folder.path().join("hdr").is_dir() && folder.path().join("logs").is_dir());
+        fs::write(out.join("run.json"), "{}").unwrap();
+        let error = RunFolder::create(Some(&out), jiff::Timestamp::UNIX_EPOCH).unwrap_err().to_string();
+        assert!(error.contains("a/b") && error.contains("--out"), "{error}");
+    }
+
+    #[test]
+    fn a_run_without_a_folder_is_named_by_its_start() {
+        let path = default_path("2026-01-02T03:04:05Z".parse().unwrap());
+        assert_eq!(path, Path::new("cqldyno-runs/2026-01-02T03-04-05Z"));
+        assert_eq!(file_stem("cassandra-cpp+lib=/opt/x"), "cassandra-cpp-lib--opt-x");
+    }
+}

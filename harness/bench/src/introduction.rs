@@ -1,0 +1,142 @@
+//! Who a contender is: its worker is started, says `hello`, and is ended.
+
+use std::path::{Path, PathBuf};
+
+use cqldyno_protocol::Hello;
+use cqldyno_reports::{Contender as Row, Library, Setting};
+
+use crate::cancel::Cancel;
+use crate::contender::Contender;
+use crate::failure::CellFailure;
+use crate::programs::{KNOWN, Programs};
+use crate::redaction::Redaction;
+use crate::worker::{Deadlines, Waiting, WorkerLaunch};
+
+/// A contender whose worker is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Introduced {
+    /// The worker.
+    pub program: PathBuf,
+    /// The folder in which the dynamic loader looks first.
+    pub library_folder: Option<PathBuf>,
+    /// What it says of itself.
+    pub hello: Hello,
+}
+
+/// Asks the contender's worker for its `hello`; its log goes to `log`.
+pub(crate) fn introduce(
+    programs: &Programs,
+    contender: &Contender,
+    deadlines: Deadlines,
+    log: Option<PathBuf>,
+    cancel: &Cancel,
+) -> Result<Introduced, CellFailure> {
+    let unavailable = |sentence: String| CellFailure::Unavailable(sentence);
+    let program = programs.worker(&contender.name).map_err(|error| unavailable(error.to_string()))?;
+    let library_folder = contender.library_folder().map_err(|error| unavailable(sentence(&error.to_string())))?;
+    let hello = hello(&programs.cqldyno, &program, library_folder.clone(), deadlines, log, cancel)?;
+    contender.check_version(&hello).map_err(|error| unavailable(sentence(&error.to_string())))?;
+    Ok(Introduced { program, library_folder, hello })
+}
+
+fn hello(
+    gate: &Path,
+    program: &Path,
+    library_folder: Option<PathBuf>,
+    deadlines: Deadlines,
+    log: Option<PathBuf>,
+    cancel: &Cancel,
+) -> Result<Hello, CellFailure> {
+    let launch = WorkerLaunch {
+        gate,
+        program,
+        library_folder,
+        cores: None,
+        log,
+        redaction: Redaction::default(),
+        deadlines,
+        cancel,
+    };
+    let (_worker, hello) = Waiting::start(launch)?.open()?;
+    Ok(hello)
+}
+
+/// A message as a full sentence.
+pub(crate) fn sentence(message: &str) -> String {
+    let mut characters = message.chars();
+    let first = characters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    let end = if message.ends_with('.') { "" } else { "." };
+    format!("{first}{}{end}", characters.as_str())
+}
+
+/// The contender as results hold it.
+pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, CellFailure>) -> Row {
+    let hello = found.as_ref().ok().map(|introduced| &introduced.hello);
+    let repeated = id != contender.to_string();
+    let label = match hello {
+        Some(hello) if repeated => format!("{}{}", hello.driver.label(), &id[id.rfind('#').unwrap_or(id.len())..]),
+        Some(hello) => hello.driver.label(),
+        None => id.to_owned(),
+    };
+    let driver = hello.map(|hello| &hello.driver);
+    Row {
+        id: id.to_owned(),
+        label,
+        role: contender.role(),
+        control: repeated,
+        version: driver.map(|driver| driver.version.clone()).unwrap_or_default(),
+        libraries: driver.map(|driver| driver.libraries.iter().map(library).collect()).unwrap_or_default(),
+        settings: hello.map(|hello| hello.settings.iter().map(setting).collect()).unwrap_or_default(),
+        caveats: driver.map(|driver| driver.caveats.clone()).unwrap_or_default(),
+        build: hello.map(|hello| hello.build.id.clone()).unwrap_or_default(),
+        compiler: hello.map(|hello| hello.build.compiler.clone()).unwrap_or_default(),
+        unavailable: found.as_ref().err().map(CellFailure::to_string),
+    }
+}
+
+fn library(library: &cqldyno_driver_api::Library) -> Library {
+    Library { name: library.name.clone(), version: library.version.clone(), origin: library.origin.clone() }
+}
+
+/// A setting as results hold it.
+pub(crate) fn setting(setting: &cqldyno_driver_api::Setting) -> Setting {
+    Setting { name: setting.name.clone(), value: setting.value.clone(), as_asked: setting.as_asked }
+}
+
+/// A driver, as `cqldyno drivers` lists it.
+#[derive(Clone, Debug)]
+pub struct DriverListing {
+    /// Its name.
+    pub name: String,
+    /// Its worker, if there is one.
+    pub worker: Option<PathBuf>,
+    /// What it says of itself, or a full sentence that says why it cannot be asked.
+    pub hello: Result<Hello, String>,
+}
+
+/// Every driver that has a worker here or should have one, each asked who it is.
+pub fn drivers(programs: &Programs, cancel: &Cancel) -> Vec<DriverListing> {
+    let mut names = programs.names();
+    names.retain(|name| KNOWN.contains(&name.as_str()) || programs.worker(name).is_ok());
+    names
+        .into_iter()
+        .map(|name| match programs.worker(&name) {
+            Err(error) => DriverListing { name, worker: None, hello: Err(error.to_string()) },
+            Ok(worker) => {
+                let hello = hello(&programs.cqldyno, &worker, None, Deadlines::default(), None, cancel);
+                DriverListing { name, hello: hello.map_err(|error| error.to_string()), worker: Some(worker) }
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_becomes_a_sentence() {
+        assert_eq!(sentence("there is none; do this"), "There is none; do this.");
+        assert_eq!(sentence("Done."), "Done.");
+    }
+}

@@ -1,0 +1,85 @@
+//! What a run tells while it runs.
+
+use std::time::Duration;
+
+use cqldyno_reports::{Cell, Contender, Pass};
+
+/// Where a cell is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The server starts.
+    Server,
+    /// floor makes the schema and loads rows.
+    Loading {
+        /// Rows loaded so far.
+        rows: u64,
+        /// Rows to load.
+        of: u64,
+    },
+    /// The contender connects, prepares and warms up.
+    Connecting,
+    /// The window.
+    Window {
+        /// Statements issued so far.
+        issued: u64,
+        /// Statements of the window.
+        of: u64,
+    },
+}
+
+/// A cell that is about to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellStart<'a> {
+    /// Its place in the run, from 1.
+    pub number: usize,
+    /// Cells of the run.
+    pub of: usize,
+    /// The contender's label.
+    pub label: &'a str,
+    /// The scenario's name.
+    pub scenario: &'a str,
+    /// The arrangement.
+    pub arrangement: &'a str,
+    /// The block, from 1.
+    pub block: u32,
+    /// What it is run for.
+    pub pass: Pass,
+    /// Statements in the window.
+    pub count: u64,
+    /// Time that the rest of the run will take, this cell included.
+    pub left: Duration,
+}
+
+/// Hears what a run does. Every method may be left out.
+pub trait Observer {
+    /// A contender was asked who it is, or could not be.
+    fn contender(&mut self, contender: &Contender) {
+        let _ = contender;
+    }
+
+    /// The run is about to start.
+    fn starts(&mut self, cells: usize, estimate: Duration) {
+        let _ = (cells, estimate);
+    }
+
+    /// A cell is about to run.
+    fn cell_starts(&mut self, cell: &CellStart<'_>) {
+        let _ = cell;
+    }
+
+    /// The running cell is at this stage, or further within it.
+    fn stage(&mut self, stage: Stage) {
+        let _ = stage;
+    }
+
+    /// A cell has ended, well or not; `left` is what the rest of the run will take.
+    fn cell_ended(&mut self, cell: &Cell, left: Duration) {
+        let _ = (cell, left);
+    }
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}

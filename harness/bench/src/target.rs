@@ -1,0 +1,150 @@
+//! The cluster that answers: the embedded one, or addresses of an existing one.
+
+use std::fmt;
+use std::fs;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
+
+use cqldyno_protocol::JobCredentials;
+
+use crate::process::PASSWORD_VARIABLE;
+
+/// The port of the CQL binary protocol.
+const DEFAULT_PORT: u16 = 9042;
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A node of ours, in memory, started afresh for each cell.
+    Embedded,
+    /// An existing cluster.
+    Addresses {
+        /// As it was written.
+        text: String,
+        /// One address a node.
+        nodes: Vec<SocketAddr>,
+    },
+}
+
+/// A target or credentials that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// Not an address.
+    #[error(
+        "the target {part:?} was asked for and is no address ({error}); write `embedded` or HOST:PORT[,HOST:PORT]..."
+    )]
+    NotAnAddress {
+        /// The part that is none.
+        part: String,
+        /// What the system said.
+        error: String,
+    },
+    /// A user without a password.
+    #[error(
+        "the user {user:?} was given without a password; set the environment variable {PASSWORD_VARIABLE} or name a file with \
+         --password-file"
+    )]
+    NoPassword {
+        /// The user.
+        user: String,
+    },
+    /// The password file cannot be read.
+    #[error("the password file {path} cannot be read: {error}; it holds the password in its first line")]
+    PasswordFile {
+        /// The file.
+        path: String,
+        /// What the system said.
+        error: String,
+    },
+    /// A password without a user.
+    #[error("a password file was given without a user; name the user with --user")]
+    NoUser,
+}
+
+impl Target {
+    /// Reads `embedded` or HOST[:PORT][,HOST[:PORT]]...; names are looked up.
+    ///
+    /// # Errors
+    /// When a part is no address or has none.
+    pub fn parse(text: &str) -> Result<Target, TargetError> {
+        if text == "embedded" {
+            return Ok(Target::Embedded);
+        }
+        let nodes = text.split(',').map(|part| address(part.trim())).collect::<Result<Vec<SocketAddr>, _>>()?;
+        Ok(Target::Addresses { text: text.to_owned(), nodes })
+    }
+
+    /// Whether the server is ours.
+    pub fn is_embedded(&self) -> bool {
+        *self == Target::Embedded
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Embedded => out.write_str("embedded"),
+            Target::Addresses { text, .. } => out.write_str(text),
+        }
+    }
+}
+
+fn address(part: &str) -> Result<SocketAddr, TargetError> {
+    let fail = |error: &str| TargetError::NotAnAddress { part: part.to_owned(), error: error.to_owned() };
+    if part.is_empty() {
+        return Err(fail("it is empty"));
+    }
+    let found = match part.to_socket_addrs() {
+        Ok(found) => Ok(found),
+        // Without a port std refuses the text whatever the host is.
+        Err(error) => (part, DEFAULT_PORT).to_socket_addrs().map_err(|_| error),
+    };
+    found.map_err(|error| fail(&error.to_string()))?.next().ok_or_else(|| fail("the name has no address"))
+}
+
+/// User and password for an existing cluster: the password is the first line of `password_file`, or the environment
+/// variable `CQLDYNO_PASSWORD`. `None` without a user.
+///
+/// # Errors
+/// When one is given without the other, or the file cannot be read.
+pub fn credentials(user: Option<&str>, password_file: Option<&Path>) -> Result<Option<JobCredentials>, TargetError> {
+    let Some(user) = user else {
+        return if password_file.is_some() { Err(TargetError::NoUser) } else { Ok(None) };
+    };
+    let password = match password_file {
+        Some(path) => fs::read_to_string(path).map(|text| text.lines().next().unwrap_or_default().to_owned()).map_err(
+            |error| TargetError::PasswordFile { path: path.display().to_string(), error: error.to_string() },
+        )?,
+        None => std::env::var(PASSWORD_VARIABLE).map_err(|_| TargetError::NoPassword { user: user.to_owned() })?,
+    };
+    Ok(Some(JobCredentials { user: user.to_owned(), password }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_with_and_without_a_port() {
+        let Target::Addresses { nodes, .. } = Target::parse("127.0.0.1:9043,127.0.0.2").unwrap() else { panic!() };
+        assert_eq!(nodes, ["127.0.0.1:9043".parse().unwrap(), "127.0.0.2:9042".parse().unwrap()]);
+        assert_eq!(Target::parse("embedded").unwrap(), Target::Embedded);
+        for text in ["", "127.0.0.1:9042,", "127.0.0.1:99999"] {
+            let error = Target::parse(text).unwrap_err().to_string();
+            assert!(error.contains("write `embedded` or HOST:PORT"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_password_comes_from_the_first_line_of_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("password");
+        fs::write(&file, "secret word\n\n").unwrap();
+        let found = credentials(Some("ada"), Some(&file)).unwrap().unwrap();
+        assert_eq!((found.user.as_str(), found.password.as_str()), ("ada", "secret word"));
+        assert!(credentials(None, None).unwrap().is_none());
+        assert!(credentials(None, Some(&file)).unwrap_err().to_string().contains("--user"));
+        let error = credentials(Some("ada"), Some(&dir.path().join("none"))).unwrap_err().to_string();
+        assert!(error.contains("none cannot be read"), "{error}");
+    }
+}

@@ -1,0 +1,221 @@
+//! The parent's side of the worker protocol.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use cqldyno_protocol::{Done, End, Hello, Job, PROTOCOL_VERSION, ParentMessage, Ready, WorkerMessage, decode, encode};
+
+use crate::cancel::Cancel;
+use crate::failure::{CellFailure, Step};
+use crate::process::{AtGate, Launch, Process, Silence, file_name};
+use crate::redaction::Redaction;
+
+/// How long a worker may take for a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// To say `hello`.
+    pub hello: Duration,
+    /// To connect, prepare and warm up.
+    pub ready: Duration,
+    /// Without any statement more, in the window.
+    pub stall: Duration,
+    /// To say `done` after `ack`.
+    pub done: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Deadlines {
+        Deadlines {
+            hello: Duration::from_secs(20),
+            ready: Duration::from_secs(60),
+            stall: Duration::from_secs(30),
+            done: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What to start, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkerLaunch<'a> {
+    /// `cqldyno`, which is the gate.
+    pub gate: &'a Path,
+    /// The worker.
+    pub program: &'a Path,
+    /// The folder in which the dynamic loader looks first.
+    pub library_folder: Option<PathBuf>,
+    /// The cores it may use; `None` for all.
+    pub cores: Option<&'a [usize]>,
+    /// Where its standard error goes.
+    pub log: Option<PathBuf>,
+    /// What may not get out.
+    pub redaction: Redaction,
+    /// How long it may take.
+    pub deadlines: Deadlines,
+    /// Ends every wait.
+    pub cancel: &'a Cancel,
+}
+
+/// A worker that waits at the gate: counters may be attached to it.
+pub(crate) struct Waiting<'a> {
+    gate: AtGate,
+    worker: String,
+    launch: WorkerLaunch<'a>,
+}
+
+impl<'a> Waiting<'a> {
+    /// Starts the gate of a worker.
+    pub(crate) fn start(launch: WorkerLaunch<'a>) -> Result<Waiting<'a>, CellFailure> {
+        let worker = file_name(launch.program);
+        let mut environment: Vec<(&'static str, OsString)> = Vec::new();
+        if let Some(folder) = &launch.library_folder {
+            let mut path = OsString::from(folder);
+            if let Some(inherited) = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty()) {
+                path.push(":");
+                path.push(inherited);
+            }
+            environment.push(("LD_LIBRARY_PATH", path));
+        }
+        let gate = AtGate::start(Launch {
+            gate: launch.gate,
+            program: launch.program,
+            arguments: Vec::new(),
+            environment,
+            cores: launch.cores,
+            log: launch.log.clone(),
+            redaction: launch.redaction.clone(),
+        })
+        .map_err(|error| CellFailure::NotStarted { worker: worker.clone(), error: error.to_string() })?;
+        Ok(Waiting { gate, worker, launch })
+    }
+
+    /// The worker's process id.
+    pub(crate) fn pid(&self) -> i32 {
+        self.gate.pid()
+    }
+
+    /// Opens the gate and waits for `hello`.
+    pub(crate) fn open(self) -> Result<(Worker<'a>, Hello), CellFailure> {
+        let Waiting { gate, worker, launch } = self;
+        let process = gate
+            .open()
+            .map_err(|error| CellFailure::NotStarted { worker: worker.clone(), error: error.to_string() })?;
+        let mut worker = Worker { process, worker, launch };
+        match worker.receive(Step::Hello)? {
+            WorkerMessage::Hello(hello) if hello.protocol == PROTOCOL_VERSION => Ok((worker, *hello)),
+            WorkerMessage::Hello(hello) => {
+                Err(CellFailure::OtherProtocol { worker: worker.worker.clone(), found: hello.protocol })
+            }
+            other => Err(worker.unexpected(Step::Hello, other)),
+        }
+    }
+}
+
+/// A worker that has said `hello`. It is killed when this is dropped.
+pub(crate) struct Worker<'a> {
+    process: Process,
+    worker: String,
+    launch: WorkerLaunch<'a>,
+}
+
+impl Worker<'_> {
+    /// Says `job` and waits for `ready`.
+    pub(crate) fn job(&mut self, job: Job) -> Result<Ready, CellFailure> {
+        self.send(&ParentMessage::Job(Box::new(job)), Step::Ready)?;
+        match self.receive(Step::Ready)? {
+            WorkerMessage::Ready(ready) => Ok(ready),
+            other => Err(self.unexpected(Step::Ready, other)),
+        }
+    }
+
+    /// Says `go` and waits for `end`, telling `progress` how many statements were issued. A worker that issues no
+    /// statement for the time of a stall hangs.
+    pub(crate) fn go(&mut self, mut progress: impl FnMut(u64)) -> Result<End, CellFailure> {
+        self.send(&ParentMessage::Go, Step::End)?;
+        let mut furthest = 0;
+        let mut deadline = Instant::now() + self.launch.deadlines.stall;
+        loop {
+            match self.receive_until(Step::End, deadline, self.launch.deadlines.stall)? {
+                WorkerMessage::Progress { issued } => {
+                    if issued > furthest {
+                        furthest = issued;
+                        deadline = Instant::now() + self.launch.deadlines.stall;
+                    }
+                    progress(issued);
+                }
+                WorkerMessage::End(end) => return Ok(end),
+                other => return Err(self.unexpected(Step::End, other)),
+            }
+        }
+    }
+
+    /// Says `ack`, waits for `done` and for the process to exit.
+    pub(crate) fn ack(mut self) -> Result<Done, CellFailure> {
+        self.send(&ParentMessage::Ack, Step::Done)?;
+        let done = match self.receive(Step::Done)? {
+            WorkerMessage::Done(done) => *done,
+            other => return Err(self.unexpected(Step::Done, other)),
+        };
+        let Worker { process, worker, .. } = self;
+        process.finish().map_err(|how| CellFailure::Ended { worker, how, step: Step::Done })?;
+        Ok(done)
+    }
+
+    fn send(&mut self, message: &ParentMessage, step: Step) -> Result<(), CellFailure> {
+        let line = encode(message).map_err(|error| CellFailure::Machine(error.to_string()))?;
+        // A worker that no longer reads has ended or will not answer: waiting for its answer tells which.
+        if self.process.send(&line).is_err() {
+            let found = self.receive(step)?;
+            return Err(self.unexpected(step, found));
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, step: Step) -> Result<WorkerMessage, CellFailure> {
+        let deadlines = &self.launch.deadlines;
+        let time = match step {
+            Step::Hello => deadlines.hello,
+            Step::Ready => deadlines.ready,
+            Step::End => deadlines.stall,
+            Step::Done => deadlines.done,
+        };
+        self.receive_until(step, Instant::now() + time, time)
+    }
+
+    fn receive_until(&mut self, step: Step, deadline: Instant, time: Duration) -> Result<WorkerMessage, CellFailure> {
+        let worker = self.worker.clone();
+        let garbage = |error: String| {
+            let error = self.launch.redaction.apply(&error);
+            CellFailure::Garbage { worker: worker.clone(), step, error }
+        };
+        match self.process.line(deadline, self.launch.cancel) {
+            Ok(line) => decode(&line).map_err(|error| garbage(error.to_string())),
+            Err(Silence::TooLong(length)) => Err(garbage(cqldyno_protocol::LineError::TooLong(length).to_string())),
+            Err(Silence::Ended(how)) => Err(CellFailure::Ended { worker, how, step }),
+            Err(Silence::Cancelled) => Err(CellFailure::Cancelled),
+            Err(Silence::TimedOut) => Err(CellFailure::Hung {
+                worker,
+                seconds: time.as_secs(),
+                step,
+                log: self.process.log_tail(Duration::ZERO),
+            }),
+        }
+    }
+
+    fn unexpected(&self, step: Step, message: WorkerMessage) -> CellFailure {
+        let worker = self.worker.clone();
+        let found = match message {
+            WorkerMessage::Failed(failed) => {
+                let message = self.launch.redaction.apply(&failed.message);
+                let message = if message.ends_with('.') { message } else { format!("{message}.") };
+                return CellFailure::Told { worker, step, message };
+            }
+            WorkerMessage::Hello(_) => "hello",
+            WorkerMessage::Ready(_) => "ready",
+            WorkerMessage::Progress { .. } => "progress",
+            WorkerMessage::End(_) => "end",
+            WorkerMessage::Done(_) => "done",
+        };
+        CellFailure::OutOfOrder { worker, step, found }
+    }
+}
