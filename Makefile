@@ -2,6 +2,8 @@
 # make test      sets up what is missing, and runs every check that a change must pass
 # make build     sets up what is missing, and builds `cqldyno` and a worker for each driver into target/release
 #
+# make adapter-cost   compares each adapter with the program that its driver's documentation would have you write
+#
 # ARGS are passed on: make compare ARGS="--count 10M --scenario writes"
 
 SHELL := /bin/bash
@@ -17,7 +19,7 @@ DRIVERS := scylla cdrs-tokio floor noop
 # The directory of libcassandra, empty where there is none; known after `make libcassandra`.
 native_path = $$(cat $(LIBCASSANDRA)/directory 2>/dev/null || true)
 
-.PHONY: build compare test libcassandra rust lint clean
+.PHONY: build compare adapter-cost test libcassandra rust lint clean
 
 build: rust libcassandra
 	cargo build --release --locked -p cqldyno
@@ -26,6 +28,14 @@ build: rust libcassandra
 
 compare: build
 	$(RELEASE)/cqldyno compare $(ARGS)
+
+# Each of these, too, is built by a cargo call of its own.
+adapter-cost: build
+	cargo build --release --locked -p cqldyno-adapter-cost
+	for driver in scylla cdrs-tokio cassandra-cpp; do \
+	    CASSANDRA_SYS_LIB_PATH=$(native_path) cargo build --release --locked -p cqldyno-idiomatic-$$driver; \
+	done
+	$(RELEASE)/cqldyno-adapter-cost $(ARGS)
 
 test: build lint
 	directory=$(native_path); \
@@ -57,9 +67,9 @@ libcassandra:
 .PHONY: $(RELEASE)/cqldyno-driver-cassandra-cpp
 $(RELEASE)/cqldyno-driver-cassandra-cpp:
 	@if [[ -f $(LIBCASSANDRA)/unavailable ]]; then \
-	    rm -f $@; cp $(LIBCASSANDRA)/unavailable $@.unavailable; \
+	    rm -f $@; cp $(LIBCASSANDRA)/unavailable $@.reason; \
 	else \
-	    rm -f $@.unavailable; \
+	    rm -f $@.reason; \
 	    CASSANDRA_SYS_LIB_PATH=$(native_path) cargo build --release --locked -p cqldyno-driver-cassandra-cpp; \
 	fi
 
