@@ -1,0 +1,175 @@
+//! Stands in for `cqldyno` (gate and server) and for workers in the tests of supervision: what it does follows from the name
+//! that it is called by. `cqldyno-driver-honest` keeps to the worker protocol, the others break it in the way that their name
+//! says.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::process::{abort, exit};
+use std::thread::sleep;
+use std::time::Duration;
+
+use cqldyno_driver_api::{Capability, DriverInfo, ErrorKind, Setting};
+use cqldyno_protocol::{
+    BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Job, Mode, PROTOCOL_VERSION, ParentMessage, Ready,
+    WorkerMessage, decode, encode,
+};
+
+const INSERT: &str = "INSERT INTO cqldyno.bench (pk, v1, v2) VALUES (?, ?, ?)";
+
+fn main() {
+    let mut arguments = std::env::args_os();
+    let called = arguments.next().unwrap_or_default();
+    let called = Path::new(&called).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut arguments = arguments.peekable();
+    if arguments.next_if(|argument| argument == cqldyno_bench::gate::SUBCOMMAND).is_some() {
+        cqldyno_bench::gate::main(arguments);
+    }
+    if arguments.next_if(|argument| argument == "serve").is_some() {
+        let rest: Vec<String> = arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+        return serve(&rest);
+    }
+    eprintln!("pid {}", std::process::id());
+    worker(called.strip_prefix("cqldyno-driver-").unwrap_or(&called));
+}
+
+/// A server that listens nowhere: its second snapshot says that connection 1 executed `--claim N` inserts, and with
+/// `--crash` there is none.
+fn serve(arguments: &[String]) {
+    let claim = arguments.iter().position(|argument| argument == "--claim").map_or("0", |at| &arguments[at + 1]);
+    println!(r#"{{"type":"listening","addresses":["127.0.0.1:1"]}}"#);
+    for (nth, _) in io::stdin().lock().lines().map_while(Result::ok).enumerate() {
+        if nth == 1 && arguments.iter().any(|argument| argument == "--crash") {
+            eprintln!("out of order");
+            exit(9);
+        }
+        let count = if nth == 0 { "0" } else { claim };
+        let executes = format!(r#"{{"id":1,"executes":{{"aa":{count}}}}}"#);
+        println!(
+            r#"{{"type":"snapshot","connections":[{executes}],"frames":{count},"prepared":{{"aa":"{INSERT}"}},"cpu_user_us":0,"cpu_sys_us":0}}"#
+        );
+    }
+}
+
+fn say(message: &WorkerMessage) {
+    let line = encode(message).unwrap_or_default();
+    let mut out = io::stdout().lock();
+    if out.write_all(line.as_bytes()).and_then(|()| out.flush()).is_err() {
+        exit(2);
+    }
+}
+
+fn hear() -> ParentMessage {
+    let mut line = String::new();
+    match io::stdin().lock().read_line(&mut line) {
+        Ok(0) | Err(_) => exit(2),
+        Ok(_) => match decode(&line) {
+            Ok(message) => message,
+            Err(_) => exit(3),
+        },
+    }
+}
+
+fn hang() -> ! {
+    loop {
+        sleep(Duration::from_secs(3600));
+    }
+}
+
+/// What the worker's name says that it does at this step.
+fn at(step: &str, name: &str, count: u64) {
+    let Some(way) = name.strip_suffix(step).and_then(|way| way.strip_suffix("-at-")) else { return };
+    match way {
+        "crash" => abort(),
+        "exit" => {
+            eprintln!("something went wrong");
+            exit(3)
+        }
+        "hang" => hang(),
+        "garbage" => println!("Segmentation fault (core dumped)"),
+        "endless" => {
+            let block = vec![b'x'; 1 << 20];
+            while io::stdout().lock().write_all(&block).is_ok() {}
+        }
+        "stall" => loop {
+            say(&WorkerMessage::Progress { issued: count / 2 });
+            sleep(Duration::from_millis(50));
+        },
+        "order" => say(&WorkerMessage::Progress { issued: 0 }),
+        "early-done" => say(&WorkerMessage::Done(Box::default())),
+        _ => {}
+    }
+}
+
+fn worker(name: &str) {
+    at("hello", name, 0);
+    // `online-` needs a server; all others send nothing.
+    let online = name.starts_with("online") || name == "floor";
+    say(&WorkerMessage::Hello(Box::new(Hello {
+        protocol: if name == "other-version" { PROTOCOL_VERSION + 1 } else { PROTOCOL_VERSION },
+        driver: DriverInfo {
+            name: name.to_owned(),
+            version: "1.2.3".to_owned(),
+            variant: String::new(),
+            libraries: Vec::new(),
+            capabilities: if online { [].into() } else { [Capability::Offline].into() },
+            caveats: Vec::new(),
+        },
+        settings: vec![Setting::taken("consistency", "LOCAL_ONE")],
+        build: BuildInfo { id: "b".to_owned(), compiler: "c".to_owned(), profile: "debug".to_owned() },
+    })));
+    let ParentMessage::Job(job) = hear() else { exit(4) };
+    at("ready", name, job.count);
+    if name == "tell" || name == "leak" {
+        leak(&job);
+    }
+    say(&WorkerMessage::Ready(Ready { settings: vec![Setting::taken("consistency", "LOCAL_ONE")], threads: 1 }));
+    hear();
+    at("window", name, job.count);
+    say(&WorkerMessage::End(End {
+        wall_ns: 1_000_000,
+        user_us: 100,
+        sys_us: 50,
+        voluntary_switches: 1,
+        involuntary_switches: 2,
+        minor_faults: 3,
+        major_faults: 0,
+    }));
+    hear();
+    at("done", name, job.count);
+    say(&WorkerMessage::Done(Box::new(done(name, &job))));
+    at("exit", name, job.count);
+}
+
+fn done(name: &str, job: &Job) -> Done {
+    let count = match (job.mode, name) {
+        (Mode::Load, _) => 0,
+        (_, "short") => job.count - 1,
+        _ => job.count,
+    };
+    let mut errors = BTreeMap::new();
+    if name == "wrong-rows" {
+        errors.insert(ErrorKind::WrongRow, ErrorCount { count: 2, first: "pk 1 came back as 2".to_owned() });
+    }
+    let failed: u64 = errors.values().map(|error: &ErrorCount| error.count).sum();
+    Done {
+        issued: count,
+        answered: count,
+        verified: count - failed,
+        issued_by_statement: job.scenario.statements.iter().take(1).map(|one| (one.name.clone(), count)).collect(),
+        errors,
+        ..Done::default()
+    }
+}
+
+/// Shows the password wherever a worker can.
+fn leak(job: &Job) {
+    let password = job.credentials.as_ref().map(|given| given.password.clone()).unwrap_or_default();
+    eprintln!("the password is {password}");
+    eprintln!("{}", serde_json::to_string(&job.credentials).unwrap_or_default());
+    say(&WorkerMessage::Failed(Failed {
+        kind: FailureKind::Connect,
+        message: format!("the server refused the password {password}"),
+    }));
+    exit(1);
+}

@@ -1,0 +1,323 @@
+//! Workers that misbehave at every step, servers that fail, and the end of a run: each a row with a reason, and no process
+//! left behind.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cqldyno_bench::{Arrangement, Cancel, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage, Target, run};
+use cqldyno_driver_api::{Consistency, Settings};
+use cqldyno_protocol::JobCredentials;
+use cqldyno_reports::{Cell, Measure, Pass, Run};
+
+/// The example `stand_in`, built beside this test.
+fn stand_in() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let path = test.parent().unwrap().parent().unwrap().join("examples/stand_in");
+    assert!(path.exists(), "{} is missing: `cargo test -p cqldyno-bench` builds it", path.display());
+    path
+}
+
+struct Place {
+    dir: tempfile::TempDir,
+    programs: Programs,
+}
+
+impl Place {
+    fn new(workers: &[&str]) -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("bin");
+        fs::create_dir(&folder).unwrap();
+        for worker in workers.iter().chain(&["floor"]) {
+            let link = folder.join(format!("cqldyno-driver-{worker}"));
+            if !link.exists() {
+                symlink(stand_in(), link).unwrap();
+            }
+        }
+        symlink(stand_in(), folder.join("cqldyno")).unwrap();
+        let programs = Programs { cqldyno: folder.join("cqldyno"), worker_folders: vec![folder] };
+        Place { dir, programs }
+    }
+
+    fn out(&self) -> PathBuf {
+        self.dir.path().join("out")
+    }
+
+    fn run(&self, plan: &Plan) -> Finished {
+        run(plan, &self.programs, &mut Silent, &Cancel::new()).unwrap()
+    }
+
+    fn plan(&self, contenders: &[&str]) -> Plan {
+        let second = Duration::from_secs(1);
+        Plan {
+            contenders: contenders.iter().map(|text| text.parse().unwrap()).collect(),
+            scenarios: vec![cqldyno_scenarios::builtin("writes").unwrap()],
+            arrangements: vec!["current".parse().unwrap()],
+            count: 1_000,
+            concurrency: 4,
+            warmup: 0,
+            blocks: 1,
+            counting: false,
+            connections: 1,
+            page_size: 5_000,
+            consistency: Consistency::LocalOne,
+            request_timeout_ms: None,
+            settings: Settings::Equal,
+            target: Target::Embedded,
+            credentials: None,
+            seed: 1,
+            reference: None,
+            serve_arguments: Vec::new(),
+            // Long enough for a busy machine: only workers that hang use them up.
+            deadlines: Deadlines { hello: second * 30, ready: second * 30, stall: second * 30, done: second * 30 },
+            out: Some(self.out()),
+        }
+    }
+}
+
+/// One cell of the contender `name`; also checks that the honest contender beside it is not disturbed.
+fn row_of(name: &str, change: impl FnOnce(&mut Plan)) -> Cell {
+    let place = Place::new(&[name, "honest"]);
+    let mut plan = place.plan(&[name, "honest"]);
+    change(&mut plan);
+    let finished = place.run(&plan);
+    assert!(!finished.run.interrupted);
+    let honest = finished.cells.iter().find(|cell| cell.contender == "honest").unwrap();
+    assert_eq!((honest.failed.as_deref(), honest.void.as_deref()), (None, None));
+    let kept = fs::read_to_string(place.out().join("cells.jsonl")).unwrap();
+    assert_eq!(kept.lines().count(), finished.cells.len());
+    nothing_left(&place.out());
+    finished.cells.into_iter().find(|cell| cell.contender == name).unwrap()
+}
+
+fn failure(name: &str) -> String {
+    row_of(name, |_| {}).failed.unwrap_or_else(|| panic!("{name} did not fail"))
+}
+
+/// Every worker writes its process id to its log: none of them lives any more.
+fn nothing_left(out: &Path) {
+    for entry in fs::read_dir(out.join("logs")).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        for pid in text.lines().filter_map(|line| line.strip_prefix("pid ")) {
+            assert!(!Path::new("/proc").join(pid).exists(), "process {pid} is still there");
+        }
+    }
+}
+
+#[test]
+fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
+    let place = Place::new(&["honest"]);
+    let finished = place.run(&Plan { counting: true, ..place.plan(&["honest"]) });
+    let [timing, counting] = &finished.cells[..] else { panic!("{:?}", finished.cells) };
+    assert_eq!((timing.pass, counting.pass), (Pass::Timing, Pass::Counting));
+    assert_eq!((timing.failed.as_deref(), timing.void.as_deref()), (None, None));
+    assert_eq!(timing.measures["wall"], Measure::value(0.001, cqldyno_reports::Unit::Seconds));
+    assert_eq!(timing.measures["throughput"].get(), Some(1e6));
+    assert!(timing.measures["server_cpu"].reason().unwrap().contains("sends nothing"));
+    assert!(!timing.measures.contains_key("syscalls") && !counting.measures.contains_key("wall"));
+    let calls = &counting.measures["syscalls"];
+    match cqldyno_meter::SystemCalls::check() {
+        Ok(()) => assert!(calls.get().unwrap() >= 2.0, "{calls:?}"),
+        Err(refusal) => assert!(calls.reason().unwrap().contains(&refusal.to_string()), "{calls:?}"),
+    }
+    let run = Run::from_json(&fs::read_to_string(place.out().join("run.json")).unwrap()).unwrap();
+    assert_eq!(run, finished.run);
+    assert_eq!(run.contenders[0].label, "honest@1.2.3");
+}
+
+#[test]
+fn a_crash_is_a_row_with_the_signal_and_the_step() {
+    for (step, words) in [("ready", "before `ready`"), ("window", "between `go` and `end`"), ("done", "before `done`")]
+    {
+        let sentence = failure(&format!("crash-at-{step}"));
+        assert!(sentence.contains("was ended by SIGABRT") && sentence.contains(words), "{sentence}");
+    }
+}
+
+#[test]
+fn an_early_exit_is_a_row_with_the_code_and_the_last_words() {
+    for step in ["ready", "window", "done"] {
+        let sentence = failure(&format!("exit-at-{step}"));
+        assert!(sentence.contains("exited with code 3") && sentence.contains("something went wrong"), "{sentence}");
+    }
+    let sentence = failure("exit-at-exit");
+    assert!(sentence.contains("exited with code 3") && sentence.contains("after the window"), "{sentence}");
+}
+
+#[test]
+fn a_hang_is_ended_and_is_a_row_with_the_time() {
+    let second = Duration::from_secs(1);
+    let hang = |name: &str, change: fn(&mut Deadlines, Duration)| {
+        let cell = row_of(name, |plan| change(&mut plan.deadlines, second));
+        let sentence = cell.failed.unwrap();
+        assert!(sentence.contains("said nothing new for 1 s and was ended"), "{sentence}");
+    };
+    hang("hang-at-ready", |deadlines, time| deadlines.ready = time);
+    hang("hang-at-window", |deadlines, time| deadlines.stall = time);
+    hang("hang-at-done", |deadlines, time| deadlines.done = time);
+    // It talks all the time, but issues nothing.
+    hang("stall-at-window", |deadlines, time| deadlines.stall = time);
+}
+
+#[test]
+fn garbage_is_a_row_that_quotes_it() {
+    for step in ["ready", "window", "done"] {
+        let sentence = failure(&format!("garbage-at-{step}"));
+        assert!(sentence.contains("Segmentation fault (core dumped)"), "{sentence}");
+        assert!(sentence.contains("broke the worker protocol"), "{sentence}");
+    }
+    let sentence = failure("endless-at-ready");
+    assert!(sentence.contains("a line of 16777217 bytes"), "{sentence}");
+}
+
+#[test]
+fn messages_in_the_wrong_order_are_a_row_with_both() {
+    let sentence = failure("order-at-ready");
+    assert!(sentence.contains("`ready` was expected and `progress` came"), "{sentence}");
+    let sentence = failure("early-done-at-window");
+    assert!(sentence.contains("`progress` or `end` was expected and `done` came"), "{sentence}");
+}
+
+#[test]
+fn a_worker_that_cannot_be_introduced_is_an_unavailable_contender_and_the_others_run() {
+    let names = ["crash-at-hello", "exit-at-hello", "garbage-at-hello", "hang-at-hello", "other-version"];
+    let place = Place::new(&[&names[..], &["honest"]].concat());
+    let mut plan = place.plan(&[&names[..], &["missing", "honest@9", "honest"]].concat());
+    plan.deadlines.hello = Duration::from_secs(2);
+    let finished = place.run(&plan);
+    let why: Vec<&str> =
+        finished.run.contenders.iter().map(|one| one.unavailable.as_deref().unwrap_or("available")).collect();
+    let words = [
+        "was ended by SIGABRT",
+        "something went wrong; that was before it had said `hello`",
+        "Segmentation fault (core dumped)",
+        "said nothing new for 2 s",
+        "speaks version 2 of the worker protocol, and this cqldyno speaks version 1",
+        "There is no worker for missing",
+        "honest@9 was asked for, and the worker cqldyno-driver-honest was built with honest 1.2.3",
+        "available",
+    ];
+    for (sentence, words) in why.iter().zip(words) {
+        assert!(sentence.to_lowercase().contains(&words.to_lowercase()), "{sentence:?} should have {words:?}");
+    }
+    assert_eq!(finished.cells.len(), 1, "only the honest one has cells");
+    assert_eq!(finished.run.contenders[0].label, "crash-at-hello");
+    nothing_left(&place.out());
+}
+
+#[test]
+fn errors_wrong_rows_and_missing_statements_void_a_row() {
+    let cell = row_of("wrong-rows", |_| {});
+    assert_eq!(cell.void.as_deref(), Some("2 of 1,000 statements failed: 2 of kind wrong row."));
+    assert_eq!(cell.error_kinds[0].first, "pk 1 came back as 2");
+    let cell = row_of("short", |_| {});
+    assert_eq!(cell.void.as_deref(), Some("1,000 statements were asked for and 999 were issued."));
+}
+
+#[test]
+fn the_server_must_have_counted_what_the_worker_says_that_it_issued() {
+    let claiming = |claim: &str| {
+        let claim = vec!["--claim".to_owned(), claim.to_owned()];
+        row_of("online", |plan| plan.serve_arguments = claim)
+    };
+    let agreed = claiming("1000");
+    assert_eq!((agreed.failed.as_deref(), agreed.void.as_deref()), (None, None));
+    assert_eq!(agreed.measures["connections"].get(), Some(1.0));
+    let lied = claiming("990");
+    assert_eq!(
+        lied.void.as_deref(),
+        Some(
+            "The server counted 990 EXECUTEs of the statement insert in the window and the worker says that it issued 1,000."
+        )
+    );
+    assert_eq!(lied.measures["server_executes"].get(), Some(990.0));
+    let sent_nothing = claiming("0");
+    assert!(sent_nothing.void.unwrap().contains("0 connections carried the statements"));
+}
+
+#[test]
+fn a_server_that_fails_is_the_reason_of_the_row() {
+    let cell = row_of("online", |plan| plan.serve_arguments = vec!["--crash".to_owned()]);
+    let sentence = cell.failed.unwrap();
+    assert!(sentence.starts_with("The embedded server") && sentence.contains("exited with code 9"), "{sentence}");
+    assert!(sentence.contains("out of order"), "{sentence}");
+}
+
+#[test]
+fn the_password_is_in_no_file_of_the_run_whatever_a_worker_prints() {
+    const PASSWORD: &str = "tr0ub4dor\"&3";
+    let place = Place::new(&["leak", "online"]);
+    let credentials = Some(JobCredentials { user: "ada".to_owned(), password: PASSWORD.to_owned() });
+    let target = Target::parse("127.0.0.1:1").unwrap();
+    let finished = place.run(&Plan { credentials, target, ..place.plan(&["leak", "online"]) });
+    let sentence = finished.cells[0].failed.as_deref().unwrap();
+    assert!(sentence.contains("refused the password ***"), "{sentence}");
+    assert!(finished.cells[1].measures["server_cpu"].reason().unwrap().contains("not ours"));
+    let escaped = PASSWORD.replace('"', "\\\"");
+    let mut files = 0;
+    let mut folders = vec![place.out()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            files += 1;
+            let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+            assert!(!text.contains(PASSWORD) && !text.contains(&escaped), "{} has the password", path.display());
+        }
+    }
+    assert!(files >= 6, "{files} files");
+    let shown = format!("{finished:?}");
+    assert!(!shown.contains("tr0ub4dor"));
+}
+
+/// Ends the run in the second cell's window.
+struct EndInWindow {
+    cancel: Cancel,
+    cells: usize,
+}
+
+impl Observer for EndInWindow {
+    fn cell_starts(&mut self, _: &cqldyno_bench::CellStart<'_>) {
+        self.cells += 1;
+    }
+
+    fn stage(&mut self, stage: Stage) {
+        if self.cells == 2 && matches!(stage, Stage::Window { .. }) {
+            self.cancel.cancel();
+        }
+    }
+}
+
+#[test]
+fn ending_a_run_ends_its_processes_and_keeps_what_is_finished() {
+    let place = Place::new(&["honest", "hang-at-window"]);
+    let plan = place.plan(&["honest", "hang-at-window"]);
+    let cancel = Cancel::new();
+    let mut observer = EndInWindow { cancel: cancel.clone(), cells: 0 };
+    let finished = run(&plan, &place.programs, &mut observer, &cancel).unwrap();
+    assert!(finished.run.interrupted);
+    assert_eq!(finished.cells.len(), 1);
+    let run = Run::from_json(&fs::read_to_string(place.out().join("run.json")).unwrap()).unwrap();
+    assert!(run.interrupted && run.ended.is_some());
+    assert_eq!(fs::read_to_string(place.out().join("cells.jsonl")).unwrap().lines().count(), 1);
+    nothing_left(&place.out());
+}
+
+#[test]
+fn a_pinned_arrangement_is_refused_or_takes_cores_that_do_not_overlap() {
+    let place = Place::new(&["honest"]);
+    let pinned: Arrangement = "pinned+current".parse().unwrap();
+    let plan = Plan { arrangements: vec![pinned], ..place.plan(&["honest"]) };
+    let result = run(&plan, &place.programs, &mut Silent, &Cancel::new());
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        assert!(result.unwrap_err().to_string().contains("needs two cores"));
+        return;
+    }
+    let info = &result.unwrap().run.plan.arrangements[0];
+    assert!(info.worker_cores.iter().all(|core| !info.server_cores.contains(core)), "{info:?}");
+}
