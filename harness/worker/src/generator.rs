@@ -250,3 +250,6 @@ fn check<S: Session>(
     }
     verify(prepared.expect.as_ref(), key, rows, scratch)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,273 @@
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
+
+use cqldyno_driver_api::{ErrorKind, Value};
+use cqldyno_scenarios::builtin;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Barrier;
+
+use super::*;
+
+/// Keeps every key that it was asked for, and the most statements that were in flight at once.
+#[derive(Default)]
+struct Memory {
+    keys: Mutex<Vec<i64>>,
+    in_flight: AtomicUsize,
+    most_in_flight: AtomicUsize,
+    /// The first so many statements are answered only when all of them are in flight.
+    gathering: Option<(u64, Barrier)>,
+    fails: Option<fn(i64) -> bool>,
+    /// Fails until another task of the same runtime has set this.
+    mended: Option<Arc<AtomicBool>>,
+    /// Is called at each statement with the number of statements so far.
+    observe: Option<Box<dyn Fn(u64) + Send + Sync>>,
+    executed: AtomicU64,
+}
+
+impl Session for Memory {
+    type Statement = ();
+
+    async fn query(&self, _: &str) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn prepare(&self, _: &str) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn execute(&self, _: &(), values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
+        let executed = self.executed.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(observe) = &self.observe {
+            observe(executed);
+        }
+        if let Some(mended) = &self.mended {
+            let mended = mended.load(Ordering::Relaxed);
+            return if mended { Ok(()) } else { Err(DriverError::new(ErrorKind::ConnectionLost, "gone")) };
+        }
+        let Some(&Value::Bigint(key)) = values.first() else { panic!("{values:?}") };
+        let in_flight = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_in_flight.fetch_max(in_flight, Ordering::Relaxed);
+        match &self.gathering {
+            Some((size, gathering)) if executed <= *size => drop(gathering.wait().await),
+            _ => yield_now().await,
+        }
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.keys.lock().unwrap().push(key);
+        if self.fails.is_some_and(|fails| fails(key)) {
+            return Err(DriverError::new(ErrorKind::Overloaded, "too much"));
+        }
+        if values.len() == 1 {
+            for times in 1..=3 {
+                rows.push_bigint(times * key);
+            }
+            rows.end_row();
+        }
+        Ok(())
+    }
+}
+
+fn runtimes() -> [Runtime; 2] {
+    [
+        Builder::new_current_thread().enable_all().build().unwrap(),
+        Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap(),
+    ]
+}
+
+fn bench(scenario: &str, session: Memory) -> Arc<Bench<Memory>> {
+    let scenario = builtin(scenario).unwrap();
+    let prepared = scenario.statements.iter().map(|statement| Prepared {
+        statement: (),
+        values: Columns::new(&statement.values),
+        expect: statement.expect.as_ref().map(|expect| Columns::new(&expect.columns)),
+    });
+    Arc::new(Bench { session, prepared: prepared.collect(), offline: false })
+}
+
+fn workload(scenario: &str, count: u64, warmup: u64) -> Workload {
+    Workload::new(&builtin(scenario).unwrap(), count, warmup, 7).unwrap()
+}
+
+/// Runs on `runtime` and gives what was counted and how often the end was called.
+fn run_on(
+    runtime: &Runtime,
+    bench: &Arc<Bench<Memory>>,
+    source: Source,
+    gauge: &Arc<Gauge>,
+    on_error: OnError,
+) -> (Result<Counted, Panicked>, u64) {
+    let ends = Arc::new(AtomicU64::new(0));
+    let at_end = {
+        let (ends, bench) = (Arc::clone(&ends), Arc::clone(bench));
+        move || {
+            assert_eq!(bench.session.in_flight.load(Ordering::Relaxed), 0, "the end comes after the last answer");
+            ends.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let counted = runtime.block_on(run(bench, source, gauge, Clock::new(), on_error, at_end));
+    (counted, ends.load(Ordering::Relaxed))
+}
+
+#[test]
+fn every_key_is_issued_once_at_the_concurrency_asked_for() {
+    for runtime in runtimes() {
+        for (count, concurrency) in [(5_000, 64), (1_000, 1), (10, 64), (3, 3)] {
+            let all = concurrency.min(count as usize);
+            let gathering = Some((all as u64, Barrier::new(all)));
+            let bench = bench("mixed", Memory { gathering, ..Memory::default() });
+            let gauge = Arc::new(Gauge::new(count, concurrency));
+            let source = Source::Window(workload("mixed", count, 0));
+            let (counted, ends) = run_on(&runtime, &bench, source, &gauge, OnError::Count);
+            let counted = counted.unwrap();
+            assert_eq!((counted.answered(), counted.failed(), ends), (count, 0, 1));
+            assert_eq!(counted.by_statement, [count / 2, count.div_ceil(2)]);
+            let mut keys = bench.session.keys.lock().unwrap().clone();
+            keys.sort_unstable();
+            assert!(keys.iter().copied().eq(0..count as i64), "{count} at {concurrency}");
+            let most = bench.session.most_in_flight.load(Ordering::Relaxed);
+            assert_eq!(most, all, "{count} at {concurrency}");
+        }
+    }
+}
+
+#[test]
+fn warm_up_and_loading_use_the_keys_that_the_workload_says() {
+    let workload = workload("mixed", 100, 20);
+    let keys_of = |source: Source| {
+        let bench = bench("mixed", Memory::default());
+        let gauge = Arc::new(Gauge::new(source.count(), 8));
+        run_on(&runtimes()[0], &bench, source, &gauge, OnError::Stop).0.unwrap();
+        let mut keys = bench.session.keys.lock().unwrap().clone();
+        keys.sort_unstable();
+        keys
+    };
+    let mut warm: Vec<i64> = (0..20).map(|ticket| workload.warmup_issue(ticket).key as i64).collect();
+    warm.sort_unstable();
+    assert_eq!(keys_of(Source::WarmUp(workload.clone())), warm);
+    let parts = workload.load();
+    let loaded: Vec<i64> = parts.iter().flat_map(|part| (0..part.rows()).map(|row| part.key(row) as i64)).collect();
+    assert_eq!(keys_of(Source::Load(parts)), loaded);
+}
+
+#[test]
+fn tickets_run_through_several_parts_of_a_load_one_after_the_other() {
+    let mut scenario = builtin("mixed").unwrap();
+    let load = scenario.statements[0].load.clone();
+    scenario.statements[1].load = load;
+    let parts = Workload::new(&scenario, 10, 2, 7).unwrap().load();
+    let source = Source::Load(parts.clone());
+    assert_eq!(source.count(), 14);
+    let issued: Vec<Issue> = (0..14).map(|ticket| source.issue(ticket)).collect();
+    let expected: Vec<Issue> = (0..2)
+        .flat_map(|statement| (0..7).map(move |row| (statement, row)))
+        .map(|(statement, row)| Issue { statement, key: parts[statement].key(row) })
+        .collect();
+    assert_eq!(issued, expected);
+}
+
+#[test]
+fn errors_are_counted_and_the_rest_goes_on() {
+    for runtime in runtimes() {
+        let bench = bench("reads", Memory { fails: Some(|key| key % 4 == 0), ..Memory::default() });
+        let gauge = Arc::new(Gauge::new(1_000, 16));
+        let source = Source::Window(workload("reads", 1_000, 0));
+        let counted = run_on(&runtime, &bench, source, &gauge, OnError::Count).0.unwrap();
+        assert_eq!((counted.answered(), counted.errors[&ErrorKind::Overloaded].count), (1_000, 250));
+    }
+}
+
+#[test]
+fn the_first_error_ends_a_run_that_must_have_none() {
+    for runtime in runtimes() {
+        let bench = bench("reads", Memory { fails: Some(|_| true), ..Memory::default() });
+        let gauge = Arc::new(Gauge::new(100_000, 16));
+        let source = Source::Window(workload("reads", 100_000, 0));
+        let counted = run_on(&runtime, &bench, source, &gauge, OnError::Stop).0.unwrap();
+        assert!((1..=32).contains(&counted.answered()), "{}", counted.answered());
+        assert_eq!(counted.failed(), counted.answered());
+    }
+}
+
+#[test]
+fn stop_issues_no_more_and_waits_for_what_is_in_flight() {
+    for runtime in runtimes() {
+        let gauge = Arc::new(Gauge::new(100_000, 16));
+        let stop = Arc::clone(&gauge);
+        let observe: Box<dyn Fn(u64) + Send + Sync> = Box::new(move |executed| {
+            if executed == 500 {
+                stop.stop();
+            }
+        });
+        let bench = bench("writes", Memory { observe: Some(observe), ..Memory::default() });
+        let source = Source::Window(workload("writes", 100_000, 0));
+        let (counted, ends) = run_on(&runtime, &bench, source, &gauge, OnError::Count);
+        let counted = counted.unwrap();
+        let executed = bench.session.executed.load(Ordering::Relaxed);
+        assert_eq!((counted.answered(), ends), (executed, 1));
+        // Another thread may be between its look at the stop and its statement.
+        assert!((500..=502).contains(&executed), "{executed}");
+    }
+}
+
+#[test]
+fn a_panic_of_the_driver_is_an_error_with_its_words_and_no_end() {
+    for runtime in runtimes() {
+        let observe: Box<dyn Fn(u64) + Send + Sync> = Box::new(|executed| assert_ne!(executed, 50, "cursed"));
+        let bench = bench("writes", Memory { observe: Some(observe), ..Memory::default() });
+        let gauge = Arc::new(Gauge::new(1_000, 8));
+        let source = Source::Window(workload("writes", 1_000, 0));
+        let (counted, ends) = run_on(&runtime, &bench, source, &gauge, OnError::Count);
+        let message = counted.unwrap_err().to_string();
+        assert!(message.contains("cursed"), "{message}");
+        assert_eq!(ends, 0);
+    }
+}
+
+#[test]
+fn a_driver_that_fails_at_once_is_not_kept_from_mending_itself() {
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let mended = Arc::new(AtomicBool::new(false));
+    let bench = bench("writes", Memory { mended: Some(Arc::clone(&mended)), ..Memory::default() });
+    let gauge = Arc::new(Gauge::new(10_000, 4));
+    let counted = runtime.block_on(async {
+        tokio::spawn(async move {
+            for _ in 0..10 {
+                yield_now().await;
+            }
+            mended.store(true, Ordering::Relaxed);
+        });
+        run(&bench, Source::Window(workload("writes", 10_000, 0)), &gauge, Clock::new(), OnError::Count, || {}).await
+    });
+    let failed = counted.unwrap().failed();
+    assert!((1..1_000).contains(&failed), "{failed}");
+}
+
+#[test]
+fn an_offline_drivers_rows_are_put_in_place_and_checked() {
+    let mut bench = bench("reads", Memory::default());
+    let inner = Arc::get_mut(&mut bench).unwrap();
+    inner.offline = true;
+    // It answers with a row of its own as well, so that two are found: what is put in place goes through the check.
+    let gauge = Arc::new(Gauge::new(100, 4));
+    let source = Source::Window(workload("reads", 100, 0));
+    let counted = run_on(&runtimes()[0], &bench, source, &gauge, OnError::Count).0.unwrap();
+    assert_eq!(counted.errors[&ErrorKind::WrongRow].count, 100);
+}
+
+/// 1,024 of them should stay in the second-level cache, beside what the driver itself keeps.
+#[test]
+fn a_slots_own_state_is_small() {
+    let bench = bench("writes", Memory::default());
+    let run = Arc::new(Run {
+        bench,
+        source: Source::Load(Vec::new()),
+        gauge: Arc::new(Gauge::new(0, 1)),
+        recorders: Recorders::new(1, Clock::new()),
+        on_error: OnError::Count,
+        slots_left: AtomicUsize::new(1),
+        panicked: AtomicBool::new(false),
+        at_end: Box::new(|| {}),
+        ended: Notify::new(),
+    });
+    let bytes = std::mem::size_of_val(&slot(run));
+    assert!(bytes <= 2_048, "{bytes} bytes");
+}
