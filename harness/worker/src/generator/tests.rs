@@ -48,7 +48,9 @@ impl Session for Memory {
         let in_flight = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_in_flight.fetch_max(in_flight, Ordering::Relaxed);
         match &self.gathering {
-            Some((size, gathering)) if executed <= *size => drop(gathering.wait().await),
+            Some((size, gathering)) if executed <= *size => {
+                gathering.wait().await;
+            }
             _ => yield_now().await,
         }
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
