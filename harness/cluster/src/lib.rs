@@ -1,11 +1,33 @@
 //! What answers: the embedded nodes.
+//!
+//! Data flows one way: `codec` (bytes to requests) -> `connection` (buffering, and what is executed together) -> `requests` (one
+//! request) -> `analyze` (text to a plan) -> `execute` (a plan on rows) -> `storage` (rows). [`Node`] starts and stops one.
 
 pub mod analyze;
+mod auth;
+mod clock;
 pub mod codec;
+mod connection;
+mod control;
 pub mod cql;
+mod database;
+mod execute;
 pub mod plan;
+mod requests;
 pub mod schema;
+mod serve;
+mod server;
+mod state;
+mod statement;
+mod statement_cache;
+mod stats;
 pub mod storage;
 pub mod system;
 pub mod token;
 pub mod types;
+
+pub use auth::Credentials;
+pub use control::{Control, ControlError, Listening};
+pub use serve::{ServeError, ServeOptions, serve};
+pub use server::{Answers, Node, NodeOptions, StartError, StoppedNode};
+pub use stats::{ConnectionSnapshot, Snapshot};

@@ -155,6 +155,19 @@ fn timestamp(reader: &mut Reader<'_>, flags: u8) -> Read<Option<i64>> {
     }
 }
 
+/// What follows the custom payload (section 2.2) that a body begins with; nothing here looks at one.
+///
+/// # Errors
+/// When it is not a bytes map.
+pub fn after_custom_payload(body: &[u8]) -> Read<&[u8]> {
+    let mut reader = Reader::new(body);
+    for _ in 0..reader.short()? {
+        reader.string()?;
+        reader.bytes()?;
+    }
+    Ok(reader.rest())
+}
+
 /// Reads the body of STARTUP: its options.
 ///
 /// # Errors

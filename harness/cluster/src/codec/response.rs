@@ -3,6 +3,7 @@
 use super::frame::{EVENT_STREAM, HEADER_LEN, Header, Opcode};
 use super::write;
 use crate::plan::{ColumnSpec, CqlError};
+use crate::schema::{Change, SchemaChange};
 
 /// RESULT kind of section 4.2.5.
 pub const KIND_VOID: i32 = 1;
@@ -239,25 +240,20 @@ fn columns_spec(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], global: 
     }
 }
 
-/// A change of the schema, as SCHEMA_CHANGE says it (sections 4.2.5.5 and 4.2.6).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SchemaChange {
-    /// CREATED, UPDATED or DROPPED.
-    pub change: &'static str,
-    /// The keyspace.
-    pub keyspace: String,
-    /// The table; none when the keyspace itself changed.
-    pub table: Option<String>,
-}
-
-impl SchemaChange {
-    fn body(&self, out: &mut Vec<u8>) {
-        write::string(out, self.change);
-        write::string(out, if self.table.is_some() { "TABLE" } else { "KEYSPACE" });
-        write::string(out, &self.keyspace);
-        if let Some(table) = &self.table {
-            write::string(out, table);
-        }
+/// A change of the schema as SCHEMA_CHANGE says it (sections 4.2.5.5 and 4.2.6).
+fn put_schema_change(out: &mut Vec<u8>, change: &SchemaChange) {
+    write::string(
+        out,
+        match change.change {
+            Change::Created => "CREATED",
+            Change::Updated => "UPDATED",
+            Change::Dropped => "DROPPED",
+        },
+    );
+    write::string(out, if change.table.is_some() { "TABLE" } else { "KEYSPACE" });
+    write::string(out, &change.keyspace);
+    if let Some(table) = &change.table {
+        write::string(out, table);
     }
 }
 
@@ -265,7 +261,7 @@ impl SchemaChange {
 pub fn schema_change(out: &mut Vec<u8>, to: ReplyTo, change: &SchemaChange) {
     frame(out, to, Opcode::Result, |out| {
         write::int(out, KIND_SCHEMA_CHANGE);
-        change.body(out);
+        put_schema_change(out, change);
     });
 }
 
@@ -273,7 +269,7 @@ pub fn schema_change(out: &mut Vec<u8>, to: ReplyTo, change: &SchemaChange) {
 pub fn schema_change_event(out: &mut Vec<u8>, version: u8, change: &SchemaChange) {
     frame(out, ReplyTo { version, stream: EVENT_STREAM }, Opcode::Event, |out| {
         write::string(out, "SCHEMA_CHANGE");
-        change.body(out);
+        put_schema_change(out, change);
     });
 }
 

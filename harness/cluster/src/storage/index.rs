@@ -49,11 +49,6 @@ impl Index {
         Index { slots, bits, len: 0 }
     }
 
-    /// Number of entries.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
     #[inline]
     fn home(&self, hash: u32) -> usize {
         ((u64::from(hash) << self.bits) >> 32) as usize
@@ -209,7 +204,7 @@ mod tests {
             insert(&mut index, hash, reference);
             model.entry(hash).or_default().push(reference);
         }
-        assert_eq!(index.len(), 20_000);
+        assert_eq!(index.len, 20_000);
         for (hash, references) in &model {
             for reference in references {
                 assert!(matches!(index.find(*hash, |r| r == *reference), Found::At(_, r) if r == *reference));

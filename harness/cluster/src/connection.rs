@@ -1,0 +1,397 @@
+//! One connection: reading as much as is there, answering all of it, writing once.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::broadcast;
+use tokio::time::Instant;
+
+use crate::clock::Moment;
+use crate::codec::frame::{
+    FLAG_COMPRESSION, FLAG_CUSTOM_PAYLOAD, HEADER_LEN, Header, HeaderError, MAX_BODY_LEN, Opcode,
+};
+use crate::codec::request;
+use crate::codec::response::{self, ErrorAnswer, ReplyTo};
+use crate::execute::point::{NotAdded, PointGroup};
+use crate::requests::{Answer, Requests};
+use crate::schema::SchemaChange;
+use crate::server::Answers;
+use crate::state::NodeState;
+use crate::statement_cache::StatementCache;
+use crate::stats::{ConnectionStats, Tally};
+
+/// Bytes of the read buffer, as long as no longer frame is read.
+const INPUT_LEN: usize = 256 * 1024;
+
+/// Answers are written when they are this long, even if more requests have been read.
+const OUTPUT_LEN: usize = 1024 * 1024;
+
+/// Answers that are held back by a delay may be this long before no more requests are read.
+const DELAYED_LEN: usize = 64 * 1024 * 1024;
+
+/// EXECUTEs that are executed together at most.
+const GROUP_LEN: usize = 4_096;
+
+/// How long a client that is being refused may take to read why and close.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Serves a connection until one of the sides closes it.
+pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<ConnectionStats>) {
+    let _open = Open(stats.clone());
+    let id = stats.id;
+    if let Err(error) = Connection::new(stream, state, stats).run().await {
+        tracing::debug!("connection {id} ended: {error}");
+    }
+}
+
+/// Says that the connection is closed when it is dropped, in whatever way.
+struct Open(Arc<ConnectionStats>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.set_closed();
+    }
+}
+
+/// What there is to do next.
+enum Wake {
+    /// This many bytes were read; none: the client closed.
+    Read(usize),
+    /// The schema changed.
+    Event(Option<Arc<SchemaChange>>),
+    /// Answers that were held back are due.
+    Due,
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    GoOn,
+    Close,
+}
+
+struct Connection {
+    stream: TcpStream,
+    state: Arc<NodeState>,
+    stats: Arc<ConnectionStats>,
+    /// Bytes read are in `input[start..end]`.
+    input: Vec<u8>,
+    start: usize,
+    end: usize,
+    out: Vec<u8>,
+    group: PointGroup,
+    cache: StatementCache,
+    requests: Requests,
+    tally: Tally,
+    moment: Option<Moment>,
+    events: Option<broadcast::Receiver<Arc<SchemaChange>>>,
+    delayed: VecDeque<(Instant, Vec<u8>)>,
+    delayed_len: usize,
+    shuffle: u64,
+}
+
+impl Connection {
+    fn new(stream: TcpStream, state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
+        let shuffle = 0x9E37_79B9_7F4A_7C15 ^ stats.id;
+        Connection {
+            stream,
+            requests: Requests::new(state.clone(), stats.clone()),
+            state,
+            stats,
+            input: vec![0; INPUT_LEN],
+            start: 0,
+            end: 0,
+            out: Vec::new(),
+            group: PointGroup::default(),
+            cache: StatementCache::default(),
+            tally: Tally::default(),
+            moment: None,
+            events: None,
+            delayed: VecDeque::new(),
+            delayed_len: 0,
+            shuffle,
+        }
+    }
+
+    async fn run(mut self) -> io::Result<()> {
+        self.stream.set_nodelay(true)?;
+        loop {
+            match self.wake().await? {
+                Wake::Read(0) => return Ok(()),
+                Wake::Read(len) => {
+                    self.end += len;
+                    self.tally.reads += 1;
+                    let input = std::mem::take(&mut self.input);
+                    let flow = self.process(&input).await;
+                    self.input = input;
+                    self.send().await?;
+                    if flow? == Flow::Close {
+                        return self.linger().await;
+                    }
+                    self.make_room();
+                }
+                Wake::Event(change) => {
+                    if let Some(change) = change {
+                        response::schema_change_event(&mut self.out, self.requests.version(), &change);
+                        self.send().await?;
+                    }
+                }
+                Wake::Due => {
+                    if let Some((_, answers)) = self.delayed.pop_front() {
+                        self.delayed_len -= answers.len();
+                        self.write(&answers).await?;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn wake(&mut self) -> io::Result<Wake> {
+        let free = self.input.get_mut(self.end..).unwrap_or_default();
+        if self.events.is_none() && self.delayed.is_empty() {
+            return self.stream.read(free).await.map(Wake::Read);
+        }
+        let due = self.delayed.front().map(|(due, _)| *due);
+        let wait = async {
+            match due {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        let events = &mut self.events;
+        let event = async {
+            match events {
+                // An error is to be too slow for so many changes: the client sees the schema when it asks for it.
+                Some(events) => events.recv().await.ok(),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = wait => Ok(Wake::Due),
+            change = event => Ok(Wake::Event(change)),
+            read = self.stream.read(free), if self.delayed_len < DELAYED_LEN => read.map(Wake::Read),
+        }
+    }
+
+    /// Moves half a frame to the front, and lets the buffer grow as the bytes of a long frame arrive.
+    fn make_room(&mut self) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            if self.input.len() > INPUT_LEN {
+                self.input = vec![0; INPUT_LEN];
+            }
+            return;
+        }
+        if self.start > 0 {
+            self.input.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.end == self.input.len() {
+            let longer = (self.input.len() * 2).min(HEADER_LEN + MAX_BODY_LEN);
+            self.input.resize(longer, 0);
+        }
+    }
+
+    /// Answers all complete frames of `input[start..end]`.
+    async fn process(&mut self, input: &[u8]) -> io::Result<Flow> {
+        self.cache.refresh(&self.state, &self.stats, &mut self.tally);
+        loop {
+            let bytes = &input[self.start..self.end];
+            let header = match Header::parse(bytes) {
+                Ok(Some(header)) if bytes.len() >= HEADER_LEN + header.length => header,
+                Ok(_) => break,
+                Err(error) => {
+                    self.execute_group(input).await?;
+                    self.refuse(&error);
+                    return Ok(Flow::Close);
+                }
+            };
+            let body = (self.start + HEADER_LEN, self.start + HEADER_LEN + header.length);
+            if !self.add_to_group(&header, input, body) {
+                self.execute_group(input).await?;
+                if !self.add_to_group(&header, input, body) {
+                    self.answer(&header, &input[body.0..body.1]).await;
+                }
+            }
+            self.start = body.1;
+            if self.group.len() >= GROUP_LEN {
+                self.execute_group(input).await?;
+            }
+            if self.out.len() >= OUTPUT_LEN {
+                self.send().await?;
+            }
+        }
+        self.execute_group(input).await?;
+        if let Some(moment) = self.moment.take() {
+            self.state.database.clock().end(moment);
+        }
+        Ok(Flow::GoOn)
+    }
+
+    /// Adds a frame to the statements that are executed together, if it is an EXECUTE of a kind that can be.
+    #[inline]
+    fn add_to_group(&mut self, header: &Header, input: &[u8], (at, end): (usize, usize)) -> bool {
+        if header.opcode != Opcode::Execute as u8 || header.flags != 0 || !self.requests.is_ready() {
+            return false;
+        }
+        let Some((&[0, 16], rest)) = input[at..end].split_first_chunk::<2>() else { return false };
+        let Some(id) = rest.first_chunk::<16>() else { return false };
+        let Some((number, statement)) = self.cache.find(&self.state, id) else { return false };
+        let (Some(point), Some(store)) = (&statement.point, &statement.store) else { return false };
+        match self.group.add(point, store, number, header, input, (at + 18, end)) {
+            Ok(()) => {
+                self.cache.count(number);
+                self.tally.count_opcode(Some(Opcode::Execute));
+                true
+            }
+            Err(NotAdded::OtherTable | NotAdded::NotPlain) => false,
+        }
+    }
+
+    async fn execute_group(&mut self, input: &[u8]) -> io::Result<()> {
+        if self.group.is_empty() {
+            return Ok(());
+        }
+        let clock = self.state.database.clock();
+        let moment = self.moment.get_or_insert_with(|| clock.begin());
+        self.group.execute(&self.cache, input, moment);
+        while !self.group.answer(&self.cache, input, &mut self.out, &mut self.tally, OUTPUT_LEN) {
+            self.send().await?;
+        }
+        Ok(())
+    }
+
+    /// Answers a frame on its own.
+    async fn answer(&mut self, header: &Header, body: &[u8]) {
+        let to = ReplyTo::request(header);
+        self.tally.count_opcode(Opcode::from_byte(header.opcode));
+        self.tally.answers += 1;
+        let answered = self.answer_or_error(header, body).await;
+        if let Err(error) = answered {
+            self.tally.errors.push(error.code());
+            response::error(&mut self.out, to, &error);
+        }
+    }
+
+    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<(), ErrorAnswer> {
+        let to = ReplyTo::request(header);
+        if header.flags & FLAG_COMPRESSION != 0 {
+            return Err(ErrorAnswer::Protocol(
+                "A frame is marked as compressed, and no compression was agreed on: this node offers none".to_owned(),
+            ));
+        }
+        let Some(opcode) = Opcode::from_byte(header.opcode) else {
+            return Err(ErrorAnswer::Protocol(format!("Unknown opcode {}", header.opcode)));
+        };
+        if !opcode.is_request() {
+            return Err(ErrorAnswer::Protocol(format!(
+                "Wrong protocol direction (expected REQUEST, got RESPONSE) for opcode {} ({opcode})",
+                header.opcode
+            )));
+        }
+        let body = if header.flags & FLAG_CUSTOM_PAYLOAD != 0 && header.version >= 4 {
+            request::after_custom_payload(body)?
+        } else {
+            body
+        };
+        let clock = self.state.database.clock();
+        let moment = self.moment.get_or_insert_with(|| clock.begin());
+        let answer = self.requests.answer(opcode, header.version, body, &mut self.cache, moment).await?;
+        if let Answer::Registered = answer {
+            self.events.get_or_insert_with(|| self.state.subscribe());
+        }
+        answer.write(&mut self.out, to);
+        if answer.changed_schema() {
+            self.cache.refresh(&self.state, &self.stats, &mut self.tally);
+        }
+        Ok(())
+    }
+
+    /// Answers what cannot be read on from.
+    fn refuse(&mut self, error: &HeaderError) {
+        let to = ReplyTo { version: error.answer_version(), stream: error.stream() };
+        let answer = match error {
+            HeaderError::Length { .. } => ErrorAnswer::from(crate::plan::CqlError::invalid(error.to_string())),
+            _ => ErrorAnswer::Protocol(error.to_string()),
+        };
+        self.tally.count_opcode(None);
+        self.tally.answers += 1;
+        self.tally.errors.push(answer.code());
+        response::error(&mut self.out, to, &answer);
+    }
+
+    /// Publishes what was counted, then writes the answers, or holds them back if there is a delay.
+    async fn send(&mut self) -> io::Result<()> {
+        self.cache.publish(&self.stats, &mut self.tally);
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        let mut out = std::mem::take(&mut self.out);
+        if self.state.answers == Answers::Reordered {
+            out = self.shuffled(&out);
+        }
+        let delay = self.state.delay();
+        if delay.is_some() || !self.delayed.is_empty() {
+            let due = Instant::now() + delay.unwrap_or_default();
+            self.delayed_len += out.len();
+            self.delayed.push_back((due, out));
+            return Ok(());
+        }
+        self.write(&out).await?;
+        out.clear();
+        out.shrink_to(2 * OUTPUT_LEN);
+        self.out = out;
+        Ok(())
+    }
+
+    async fn write(&mut self, answers: &[u8]) -> io::Result<()> {
+        if self.state.answers != Answers::Each {
+            self.tally.writes += 1;
+            return self.stream.write_all(answers).await;
+        }
+        let mut rest = answers;
+        while !rest.is_empty() {
+            let (frame, after) = rest.split_at(response::frame_len(rest).min(rest.len()));
+            self.tally.writes += 1;
+            self.stream.write_all(frame).await?;
+            rest = after;
+        }
+        Ok(())
+    }
+
+    fn shuffled(&mut self, answers: &[u8]) -> Vec<u8> {
+        let mut frames = Vec::new();
+        let mut rest = answers;
+        while !rest.is_empty() {
+            let (frame, after) = rest.split_at(response::frame_len(rest).min(rest.len()));
+            frames.push(frame);
+            rest = after;
+        }
+        for last in (1..frames.len()).rev() {
+            // xorshift64: any order will do.
+            self.shuffle ^= self.shuffle << 13;
+            self.shuffle ^= self.shuffle >> 7;
+            self.shuffle ^= self.shuffle << 17;
+            frames.swap(last, (self.shuffle % (last as u64 + 1)) as usize);
+        }
+        frames.concat()
+    }
+
+    /// Lets the client read the error that it was sent: closing with bytes unread would take it back.
+    async fn linger(mut self) -> io::Result<()> {
+        while let Some((due, answers)) = self.delayed.pop_front() {
+            tokio::time::sleep_until(due).await;
+            self.write(&answers).await?;
+        }
+        self.stream.shutdown().await?;
+        let drain = async {
+            while self.stream.read(&mut self.input).await? > 0 {}
+            Ok(())
+        };
+        tokio::time::timeout(LINGER, drain).await.unwrap_or(Ok(()))
+    }
+}

@@ -1,0 +1,225 @@
+//! What a SELECT does with each row that it finds: filters, selectors, counts, and where a page is full.
+
+use std::borrow::Cow;
+
+use crate::codec::response::ErrorAnswer;
+use crate::codec::write;
+use crate::plan::{CqlError, EvaluatedFilter, Select, Selector, Value};
+use crate::schema::Table;
+use crate::storage::record::{Cell, Row};
+use crate::token;
+
+/// The most bytes that the rows of one answer may have.
+const LONGEST_ROWS: usize = 256 * 1024 * 1024;
+
+/// A row as a SELECT sees it.
+#[derive(Clone, Copy)]
+pub struct RowView<'r> {
+    /// The serialised partition key.
+    pub key: &'r [u8],
+    /// Its components.
+    pub components: &'r [&'r [u8]],
+    /// The clustering columns; empty when the partition has static columns and no rows.
+    pub clustering: &'r [&'r [u8]],
+    /// The static columns.
+    pub statics: Option<&'r Row<'r>>,
+    /// The regular columns; none when none of them is asked for, or when there is no row.
+    pub cells: Option<&'r Row<'r>>,
+}
+
+impl<'r> RowView<'r> {
+    fn cell(&self, table: &Table, column: usize) -> Option<&'r Cell<'r>> {
+        match column.checked_sub(table.regular_start()) {
+            Some(regular) => self.cells.and_then(|row| row.cells.get(regular)),
+            None => self.statics.and_then(|row| row.cells.get(column.checked_sub(table.static_start())?)),
+        }
+    }
+
+    fn value(&self, table: &Table, column: usize) -> Option<&'r [u8]> {
+        if column < table.partition_key_len {
+            return self.components.get(column).copied();
+        }
+        if column < table.static_start() {
+            return self.clustering.get(column - table.partition_key_len).copied();
+        }
+        match self.cell(table, column)?.value {
+            Value::Bytes(bytes) => Some(bytes),
+            Value::Null | Value::Unset => None,
+        }
+    }
+}
+
+/// What became of a row that was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// A filter left it out.
+    Filtered,
+    /// It is in the result.
+    Taken,
+    /// It was not looked at because of the page's size: the next page begins with it.
+    PageFull,
+}
+
+/// Collects the rows of a page, or counts.
+pub struct Collector<'s> {
+    select: &'s Select,
+    filters: Vec<EvaluatedFilter<'s>>,
+    page_left: usize,
+    limit_left: Option<u64>,
+    counts: Vec<i64>,
+    first_row: Option<Vec<u8>>,
+    rows: Vec<u8>,
+    row_count: i32,
+}
+
+impl<'s> Collector<'s> {
+    /// For a page of `page_size` rows at most, of which LIMIT leaves `limit_left`.
+    pub fn new(
+        select: &'s Select,
+        filters: Vec<EvaluatedFilter<'s>>,
+        page_size: Option<usize>,
+        limit_left: Option<u64>,
+    ) -> Self {
+        Collector {
+            select,
+            filters,
+            page_left: if select.aggregate { usize::MAX } else { page_size.unwrap_or(usize::MAX) },
+            // The one row of counts is what LIMIT would limit.
+            limit_left: if select.aggregate { None } else { limit_left },
+            counts: vec![0; select.selectors.len()],
+            first_row: None,
+            rows: Vec::new(),
+            row_count: 0,
+        }
+    }
+
+    /// Whether regular or static columns are looked at, so that rows have to be taken apart.
+    pub fn needs_cells(&self) -> bool {
+        let first = self.select.table.static_start();
+        let of_selector = |selector: &Selector| match selector {
+            Selector::Column(column)
+            | Selector::CountColumn(column)
+            | Selector::ToJson(column)
+            | Selector::WriteTime(column)
+            | Selector::Ttl(column) => *column >= first,
+            Selector::CountRows | Selector::Token => false,
+        };
+        self.select.selectors.iter().any(of_selector) || self.filters.iter().any(|filter| filter.column >= first)
+    }
+
+    /// Whether LIMIT is reached.
+    pub fn is_limit_reached(&self) -> bool {
+        self.limit_left == Some(0)
+    }
+
+    /// Rows that LIMIT leaves.
+    pub fn limit_left(&self) -> Option<u64> {
+        self.limit_left
+    }
+
+    /// Takes a row, or not. Not to be called when LIMIT is reached.
+    ///
+    /// # Errors
+    /// When the answer would be too long, or a value cannot be shown as JSON.
+    pub fn offer(&mut self, row: RowView<'_>) -> Result<Offered, ErrorAnswer> {
+        let table = &*self.select.table;
+        if !self.filters.iter().all(|filter| filter.matches(row.value(table, filter.column))) {
+            return Ok(Offered::Filtered);
+        }
+        if self.page_left == 0 {
+            return Ok(Offered::PageFull);
+        }
+        if self.select.aggregate {
+            self.count(row)?;
+            return Ok(Offered::Taken);
+        }
+        self.page_left -= 1;
+        if let Some(left) = &mut self.limit_left {
+            *left -= 1;
+        }
+        for selector in &self.select.selectors {
+            put_selected(&mut self.rows, table, selector, row)?;
+        }
+        self.row_count = self.row_count.checked_add(1).ok_or_else(too_long)?;
+        if self.rows.len() > LONGEST_ROWS {
+            return Err(too_long());
+        }
+        Ok(Offered::Taken)
+    }
+
+    fn count(&mut self, row: RowView<'_>) -> Result<(), ErrorAnswer> {
+        let table = &*self.select.table;
+        for (count, selector) in self.counts.iter_mut().zip(&self.select.selectors) {
+            *count += match selector {
+                Selector::CountColumn(column) => i64::from(row.value(table, *column).is_some()),
+                _ => 1,
+            };
+        }
+        // A column beside a count is that of the first row.
+        if self.first_row.is_none() {
+            let mut first = Vec::new();
+            for selector in self.select.selectors.iter().filter(|selector| !is_count(selector)) {
+                put_selected(&mut first, table, selector, row)?;
+            }
+            self.first_row = Some(first);
+        }
+        Ok(())
+    }
+
+    /// The number of rows and their values as the answer has them.
+    pub fn finish(mut self) -> (i32, Vec<u8>) {
+        if !self.select.aggregate {
+            return (self.row_count, self.rows);
+        }
+        let first = self.first_row.unwrap_or_default();
+        let mut at = 0;
+        for (selector, count) in self.select.selectors.iter().zip(&self.counts) {
+            if is_count(selector) {
+                write::bytes(&mut self.rows, Some(&count.to_be_bytes()));
+            } else if first.is_empty() {
+                write::bytes(&mut self.rows, None);
+            } else {
+                let end = crate::storage::record::end_of_values(&first, at, 1);
+                self.rows.extend_from_slice(&first[at..end]);
+                at = end;
+            }
+        }
+        (1, self.rows)
+    }
+}
+
+fn is_count(selector: &Selector) -> bool {
+    matches!(selector, Selector::CountRows | Selector::CountColumn(_))
+}
+
+fn too_long() -> ErrorAnswer {
+    CqlError::Invalid(format!(
+        "The rows of this answer would be longer than {} MiB: ask for smaller pages",
+        LONGEST_ROWS / 1024 / 1024
+    ))
+    .into()
+}
+
+fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowView<'_>) -> Result<(), ErrorAnswer> {
+    let value: Option<Cow<'_, [u8]>> = match selector {
+        Selector::Column(column) => row.value(table, *column).map(Cow::Borrowed),
+        Selector::ToJson(column) => {
+            let mut json = String::new();
+            if let Some(definition) = table.columns.get(*column) {
+                definition.ty.write_json(row.value(table, *column), &mut json).map_err(CqlError::Invalid)?;
+            }
+            Some(json.into_bytes().into())
+        }
+        Selector::Token => Some(token::token(row.key).to_be_bytes().to_vec().into()),
+        Selector::WriteTime(column) => row.cell(table, *column).and_then(|cell| match cell.value {
+            Value::Bytes(_) => Some(cell.timestamp.to_be_bytes().to_vec().into()),
+            Value::Null | Value::Unset => None,
+        }),
+        // No row here ever expires.
+        Selector::Ttl(_) => None,
+        // Counts are written by the collector.
+        Selector::CountRows | Selector::CountColumn(_) => None,
+    };
+    write::bytes(out, value.as_deref());
+    Ok(())
+}

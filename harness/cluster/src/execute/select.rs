@@ -1,0 +1,415 @@
+//! SELECT: finding rows by key, in slices of partitions and by token, a page at a time, without holding a lock for long.
+
+use std::ops::Bound;
+
+use super::paging::Position;
+use super::rows::{Collector, Offered, RowView};
+use super::values::{Number, Slices, key_components, number, partition_keys, slices};
+use crate::codec::response::ErrorAnswer;
+use crate::plan::{CqlError, PartitionSelection, Range, Select, Term, Value};
+use crate::schema::Table;
+use crate::storage::partitions::Partition;
+use crate::storage::record::{self, Row};
+use crate::storage::table::{Place, Shards, TableStore};
+use crate::token;
+
+/// Rows that are looked at before the lock is given back and other tasks are let run.
+const ROWS_A_STEP: usize = 2_048;
+
+/// One page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// How many rows.
+    pub row_count: i32,
+    /// Their values, as the answer has them.
+    pub rows: Vec<u8>,
+    /// Where the next page begins, if there is one.
+    pub paging_state: Option<Vec<u8>>,
+}
+
+/// How a request wants its rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Paging<'a> {
+    /// Rows a page; not above zero means all.
+    pub page_size: Option<i32>,
+    /// Where the page before ended.
+    pub state: Option<&'a [u8]>,
+}
+
+fn limit(name: &str, term: Option<&Term>, values: &[Value<'_>]) -> Result<Option<u64>, CqlError> {
+    let Some(term) = term else { return Ok(None) };
+    match number(term, values)? {
+        Number::Of(limit) if limit > 0 => Ok(Some(limit as u64)),
+        Number::Of(_) => Err(CqlError::Invalid(format!("{name} must be strictly positive"))),
+        Number::Null => Err(CqlError::Invalid(format!("Invalid null value of {}", name.to_lowercase()))),
+        Number::Unset => Ok(None),
+    }
+}
+
+fn collector<'s>(
+    select: &'s Select,
+    values: &[Value<'s>],
+    paging: Paging<'_>,
+    position: Option<&Position>,
+) -> Result<Collector<'s>, ErrorAnswer> {
+    let filters = select.filters.iter().map(|filter| filter.evaluate(&select.table.columns, values));
+    let page_size = paging.page_size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0);
+    let limit = limit("LIMIT", select.limit.as_ref(), values)?;
+    let limit_left = position.and_then(|position| position.limit_left).or(limit);
+    Ok(Collector::new(select, filters.collect::<Result<_, _>>()?, page_size, limit_left))
+}
+
+/// The rows of a table in memory that a SELECT asks for.
+///
+/// # Errors
+/// Invalid values, a paging state that is none, an answer that would be too long.
+pub async fn select(
+    store: &TableStore,
+    select: &Select,
+    values: &[Value<'_>],
+    paging: Paging<'_>,
+) -> Result<Page, ErrorAnswer> {
+    let position = paging.state.map(Position::decode).transpose()?;
+    let collector = collector(select, values, paging, position.as_ref())?;
+    let needs_cells = collector.needs_cells();
+    let per_partition = limit("PER PARTITION LIMIT", select.per_partition_limit.as_ref(), values)?;
+    let search = Search {
+        store,
+        select,
+        slices: slices(&select.table, &select.clustering, values)?,
+        per_partition: if select.distinct { Some(1) } else { per_partition },
+        needs_cells,
+        collector,
+        position: position.clone().unwrap_or_default(),
+        budget: ROWS_A_STEP,
+    };
+    match &select.partition {
+        PartitionSelection::Tokens(range) => {
+            let (first, last) = token_range(range, values)?;
+            search.by_token(first, last, position).await
+        }
+        named => search.by_key(&partition_keys(&select.table, named, values)?, position).await,
+    }
+}
+
+/// The first and the last token of a range; an empty range has them the wrong way round.
+fn token_range(range: &Range, values: &[Value<'_>]) -> Result<(i64, i64), CqlError> {
+    let range = range.tokens(values)?;
+    let first = match range.lower {
+        None => Some(i64::MIN),
+        Some((token, inclusive)) => token.checked_add(i64::from(!inclusive)),
+    };
+    let last = match range.upper {
+        None => Some(i64::MAX),
+        Some((token, inclusive)) => token.checked_sub(i64::from(!inclusive)),
+    };
+    Ok(first.zip(last).unwrap_or((i64::MAX, i64::MIN)))
+}
+
+/// Why looking into a partition or a shard stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    /// All was seen.
+    End,
+    /// Others are to have their turn.
+    Budget,
+    /// The page is full, and there is more.
+    PageFull,
+    /// No more rows are wanted.
+    Limit,
+}
+
+struct Search<'s> {
+    store: &'s TableStore,
+    select: &'s Select,
+    slices: Slices,
+    per_partition: Option<u64>,
+    needs_cells: bool,
+    collector: Collector<'s>,
+    /// What was seen last.
+    position: Position,
+    budget: usize,
+}
+
+impl Search<'_> {
+    async fn by_key(mut self, keys: &[Vec<u8>], from: Option<Position>) -> Result<Page, ErrorAnswer> {
+        let mut remaining = keys;
+        if let Some(from) = &from {
+            let Some(at) = keys.iter().position(|key| *key == from.key) else {
+                return Err(ErrorAnswer::Protocol("Invalid value for the paging state".to_owned()));
+            };
+            remaining = &keys[at + usize::from(from.clustering.is_none())..];
+        }
+        for key in remaining {
+            loop {
+                match self.named_partition(key)? {
+                    Stop::End => break,
+                    Stop::Budget => self.rest().await,
+                    Stop::PageFull => return Ok(self.finish(true)),
+                    Stop::Limit => return Ok(self.finish(false)),
+                }
+            }
+            if self.budget == 0 {
+                self.rest().await;
+            }
+        }
+        Ok(self.finish(false))
+    }
+
+    async fn by_token(mut self, first: i64, last: i64, from: Option<Position>) -> Result<Page, ErrorAnswer> {
+        let mut first = first;
+        if let Some(from) = from {
+            first = first.max(token::token(&from.key));
+        }
+        if first > last {
+            return Ok(self.finish(false));
+        }
+        let mut place = self.store.place(first);
+        let end = self.store.place(last);
+        loop {
+            match self.shard(&mut place, first, last)? {
+                Stop::End => {
+                    place = Place { shard: place.shard + 1, hash: 0 };
+                    if place.shard > end.shard {
+                        return Ok(self.finish(false));
+                    }
+                }
+                Stop::Budget => {}
+                Stop::PageFull => return Ok(self.finish(true)),
+                Stop::Limit => return Ok(self.finish(false)),
+            }
+            self.rest().await;
+        }
+    }
+
+    /// Lets other connections have their turn.
+    async fn rest(&mut self) {
+        self.budget = ROWS_A_STEP;
+        tokio::task::yield_now().await;
+    }
+
+    fn finish(mut self, more: bool) -> Page {
+        self.position.limit_left = self.collector.limit_left();
+        let (row_count, rows) = self.collector.finish();
+        Page { row_count, rows, paging_state: more.then(|| self.position.encode()) }
+    }
+
+    fn named_partition(&mut self, key: &[u8]) -> Result<Stop, ErrorAnswer> {
+        let Place { shard, hash } = self.store.place(token::token(key));
+        match self.store.shards() {
+            Shards::Rows(shards) => match shards[shard].lock().get(hash, key) {
+                Some(record) => self.row(key, record),
+                None => Ok(Stop::End),
+            },
+            Shards::Partitions(shards) => match shards[shard].lock().get(hash, key) {
+                Some(partition) => self.partition(partition),
+                None => Ok(Stop::End),
+            },
+        }
+    }
+
+    /// Looks at partitions of one shard, in the order of (token, key), behind the position.
+    fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop, ErrorAnswer> {
+        match self.store.shards() {
+            Shards::Rows(shards) => {
+                let shard = shards[place.shard].lock();
+                let records = shard.records_from(place.hash).map(|(hash, record)| (hash, record::key(record), record));
+                self.in_token_order(records, place, (first, last), |search, key, record| search.row(key, record))
+            }
+            Shards::Partitions(shards) => {
+                let shard = shards[place.shard].lock();
+                let partitions = shard.partitions_from(place.hash).map(|(hash, found)| (hash, found.key(), found));
+                self.in_token_order(partitions, place, (first, last), |search, _, found| search.partition(found))
+            }
+        }
+    }
+
+    fn in_token_order<'p, P: Copy>(
+        &mut self,
+        found: impl Iterator<Item = (u32, &'p [u8], P)>,
+        place: &mut Place,
+        (first, last): (i64, i64),
+        mut look: impl FnMut(&mut Self, &[u8], P) -> Result<Stop, ErrorAnswer>,
+    ) -> Result<Stop, ErrorAnswer> {
+        let mut found = found.peekable();
+        let mut group: Vec<(i64, &[u8], P)> = Vec::new();
+        while let Some((hash, key, content)) = found.next() {
+            place.hash = hash;
+            group.clear();
+            group.push((token::token(key), key, content));
+            // Seldom more than one.
+            while let Some((_, key, content)) = found.next_if(|next| next.0 == hash) {
+                group.push((token::token(key), key, content));
+            }
+            group.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+            let seen =
+                (!self.position.key.is_empty()).then(|| (token::token(&self.position.key), self.position.clone()));
+            for (token, key, content) in &group {
+                if *token < first {
+                    continue;
+                }
+                if *token > last {
+                    return Ok(Stop::Limit);
+                }
+                if let Some((seen_token, seen)) = &seen {
+                    let order = (*token, *key).cmp(&(*seen_token, &*seen.key));
+                    if order.is_lt() || (order.is_eq() && seen.clustering.is_none()) {
+                        continue;
+                    }
+                }
+                match look(self, key, *content)? {
+                    Stop::End => {}
+                    stop => return Ok(stop),
+                }
+            }
+            if self.budget == 0 {
+                return Ok(Stop::Budget);
+            }
+        }
+        Ok(Stop::End)
+    }
+
+    fn seen(&mut self, key: &[u8], clustering: Option<&[u8]>) {
+        self.position.key.clear();
+        self.position.key.extend_from_slice(key);
+        match (&mut self.position.clustering, clustering) {
+            (Some(seen), Some(clustering)) => {
+                seen.clear();
+                seen.extend_from_slice(clustering);
+            }
+            (seen, clustering) => *seen = clustering.map(<[u8]>::to_vec),
+        }
+    }
+
+    /// A partition of a table without clustering columns.
+    fn row(&mut self, key: &[u8], record: &[u8]) -> Result<Stop, ErrorAnswer> {
+        self.budget = self.budget.saturating_sub(1);
+        let columns = self.store.cells();
+        if record::is_live(record, columns) {
+            let row = if self.needs_cells { Row::decode(record, columns) } else { Row::empty(0) };
+            let components = key_components(&self.select.table, key);
+            let view = RowView { key, components: &components, clustering: &[], statics: None, cells: Some(&row) };
+            if self.collector.offer(view)? == Offered::PageFull {
+                return Ok(Stop::PageFull);
+            }
+        }
+        self.seen(key, None);
+        Ok(if self.collector.is_limit_reached() { Stop::Limit } else { Stop::End })
+    }
+
+    /// A partition of rows.
+    fn partition(&mut self, partition: &Partition) -> Result<Stop, ErrorAnswer> {
+        let table = &*self.select.table;
+        let key = partition.key();
+        let after = if self.position.key == key { self.position.clustering.clone() } else { None };
+        if after.is_none() {
+            self.position.rows_in_partition = 0;
+        }
+        let components = key_components(table, key);
+        let statics = partition.statics().map(|record| Row::decode(record, table.static_len));
+        let columns = self.store.cells();
+        let mut any_live = after.is_some();
+        let slices = std::mem::take(&mut self.slices);
+        let stop = self.in_slices(partition, &slices, after.as_deref(), |search, sortable, record| {
+            search.budget = search.budget.saturating_sub(1);
+            if record::is_live(record, columns) {
+                any_live = true;
+                if search.per_partition.is_some_and(|most| search.position.rows_in_partition >= most) {
+                    return Ok(Some(Stop::End));
+                }
+                let row = if search.needs_cells { Row::decode(record, columns) } else { Row::empty(0) };
+                let clustering = values_of(record::key(record), table.clustering_len);
+                let view = RowView {
+                    key,
+                    components: &components,
+                    clustering: &clustering,
+                    statics: statics.as_ref(),
+                    cells: Some(&row),
+                };
+                match search.collector.offer(view)? {
+                    Offered::PageFull => return Ok(Some(Stop::PageFull)),
+                    Offered::Taken => search.position.rows_in_partition += 1,
+                    Offered::Filtered => {}
+                }
+            }
+            search.seen(key, Some(sortable));
+            if search.collector.is_limit_reached() {
+                return Ok(Some(Stop::Limit));
+            }
+            Ok((search.budget == 0).then_some(Stop::Budget))
+        });
+        self.slices = slices;
+        match stop? {
+            Some(Stop::End) | None => {}
+            Some(stop) => return Ok(stop),
+        }
+        // Static columns without a row are a row of their own, unless rows were asked for.
+        if let Some(statics) = statics.as_ref().filter(|statics| statics.is_live())
+            && !any_live
+            && self.select.clustering.is_all()
+        {
+            let view = RowView { key, components: &components, clustering: &[], statics: Some(statics), cells: None };
+            if self.collector.offer(view)? == Offered::PageFull {
+                return Ok(Stop::PageFull);
+            }
+        }
+        self.seen(key, None);
+        Ok(if self.collector.is_limit_reached() { Stop::Limit } else { Stop::End })
+    }
+
+    /// Calls `look` for the rows in the slices, in the order asked for, behind `after`, until it gives a reason to stop.
+    fn in_slices(
+        &mut self,
+        partition: &Partition,
+        slices: &Slices,
+        after: Option<&[u8]>,
+        mut look: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<Option<Stop>, ErrorAnswer>,
+    ) -> Result<Option<Stop>, ErrorAnswer> {
+        let reversed = self.select.reversed;
+        let ordered: Box<dyn Iterator<Item = &(Vec<u8>, Vec<u8>)>> =
+            if reversed { Box::new(slices.iter().rev()) } else { Box::new(slices.iter()) };
+        for (start, end) in ordered {
+            let (mut start, mut end) = (Bound::Included(&**start), &**end);
+            if let Some(after) = after {
+                match start {
+                    Bound::Included(first) if !reversed && after >= first => start = Bound::Excluded(after),
+                    _ if reversed && after < end => end = after,
+                    _ => {}
+                }
+            }
+            let mut rows = partition.rows(start, Bound::Excluded(end));
+            while let Some((sortable, record)) = if reversed { rows.next_back() } else { rows.next() } {
+                if let Some(stop) = look(self, sortable, record)? {
+                    return Ok(Some(stop));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The `count` values of `[bytes]` one after the other.
+fn values_of(wire: &[u8], count: usize) -> Vec<&[u8]> {
+    let mut at = 0;
+    (0..count)
+        .map(|_| {
+            let (value, end) = record::value_at(wire, at);
+            at = end;
+            if let Value::Bytes(bytes) = value { bytes } else { &[] }
+        })
+        .collect()
+}
+
+/// Whether a table's rows can be sorted, for the statement that creates it.
+///
+/// # Errors
+/// Invalid, naming the clustering column that cannot be.
+pub fn check_sortable(table: &Table) -> Result<(), CqlError> {
+    match table.clustering().iter().find(|column| !crate::storage::clustering::is_supported(&column.ty)) {
+        None => Ok(()),
+        Some(column) => Err(CqlError::Invalid(format!(
+            "A clustering column of type {} is not supported by the embedded node (column {})",
+            column.ty, column.name
+        ))),
+    }
+}

@@ -1,0 +1,264 @@
+//! Binding the values of a request to a statement's markers, and making keys of them.
+
+use std::borrow::Cow;
+
+use crate::codec::request::Values;
+use crate::codec::response::ErrorAnswer;
+use crate::plan::{ClusteringSelection, ColumnSpec, CqlError, OneOf, PartitionSelection, Term, Value};
+use crate::schema::{Column, Table};
+use crate::storage::clustering;
+use crate::token;
+
+/// The longest partition key and the longest component of one: their lengths are shorts on disk.
+const LONGEST_KEY: usize = u16::MAX as usize;
+
+/// The most keys that `IN` restrictions may name together.
+const MOST_COMBINATIONS: usize = 100_000;
+
+/// The values in the order of the markers, each valid for its marker's type.
+///
+/// # Errors
+/// Invalid, in Cassandra's words, when their number or one of them is wrong.
+pub fn bind<'a>(markers: &[ColumnSpec], values: Values<'a>) -> Result<Vec<Value<'a>>, CqlError> {
+    let bound = match values {
+        Values::Positional(values) => {
+            if values.len() != markers.len() {
+                return Err(CqlError::Invalid(format!(
+                    "there were {} markers(?) in CQL but {} bound variables",
+                    markers.len(),
+                    values.len()
+                )));
+            }
+            values
+        }
+        Values::Named(named) => markers
+            .iter()
+            .map(|marker| {
+                let found = named.iter().find(|(name, _)| *name == &*marker.name);
+                found.map(|(_, value)| *value).ok_or_else(|| {
+                    CqlError::Invalid(format!("Missing value for bind variable '{}' of the statement", marker.name))
+                })
+            })
+            .collect::<Result<_, _>>()?,
+    };
+    for (value, marker) in bound.iter().zip(markers) {
+        if let Value::Bytes(bytes) = value {
+            marker.ty.validate(bytes).map_err(CqlError::Invalid)?;
+        }
+    }
+    Ok(bound)
+}
+
+/// A term that must be a number of the type's width: a timestamp, a limit.
+pub enum Number {
+    /// It is.
+    Of(i64),
+    /// Null.
+    Null,
+    /// Not set.
+    Unset,
+}
+
+/// The number that a term of type bigint or int is.
+///
+/// # Errors
+/// As the term's evaluation.
+pub fn number(term: &Term, values: &[Value<'_>]) -> Result<Number, CqlError> {
+    use crate::plan::Evaluated;
+    Ok(match term.evaluate(values)? {
+        Evaluated::Null => Number::Null,
+        Evaluated::Unset => Number::Unset,
+        Evaluated::Bytes(bytes) => match (bytes.first_chunk::<8>(), bytes.first_chunk::<4>()) {
+            (Some(long), _) => Number::Of(i64::from_be_bytes(*long)),
+            (None, Some(int)) => Number::Of(i64::from(i32::from_be_bytes(*int))),
+            (None, None) => Number::Null,
+        },
+    })
+}
+
+/// The serialised keys of the partitions that a statement names, in the order of their values; never for a range of tokens.
+///
+/// # Errors
+/// Invalid, for null, unset, empty and too long components.
+pub fn partition_keys(
+    table: &Table,
+    selection: &PartitionSelection,
+    values: &[Value<'_>],
+) -> Result<Vec<Vec<u8>>, CqlError> {
+    match selection {
+        PartitionSelection::One(terms) => Ok(vec![partition_key(table, terms, values)?]),
+        PartitionSelection::Product(choices) => {
+            let mut found = Vec::with_capacity(choices.len());
+            for (choice, column) in choices.iter().zip(table.partition_key()) {
+                found.push(choice.evaluate(column, values)?);
+            }
+            product(&found)?.into_iter().map(|components| routing_key(&components)).collect()
+        }
+        PartitionSelection::Tokens(_) => Ok(Vec::new()),
+    }
+}
+
+/// The serialised key of one partition.
+///
+/// # Errors
+/// As [`partition_keys`].
+pub fn partition_key(table: &Table, terms: &[Term], values: &[Value<'_>]) -> Result<Vec<u8>, CqlError> {
+    let mut components = Vec::with_capacity(terms.len());
+    for (term, column) in terms.iter().zip(table.partition_key()) {
+        components.push(term.evaluate_key(column, values)?);
+    }
+    routing_key(&components)
+}
+
+fn routing_key<B: AsRef<[u8]>>(components: &[B]) -> Result<Vec<u8>, CqlError> {
+    let mut key = Vec::new();
+    for component in components {
+        let length = component.as_ref().len();
+        if length > LONGEST_KEY {
+            return Err(CqlError::Invalid(format!("Key length of {length} is longer than maximum of {LONGEST_KEY}")));
+        }
+    }
+    token::routing_key(components.iter().map(AsRef::as_ref), &mut key);
+    if key.is_empty() {
+        return Err(CqlError::invalid("Key may not be empty"));
+    }
+    if key.len() > LONGEST_KEY {
+        return Err(CqlError::Invalid(format!("Key length of {} is longer than maximum of {LONGEST_KEY}", key.len())));
+    }
+    Ok(key)
+}
+
+/// The components of a serialised partition key.
+pub fn key_components<'k>(table: &Table, key: &'k [u8]) -> Vec<&'k [u8]> {
+    if table.partition_key_len == 1 {
+        return vec![key];
+    }
+    let mut rest = key;
+    (0..table.partition_key_len)
+        .map(|_| {
+            let Some((length, after)) = rest.split_first_chunk::<2>() else { return &rest[..0] };
+            let length = usize::from(u16::from_be_bytes(*length)).min(after.len());
+            rest = after.get(length + 1..).unwrap_or_default();
+            &after[..length]
+        })
+        .collect()
+}
+
+fn product<'c, 'v>(choices: &'c [Vec<Cow<'v, [u8]>>]) -> Result<Vec<Vec<&'c [u8]>>, CqlError> {
+    let combinations = choices.iter().fold(1usize, |product, choice| product.saturating_mul(choice.len()));
+    if combinations > MOST_COMBINATIONS {
+        return Err(CqlError::Invalid(format!(
+            "The cartesian product of the IN restrictions has {combinations} elements, the embedded node takes at most \
+             {MOST_COMBINATIONS}"
+        )));
+    }
+    Ok(choices.iter().fold(vec![Vec::new()], |combinations, choice| {
+        combinations
+            .iter()
+            .flat_map(|combination| {
+                choice.iter().map(move |value| {
+                    let mut longer = combination.clone();
+                    longer.push(&**value);
+                    longer
+                })
+            })
+            .collect()
+    }))
+}
+
+/// A clustering key: as rows are sorted by it, and as `[bytes]` a column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusteringKey {
+    /// See [`clustering`].
+    pub sortable: Vec<u8>,
+    /// As on the wire.
+    pub wire: Vec<u8>,
+}
+
+/// The clustering keys of the rows that a statement names in full.
+///
+/// # Errors
+/// Invalid, for null and unset components.
+pub fn clustering_keys(table: &Table, choices: &[OneOf], values: &[Value<'_>]) -> Result<Vec<ClusteringKey>, CqlError> {
+    let mut found = Vec::with_capacity(choices.len());
+    for (choice, column) in choices.iter().zip(table.clustering()) {
+        found.push(choice.evaluate(column, values)?);
+    }
+    Ok(product(&found)?.into_iter().map(|components| clustering_key(table.clustering(), &components)).collect())
+}
+
+/// The clustering key of one row.
+///
+/// # Errors
+/// Invalid, for null and unset components.
+pub fn one_clustering_key(table: &Table, terms: &[Term], values: &[Value<'_>]) -> Result<ClusteringKey, CqlError> {
+    let mut components = Vec::with_capacity(terms.len());
+    for (term, column) in terms.iter().zip(table.clustering()) {
+        components.push(term.evaluate_key(column, values)?);
+    }
+    Ok(clustering_key(table.clustering(), &components))
+}
+
+fn clustering_key<B: AsRef<[u8]>>(columns: &[Column], components: &[B]) -> ClusteringKey {
+    let mut key = ClusteringKey::default();
+    for (column, component) in columns.iter().zip(components) {
+        clustering::put_component(&mut key.sortable, column, component.as_ref());
+        crate::codec::write::bytes(&mut key.wire, Some(component.as_ref()));
+    }
+    key
+}
+
+/// Ranges of sortable clustering keys, from the first key on, up to and without the second.
+pub type Slices = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// The rows that a statement selects within a partition, as ascending ranges that do not overlap.
+///
+/// # Errors
+/// Invalid, for null and unset values, and for a range over several columns of different clustering orders.
+pub fn slices(table: &Table, selection: &ClusteringSelection, values: &[Value<'_>]) -> Result<Slices, ErrorAnswer> {
+    let after_prefix = table.clustering().get(selection.prefix.len()..).unwrap_or_default();
+    let prefixes = clustering_keys(table, &selection.prefix, values)?;
+    let mut found = Slices::with_capacity(prefixes.len());
+    let range = match &selection.range {
+        Some(range) => Some(range.evaluate(after_prefix, values)?),
+        None => None,
+    };
+    for prefix in prefixes {
+        let Some(range) = &range else {
+            found.push((prefix.sortable.clone(), clustering::behind(prefix.sortable)));
+            continue;
+        };
+        let width = [&range.lower, &range.upper].into_iter().flatten().map(|(limit, _)| limit.len()).max().unwrap_or(0);
+        let descending = after_prefix.first().is_some_and(|column| column.descending);
+        if after_prefix.iter().take(width).any(|column| column.descending != descending) {
+            return Err(CqlError::invalid(
+                "A range over several clustering columns of different orders is not supported by the embedded node",
+            )
+            .into());
+        }
+        let with = |limit: &[Cow<'_, [u8]>]| {
+            let mut key = prefix.sortable.clone();
+            for (column, value) in after_prefix.iter().zip(limit) {
+                clustering::put_component(&mut key, column, value);
+            }
+            key
+        };
+        let (first, last) = if descending { (&range.upper, &range.lower) } else { (&range.lower, &range.upper) };
+        let start = match first {
+            Some((limit, true)) => with(limit),
+            Some((limit, false)) => clustering::behind(with(limit)),
+            None => prefix.sortable.clone(),
+        };
+        let end = match last {
+            Some((limit, true)) => clustering::behind(with(limit)),
+            Some((limit, false)) => with(limit),
+            None => clustering::behind(prefix.sortable.clone()),
+        };
+        if start < end {
+            found.push((start, end));
+        }
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}

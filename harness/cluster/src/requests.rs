@@ -1,0 +1,371 @@
+//! What each request does, and what it is answered.
+
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
+use crate::auth::AUTHENTICATOR;
+use crate::clock::Moment;
+use crate::codec::request::{self, BatchQuery, QueryParameters, Values};
+use crate::codec::response::{self, ErrorAnswer, ReplyTo};
+use crate::codec::{Opcode, write as wire};
+use crate::execute::select::{Page, Paging, select};
+use crate::execute::values::bind;
+use crate::execute::write::{Mode, TimestampSource, modify, not_in_a_batch, using_timestamp};
+use crate::plan::{CqlError, Ddl, Plan, Prepared, Select, Value};
+use crate::schema::SchemaChange;
+use crate::state::NodeState;
+use crate::statement::{Statement, StatementId};
+use crate::statement_cache::StatementCache;
+use crate::stats::ConnectionStats;
+use crate::storage::table::TableStore;
+use crate::system::{self, SystemView};
+
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Before STARTUP.
+    Established,
+    /// After STARTUP, before the password.
+    Authenticating,
+    /// Statements are taken.
+    Ready,
+}
+
+/// An answer that is no error.
+pub(crate) enum Answer {
+    Ready,
+    Authenticate,
+    AuthSuccess,
+    Supported,
+    /// READY, to REGISTER.
+    Registered,
+    Prepared(Arc<Statement>),
+    Result(Outcome),
+}
+
+/// What a statement gives.
+pub(crate) enum Outcome {
+    Void,
+    Rows { prepared: Arc<Prepared>, skip_metadata: bool, page: Page },
+    SetKeyspace(String),
+    SchemaChange(SchemaChange),
+}
+
+impl Answer {
+    /// Whether the schema was changed.
+    pub(crate) fn changed_schema(&self) -> bool {
+        matches!(self, Answer::Result(Outcome::SchemaChange(_)))
+    }
+
+    /// Appends it as a frame.
+    pub(crate) fn write(&self, out: &mut Vec<u8>, to: ReplyTo) {
+        match self {
+            Answer::Ready | Answer::Registered => response::ready(out, to),
+            Answer::Authenticate => response::authenticate(out, to, AUTHENTICATOR),
+            Answer::AuthSuccess => response::auth_success(out, to),
+            Answer::Supported => response::supported(
+                out,
+                to,
+                &[
+                    ("COMPRESSION", &[]),
+                    ("CQL_VERSION", &[system::CQL_VERSION]),
+                    ("PROTOCOL_VERSIONS", &["3/v3", "4/v4"]),
+                ],
+            ),
+            Answer::Prepared(statement) => {
+                let prepared = &statement.prepared;
+                let (markers, columns) = (&prepared.bind_markers, &prepared.result_columns);
+                response::prepared(out, to, &statement.id, markers, &prepared.partition_key_indexes, columns);
+            }
+            Answer::Result(Outcome::Void) => response::void(out, to),
+            Answer::Result(Outcome::SetKeyspace(keyspace)) => response::set_keyspace(out, to, keyspace),
+            Answer::Result(Outcome::SchemaChange(change)) => response::schema_change(out, to, change),
+            Answer::Result(Outcome::Rows { prepared, skip_metadata, page }) => {
+                response::frame(out, to, Opcode::Result, |out| {
+                    let (columns, state) = (&prepared.result_columns, page.paging_state.as_deref());
+                    wire::int(out, response::KIND_ROWS);
+                    response::rows_metadata(out, to.version, columns, *skip_metadata, state);
+                    wire::int(out, page.row_count);
+                    out.extend_from_slice(&page.rows);
+                });
+            }
+        }
+    }
+}
+
+/// The state of a connection that requests change.
+pub(crate) struct Requests {
+    state: Arc<NodeState>,
+    stats: Arc<ConnectionStats>,
+    phase: Phase,
+    version: u8,
+    keyspace: Option<String>,
+}
+
+impl Requests {
+    pub(crate) fn new(state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
+        Requests { state, stats, phase: Phase::Established, version: 4, keyspace: None }
+    }
+
+    /// Whether statements are taken.
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        self.phase == Phase::Ready
+    }
+
+    /// The protocol version of STARTUP: events come in it.
+    pub(crate) fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// Does what a request asks for.
+    pub(crate) async fn answer(
+        &mut self,
+        opcode: Opcode,
+        version: u8,
+        body: &[u8],
+        cache: &mut StatementCache,
+        moment: &mut Moment,
+    ) -> Result<Answer, ErrorAnswer> {
+        self.check_phase(opcode)?;
+        match opcode {
+            Opcode::Options => Ok(Answer::Supported),
+            Opcode::Startup => self.startup(version, body),
+            Opcode::AuthResponse => self.auth_response(body),
+            Opcode::Register => self.register(body),
+            Opcode::Prepare => {
+                let query = request::prepare(body)?;
+                Ok(Answer::Prepared(self.state.prepare(query, self.keyspace.as_deref())?))
+            }
+            Opcode::Query => self.query(version, body, moment).await.map(Answer::Result),
+            Opcode::Execute => self.execute(version, body, cache, moment).await.map(Answer::Result),
+            Opcode::Batch => self.batch(version, body, moment).map(Answer::Result),
+            other => Err(ErrorAnswer::Protocol(format!("{other} is not a request"))),
+        }
+    }
+
+    /// As org.apache.cassandra.transport.ServerConnection.
+    fn check_phase(&self, opcode: Opcode) -> Result<(), ErrorAnswer> {
+        let expected = match (self.phase, opcode) {
+            (Phase::Established, Opcode::Startup | Opcode::Options) => return Ok(()),
+            (Phase::Established, _) => "STARTUP or OPTIONS",
+            (Phase::Authenticating, Opcode::AuthResponse) => return Ok(()),
+            (Phase::Authenticating, _) => "AUTH_RESPONSE",
+            (Phase::Ready, Opcode::Startup) => {
+                let text = "Unexpected message STARTUP, the connection is already initialized";
+                return Err(ErrorAnswer::Protocol(text.to_owned()));
+            }
+            (Phase::Ready, Opcode::AuthResponse) => {
+                let text = "Unexpected message AUTH_RESPONSE, no authentication is going on";
+                return Err(ErrorAnswer::Protocol(text.to_owned()));
+            }
+            (Phase::Ready, _) => return Ok(()),
+        };
+        Err(ErrorAnswer::Protocol(format!("Unexpected message {opcode}, expecting {expected}")))
+    }
+
+    fn startup(&mut self, version: u8, body: &[u8]) -> Result<Answer, ErrorAnswer> {
+        let options = request::startup(body)?;
+        let option =
+            |name: &str| options.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| *value);
+        match option("CQL_VERSION") {
+            None => return Err(ErrorAnswer::Protocol("Missing value CQL_VERSION in STARTUP message".to_owned())),
+            Some(asked)
+                if asked.split('.').next().and_then(|major| major.parse().ok()).is_none_or(|major: u32| major < 3) =>
+            {
+                return Err(ErrorAnswer::Protocol(format!(
+                    "CQL version {asked} is not supported by the binary protocol (supported version are >= 3.0.0)"
+                )));
+            }
+            Some(_) => {}
+        }
+        if let Some(compression) = option("COMPRESSION").filter(|compression| !compression.is_empty()) {
+            return Err(ErrorAnswer::Protocol(format!(
+                "Unknown compression algorithm: {compression}. This node offers none: connect without compression"
+            )));
+        }
+        self.version = version;
+        self.stats.set_driver(option("DRIVER_NAME"), option("DRIVER_VERSION"));
+        if self.state.credentials.is_some() {
+            self.phase = Phase::Authenticating;
+            return Ok(Answer::Authenticate);
+        }
+        self.phase = Phase::Ready;
+        Ok(Answer::Ready)
+    }
+
+    fn auth_response(&mut self, body: &[u8]) -> Result<Answer, ErrorAnswer> {
+        let token = request::auth_response(body)?;
+        if let Some(credentials) = &self.state.credentials {
+            credentials.check(token)?;
+        }
+        self.phase = Phase::Ready;
+        Ok(Answer::AuthSuccess)
+    }
+
+    fn register(&mut self, body: &[u8]) -> Result<Answer, ErrorAnswer> {
+        for kind in request::register(body)? {
+            if !["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"].contains(&kind) {
+                return Err(ErrorAnswer::Protocol(format!("Invalid value '{kind}' for Type")));
+            }
+        }
+        self.stats.set_registered();
+        Ok(Answer::Registered)
+    }
+
+    async fn query(&mut self, version: u8, body: &[u8], moment: &mut Moment) -> Result<Outcome, ErrorAnswer> {
+        let query = request::query(body, version)?;
+        let (prepared, store) = self.state.resolve(query.query, self.keyspace.as_deref())?;
+        self.run(Arc::new(prepared), store, query.parameters, moment).await
+    }
+
+    async fn execute(
+        &mut self,
+        version: u8,
+        body: &[u8],
+        cache: &mut StatementCache,
+        moment: &mut Moment,
+    ) -> Result<Outcome, ErrorAnswer> {
+        let execute = request::execute(body, version)?;
+        let id = StatementId::try_from(execute.id).map_err(|_| ErrorAnswer::Unprepared(execute.id.to_vec()))?;
+        let Some((number, statement)) = cache.find(&self.state, &id) else {
+            return Err(ErrorAnswer::Unprepared(execute.id.to_vec()));
+        };
+        let (prepared, store) = (statement.prepared.clone(), statement.store.clone());
+        cache.count(number);
+        self.run(prepared, store, execute.parameters, moment).await
+    }
+
+    async fn run(
+        &mut self,
+        prepared: Arc<Prepared>,
+        store: Option<Arc<TableStore>>,
+        parameters: QueryParameters<'_>,
+        moment: &mut Moment,
+    ) -> Result<Outcome, ErrorAnswer> {
+        let values = bind(&prepared.bind_markers, parameters.values)?;
+        match &prepared.plan {
+            Plan::Select(plan) if plan.table.is_virtual => {
+                let page = self.select_virtual(plan, &values)?;
+                Ok(Outcome::Rows { prepared, skip_metadata: parameters.skip_metadata, page })
+            }
+            Plan::Select(plan) => {
+                let store = store.ok_or_else(|| gone(&plan.table.name))?;
+                let paging = Paging { page_size: parameters.page_size, state: parameters.paging_state };
+                let page = select(&store, plan, &values, paging).await?;
+                Ok(Outcome::Rows { prepared, skip_metadata: parameters.skip_metadata, page })
+            }
+            Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => {
+                let store = store.ok_or_else(|| gone("of this statement"))?;
+                let source = match parameters.timestamp {
+                    Some(timestamp) => TimestampSource::Fixed(timestamp),
+                    None => TimestampSource::Server(moment),
+                };
+                modify(&store, &prepared.plan, &values, source, Mode::Apply)?;
+                Ok(Outcome::Void)
+            }
+            Plan::Batch(batch) => {
+                let own = using_timestamp(batch.timestamp.as_ref(), &values)?;
+                let timestamp = own.or(parameters.timestamp);
+                let mut statements = Vec::with_capacity(batch.statements.len());
+                for plan in &batch.statements {
+                    statements.push((plan, &values[..], self.store_of(plan)?));
+                }
+                modify_all(&statements, timestamp, moment)?;
+                Ok(Outcome::Void)
+            }
+            Plan::Truncate(_) => {
+                let store = store.ok_or_else(|| gone("of this statement"))?;
+                aside(move || store.truncate()).await?;
+                Ok(Outcome::Void)
+            }
+            Plan::Use(plan) => {
+                self.keyspace = Some(plan.keyspace.clone());
+                Ok(Outcome::SetKeyspace(plan.keyspace.clone()))
+            }
+            Plan::Ddl(ddl) => self.ddl(ddl).await,
+        }
+    }
+
+    async fn ddl(&mut self, ddl: &Ddl) -> Result<Outcome, ErrorAnswer> {
+        let (state, ddl) = (self.state.clone(), ddl.clone());
+        // Getting memory ready for a table, or giving it back, may take a second: not on a thread that serves others.
+        match aside(move || state.apply(&ddl)).await?? {
+            Some(change) => Ok(Outcome::SchemaChange(change)),
+            None => Ok(Outcome::Void),
+        }
+    }
+
+    fn select_virtual(&self, plan: &Select, values: &[Value<'_>]) -> Result<Page, ErrorAnswer> {
+        let catalog = self.state.database.catalog();
+        let view = SystemView { node: &self.state.identity, peers: &[], catalog: &catalog };
+        let found = system::select(plan, values, &view)?;
+        let mut rows = Vec::new();
+        found.iter().flatten().for_each(|value| wire::bytes(&mut rows, value.as_deref()));
+        Ok(Page { row_count: i32::try_from(found.len()).unwrap_or(i32::MAX), rows, paging_state: None })
+    }
+
+    fn batch(&mut self, version: u8, body: &[u8], moment: &mut Moment) -> Result<Outcome, ErrorAnswer> {
+        let batch = request::batch(body, version)?;
+        if batch.kind == 2 {
+            return Err(CqlError::invalid(
+                "Counter batches are not supported by the embedded node: it has no counters",
+            )
+            .into());
+        }
+        let mut resolved = Vec::with_capacity(batch.statements.len());
+        for (what, values) in batch.statements {
+            let (prepared, store) = match what {
+                BatchQuery::Text(text) => {
+                    let (prepared, store) = self.state.resolve(text, self.keyspace.as_deref())?;
+                    (Arc::new(prepared), store)
+                }
+                BatchQuery::Id(id) => {
+                    let statement = self.state.statement(id)?;
+                    (statement.prepared.clone(), statement.store.clone())
+                }
+            };
+            resolved.push((prepared, store, values));
+        }
+        let mut statements = Vec::with_capacity(resolved.len());
+        for (prepared, store, values) in &resolved {
+            let values = bind(&prepared.bind_markers, Values::Positional(values.clone()))?;
+            let store = store.clone().ok_or_else(not_in_a_batch)?;
+            statements.push((&prepared.plan, values, store));
+        }
+        let statements: Vec<_> =
+            statements.iter().map(|(plan, values, store)| (*plan, &values[..], store.clone())).collect();
+        modify_all(&statements, batch.timestamp, moment)?;
+        Ok(Outcome::Void)
+    }
+
+    fn store_of(&self, plan: &Plan) -> Result<Arc<TableStore>, ErrorAnswer> {
+        let table = crate::statement::tables(plan).first().copied().ok_or_else(not_in_a_batch)?;
+        self.state.database.store(table).ok_or_else(|| gone(&table.name))
+    }
+}
+
+/// All statements of a batch at one timestamp, after each of them was looked at for errors.
+fn modify_all(
+    statements: &[(&Plan, &[Value<'_>], Arc<TableStore>)],
+    timestamp: Option<i64>,
+    moment: &mut Moment,
+) -> Result<(), ErrorAnswer> {
+    let timestamp = timestamp.unwrap_or_else(|| moment.advance());
+    for mode in [Mode::Check, Mode::Apply] {
+        for (plan, values, store) in statements {
+            modify(store, plan, values, TimestampSource::Fixed(timestamp), mode)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs what takes long on a thread for such things.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorAnswer> {
+    spawn_blocking(work).await.map_err(|error| ErrorAnswer::Server(format!("The statement was not finished: {error}")))
+}
+
+fn gone(table: &str) -> ErrorAnswer {
+    CqlError::Invalid(format!("table {table} does not exist any more: it was dropped meanwhile")).into()
+}

@@ -1,0 +1,164 @@
+//! What the connections of a running node share.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use tokio::sync::broadcast;
+
+use crate::analyze::analyze;
+use crate::auth::Credentials;
+use crate::codec::response::{ErrorAnswer, Hex};
+use crate::database::Database;
+use crate::plan::{CqlError, Ddl, Plan, Prepared};
+use crate::schema::SchemaChange;
+use crate::server::Answers;
+use crate::statement::{Statement, StatementId, statement_id};
+use crate::stats::{Snapshot, Stats};
+use crate::storage::table::TableStore;
+use crate::system::NodeIdentity;
+
+/// The most prepared statements that are kept; Cassandra's cache is bounded, too.
+const MOST_STATEMENTS: usize = 16_384;
+
+/// Schema changes that a slow connection may be behind before it misses some.
+const EVENTS_BEHIND: usize = 1_024;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct NodeState {
+    pub(crate) database: Arc<Database>,
+    pub(crate) identity: NodeIdentity,
+    pub(crate) credentials: Option<Credentials>,
+    pub(crate) answers: Answers,
+    pub(crate) stats: Stats,
+    events: broadcast::Sender<Arc<SchemaChange>>,
+    delay_us: AtomicU64,
+    prepared: RwLock<HashMap<StatementId, Arc<Statement>>>,
+    /// Changes when a prepared statement was removed: what a connection remembers is to be forgotten.
+    generation: AtomicU64,
+}
+
+impl NodeState {
+    pub(crate) fn new(
+        database: Arc<Database>,
+        identity: NodeIdentity,
+        credentials: Option<Credentials>,
+        answers: Answers,
+        delay: Duration,
+    ) -> Self {
+        let state = NodeState {
+            database,
+            identity,
+            credentials,
+            answers,
+            stats: Stats::default(),
+            events: broadcast::Sender::new(EVENTS_BEHIND),
+            delay_us: AtomicU64::new(0),
+            prepared: RwLock::default(),
+            generation: AtomicU64::new(0),
+        };
+        state.set_delay(delay);
+        state
+    }
+
+    pub(crate) fn set_delay(&self, delay: Duration) {
+        self.delay_us.store(u64::try_from(delay.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(crate) fn delay(&self) -> Option<Duration> {
+        match self.delay_us.load(Ordering::Relaxed) {
+            0 => None,
+            delay => Some(Duration::from_micros(delay)),
+        }
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<SchemaChange>> {
+        self.events.subscribe()
+    }
+
+    /// The statement of an id.
+    pub(crate) fn statement(&self, id: &[u8]) -> Result<Arc<Statement>, ErrorAnswer> {
+        let found = StatementId::try_from(id)
+            .ok()
+            .and_then(|id| self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned());
+        found.ok_or_else(|| ErrorAnswer::Unprepared(id.to_vec()))
+    }
+
+    /// Prepares a statement, or finds it prepared.
+    pub(crate) fn prepare(&self, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>, ErrorAnswer> {
+        let id = statement_id(keyspace, query);
+        if let Ok(statement) = self.statement(&id) {
+            return Ok(statement);
+        }
+        // The catalog stays as it is until the statement is among the prepared ones, where a change of the catalog finds it.
+        let catalog = self.database.catalog();
+        let prepared = analyze(query, &catalog, keyspace)?;
+        let store = self.store_of(&prepared);
+        let statement = Arc::new(Statement::new(id, query.to_owned(), prepared, store));
+        let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST_STATEMENTS
+            && let Some(one) = all.keys().next().copied()
+        {
+            all.remove(&one);
+            self.generation.fetch_add(1, Ordering::Release);
+        }
+        all.insert(id, statement.clone());
+        drop(all);
+        drop(catalog);
+        Ok(statement)
+    }
+
+    /// Resolves a statement that is run once.
+    pub(crate) fn resolve(
+        &self,
+        query: &str,
+        keyspace: Option<&str>,
+    ) -> Result<(Prepared, Option<Arc<TableStore>>), CqlError> {
+        let prepared = analyze(query, &self.database.catalog(), keyspace)?;
+        let store = self.store_of(&prepared);
+        Ok((prepared, store))
+    }
+
+    fn store_of(&self, prepared: &Prepared) -> Option<Arc<TableStore>> {
+        match &prepared.plan {
+            Plan::Batch(_) => None,
+            plan => crate::statement::tables(plan).first().and_then(|table| self.database.store(table)),
+        }
+    }
+
+    /// Changes the schema, forgets the statements about tables that are gone, and tells those who asked to be told.
+    pub(crate) fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
+        let Some(change) = self.database.apply(ddl)? else { return Ok(None) };
+        if !change.dropped.is_empty() {
+            let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
+            all.retain(|_, statement| !change.dropped.iter().any(|table| statement.is_about(table.id)));
+            self.generation.fetch_add(1, Ordering::Release);
+        }
+        // Nobody listening is no error.
+        let _ = self.events.send(Arc::new(change.clone()));
+        Ok(Some(change))
+    }
+
+    /// Forgets all prepared statements, as a restart does.
+    pub(crate) fn forget_prepared(&self) {
+        self.prepared.write().unwrap_or_else(PoisonError::into_inner).clear();
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    /// All that was counted.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let mut snapshot = self.stats.snapshot();
+        let all = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
+        snapshot.prepared =
+            all.values().map(|statement| (Hex(&statement.id).to_string(), statement.query.clone())).collect();
+        drop(all);
+        snapshot.rows = self.database.rows();
+        snapshot
+    }
+}

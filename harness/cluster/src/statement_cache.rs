@@ -1,0 +1,81 @@
+//! The prepared statements that a connection executes: found without a lock, and counted.
+
+use std::sync::Arc;
+
+use crate::execute::point::{Point, PointStatements};
+use crate::state::NodeState;
+use crate::statement::{Statement, StatementId};
+use crate::stats::{ConnectionStats, Tally};
+
+/// Statements that are kept; a client with more of them has the node's map asked each time the cache was emptied.
+const LEN: usize = 128;
+
+#[derive(Debug)]
+struct Cached {
+    id: StatementId,
+    statement: Arc<Statement>,
+    /// EXECUTEs that are not published yet.
+    executes: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct StatementCache {
+    cached: Vec<Cached>,
+    /// The one that was found last.
+    last: usize,
+    generation: u64,
+}
+
+impl StatementCache {
+    /// Forgets all if a statement was forgotten by the node, or if there are too many. Not to be called while statements wait by their numbers.
+    pub(crate) fn refresh(&mut self, state: &NodeState, stats: &ConnectionStats, tally: &mut Tally) {
+        let generation = state.generation();
+        if generation != self.generation || self.cached.len() > LEN {
+            self.publish(stats, tally);
+            self.cached.clear();
+            self.generation = generation;
+        }
+    }
+
+    /// The statement of an id, and its number here.
+    #[inline]
+    pub(crate) fn find(&mut self, state: &NodeState, id: &StatementId) -> Option<(u16, &Arc<Statement>)> {
+        if self.cached.get(self.last).is_none_or(|cached| cached.id != *id) {
+            self.last = match self.cached.iter().position(|cached| cached.id == *id) {
+                Some(at) => at,
+                None => {
+                    if self.cached.len() >= usize::from(u16::MAX) {
+                        return None;
+                    }
+                    let statement = state.statement(id).ok()?;
+                    self.cached.push(Cached { id: *id, statement, executes: 0 });
+                    self.cached.len() - 1
+                }
+            };
+        }
+        let number = self.last as u16;
+        self.cached.get(self.last).map(|cached| (number, &cached.statement))
+    }
+
+    /// Counts an EXECUTE of the statement with this number.
+    #[inline]
+    pub(crate) fn count(&mut self, number: u16) {
+        if let Some(cached) = self.cached.get_mut(usize::from(number)) {
+            cached.executes += 1;
+        }
+    }
+
+    /// Publishes what was counted.
+    pub(crate) fn publish(&mut self, stats: &ConnectionStats, tally: &mut Tally) {
+        let counted = self.cached.iter_mut().filter(|cached| cached.executes > 0);
+        stats.publish(tally, counted.map(|cached| (cached.id, std::mem::take(&mut cached.executes))));
+    }
+}
+
+impl PointStatements for StatementCache {
+    #[inline]
+    fn point(&self, number: u16) -> Option<&Point> {
+        self.cached.get(usize::from(number)).and_then(|cached| cached.statement.point.as_ref())
+    }
+}
