@@ -9,6 +9,7 @@ use std::process::{abort, exit};
 use std::thread::sleep;
 use std::time::Duration;
 
+use cqldyno_cluster::{ConnectionSnapshot, Listening, Snapshot};
 use cqldyno_driver_api::{Capability, DriverInfo, ErrorKind, Setting};
 use cqldyno_protocol::{
     BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Job, Mode, PROTOCOL_VERSION, ParentMessage, Ready,
@@ -36,19 +37,32 @@ fn main() {
 /// A server that listens nowhere: its second snapshot says that connection 1 executed `--claim N` inserts, and with
 /// `--crash` there is none.
 fn serve(arguments: &[String]) {
-    let claim = arguments.iter().position(|argument| argument == "--claim").map_or("0", |at| &arguments[at + 1]);
-    println!(r#"{{"type":"listening","addresses":["127.0.0.1:1"]}}"#);
+    let claim = arguments.iter().position(|argument| argument == "--claim").map(|at| &arguments[at + 1]);
+    let claim = claim.and_then(|claim| claim.parse().ok()).unwrap_or(0);
+    reply(&Listening {
+        listening: ([127, 0, 0, 1], 1).into(),
+        version: String::new(),
+        release_version: String::new(),
+        pid: std::process::id(),
+    });
     for (nth, _) in io::stdin().lock().lines().map_while(Result::ok).enumerate() {
         if nth == 1 && arguments.iter().any(|argument| argument == "--crash") {
             eprintln!("out of order");
             exit(9);
         }
-        let count = if nth == 0 { "0" } else { claim };
-        let executes = format!(r#"{{"id":1,"executes":{{"aa":{count}}}}}"#);
-        println!(
-            r#"{{"type":"snapshot","connections":[{executes}],"frames":{count},"prepared":{{"aa":"{INSERT}"}},"cpu_user_us":0,"cpu_sys_us":0}}"#
-        );
+        let count = if nth == 0 { 0 } else { claim };
+        let executes = [("aa".to_owned(), count)].into();
+        reply(&Snapshot {
+            connections: vec![ConnectionSnapshot { id: 1, executes, ..ConnectionSnapshot::default() }],
+            frames: count,
+            prepared: [("aa".to_owned(), INSERT.to_owned())].into(),
+            ..Snapshot::default()
+        });
     }
+}
+
+fn reply(message: &impl serde::Serialize) {
+    println!("{}", serde_json::to_string(message).unwrap_or_default());
 }
 
 fn say(message: &WorkerMessage) {

@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
+use cqldyno_cluster::{Control, Listening};
+use cqldyno_protocol::encode;
+use serde::de::DeserializeOwned;
 
 use crate::agreement::Snapshot;
 use crate::cancel::Cancel;
@@ -40,41 +42,18 @@ pub(crate) struct Server {
     nodes: Vec<SocketAddr>,
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Answer {
-    Listening { addresses: Vec<SocketAddr> },
-    Snapshot(Box<Counters>),
-}
-
-/// The part of the server's snapshot that is compared with the worker's account.
-#[derive(Deserialize)]
-struct Counters {
-    connections: Vec<ConnectionCounters>,
-    frames: u64,
-    prepared: BTreeMap<String, String>,
-    cpu_user_us: u64,
-    cpu_sys_us: u64,
-}
-
-#[derive(Deserialize)]
-struct ConnectionCounters {
-    id: u64,
-    executes: BTreeMap<String, u64>,
-}
-
-impl From<Counters> for Snapshot {
-    fn from(counters: Counters) -> Snapshot {
-        let mut executes = BTreeMap::new();
-        for connection in counters.connections {
-            for (id, count) in connection.executes {
-                // An id without a text cannot be a statement of the scenario: those were prepared before the window.
-                let text = counters.prepared.get(&id).cloned().unwrap_or(id);
-                *executes.entry((text, connection.id)).or_default() += count;
-            }
+/// What the cluster counted, as it is compared with the worker's account.
+fn counted(counters: cqldyno_cluster::Snapshot) -> Snapshot {
+    let mut executes = BTreeMap::new();
+    for connection in counters.connections {
+        for (id, count) in connection.executes {
+            // An id without a text cannot be a statement of the scenario: those were prepared before the window.
+            let text = counters.prepared.get(&id).cloned().unwrap_or(id);
+            *executes.entry((text, connection.id)).or_default() += count;
         }
-        Snapshot { cpu_ns: (counters.cpu_user_us + counters.cpu_sys_us) * 1_000, requests: counters.frames, executes }
     }
+    let cpu_ns = (counters.cpu_user_us + counters.cpu_sys_us) * 1_000;
+    Snapshot { cpu_ns, requests: counters.frames, executes }
 }
 
 impl Server {
@@ -96,10 +75,8 @@ impl Server {
         .and_then(AtGate::open)
         .map_err(|error| CellFailure::Server(format!("The embedded server could not be started: {error}.")))?;
         let mut server = Server { process, nodes: Vec::new() };
-        match server.answer(START_WITHIN, "to listen", cancel)? {
-            Answer::Listening { addresses } if !addresses.is_empty() => server.nodes = addresses,
-            _ => return Err(CellFailure::Server("The embedded server started and named no address.".to_owned())),
-        }
+        let there: Listening = server.answer(START_WITHIN, "to listen", cancel)?;
+        server.nodes.push(there.listening);
         Ok(server)
     }
 
@@ -115,17 +92,13 @@ impl Server {
 
     /// What it has counted so far.
     pub(crate) fn snapshot(&mut self, cancel: &Cancel) -> Result<Snapshot, CellFailure> {
-        if self.process.send("{\"type\":\"snapshot\"}\n").is_err() {
+        let line = encode(&Control::snapshot()).map_err(|error| CellFailure::Machine(error.to_string()))?;
+        if self.process.send(&line).is_err() {
             return Err(self.ended().unwrap_or_else(|| {
                 CellFailure::Server("The embedded server no longer reads what it is asked.".to_owned())
             }));
         }
-        match self.answer(ANSWER_WITHIN, "to give its counters", cancel)? {
-            Answer::Snapshot(counters) => Ok((*counters).into()),
-            Answer::Listening { .. } => Err(CellFailure::Server(
-                "The embedded server was asked for its counters and gave addresses.".to_owned(),
-            )),
-        }
+        self.answer(ANSWER_WITHIN, "to give its counters", cancel).map(counted)
     }
 
     /// Why the server is gone, if it is.
@@ -133,7 +106,7 @@ impl Server {
         self.process.ended().map(|how| CellFailure::Server(format!("The embedded server {how}.")))
     }
 
-    fn answer(&mut self, within: Duration, what: &str, cancel: &Cancel) -> Result<Answer, CellFailure> {
+    fn answer<A: DeserializeOwned>(&mut self, within: Duration, what: &str, cancel: &Cancel) -> Result<A, CellFailure> {
         let failure = |sentence: String| Err(CellFailure::Server(sentence));
         match self.process.line(Instant::now() + within, cancel) {
             Ok(line) => serde_json::from_str(&line).or_else(|error| {
@@ -156,13 +129,23 @@ impl Server {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cqldyno_cluster::ConnectionSnapshot;
 
     #[test]
     fn counters_become_executes_by_text_and_connection() {
-        let text = r#"{"type":"snapshot","connections":[{"id":1,"executes":{"aa":5}},{"id":2,"executes":{"aa":7,"bb":1}}],
-            "frames":20,"prepared":{"aa":"INSERT"},"cpu_user_us":3,"cpu_sys_us":4,"more":"ignored"}"#;
-        let Answer::Snapshot(counters) = serde_json::from_str(text).unwrap() else { panic!() };
-        let snapshot = Snapshot::from(*counters);
+        let connection = |id, executes: &[(&str, u64)]| ConnectionSnapshot {
+            id,
+            executes: executes.iter().map(|(id, count)| ((*id).to_owned(), *count)).collect(),
+            ..ConnectionSnapshot::default()
+        };
+        let snapshot = counted(cqldyno_cluster::Snapshot {
+            connections: vec![connection(1, &[("aa", 5)]), connection(2, &[("aa", 7), ("bb", 1)])],
+            frames: 20,
+            prepared: [("aa".to_owned(), "INSERT".to_owned())].into(),
+            cpu_user_us: 3,
+            cpu_sys_us: 4,
+            ..cqldyno_cluster::Snapshot::default()
+        });
         assert_eq!(snapshot.executes[&("INSERT".to_owned(), 2)], 7);
         assert_eq!(snapshot.executes[&("bb".to_owned(), 2)], 1);
         assert_eq!((snapshot.cpu_ns, snapshot.requests), (7_000, 20));
