@@ -1,0 +1,527 @@
+//! A client that encodes and decodes by hand, so that a mistake in the node's codec is not made twice.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use cqldyno_cluster::{Credentials, Node, NodeOptions};
+
+pub const STARTUP: u8 = 0x01;
+pub const OPTIONS: u8 = 0x05;
+pub const QUERY: u8 = 0x07;
+pub const PREPARE: u8 = 0x09;
+pub const EXECUTE: u8 = 0x0A;
+pub const REGISTER: u8 = 0x0B;
+pub const BATCH: u8 = 0x0D;
+pub const AUTH_RESPONSE: u8 = 0x0F;
+
+/// A node on a free port.
+pub fn node() -> Node {
+    Node::start(NodeOptions::default()).unwrap()
+}
+
+/// A node that asks for a password.
+pub fn node_with_password(user: &str, password: &str) -> Node {
+    let credentials = Some(Credentials::new(user, password));
+    Node::start(NodeOptions { credentials, ..NodeOptions::default() }).unwrap()
+}
+
+/// A value to bind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bind {
+    Bytes(Vec<u8>),
+    Null,
+    Unset,
+}
+
+pub fn int(value: i32) -> Bind {
+    Bind::Bytes(value.to_be_bytes().to_vec())
+}
+
+pub fn bigint(value: i64) -> Bind {
+    Bind::Bytes(value.to_be_bytes().to_vec())
+}
+
+pub fn text(value: &str) -> Bind {
+    Bind::Bytes(value.as_bytes().to_vec())
+}
+
+/// What comes with a QUERY or EXECUTE.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    pub values: Vec<Bind>,
+    pub names: Vec<&'static str>,
+    pub skip_metadata: bool,
+    pub page_size: Option<i32>,
+    pub paging_state: Option<Vec<u8>>,
+    pub timestamp: Option<i64>,
+}
+
+impl Parameters {
+    pub fn values(values: &[Bind]) -> Self {
+        Parameters { values: values.to_vec(), ..Parameters::default() }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&[0, 10]);
+        let mut flags = 0;
+        flags |= u8::from(!self.values.is_empty());
+        flags |= u8::from(self.skip_metadata) << 1;
+        flags |= u8::from(self.page_size.is_some()) << 2;
+        flags |= u8::from(self.paging_state.is_some()) << 3;
+        flags |= u8::from(self.timestamp.is_some()) << 5;
+        flags |= u8::from(!self.names.is_empty()) << 6;
+        out.push(flags);
+        if !self.values.is_empty() {
+            write_values(out, &self.values, &self.names);
+        }
+        if let Some(page_size) = self.page_size {
+            out.extend_from_slice(&page_size.to_be_bytes());
+        }
+        if let Some(state) = &self.paging_state {
+            write_bytes(out, state);
+        }
+        if let Some(timestamp) = self.timestamp {
+            out.extend_from_slice(&timestamp.to_be_bytes());
+        }
+    }
+}
+
+fn write_values(out: &mut Vec<u8>, values: &[Bind], names: &[&str]) {
+    out.extend_from_slice(&(values.len() as u16).to_be_bytes());
+    for (at, value) in values.iter().enumerate() {
+        if let Some(name) = names.get(at) {
+            write_string(out, name);
+        }
+        match value {
+            Bind::Bytes(bytes) => write_bytes(out, bytes),
+            Bind::Null => out.extend_from_slice(&(-1i32).to_be_bytes()),
+            Bind::Unset => out.extend_from_slice(&(-2i32).to_be_bytes()),
+        }
+    }
+}
+
+pub fn write_string(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(&(text.len() as u16).to_be_bytes());
+    out.extend_from_slice(text.as_bytes());
+}
+
+pub fn write_long_string(out: &mut Vec<u8>, text: &str) {
+    write_bytes(out, text.as_bytes());
+}
+
+fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&(bytes.len() as i32).to_be_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// A column of a result or a bind marker; the type is its `[option]` as bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    pub keyspace: String,
+    pub table: String,
+    pub name: String,
+    pub ty: Vec<u8>,
+}
+
+/// Rows as they came.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Rows {
+    pub columns: Vec<Column>,
+    pub column_count: usize,
+    pub rows: Vec<Vec<Option<Vec<u8>>>>,
+    pub paging_state: Option<Vec<u8>>,
+}
+
+impl Rows {
+    /// The cell of a column by name in a row.
+    pub fn cell(&self, row: usize, name: &str) -> Option<&[u8]> {
+        let at = self.columns.iter().position(|column| column.name == name).unwrap_or_else(|| panic!("no {name}"));
+        self.rows[row][at].as_deref()
+    }
+}
+
+/// A PREPARED.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepared {
+    pub id: Vec<u8>,
+    pub markers: Vec<Column>,
+    pub key: Vec<u16>,
+    pub columns: Vec<Column>,
+}
+
+/// A SCHEMA_CHANGE, as a result or an event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemaChange {
+    pub change: String,
+    pub target: String,
+    pub keyspace: String,
+    pub table: Option<String>,
+}
+
+/// A frame that the node sent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    Error { code: i32, message: String, rest: Vec<u8> },
+    Ready,
+    Authenticate(String),
+    AuthSuccess,
+    Supported(Vec<(String, Vec<String>)>),
+    Void,
+    Rows(Rows),
+    SetKeyspace(String),
+    Prepared(Prepared),
+    SchemaChange(SchemaChange),
+    Event(SchemaChange),
+}
+
+impl Answer {
+    pub fn rows(self) -> Rows {
+        match self {
+            Answer::Rows(rows) => rows,
+            other => panic!("rows expected, not {other:?}"),
+        }
+    }
+
+    /// The code and text of an ERROR.
+    pub fn error(self) -> (i32, String) {
+        match self {
+            Answer::Error { code, message, .. } => (code, message),
+            other => panic!("an error expected, not {other:?}"),
+        }
+    }
+}
+
+/// A header and a body as they came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    pub version: u8,
+    pub stream: i16,
+    pub opcode: u8,
+    pub body: Vec<u8>,
+}
+
+/// A connection.
+pub struct Client {
+    pub socket: TcpStream,
+    pub version: u8,
+    stream: i16,
+}
+
+/// One statement of a BATCH frame.
+pub enum BatchStatement<'a> {
+    Text(&'a str),
+    Id(&'a [u8]),
+}
+
+impl Client {
+    /// A connection on which nothing was said yet.
+    pub fn silent(address: SocketAddr) -> Client {
+        let socket = TcpStream::connect(address).unwrap();
+        // No test waits for that long: it makes a missing answer a failure instead of a hang.
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        socket.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
+        socket.set_nodelay(true).unwrap();
+        Client { socket, version: 4, stream: 0 }
+    }
+
+    /// A connection that is ready for statements.
+    pub fn connect(node: &Node) -> Client {
+        let mut client = Client::silent(node.address());
+        assert_eq!(client.startup(), Answer::Ready);
+        client
+    }
+
+    /// A connection that is ready for statements, in a keyspace `ks` that is there.
+    pub fn in_keyspace(node: &Node) -> Client {
+        let mut client = Client::connect(node);
+        client.query(
+            "CREATE KEYSPACE IF NOT EXISTS ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+        );
+        assert_eq!(client.query("USE ks"), Answer::SetKeyspace("ks".to_owned()));
+        client
+    }
+
+    pub fn startup(&mut self) -> Answer {
+        let mut body = vec![0, 1];
+        write_string(&mut body, "CQL_VERSION");
+        write_string(&mut body, "3.0.0");
+        self.request(STARTUP, &body)
+    }
+
+    pub fn log_in(&mut self, user: &str, password: &str) -> Answer {
+        let mut body = Vec::new();
+        write_bytes(&mut body, format!("\0{user}\0{password}").as_bytes());
+        self.request(AUTH_RESPONSE, &body)
+    }
+
+    /// Sends a frame on the next stream, and gives the stream.
+    pub fn send(&mut self, opcode: u8, body: &[u8]) -> i16 {
+        self.stream = (self.stream + 1) & i16::MAX;
+        let frame = frame(self.version, self.stream, opcode, body);
+        self.socket.write_all(&frame).unwrap();
+        self.stream
+    }
+
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        self.socket.write_all(bytes).unwrap();
+    }
+
+    /// Reads one frame.
+    pub fn frame(&mut self) -> io::Result<Frame> {
+        let mut header = [0; 9];
+        self.socket.read_exact(&mut header)?;
+        let mut body = vec![0; u32::from_be_bytes([header[5], header[6], header[7], header[8]]) as usize];
+        self.socket.read_exact(&mut body)?;
+        assert_eq!(header[1], 0, "no flag is expected");
+        Ok(Frame { version: header[0], stream: i16::from_be_bytes([header[2], header[3]]), opcode: header[4], body })
+    }
+
+    /// Sends a frame and reads its answer.
+    pub fn request(&mut self, opcode: u8, body: &[u8]) -> Answer {
+        let stream = self.send(opcode, body);
+        let frame = self.frame().unwrap();
+        assert_eq!(frame.version, self.version | 0x80);
+        assert_eq!(frame.stream, stream);
+        self.read(&frame)
+    }
+
+    pub fn read(&self, frame: &Frame) -> Answer {
+        let mut reader = Reader { rest: &frame.body, version: frame.version & 0x7f };
+        let answer = reader.answer(frame.opcode);
+        assert!(
+            reader.rest.is_empty() || matches!(answer, Answer::Error { .. }),
+            "{} bytes too many",
+            reader.rest.len()
+        );
+        answer
+    }
+
+    /// Whether the node has closed the connection, after which nothing more comes.
+    pub fn is_closed(&mut self) -> bool {
+        match self.socket.read(&mut [0]) {
+            Ok(read) => read == 0,
+            Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
+        }
+    }
+
+    pub fn query(&mut self, query: &str) -> Answer {
+        self.query_with(query, &Parameters::default())
+    }
+
+    pub fn query_with(&mut self, query: &str, parameters: &Parameters) -> Answer {
+        let body = query_body(query, parameters);
+        self.request(QUERY, &body)
+    }
+
+    /// Runs a statement that must succeed without rows.
+    pub fn run(&mut self, query: &str) {
+        match self.query(query) {
+            Answer::Void | Answer::SchemaChange(_) => {}
+            other => panic!("{query}: {other:?}"),
+        }
+    }
+
+    pub fn rows(&mut self, query: &str) -> Rows {
+        match self.query(query) {
+            Answer::Rows(rows) => rows,
+            other => panic!("{query}: {other:?}"),
+        }
+    }
+
+    pub fn prepare(&mut self, query: &str) -> Prepared {
+        match self.request(PREPARE, &prepare_body(query)) {
+            Answer::Prepared(prepared) => prepared,
+            other => panic!("{query}: {other:?}"),
+        }
+    }
+
+    pub fn execute(&mut self, id: &[u8], values: &[Bind]) -> Answer {
+        self.execute_with(id, &Parameters::values(values))
+    }
+
+    pub fn execute_with(&mut self, id: &[u8], parameters: &Parameters) -> Answer {
+        self.request(EXECUTE, &execute_body(id, parameters))
+    }
+
+    pub fn batch(&mut self, statements: &[(BatchStatement<'_>, &[Bind])], timestamp: Option<i64>) -> Answer {
+        let mut body = vec![0];
+        body.extend_from_slice(&(statements.len() as u16).to_be_bytes());
+        for (statement, values) in statements {
+            match statement {
+                BatchStatement::Text(text) => {
+                    body.push(0);
+                    write_long_string(&mut body, text);
+                }
+                BatchStatement::Id(id) => {
+                    body.push(1);
+                    body.extend_from_slice(&(id.len() as u16).to_be_bytes());
+                    body.extend_from_slice(id);
+                }
+            }
+            write_values(&mut body, values, &[]);
+        }
+        body.extend_from_slice(&[0, 10, u8::from(timestamp.is_some()) << 5]);
+        if let Some(timestamp) = timestamp {
+            body.extend_from_slice(&timestamp.to_be_bytes());
+        }
+        self.request(BATCH, &body)
+    }
+}
+
+pub fn frame(version: u8, stream: i16, opcode: u8, body: &[u8]) -> Vec<u8> {
+    let mut frame = vec![version, 0];
+    frame.extend_from_slice(&stream.to_be_bytes());
+    frame.push(opcode);
+    frame.extend_from_slice(&(body.len() as u32).to_be_bytes());
+    frame.extend_from_slice(body);
+    frame
+}
+
+pub fn query_body(query: &str, parameters: &Parameters) -> Vec<u8> {
+    let mut body = Vec::new();
+    write_long_string(&mut body, query);
+    parameters.write(&mut body);
+    body
+}
+
+pub fn prepare_body(query: &str) -> Vec<u8> {
+    let mut body = Vec::new();
+    write_long_string(&mut body, query);
+    body
+}
+
+pub fn execute_body(id: &[u8], parameters: &Parameters) -> Vec<u8> {
+    let mut body = (id.len() as u16).to_be_bytes().to_vec();
+    body.extend_from_slice(id);
+    parameters.write(&mut body);
+    body
+}
+
+struct Reader<'a> {
+    rest: &'a [u8],
+    version: u8,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> &'a [u8] {
+        let (taken, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        taken
+    }
+
+    fn short(&mut self) -> u16 {
+        u16::from_be_bytes(self.take(2).try_into().unwrap())
+    }
+
+    fn int(&mut self) -> i32 {
+        i32::from_be_bytes(self.take(4).try_into().unwrap())
+    }
+
+    fn string(&mut self) -> String {
+        let length = self.short() as usize;
+        String::from_utf8(self.take(length).to_vec()).unwrap()
+    }
+
+    fn bytes(&mut self) -> Option<Vec<u8>> {
+        usize::try_from(self.int()).ok().map(|length| self.take(length).to_vec())
+    }
+
+    fn option(&mut self) -> Vec<u8> {
+        let start = self.rest;
+        match self.short() {
+            0 => {
+                self.string();
+            }
+            0x20 | 0x22 => {
+                self.option();
+            }
+            0x21 => {
+                self.option();
+                self.option();
+            }
+            0x31 => {
+                for _ in 0..self.short() {
+                    self.option();
+                }
+            }
+            _ => {}
+        }
+        start[..start.len() - self.rest.len()].to_vec()
+    }
+
+    fn columns(&mut self, count: usize, global: bool) -> Vec<Column> {
+        let table = global.then(|| (self.string(), self.string()));
+        let column = |_| {
+            let (keyspace, table) = table.clone().unwrap_or_else(|| (self.string(), self.string()));
+            Column { keyspace, table, name: self.string(), ty: self.option() }
+        };
+        (0..count).map(column).collect()
+    }
+
+    fn metadata(&mut self) -> (usize, Option<Vec<u8>>, Vec<Column>) {
+        let flags = self.int();
+        let count = self.int() as usize;
+        let paging_state = if flags & 2 != 0 { self.bytes() } else { None };
+        let columns = if flags & 4 != 0 { Vec::new() } else { self.columns(count, flags & 1 != 0) };
+        (count, paging_state, columns)
+    }
+
+    fn schema_change(&mut self) -> SchemaChange {
+        let (change, target, keyspace) = (self.string(), self.string(), self.string());
+        let table = (target == "TABLE").then(|| self.string());
+        SchemaChange { change, target, keyspace, table }
+    }
+
+    fn answer(&mut self, opcode: u8) -> Answer {
+        match opcode {
+            0x00 => Answer::Error { code: self.int(), message: self.string(), rest: self.rest.to_vec() },
+            0x02 => Answer::Ready,
+            0x03 => Answer::Authenticate(self.string()),
+            0x06 => {
+                let count = self.short();
+                let entry = |reader: &mut Self| {
+                    let key = reader.string();
+                    let values = (0..reader.short()).map(|_| reader.string()).collect();
+                    (key, values)
+                };
+                Answer::Supported((0..count).map(|_| entry(self)).collect())
+            }
+            0x08 => self.result(),
+            0x0C => {
+                assert_eq!(self.string(), "SCHEMA_CHANGE");
+                Answer::Event(self.schema_change())
+            }
+            0x10 => {
+                assert_eq!(self.bytes(), None);
+                Answer::AuthSuccess
+            }
+            other => panic!("opcode {other:#04x}"),
+        }
+    }
+
+    fn result(&mut self) -> Answer {
+        match self.int() {
+            1 => Answer::Void,
+            2 => {
+                let (column_count, paging_state, columns) = self.metadata();
+                let rows = (0..self.int()).map(|_| (0..column_count).map(|_| self.bytes()).collect()).collect();
+                Answer::Rows(Rows { columns, column_count, rows, paging_state })
+            }
+            3 => Answer::SetKeyspace(self.string()),
+            4 => {
+                let length = self.short() as usize;
+                let id = self.take(length).to_vec();
+                let flags = self.int();
+                let count = self.int() as usize;
+                let key_length = if self.version >= 4 { self.int() } else { 0 };
+                let key = (0..key_length).map(|_| self.short()).collect();
+                let markers = self.columns(count, flags & 1 != 0);
+                let (_, _, columns) = self.metadata();
+                Answer::Prepared(Prepared { id, markers, key, columns })
+            }
+            5 => Answer::SchemaChange(self.schema_change()),
+            other => panic!("result kind {other}"),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The start of a connection, passwords, and bytes that are no request.
+
+use std::io::Write;
+use std::time::Duration;
+
+use crate::client::{
+    AUTH_RESPONSE, Answer, BATCH, Client, EXECUTE, OPTIONS, Parameters, QUERY, REGISTER, STARTUP, frame, node,
+    node_with_password, query_body, write_string,
+};
+
+const EVERYTHING_IS_WELL: &str = "SELECT key FROM system.local";
+
+#[test]
+fn options_are_answered_before_and_after_startup() {
+    let node = node();
+    let mut client = Client::silent(node.address());
+    for _ in 0..2 {
+        let Answer::Supported(options) = client.request(OPTIONS, &[]) else { panic!("no SUPPORTED") };
+        assert!(options.iter().any(|(name, _)| name == "CQL_VERSION"));
+        if matches!(client.startup(), Answer::Error { .. }) {
+            break;
+        }
+    }
+    assert!(matches!(client.request(OPTIONS, &[]), Answer::Supported(_)));
+}
+
+#[test]
+fn version_3_is_served() {
+    let node = node();
+    let mut client = Client::silent(node.address());
+    client.version = 3;
+    assert_eq!(client.startup(), Answer::Ready);
+    assert_eq!(client.rows(EVERYTHING_IS_WELL).rows.len(), 1);
+    let prepared = client.prepare("SELECT key FROM system.local WHERE key = ?");
+    assert_eq!(prepared.markers.len(), 1);
+    assert_eq!(client.execute(&prepared.id, &[crate::client::text("local")]).rows().rows.len(), 1);
+}
+
+#[test]
+fn other_versions_are_refused_with_the_text_that_drivers_look_for() {
+    let node = node();
+    for version in [5, 6, 2, 0x42, 0x41] {
+        let mut client = Client::silent(node.address());
+        client.send_bytes(&frame(version, 3, OPTIONS, &[]));
+        let refusal = client.frame().unwrap();
+        assert_eq!((refusal.version, refusal.stream), (0x84, 3));
+        let (code, message) = client.read(&refusal).error();
+        assert_eq!(code, 0x000A);
+        assert!(message.starts_with(&format!("Invalid or unsupported protocol version ({version})")), "{message}");
+        assert!(client.is_closed());
+    }
+}
+
+#[test]
+fn statements_wait_for_startup() {
+    let node = node();
+    for opcode in [QUERY, EXECUTE, BATCH, REGISTER, AUTH_RESPONSE] {
+        let mut client = Client::silent(node.address());
+        assert_eq!(client.request(opcode, &query_body(EVERYTHING_IS_WELL, &Parameters::default())).error().0, 0x000A);
+    }
+}
+
+#[test]
+fn the_right_password_is_let_in_and_no_other() {
+    let node = node_with_password("ann", "secret");
+    let authenticator = "org.apache.cassandra.auth.PasswordAuthenticator";
+    let mut client = Client::silent(node.address());
+    assert_eq!(client.startup(), Answer::Authenticate(authenticator.to_owned()));
+    assert_eq!(client.log_in("ann", "secret"), Answer::AuthSuccess);
+    assert_eq!(client.rows(EVERYTHING_IS_WELL).rows.len(), 1);
+    for (user, password) in [("ann", "wrong"), ("bob", "secret"), ("ann", ""), ("", "")] {
+        let mut client = Client::silent(node.address());
+        client.startup();
+        let (code, message) = client.log_in(user, password).error();
+        assert_eq!(code, 0x0100, "{message}");
+        assert!(!message.contains("secret"), "{message}");
+    }
+}
+
+#[test]
+fn a_missing_password_leaves_a_client_outside() {
+    let node = node_with_password("ann", "secret");
+    let mut client = Client::silent(node.address());
+    client.startup();
+    let body = query_body(EVERYTHING_IS_WELL, &Parameters::default());
+    assert_eq!(client.request(QUERY, &body).error().0, 0x000A);
+    let mut client = Client::silent(node.address());
+    client.startup();
+    assert_eq!(client.request(AUTH_RESPONSE, &(-1i32).to_be_bytes()).error().0, 0x0100);
+}
+
+#[test]
+fn an_unknown_opcode_is_refused_and_the_connection_goes_on() {
+    let node = node();
+    let mut client = Client::connect(&node);
+    for opcode in [0x00, 0x02, 0x04, 0x08, 0x11, 0x7f, 0xff] {
+        assert_eq!(client.request(opcode, &[1, 2, 3]).error().0, 0x000A, "{opcode:#04x}");
+    }
+    assert_eq!(client.rows(EVERYTHING_IS_WELL).rows.len(), 1);
+}
+
+#[test]
+fn malformed_bodies_are_refused_and_the_connection_goes_on() {
+    let node = node();
+    let mut client = Client::connect(&node);
+    for opcode in [QUERY, EXECUTE, BATCH, REGISTER, crate::client::PREPARE] {
+        for body in [&[][..], &[0], &[0xff; 3], &[0xff; 40], &[0x7f, 0xff, 0xff, 0xff, 1], &[0, 1, 0, 1, 0xff, 0, 1, 0]]
+        {
+            let (code, message) = client.request(opcode, body).error();
+            assert!([0x000A, 0x2500, 0x2000].contains(&code), "{opcode:#04x} {body:?}: {code:#x} {message}");
+        }
+    }
+    assert_eq!(client.rows(EVERYTHING_IS_WELL).rows.len(), 1);
+}
+
+#[test]
+fn a_query_that_is_no_utf_8_is_refused() {
+    let node = node();
+    let mut client = Client::connect(&node);
+    let mut body = query_body(EVERYTHING_IS_WELL, &Parameters::default());
+    body[6] = 0xff;
+    assert_eq!(client.request(QUERY, &body).error().0, 0x000A);
+    assert_eq!(client.rows(EVERYTHING_IS_WELL).rows.len(), 1);
+}
+
+#[test]
+fn a_frame_above_16_mib_is_refused_by_its_header() {
+    let node = node();
+    for length in [16 * 1024 * 1024 + 1, u32::MAX] {
+        let mut client = Client::connect(&node);
+        let mut header = frame(4, 9, QUERY, &[]);
+        header[5..].copy_from_slice(&length.to_be_bytes());
+        client.send_bytes(&header);
+        let refusal = client.frame().unwrap();
+        assert_eq!(refusal.stream, 9);
+        let (code, message) = client.read(&refusal).error();
+        assert_eq!(code, 0x2200, "{message}");
+        assert!(client.is_closed());
+    }
+}
+
+#[test]
+fn compression_that_was_not_agreed_on_is_refused() {
+    let node = node();
+    let mut client = Client::connect(&node);
+    let mut bytes = frame(4, 5, QUERY, &[1, 2, 3]);
+    bytes[1] = 1;
+    client.send_bytes(&bytes);
+    let refusal = client.frame().unwrap();
+    assert_eq!(client.read(&refusal).error().0, 0x000A);
+    let mut client = Client::silent(node.address());
+    let mut body = vec![0, 2];
+    for text in ["CQL_VERSION", "3.0.0", "COMPRESSION", "lz4"] {
+        write_string(&mut body, text);
+    }
+    assert_eq!(client.request(STARTUP, &body).error().0, 0x000A);
+}
+
+#[test]
+fn half_a_frame_holds_no_other_connection_up_and_is_answered_when_it_is_whole() {
+    let node = node();
+    let mut slow = Client::connect(&node);
+    let bytes = frame(4, 5, QUERY, &query_body(EVERYTHING_IS_WELL, &Parameters::default()));
+    let (first, rest) = bytes.split_at(bytes.len() / 2);
+    slow.send_bytes(first);
+    let mut others = (0..8).map(|_| Client::connect(&node)).collect::<Vec<_>>();
+    for other in &mut others {
+        assert_eq!(other.rows(EVERYTHING_IS_WELL).rows.len(), 1);
+    }
+    for byte in rest {
+        slow.send_bytes(&[*byte]);
+    }
+    let answer = slow.frame().unwrap();
+    assert_eq!(slow.read(&answer).rows().rows.len(), 1);
+}
+
+#[test]
+fn a_client_that_does_not_read_holds_no_other_connection_up() {
+    let node = node();
+    let mut client = Client::in_keyspace(&node);
+    client.run("CREATE TABLE blobs (pk int PRIMARY KEY, v blob)");
+    let insert = client.prepare("INSERT INTO blobs (pk, v) VALUES (1, ?)");
+    assert_eq!(client.execute(&insert.id, &[crate::client::Bind::Bytes(vec![7; 1 << 20])]), Answer::Void);
+    let mut deaf = (0..4).map(|_| Client::connect(&node)).collect::<Vec<_>>();
+    let request = frame(4, 5, QUERY, &query_body("SELECT v FROM ks.blobs WHERE pk = 1", &Parameters::default()));
+    for deaf in &mut deaf {
+        // 64 MiB of answers, far more than the buffers of a socket take.
+        deaf.socket.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+        for _ in 0..64 {
+            if deaf.socket.write_all(&request).is_err() {
+                break;
+            }
+        }
+    }
+    for _ in 0..20 {
+        assert_eq!(client.rows(EVERYTHING_IS_WELL).rows.len(), 1);
+    }
+    let answer = deaf[0].frame().unwrap();
+    assert_eq!(answer.stream, 5);
+}
+
+#[test]
+fn a_client_that_goes_away_in_the_middle_leaves_the_node_well() {
+    let node = node();
+    for cut in [1, 5, 9, 12] {
+        let mut client = Client::connect(&node);
+        let bytes = frame(4, 5, QUERY, &query_body(EVERYTHING_IS_WELL, &Parameters::default()));
+        client.send_bytes(&bytes[..cut]);
+    }
+    assert_eq!(Client::connect(&node).rows(EVERYTHING_IS_WELL).rows.len(), 1);
+}
+
+#[test]
+fn connections_are_closed_when_the_node_stops() {
+    let node = node();
+    let address = node.address();
+    let mut client = Client::connect(&node);
+    let stopped = node.stop();
+    assert!(client.is_closed());
+    assert!(std::net::TcpStream::connect(address).is_err());
+    let node = stopped.start().unwrap();
+    assert_eq!(node.address(), address);
+    assert_eq!(Client::connect(&node).rows(EVERYTHING_IS_WELL).rows.len(), 1);
+}

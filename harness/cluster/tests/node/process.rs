@@ -1,0 +1,118 @@
+//! A node in a process of its own. The process is this test's own executable, told by a variable to serve.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+
+use cqldyno_cluster::{Listening, NodeOptions, ServeOptions, Snapshot, serve};
+
+use crate::client::{Answer, Client};
+
+const SERVE: &str = "CQLDYNO_TEST_SERVE";
+
+/// Not a test by itself: what the process runs.
+#[test]
+fn served_process() {
+    if std::env::var_os(SERVE).is_some() {
+        serve(ServeOptions { node: NodeOptions::default(), control: true }).unwrap();
+    }
+}
+
+struct Process {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    listening: Listening,
+}
+
+impl Process {
+    fn start() -> Process {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["process::served_process", "--exact", "--nocapture", "--test-threads=1"])
+            .env(SERVE, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdin = child.stdin.take();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let listening = reply(&mut stdout);
+        Process { child, stdin, stdout, listening }
+    }
+
+    fn connect(&self) -> Client {
+        let mut client = Client::silent(self.listening.listening);
+        assert_eq!(client.startup(), Answer::Ready);
+        client
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    fn tell(&mut self, line: &str) {
+        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    fn ended(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+}
+
+/// The next line that is JSON: the test harness of the process writes some of its own.
+fn reply<T: serde::de::DeserializeOwned>(stdout: &mut BufReader<ChildStdout>) -> T {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the process ended");
+        if let Some(at) = line.find('{') {
+            return serde_json::from_str(&line[at..]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn signals_end_a_node_cleanly() {
+    for name in ["-TERM", "-INT"] {
+        let process = Process::start();
+        let mut client = process.connect();
+        assert_eq!(client.rows("SELECT key FROM system.local").rows.len(), 1);
+        process.signal(name);
+        assert!(client.is_closed());
+        assert!(process.ended().success(), "{name}");
+    }
+}
+
+#[test]
+fn a_node_ends_when_it_is_told_to_and_when_its_parent_is_gone() {
+    let mut process = Process::start();
+    process.tell(r#"{"shutdown":true}"#);
+    assert!(process.ended().success());
+    let mut process = Process::start();
+    process.stdin = None;
+    assert!(process.ended().success());
+}
+
+#[test]
+fn a_node_tells_what_it_counted() {
+    let mut process = Process::start();
+    assert_eq!(process.listening.pid, process.child.id());
+    let mut client = process.connect();
+    client.query("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    client.run("CREATE TABLE ks.t (pk int PRIMARY KEY)");
+    let insert = client.prepare("INSERT INTO ks.t (pk) VALUES (?)");
+    for pk in 0..7 {
+        assert_eq!(client.execute(&insert.id, &[crate::client::int(pk)]), Answer::Void);
+    }
+    process.tell(r#"{"snapshot":true}"#);
+    let snapshot: Snapshot = reply(&mut process.stdout);
+    assert_eq!(snapshot.rows, 7);
+    let id = insert.id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    assert_eq!(snapshot.prepared[&id], "INSERT INTO ks.t (pk) VALUES (?)");
+    assert_eq!(snapshot.executes_of(&id), 7);
+    process.tell("nonsense");
+    let error: serde_json::Value = reply(&mut process.stdout);
+    assert!(error["error"].is_string());
+    process.tell(r#"{"shutdown":true}"#);
+    assert!(process.ended().success());
+}
