@@ -31,8 +31,8 @@ pub(crate) struct Table {
 
 pub(crate) struct TableRow {
     pub label: String,
-    /// Behind the label, for example `[1, 2]`.
-    pub marks: String,
+    /// Behind the label, for example `[1]`.
+    pub mark: String,
     /// One a column.
     pub fields: Vec<Field>,
 }
@@ -88,6 +88,7 @@ impl Place<'_> {
                 self.figures(summary, noop).find(|row| row.meter == PEAK_RSS).and_then(|row| row.median)
             });
         let mut remarks = Vec::new();
+        let mut findings = Findings::default();
         let (mut drivers, mut apart) = (Vec::new(), Vec::new());
         for contender in &self.run.contenders {
             let row = Row {
@@ -98,8 +99,9 @@ impl Place<'_> {
             };
             let group = if contender.role == Role::Driver { &mut drivers } else { &mut apart };
             group.push(table_row(&row, notes));
-            self.remark(contender, &mut remarks);
+            self.remark(contender, &mut remarks, &mut findings);
         }
+        remarks.extend(findings.sentences());
         Table {
             title: plain(&self.scenario.name),
             about: plain(&self.scenario.about),
@@ -122,12 +124,11 @@ impl Place<'_> {
     }
 
     /// Why the contender's row is missing, failed or void, and what was noticed.
-    fn remark(&self, contender: &Contender, remarks: &mut Vec<String>) {
+    fn remark(&self, contender: &Contender, remarks: &mut Vec<String>, findings: &mut Findings) {
         let label = plain(&contender.label);
         if let Some(why) = &contender.unavailable {
             remarks.push(format!("{label} is missing: {}", plain(why)));
         }
-        let mut findings: Vec<(String, usize)> = Vec::new();
         let mut said: Vec<&String> = Vec::new();
         for pass in [Pass::Timing, Pass::Counting] {
             let mine = self.cells_of(contender, pass);
@@ -148,23 +149,36 @@ impl Place<'_> {
                 remarks.push(format!("{label} is void{}: {}", of(void.len()), plain(why)));
             }
             for finding in mine.iter().flat_map(|cell| &cell.findings) {
-                let finding = plain(finding);
-                match findings.iter_mut().find(|(known, _)| *known == finding) {
-                    Some((_, times)) => *times += 1,
-                    None => findings.push((finding, 1)),
-                }
+                findings.add(&label, &plain(finding));
             }
         }
-        for (finding, times) in findings {
-            let often = if times > 1 { format!(" ({times} cells)") } else { String::new() };
-            remarks.push(format!("{label}: {finding}{often}"));
+    }
+}
+
+/// What was noticed, each once with those of whom it was.
+#[derive(Default)]
+struct Findings {
+    found: Vec<(String, Vec<String>)>,
+}
+
+impl Findings {
+    fn add(&mut self, label: &str, finding: &str) {
+        match self.found.iter_mut().find(|(known, _)| known == finding) {
+            Some((_, labels)) if labels.iter().any(|known| known == label) => {}
+            Some((_, labels)) => labels.push(label.to_owned()),
+            None => self.found.push((finding.to_owned(), vec![label.to_owned()])),
         }
+    }
+
+    fn sentences(self) -> impl Iterator<Item = String> {
+        self.found.into_iter().map(|(finding, labels)| format!("{}: {finding}", labels.join(", ")))
     }
 }
 
 fn table_row(row: &Row, notes: &mut Notes) -> TableRow {
     let contender = row.contender;
-    let marks: Vec<String> = caveats(contender).map(|caveat| notes.number(&caveat).to_string()).collect();
+    let caveats: Vec<String> = caveats(contender).collect();
+    let note = (!caveats.is_empty()).then(|| notes.number(&format!("{}: {}", contender.label, caveats.join(" "))));
     let wall = row.figures.get(WALL);
     let state = match wall {
         Some(figure) if figure.median.is_some() => None,
@@ -189,20 +203,23 @@ fn table_row(row: &Row, notes: &mut Notes) -> TableRow {
     };
     TableRow {
         label: plain(&contender.label),
-        marks: if marks.is_empty() { String::new() } else { format!("[{}]", marks.join(", ")) },
+        mark: note.map(|number| format!("[{number}]")).unwrap_or_default(),
         fields,
     }
 }
 
-/// What a reader must know of a contender: its own caveats, and the settings that it did not take as asked.
+/// What a reader must know of a contender, each a full sentence: its own caveats, and the settings that it did not take as
+/// asked.
 pub(crate) fn caveats(contender: &Contender) -> impl Iterator<Item = String> {
-    let settings = contender.settings.iter().filter(|setting| !setting.as_asked).map(|setting| {
-        format!("{} does not take the setting `{}` as asked: {}.", contender.label, setting.name, setting.value)
-    });
-    let control = contender.control.then(|| {
-        format!("{} is another contender of this run once more, under a second name, as a control.", contender.label)
-    });
-    contender.caveats.iter().map(|caveat| format!("{}: {caveat}", contender.label)).chain(settings).chain(control)
+    let settings = contender
+        .settings
+        .iter()
+        .filter(|setting| !setting.as_asked)
+        .map(|setting| format!("It does not take the setting `{}` as asked: {}.", setting.name, setting.value));
+    let control = contender
+        .control
+        .then(|| "It is another contender of this run once more, under a second name, as a control.".to_owned());
+    contender.caveats.iter().cloned().chain(settings).chain(control)
 }
 
 /// What was run, on what.
@@ -286,7 +303,7 @@ fn cores(cores: &[u32]) -> String {
 }
 
 fn remarks(run: &Run) -> Vec<String> {
-    let mut remarks: Vec<String> = run.contenders.iter().filter_map(libraries).collect();
+    let mut remarks: Vec<String> = run.contenders.iter().filter_map(|contender| libraries(run, contender)).collect();
     let has = |role| run.contenders.iter().any(|contender| contender.role == role);
     if has(Role::Floor) {
         remarks
@@ -298,8 +315,8 @@ fn remarks(run: &Run) -> Vec<String> {
     remarks
 }
 
-/// The exact versions of what a contender runs on.
-pub(crate) fn libraries(contender: &Contender) -> Option<String> {
+/// The exact versions of what a contender runs on; its compiler where that is another one than the program's.
+pub(crate) fn libraries(run: &Run, contender: &Contender) -> Option<String> {
     if contender.libraries.is_empty() {
         return None;
     }
@@ -311,8 +328,10 @@ pub(crate) fn libraries(contender: &Contender) -> Option<String> {
             None => format!("{} {}", plain(&library.name), plain(&library.version)),
         })
         .collect();
-    let compiler =
-        if contender.compiler.is_empty() { String::new() } else { format!(", {}", plain(&contender.compiler)) };
+    let compiler = match contender.compiler.as_str() {
+        known if known.is_empty() || known == run.environment.compiler => String::new(),
+        other => format!(", built by {}", plain(other)),
+    };
     Some(format!("{} runs on {}{compiler}.", plain(&contender.label), libraries.join(", ")))
 }
 

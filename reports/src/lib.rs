@@ -20,9 +20,10 @@ mod text;
 pub use cell::{Cell, ErrorLine, Latency, Pass};
 pub use export::{Look, csv, json, markdown, story, table};
 pub use measure::{Better, Definition, Measure, Unit};
+pub use quantity::{memory, three_digits, whole};
 pub use run::{
     ArrangementInfo, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,
     Setting, TargetInfo,
 };
 pub use summary::{SummaryRow, Verdict, reference, summary};
-pub use text::{plain, wrap};
+pub use text::{pair, plain, wrap};

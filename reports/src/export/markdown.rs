@@ -40,7 +40,7 @@ pub fn markdown(run: &Run, cells: &[Cell]) -> String {
 
 fn label(row: &TableRow) -> String {
     let label = escape(&row.label);
-    if row.marks.is_empty() { label } else { format!("{label} {}", escape(&row.marks)) }
+    if row.mark.is_empty() { label } else { format!("{label} {}", escape(&row.mark)) }
 }
 
 fn line(out: &mut String, fields: impl Iterator<Item = String>) {

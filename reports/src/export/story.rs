@@ -16,7 +16,7 @@ pub fn story(run: &Run, cells: &[Cell], look: Look) -> String {
         story.pair(name, &sentence, 8);
     }
     for contender in &run.contenders {
-        story.contender(contender);
+        story.contender(run, contender);
         for cell in cells.iter().filter(|cell| cell.contender == contender.id) {
             story.cell(run, cell);
         }
@@ -46,13 +46,13 @@ impl Story {
         self.out.push('\n');
     }
 
-    fn contender(&mut self, contender: &Contender) {
+    fn contender(&mut self, run: &Run, contender: &Contender) {
         self.title(&contender.label);
         if let Some(why) = &contender.unavailable {
             self.line(&format!("It is missing: {}", plain(why)), 2);
             return;
         }
-        if let Some(libraries) = libraries(contender) {
+        if let Some(libraries) = libraries(run, contender) {
             self.line(&libraries, 2);
         }
         for caveat in caveats(contender) {

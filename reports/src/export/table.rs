@@ -128,7 +128,7 @@ impl Panel {
         let mut rules = vec![1];
         for group in &table.groups {
             for row in group {
-                let mut record = vec![self.label(&row.label, &row.marks)];
+                let mut record = vec![self.label(&row.label, &row.mark)];
                 for (place, field) in row.fields[self.columns.clone()].iter().enumerate() {
                     if field.is_bad {
                         bad.push((builder.count_records(), place + 1));
@@ -159,11 +159,11 @@ impl Panel {
         grid
     }
 
-    fn label(&self, label: &str, marks: &str) -> String {
+    fn label(&self, label: &str, mark: &str) -> String {
         let label = match self.longest {
             Some(longest) => label_lines(label, longest),
             None => label.to_owned(),
         };
-        if marks.is_empty() { label } else { format!("{label} {marks}") }
+        if mark.is_empty() { label } else { format!("{label} {mark}") }
     }
 }

@@ -1,0 +1,8 @@
+//! One file a command: its arguments, and what it does.
+
+pub mod compare;
+pub mod doctor;
+pub mod drivers;
+pub mod run;
+pub mod scenarios;
+pub mod serve;

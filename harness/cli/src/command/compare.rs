@@ -1,0 +1,108 @@
+//! `cqldyno compare`: contenders side by side.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use cqldyno_bench::{BenchError, Cancel, Finished, Plan, Programs, run as carry_out};
+use cqldyno_reports::{Look, Role};
+
+use crate::format::Format;
+use crate::interrupt::on_interrupt;
+use crate::outcome::{Outcome, usage};
+use crate::plan::Asked;
+use crate::progress::Progress;
+use crate::terminal;
+
+/// Who is compared where nobody was named.
+const CONTENDERS: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno compare                                      all drivers and scenarios, a few minutes
+  cqldyno compare --count 10M                          the classic table: 10 million statements each, once
+  cqldyno compare scylla cdrs-tokio --scenario reads   two drivers, one scenario
+  cqldyno compare --arrangement multi:2,current        a table for each arrangement
+  cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
+  cqldyno compare --format json > result.json          run, cells and summary
+
+A contender is NAME[@VERSION][+KEY=VALUE], for example cassandra-cpp+lib=/opt/lib/libcassandra.so.2.";
+
+/// Runs every contender on every scenario and shows them side by side.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Who is compared [default: scylla cdrs-tokio cassandra-cpp floor noop]
+    contender: Vec<String>,
+    #[command(flatten)]
+    asked: Asked,
+    /// The contender that ratios are taken against [default: the first driver]
+    #[arg(long, value_name = "CONTENDER")]
+    reference: Option<String>,
+    /// How the result is printed on standard output: table, markdown, csv or json
+    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    format: Format,
+}
+
+pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+    arguments.format.check()?;
+    let programs = Programs::find().context("the program does not know where it lies")?;
+    let contenders = match arguments.contender.as_slice() {
+        [] => CONTENDERS.map(str::to_owned).to_vec(),
+        named => named.to_vec(),
+    };
+    let plan = arguments.asked.plan(&contenders, arguments.reference.clone(), &programs)?;
+    let finished = measure(&plan, &programs, arguments.asked.quiet)?;
+    out.write_all(arguments.format.render(&finished.run, &finished.cells, terminal::look())?.as_bytes())?;
+    Ok(outcome(&finished, !arguments.contender.is_empty()))
+}
+
+/// Carries out `plan` with its progress on standard error, and keeps what was rendered beside the results.
+///
+/// # Errors
+/// When the plan cannot be carried out, or its results not be kept.
+pub fn measure(plan: &Plan, programs: &Programs, quiet: bool) -> Result<Finished> {
+    let cancel = Cancel::new();
+    on_interrupt(&cancel)?;
+    let mut progress = Progress::new(quiet, terminal::draws_progress(), plan.warmup);
+    let finished = carry_out(plan, programs, &mut progress, &cancel).map_err(|error| match error {
+        BenchError::Plan(error) => usage(error),
+        error => anyhow::Error::new(error),
+    });
+    progress.end();
+    let finished = finished?;
+    keep(&finished)?;
+    progress.kept(&finished.folder);
+    Ok(finished)
+}
+
+/// Writes the result into the run's folder, in every format.
+fn keep(finished: &Finished) -> Result<()> {
+    let files = [
+        ("table.txt", Format::Table),
+        ("table.md", Format::Markdown),
+        ("cells.csv", Format::Csv),
+        ("result.json", Format::Json),
+    ];
+    for (name, format) in files {
+        let path = finished.folder.join(name);
+        let text = format.render(&finished.run, &finished.cells, Look::default())?;
+        std::fs::write(&path, text)
+            .with_context(|| format!("the result cannot be kept in {}", Path::display(&path)))?;
+    }
+    Ok(())
+}
+
+/// Whether everybody did what was asked. A driver that is missing is no failure unless it was `named`.
+pub fn outcome(finished: &Finished, named: bool) -> Outcome {
+    let is_missing = |role| named || role != Role::Driver;
+    if finished.run.interrupted {
+        Outcome::Interrupted
+    } else if finished.cells.iter().all(|cell| cell.counts())
+        && finished.run.contenders.iter().all(|one| one.unavailable.is_none() || !is_missing(one.role))
+    {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    }
+}

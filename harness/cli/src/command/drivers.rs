@@ -1,0 +1,82 @@
+//! `cqldyno drivers`: who can be compared.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use cqldyno_bench::{Cancel, DriverListing, Programs, drivers};
+use cqldyno_driver_api::Capability;
+use cqldyno_protocol::Hello;
+use cqldyno_reports::{pair, plain};
+
+use crate::outcome::Outcome;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno drivers                what there is, with versions
+  make build                     builds those that are missing";
+
+/// Lists the drivers with their versions, libraries, capabilities and caveats, and says why one is not available here.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {}
+
+/// Where the second column begins.
+const COLUMN: usize = 16;
+
+pub fn run(_: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+    let programs = Programs::find().context("the program does not know where it lies")?;
+    let width = terminal::look().width;
+    for (place, driver) in drivers(&programs, &Cancel::new()).iter().enumerate() {
+        if place > 0 {
+            writeln!(out)?;
+        }
+        for (name, value) in lines(driver) {
+            match name {
+                "" => writeln!(out, "{}", plain(&value))?,
+                name => writeln!(out, "{}", pair(&format!("  {name}"), &plain(&value), COLUMN, width))?,
+            }
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// Its title under no name, then what is known of it.
+fn lines(driver: &DriverListing) -> Vec<(&'static str, String)> {
+    let worker = driver.worker.as_ref().map(|worker| ("worker", worker.display().to_string()));
+    match &driver.hello {
+        Ok(hello) => std::iter::once(("", hello.driver.label())).chain(described(hello)).chain(worker).collect(),
+        Err(why) => [("", driver.name.clone()), ("not available", why.clone())].into_iter().chain(worker).collect(),
+    }
+}
+
+fn described(hello: &Hello) -> Vec<(&'static str, String)> {
+    let driver = &hello.driver;
+    let libraries: Vec<String> = driver
+        .libraries
+        .iter()
+        .map(|library| match &library.origin {
+            Some(origin) => format!("{} {} ({origin})", library.name, library.version),
+            None => format!("{} {}", library.name, library.version),
+        })
+        .collect();
+    let can: Vec<&str> = driver.capabilities.iter().copied().map(words).collect();
+    let mut lines = vec![("runs on", libraries.join(", ")), ("can", can.join(", "))];
+    lines.extend(driver.caveats.iter().map(|caveat| ("caveat", caveat.clone())));
+    let refused = hello.settings.iter().filter(|setting| !setting.as_asked);
+    lines.extend(refused.map(|setting| ("not as asked", format!("{}: {}", setting.name, setting.value))));
+    lines.push(("built by", format!("{}, {}", hello.build.compiler, hello.build.profile)));
+    lines
+}
+
+fn words(capability: Capability) -> &'static str {
+    match capability {
+        Capability::RequestTimeout => "limit the time of a statement",
+        Capability::Compression => "compress frames",
+        Capability::Paging => "read page by page",
+        Capability::Reprepare => "prepare again when the server forgot",
+        Capability::Reconnect => "reconnect",
+        Capability::Credentials => "log in",
+        Capability::Offline => "run without a cluster",
+    }
+}

@@ -1,0 +1,45 @@
+//! `cqldyno run`: everything about one contender.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use cqldyno_bench::Programs;
+use cqldyno_reports::story;
+
+use crate::command::compare::{measure, outcome};
+use crate::format::Format;
+use crate::outcome::Outcome;
+use crate::plan::Asked;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno run scylla --scenario writes                 one driver, one scenario
+  cqldyno run cassandra-cpp --count 10M --blocks 3     longer, and three times
+  cqldyno run scylla --concurrency 1 --count 50k       one statement at a time";
+
+/// Runs one contender and tells everything about it: settings, versions, every measure, latency, the series by second.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Who is run: NAME[@VERSION][+KEY=VALUE], for example scylla
+    contender: String,
+    #[command(flatten)]
+    asked: Asked,
+    /// Print another format than the whole story: table, markdown, csv or json
+    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
+    format: Option<Format>,
+}
+
+pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+    arguments.format.map_or(Ok(()), Format::check)?;
+    let programs = Programs::find().context("the program does not know where it lies")?;
+    let plan = arguments.asked.plan(std::slice::from_ref(&arguments.contender), None, &programs)?;
+    let finished = measure(&plan, &programs, arguments.asked.quiet)?;
+    let text = match arguments.format {
+        Some(format) => format.render(&finished.run, &finished.cells, terminal::look())?,
+        None => story(&finished.run, &finished.cells, terminal::look()),
+    };
+    out.write_all(text.as_bytes())?;
+    Ok(outcome(&finished, true))
+}

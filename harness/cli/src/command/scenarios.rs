@@ -1,0 +1,66 @@
+//! `cqldyno scenarios`: what can be asked.
+
+use std::io::Write;
+
+use anyhow::Result;
+use cqldyno_scenarios::{Scenario, builtin_toml, builtins};
+
+use crate::outcome::{Outcome, usage};
+use crate::suggestion::suggestion;
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno scenarios                            what there is
+  cqldyno scenarios reads > mine.toml          a scenario of your own to begin with
+  cqldyno compare --scenario mine.toml         run it";
+
+/// Lists the scenarios that come with the program, or prints one as TOML.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Print this scenario in its TOML form
+    name: Option<String>,
+}
+
+pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+    match &arguments.name {
+        Some(name) => {
+            let text = builtin_toml(name).ok_or_else(|| usage(unknown(name)))?;
+            out.write_all(text.as_bytes())?;
+        }
+        None => {
+            let width = builtins().iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
+            for Scenario { name, about, .. } in builtins() {
+                writeln!(out, "{name:<width$}  {about}")?;
+            }
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// A scenario by the name of a built-in one or the path of a TOML file.
+///
+/// # Errors
+/// When there is no such scenario or file, or the file holds none.
+pub fn find(name: &str) -> Result<Scenario> {
+    if let Some(scenario) = cqldyno_scenarios::builtin(name) {
+        return Ok(scenario);
+    }
+    let looks_like_a_file = name.contains('/') || name.ends_with(".toml") || std::path::Path::new(name).is_file();
+    if !looks_like_a_file {
+        return Err(usage(unknown(name)));
+    }
+    let text = std::fs::read_to_string(name).map_err(|error| {
+        usage(format!("the scenario file {name} cannot be read: {error}; give the path of a TOML file"))
+    })?;
+    Scenario::from_toml(&text, name).map_err(usage)
+}
+
+fn unknown(name: &str) -> String {
+    let known: Vec<String> = builtins().into_iter().map(|scenario| scenario.name).collect();
+    let meant = suggestion(name, known.iter().map(String::as_str));
+    format!(
+        "there is no scenario {name:?}: there are {}, and any TOML file by its path, for example ./mine.toml.{meant}",
+        known.join(", ")
+    )
+}

@@ -1,0 +1,67 @@
+//! `cqldyno serve`: the embedded cluster on its own.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use cqldyno_cluster::{Answers, Credentials, NodeOptions, ServeOptions, serve};
+
+use crate::count::{count, count_or_none, duration};
+use crate::outcome::Outcome;
+use crate::password::Login;
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno serve                                        a node on 127.0.0.1:9042
+  cqldyno serve --port 0                               on a free port, which it says
+  CQLDYNO_PASSWORD=secret cqldyno serve --user ada     with a password
+  cqldyno compare --target 127.0.0.1:9042              from another terminal";
+
+/// Serves CQL from memory until Ctrl-C or SIGTERM: the embedded cluster on its own, for any client.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The address to listen on, one of the loopback interface
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    address: Ipv4Addr,
+    /// The port to listen on; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value = "9042")]
+    port: u16,
+    #[command(flatten)]
+    login: Login,
+    /// Hold each answer back for this long, for example 100us
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0")]
+    delay: Duration,
+    /// How answers are written: `batched`, the answers to one read with one write; `each`, one write an answer; `reordered`,
+    /// as batched, but in random order
+    #[arg(long, value_name = "HOW", default_value = "batched")]
+    answers: Answers,
+    /// Rows for which the first table has memory at hand, for example 10M
+    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "0")]
+    expect_rows: u64,
+    /// Threads that serve connections [default: one a core]
+    #[arg(long, value_name = "N", value_parser = count)]
+    threads: Option<u64>,
+    /// Take commands as lines of JSON on standard input, and answer on standard output
+    #[arg(long, hide = true)]
+    control: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let credentials = arguments.login.read()?.map(|login| Credentials::new(login.user, login.password));
+    let threads = arguments.threads.map(usize::try_from).transpose().context("too many threads were asked for")?;
+    serve(ServeOptions {
+        node: NodeOptions {
+            address: arguments.address,
+            port: arguments.port,
+            credentials,
+            delay: arguments.delay,
+            answers: arguments.answers,
+            expect_rows: arguments.expect_rows,
+            threads,
+            ..NodeOptions::default()
+        },
+        control: arguments.control,
+    })?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,99 @@
+//! Numbers and durations as they are written on a command line.
+
+use std::time::Duration;
+
+/// A number of things: `500000`, `1_000`, `250k`, `10M`, `2.5M`; at least 1.
+pub fn count(text: &str) -> Result<u64, String> {
+    match number(text) {
+        Some(0) => Err("it must be at least 1".to_owned()),
+        Some(count) => Ok(count),
+        None => Err("write a whole number such as 500000, 1_000, 250k or 10M".to_owned()),
+    }
+}
+
+/// A number of things that may be none.
+pub fn count_or_none(text: &str) -> Result<u64, String> {
+    number(text).ok_or_else(|| "write a whole number such as 0, 1_000, 250k or 10M".to_owned())
+}
+
+fn number(text: &str) -> Option<u64> {
+    let (digits, unit) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 1_000),
+        b'm' | b'M' => (&text[..text.len() - 1], 1_000_000),
+        b'g' | b'G' => (&text[..text.len() - 1], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let plain = |part: &str| part.starts_with(|c: char| c.is_ascii_digit()) && !part.ends_with('_');
+    if !plain(whole) || !plain(fraction) {
+        return None;
+    }
+    let parse = |part: &str| part.replace('_', "").parse::<u64>().ok();
+    let scale = 10_u64.checked_pow(fraction.replace('_', "").len().try_into().ok()?)?;
+    let fraction = parse(fraction)?.checked_mul(unit)?;
+    if fraction % scale != 0 {
+        return None;
+    }
+    parse(whole)?.checked_mul(unit)?.checked_add(fraction / scale)
+}
+
+/// A time: `100us`, `2ms`, `1.5s`, `1min`; `0` is none.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "write a time such as 100us, 2ms, 1.5s or 1min".to_owned();
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
+    let (digits, unit) = text.split_at(unit_at);
+    let seconds = match unit {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "min" => 60.0,
+        _ => return Err(wrong()),
+    };
+    let value: f64 = digits.parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(value * seconds).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_with_units_and_separators() {
+        for (text, expected) in [
+            ("1", 1),
+            ("1_000", 1_000),
+            ("250k", 250_000),
+            ("250K", 250_000),
+            ("10M", 10_000_000),
+            ("2.5M", 2_500_000),
+            ("1.25k", 1_250),
+            ("1_000k", 1_000_000),
+        ] {
+            assert_eq!(count(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_count_is_refused() {
+        for text in ["", "k", "ten", "-1", "1.5", "1.0005k", "1__", "_1", "1kk", "99999999999G", "1e6", "+1", "１"] {
+            assert!(count(text).unwrap_err().starts_with("write a whole number"), "{text}");
+        }
+        assert_eq!(count("0").unwrap_err(), "it must be at least 1");
+        assert_eq!(count_or_none("0"), Ok(0));
+    }
+
+    #[test]
+    fn durations_are_read_with_their_unit() {
+        assert_eq!(duration("100us"), Ok(Duration::from_micros(100)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1_500)));
+        assert_eq!(duration("1min"), Ok(Duration::from_secs(60)));
+        assert_eq!(duration("0"), Ok(Duration::ZERO));
+        for text in ["", "5", "s", "-1s", "1h30", "nans", "1e999s"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Ctrl-C and SIGTERM.
+
+use std::io::{Write, stderr};
+
+use anyhow::{Context, Result};
+use cqldyno_bench::Cancel;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Raises `cancel` at the first Ctrl-C or SIGTERM, so that what is finished can be shown. A second one ends the program at
+/// once; the system then ends its children.
+///
+/// # Errors
+/// When the system gives no thread, or does not let signals be heard.
+pub fn on_interrupt(cancel: &Cancel) -> Result<()> {
+    let cancel = cancel.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .context("signals cannot be heard: there is no runtime")?;
+    let (mut interrupt, mut terminate) = {
+        let _context = runtime.enter();
+        let heard = |kind| signal(kind).context("signals cannot be heard");
+        (heard(SignalKind::interrupt())?, heard(SignalKind::terminate())?)
+    };
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            runtime.block_on(async {
+                tokio::select! { _ = interrupt.recv() => (), _ = terminate.recv() => () }
+                cancel.cancel();
+                // Nobody is left to tell when standard error is closed.
+                let _ =
+                    writeln!(stderr(), "Ending: what is finished will be shown. Press Ctrl-C again to end at once.");
+                tokio::select! { _ = interrupt.recv() => (), _ = terminate.recv() => () }
+                std::process::exit(130);
+            });
+        })
+        .context("signals cannot be heard: there is no thread")?;
+    Ok(())
+}

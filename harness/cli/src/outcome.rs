@@ -1,0 +1,48 @@
+//! How the program ends.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// How a command ended that did not go wrong altogether.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything that was asked for was done.
+    Done,
+    /// A contender failed or is missing, or a check failed; the result says which.
+    Failed,
+    /// The user ended it early; what was finished is shown.
+    Interrupted,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> ExitCode {
+        ExitCode::from(match outcome {
+            Outcome::Done => 0,
+            Outcome::Failed => 1,
+            // As a shell reports a process that SIGINT ended: 128 + 2.
+            Outcome::Interrupted => 130,
+        })
+    }
+}
+
+/// What the user wrote cannot be meant: exit code 2. Every other error ends with code 1.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// A [`Usage`] error of anything that can be said.
+pub fn usage(what: impl fmt::Display) -> anyhow::Error {
+    anyhow::Error::new(Usage(what.to_string()))
+}
+
+/// The exit code of an error.
+pub fn exit_code(error: &anyhow::Error) -> ExitCode {
+    ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+}

@@ -1,0 +1,303 @@
+//! `compare` and `run` from end to end, through the real executables.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{Running, Serving, cqldyno, drivers, json, run, script, stderr, stdout, words, workers_and};
+use cqldyno_reports::measure::{DEFINITIONS, SYSCALLS, SYSCALLS_PER_STATEMENT};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+const COUNT: u64 = 20_000;
+
+fn cells(whole: &Value) -> &Vec<Value> {
+    whole["cells"].as_array().unwrap()
+}
+
+fn value(cell: &Value, id: &str) -> f64 {
+    cell["measures"][id]["value"].as_f64().unwrap_or_else(|| panic!("{id} of {cell}"))
+}
+
+#[test]
+fn every_driver_runs_every_scenario_and_the_server_agrees() {
+    let drivers = drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let count = COUNT.to_string();
+    let mut arguments = vec!["compare"];
+    arguments.extend(&drivers);
+    arguments.extend([
+        "--count",
+        &count,
+        "--concurrency",
+        "256",
+        "--connections",
+        "2",
+        "--warmup",
+        "2k",
+        "--out",
+        "kept",
+    ]);
+    arguments.extend(["--format", "json"]);
+    let output = cqldyno(folder.path(), &arguments).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}\n{}", stdout(&output));
+    assert!(said.contains("This takes about "), "{said}");
+    let whole = json(&output);
+    assert_eq!(cells(&whole).len(), drivers.len() * 3 * 2);
+    let doctor = words(&stdout(&run(&["doctor"])));
+    for cell in cells(&whole) {
+        check_cell(cell, &doctor);
+    }
+    let asked: BTreeSet<(&str, &str)> = cells(&whole)
+        .iter()
+        .map(|cell| (cell["contender"].as_str().unwrap(), cell["scenario"].as_str().unwrap()))
+        .collect();
+    for driver in &drivers {
+        for scenario in ["writes", "reads", "mixed"] {
+            assert!(asked.contains(&(driver, scenario)), "{driver} {scenario}");
+        }
+    }
+    check_kept(&folder.path().join("kept"), cells(&whole).len());
+}
+
+/// The cell ended, nothing voids it, counts agree, and every measure is there or unavailable for a reason that doctor knows.
+fn check_cell(cell: &Value, doctor: &str) {
+    let asked = COUNT as f64;
+    assert!(cell["failed"].is_null() && cell["void"].is_null(), "{cell}");
+    assert_eq!(
+        (value(cell, "statements"), value(cell, "verified"), value(cell, "errors")),
+        (asked, asked, 0.0),
+        "{cell}"
+    );
+    let issued: u64 = cell["issued_by_statement"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+    assert_eq!(issued, COUNT, "{cell}");
+    let is_noop = cell["contender"] == "noop";
+    if !is_noop {
+        assert_eq!((value(cell, "server_executes"), value(cell, "connections")), (asked, 2.0), "{cell}");
+        assert!(value(cell, "control_requests") >= 0.0);
+    }
+    for definition in DEFINITIONS.iter().filter(|definition| cell["pass"] == definition.pass.name()) {
+        let measure = &cell["measures"][definition.id];
+        match measure["unavailable"].as_str() {
+            Some(reason) => {
+                let known = doctor.contains(&format!("not available: {}", words(reason)));
+                assert!(known || is_noop, "{}: doctor does not say {reason:?}: {doctor}", definition.id);
+            }
+            None => {
+                assert!(measure["value"].as_f64().is_some_and(|value| value >= 0.0), "{}: {measure}", definition.id);
+                assert_eq!(measure["unit"], definition.unit.symbol(), "{}", definition.id);
+            }
+        }
+    }
+    if cell["pass"] == "counting" && doctor.contains("system calls available") {
+        assert!(value(cell, SYSCALLS) > 0.0 && value(cell, SYSCALLS_PER_STATEMENT) > 0.0, "{cell}");
+    }
+}
+
+fn check_kept(folder: &Path, cells: usize) {
+    let lines = std::fs::read_to_string(folder.join("cells.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), cells);
+    let run = cqldyno_reports::Run::from_json(&std::fs::read_to_string(folder.join("run.json")).unwrap()).unwrap();
+    assert!(!run.interrupted && run.ended.is_some());
+    for file in ["table.txt", "table.md", "cells.csv", "result.json"] {
+        assert!(folder.join(file).metadata().unwrap().len() > 0, "{file}");
+    }
+    for (name, least) in [("hdr", cells), ("logs", cells)] {
+        assert!(std::fs::read_dir(folder.join(name)).unwrap().count() >= least, "{name}");
+    }
+}
+
+#[test]
+fn this_machine_counts_system_calls_for_root_where_doctor_says_so() {
+    let doctor = words(&stdout(&run(&["doctor"])));
+    let known = ["system calls available", "system calls not available: "];
+    assert!(known.iter().any(|text| doctor.contains(text)), "{doctor}");
+    let id = Path::new("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id");
+    if nix::unistd::geteuid().is_root() && id.exists() {
+        assert!(doctor.contains("system calls available"), "{doctor}");
+    }
+}
+
+#[test]
+fn the_table_on_standard_output_names_what_was_run_and_every_contender() {
+    drivers();
+    let output =
+        run(&["compare", "floor", "noop", "--scenario", "writes", "--count", "5k", "--arrangement", "current,multi:1"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    for part in [
+        "5,000 statements",
+        "1,024 in flight",
+        "arrangement current:",
+        "arrangement multi:1:",
+        "floor@",
+        "noop@",
+        "real",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains('\u{1b}'), "no colours in a pipe");
+}
+
+#[test]
+fn run_tells_the_whole_story_of_one_contender() {
+    drivers();
+    let output = run(&["run", "floor", "--scenario", "mixed", "--count", "10k"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = words(&stdout(&output));
+    for part in [
+        "floor@",
+        "timing pass",
+        "counting pass",
+        "server agrees yes: the worker issued 10,000 statements, the server counted 10,000",
+        "a closed loop: this is throughput by Little's law",
+        "5,000 statements `select` were issued",
+        "5,000 statements `insert` were issued",
+        "cpu per statement",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn quiet_says_nothing_on_standard_error() {
+    drivers();
+    let output = run(&["run", "noop", "--scenario", "writes", "--count", "1k", "--no-counting", "--quiet"]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_cluster_with_a_password_is_compared_and_the_password_is_nowhere() {
+    const SECRET: &str = "correct-horse-battery";
+    let network: Vec<&str> = drivers().into_iter().filter(|name| *name != "noop").collect();
+    let serving = Serving::start(&["--user", "ada"], &[("CQLDYNO_PASSWORD", SECRET)]);
+    let folder = tempfile::tempdir().unwrap();
+    let mut arguments = vec!["compare", "-v"];
+    arguments.extend(&network);
+    arguments.extend(["--target", &serving.address, "--user", "ada", "--count", "5k", "--concurrency", "64"]);
+    arguments.extend(["--scenario", "mixed", "--out", "kept", "--format", "json"]);
+    let with = |secret: &str| cqldyno(folder.path(), &arguments).env("CQLDYNO_PASSWORD", secret).output().unwrap();
+
+    let output = with(SECRET);
+    assert_eq!(output.status.code(), Some(0), "{}\n{}", stderr(&output), stdout(&output));
+    let whole = json(&output);
+    for cell in cells(&whole) {
+        assert!(cell["failed"].is_null() && cell["void"].is_null(), "{cell}");
+        assert_eq!(value(cell, "verified"), 5_000.0);
+        for id in ["connections", "server_cpu", "server_executes"] {
+            let reason = cell["measures"][id]["unavailable"].as_str();
+            assert!(reason.is_some_and(|reason| reason.starts_with("The target is not ours")), "{id}: {cell}");
+        }
+    }
+    assert_secret_is_nowhere(SECRET, &output, folder.path());
+
+    std::fs::remove_dir_all(folder.path().join("kept")).unwrap();
+    let wrong = "another-stallion-charger";
+    let output = with(wrong);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    for cell in cells(&json(&output)) {
+        assert!(cell["failed"].as_str().is_some_and(|why| why.ends_with('.')), "{cell}");
+    }
+    assert_secret_is_nowhere(wrong, &output, folder.path());
+}
+
+fn assert_secret_is_nowhere(secret: &str, output: &Output, folder: &Path) {
+    assert!(!stdout(output).contains(secret), "on standard output");
+    assert!(!stderr(output).contains(secret), "on standard error");
+    let mut folders = vec![folder.to_path_buf()];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files += 1;
+                let bytes = std::fs::read(&path).unwrap();
+                assert!(
+                    !bytes.windows(secret.len()).any(|window| window == secret.as_bytes()),
+                    "in {}",
+                    path.display()
+                );
+            }
+        }
+    }
+    assert!(files > 4);
+}
+
+/// Processes with this mark in their environment.
+fn marked(mark: &str) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids =
+        processes.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| name.parse::<u32>().is_ok());
+    ids.filter(|id| {
+        std::fs::read(format!("/proc/{id}/environ"))
+            .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()))
+    })
+    .collect()
+}
+
+#[test]
+fn ctrl_c_shows_what_is_finished_and_leaves_no_process_behind() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let mark = format!("CQLDYNO_TEST_MARK={}", folder.path().display());
+    let mut command = cqldyno(
+        folder.path(),
+        &["compare", "noop", "floor", "--scenario", "writes", "--count", "1G", "--warmup", "0", "--format", "json"],
+    );
+    command.args(["--out", "kept", "--no-counting"]).env("CQLDYNO_TEST_MARK", folder.path());
+    // noop ends at once, floor would take very long.
+    command.args(["--concurrency", "64"]);
+    let mut running = Running(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    let kept = folder.path().join("kept");
+    let started = Instant::now();
+    while marked(&mark).len() < 2 {
+        assert!(started.elapsed() < Duration::from_secs(60), "no worker was started");
+        assert!(running.0.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    running.signal(Signal::SIGINT);
+    assert_eq!(running.code(), Some(130));
+    assert_eq!(marked(&mark), [String::new(); 0], "processes are left");
+    let whole: Value = serde_json::from_reader(running.0.stdout.take().unwrap()).unwrap();
+    assert_eq!(whole["run"]["interrupted"], true);
+    let lines = std::fs::read_to_string(kept.join("cells.jsonl")).unwrap();
+    assert_eq!(lines.lines().count(), cells(&whole).len());
+}
+
+#[test]
+fn a_worker_that_misbehaves_is_a_row_with_the_reason_and_the_others_go_on() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let hello = r#"{"type":"hello","protocol":1,"driver":{"name":"NAME","version":"1.2.3","libraries":[],"capabilities":["offline"],"caveats":[]},"settings":[],"build":{"id":"x","compiler":"none","profile":"release"}}"#;
+    let says_hello = |name: &str| format!("echo '{}'; read job; ", hello.replace("NAME", name));
+    script(folder.path(), "garbage", "echo 'Hello there, I am a worker.'; sleep 60");
+    script(folder.path(), "crashes", &format!("{} echo 'out of luck' >&2; kill -SEGV $$", says_hello("crashes")));
+    script(folder.path(), "quits", &format!("{} exit 3", says_hello("quits")));
+    script(
+        folder.path(),
+        "hangs",
+        &format!("{} echo '{{\"type\":\"ready\",\"settings\":[],\"threads\":1}}'; sleep 600", says_hello("hangs")),
+    );
+    let contenders = ["garbage", "crashes", "quits", "hangs", "noop"];
+    let mut command = cqldyno(folder.path(), &["compare"]);
+    command.args(contenders).args(["--scenario", "writes", "--count", "1k", "--stall", "1s", "--format", "json"]);
+    let output = command.env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let whole = json(&output);
+    let reason = |name: &str| {
+        let of_row = whole["run"]["contenders"].as_array().unwrap().iter().find(|row| row["id"] == name).unwrap();
+        let of_cell = cells(&whole).iter().find(|cell| cell["contender"] == name);
+        let reason = of_row["unavailable"].as_str().or_else(|| of_cell?["failed"].as_str());
+        reason.unwrap_or_else(|| panic!("{name}: {of_row} {of_cell:?}")).to_owned()
+    };
+    assert!(reason("garbage").contains("Hello there, I am a worker"), "{}", reason("garbage"));
+    assert!(reason("crashes").contains("out of luck"), "{}", reason("crashes"));
+    assert!(reason("quits").contains('3'), "{}", reason("quits"));
+    assert!(reason("hangs").contains("1 s"), "{}", reason("hangs"));
+    let noop: Vec<&Value> = cells(&whole).iter().filter(|cell| cell["contender"] == "noop").collect();
+    assert!(!noop.is_empty() && noop.iter().all(|cell| cell["failed"].is_null() && value(cell, "verified") == 1_000.0));
+}

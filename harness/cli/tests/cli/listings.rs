@@ -1,0 +1,100 @@
+//! `scenarios`, `drivers` and `doctor`.
+
+use std::os::unix::process::CommandExt;
+
+use crate::support::{cqldyno, drivers, json, run, script, stderr, stdout, words, workers_and};
+
+/// Where nobody is who may nothing (nobody's id on Linux).
+const NOBODY: u32 = 65_534;
+
+#[test]
+fn scenarios_are_listed_and_printed_as_toml_that_can_be_run_again() {
+    let text = stdout(&run(&["scenarios"]));
+    for name in ["writes", "reads", "mixed"] {
+        assert!(text.lines().any(|line| line.starts_with(name) && line.ends_with('.')), "{text}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mine.toml"), stdout(&run(&["scenarios", "reads"]))).unwrap();
+    drivers();
+    let arguments = ["run", "noop", "--scenario", "mine.toml", "--count", "1000", "--format", "json", "--no-counting"];
+    let output = cqldyno(folder.path(), &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(json(&output)["cells"][0]["scenario"], "reads");
+}
+
+#[test]
+fn drivers_are_listed_with_their_versions_and_what_they_run_on() {
+    let output = run(&["drivers"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    for driver in drivers() {
+        assert!(text.lines().any(|line| line.starts_with(&format!("{driver}@"))), "{driver}: {text}");
+    }
+    assert!(text.contains("tokio 1."), "{text}");
+}
+
+#[test]
+fn a_driver_that_is_missing_or_broken_is_listed_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    script(folder.path(), "broken", "echo 'libx.so.2: cannot open shared object file' >&2; exit 127");
+    let mut command = cqldyno(folder.path(), &["drivers"]);
+    let output = command.env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = words(&stdout(&output));
+    assert!(text.contains("broken not available"), "{text}");
+    assert!(text.contains("libx.so.2: cannot open shared object file"), "{text}");
+}
+
+#[test]
+fn doctor_says_of_every_meter_and_every_driver_whether_it_is_there() {
+    let output = run(&["doctor"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    for name in
+        ["processor", "cores", "memory", "kernel", "noise", "open files", "system calls", "CPU time", "libcassandra"]
+    {
+        assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "{name}: {text}");
+    }
+    for driver in drivers() {
+        assert!(
+            text.lines().any(|line| line.trim_start().starts_with(driver) && line.contains("available: ")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn what_doctor_tells_an_unprivileged_user_stands_in_that_users_results() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let is_root = nix::unistd::geteuid().is_root();
+    let as_nobody = |arguments: &[&str]| {
+        let mut command = cqldyno(folder.path(), arguments);
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command.output().unwrap()
+    };
+    if is_root {
+        std::os::unix::fs::chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let doctor = as_nobody(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(0), "{}", stderr(&doctor));
+    let doctor = words(&stdout(&doctor));
+    let output = as_nobody(&["run", "noop", "--scenario", "writes", "--count", "10k", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let whole = json(&output);
+    let counting =
+        whole["cells"].as_array().unwrap().iter().find(|cell| cell["pass"] == "counting").expect("a counting cell");
+    for id in ["syscalls", "syscalls_per_statement"] {
+        let measure = &counting["measures"][id];
+        match measure["unavailable"].as_str() {
+            Some(reason) => {
+                assert!(doctor.contains(&format!("not available: {}", words(reason))), "{reason} is not in: {doctor}");
+            }
+            None => {
+                assert!(measure["value"].is_f64() && doctor.contains("system calls available"), "{measure}: {doctor}")
+            }
+        }
+    }
+}

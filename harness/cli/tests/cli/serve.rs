@@ -1,0 +1,70 @@
+//! `cqldyno serve`: the embedded cluster on its own.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::support::{Serving, refused, run, stderr};
+use nix::sys::signal::Signal;
+
+/// An OPTIONS request of protocol version 4 on stream 0 (native_protocol_v4.spec section 4.1.3).
+const OPTIONS: [u8; 9] = [4, 0, 0, 0, 5, 0, 0, 0, 0];
+const SUPPORTED: u8 = 6;
+
+fn opcode_of_the_answer(address: &str) -> u8 {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream.write_all(&OPTIONS).unwrap();
+    let mut header = [0; 9];
+    stream.read_exact(&mut header).unwrap();
+    header[4]
+}
+
+#[test]
+fn it_says_where_it_listens_answers_there_and_ends_cleanly_when_told() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let mut serving = Serving::start(&[], &[]);
+        assert_eq!(opcode_of_the_answer(&serving.address), SUPPORTED);
+        serving.running.signal(signal);
+        assert_eq!(serving.running.code(), Some(0), "{signal}");
+        assert!(TcpStream::connect(&serving.address).is_err(), "nobody listens any more");
+    }
+}
+
+#[test]
+fn it_listens_on_another_loopback_address_when_told() {
+    let serving = Serving::start(&["--address", "127.0.0.2"], &[]);
+    assert!(serving.address.starts_with("127.0.0.2:"), "{}", serving.address);
+    assert_eq!(opcode_of_the_answer(&serving.address), SUPPORTED);
+}
+
+#[test]
+fn a_password_is_taken_from_the_environment_and_shown_nowhere() {
+    let mut serving = Serving::start(&["--user", "ada"], &[("CQLDYNO_PASSWORD", "correct-horse")]);
+    let line = std::fs::read(format!("/proc/{}/cmdline", serving.running.0.id())).unwrap();
+    assert!(!String::from_utf8_lossy(&line).contains("correct-horse"));
+    serving.running.signal(Signal::SIGTERM);
+    assert_eq!(serving.running.code(), Some(0));
+    let said = serving.rest() + &serving.said;
+    assert!(!said.contains("correct-horse"), "{said}");
+}
+
+#[test]
+fn a_port_in_use_and_an_address_that_is_not_loopback_are_said() {
+    let serving = Serving::start(&[], &[]);
+    let port = serving.address.rsplit(':').next().unwrap();
+    let output = run(&["serve", "--port", port]);
+    let error = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.starts_with("Error: ") && error.contains(port) && error.contains("in use"), "{error}");
+    let output = run(&["serve", "--address", "192.0.2.1"]);
+    assert!(stderr(&output).contains("loopback"), "{}", stderr(&output));
+}
+
+#[test]
+fn wrong_usage_is_refused_with_what_to_write() {
+    assert!(refused(&["serve", "--port", "99999"]).contains("--port"));
+    assert!(refused(&["serve", "--delay", "soon"]).contains("write a time such as"));
+    assert!(refused(&["serve", "--answers", "some"]).contains("batched"));
+    assert!(refused(&["serve", "--user", "ada"]).contains("CQLDYNO_PASSWORD"));
+}

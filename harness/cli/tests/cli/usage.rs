@@ -1,0 +1,130 @@
+//! What cannot be meant is refused with exit code 2 and a sentence that says what to write.
+
+use crate::support::{refused, run, stderr, stdout};
+
+#[test]
+fn help_goes_to_standard_output_and_ends_with_examples() {
+    for arguments in [
+        vec!["--help"],
+        vec!["compare", "--help"],
+        vec!["run", "--help"],
+        vec!["drivers", "--help"],
+        vec!["scenarios", "--help"],
+        vec!["serve", "--help"],
+        vec!["doctor", "--help"],
+    ] {
+        let output = run(&arguments);
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert_eq!(stderr(&output), "");
+        assert!(text.contains("Examples:\n  cqldyno ") || text.contains("Examples:\n  sudo"), "{text}");
+        assert!(!text.contains("__gate"), "{text}");
+    }
+}
+
+#[test]
+fn the_version_says_how_it_was_built() {
+    let text = stdout(&run(&["--version"]));
+    assert!(text.starts_with("cqldyno 0.1.0 (") && text.contains("rustc 1."), "{text}");
+    assert_eq!(stdout(&run(&["-V"])), "cqldyno 0.1.0\n");
+}
+
+#[test]
+fn a_command_that_is_not_there_is_refused_with_those_that_are() {
+    assert!(refused(&["comapre"]).contains("'compare'"));
+    let error = refused(&[]);
+    for command in ["compare", "run", "drivers", "scenarios", "serve", "doctor"] {
+        assert!(error.contains(command), "{error}");
+    }
+}
+
+#[test]
+fn numbers_that_are_none_are_refused_with_how_to_write_them() {
+    for flag in ["--count", "--concurrency", "--blocks", "--connections", "--warmup", "--seed", "--page-size"] {
+        let error = refused(&["compare", flag, "many"]);
+        assert!(error.contains(flag) && error.contains("write a whole number such as"), "{error}");
+    }
+    for flag in ["--count", "--concurrency", "--blocks", "--connections", "--page-size"] {
+        let error = refused(&["compare", flag, "0"]);
+        assert!(error.contains("it must be at least 1"), "{error}");
+    }
+    assert!(refused(&["compare", "--page-size", "3G"]).contains("at most 2147483647"));
+    assert!(refused(&["compare", "--stall", "soon"]).contains("write a time such as"));
+}
+
+#[test]
+fn an_unknown_scenario_is_refused_with_those_there_are_and_the_nearest() {
+    let error = refused(&["compare", "--scenario", "raeds"]);
+    assert!(error.contains("there is no scenario \"raeds\": there are writes, reads, mixed"), "{error}");
+    assert!(error.contains("Did you mean `reads`?"), "{error}");
+    assert!(!refused(&["compare", "--scenario", "tpc"]).contains("Did you mean"));
+    assert!(refused(&["scenarios", "write"]).contains("Did you mean `writes`?"));
+}
+
+#[test]
+fn a_scenario_file_that_cannot_be_read_or_run_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.toml");
+    let error = refused(&["compare", "--scenario", missing.to_str().unwrap()]);
+    assert!(error.contains("missing.toml cannot be read: No such file"), "{error}");
+    let file = folder.path().join("mine.toml");
+    std::fs::write(&file, "name = \"mine\"\nabuot = \"\"\n").unwrap();
+    let error = refused(&["compare", "--scenario", file.to_str().unwrap()]);
+    assert!(error.contains("mine.toml") && error.contains("line 2") && error.contains("`about`"), "{error}");
+    std::fs::write(&file, "name = \"mine\"\nabout = \"\"\nschema = []\nstatement = []\n").unwrap();
+    assert!(refused(&["run", "noop", "--scenario", file.to_str().unwrap()]).contains("has no [[statement]]"));
+}
+
+#[test]
+fn an_unknown_contender_is_refused_with_those_there_are_and_the_nearest() {
+    let error = refused(&["compare", "scyla"]);
+    assert!(error.contains("there is no driver \"scyla\": there are scylla, cdrs-tokio"), "{error}");
+    assert!(error.contains("Did you mean `scylla`?"), "{error}");
+    assert!(refused(&["run", "Scylla"]).contains("lower-case letters"));
+    assert!(refused(&["compare", "scylla@"]).contains("no version"));
+    assert!(refused(&["compare", "scylla+fast"]).contains("+KEY=VALUE"));
+    assert!(refused(&["run"]).contains("<CONTENDER>"));
+}
+
+#[test]
+fn a_bad_arrangement_is_refused_with_the_forms_there_are() {
+    for text in ["multi", "multi:0", "single", "pinned"] {
+        let error = refused(&["compare", "--arrangement", text]);
+        assert!(error.contains("current") && error.contains("multi:N"), "{error}");
+    }
+    let error = refused(&["compare", "noop", "--arrangement", "current,current"]);
+    assert!(error.contains("current is asked for twice"), "{error}");
+}
+
+#[test]
+fn a_page_in_html_is_refused_with_the_formats_there_are() {
+    for command in [["compare", "noop"], ["run", "noop"]] {
+        let error = refused(&[command[0], command[1], "--format", "html"]);
+        assert!(error.contains("use table, markdown, csv or json"), "{error}");
+    }
+    assert!(refused(&["compare", "--format", "yaml"]).contains("table, markdown, csv, json"));
+}
+
+#[test]
+fn a_reference_that_is_no_contender_is_refused() {
+    let error = refused(&["compare", "noop", "--reference", "scylla"]);
+    assert!(error.contains("\"scylla\" is none of the contenders: noop"), "{error}");
+}
+
+#[test]
+fn a_target_that_is_no_address_is_refused() {
+    assert!(refused(&["compare", "--target", "127.0.0.1:99999"]).contains("HOST:PORT"));
+}
+
+#[test]
+fn a_password_is_never_an_argument_and_a_user_needs_one() {
+    assert!(refused(&["compare", "--password", "x"]).contains("--password"));
+    let target = ["compare", "noop", "--target", "127.0.0.1:9042"];
+    let error = refused(&[&target[..], &["--user", "ada"]].concat());
+    assert!(error.contains("CQLDYNO_PASSWORD") && error.contains("--password-file"), "{error}");
+    let error = refused(&[&target[..], &["--user", "ada", "--password-file", "/nowhere/at/all"]].concat());
+    assert!(error.contains("/nowhere/at/all"), "{error}");
+    assert!(refused(&[&target[..], &["--password-file", "/dev/null"]].concat()).contains("--user"));
+    let empty = [&target[..], &["--user", "ada", "--password-file", "/dev/null"]].concat();
+    assert!(refused(&empty).contains("is empty"));
+}
