@@ -1,5 +1,7 @@
 //! Our codec against that of `cassandra-protocol`, which knows nothing of ours: what one writes the other must read.
 
+#![cfg(test)]
+
 use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
 
@@ -15,9 +17,10 @@ use cassandra_protocol::frame::{Envelope, Flags, FromCursor, Opcode as TheirOpco
 use cassandra_protocol::query::{QueryParams, QueryValues};
 use cassandra_protocol::types::value::Value as TheirValue;
 use cassandra_protocol::types::{CBytes, CBytesShort};
-use cqldyno_cluster::codec::response::{self, ErrorAnswer, ReplyTo, SchemaChange};
+use cqldyno_cluster::codec::response::{self, ErrorAnswer, ReplyTo};
 use cqldyno_cluster::codec::{HEADER_LEN, Header, Opcode, request, write};
 use cqldyno_cluster::plan::{ColumnSpec, CqlError, Value};
+use cqldyno_cluster::schema::{Change, SchemaChange};
 use cqldyno_cluster::types::{self, CqlType};
 use proptest::collection::vec;
 use proptest::option;
@@ -353,11 +356,17 @@ proptest! {
 
     #[test]
     fn schema_changes_that_we_write_are_read(
-        change in prop_oneof![Just("CREATED"), Just("UPDATED"), Just("DROPPED")],
+        change in prop_oneof![Just(Change::Created), Just(Change::Updated), Just(Change::Dropped)],
         keyspace in "[a-z]{1,8}",
         table in option::of("[a-z]{1,8}"),
     ) {
-        let change = SchemaChange { change, keyspace: keyspace.clone(), table: table.clone() };
+        let change = SchemaChange {
+            change,
+            keyspace: keyspace.into(),
+            table: table.map(Into::into),
+            created: None,
+            dropped: Vec::new(),
+        };
         let mut frame = Vec::new();
         response::schema_change(&mut frame, TO, &change);
         let ResResultBody::SchemaChange(theirs) = result(&frame) else { panic!("no schema change") };

@@ -1,11 +1,20 @@
 //! A running node, seen from the other end of a socket.
 
+#[cfg(test)]
 mod client;
+#[cfg(test)]
 mod connection;
+#[cfg(test)]
 mod drivers;
+#[cfg(test)]
 mod paging;
+#[cfg(test)]
 mod prepared;
+#[cfg(test)]
 mod process;
+#[cfg(test)]
 mod schema;
+#[cfg(test)]
 mod statements;
+#[cfg(test)]
 mod types;
