@@ -1,7 +1,12 @@
 //! The command line, through the real executables.
 
+#[cfg(test)]
 mod compare;
+#[cfg(test)]
 mod listings;
+#[cfg(test)]
 mod serve;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
 mod usage;
