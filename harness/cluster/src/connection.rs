@@ -5,12 +5,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
-use crate::clock::Moment;
 use crate::codec::frame::{
     FLAG_COMPRESSION, FLAG_CUSTOM_PAYLOAD, HEADER_LEN, Header, HeaderError, MAX_BODY_LEN, Opcode,
 };
@@ -30,7 +29,7 @@ const INPUT_LEN: usize = 256 * 1024;
 /// Answers are written when they are this long, even if more requests have been read.
 const OUTPUT_LEN: usize = 1024 * 1024;
 
-/// Answers that are held back by a delay may be this long before no more requests are read.
+/// Answers that are held back by a delay may be this long together; then no more requests are taken.
 const DELAYED_LEN: usize = 64 * 1024 * 1024;
 
 /// EXECUTEs that are executed together at most.
@@ -41,6 +40,18 @@ const LINGER: Duration = Duration::from_secs(2);
 
 /// Serves a connection until one of the sides closes it.
 pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<ConnectionStats>) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!("connection {} may be slow: {error}", stats.id);
+    }
+    serve_stream(stream, state, stats).await;
+}
+
+/// Serves whatever bytes come from and go to.
+pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    state: Arc<NodeState>,
+    stats: Arc<ConnectionStats>,
+) {
     let _open = Open(stats.clone());
     let id = stats.id;
     if let Err(error) = Connection::new(stream, state, stats).run().await {
@@ -74,8 +85,8 @@ enum Flow {
     Close,
 }
 
-struct Connection {
-    stream: TcpStream,
+struct Connection<S> {
+    stream: S,
     state: Arc<NodeState>,
     stats: Arc<ConnectionStats>,
     /// Bytes read are in `input[start..end]`.
@@ -87,15 +98,14 @@ struct Connection {
     cache: StatementCache,
     requests: Requests,
     tally: Tally,
-    moment: Option<Moment>,
     events: Option<broadcast::Receiver<Arc<SchemaChange>>>,
     delayed: VecDeque<(Instant, Vec<u8>)>,
     delayed_len: usize,
     shuffle: u64,
 }
 
-impl Connection {
-    fn new(stream: TcpStream, state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    fn new(stream: S, state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
         let shuffle = 0x9E37_79B9_7F4A_7C15 ^ stats.id;
         Connection {
             stream,
@@ -109,7 +119,6 @@ impl Connection {
             group: PointGroup::default(),
             cache: StatementCache::default(),
             tally: Tally::default(),
-            moment: None,
             events: None,
             delayed: VecDeque::new(),
             delayed_len: 0,
@@ -118,7 +127,6 @@ impl Connection {
     }
 
     async fn run(mut self) -> io::Result<()> {
-        self.stream.set_nodelay(true)?;
         loop {
             match self.wake().await? {
                 Wake::Read(0) => return Ok(()),
@@ -140,12 +148,7 @@ impl Connection {
                         self.send().await?;
                     }
                 }
-                Wake::Due => {
-                    if let Some((_, answers)) = self.delayed.pop_front() {
-                        self.delayed_len -= answers.len();
-                        self.write(&answers).await?;
-                    }
-                }
+                Wake::Due => self.write_delayed().await?,
             }
         }
     }
@@ -173,7 +176,7 @@ impl Connection {
         tokio::select! {
             () = wait => Ok(Wake::Due),
             change = event => Ok(Wake::Event(change)),
-            read = self.stream.read(free), if self.delayed_len < DELAYED_LEN => read.map(Wake::Read),
+            read = self.stream.read(free) => read.map(Wake::Read),
         }
     }
 
@@ -226,9 +229,6 @@ impl Connection {
             }
         }
         self.execute_group(input).await?;
-        if let Some(moment) = self.moment.take() {
-            self.state.database.clock().end(moment);
-        }
         Ok(Flow::GoOn)
     }
 
@@ -256,9 +256,9 @@ impl Connection {
         if self.group.is_empty() {
             return Ok(());
         }
-        let clock = self.state.database.clock();
-        let moment = self.moment.get_or_insert_with(|| clock.begin());
-        self.group.execute(&self.cache, input, moment);
+        let mut moment = self.state.database.clock().begin();
+        self.group.execute(&self.cache, input, &mut moment);
+        self.state.database.clock().end(moment);
         while !self.group.answer(&self.cache, input, &mut self.out, &mut self.tally, OUTPUT_LEN) {
             self.send().await?;
         }
@@ -298,9 +298,7 @@ impl Connection {
         } else {
             body
         };
-        let clock = self.state.database.clock();
-        let moment = self.moment.get_or_insert_with(|| clock.begin());
-        let answer = self.requests.answer(opcode, header.version, body, &mut self.cache, moment).await?;
+        let answer = self.requests.answer(opcode, header.version, body, &mut self.cache).await?;
         if let Answer::Registered = answer {
             self.events.get_or_insert_with(|| self.state.subscribe());
         }
@@ -339,12 +337,25 @@ impl Connection {
             let due = Instant::now() + delay.unwrap_or_default();
             self.delayed_len += out.len();
             self.delayed.push_back((due, out));
+            while self.delayed_len >= DELAYED_LEN {
+                self.write_delayed().await?;
+            }
             return Ok(());
         }
         self.write(&out).await?;
         out.clear();
         out.shrink_to(2 * OUTPUT_LEN);
         self.out = out;
+        Ok(())
+    }
+
+    /// Writes the answers that are due next, when they are.
+    async fn write_delayed(&mut self) -> io::Result<()> {
+        if let Some((due, answers)) = self.delayed.pop_front() {
+            self.delayed_len -= answers.len();
+            tokio::time::sleep_until(due).await;
+            self.write(&answers).await?;
+        }
         Ok(())
     }
 
@@ -383,9 +394,8 @@ impl Connection {
 
     /// Lets the client read the error that it was sent: closing with bytes unread would take it back.
     async fn linger(mut self) -> io::Result<()> {
-        while let Some((due, answers)) = self.delayed.pop_front() {
-            tokio::time::sleep_until(due).await;
-            self.write(&answers).await?;
+        while !self.delayed.is_empty() {
+            self.write_delayed().await?;
         }
         self.stream.shutdown().await?;
         let drain = async {
