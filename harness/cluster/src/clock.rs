@@ -35,10 +35,9 @@ impl Clock {
 }
 
 impl Moment {
-    /// A timestamp later than all that were taken: for a batch of statements.
-    pub fn advance(&mut self) -> i64 {
-        self.used += 1;
-        self.used
+    /// The one timestamp of a batch of statements.
+    pub fn timestamp(&self) -> i64 {
+        self.base
     }
 
     /// The timestamp for a write to what was written last at `latest`.

@@ -62,14 +62,21 @@ impl Database {
         if let Ddl::CreateTable { table, .. } = ddl {
             check_sortable(table)?;
         }
+        // Memory for millions of rows takes a moment to get ready: before the lock is taken.
+        let ready = match ddl {
+            Ddl::CreateTable { table, .. } => {
+                Some(TableStore::new(Arc::new(Table::clone(table)), self.shards, *self.expect_rows()))
+            }
+            _ => None,
+        };
         let mut catalog = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
         let Some(change) = catalog.apply(ddl)? else { return Ok(None) };
         let mut dropped = Vec::new();
         {
             let mut stores = self.stores.write().unwrap_or_else(PoisonError::into_inner);
-            if let Some(table) = &change.created {
-                let expect_rows = std::mem::take(&mut *self.expect_rows());
-                stores.insert(table.id, Arc::new(TableStore::new(table.clone(), self.shards, expect_rows)));
+            if let (Some(table), Some(store)) = (&change.created, ready) {
+                *self.expect_rows() = 0;
+                stores.insert(table.id, Arc::new(store.identified(table.clone())));
             }
             dropped.extend(change.dropped.iter().filter_map(|table| stores.remove(&table.id)));
         }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use crate::auth::AUTHENTICATOR;
-use crate::clock::Moment;
 use crate::codec::request::{self, BatchQuery, QueryParameters, Values};
 use crate::codec::response::{self, ErrorAnswer, ReplyTo};
 use crate::codec::{Opcode, write as wire};
@@ -126,7 +125,6 @@ impl Requests {
         version: u8,
         body: &[u8],
         cache: &mut StatementCache,
-        moment: &mut Moment,
     ) -> Result<Answer, ErrorAnswer> {
         self.check_phase(opcode)?;
         match opcode {
@@ -138,9 +136,9 @@ impl Requests {
                 let query = request::prepare(body)?;
                 Ok(Answer::Prepared(self.state.prepare(query, self.keyspace.as_deref())?))
             }
-            Opcode::Query => self.query(version, body, moment).await.map(Answer::Result),
-            Opcode::Execute => self.execute(version, body, cache, moment).await.map(Answer::Result),
-            Opcode::Batch => self.batch(version, body, moment).map(Answer::Result),
+            Opcode::Query => self.query(version, body).await.map(Answer::Result),
+            Opcode::Execute => self.execute(version, body, cache).await.map(Answer::Result),
+            Opcode::Batch => self.batch(version, body).map(Answer::Result),
             other => Err(ErrorAnswer::Protocol(format!("{other} is not a request"))),
         }
     }
@@ -214,19 +212,13 @@ impl Requests {
         Ok(Answer::Registered)
     }
 
-    async fn query(&mut self, version: u8, body: &[u8], moment: &mut Moment) -> Result<Outcome, ErrorAnswer> {
+    async fn query(&mut self, version: u8, body: &[u8]) -> Result<Outcome, ErrorAnswer> {
         let query = request::query(body, version)?;
         let (prepared, store) = self.state.resolve(query.query, self.keyspace.as_deref())?;
-        self.run(Arc::new(prepared), store, query.parameters, moment).await
+        self.run(Arc::new(prepared), store, query.parameters).await
     }
 
-    async fn execute(
-        &mut self,
-        version: u8,
-        body: &[u8],
-        cache: &mut StatementCache,
-        moment: &mut Moment,
-    ) -> Result<Outcome, ErrorAnswer> {
+    async fn execute(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Outcome, ErrorAnswer> {
         let execute = request::execute(body, version)?;
         let id = StatementId::try_from(execute.id).map_err(|_| ErrorAnswer::Unprepared(execute.id.to_vec()))?;
         let Some((number, statement)) = cache.find(&self.state, &id) else {
@@ -234,7 +226,7 @@ impl Requests {
         };
         let (prepared, store) = (statement.prepared.clone(), statement.store.clone());
         cache.count(number);
-        self.run(prepared, store, execute.parameters, moment).await
+        self.run(prepared, store, execute.parameters).await
     }
 
     async fn run(
@@ -242,7 +234,6 @@ impl Requests {
         prepared: Arc<Prepared>,
         store: Option<Arc<TableStore>>,
         parameters: QueryParameters<'_>,
-        moment: &mut Moment,
     ) -> Result<Outcome, ErrorAnswer> {
         let values = bind(&prepared.bind_markers, parameters.values)?;
         match &prepared.plan {
@@ -258,11 +249,15 @@ impl Requests {
             }
             Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => {
                 let store = store.ok_or_else(|| gone("of this statement"))?;
+                let clock = self.state.database.clock();
+                let mut moment = clock.begin();
                 let source = match parameters.timestamp {
                     Some(timestamp) => TimestampSource::Fixed(timestamp),
-                    None => TimestampSource::Server(moment),
+                    None => TimestampSource::Server(&mut moment),
                 };
-                modify(&store, &prepared.plan, &values, source, Mode::Apply)?;
+                let modified = modify(&store, &prepared.plan, &values, source, Mode::Apply);
+                clock.end(moment);
+                modified?;
                 Ok(Outcome::Void)
             }
             Plan::Batch(batch) => {
@@ -272,7 +267,7 @@ impl Requests {
                 for plan in &batch.statements {
                     statements.push((plan, &values[..], self.store_of(plan)?));
                 }
-                modify_all(&statements, timestamp, moment)?;
+                self.modify_all(&statements, timestamp)?;
                 Ok(Outcome::Void)
             }
             Plan::Truncate(_) => {
@@ -306,7 +301,7 @@ impl Requests {
         Ok(Page { row_count: i32::try_from(found.len()).unwrap_or(i32::MAX), rows, paging_state: None })
     }
 
-    fn batch(&mut self, version: u8, body: &[u8], moment: &mut Moment) -> Result<Outcome, ErrorAnswer> {
+    fn batch(&mut self, version: u8, body: &[u8]) -> Result<Outcome, ErrorAnswer> {
         let batch = request::batch(body, version)?;
         if batch.kind == 2 {
             return Err(CqlError::invalid(
@@ -336,29 +331,29 @@ impl Requests {
         }
         let statements: Vec<_> =
             statements.iter().map(|(plan, values, store)| (*plan, &values[..], store.clone())).collect();
-        modify_all(&statements, batch.timestamp, moment)?;
+        self.modify_all(&statements, batch.timestamp)?;
         Ok(Outcome::Void)
+    }
+
+    /// All statements of a batch at one timestamp, after each of them was looked at for errors.
+    fn modify_all(
+        &self,
+        statements: &[(&Plan, &[Value<'_>], Arc<TableStore>)],
+        timestamp: Option<i64>,
+    ) -> Result<(), ErrorAnswer> {
+        let timestamp = timestamp.unwrap_or_else(|| self.state.database.clock().begin().timestamp());
+        for mode in [Mode::Check, Mode::Apply] {
+            for (plan, values, store) in statements {
+                modify(store, plan, values, TimestampSource::Fixed(timestamp), mode)?;
+            }
+        }
+        Ok(())
     }
 
     fn store_of(&self, plan: &Plan) -> Result<Arc<TableStore>, ErrorAnswer> {
         let table = crate::statement::tables(plan).first().copied().ok_or_else(not_in_a_batch)?;
         self.state.database.store(table).ok_or_else(|| gone(&table.name))
     }
-}
-
-/// All statements of a batch at one timestamp, after each of them was looked at for errors.
-fn modify_all(
-    statements: &[(&Plan, &[Value<'_>], Arc<TableStore>)],
-    timestamp: Option<i64>,
-    moment: &mut Moment,
-) -> Result<(), ErrorAnswer> {
-    let timestamp = timestamp.unwrap_or_else(|| moment.advance());
-    for mode in [Mode::Check, Mode::Apply] {
-        for (plan, values, store) in statements {
-            modify(store, plan, values, TimestampSource::Fixed(timestamp), mode)?;
-        }
-    }
-    Ok(())
 }
 
 /// Runs what takes long on a thread for such things.

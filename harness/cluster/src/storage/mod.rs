@@ -7,6 +7,8 @@
 pub mod arena;
 pub mod clustering;
 pub mod index;
+#[cfg(test)]
+mod order_tests;
 pub mod partitions;
 pub mod record;
 pub mod rows;

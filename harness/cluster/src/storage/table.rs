@@ -88,6 +88,11 @@ impl TableStore {
         TableStore { table, shards, shard_bits, cells, first_cell, row_len, expected_rows }
     }
 
+    /// The same rows, of the table as the catalog has it.
+    pub fn identified(self, table: Arc<Table>) -> Self {
+        TableStore { table, ..self }
+    }
+
     /// The table.
     pub fn table(&self) -> &Arc<Table> {
         &self.table
