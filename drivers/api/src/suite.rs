@@ -44,6 +44,7 @@ macro_rules! behaviour_suite {
             connecting::an_unknown_option_is_refused_by_name,
             connecting::no_server_at_the_address_is_a_connect_error,
 
+            connecting::a_wrong_password_is_refused_and_the_right_one_is_not,
             connecting::the_drivers_own_defaults_work,
             connecting::as_many_data_connections_are_open_as_were_asked_for,
             connecting::frames_are_of_version_4_uncompressed_and_of_the_consistency_asked_for,

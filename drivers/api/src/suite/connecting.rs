@@ -7,8 +7,10 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 
 use super::server::Server;
-use super::{Failure, Outcome, Verdict, cell, check, execute, same};
-use crate::{ConnectOptions, Consistency, Driver, DriverError, ErrorKind, Session, Settings, Value};
+use super::{Failure, Outcome, Verdict, cell, check, declared, execute, same};
+use crate::{
+    Capability, ConnectOptions, Consistency, Credentials, Driver, DriverError, ErrorKind, Session, Settings, Value,
+};
 
 const SETTINGS: [&str; 9] = [
     "protocol version",
@@ -137,4 +139,41 @@ pub async fn frames_are_of_version_4_uncompressed_and_of_the_consistency_asked_f
         }
     }
     server.end(&setup).await
+}
+
+/// The server asks for user and password: the right ones connect, wrong ones and none do not, and no error shows them.
+pub async fn a_wrong_password_is_refused_and_the_right_one_is_not<D: Driver>() -> Outcome {
+    let right = Credentials { user: "ada".to_owned(), password: "correct-horse".to_owned() };
+    let wrong = Credentials { password: "battery-staple".to_owned(), ..right.clone() };
+    let Some(server) = Server::start_with_login(&right).await? else {
+        return Ok(Verdict::NotRun(
+            "it needs a server that asks for a password, and CQLDYNO_SUITE_TARGET only names one",
+        ));
+    };
+    let connect = async |credentials: Option<&Credentials>| {
+        let mut options = server.options();
+        options.credentials = credentials.cloned();
+        D::default().connect(&options).await
+    };
+    match connect(Some(&wrong)).await {
+        Ok(_) => return Err(Failure::new("a wrong password was let in")),
+        Err(error) => {
+            check(!error.message.contains(&wrong.password), || "the error shows the password".to_owned())?;
+            if declared::<D>(Capability::Credentials)? {
+                same("the kind of the error", error.kind, ErrorKind::BadCredentials)?;
+            }
+        }
+    }
+    check(connect(None).await.is_err(), || "it connected without a password".to_owned())?;
+    match (declared::<D>(Capability::Credentials)?, connect(Some(&right)).await) {
+        (true, Ok(session)) => {
+            let table = server.create_table(&session, "login", "pk int PRIMARY KEY").await?;
+            let insert = session.prepare(&format!("INSERT INTO {table} (pk) VALUES (?)")).await?;
+            execute(&session, &insert, &[Value::Int(1)]).await?;
+            server.end(&session).await
+        }
+        (true, Err(error)) => Err(Failure::new(format!("the right password was refused: {error}"))),
+        (false, Ok(_)) => Err(Failure::new("it logged in, which it does not declare")),
+        (false, Err(_)) => Ok(Verdict::Holds),
+    }
 }

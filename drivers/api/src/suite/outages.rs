@@ -84,7 +84,7 @@ pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() ->
         in_flight.spawn(async move { execute(&*session, &insert, &[Value::Bigint(key), Value::Bigint(key)]).await });
     }
     sleep(Duration::from_millis(100)).await;
-    server.relay_mut().stop().await;
+    server.stop().await;
     server.relay().delay(Duration::ZERO);
     let all = async {
         while let Some(result) = in_flight.join_next().await {
@@ -100,7 +100,7 @@ pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() ->
         expect_outage(attempt.map_err(|_| Failure::new("a statement hangs when the server is gone"))?)?;
     }
 
-    server.relay_mut().resume().await.map_err(Failure::new)?;
+    server.resume().await?;
     if declared::<D>(Capability::Reconnect)? {
         until_back(&*session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await??;
         return server.end(&*session).await;
@@ -128,10 +128,10 @@ pub async fn a_statement_prepared_before_a_restart_is_prepared_again_as_declared
     let table = server.create_table(&session, "restart", "pk bigint PRIMARY KEY, v bigint").await?;
     let insert = session.prepare(&format!("INSERT INTO {table} (pk, v) VALUES (?, ?)")).await?;
     execute(&session, &insert, &[Value::Bigint(1), Value::Bigint(1)]).await?;
-    server.relay().forget_prepared();
     if declared::<D>(Capability::Reconnect)? {
-        server.relay_mut().stop().await;
-        server.relay_mut().resume().await.map_err(Failure::new)?;
+        server.restart().await?;
+    } else {
+        server.forget_prepared();
     }
     let result = until_back(&session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await?;
     match (declared::<D>(Capability::Reprepare)?, result) {

@@ -1,11 +1,13 @@
-//! The server that a behaviour talks to.
+//! The server that a behaviour talks to: an embedded node of its own or one that the environment names, behind a relay.
 
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use cqldyno_cluster::{Node, NodeOptions};
 
 use super::relay::Relay;
 use super::{Failure, Outcome, Verdict};
-use crate::{ConnectOptions, Driver, Session};
+use crate::{ConnectOptions, Credentials, Driver, Session};
 
 /// Names a server to run against instead of an embedded node.
 const TARGET: &str = "CQLDYNO_SUITE_TARGET";
@@ -14,22 +16,38 @@ const TARGET: &str = "CQLDYNO_SUITE_TARGET";
 pub(crate) struct Server {
     relay: Relay,
     keyspace: String,
+    node: Option<Node>,
 }
 
 impl Server {
     /// A node of the behaviour's own, or the server that the environment names.
     pub(crate) async fn start() -> Result<Server, Failure> {
+        match named()? {
+            Some(address) => Server::new(address, None).await,
+            None => {
+                let node = Node::start(NodeOptions::default()).map_err(Failure::new)?;
+                Server::new(node.address(), Some(node)).await
+            }
+        }
+    }
+
+    /// A node that asks for these credentials, or `None` when the environment names a server.
+    pub(crate) async fn start_with_login(credentials: &Credentials) -> Result<Option<Server>, Failure> {
+        if named()?.is_some() {
+            return Ok(None);
+        }
+        let asked = cqldyno_cluster::Credentials::new(&credentials.user, &credentials.password);
+        let node = NodeOptions { credentials: Some(asked), ..NodeOptions::default() };
+        let node = Node::start(node).map_err(Failure::new)?;
+        Server::new(node.address(), Some(node)).await.map(Some)
+    }
+
+    async fn new(address: SocketAddr, node: Option<Node>) -> Result<Server, Failure> {
         static KEYSPACES: AtomicU32 = AtomicU32::new(0);
         let number = KEYSPACES.fetch_add(1, Ordering::Relaxed);
         let keyspace = format!("suite_{}_{number}", std::process::id());
-        let text = std::env::var(TARGET).map_err(|_| Failure::new("no embedded node"))?;
-        let address = text
-            .to_socket_addrs()
-            .ok()
-            .and_then(|mut addresses| addresses.next())
-            .ok_or_else(|| Failure::new(format!("{TARGET} is `{text}`, which is no HOST:PORT")))?;
         let relay = Relay::start(address, &keyspace).await.map_err(Failure::new)?;
-        Ok(Server { relay, keyspace })
+        Ok(Server { relay, keyspace, node })
     }
 
     /// What lies before the server.
@@ -37,9 +55,43 @@ impl Server {
         &self.relay
     }
 
-    /// What lies before the server, to be cut.
-    pub(crate) fn relay_mut(&mut self) -> &mut Relay {
-        &mut self.relay
+    /// The server is gone.
+    pub(crate) async fn stop(&mut self) {
+        self.relay.stop().await;
+    }
+
+    /// The server is back, and knows what it knew.
+    pub(crate) async fn resume(&mut self) -> Result<(), Failure> {
+        self.relay.resume().await.map_err(Failure::new)
+    }
+
+    /// The server ends and starts again with its tables and without its prepared statements. One that the environment
+    /// names goes on, and the relay says that it has forgotten them.
+    pub(crate) async fn restart(&mut self) -> Result<(), Failure> {
+        self.relay.stop().await;
+        match self.node.take() {
+            Some(node) => {
+                let restarted = tokio::task::spawn_blocking(|| node.restart()).await?;
+                self.node = Some(restarted.map_err(Failure::new)?);
+            }
+            None => self.relay.forget_prepared(),
+        }
+        self.relay.resume().await.map_err(Failure::new)
+    }
+
+    /// The server forgets its prepared statements, and no connection is cut.
+    pub(crate) fn forget_prepared(&self) {
+        match &self.node {
+            Some(node) => node.forget_prepared(),
+            None => self.relay.forget_prepared(),
+        }
+    }
+
+    /// How often the server itself says that it executed the statement; `None` where the server is only an address.
+    pub(crate) fn executed(&self, text: &str) -> Option<u64> {
+        let seen = self.node.as_ref()?.stats();
+        let ids = seen.prepared.iter().filter(|(_, prepared)| *prepared == text);
+        Some(ids.map(|(id, _)| seen.executes_of(id)).sum())
     }
 
     pub(crate) fn keyspace(&self) -> &str {
@@ -80,4 +132,11 @@ impl Server {
         session.query(&format!("DROP KEYSPACE IF EXISTS {}", self.keyspace)).await?;
         Ok(Verdict::Holds)
     }
+}
+
+/// The address that the environment names.
+fn named() -> Result<Option<SocketAddr>, Failure> {
+    let Ok(text) = std::env::var(TARGET) else { return Ok(None) };
+    let address = text.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    address.map(Some).ok_or_else(|| Failure::new(format!("{TARGET} is `{text}`, which is no HOST:PORT")))
 }
