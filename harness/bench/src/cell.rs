@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use cqldyno_driver_api::{Capability, Settings};
-use cqldyno_meter::{Attachment, Meter, Outcome, Reading, ServerWindow, Subject, Window, established_to};
+use cqldyno_meter::{
+    Attachment, Meter, Outcome, Reading, ServerWindow, SocketError, Subject, Traffic, Window, busy_connections,
+};
 use cqldyno_protocol::{Done, End, Job, Mode, Ready, Runtime};
 use cqldyno_reports::{Cell, ErrorLine, Measure, Pass, Run, Unit};
 use cqldyno_scenarios::{Scenario, Workload};
@@ -80,6 +82,8 @@ impl Executor for CellBench<'_> {
             planned.block
         );
         let (log, log_name) = self.context.folder.log(&stem);
+        // Results name it, so it is there even when the worker has nothing to say.
+        let log_name = std::fs::File::create(&log).is_ok().then_some(log_name);
         let mut cell = Cell {
             contender: contender.id.clone(),
             label: contender.label.clone(),
@@ -89,7 +93,7 @@ impl Executor for CellBench<'_> {
             block: planned.block,
             pass: planned.pass,
             started: jiff::Timestamp::now(),
-            log: Some(log_name),
+            log: log_name,
             ..empty_cell()
         };
         let attempt = Attempt {
@@ -211,27 +215,33 @@ impl<'a> Attempt<'a> {
         let (mut worker, _) = waiting.open()?;
         let ready = worker.job(self.job(Mode::Measure, nodes))?;
         let before = server.as_mut().map(|server| server.snapshot(cancel)).transpose()?;
+        let foreign = !offline && server.is_none();
+        let look = || foreign.then(|| Traffic::of(subject.worker, nodes));
+        let traffic_before = look();
         let end = window(&mut worker, &mut attachments, self.planned.count, stage)?;
+        let traffic_after = look();
         let after = server.as_mut().map(|server| server.snapshot(cancel)).transpose()?;
-        let sockets = (!offline && server.is_none()).then(|| established_to(subject.worker, nodes));
         let done = worker.ack()?;
 
         let counted = match (before, after) {
             (Some(before), Some(after)) => Ok(Counted::between(&before, &after, self.scenario)),
             _ => Err(no_server()),
         };
-        let connections = match (&counted, sockets) {
-            (Ok(counted), _) => Ok(counted.connections),
-            (Err(_), Some(Ok(open))) => Err(format!(
-                "The target is not ours: the worker had {open} connections open to it, and which of them carried the \
-                 statements is not known."
-            )),
-            (Err(_), Some(Err(error))) => Err(crate::introduction::sentence(&error.to_string())),
-            (Err(why), None) => Err(why.clone()),
+        let connections = match (&counted, traffic_before, traffic_after) {
+            (Ok(counted), _, _) => Ok(counted.connections),
+            (Err(_), Some(before), Some(after)) => busy(before, after),
+            (Err(why), _, _) => Err(why.clone()),
         };
         let window = window_of(&end, &done, &counted, &connections);
         let outcome = read(&mut attachments, &window);
         Ok(Measured { ready, done, counted, outcome, connections })
+    }
+
+    fn nodes(&self) -> u64 {
+        match &self.plan.target {
+            Target::Embedded => 1,
+            Target::Addresses { nodes, .. } => nodes.len() as u64,
+        }
     }
 
     fn start_server(&self) -> Result<Server, CellFailure> {
@@ -345,7 +355,9 @@ impl<'a> Attempt<'a> {
             cell.measures.insert(reading.measure.id.to_owned(), measure(&reading));
         }
         cell.findings.extend(outcome.findings.iter().map(|finding| redact(finding)));
-        cell.findings.extend(below_concurrency(&done));
+        if self.planned.pass == Pass::Timing {
+            cell.findings.extend(below_concurrency(&done));
+        }
         cell.settings = ready.settings.iter().map(setting).collect();
         for setting in &mut cell.settings {
             setting.value = redact(&setting.value);
@@ -363,7 +375,7 @@ impl<'a> Attempt<'a> {
             reasons.extend(counted.disagreements(self.scenario, &done));
         }
         if let (Ok(found), Settings::Equal) = (connections, self.plan.settings) {
-            reasons.extend(connection_void(found, self.plan.connections as u64, 1));
+            reasons.extend(connection_void(found, self.plan.connections as u64, self.nodes()));
         }
         cell.void = (!reasons.is_empty()).then(|| reasons.join(" "));
         cell.issued_by_statement = done.issued_by_statement;
@@ -383,6 +395,18 @@ fn window(
     let end = worker.go(|issued| stage(Stage::Window { issued, of }))?;
     attachments.iter_mut().for_each(|attachment| attachment.at_end());
     Ok(end)
+}
+
+/// Data connections to a cluster that is not ours, by the bytes that they carried.
+fn busy(before: Result<Traffic, SocketError>, after: Result<Traffic, SocketError>) -> Result<u64, String> {
+    let (before, after) = (before.map_err(|error| error.to_string())?, after.map_err(|error| error.to_string())?);
+    match busy_connections(&before, &after) {
+        0 => {
+            Err("The worker had no busy connection to the addresses of the target, so which ones it used is not known."
+                .to_owned())
+        }
+        busy => Ok(busy),
+    }
 }
 
 fn window_of(end: &End, done: &Done, counted: &Result<Counted, String>, connections: &Result<u64, String>) -> Window {

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::ChildStderr;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +20,26 @@ const TAIL_LINES: usize = 3;
 /// Characters of each that messages quote.
 const TAIL_WIDTH: usize = 300;
 
+/// A file that is made for the first line: a child that says nothing leaves none.
+struct Sink {
+    path: Option<PathBuf>,
+    file: Option<File>,
+    room: usize,
+}
+
+impl Sink {
+    fn write(&mut self, line: &str) -> io::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let Some(room) = self.room.checked_sub(line.len() + 1) else { return Ok(()) };
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(File::create(path)?),
+        };
+        self.room = room;
+        writeln!(file, "{line}")
+    }
+}
+
 /// A child's log, read by a thread of its own until the child's standard error ends.
 pub(crate) struct Log {
     tail: Arc<Mutex<VecDeque<String>>>,
@@ -30,22 +50,18 @@ impl Log {
     /// Reads `stderr` into the file at `path`, if there is one.
     ///
     /// # Errors
-    /// When the file or the thread cannot be made.
-    pub(crate) fn follow(stderr: ChildStderr, path: Option<&Path>, redaction: Redaction) -> std::io::Result<Log> {
-        let mut file = path.map(File::create).transpose()?;
+    /// When the thread cannot be made.
+    pub(crate) fn follow(stderr: ChildStderr, path: Option<&Path>, redaction: Redaction) -> io::Result<Log> {
+        let mut sink = Sink { path: path.map(Path::to_path_buf), file: None, room: MOST_BYTES };
         let tail = Arc::new(Mutex::new(VecDeque::new()));
         let (sender, ended) = channel();
         let lines = Arc::clone(&tail);
         std::thread::Builder::new().name("log".to_owned()).spawn(move || {
             let mut input = BufReader::new(stderr);
-            let mut room = MOST_BYTES;
             while let Some(line) = next_line(&mut input) {
                 let line = redaction.apply(&line);
-                if let Some(file) = file.as_mut().filter(|_| line.len() < room) {
-                    room -= line.len() + 1;
-                    // A full disk is no reason to end a cell.
-                    let _ = writeln!(file, "{line}");
-                }
+                // A full disk is no reason to end a cell.
+                let _ = sink.write(&line);
                 let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
                 if !line.trim().is_empty() {
                     lines.push_back(line.trim_end().chars().take(TAIL_WIDTH).collect());

@@ -97,9 +97,14 @@ impl AtGate {
     }
 
     /// Opens the gate: the process becomes its program.
-    pub(crate) fn open(mut self) -> io::Result<Process> {
-        self.process.send(gate::OPEN)?;
-        Ok(self.process)
+    ///
+    /// # Errors
+    /// When the gate is gone: how it ended.
+    pub(crate) fn open(mut self) -> Result<Process, String> {
+        match self.process.send(gate::OPEN) {
+            Ok(()) => Ok(self.process),
+            Err(_) => Err(format!("the gate {}", self.process.last_words(EXIT_WITHIN))),
+        }
     }
 }
 

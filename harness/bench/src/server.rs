@@ -72,6 +72,7 @@ impl Server {
             log: launch.log.clone(),
             redaction: Redaction::default(),
         })
+        .map_err(|error| error.to_string())
         .and_then(AtGate::open)
         .map_err(|error| CellFailure::Server(format!("The embedded server could not be started: {error}.")))?;
         let mut server = Server { process, nodes: Vec::new() };

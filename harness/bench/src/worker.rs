@@ -97,9 +97,7 @@ impl<'a> Waiting<'a> {
     /// Opens the gate and waits for `hello`.
     pub(crate) fn open(self) -> Result<(Worker<'a>, Hello), CellFailure> {
         let Waiting { gate, worker, launch } = self;
-        let process = gate
-            .open()
-            .map_err(|error| CellFailure::NotStarted { worker: worker.clone(), error: error.to_string() })?;
+        let process = gate.open().map_err(|error| CellFailure::NotStarted { worker: worker.clone(), error })?;
         let mut worker = Worker { process, worker, launch };
         match worker.receive(Step::Hello)? {
             WorkerMessage::Hello(hello) if hello.protocol == PROTOCOL_VERSION => Ok((worker, *hello)),

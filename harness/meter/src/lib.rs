@@ -27,7 +27,7 @@ pub use memory::PeakMemory;
 pub use meter::{Attachment, Meter, Outcome, Reading, ServerWindow, Subject, Window};
 pub use noise::Noise;
 pub use server::ServerSide;
-pub use sockets::{SocketError, established_to};
+pub use sockets::{SocketError, Traffic, busy_connections};
 pub use statements::Statements;
 pub use switches::Switches;
 pub use syscalls::{Refusal, SystemCalls};

@@ -3,7 +3,8 @@
 
 use std::fs;
 
-use nix::unistd::{SysconfVar, sysconf};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use crate::cpu_time::process_cpu_ns;
 use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
@@ -29,6 +30,11 @@ const MEASURES: [Declaration; 2] = [
         about: "CPU time of processes other than worker and server in the window, to a hundredth of a second a core",
     },
 ];
+
+/// A greater share of the cores' time used by others is a finding.
+const NOISE_SHARE: f64 = 0.1;
+/// What others used is known to a hundredth of a second a core.
+const NOISE_SECONDS: f64 = 0.1;
 
 impl Meter for Noise {
     fn declarations(&self) -> &'static [Declaration] {
@@ -112,7 +118,7 @@ impl Attachment for Edges {
         self.end = self.edge();
     }
 
-    fn read(&mut self, _: &Window) -> Outcome {
+    fn read(&mut self, window: &Window) -> Outcome {
         let values = match (&self.go, &self.end) {
             (
                 Some(Edge { machine: Ok(before), cell: mine_before }),
@@ -129,8 +135,28 @@ impl Attachment for Edges {
                 [Err(why.clone()), Err(why)]
             }
         };
-        Outcome::of(&MEASURES, values)
+        let findings = match &values {
+            [Ok(steal), Ok(others)] => finding(steal + others, window).into_iter().collect(),
+            _ => Vec::new(),
+        };
+        Outcome { findings, ..Outcome::of(&MEASURES, values) }
     }
+}
+
+/// A sentence when others used more than a tenth of the cores that the cell could have used, and more than the counters'
+/// own resolution.
+fn finding(others: f64, window: &Window) -> Option<String> {
+    let seconds = window.wall_ns as f64 / 1e9;
+    let cores = sched_getaffinity(Pid::from_raw(0))
+        .map_or(1, |set| (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or(false)).count());
+    let share = others / (seconds * cores as f64);
+    (share > NOISE_SHARE && others > NOISE_SECONDS).then(|| {
+        format!(
+            "Others used {others:.2} s of CPU time on this machine during the window of {seconds:.2} s, {:.0} % of what its \
+             {cores} cores had: the wall time says little.",
+            (share * 100.0).min(100.0)
+        )
+    })
 }
 
 #[cfg(test)]
@@ -143,6 +169,13 @@ mod tests {
         let stat = "cpu  100 20 30 4000 50 6 7 80 9 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
         assert_eq!(MachineTime::parse(stat, 100.0), Some(MachineTime { busy: 1.63, steal: 0.8 }));
         assert_eq!(MachineTime::parse("cpu 1 2 3\n", 100.0), None);
+    }
+
+    #[test]
+    fn much_work_of_others_is_a_finding_and_a_little_is_not() {
+        assert_eq!(finding(0.05, &window()), None);
+        let sentence = finding(1_000.0, &window()).unwrap();
+        assert!(sentence.contains("1000.00 s of CPU time") && sentence.contains("window of 2.00 s"), "{sentence}");
     }
 
     #[test]

@@ -1,99 +1,239 @@
-//! Established TCP connections of a process, from /proc/PID/fd and /proc/PID/net (proc(5)): how data connections are
-//! counted where the server is not ours.
+//! TCP connections of a process and the bytes that they carried: how data connections are counted where the server is not
+//! ours. The kernel tells by sock_diag(7), which needs no rights.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsRawFd;
 
-/// Why sockets could not be counted.
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
+
+/// Why connections could not be looked at.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
-    /// /proc does not show them.
-    #[error("the sockets of process {pid} could not be counted in {path}: {error}")]
-    Unreadable {
+    /// /proc does not show the process' files.
+    #[error("The sockets of process {pid} could not be seen in {path}: {error}.")]
+    Files {
         /// The process.
         pid: i32,
         /// What was read.
         path: String,
         /// Why it failed.
-        error: std::io::Error,
+        error: io::Error,
     },
+    /// The kernel does not tell of connections.
+    #[error("The kernel does not tell what connections carried (sock_diag): {0}.")]
+    Diag(#[source] io::Error),
 }
 
-const ESTABLISHED: &str = "01";
+/// Bytes that each connection of a process to some addresses has carried so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes that the other side has acknowledged, by our and their address.
+    bytes: BTreeMap<(SocketAddr, SocketAddr), u64>,
+}
 
-/// The number of established TCP connections from process `pid` to any of `targets`.
-///
-/// # Errors
-/// When /proc does not show the process' files or sockets.
-pub fn established_to(pid: i32, targets: &[SocketAddr]) -> Result<u64, SocketError> {
-    let unreadable = |path: &str, error| SocketError::Unreadable { pid, path: path.to_owned(), error };
-    let path = format!("/proc/{pid}/fd");
-    let inodes: HashSet<String> = fs::read_dir(&path)
-        .map_err(|error| unreadable(&path, error))?
-        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
-        .filter_map(|link| Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
+/// A connection that carried this fraction of what the busiest one did is busy.
+const BUSY_FRACTION: u64 = 20;
+
+/// The connections that were busy between two looks: with statements on it a connection carries megabytes, a driver's
+/// control connection a few kilobytes.
+pub fn busy_connections(before: &Traffic, after: &Traffic) -> u64 {
+    let carried: Vec<u64> = after
+        .bytes
+        .iter()
+        .map(|(connection, bytes)| bytes.saturating_sub(before.bytes.get(connection).copied().unwrap_or(0)))
         .collect();
-    let mut count = 0;
-    for table in ["tcp", "tcp6"] {
-        let path = format!("/proc/{pid}/net/{table}");
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && table == "tcp6" => continue,
-            Err(error) => return Err(unreadable(&path, error)),
-        };
-        count += rows(&text).filter(|(remote, inode)| targets.contains(remote) && inodes.contains(*inode)).count();
-    }
-    Ok(count as u64)
+    let busiest = carried.iter().copied().max().unwrap_or(0);
+    carried.into_iter().filter(|&bytes| bytes > 0 && bytes.saturating_mul(BUSY_FRACTION) >= busiest).count() as u64
 }
 
-/// Remote address and inode of every established socket of a table.
-fn rows(table: &str) -> impl Iterator<Item = (SocketAddr, &str)> {
-    table.lines().skip(1).filter_map(|line| {
-        let mut fields = line.split_whitespace();
-        let remote = fields.nth(2)?;
-        if fields.next()? != ESTABLISHED {
-            return None;
+impl Traffic {
+    /// What the established connections of process `pid` to `targets` have carried so far.
+    ///
+    /// # Errors
+    /// When /proc does not show the process' files, or the kernel does not tell.
+    pub fn of(pid: i32, targets: &[SocketAddr]) -> Result<Traffic, SocketError> {
+        let mine = socket_inodes(pid)?;
+        let mut bytes = BTreeMap::new();
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            for found in established(family as u8).map_err(SocketError::Diag)? {
+                if mine.contains(&found.inode) && targets.contains(&found.remote) {
+                    bytes.insert((found.local, found.remote), found.bytes_acked);
+                }
+            }
         }
-        Some((address(remote)?, fields.nth(5)?))
-    })
+        Ok(Traffic { bytes })
+    }
 }
 
-/// `0100007F:2352`: the address in 32-bit words in the machine's byte order, and the port.
-fn address(text: &str) -> Option<SocketAddr> {
-    let (ip, port) = text.split_once(':')?;
-    let port = u16::from_str_radix(port, 16).ok()?;
-    let mut octets = Vec::with_capacity(16);
-    for at in (0..ip.len()).step_by(8) {
-        octets.extend(u32::from_str_radix(ip.get(at..at + 8)?, 16).ok()?.to_ne_bytes());
+fn socket_inodes(pid: i32) -> Result<HashSet<u32>, SocketError> {
+    let path = format!("/proc/{pid}/fd");
+    let entries = fs::read_dir(&path).map_err(|error| SocketError::Files { pid, path, error })?;
+    Ok(entries
+        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
+        .filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok())
+        .collect())
+}
+
+struct Connection {
+    local: SocketAddr,
+    remote: SocketAddr,
+    inode: u32,
+    bytes_acked: u64,
+}
+
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const NLM_F_REQUEST: u16 = 1;
+const NLM_F_DUMP: u16 = 0x300;
+const TCP_ESTABLISHED: u32 = 1;
+/// The attribute with `struct tcp_info`, and the bit that asks for it.
+const INET_DIAG_INFO: u16 = 2;
+/// Sizes of `struct nlmsghdr` and `struct inet_diag_msg`.
+const HEADER: usize = 16;
+const MESSAGE: usize = 72;
+/// Where `tcpi_bytes_acked` lies in `struct tcp_info` (linux/tcp.h).
+const BYTES_ACKED: usize = 120;
+
+/// All established TCP connections of this network namespace.
+fn established(family: u8) -> io::Result<Vec<Connection>> {
+    let netlink = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkSockDiag)?;
+    send(netlink.as_raw_fd(), &request(family), MsgFlags::empty())?;
+    let mut found = Vec::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let length = recv(netlink.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
+        let mut rest = buffer.get(..length).unwrap_or_default();
+        while let Some((kind, body, next)) = message(rest) {
+            match kind {
+                NLMSG_DONE => return Ok(found),
+                NLMSG_ERROR => {
+                    let code = number::<4>(body, 0).map_or(0, i32::from_ne_bytes);
+                    return Err(io::Error::from_raw_os_error(-code));
+                }
+                SOCK_DIAG_BY_FAMILY => found.extend(connection(body)),
+                _ => {}
+            }
+            rest = next;
+        }
+        if length == 0 {
+            return Ok(found);
+        }
     }
-    let ip = match octets.len() {
-        4 => IpAddr::V4(Ipv4Addr::from(<[u8; 4]>::try_from(octets).ok()?)),
-        16 => IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(octets).ok()?)),
-        _ => return None,
+}
+
+/// `struct nlmsghdr` and `struct inet_diag_req_v2` (linux/inet_diag.h).
+fn request(family: u8) -> Vec<u8> {
+    const LENGTH: u32 = 72;
+    let mut bytes = Vec::with_capacity(LENGTH as usize);
+    bytes.extend(LENGTH.to_ne_bytes());
+    bytes.extend(SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    bytes.extend((NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+    bytes.extend([0; 8]);
+    bytes.extend([family, libc::IPPROTO_TCP as u8, 1 << (INET_DIAG_INFO - 1), 0]);
+    bytes.extend((1u32 << TCP_ESTABLISHED).to_ne_bytes());
+    bytes.resize(LENGTH as usize, 0);
+    bytes
+}
+
+/// Type and body of the first message, and what follows it.
+fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+    let length = u32::from_ne_bytes(number(bytes, 0)?) as usize;
+    let kind = u16::from_ne_bytes(number(bytes, 4)?);
+    let body = bytes.get(HEADER..length)?;
+    Some((kind, body, bytes.get(length.next_multiple_of(4)..).unwrap_or_default()))
+}
+
+fn connection(body: &[u8]) -> Option<Connection> {
+    let family = *body.first()?;
+    let address = |ip: usize, port: usize| -> Option<SocketAddr> {
+        let port = u16::from_be_bytes(number(body, port)?);
+        let ip = match i32::from(family) {
+            libc::AF_INET => IpAddr::V4(Ipv4Addr::from(number::<4>(body, ip)?)),
+            _ => IpAddr::V6(Ipv6Addr::from(number::<16>(body, ip)?)).to_canonical(),
+        };
+        Some(SocketAddr::new(ip, port))
     };
-    Some(SocketAddr::new(ip.to_canonical(), port))
+    let (local, remote) = (address(8, 4)?, address(24, 6)?);
+    let inode = u32::from_ne_bytes(number(body, 68)?);
+    let mut attributes = body.get(MESSAGE..)?;
+    loop {
+        let length = usize::from(u16::from_ne_bytes(number(attributes, 0)?));
+        let kind = u16::from_ne_bytes(number(attributes, 2)?);
+        if kind == INET_DIAG_INFO {
+            let bytes_acked = u64::from_ne_bytes(number(attributes.get(4..length)?, BYTES_ACKED)?);
+            return Some(Connection { local, remote, inode, bytes_acked });
+        }
+        attributes = attributes.get(length.max(4).next_multiple_of(4)..)?;
+    }
+}
+
+fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::meter::NO_PROCESS;
+    use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
 
+    fn exchange(client: &mut TcpStream, server: &TcpListener, bytes: usize) -> TcpStream {
+        let (mut accepted, _) = server.accept().unwrap();
+        pump(client, &mut accepted, bytes);
+        accepted
+    }
+
+    fn pump(client: &mut TcpStream, accepted: &mut TcpStream, bytes: usize) {
+        let mut got = vec![0; 1 << 10];
+        for _ in 0..bytes >> 10 {
+            client.write_all(&got).unwrap();
+            accepted.read_exact(&mut got).unwrap();
+        }
+    }
+
     #[test]
-    fn connections_to_the_target_are_counted_and_others_are_not() {
-        let target = TcpListener::bind("127.0.0.1:0").unwrap();
-        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    fn connections_that_carried_the_bulk_are_counted_and_quiet_or_other_ones_are_not() {
+        let (target, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
         let address = target.local_addr().unwrap();
-        let _open = [TcpStream::connect(address).unwrap(), TcpStream::connect(address).unwrap()];
-        let _elsewhere = TcpStream::connect(other.local_addr().unwrap()).unwrap();
-        let _closed = TcpStream::connect(address).unwrap().shutdown(std::net::Shutdown::Both);
-        assert_eq!(established_to(std::process::id().cast_signed(), &[address]).unwrap(), 2);
+        let mut clients: Vec<TcpStream> = (0..3).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let mut elsewhere = TcpStream::connect(other.local_addr().unwrap()).unwrap();
+        // Before the first look one of them has carried much already.
+        let mut ends: Vec<TcpStream> = [100 << 10, 0, 0]
+            .into_iter()
+            .zip(&mut clients)
+            .map(|(bytes, client)| exchange(client, &target, bytes))
+            .collect();
+        let _far = exchange(&mut elsewhere, &other, 300 << 10);
+        let pid = std::process::id().cast_signed();
+        let before = Traffic::of(pid, &[address]).unwrap();
+        assert_eq!(before.bytes.len(), 3);
+        for ((client, end), bytes) in clients.iter_mut().zip(&mut ends).zip([1 << 10, 200 << 10, 300 << 10]) {
+            pump(client, end, bytes);
+        }
+        let after = Traffic::of(pid, &[address]).unwrap();
+        assert_eq!(busy_connections(&before, &after), 2);
+        assert_eq!(busy_connections(&after, &after), 0);
     }
 
     #[test]
     fn a_process_that_is_gone_is_named() {
-        assert!(established_to(NO_PROCESS, &[]).unwrap_err().to_string().contains("process 4194305"));
+        let error = Traffic::of(NO_PROCESS, &[]).unwrap_err().to_string();
+        assert!(error.contains("process 4194305"), "{error}");
+    }
+
+    #[test]
+    fn answers_that_are_cut_short_are_no_connections() {
+        assert!(message(&[20, 0, 0, 0, 3]).is_none());
+        assert!(connection(&[libc::AF_INET as u8; 30]).is_none());
+        let mut body = vec![0; MESSAGE];
+        body[0] = libc::AF_INET as u8;
+        assert!(connection(&body).is_none(), "without tcp_info");
+        body.extend([0; 8]);
+        assert!(connection(&body).is_none(), "attributes of length 0 come to an end");
     }
 }
