@@ -63,9 +63,12 @@ fn values(cells: &[Option<Option<Vec<u8>>>]) -> Vec<(usize, Value<'_>)> {
     cells.iter().map(value).enumerate().collect()
 }
 
-type Visible = BTreeMap<u8, Vec<Option<(i64, Vec<u8>)>>>;
+/// The values of a row that is to be seen, with their timestamps.
+type Seen = Vec<Option<(i64, Vec<u8>)>>;
 
-fn visible(record: &[u8]) -> Option<Vec<Option<(i64, Vec<u8>)>>> {
+type Visible = BTreeMap<u8, Seen>;
+
+fn visible(record: &[u8]) -> Option<Seen> {
     let row = Row::decode(record, CELLS);
     let seen = |cell: &record::Cell<'_>| match cell.value {
         Value::Bytes(bytes) => Some((cell.timestamp, bytes.to_vec())),
