@@ -28,6 +28,13 @@ pub(crate) fn at_bind(error: Error) -> DriverError {
     mapped(&error, |_| Some(ErrorKind::Codec))
 }
 
+/// More or fewer values than markers.
+#[cold]
+pub(crate) fn wrong_number_of_values(markers: usize, values: usize) -> DriverError {
+    let message = format_args!("the statement has {markers} markers and {values} values were bound");
+    DriverError::new(ErrorKind::Codec, message)
+}
+
 /// An error of reading an answer's values.
 #[cold]
 pub(crate) fn at_decode(error: Error) -> DriverError {

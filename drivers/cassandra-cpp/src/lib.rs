@@ -15,7 +15,7 @@ use cqldyno_driver_api::{
 };
 use cqldyno_worker::lock;
 
-pub use session::CassandraCppSession;
+pub use session::{CassandraCppSession, CassandraCppStatement};
 
 /// The name of the environment variable that asks for libcassandra's log on stderr: a level such as `WARN` or `DEBUG`.
 pub const LOG_VARIABLE: &str = "CQLDYNO_LIBCASSANDRA_LOG";
@@ -55,6 +55,8 @@ impl Driver for CassandraCpp {
                 "It sends a client timestamp with every statement, unlike the others.",
                 "It asks the server to leave out the result's metadata, so a SELECT's answer is shorter for it.",
                 "It cannot compress.",
+                "What a bootstrapping node refuses (0x1002) goes to the next node, whatever the retry policy.",
+                "After a server error (code 0) it gives the connection up and reconnects in about two seconds.",
                 "The crate takes a blob as an owned vector, so binding one costs a copy.",
             ]
             .map(str::to_owned)

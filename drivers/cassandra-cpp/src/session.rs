@@ -19,6 +19,13 @@ struct PerStatement {
     page_size: i32,
 }
 
+/// A prepared statement.
+#[derive(Debug)]
+pub struct CassandraCppStatement {
+    prepared: PreparedStatement,
+    markers: usize,
+}
+
 impl CassandraCppSession {
     pub(crate) fn new(session: cassandra_cpp::Session, options: &ConnectOptions) -> CassandraCppSession {
         let per_statement = match options.settings {
@@ -40,8 +47,12 @@ impl CassandraCppSession {
     }
 
     #[inline]
-    fn bind(&self, prepared: &PreparedStatement, values: &[Value<'_>]) -> Result<Statement, DriverError> {
-        let mut statement = prepared.bind();
+    fn bind(&self, prepared: &CassandraCppStatement, values: &[Value<'_>]) -> Result<Statement, DriverError> {
+        if values.len() != prepared.markers {
+            // libcassandra would send the missing ones as not set.
+            return Err(errors::wrong_number_of_values(prepared.markers, values.len()));
+        }
+        let mut statement = prepared.prepared.bind();
         self.configure(&mut statement)?;
         values::bind(&mut statement, values)?;
         Ok(statement)
@@ -49,7 +60,7 @@ impl CassandraCppSession {
 }
 
 impl Session for CassandraCppSession {
-    type Statement = PreparedStatement;
+    type Statement = CassandraCppStatement;
 
     async fn query(&self, cql: &str) -> Result<(), DriverError> {
         let mut statement = self.session.statement(cql);
@@ -58,13 +69,16 @@ impl Session for CassandraCppSession {
         Ok(())
     }
 
-    async fn prepare(&self, cql: &str) -> Result<PreparedStatement, DriverError> {
-        self.session.prepare(cql).await.map_err(errors::at_execute)
+    async fn prepare(&self, cql: &str) -> Result<CassandraCppStatement, DriverError> {
+        let prepared = self.session.prepare(cql).await.map_err(errors::at_execute)?;
+        // The crate tells the markers' names, but not how many there are.
+        let markers = (0..).take_while(|index| prepared.parameter_name(*index).is_ok()).count();
+        Ok(CassandraCppStatement { prepared, markers })
     }
 
     async fn execute(
         &self,
-        prepared: &PreparedStatement,
+        prepared: &CassandraCppStatement,
         values: &[Value<'_>],
         rows: &mut Rows,
     ) -> Result<(), DriverError> {

@@ -1,0 +1,83 @@
+//! The program that the documentation of the crate `cassandra-cpp` would have you write.
+
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use cassandra_cpp::{Cluster, LendingIterator, LogLevel, PreparedStatement, RetryPolicy, set_level};
+use cqldyno_idiomatic::{Arguments, CREATE_KEYSPACE, CREATE_TABLE, INSERT, SELECT, Statement, Tickets, Window};
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::of_command_line();
+    arguments.runtime.build()?.block_on(run(&arguments))
+}
+
+struct Client {
+    insert: PreparedStatement,
+    select: PreparedStatement,
+}
+
+async fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    set_level(LogLevel::DISABLED);
+    // LOCAL_ONE, one I/O thread and one connection are the defaults.
+    let mut cluster = Cluster::default();
+    cluster.set_contact_points(&arguments.target.ip().to_string()).map_err(sentence)?;
+    cluster.set_port(arguments.target.port()).map_err(sentence)?;
+    cluster.set_retry_policy(RetryPolicy::fallthrough_new());
+    let session = cluster.connect().await.map_err(sentence)?;
+    session.execute(CREATE_KEYSPACE).await.map_err(sentence)?;
+    session.execute(CREATE_TABLE).await.map_err(sentence)?;
+    let insert = session.prepare(INSERT).await.map_err(sentence)?;
+    let select = session.prepare(SELECT).await.map_err(sentence)?;
+    let client = Arc::new(Client { insert, select });
+
+    execute_all(&client, Tickets::warm_up(arguments), arguments.concurrency).await?;
+    let window = Window::start()?;
+    let verified = execute_all(&client, Tickets::window(arguments), arguments.concurrency).await?;
+    println!("{}", window.end(arguments.count, verified)?);
+    Ok(())
+}
+
+/// Executes all tickets in as many tasks as are in flight; what it gives is the number of right answers.
+async fn execute_all(client: &Arc<Client>, tickets: Tickets, concurrency: usize) -> anyhow::Result<u64> {
+    let tickets = Arc::new(tickets);
+    let slots: Vec<_> =
+        (0..concurrency).map(|_| tokio::spawn(execute_some(Arc::clone(client), Arc::clone(&tickets)))).collect();
+    let mut verified = 0;
+    for slot in slots {
+        verified += slot.await??;
+    }
+    Ok(verified)
+}
+
+async fn execute_some(client: Arc<Client>, tickets: Arc<Tickets>) -> anyhow::Result<u64> {
+    let Client { insert, select } = &*client;
+    let mut verified = 0;
+    while let Some(statement) = tickets.take() {
+        match statement {
+            Statement::Insert(pk) => {
+                let mut statement = insert.bind();
+                statement.bind_int64(0, pk).map_err(sentence)?;
+                statement.bind_int64(1, 2 * pk).map_err(sentence)?;
+                statement.bind_int64(2, 3 * pk).map_err(sentence)?;
+                statement.execute().await.map_err(sentence)?;
+                verified += 1;
+            }
+            Statement::Select(pk) => {
+                let mut statement = select.bind();
+                statement.bind_int64(0, pk).map_err(sentence)?;
+                let result = statement.execute().await.map_err(sentence)?;
+                let mut rows = result.iter();
+                while let Some(row) = rows.next() {
+                    let column = |index| row.get_column(index).map_err(sentence)?.get_i64().map_err(sentence);
+                    verified += u64::from((column(0)?, column(1)?, column(2)?) == (pk, 2 * pk, 3 * pk));
+                }
+            }
+        }
+    }
+    Ok(verified)
+}
+
+/// The crate's errors cannot be shared between threads, so they go on as text.
+fn sentence(error: cassandra_cpp::Error) -> anyhow::Error {
+    anyhow!("{error}")
+}
