@@ -17,7 +17,7 @@ const MEASURES: [Declaration; 2] = [
         id: "machine_steal",
         unit: "s",
         better: Better::Lower,
-        pass: Pass::Any,
+        pass: Pass::Timing,
         hook: Hook::AtEdges,
         about: "CPU time that the hypervisor gave to others in the window, over all cores",
     },
@@ -25,7 +25,7 @@ const MEASURES: [Declaration; 2] = [
         id: "machine_other_cpu",
         unit: "s",
         better: Better::Lower,
-        pass: Pass::Any,
+        pass: Pass::Timing,
         hook: Hook::AtEdges,
         about: "CPU time of processes other than worker and server in the window, to a hundredth of a second a core",
     },
@@ -151,11 +151,8 @@ fn finding(others: f64, window: &Window) -> Option<String> {
         .map_or(1, |set| (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or(false)).count());
     let share = others / (seconds * cores as f64);
     (share > NOISE_SHARE && others > NOISE_SECONDS).then(|| {
-        format!(
-            "Others used {others:.2} s of CPU time on this machine during the window of {seconds:.2} s, {:.0} % of what its \
-             {cores} cores had: the wall time says little.",
-            (share * 100.0).min(100.0)
-        )
+        "Others used more than a tenth of this machine's CPU time during the window, so its wall time says little."
+            .to_owned()
     })
 }
 
@@ -174,8 +171,7 @@ mod tests {
     #[test]
     fn much_work_of_others_is_a_finding_and_a_little_is_not() {
         assert_eq!(finding(0.05, &window()), None);
-        let sentence = finding(1_000.0, &window()).unwrap();
-        assert!(sentence.contains("1000.00 s of CPU time") && sentence.contains("window of 2.00 s"), "{sentence}");
+        assert!(finding(1_000.0, &window()).is_some());
     }
 
     #[test]
