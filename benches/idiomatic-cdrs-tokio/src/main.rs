@@ -22,6 +22,9 @@ fn main() -> anyhow::Result<()> {
     arguments.runtime.build()?.block_on(run(&arguments))
 }
 
+/// Rows a page, as the equal settings of all contenders have it.
+const PAGE_SIZE: i32 = 5_000;
+
 type LoadBalancing = TopologyAwareLoadBalancingStrategy<TransportTcp, TcpConnectionManager>;
 
 struct Client {
@@ -77,7 +80,7 @@ async fn execute_some(client: Arc<Client>, tickets: Arc<Tickets>) -> anyhow::Res
                 verified += 1;
             }
             Statement::Select(pk) => {
-                let parameters = parameters.with_values(query_values!(pk)).build();
+                let parameters = parameters.with_values(query_values!(pk)).with_page_size(PAGE_SIZE).build();
                 let body = session.exec_with_params(select, &parameters).await?.response_body()?;
                 for row in body.into_rows().context("the select was not answered with rows")? {
                     let row: (i64, i64, i64) = (row.r_by_index(0)?, row.r_by_index(1)?, row.r_by_index(2)?);

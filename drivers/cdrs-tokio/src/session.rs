@@ -70,20 +70,16 @@ impl CdrsTokioSession {
         }
         Ok(())
     }
-
-    fn parameters(&self, query_params: QueryParams) -> StatementParams {
-        StatementParams {
-            query_params: QueryParams { consistency: self.consistency, ..query_params },
-            ..StatementParams::default()
-        }
-    }
 }
 
 impl Session for CdrsTokioSession {
     type Statement = CdrsTokioStatement;
 
     async fn query(&self, cql: &str) -> Result<(), DriverError> {
-        let parameters = self.parameters(QueryParams::default());
+        let parameters = StatementParams {
+            query_params: QueryParams { consistency: self.consistency, ..QueryParams::default() },
+            ..StatementParams::default()
+        };
         let answer = on_session!(&self.session, session => session.query_with_params(cql, parameters).await);
         answer.map(drop).map_err(errors::execution)
     }
@@ -112,12 +108,16 @@ impl Session for CdrsTokioSession {
         let page_size = if statement.columns.is_empty() { None } else { self.page_size };
         let mut paging_state = None;
         loop {
-            let parameters = self.parameters(QueryParams {
-                values: values::bind(values),
-                page_size,
-                paging_state,
-                ..QueryParams::default()
-            });
+            let parameters = StatementParams {
+                query_params: QueryParams {
+                    consistency: self.consistency,
+                    values: values::bind(values),
+                    page_size,
+                    paging_state,
+                    ..QueryParams::default()
+                },
+                ..StatementParams::default()
+            };
             let answer = on_session!(&self.session, session => {
                 session.exec_with_params(&statement.prepared, &parameters)
             });
