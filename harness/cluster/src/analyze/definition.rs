@@ -15,6 +15,9 @@ use crate::types::CqlType;
 /// The longest name of a keyspace or table, in characters.
 const MAX_NAME_LENGTH: usize = 48;
 
+/// The longest name of a column, in bytes: it must go into a `[string]` with others around it.
+const MAX_COLUMN_NAME_LENGTH: usize = 1024;
+
 /// The most columns of a table.
 const MAX_COLUMNS: usize = 4096;
 
@@ -185,6 +188,12 @@ fn ordered_columns(create: &CreateTable, key: &PrimaryKey) -> Result<Vec<Column>
     for column in &create.columns {
         if column.ty == CqlType::Counter {
             return invalid("Counters are not supported by this node: use bigint");
+        }
+        if column.name.len() > MAX_COLUMN_NAME_LENGTH {
+            let length = column.name.len();
+            return invalid(format!(
+                "The name of a column of table '{name}' is {length} bytes long: at most {MAX_COLUMN_NAME_LENGTH} are taken"
+            ));
         }
         if defined.insert(column.name.as_str(), column).is_some() {
             return invalid(format!("Duplicate column '{}' declaration for table '{name}'", column.name));

@@ -53,8 +53,8 @@ impl Analyzer<'_> {
             }
         }
         refuse_condition(insert.condition)?;
-        let timestamp = self.using_timestamp(&insert.using)?;
-        let ttl = self.using_ttl(&insert.using)?;
+        let timestamp = self.using_timestamp(&insert.using, (&table.keyspace, &table.name))?;
+        let ttl = self.using_ttl(&insert.using, (&table.keyspace, &table.name))?;
 
         let rest = terms.split_off(&table.static_start());
         let clustering = terms.split_off(&table.clustering_start());
@@ -81,8 +81,8 @@ impl Analyzer<'_> {
     pub(super) fn update(&mut self, update: &cql::Update) -> Result<Update, CqlError> {
         let table = self.table_to_modify(&update.table)?;
         // In the order of the text, so that markers are typed as they come.
-        let timestamp = self.using_timestamp(&update.using)?;
-        let ttl = self.using_ttl(&update.using)?;
+        let timestamp = self.using_timestamp(&update.using, (&table.keyspace, &table.name))?;
+        let ttl = self.using_ttl(&update.using, (&table.keyspace, &table.name))?;
         let mut assigned = BTreeMap::new();
         for assignment in &update.assignments {
             let (index, column) = target(&assignment.target, &table)?;
@@ -136,7 +136,7 @@ impl Analyzer<'_> {
             }
             columns.insert(index);
         }
-        let timestamp = self.using_timestamp(&delete.using)?;
+        let timestamp = self.using_timestamp(&delete.using, (&table.keyspace, &table.name))?;
         let mut restrictions = self.restrictions(&delete.relations, &table)?;
         refuse_condition(delete.condition)?;
         let partition = restrictions.whole_partitions(&table)?;

@@ -1,7 +1,5 @@
 //! Terms: constants become bytes, markers get a type and a name.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 
 use super::{Analyzer, invalid};
@@ -125,13 +123,14 @@ impl Analyzer<'_> {
         folded(Computed::Tuple(terms), &receiver.ty)
     }
 
-    pub(super) fn using_timestamp(&mut self, using: &Using) -> Result<Option<Term>, CqlError> {
-        let spec = self.spec_without_table("[timestamp]", CqlType::Bigint);
+    /// `(keyspace, table)` is what a marker says it is about.
+    pub(super) fn using_timestamp(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>, CqlError> {
+        let spec = using_spec(about, "[timestamp]", CqlType::Bigint);
         using.timestamp.as_ref().map(|raw| self.term(raw, &spec)).transpose()
     }
 
-    pub(super) fn using_ttl(&mut self, using: &Using) -> Result<Option<Term>, CqlError> {
-        let spec = self.spec_without_table("[ttl]", CqlType::Int);
+    pub(super) fn using_ttl(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>, CqlError> {
+        let spec = using_spec(about, "[ttl]", CqlType::Int);
         let term = using.ttl.as_ref().map(|raw| self.term(raw, &spec)).transpose()?;
         if let Some(Term::Constant(Some(bytes))) = &term
             && bytes.first().is_some_and(|byte| byte & 0x80 != 0)
@@ -139,11 +138,6 @@ impl Analyzer<'_> {
             return invalid("A TTL must be greater or equal to 0");
         }
         Ok(term)
-    }
-
-    fn spec_without_table(&self, name: &str, ty: CqlType) -> ColumnSpec {
-        let empty: Arc<str> = "".into();
-        ColumnSpec { keyspace: empty.clone(), table: empty, name: name.into(), ty }
     }
 
     /// A limit: an int above zero.
@@ -159,6 +153,10 @@ impl Analyzer<'_> {
         }
         Ok(term)
     }
+}
+
+fn using_spec((keyspace, table): (&str, &str), name: &str, ty: CqlType) -> ColumnSpec {
+    ColumnSpec { keyspace: keyspace.into(), table: table.into(), name: name.into(), ty }
 }
 
 fn wrong_literal<T>(what: &str, receiver: &ColumnSpec) -> Result<T, CqlError> {

@@ -89,6 +89,7 @@ fn partition_key_indexes_are_in_the_order_of_the_key() {
     assert_eq!(update.partition_key_indexes, [3]);
     let names = update.bind_markers.iter().map(|spec| &*spec.name).collect::<Vec<_>>();
     assert_eq!(names, ["[timestamp]", "[ttl]", "v1", "pk"]);
+    assert!(update.bind_markers.iter().all(|spec| (&*spec.keyspace, &*spec.table) == ("ks", "bench")));
     let batch = "BEGIN BATCH INSERT INTO bench (v1, pk) VALUES (?, ?); DELETE FROM bench WHERE pk = ?; APPLY BATCH";
     assert_eq!(prepared(batch).partition_key_indexes, [1]);
 }
@@ -292,3 +293,82 @@ fn the_schema_version_changes_with_each_change_and_only_then() {
     let gone = apply(&mut catalog, "DROP TABLE ks.bench").expect_err("gone");
     assert_eq!(gone.to_string(), "Keyspace 'ks' doesn't exist");
 }
+
+#[test]
+fn names_are_bounded() {
+    let long = format!("CREATE TABLE t (a int PRIMARY KEY, \"{}\" int)", "x".repeat(70_000));
+    assert_eq!(analyze(&long, &catalog(), Some("ks")).expect_err("too long").code(), 0x2200);
+    let many = (0..5000).map(|at| format!("c{at} int, ")).collect::<String>();
+    let many = format!("CREATE TABLE t ({many} PRIMARY KEY (c0))");
+    assert_eq!(analyze(&many, &catalog(), Some("ks")).expect_err("too many").code(), 0x2200);
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_the_analyzer_panic(words in proptest::collection::vec(proptest::sample::select(WORDS), 0..24)) {
+        let _ = analyze(&words.join(" "), &catalog(), Some("ks"));
+    }
+}
+
+/// What statements are made of, in a mixture that is seldom one.
+const WORDS: &[&str] = &[
+    "SELECT * FROM bench WHERE",
+    "SELECT v, m FROM wide WHERE a = 1 AND b = 'x' AND",
+    "INSERT INTO wide (a, b, c1, c2, m) VALUES (",
+    "UPDATE wide SET v = 1 WHERE",
+    "DELETE FROM wide WHERE",
+    "BEGIN BATCH",
+    "APPLY BATCH",
+    "CREATE TABLE x (",
+    "PRIMARY KEY",
+    "pk",
+    "v1",
+    "a",
+    "b",
+    "c1",
+    "c2",
+    "m",
+    "f",
+    "=",
+    "<",
+    ">=",
+    "IN",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ":",
+    ",",
+    ";",
+    "?",
+    ":n",
+    "1",
+    "-2",
+    "'x'",
+    "1.5",
+    "0xff",
+    "null",
+    "true",
+    "token(",
+    "now()",
+    "AND",
+    "ORDER BY",
+    "LIMIT",
+    "ALLOW FILTERING",
+    "USING TIMESTAMP",
+    "frozen<",
+    "list<",
+    "map<",
+    ">",
+    "text",
+    "int",
+    "STATIC",
+    "DESC",
+    "CONTAINS KEY",
+    "IF NOT EXISTS",
+    "123e4567-e89b-12d3-a456-426614174000",
+    "count(*)",
+    "AS",
+];
