@@ -70,8 +70,8 @@ pub enum ContenderError {
     },
     /// Another version than the one that was built.
     #[error(
-        "{name}@{asked} was asked for, and the worker cqldyno-driver-{name} was built with {name} {built}; ask for `{name}` \
-         or `{name}@{built}`, or build the worker with {asked}: other versions are not built on demand yet"
+        "version {asked} of {name} was asked for, and the worker cqldyno-driver-{name} was built with {name} {built}; ask for \
+         `{name}` or `{name}@{built}`, or build the worker with {asked}: other versions are not built on demand yet"
     )]
     OtherVersion {
         /// The driver.
@@ -83,7 +83,7 @@ pub enum ContenderError {
     },
     /// `+lib=PATH` where there is nothing.
     #[error(
-        "{name} was to run with the library {path}, and there is no such file or folder: give the path of libcassandra.so.2"
+        "the library {path} was asked for {name}, and there is no such file or folder; give the path of libcassandra.so.2"
     )]
     NoLibrary {
         /// The driver.

@@ -73,6 +73,7 @@ pub fn run(
         if let Some(first) = rows.iter().find(|first| !first.build.is_empty()) {
             row.caveats.extend(other_build(&row, first));
         }
+        row.label = unique_label(&row, &rows);
         observer.contender(&row);
         rows.push(row);
         introduced.push(found);
@@ -136,6 +137,13 @@ fn execute_all(
         finished.push(cell);
     }
     Ok(finished)
+}
+
+/// The row's label, numbered where another contender turned out to be the same: two paths to one library.
+fn unique_label(row: &Row, others: &[Row]) -> String {
+    let taken = |label: &str| others.iter().any(|other| other.label == label);
+    let numbered = (2..).map(|nth| format!("{}#{nth}", row.label));
+    std::iter::once(row.label.clone()).chain(numbered).find(|label| !taken(label)).unwrap_or_default()
 }
 
 /// A caveat when a worker's load generator is not the first one's.
@@ -268,6 +276,17 @@ mod tests {
         let finished =
             execute_all(&plan, &cells, &sample(&plan), &mut executor, &mut Heard::default(), &mut |_| Ok(())).unwrap();
         assert_eq!((finished.len(), executor.seen.len()), (2, 3));
+    }
+
+    #[test]
+    fn contenders_that_turn_out_to_be_the_same_have_labels_of_their_own() {
+        let mut rows = sample(&plan(&["a+lib=x", "a+lib=y", "a+lib=z"], &["writes"])).contenders;
+        for at in 0..rows.len() {
+            rows[at].label = "a@1".to_owned();
+            rows[at].label = unique_label(&rows[at], &rows[..at]);
+        }
+        let labels: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
+        assert_eq!(labels, ["a@1", "a@1#2", "a@1#3"]);
     }
 
     #[test]
