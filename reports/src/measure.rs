@@ -184,16 +184,16 @@ pub const DEFINITIONS: &[Definition] = {
         define(SYSCALLS_PER_STATEMENT, Count, Lower, Counting, "the worker's system calls a verified statement"),
         define(CONTEXT_SWITCHES, Count, Lower, Timing, "the worker's context switches"),
         define(PEAK_RSS, Bytes, Lower, Timing, "the worker's peak resident memory"),
-        define(SERVER_CPU, Seconds, Lower, Timing, "the server's CPU time"),
+        define(SERVER_CPU, Seconds, Neither, Timing, "the server's CPU time"),
         define(SERVER_CPU_PER_STATEMENT, Microseconds, Lower, Timing, "the server's CPU time a verified statement"),
         define(SERVER_EXECUTES, Count, Neither, Timing, "EXECUTEs of the scenario that the server counted"),
         define(CONTROL_REQUESTS, Count, Neither, Timing, "other requests that the server counted"),
         define(STATEMENTS, Count, Neither, Timing, "statements that the worker issued"),
-        define(VERIFIED, Count, Neither, Timing, "statements answered as the scenario says"),
+        define(VERIFIED, Count, Higher, Timing, "statements answered as the scenario says"),
         define(ERRORS, Count, Lower, Timing, "statements answered with an error or a wrong row"),
         define(CONNECTIONS, Count, Neither, Timing, "connections that carried the scenario's statements"),
         define(THREADS, Count, Neither, Timing, "threads of the worker"),
-        define(BELOW_CONCURRENCY, Count, Neither, Timing, "statements issued below 99 % of the concurrency"),
+        define(BELOW_CONCURRENCY, Count, Lower, Timing, "statements issued below 99 % of the concurrency"),
     ]
 };
 

@@ -32,8 +32,8 @@ impl Progress {
                 let all = MultiProgress::new();
                 let cells = all.add(ProgressBar::new(0));
                 let cell = all.add(ProgressBar::new(0));
-                cells.set_style(style("{bar:30} cell {pos} of {len}, {msg}"));
-                cell.set_style(style("{bar:30} {msg}"));
+                cells.set_style(style("{bar:20} {wide_msg}"));
+                cell.set_style(style("{bar:20} {wide_msg}"));
                 Shown::Bars { all, cells, cell }
             }
         };
@@ -80,7 +80,7 @@ impl Observer for Progress {
         self.say(&format!("This takes about {}: {cells} cells.", time(estimate)));
         if let Shown::Bars { cells: bar, .. } = &self.shown {
             bar.set_length(cells as u64);
-            bar.set_message(format!("about {} left", time(estimate)));
+            bar.set_message(format!("about {} left, {cells} cells", time(estimate)));
         }
     }
 
@@ -100,7 +100,7 @@ impl Observer for Progress {
         );
         if let Shown::Bars { cells, cell, .. } = &self.shown {
             cells.set_position(start.number.saturating_sub(1) as u64);
-            cells.set_message(format!("about {} left", time(start.left)));
+            cells.set_message(format!("about {} left, cell {} of {}", time(start.left), start.number, start.of));
             cell.set_length(start.count);
             cell.set_position(0);
             cell.set_message(self.place.clone());
@@ -117,7 +117,7 @@ impl Observer for Progress {
         };
         cell.set_length(of.max(1));
         cell.set_position(at);
-        cell.set_message(format!("{}: {doing}", self.place));
+        cell.set_message(format!("{doing}: {}", self.place));
     }
 
     fn cell_ended(&mut self, cell: &Cell, left: Duration) {
@@ -129,7 +129,6 @@ impl Observer for Progress {
         self.say(&format!("{}: {}; about {} left", self.place, said.trim_end_matches('.'), time(left)));
         if let Shown::Bars { cells, .. } = &self.shown {
             cells.inc(1);
-            cells.set_message(format!("about {} left", time(left)));
         }
     }
 }

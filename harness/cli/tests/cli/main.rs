@@ -5,6 +5,8 @@ mod compare;
 #[cfg(test)]
 mod listings;
 #[cfg(test)]
+mod measures;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod support;
