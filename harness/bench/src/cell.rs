@@ -5,11 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use cqldyno_driver_api::{Capability, Settings};
-use cqldyno_meter::{
-    Attachment, Meter, Outcome, Reading, ServerWindow, SocketError, Subject, Traffic, Window, busy_connections,
-};
+use cqldyno_meter::{Attachment, Meter, Outcome, Subject, Traffic};
 use cqldyno_protocol::{Done, End, Job, Mode, Ready, Runtime};
-use cqldyno_reports::{Cell, ErrorLine, Measure, Pass, Run, Unit};
+use cqldyno_reports::{Cell, Pass, Run};
 use cqldyno_scenarios::{Scenario, Workload};
 
 use crate::agreement::{Counted, connection_void, grouped, voids};
@@ -22,6 +20,7 @@ use crate::latency;
 use crate::observer::Stage;
 use crate::plan::{Plan, PlannedCell};
 use crate::programs::Programs;
+use crate::readings::{below_concurrency, busy, errors, measure, read, window_of};
 use crate::redaction::Redaction;
 use crate::run::Executor;
 use crate::server::{Server, ServerLaunch};
@@ -34,8 +33,6 @@ const LOADER: &str = "floor";
 const LOAD_CONCURRENCY: usize = 1_024;
 /// How often a worker tells how far it is.
 const PROGRESS_MS: u64 = 500;
-/// More statements than this share issued below the concurrency are a finding.
-const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
 
 /// What all cells of a run share.
 #[derive(Clone, Copy)]
@@ -395,128 +392,4 @@ fn window(
     let end = worker.go(|issued| stage(Stage::Window { issued, of }))?;
     attachments.iter_mut().for_each(|attachment| attachment.at_end());
     Ok(end)
-}
-
-/// Data connections to a cluster that is not ours, by the bytes that they carried.
-fn busy(before: Result<Traffic, SocketError>, after: Result<Traffic, SocketError>) -> Result<u64, String> {
-    let (before, after) = (before.map_err(|error| error.to_string())?, after.map_err(|error| error.to_string())?);
-    match busy_connections(&before, &after) {
-        0 => {
-            Err("The worker had no busy connection to the addresses of the target, so which ones it used is not known."
-                .to_owned())
-        }
-        busy => Ok(busy),
-    }
-}
-
-fn window_of(end: &End, done: &Done, counted: &Result<Counted, String>, connections: &Result<u64, String>) -> Window {
-    Window {
-        wall_ns: end.wall_ns,
-        user_us: end.user_us,
-        sys_us: end.sys_us,
-        voluntary_switches: end.voluntary_switches,
-        involuntary_switches: end.involuntary_switches,
-        minor_faults: end.minor_faults,
-        major_faults: end.major_faults,
-        issued: done.issued,
-        verified: done.verified,
-        errors: done.errors.values().map(|error| error.count).sum(),
-        below_concurrency: done.below_concurrency,
-        server: counted.as_ref().map_err(Clone::clone).map(|counted| ServerWindow {
-            executes: counted.executes(),
-            control_requests: counted.control_requests,
-            cpu_ns: counted.cpu_ns,
-        }),
-        connections: connections.clone(),
-    }
-}
-
-fn read(attachments: &mut [Box<dyn Attachment>], window: &Window) -> Outcome {
-    let mut whole = Outcome::default();
-    for outcome in attachments.iter_mut().map(|attachment| attachment.read(window)) {
-        whole.readings.extend(outcome.readings);
-        whole.findings.extend(outcome.findings);
-    }
-    whole
-}
-
-fn measure(reading: &Reading) -> Measure {
-    match &reading.value {
-        Ok(value) => Measure::value(*value, unit(reading.measure.unit)),
-        Err(why) => Measure::unavailable(why.clone()),
-    }
-}
-
-fn unit(symbol: &str) -> Unit {
-    match symbol {
-        "s" => Unit::Seconds,
-        "us" => Unit::Microseconds,
-        "B" => Unit::Bytes,
-        "1/s" => Unit::PerSecond,
-        _ => Unit::Count,
-    }
-}
-
-fn below_concurrency(done: &Done) -> Option<String> {
-    let share = done.below_concurrency as f64 / done.issued.max(1) as f64;
-    (share > BELOW_CONCURRENCY_SHARE).then(|| {
-        format!(
-            "{} of {} statements were issued while fewer than 99 % of the slots were at work; with more statements the share \
-             falls.",
-            grouped(done.below_concurrency),
-            grouped(done.issued)
-        )
-    })
-}
-
-fn errors(done: &Done, redact: &dyn Fn(&str) -> String) -> Vec<ErrorLine> {
-    done.errors
-        .iter()
-        .map(|(kind, error)| ErrorLine {
-            kind: serde_json::to_value(kind)
-                .ok()
-                .and_then(|value| value.as_str().map(str::to_owned))
-                .unwrap_or_else(|| kind.to_string()),
-            count: error.count,
-            first: redact(&error.first),
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use cqldyno_reports::measure::DEFINITIONS;
-
-    #[test]
-    fn meters_and_results_mean_the_same_by_every_measure() {
-        let meters = cqldyno_meter::all();
-        let declared: Vec<_> = meters.iter().flat_map(|meter| meter.declarations()).collect();
-        for definition in DEFINITIONS {
-            let found = declared.iter().find(|measure| measure.id == definition.id);
-            let measure = found.unwrap_or_else(|| panic!("no meter gives {}", definition.id));
-            assert_eq!(measure.unit, definition.unit.symbol(), "{}", definition.id);
-            let pass = match definition.pass {
-                Pass::Timing => cqldyno_meter::Pass::Timing,
-                Pass::Counting => cqldyno_meter::Pass::Counting,
-            };
-            assert!(measure.pass.taken_in(pass), "{}", definition.id);
-        }
-    }
-
-    #[test]
-    fn every_unit_of_a_meter_is_one_of_the_result_model() {
-        for measure in cqldyno_meter::all().iter().flat_map(|meter| meter.declarations()) {
-            assert_eq!(unit(measure.unit).symbol(), measure.unit, "{}", measure.id);
-        }
-    }
-
-    #[test]
-    fn errors_have_the_protocols_kinds_and_no_password() {
-        let error = cqldyno_protocol::ErrorCount { count: 3, first: "bad s3cret".to_owned() };
-        let done = Done { errors: [(cqldyno_driver_api::ErrorKind::RequestTimeout, error)].into(), ..Done::default() };
-        let redaction = Redaction::of(Some("s3cret"));
-        let lines = errors(&done, &|text| redaction.apply(text));
-        assert_eq!((lines[0].kind.as_str(), lines[0].first.as_str()), ("request_timeout", "bad ***"));
-    }
 }

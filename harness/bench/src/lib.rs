@@ -20,6 +20,7 @@ mod observer;
 mod plan;
 mod process;
 mod programs;
+mod readings;
 mod redaction;
 mod run;
 mod server;
