@@ -65,6 +65,13 @@ fn main() -> Result<()> {
             server.resident_mib()?,
         );
     }
+    for query in ["SELECT COUNT(*) FROM bench.bench", "DROP TABLE bench.bench"] {
+        let (before, start) = (server.snapshot()?, Instant::now());
+        client.query(query)?;
+        let (elapsed, after) = (start.elapsed(), server.snapshot()?);
+        let cpu_us = after.cpu_user_us + after.cpu_sys_us - before.cpu_user_us - before.cpu_sys_us;
+        println!("{query}: {} ms, {} ms of CPU time", elapsed.as_millis(), cpu_us / 1_000);
+    }
     server.stop()
 }
 

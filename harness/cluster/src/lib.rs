@@ -22,7 +22,7 @@ mod state;
 mod statement;
 mod statement_cache;
 mod stats;
-pub mod storage;
+mod storage;
 pub mod system;
 pub mod token;
 pub mod types;

@@ -1,5 +1,6 @@
 //! SELECT: finding rows by key, in slices of partitions and by token, a page at a time, without holding a lock for long.
 
+use std::collections::VecDeque;
 use std::ops::Bound;
 
 use super::paging::Position;
@@ -104,6 +105,25 @@ fn token_range(range: &Range, values: &[Value<'_>]) -> Result<(i64, i64), CqlErr
         Some((token, inclusive)) => token.checked_sub(i64::from(!inclusive)),
     };
     Ok(first.zip(last).unwrap_or((i64::MAX, i64::MIN)))
+}
+
+/// Records whose keys are read before they are looked at, so that the cache misses of getting there overlap.
+const RECORDS_AHEAD: usize = 32;
+
+struct Ahead<I: Iterator> {
+    found: I,
+    ahead: VecDeque<I::Item>,
+}
+
+impl<I: Iterator> Iterator for Ahead<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        if self.ahead.is_empty() {
+            self.ahead.extend(self.found.by_ref().take(RECORDS_AHEAD));
+        }
+        self.ahead.pop_front()
+    }
 }
 
 /// Why looking into a partition or a shard stopped.
@@ -231,8 +251,11 @@ impl Search<'_> {
         (first, last): (i64, i64),
         mut look: impl FnMut(&mut Self, &[u8], P) -> Result<Stop, ErrorAnswer>,
     ) -> Result<Stop, ErrorAnswer> {
-        let mut found = found.peekable();
+        let mut found = Ahead { found, ahead: VecDeque::with_capacity(RECORDS_AHEAD) }.peekable();
         let mut group: Vec<(i64, &[u8], P)> = Vec::new();
+        // Behind what was seen before there is only what was not.
+        let seen = (!self.position.key.is_empty()).then(|| (token::token(&self.position.key), self.position.clone()));
+        let mut seen = seen.as_ref();
         while let Some((hash, key, content)) = found.next() {
             place.hash = hash;
             group.clear();
@@ -241,9 +264,9 @@ impl Search<'_> {
             while let Some((_, key, content)) = found.next_if(|next| next.0 == hash) {
                 group.push((token::token(key), key, content));
             }
-            group.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
-            let seen =
-                (!self.position.key.is_empty()).then(|| (token::token(&self.position.key), self.position.clone()));
+            if group.len() > 1 {
+                group.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+            }
             for (token, key, content) in &group {
                 if *token < first {
                     continue;
@@ -251,11 +274,12 @@ impl Search<'_> {
                 if *token > last {
                     return Ok(Stop::Limit);
                 }
-                if let Some((seen_token, seen)) = &seen {
-                    let order = (*token, *key).cmp(&(*seen_token, &*seen.key));
-                    if order.is_lt() || (order.is_eq() && seen.clustering.is_none()) {
+                if let Some((seen_token, position)) = seen {
+                    let order = (*token, *key).cmp(&(*seen_token, &*position.key));
+                    if order.is_lt() || (order.is_eq() && position.clustering.is_none()) {
                         continue;
                     }
+                    seen = None;
                 }
                 match look(self, key, *content)? {
                     Stop::End => {}
@@ -287,8 +311,14 @@ impl Search<'_> {
         let columns = self.store.cells();
         if record::is_live(record, columns) {
             let row = if self.needs_cells { Row::decode(record, columns) } else { Row::empty(0) };
-            let components = key_components(&self.select.table, key);
-            let view = RowView { key, components: &components, clustering: &[], statics: None, cells: Some(&row) };
+            let several;
+            let components: &[&[u8]] = if self.select.table.partition_key_len == 1 {
+                &[key]
+            } else {
+                several = key_components(&self.select.table, key);
+                &several
+            };
+            let view = RowView { key, components, clustering: &[], statics: None, cells: Some(&row) };
             if self.collector.offer(view)? == Offered::PageFull {
                 return Ok(Stop::PageFull);
             }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::partitions::PartitionShard;
 use super::record::KEY_AT;
 use super::rows::RowShard;
-use crate::schema::{Table, TableId};
+use crate::schema::Table;
 use crate::types::CqlType;
 
 /// Fewest shards a table has.
@@ -98,11 +98,6 @@ impl TableStore {
         &self.table
     }
 
-    /// The table's handle.
-    pub fn id(&self) -> TableId {
-        self.table.id
-    }
-
     /// The shards.
     #[inline]
     pub fn shards(&self) -> &Shards {
@@ -178,6 +173,7 @@ fn usual_len(ty: &CqlType) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::TableId;
 
     #[test]
     fn places_ascend_as_tokens_do() {
