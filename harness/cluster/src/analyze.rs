@@ -1,4 +1,9 @@
 //! Statements to plans: names are looked up in the catalog, constants serialised, restrictions sorted out.
+//!
+//! What CQL has and this node has not is refused as invalid, with a sentence that names it: lightweight transactions, counters, JSON
+//! rows, operations on a column's value or on elements of collections, ALTER TABLE, GROUP BY, user-defined types and functions, vectors,
+//! indexes, materialized views, roles, and functions other than now, uuid, currentTimestamp, toTimestamp(now()), token, count, toJson,
+//! writetime and ttl.
 
 mod definition;
 mod modification;

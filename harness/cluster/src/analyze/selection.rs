@@ -57,12 +57,18 @@ impl Analyzer<'_> {
     }
 }
 
+/// The most columns of a result.
+const MAX_SELECTORS: usize = 65_535;
+
 type Resolved = (Vec<Selector>, Vec<ColumnSpec>);
 
 fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Result<Resolved, CqlError> {
     if raw.is_empty() {
         let all = table.columns.iter().enumerate();
         return Ok(all.map(|(index, column)| (Selector::Column(index), table.spec(column))).unzip());
+    }
+    if raw.len() > MAX_SELECTORS {
+        return invalid(format!("A SELECT can have at most {MAX_SELECTORS} columns, got {}", raw.len()));
     }
     let mut selectors = Vec::with_capacity(raw.len());
     let mut columns = Vec::with_capacity(raw.len());
