@@ -11,8 +11,6 @@ use serde::{Deserialize, Serialize};
 pub enum Capability {
     /// Has a time limit a statement of its own.
     RequestTimeout,
-    /// Can compress frames.
-    Compression,
     /// Reads a result page by page.
     Paging,
     /// Prepares again by itself when the server no longer knows the prepared id.

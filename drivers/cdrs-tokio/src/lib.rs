@@ -45,7 +45,6 @@ impl Driver for CdrsTokio {
             variant: String::new(),
             libraries: vec![lock::library("cassandra-protocol")?, lock::library("tokio")?],
             capabilities: [
-                Capability::Compression,
                 Capability::Paging,
                 Capability::Reprepare,
                 Capability::Reconnect,

@@ -38,7 +38,6 @@ impl Driver for Scylla {
             libraries: vec![lock::library("tokio")?],
             capabilities: [
                 Capability::RequestTimeout,
-                Capability::Compression,
                 Capability::Paging,
                 Capability::Reprepare,
                 Capability::Reconnect,

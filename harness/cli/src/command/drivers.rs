@@ -72,7 +72,6 @@ fn described(hello: &Hello) -> Vec<(&'static str, String)> {
 fn words(capability: Capability) -> &'static str {
     match capability {
         Capability::RequestTimeout => "limit the time of a statement",
-        Capability::Compression => "compress frames",
         Capability::Paging => "read page by page",
         Capability::Reprepare => "prepare again when the server forgot",
         Capability::Reconnect => "reconnect",
