@@ -4,6 +4,7 @@ mod ast;
 mod ddl;
 mod lexer;
 mod parser;
+mod select;
 mod term;
 
 pub use ast::{
