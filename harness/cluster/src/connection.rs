@@ -15,7 +15,7 @@ use crate::codec::frame::{
 };
 use crate::codec::request;
 use crate::codec::response::{self, ErrorAnswer, ReplyTo};
-use crate::execute::point::{NotAdded, PointGroup};
+use crate::execute::group::{NotAdded, PointGroup};
 use crate::requests::{Answer, Requests};
 use crate::schema::SchemaChange;
 use crate::server::Answers;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::execute::point::{Point, PointStatements};
+use crate::execute::group::PointStatements;
+use crate::execute::point::Point;
 use crate::state::NodeState;
 use crate::statement::{Statement, StatementId};
 use crate::stats::{ConnectionStats, Tally};

@@ -1,8 +1,10 @@
 //! Running plans against the rows in memory.
 //!
-//! `values` binds, `write` and `select` run any statement, `rows` and `paging` make pages of what a SELECT finds; `point` runs the
-//! statements that a bench consists of, many at a time.
+//! `values` binds, `write` and `select` run any statement, `rows` and `paging` make pages of what a SELECT finds; `point`,
+//! `operation` and `group` run the statements that a bench consists of, many at a time.
 
+pub(crate) mod group;
+mod operation;
 mod paging;
 pub(crate) mod point;
 mod rows;
