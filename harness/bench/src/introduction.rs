@@ -74,8 +74,7 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
     let hello = found.as_ref().ok().map(|introduced| &introduced.hello);
     let repeated = id != contender.to_string();
     let label = match hello {
-        Some(hello) if repeated => format!("{}{}", hello.driver.label(), &id[id.rfind('#').unwrap_or(id.len())..]),
-        Some(hello) => hello.driver.label(),
+        Some(hello) => label(hello, contender) + if repeated { &id[id.rfind('#').unwrap_or(id.len())..] } else { "" },
         None => id.to_owned(),
     };
     let driver = hello.map(|hello| &hello.driver);
@@ -92,6 +91,13 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
         compiler: hello.map(|hello| hello.build.compiler.clone()).unwrap_or_default(),
         unavailable: found.as_ref().err().map(CellFailure::to_string),
     }
+}
+
+/// The driver's label and the options that it does not speak of itself.
+fn label(hello: &Hello, contender: &Contender) -> String {
+    let spoken_of = |key: &str| hello.driver.variant.strip_prefix(key).is_some_and(|rest| rest.starts_with('='));
+    let options = contender.options.iter().filter(|(key, _)| !spoken_of(key));
+    hello.driver.label() + &options.map(|(key, value)| format!("+{key}={value}")).collect::<String>()
 }
 
 fn library(library: &cqldyno_driver_api::Library) -> Library {
@@ -138,5 +144,18 @@ mod tests {
     fn a_message_becomes_a_sentence() {
         assert_eq!(sentence("there is none; do this"), "There is none; do this.");
         assert_eq!(sentence("Done."), "Done.");
+    }
+
+    #[test]
+    fn a_label_has_the_options_that_the_driver_does_not_speak_of_itself() {
+        let mut hello: Hello = serde_json::from_str(
+            r#"{"protocol":1,"driver":{"name":"a","version":"1","variant":"lib=b-2","libraries":[],"capabilities":[],"caveats":[]},
+            "settings":[],"build":{"id":"","compiler":"","profile":""}}"#,
+        )
+        .unwrap();
+        let contender: Contender = "a+lib=/tmp/b+form=ready".parse().unwrap();
+        assert_eq!(label(&hello, &contender), "a@1+lib=b-2+form=ready");
+        hello.driver.variant.clear();
+        assert_eq!(label(&hello, &"a".parse().unwrap()), "a@1");
     }
 }
