@@ -90,7 +90,10 @@ impl Place<'_> {
         let mut remarks = Vec::new();
         let mut findings = Findings::default();
         let (mut drivers, mut apart) = (Vec::new(), Vec::new());
-        for contender in &self.run.contenders {
+        // In the order in which they are shown, so that notes are numbered from above.
+        let (first, then): (Vec<_>, Vec<_>) =
+            self.run.contenders.iter().partition(|contender| contender.role == Role::Driver);
+        for contender in first.into_iter().chain(then) {
             let row = Row {
                 contender,
                 figures: self.figures(summary, contender).map(|row| (row.meter.as_str(), row)).collect(),

@@ -7,11 +7,11 @@ use crate::command::{compare, doctor, drivers, run, scenarios, serve};
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare                              all drivers, all scenarios, a few minutes
-  cqldyno compare --count 10M                  10 million statements each, once: the classic table
-  cqldyno compare scylla cdrs-tokio --scenario reads --arrangement multi:2,current
-  cqldyno run scylla --scenario writes         everything about one driver
-  cqldyno doctor                               what this machine can measure
+  cqldyno compare                         all drivers and scenarios, 2 minutes
+  cqldyno compare --count 10M             10 million statements each, once
+  cqldyno compare scylla cdrs-tokio --scenario reads
+  cqldyno run scylla --scenario writes    everything about one driver
+  cqldyno doctor                          what this machine can measure
 
 The result goes to standard output, everything else to standard error.
 Exit codes: 0 done, 1 a contender or a check failed, 2 wrong usage, 130 ended by Ctrl-C.";
@@ -30,7 +30,7 @@ pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
     /// Say more on standard error about what is being done; again for more. RUST_LOG chooses in detail
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 1_000)]
     pub verbose: u8,
 }
 

@@ -10,8 +10,8 @@ use crate::outcome::usage;
 /// User and password.
 #[derive(clap::Args)]
 pub struct Login {
-    /// Log in as USER; the password comes from --password-file or the environment variable CQLDYNO_PASSWORD and is shown
-    /// nowhere
+    /// The cluster asks for a user: USER; the password comes from --password-file or from the environment variable
+    /// CQLDYNO_PASSWORD, and is shown nowhere
     #[arg(long, value_name = "USER")]
     user: Option<String>,
     /// Read the password from the first line of FILE

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{BenchError, Cancel, Finished, Plan, Programs, run as carry_out};
-use cqldyno_reports::{Look, Role};
+use cqldyno_reports::{Cell, Contender, Look, Role};
 
 use crate::format::Format;
 use crate::interrupt::on_interrupt;
@@ -19,14 +19,15 @@ const CONTENDERS: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor",
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare                                      all drivers and scenarios, a few minutes
-  cqldyno compare --count 10M                          the classic table: 10 million statements each, once
-  cqldyno compare scylla cdrs-tokio --scenario reads   two drivers, one scenario
-  cqldyno compare --arrangement multi:2,current        a table for each arrangement
+  cqldyno compare                         all drivers and scenarios, 2 minutes
+  cqldyno compare --count 10M             10 million statements each, once
+  cqldyno compare scylla cdrs-tokio --scenario reads
+  cqldyno compare --arrangement multi:2,current      a table for each of both
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
-  cqldyno compare --format json > result.json          run, cells and summary
+  cqldyno compare --format json > result.json        run, cells and summary
 
-A contender is NAME[@VERSION][+KEY=VALUE], for example cassandra-cpp+lib=/opt/lib/libcassandra.so.2.";
+A contender is NAME[@VERSION][+KEY=VALUE], for example scylla@1.9.0 or
+cassandra-cpp+lib=/opt/lib/libcassandra.so.2.";
 
 /// Runs every contender on every scenario and shows them side by side.
 #[derive(clap::Args)]
@@ -93,14 +94,13 @@ fn keep(finished: &Finished) -> Result<()> {
     Ok(())
 }
 
-/// Whether everybody did what was asked. A driver that is missing is no failure unless it was `named`.
+/// Whether everybody did what was asked. A driver that cannot be asked is no failure unless it was `named`: the table says
+/// why.
 pub fn outcome(finished: &Finished, named: bool) -> Outcome {
-    let is_missing = |role| named || role != Role::Driver;
+    let could_be_asked = |one: &Contender| one.unavailable.is_none() || (!named && one.role == Role::Driver);
     if finished.run.interrupted {
         Outcome::Interrupted
-    } else if finished.cells.iter().all(|cell| cell.counts())
-        && finished.run.contenders.iter().all(|one| one.unavailable.is_none() || !is_missing(one.role))
-    {
+    } else if finished.cells.iter().all(Cell::counts) && finished.run.contenders.iter().all(could_be_asked) {
         Outcome::Done
     } else {
         Outcome::Failed

@@ -14,8 +14,8 @@ use crate::terminal;
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno doctor                 what this machine can measure and what to change
-  sudo cqldyno doctor            the same as root, who may usually count system calls";
+  cqldyno doctor          what this machine can measure and what to change
+  sudo cqldyno doctor     the same for root, who may usually count system calls";
 
 /// Says what this machine can measure and what to change: meters, cores, noise, the drivers' workers, limits.
 #[derive(clap::Args)]
@@ -102,7 +102,8 @@ const NATIVE_LIBRARY: &str = "libcassandra";
 fn native_library(hello: &Hello) -> Option<String> {
     let library = hello.driver.libraries.iter().find(|library| library.name.contains(NATIVE_LIBRARY))?;
     let origin = library.origin.as_deref().unwrap_or("its origin is unknown");
-    Some(format!("{} {}, {origin}", library.name, library.version))
+    let name = library.name.replace(NATIVE_LIBRARY, "");
+    Some(format!("{} {}, {origin}", name.trim(), library.version))
 }
 
 fn cores(cores: &[usize]) -> String {

@@ -14,9 +14,9 @@ use crate::terminal;
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno run scylla --scenario writes                 one driver, one scenario
-  cqldyno run cassandra-cpp --count 10M --blocks 3     longer, and three times
-  cqldyno run scylla --concurrency 1 --count 50k       one statement at a time";
+  cqldyno run scylla --scenario writes               one driver, one scenario
+  cqldyno run cassandra-cpp --count 10M --blocks 3   longer, and three times
+  cqldyno run scylla --concurrency 1 --count 50k     one statement at a time";
 
 /// Runs one contender and tells everything about it: settings, versions, every measure, latency, the series by second.
 #[derive(clap::Args)]

@@ -10,9 +10,9 @@ use crate::suggestion::suggestion;
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno scenarios                            what there is
-  cqldyno scenarios reads > mine.toml          a scenario of your own to begin with
-  cqldyno compare --scenario mine.toml         run it";
+  cqldyno scenarios                        what there is
+  cqldyno scenarios reads > mine.toml      the beginning of one of your own
+  cqldyno compare --scenario mine.toml     run it";
 
 /// Lists the scenarios that come with the program, or prints one as TOML.
 #[derive(clap::Args)]

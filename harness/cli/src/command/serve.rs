@@ -12,10 +12,10 @@ use crate::password::Login;
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno serve                                        a node on 127.0.0.1:9042
-  cqldyno serve --port 0                               on a free port, which it says
-  CQLDYNO_PASSWORD=secret cqldyno serve --user ada     with a password
-  cqldyno compare --target 127.0.0.1:9042              from another terminal";
+  cqldyno serve                                     a node on 127.0.0.1:9042
+  cqldyno serve --port 0                            on a free port
+  CQLDYNO_PASSWORD=secret cqldyno serve --user ada  with a password
+  cqldyno compare --target 127.0.0.1:9042           from another terminal";
 
 /// Serves CQL from memory until Ctrl-C or SIGTERM: the embedded cluster on its own, for any client.
 #[derive(clap::Args)]
