@@ -32,16 +32,22 @@ compare: build
 # Each of these, too, is built by a cargo call of its own.
 adapter-cost: build
 	cargo build --release --locked -p cqldyno-adapter-cost
-	for driver in scylla cdrs-tokio cassandra-cpp; do \
-	    CASSANDRA_SYS_LIB_PATH=$(native_path) cargo build --release --locked -p cqldyno-idiomatic-$$driver; \
-	done
+	for driver in scylla cdrs-tokio; do cargo build --release --locked -p cqldyno-idiomatic-$$driver; done
+	if [[ ! -f $(LIBCASSANDRA)/unavailable ]]; then \
+	    CASSANDRA_SYS_LIB_PATH=$(native_path) cargo build --release --locked -p cqldyno-idiomatic-cassandra-cpp; \
+	fi
 	$(RELEASE)/cqldyno-adapter-cost $(ARGS)
 
+# The comparison through the real executables uses the workers of the release build, each with its own features.
 test: build lint
-	directory=$(native_path); \
-	without=$$([[ -f $(LIBCASSANDRA)/unavailable ]] && echo "--exclude cqldyno-driver-cassandra-cpp" || true); \
-	CASSANDRA_SYS_LIB_PATH=$$directory CQLDYNO_WORKERS=$(abspath $(RELEASE)) \
+	without=; absent=; \
+	if [[ -f $(LIBCASSANDRA)/unavailable ]]; then \
+	    absent=cassandra-cpp; \
+	    without="--exclude cqldyno-driver-cassandra-cpp --exclude cqldyno-idiomatic-cassandra-cpp"; \
+	fi; \
+	CASSANDRA_SYS_LIB_PATH=$(native_path) CQLDYNO_WORKERS=$(abspath $(RELEASE)) CQLDYNO_ABSENT_WORKERS=$$absent \
 	    cargo test --locked --workspace $$without
+	$(MAKE) adapter-cost ARGS="--count 20000 --rounds 1 $$(if [[ -f $(LIBCASSANDRA)/unavailable ]]; then echo scylla cdrs-tokio; fi)"
 
 lint: rust libcassandra
 	cargo fmt --all --check

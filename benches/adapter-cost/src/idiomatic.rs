@@ -18,7 +18,7 @@ struct Line {
 
 #[derive(Deserialize)]
 struct Listening {
-    addresses: Vec<String>,
+    listening: String,
 }
 
 /// A node; it ends when its standard input closes.
@@ -41,8 +41,7 @@ impl Node {
         let output = child.stdout.as_mut().context("the node has no output")?;
         BufReader::new(output).read_line(&mut line).context("the node did not say where it listens")?;
         let listening: Listening = serde_json::from_str(&line).context("the node did not say where it listens")?;
-        let address = listening.addresses.into_iter().next().context("the node listens nowhere")?;
-        Ok(Node { child, address })
+        Ok(Node { child, address: listening.listening })
     }
 }
 
