@@ -45,8 +45,8 @@ pub(crate) struct Column {
     pub title: &'static [&'static str],
     /// The measure that it shows.
     pub meter: &'static str,
-    /// Whether it divides by statements or time, so that a void row has none.
-    is_rate: bool,
+    /// Whether it is only comparable where all statements were answered, so that a void row has none.
+    needs_all_answers: bool,
     show: fn(&Row, f64) -> Result<String, String>,
 }
 
@@ -56,7 +56,7 @@ impl Column {
             return Entry::Missing("This was not measured in this run.".to_owned());
         };
         match figure.median {
-            Some(_) if self.is_rate && figure.void.is_some() => Entry::Void,
+            Some(_) if self.needs_all_answers && figure.void.is_some() => Entry::Void,
             Some(median) => (self.show)(row, median).map_or_else(Entry::Missing, Entry::Figure),
             None => Entry::Missing(figure.unavailable.clone().unwrap_or_default()),
         }
@@ -66,21 +66,36 @@ impl Column {
 /// The columns behind the contender's, in the order in which they stand and, where the terminal is too narrow for all of
 /// them, in which they are stacked.
 pub(crate) const COLUMNS: &[Column] = &[
-    Column { title: &["real"], meter: WALL, is_rate: false, show: |_, value| Ok(time(value)) },
-    Column { title: &["user"], meter: USER, is_rate: false, show: split },
-    Column { title: &["sys"], meter: SYS, is_rate: false, show: split },
-    Column { title: &["statements", "/s"], meter: THROUGHPUT, is_rate: true, show: |_, value| Ok(whole(value)) },
-    Column { title: &["CPU us", "/statement"], meter: CPU_PER_STATEMENT, is_rate: true, show: precise },
-    Column { title: &["system", "calls", "/statement"], meter: SYSCALLS_PER_STATEMENT, is_rate: true, show: precise },
+    Column { title: &["real"], meter: WALL, needs_all_answers: true, show: |_, value| Ok(time(value)) },
+    Column { title: &["user"], meter: USER, needs_all_answers: true, show: split },
+    Column { title: &["sys"], meter: SYS, needs_all_answers: true, show: split },
+    Column {
+        title: &["statements", "/s"],
+        meter: THROUGHPUT,
+        needs_all_answers: true,
+        show: |_, value| Ok(whole(value)),
+    },
+    Column { title: &["CPU us", "/statement"], meter: CPU_PER_STATEMENT, needs_all_answers: true, show: precise },
+    Column {
+        title: &["system", "calls", "/statement"],
+        meter: SYSCALLS_PER_STATEMENT,
+        needs_all_answers: true,
+        show: precise,
+    },
     Column {
         title: &["server", "CPU us", "/statement"],
         meter: SERVER_CPU_PER_STATEMENT,
-        is_rate: true,
+        needs_all_answers: true,
         show: precise,
     },
-    Column { title: &["peak MiB", "(over noop)"], meter: PEAK_RSS, is_rate: false, show: peak },
-    Column { title: &["data con-", "nections"], meter: CONNECTIONS, is_rate: false, show: |_, value| Ok(whole(value)) },
-    Column { title: &["errors"], meter: ERRORS, is_rate: false, show: |row, _| Ok(whole(row.errors as f64)) },
+    Column { title: &["peak MiB", "(over noop)"], meter: PEAK_RSS, needs_all_answers: false, show: peak },
+    Column {
+        title: &["data con-", "nections"],
+        meter: CONNECTIONS,
+        needs_all_answers: false,
+        show: |_, value| Ok(whole(value)),
+    },
+    Column { title: &["errors"], meter: ERRORS, needs_all_answers: false, show: |row, _| Ok(whole(row.errors as f64)) },
 ];
 
 fn precise(_: &Row, value: f64) -> Result<String, String> {

@@ -5,7 +5,10 @@ use crate::measure::{PEAK_RSS, WALL};
 use crate::quantity::{memory, whole};
 use crate::summary::{cells_of, places};
 use crate::text::{count, plain};
-use crate::{ArrangementInfo, Cell, Contender, Pass, Role, Run, ScenarioInfo, SummaryRow, summary};
+use crate::{ArrangementInfo, Cell, Contender, Pass, Role, Run, ScenarioInfo, Setting, SummaryRow, summary};
+
+/// A cell, or a whole row, without figures.
+const FAILED: &str = "failed";
 
 /// A comparison, ready to be set.
 pub(crate) struct Document {
@@ -33,6 +36,8 @@ pub(crate) struct TableRow {
     pub label: String,
     /// Behind the label, for example `[1]`.
     pub mark: String,
+    /// Behind both, what the reader must not miss: `void` or `failed 1/3`; empty where every block counts.
+    pub trouble: String,
     /// One a column.
     pub fields: Vec<Field>,
 }
@@ -101,7 +106,19 @@ impl Place<'_> {
                 noop_peak,
             };
             let group = if contender.role == Role::Driver { &mut drivers } else { &mut apart };
-            group.push(table_row(&row, notes));
+            let caveats: Vec<String> = caveats(contender, self.cells).collect();
+            let note =
+                (!caveats.is_empty()).then(|| notes.number(&format!("{}: {}", contender.label, caveats.join(" "))));
+            let fields = fields(&row, notes);
+            // A row without any figure says so in its first field already.
+            let trouble = trouble(&self.cells_of(contender, Pass::Timing));
+            let trouble = if fields[0].text == trouble && trouble == FAILED { String::new() } else { trouble };
+            group.push(TableRow {
+                label: plain(&contender.label),
+                mark: note.map(|number| format!("[{number}]")).unwrap_or_default(),
+                trouble,
+                fields,
+            });
             self.remark(contender, &mut remarks, &mut findings);
         }
         remarks.extend(findings.sentences());
@@ -178,18 +195,30 @@ impl Findings {
     }
 }
 
-fn table_row(row: &Row, notes: &mut Notes) -> TableRow {
+/// How many of the cells give no figure to compare, for example `void` or `failed 1/3`; empty where all count.
+fn trouble(cells: &[&Cell]) -> String {
+    let all = cells.len();
+    let part = |what: &str, some: usize| match some {
+        0 => None,
+        _ if some == all => Some(what.to_owned()),
+        _ => Some(format!("{what} {some}/{all}")),
+    };
+    let failed = cells.iter().filter(|cell| cell.failed.is_some()).count();
+    let void = cells.iter().filter(|cell| cell.failed.is_none() && cell.void.is_some()).count();
+    [part("void", void), part(FAILED, failed)].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// One a column, or a word for the whole row.
+fn fields(row: &Row, notes: &mut Notes) -> Vec<Field> {
     let contender = row.contender;
-    let caveats: Vec<String> = caveats(contender).collect();
-    let note = (!caveats.is_empty()).then(|| notes.number(&format!("{}: {}", contender.label, caveats.join(" "))));
     let wall = row.figures.get(WALL);
     let state = match wall {
         Some(figure) if figure.median.is_some() => None,
         _ if contender.unavailable.is_some() => Some("missing"),
-        Some(figure) if figure.failed.is_some() => Some("failed"),
+        Some(figure) if figure.failed.is_some() => Some(FAILED),
         _ => Some("not run"),
     };
-    let fields = match state {
+    match state {
         Some(state) => {
             let mut fields = vec![Field { text: "-".to_owned(), is_bad: false }; COLUMNS.len()];
             fields[0] = Field { text: state.to_owned(), is_bad: true };
@@ -203,19 +232,13 @@ fn table_row(row: &Row, notes: &mut Notes) -> TableRow {
                 Entry::Missing(why) => Field { text: format!("n/a [{}]", notes.number(&why)), is_bad: false },
             })
             .collect(),
-    };
-    TableRow {
-        label: plain(&contender.label),
-        mark: note.map(|number| format!("[{number}]")).unwrap_or_default(),
-        fields,
     }
 }
 
 /// What a reader must know of a contender, each a full sentence: its own caveats, and the settings that it did not take as
 /// asked.
-pub(crate) fn caveats(contender: &Contender) -> impl Iterator<Item = String> {
-    let settings = contender
-        .settings
+pub(crate) fn caveats<'a>(contender: &'a Contender, cells: &'a [Cell]) -> impl Iterator<Item = String> + 'a {
+    let settings = settings(contender, cells)
         .iter()
         .filter(|setting| !setting.as_asked)
         .map(|setting| format!("It does not take the setting `{}` as asked: {}.", setting.name, setting.value));
@@ -225,15 +248,27 @@ pub(crate) fn caveats(contender: &Contender) -> impl Iterator<Item = String> {
     contender.caveats.iter().cloned().chain(settings).chain(control)
 }
 
+/// What the contender ran with: as its first cell that ended says; without one, what its worker would make of the defaults.
+pub(crate) fn settings<'a>(contender: &'a Contender, cells: &'a [Cell]) -> &'a [Setting] {
+    let ended = cells.iter().find(|cell| cell.contender == contender.id && cell.failed.is_none());
+    ended.map_or(&contender.settings, |cell| &cell.settings)
+}
+
 /// What was run, on what.
 pub(crate) fn head(run: &Run) -> Vec<(&'static str, String)> {
     let plan = &run.plan;
+    let timeout = match plan.request_timeout_ms {
+        None => "no time limit".to_owned(),
+        Some(ms) => format!("a time limit of {} ms", whole(ms as f64)),
+    };
     let mut head = vec![(
         "asked",
         format!(
-            "{} of {} statements, {} in flight, {} a node, {} settings, {}, pages of {} rows, seed {}",
+            "{} of {} statements after {} to warm up, {} in flight, {} a node, {} settings, {}, pages of {} rows, {timeout}, \
+             seed {}",
             count(plan.blocks.into(), "block"),
             whole(plan.count as f64),
+            whole(plan.warmup as f64),
             whole(plan.concurrency as f64),
             count(plan.connections, "data connection"),
             plain(&plan.settings),
@@ -250,7 +285,8 @@ pub(crate) fn head(run: &Run) -> Vec<(&'static str, String)> {
             n => format!("{median}system calls are counted in a cell of their own, of {} statements", whole(n as f64)),
         },
     ));
-    head.push(("target", plain(&plan.target.about)));
+    let about = plain(&plan.target.about);
+    head.push(("target", if plan.target.embedded { about } else { format!("{}, {about}", plain(&plan.target.id)) }));
     head.push(("machine", machine(run)));
     head.push((
         "program",

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::measure::{ERRORS, SYSCALLS, SYSCALLS_PER_STATEMENT, USER, WALL};
-use crate::{Cell, Look, Measure, Pass, Role, Run, Unit, csv, json, markdown, sample, story, table};
+use crate::{Cell, Look, Measure, Pass, Role, Run, Setting, Unit, csv, json, markdown, sample, story, table};
 
 fn at(width: usize) -> Look {
     Look { width, colour: false }
@@ -204,6 +204,80 @@ fn the_story_of_a_contender_tells_everything() {
         cell.log = Some("logs/cdrs-tokio.writes.1.log".to_owned());
     }
     assert_snapshot!(story(&run, &cells, at(100)));
+}
+
+#[test]
+fn the_settings_shown_are_those_of_the_first_cell_that_ended() {
+    let (mut run, mut cells) = sample::run();
+    run.contenders.retain(|contender| contender.id == "cdrs-tokio");
+    run.scenarios.truncate(1);
+    cells.retain(|cell| cell.contender == "cdrs-tokio" && cell.scenario == "writes" && cell.pass == Pass::Timing);
+    let setting =
+        |name: &str, value: &str, as_asked| Setting { name: name.to_owned(), value: value.to_owned(), as_asked };
+    run.contenders[0].settings =
+        vec![setting("data connections", "1 a node", true), setting("paging", "of hello", false)];
+    cells[0].failed = Some("It crashed.".to_owned());
+    cells[0].settings.clear();
+    for cell in &mut cells[1..] {
+        cell.settings = vec![setting("data connections", "4 a node", true), setting("retries", "3", false)];
+        cell.measures.clear();
+    }
+    let ran = format!("{}\n==========\n\n{}", table(&run, &cells, at(100)), story(&run, &cells, at(100)));
+    assert!(!ran.contains("of hello") && !ran.contains("1 a node"), "{ran}");
+    assert_snapshot!(ran);
+    cells.truncate(1);
+    let failed = story(&run, &cells, at(100));
+    assert!(failed.contains("does not take the setting `paging` as asked: of hello"), "{failed}");
+}
+
+#[test]
+fn a_row_says_beside_its_name_how_many_of_its_blocks_count() {
+    let (run, mut cells) = sample::run();
+    let mut of_scylla: Vec<&mut Cell> = cells
+        .iter_mut()
+        .filter(|cell| cell.contender == "scylla" && cell.scenario == "writes" && cell.pass == Pass::Timing)
+        .collect();
+    of_scylla[0].failed = Some("It crashed.".to_owned());
+    of_scylla[1].void = Some("A statement failed.".to_owned());
+    let text = table(&run, &cells, at(160));
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("scylla@1.9.0 ")).collect();
+    assert!(rows[0].starts_with("scylla@1.9.0 void 1/3, failed 1/3  "), "{text}");
+    assert!(!rows[0].contains("0m1") && rows[0].matches("void").count() == 7, "no time of a void row: {text}");
+    assert!(!rows.last().unwrap().contains("scylla@1.9.0 void"), "reads are sound: {text}");
+    assert!(markdown(&run, &cells).contains("| scylla@1.9.0 **void 1/3, failed 1/3** | **void** |"));
+    let coloured = table(&run, &cells, Look { width: 160, colour: true });
+    assert!(coloured.contains("\u{1b}[1m\u{1b}[31mscylla@1.9.0 void 1/3, failed 1/3"), "{coloured:?}");
+}
+
+#[test]
+fn a_cluster_that_is_not_ours_is_named_by_its_addresses() {
+    let (mut run, cells) = sample::run();
+    run.plan.target = crate::TargetInfo {
+        id: "10.0.0.1:9042,10.0.0.2:9042".to_owned(),
+        about: "an existing cluster".to_owned(),
+        embedded: false,
+    };
+    run.plan.request_timeout_ms = None;
+    for text in [table(&run, &cells, at(160)), story(&run, &cells, at(160))] {
+        assert!(text.contains("target   10.0.0.1:9042,10.0.0.2:9042, an existing cluster"), "{text}");
+        assert!(text.contains("no time limit"), "{text}");
+    }
+}
+
+#[test]
+fn labels_with_options_and_long_notes_fit_80_columns() {
+    let (mut run, mut cells) = troubled();
+    for contender in &mut run.contenders {
+        contender.label.push_str("+form=ready");
+        contender.caveats = vec!["Its documentation's first example does otherwise in several ways.".to_owned(); 6];
+    }
+    cells.iter_mut().filter(|cell| cell.scenario == "reads").for_each(|cell| cell.void = Some("No.".to_owned()));
+    let text = table(&run, &cells, at(80));
+    assert!(widest(&text) <= 80, "{text}");
+    assert!(widest(&table(&run, &cells, at(160))) <= 160);
+    let tables = text.split("[1] ").next().unwrap();
+    assert!(!tables.contains("documentation"), "notes come once, after the tables: {text}");
+    assert_snapshot!(text);
 }
 
 #[test]

@@ -89,6 +89,9 @@ pub struct PlanInfo {
     pub page_size: i32,
     /// Consistency of every statement.
     pub consistency: String,
+    /// The client's own time limit a statement, in milliseconds; absent for none.
+    #[serde(default)]
+    pub request_timeout_ms: Option<u64>,
     /// `equal` or `default`.
     pub settings: String,
     /// The id of the contender that ratios are taken against; absent when there is none that can be one.

@@ -225,6 +225,7 @@ impl Plan {
             connections: self.connections as u64,
             page_size: self.page_size,
             consistency: self.consistency.to_string(),
+            request_timeout_ms: self.request_timeout_ms,
             settings: match self.settings {
                 Settings::Equal => "equal".to_owned(),
                 Settings::Default => "default".to_owned(),

@@ -40,7 +40,8 @@ pub fn markdown(run: &Run, cells: &[Cell]) -> String {
 
 fn label(row: &TableRow) -> String {
     let label = escape(&row.label);
-    if row.mark.is_empty() { label } else { format!("{label} {}", escape(&row.mark)) }
+    let label = if row.mark.is_empty() { label } else { format!("{label} {}", escape(&row.mark)) };
+    if row.trouble.is_empty() { label } else { format!("{label} **{}**", row.trouble) }
 }
 
 fn line(out: &mut String, fields: impl Iterator<Item = String>) {

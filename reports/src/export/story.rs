@@ -1,6 +1,6 @@
 //! The whole story of one contender.
 
-use crate::document::{arrangement, caveats, head, libraries};
+use crate::document::{arrangement, caveats, head, libraries, settings};
 use crate::measure::{CONTROL_REQUESTS, DEFINITIONS, SERVER_EXECUTES, STATEMENTS};
 use crate::quantity::{mebibytes, three_digits, time, whole};
 use crate::text::{pair, plain, wrap};
@@ -16,7 +16,7 @@ pub fn story(run: &Run, cells: &[Cell], look: Look) -> String {
         story.pair(name, &sentence, 8);
     }
     for contender in &run.contenders {
-        story.contender(run, contender);
+        story.contender(run, contender, cells);
         for cell in cells.iter().filter(|cell| cell.contender == contender.id) {
             story.cell(run, cell);
         }
@@ -46,7 +46,7 @@ impl Story {
         self.out.push('\n');
     }
 
-    fn contender(&mut self, run: &Run, contender: &Contender) {
+    fn contender(&mut self, run: &Run, contender: &Contender, cells: &[Cell]) {
         self.title(&contender.label);
         if let Some(why) = &contender.unavailable {
             self.line(&format!("It is missing: {}", plain(why)), 2);
@@ -55,10 +55,10 @@ impl Story {
         if let Some(libraries) = libraries(run, contender) {
             self.line(&libraries, 2);
         }
-        for caveat in caveats(contender) {
+        for caveat in caveats(contender, cells) {
             self.line(&plain(&caveat), 2);
         }
-        for setting in &contender.settings {
+        for setting in settings(contender, cells) {
             let not = if setting.as_asked { "" } else { " (not as asked)" };
             self.pair(&plain(&setting.name), &format!("{}{not}", plain(&setting.value)), 24);
         }

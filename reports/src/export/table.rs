@@ -9,7 +9,7 @@ use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
 use crate::column::COLUMNS;
-use crate::document::{Document, Table};
+use crate::document::{Document, Table, TableRow};
 use crate::text::{label_lines, pair, wrap};
 use crate::{Cell, Run};
 
@@ -128,7 +128,10 @@ impl Panel {
         let mut rules = vec![1];
         for group in &table.groups {
             for row in group {
-                let mut record = vec![self.label(&row.label, &row.mark)];
+                if !row.trouble.is_empty() {
+                    bad.push((builder.count_records(), 0));
+                }
+                let mut record = vec![self.label(row)];
                 for (place, field) in row.fields[self.columns.clone()].iter().enumerate() {
                     if field.is_bad {
                         bad.push((builder.count_records(), place + 1));
@@ -159,11 +162,19 @@ impl Panel {
         grid
     }
 
-    fn label(&self, label: &str, mark: &str) -> String {
-        let label = match self.longest {
-            Some(longest) => label_lines(label, longest),
-            None => label.to_owned(),
+    /// The label and what stands behind it; trouble on a line of its own where room is short.
+    fn label(&self, row: &TableRow) -> String {
+        let mut label = match self.longest {
+            Some(longest) => label_lines(&row.label, longest),
+            None => row.label.clone(),
         };
-        if mark.is_empty() { label } else { format!("{label} {mark}") }
+        let apart = if self.longest.is_some() { '\n' } else { ' ' };
+        for (between, part) in [(' ', &row.mark), (apart, &row.trouble)] {
+            if !part.is_empty() {
+                label.push(between);
+                label.push_str(part);
+            }
+        }
+        label
     }
 }
