@@ -1,11 +1,11 @@
 //! The hot path: EXECUTEs of point statements, in groups.
 //!
 //! A lookup in a large table is two cache misses, and a lock between two lookups keeps their misses from overlapping. So the point
-//! statements that came with one read of the socket are put in order of their shards; a few shards are locked at a time; one loop
-//! loads the index slots, another the records, and only then they are executed one after the other. Statements on one key
-//! are in one shard, and keep their order.
+//! statements that came with one read of the socket are put in order of their shards; a shard is locked for all of its statements (a few
+//! shards, when there are many statements and few a shard); one loop loads the index slots, another the records, and only then they are
+//! executed one after the other. Statements on one key are in one shard, and keep their order.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use super::operation::{FAILED, HAS_UNSET, LATE, Op, SCRATCH, SKIP_METADATA};
 use super::point::{Action, Point, put_row};
@@ -16,13 +16,19 @@ use crate::stats::Tally;
 use crate::storage::StorageFull;
 use crate::storage::record;
 use crate::storage::rows::{PlainCells, RowShard};
-use crate::storage::table::{Shard, Shards, TableStore};
+use crate::storage::table::{Shards, TableStore};
 
-/// Statements that make it worth to lock shards one by one: with fewer, several shards are locked together.
-const OPS_A_LOCK: usize = 48;
+/// Statements under the locks that are held together, if there are as many: enough misses to overlap.
+const OPS_LOCKED: usize = 48;
+
+/// The most shards that are locked together.
+const SHARDS_LOCKED: usize = 8;
+
+/// With fewer statements shards are locked one by one: connections with few in flight are many, and would wait for each other.
+const FEW_OPS: usize = 128;
 
 /// Rows found may be this long together; what is found beyond is looked up again when its answer is written.
-const ROWS_LEN: usize = 8 * 1024 * 1024;
+pub(super) const ROWS_LEN: usize = 8 * 1024 * 1024;
 
 /// The statements that a group is about: a connection's cache of prepared statements.
 pub trait PointStatements {
@@ -117,16 +123,23 @@ impl PointGroup {
         let Some(store) = self.store.clone() else { return };
         if let Shards::Rows(shards) = store.shards() {
             self.sort_by_shard(shards.len());
-            // Few statements: several shards at a time, so that there are enough misses to overlap.
-            let shards_a_lock = (shards.len() * OPS_A_LOCK / self.ops.len().max(1)).clamp(1, shards.len());
             let order = std::mem::take(&mut self.order);
-            for first in (0..shards.len()).step_by(shards_a_lock) {
-                let last = (first + shards_a_lock).min(shards.len());
-                let group = &order[self.starts[first] as usize..self.starts[last] as usize];
-                if !group.is_empty() {
-                    let context = (statements, input, &mut *moment);
-                    self.execute_locked(context, &store, (&shards[first..last], first), group);
+            let most_locked = if order.len() < FEW_OPS { 1 } else { SHARDS_LOCKED };
+            let mut next = 0;
+            while next < shards.len() {
+                // Always in ascending order, so that two connections never wait for each other.
+                let mut locked = [const { None }; SHARDS_LOCKED];
+                let (mut count, mut ops) = (0, 0);
+                while next < shards.len() && count < most_locked && ops < OPS_LOCKED {
+                    let group = &order[self.starts[next] as usize..self.starts[next + 1] as usize];
+                    if !group.is_empty() {
+                        locked[count] = Some((shards[next].lock(), group));
+                        count += 1;
+                        ops += group.len();
+                    }
+                    next += 1;
                 }
+                self.execute_locked((statements, input, &mut *moment), &store, &mut locked[..count]);
             }
             self.order = order;
         }
@@ -149,51 +162,51 @@ impl PointGroup {
         }
     }
 
-    /// Executes the statements whose numbers are in `group`, all in these shards, of which the first is number `first`.
+    /// Executes statements by their numbers, each with its shard.
     fn execute_locked(
         &mut self,
         (statements, input, moment): (&impl PointStatements, &[u8], &mut Moment),
         store: &TableStore,
-        (shards, first): (&[Shard<RowShard>], usize),
-        group: &[u32],
+        locked: &mut [Option<(MutexGuard<'_, RowShard>, &[u32])>],
     ) {
-        // Always in ascending order, so that two connections never wait for each other.
-        let mut locked: Vec<_> = shards.iter().map(Shard::lock).collect();
         let row_len = store.row_len();
         let mut touched = 0u64;
-        for number in group {
-            let op = &self.ops[*number as usize];
-            touched ^= locked[op.shard as usize - first].touch_index(op.hash);
+        for (shard, group) in locked.iter().flatten() {
+            for number in *group {
+                touched ^= shard.touch_index(self.ops[*number as usize].hash);
+            }
         }
-        for number in group {
-            let op = &self.ops[*number as usize];
-            touched ^= u64::from(locked[op.shard as usize - first].touch_record(op.hash, row_len));
+        for (shard, group) in locked.iter().flatten() {
+            for number in *group {
+                touched ^= u64::from(shard.touch_record(self.ops[*number as usize].hash, row_len));
+            }
         }
         // The loads are what was wanted; this keeps them from being left out.
         std::hint::black_box(touched);
-        for number in group {
-            let op = &mut self.ops[*number as usize];
-            let Some(point) = statements.point(op.statement) else { continue };
-            let shard = &mut *locked[op.shard as usize - first];
-            let key = &input[op.key_at as usize..(op.key_at + op.key_len) as usize];
-            match &point.action {
-                Action::Insert { .. } => {
-                    let buffer = if op.flags & SCRATCH != 0 { &self.scratch[..] } else { input };
-                    let bytes = &buffer[op.cells_at as usize..(op.cells_at + op.cells_len) as usize];
-                    let cells = PlainCells { bytes, unset: op.flags & HAS_UNSET != 0 };
-                    let given = op.timestamp;
-                    let timestamp = |latest| if given == record::NEVER { moment.after(latest) } else { given };
-                    if shard.insert(op.hash, key, cells, timestamp).is_err() {
-                        op.flags |= FAILED;
+        for (shard, group) in locked.iter_mut().flatten() {
+            for number in *group {
+                let op = &mut self.ops[*number as usize];
+                let Some(point) = statements.point(op.statement) else { continue };
+                let key = &input[op.key()];
+                match &point.action {
+                    Action::Insert { .. } => {
+                        let buffer = if op.flags & SCRATCH != 0 { &self.scratch[..] } else { input };
+                        let bytes = &buffer[op.cells()];
+                        let cells = PlainCells { bytes, unset: op.flags & HAS_UNSET != 0 };
+                        let given = op.timestamp;
+                        let timestamp = |latest| if given == record::NEVER { moment.after(latest) } else { given };
+                        if shard.insert(op.hash, key, cells, timestamp).is_err() {
+                            op.flags |= FAILED;
+                        }
                     }
-                }
-                Action::Select { columns, whole } => {
-                    if self.rows.len() > ROWS_LEN {
-                        op.flags |= LATE;
-                    } else if let Some(record) = shard.get(op.hash, key) {
-                        op.rows_at = self.rows.len() as u32;
-                        put_row(&mut self.rows, record, store, columns, *whole);
-                        op.rows_len = self.rows.len() as u32 - op.rows_at;
+                    Action::Select { columns, whole } => {
+                        if self.rows.len() > ROWS_LEN {
+                            op.flags |= LATE;
+                        } else if let Some(record) = shard.get(op.hash, key) {
+                            op.rows_at = self.rows.len() as u32;
+                            put_row(&mut self.rows, record, store, columns, *whole);
+                            op.rows_len = self.rows.len() as u32 - op.rows_at;
+                        }
                     }
                 }
             }
@@ -237,7 +250,7 @@ impl PointGroup {
                     out[start + 2..start + 4].copy_from_slice(&[s0, s1]);
                     let rows_at = out.len() + 4;
                     if op.flags & LATE == 0 {
-                        let rows = &self.rows[op.rows_at as usize..(op.rows_at + op.rows_len) as usize];
+                        let rows = &self.rows[op.rows()];
                         out.extend_from_slice(&i32::from(!rows.is_empty()).to_be_bytes());
                         out.extend_from_slice(rows);
                     } else {
@@ -259,9 +272,129 @@ impl PointGroup {
     fn put_late(&self, op: &Op, input: &[u8], columns: &[usize], whole: bool, out: &mut Vec<u8>) {
         let Some(store) = &self.store else { return };
         let Shards::Rows(shards) = store.shards() else { return };
-        let key = &input[op.key_at as usize..(op.key_at + op.key_len) as usize];
+        let key = &input[op.key()];
         if let Some(record) = shards[op.shard as usize].lock().get(op.hash, key) {
             put_row(out, record, store, columns, whole);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::analyze::analyze;
+    use crate::clock::Clock;
+    use crate::database::Database;
+    use crate::plan::Plan;
+    use crate::token;
+
+    /// One statement, whatever the number.
+    struct Only(Point);
+
+    impl PointStatements for Only {
+        fn point(&self, _: u16) -> Option<&Point> {
+            Some(&self.0)
+        }
+    }
+
+    fn prepared(insert: &str) -> (Arc<TableStore>, Only) {
+        let database = Database::new(0);
+        for text in [
+            "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+            "CREATE TABLE k.t (pk bigint PRIMARY KEY, v text)",
+        ] {
+            let Plan::Ddl(ddl) = analyze(text, &database.catalog(), None).unwrap().plan else { panic!("no DDL") };
+            database.apply(&ddl).unwrap();
+        }
+        let prepared = analyze(insert, &database.catalog(), None).unwrap();
+        let Plan::Insert(plan) = &prepared.plan else { panic!("no INSERT") };
+        let store = database.store(&plan.table).unwrap();
+        let point = Point::of(&prepared, &store).unwrap();
+        (store, Only(point))
+    }
+
+    /// Adds an EXECUTE of the key to the group.
+    fn add(group: &mut PointGroup, input: &mut Vec<u8>, only: &Only, store: &Arc<TableStore>, key: i64) -> bool {
+        let at = input.len();
+        input.extend_from_slice(&[0, 1, 1, 0, 1, 0, 0, 0, 8]);
+        input.extend_from_slice(&key.to_be_bytes());
+        let header = Header { version: 4, flags: 0, stream: 0, opcode: 10, length: input.len() - at };
+        group.add(&only.0, store, 0, &header, input, (at, input.len())).is_ok()
+    }
+
+    fn shard_of(store: &TableStore, key: i64) -> usize {
+        store.place(token::token(&key.to_be_bytes())).shard
+    }
+
+    #[test]
+    fn a_small_group_locks_only_the_shards_of_its_keys_and_one_at_a_time() {
+        let (store, only) = prepared("INSERT INTO k.t (pk, v) VALUES (?, 'v')");
+        let Shards::Rows(shards) = store.shards() else { panic!("no rows") };
+        let (mut group, mut input) = (PointGroup::default(), Vec::new());
+        let first = (0..).find(|key| shard_of(&store, *key) == 0).unwrap();
+        let third = (0..).find(|key| shard_of(&store, *key) == 2).unwrap();
+        assert!(add(&mut group, &mut input, &only, &store, third));
+        assert!(add(&mut group, &mut input, &only, &store, first));
+        let (done, is_done) = mpsc::channel();
+        let waiting = shards[2].lock();
+        let unrelated = shards[1].lock();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let clock = Clock::default();
+                group.execute(&only, &input, &mut clock.begin());
+                done.send(()).unwrap();
+            });
+            let (seen, is_seen) = mpsc::channel();
+            scope.spawn({
+                let store = &store;
+                move || {
+                    let Shards::Rows(shards) = store.shards() else { return };
+                    while shards[0].lock().live() == 0 {
+                        std::thread::yield_now();
+                    }
+                    seen.send(()).unwrap();
+                }
+            });
+            let first_is_seen = is_seen.recv_timeout(Duration::from_secs(20));
+            drop(waiting);
+            let all_is_done = is_done.recv_timeout(Duration::from_secs(20));
+            drop(unrelated);
+            assert_eq!((first_is_seen, all_is_done), (Ok(()), Ok(())));
+        });
+        assert_eq!(store.live(), 2);
+    }
+
+    #[test]
+    fn large_groups_reach_every_shard() {
+        let (store, only) = prepared("INSERT INTO k.t (pk, v) VALUES (?, 'v')");
+        for (round, count) in [1, FEW_OPS - 1, FEW_OPS, 4_000].into_iter().enumerate() {
+            store.truncate();
+            let (mut group, mut input) = (PointGroup::default(), Vec::new());
+            for key in 0..count as i64 {
+                assert!(add(&mut group, &mut input, &only, &store, key));
+            }
+            let clock = Clock::default();
+            group.execute(&only, &input, &mut clock.begin());
+            assert_eq!(store.live(), count as u64, "round {round}");
+        }
+        let shards: HashSet<usize> = (0..4_000).map(|key| shard_of(&store, key)).collect();
+        assert_eq!(shards.len(), store.shard_count());
+    }
+
+    #[test]
+    fn constants_of_waiting_statements_are_copied_only_so_far() {
+        let constant = "x".repeat(1024 * 1024);
+        let (store, only) = prepared(&format!("INSERT INTO k.t (pk, v) VALUES (?, '{constant}')"));
+        let (mut group, mut input) = (PointGroup::default(), Vec::new());
+        let taken = (0..100).take_while(|key| add(&mut group, &mut input, &only, &store, *key)).count();
+        assert!(taken < 10, "{taken}");
+        let mut tally = Tally::default();
+        group.execute(&only, &input, &mut Clock::default().begin());
+        assert!(group.answer(&only, &input, &mut Vec::new(), &mut tally, usize::MAX));
+        assert!(add(&mut group, &mut input, &only, &store, 100), "there is room again");
     }
 }

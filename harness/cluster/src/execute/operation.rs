@@ -1,5 +1,8 @@
 //! An EXECUTE of a point statement, read as far as it takes to run it.
 
+use std::ops::Range;
+
+use super::group::ROWS_LEN;
 use super::point::{Action, CellSource, Point};
 use crate::codec::Reader;
 use crate::codec::frame::Header;
@@ -45,8 +48,26 @@ pub(super) const FAILED: u8 = 8;
 pub(super) const LATE: u8 = 16;
 
 impl Op {
-    /// Reads the query parameters of an EXECUTE; `None` if it is to be looked at with care. Cells that have to be put in order go to
-    /// `scratch`.
+    /// Where its key is.
+    #[inline]
+    pub(super) fn key(&self) -> Range<usize> {
+        place(self.key_at, self.key_len)
+    }
+
+    /// Where its cells are.
+    #[inline]
+    pub(super) fn cells(&self) -> Range<usize> {
+        place(self.cells_at, self.cells_len)
+    }
+
+    /// Where the values of its row are.
+    #[inline]
+    pub(super) fn rows(&self) -> Range<usize> {
+        place(self.rows_at, self.rows_len)
+    }
+
+    /// Reads the query parameters of an EXECUTE; `None` if it is to be looked at with care, or when those that wait
+    /// have filled `scratch`, where cells go that have to be put in order.
     #[inline]
     pub(super) fn read(
         scratch: &mut Vec<u8>,
@@ -99,6 +120,9 @@ impl Op {
         let (mut cells_at, mut cells_len) = (cells_at, cells_len);
         if let Action::Insert { cells, in_order, unset: left_out } = &point.action {
             if !in_order {
+                if scratch.len() > ROWS_LEN {
+                    return None;
+                }
                 cells_at = scratch.len();
                 put_in_order(scratch, cells, input.get(at + 5..end)?, point.checks.len());
                 cells_len = scratch.len() - cells_at;
@@ -127,6 +151,11 @@ impl Op {
             flags: op_flags,
         })
     }
+}
+
+#[inline]
+fn place(at: u32, len: u32) -> Range<usize> {
+    at as usize..at as usize + len as usize
 }
 
 /// What follows the values: its timestamp or [`record::NEVER`]; `None` if there is anything unusual.
