@@ -134,8 +134,12 @@ fn worker(name: &str) {
     })));
     let ParentMessage::Job(job) = hear() else { exit(4) };
     at("ready", name, job.count);
-    if name == "tell" || name == "leak" {
-        leak(&job);
+    match name {
+        "leak" => leak(&job),
+        // The password straddles the 80th character, behind which messages are cut.
+        "leak-garbage" => println!("{}{}", "x".repeat(74), password(&job)),
+        "leak-quoted" => println!("{}{:?}", "x".repeat(60), password(&job)),
+        _ => {}
     }
     say(&WorkerMessage::Ready(Ready { settings: vec![Setting::taken("consistency", "LOCAL_ONE")], threads: 1 }));
     hear();
@@ -176,9 +180,13 @@ fn done(name: &str, job: &Job) -> Done {
     }
 }
 
+fn password(job: &Job) -> &str {
+    job.credentials.as_ref().map(|given| given.password.as_str()).unwrap_or_default()
+}
+
 /// Shows the password wherever a worker can.
 fn leak(job: &Job) {
-    let password = job.credentials.as_ref().map(|given| given.password.clone()).unwrap_or_default();
+    let password = password(job);
     eprintln!("the password is {password}");
     eprintln!("{}", serde_json::to_string(&job.credentials).unwrap_or_default());
     say(&WorkerMessage::Failed(Failed {

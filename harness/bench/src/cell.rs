@@ -154,6 +154,8 @@ struct Measured {
     counted: Result<Counted, String>,
     outcome: Outcome,
     connections: Result<u64, String>,
+    /// Sentences about processes that exited badly when their work was done.
+    exits: Vec<String>,
 }
 
 impl<'a> Attempt<'a> {
@@ -194,11 +196,12 @@ impl<'a> Attempt<'a> {
         stage: &mut dyn FnMut(Stage),
     ) -> Result<Measured, CellFailure> {
         let cancel = self.bench.context.cancel;
+        let mut exits = Vec::new();
         if !offline {
-            self.load(nodes, stage).map_err(|failure| match failure {
+            exits.extend(self.load(nodes, stage).map_err(|failure| match failure {
                 CellFailure::Cancelled => failure,
                 other => CellFailure::Load(other.to_string()),
-            })?;
+            })?);
         }
         stage(Stage::Connecting);
         let no_server = || match offline {
@@ -218,7 +221,8 @@ impl<'a> Attempt<'a> {
         let end = window(&mut worker, &mut attachments, self.planned.count, stage)?;
         let traffic_after = look();
         let after = server.as_mut().map(|server| server.snapshot(cancel)).transpose()?;
-        let done = worker.ack()?;
+        let (done, exit) = worker.ack()?;
+        exits.extend(exit);
 
         let counted = match (before, after) {
             (Some(before), Some(after)) => Ok(Counted::between(&before, &after, self.scenario)),
@@ -231,7 +235,7 @@ impl<'a> Attempt<'a> {
         };
         let window = window_of(&end, &done, &counted, &connections);
         let outcome = read(&mut attachments, &window);
-        Ok(Measured { ready, done, counted, outcome, connections })
+        Ok(Measured { ready, done, counted, outcome, connections, exits })
     }
 
     fn nodes(&self) -> u64 {
@@ -271,8 +275,9 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Makes the schema and loads what the scenario reads, by floor: never by the contender.
-    fn load(&self, nodes: &[SocketAddr], stage: &mut dyn FnMut(Stage)) -> Result<(), CellFailure> {
+    /// Makes the schema and loads what the scenario reads, by floor: never by the contender. With an exit of floor that is
+    /// not a good one comes a sentence about it.
+    fn load(&self, nodes: &[SocketAddr], stage: &mut dyn FnMut(Stage)) -> Result<Option<String>, CellFailure> {
         let programs = self.bench.context.programs;
         let program = programs.worker(LOADER).map_err(|error| CellFailure::Unavailable(error.to_string()))?;
         let (log, _) = self.bench.context.folder.log(&format!("{}-load", self.stem));
@@ -296,7 +301,7 @@ impl<'a> Attempt<'a> {
         let (mut loader, _) = Waiting::start(launch)?.open()?;
         loader.job(self.job(Mode::Load, nodes))?;
         loader.go(|rows| stage(Stage::Loading { rows, of }))?;
-        let done = loader.ack()?;
+        let (done, exit) = loader.ack()?;
         if done.verified != of {
             return Err(CellFailure::Machine(format!(
                 "{} rows were to be loaded and {} were",
@@ -304,7 +309,7 @@ impl<'a> Attempt<'a> {
                 grouped(done.verified)
             )));
         }
-        Ok(())
+        Ok(exit)
     }
 
     fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
@@ -345,13 +350,13 @@ impl<'a> Attempt<'a> {
     }
 
     fn fill(&self, cell: &mut Cell, measured: Measured) {
-        let Measured { ready, done, counted, outcome, connections } = measured;
+        let Measured { ready, done, counted, outcome, connections, exits } = measured;
         let redact = |text: &str| self.bench.redaction.apply(text);
         let pass = self.pass();
         for reading in outcome.readings.into_iter().filter(|reading| reading.measure.pass.taken_in(pass)) {
             cell.measures.insert(reading.measure.id.to_owned(), measure(&reading));
         }
-        cell.findings.extend(outcome.findings.iter().map(|finding| redact(finding)));
+        cell.findings.extend(outcome.findings.iter().chain(&exits).map(|finding| redact(finding)));
         if self.planned.pass == Pass::Timing {
             cell.findings.extend(below_concurrency(&done));
         }

@@ -21,8 +21,9 @@ pub const PASSWORD_VARIABLE: &str = "CQLDYNO_PASSWORD";
 
 /// How often a wait looks at the flag that ends the run.
 const CANCEL_EVERY: Duration = Duration::from_millis(100);
-/// How long a child may take to exit when its output has ended.
-const EXIT_WITHIN: Duration = Duration::from_secs(10);
+/// How long a child may take to exit when its output has ended or its work is done. A worker gives its driver 5 s to close
+/// and the driver's library another 5 s for its clean-up, and ends itself then.
+const EXIT_WITHIN: Duration = Duration::from_secs(20);
 /// How long to wait for the last lines of the log of a child that is gone.
 const LOG_WITHIN: Duration = Duration::from_millis(500);
 /// Lines that a child may be ahead of its reader.

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::cancel::Cancel;
 use crate::cell::{CellBench, CellContext};
 use crate::estimate::Estimate;
+use crate::failure::CellFailure;
 use crate::folder::{FolderError, RunFolder, file_stem};
 use crate::introduction::{introduce, row};
 use crate::observer::{CellStart, Observer, Stage};
@@ -69,6 +70,9 @@ pub fn run(
     for (id, contender) in ids.iter().zip(&plan.contenders) {
         let log = folder.log(&format!("hello-{}", file_stem(id))).0;
         let found = introduce(programs, contender, plan.deadlines, Some(log), cancel);
+        if found.as_ref().is_err_and(|failure| *failure == CellFailure::Cancelled) {
+            break;
+        }
         let mut row = row(id, contender, &found);
         if let Some(first) = rows.iter().find(|first| !first.build.is_empty()) {
             row.caveats.extend(other_build(&row, first));
@@ -91,12 +95,12 @@ pub fn run(
     };
     folder.write_run(&run)?;
 
-    let available: Vec<usize> = (0..ids.len()).filter(|&at| introduced[at].is_ok()).collect();
+    let available: Vec<usize> = (0..introduced.len()).filter(|&at| introduced[at].is_ok()).collect();
     let cells = plan.cells(&available, countable);
     let context = CellContext { plan, programs, placements: &placements, run: &run, folder: &folder, cancel };
     let mut bench = CellBench::new(context, &introduced);
     let finished = execute_all(plan, &cells, &run, &mut bench, observer, &mut |cell| folder.append(cell))?;
-    run.interrupted = finished.len() < cells.len();
+    run.interrupted = cancel.is_cancelled() || finished.len() < cells.len();
     run.ended = Some(jiff::Timestamp::now());
     folder.write_run(&run)?;
     Ok(Finished { run, cells: finished, folder: folder.path().to_path_buf() })
@@ -192,7 +196,6 @@ fn scenario_hash(scenario: &Scenario) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::CellFailure;
     use crate::introduction::row;
     use crate::plan::plan;
     use std::time::Duration;

@@ -147,16 +147,17 @@ impl Worker<'_> {
         }
     }
 
-    /// Says `ack`, waits for `done` and for the process to exit.
-    pub(crate) fn ack(mut self) -> Result<Done, CellFailure> {
+    /// Says `ack`, waits for `done` and for the process to exit. What was counted stands however the process exits: with an
+    /// exit that is not a good one comes a sentence about it.
+    pub(crate) fn ack(mut self) -> Result<(Done, Option<String>), CellFailure> {
         self.send(&ParentMessage::Ack, Step::Done)?;
         let done = match self.receive(Step::Done)? {
             WorkerMessage::Done(done) => *done,
             other => return Err(self.unexpected(Step::Done, other)),
         };
         let Worker { process, worker, .. } = self;
-        process.finish().map_err(|how| CellFailure::Ended { worker, how, step: Step::Done })?;
-        Ok(done)
+        let exit = process.finish().err();
+        Ok((done, exit.map(|how| format!("The worker {worker} had said `done` and then {how}."))))
     }
 
     fn send(&mut self, message: &ParentMessage, step: Step) -> Result<(), CellFailure> {
@@ -182,12 +183,9 @@ impl Worker<'_> {
 
     fn receive_until(&mut self, step: Step, deadline: Instant, time: Duration) -> Result<WorkerMessage, CellFailure> {
         let worker = self.worker.clone();
-        let garbage = |error: String| {
-            let error = self.launch.redaction.apply(&error);
-            CellFailure::Garbage { worker: worker.clone(), step, error }
-        };
+        let garbage = |error: String| CellFailure::Garbage { worker: worker.clone(), step, error };
         match self.process.line(deadline, self.launch.cancel) {
-            Ok(line) => decode(&line).map_err(|error| garbage(error.to_string())),
+            Ok(line) => decode(&line).map_err(|_| garbage(self.why_no_message(&line))),
             Err(Silence::TooLong(length)) => Err(garbage(cqldyno_protocol::LineError::TooLong(length).to_string())),
             Err(Silence::Ended(how)) => Err(CellFailure::Ended { worker, how, step }),
             Err(Silence::Cancelled) => Err(CellFailure::Cancelled),
@@ -197,6 +195,15 @@ impl Worker<'_> {
                 step,
                 log: self.process.log_tail(Duration::ZERO),
             }),
+        }
+    }
+
+    /// Why `line` is no message, without the password: it is taken out of the whole line, because the error shows a cut and
+    /// escaped part of it, in which nothing could find a part of the password.
+    fn why_no_message(&self, line: &str) -> String {
+        match decode::<WorkerMessage>(&self.launch.redaction.apply(line)) {
+            Err(error) => error.to_string(),
+            Ok(_) => "it is no message as it was written".to_owned(),
         }
     }
 

@@ -142,8 +142,18 @@ fn an_early_exit_is_a_row_with_the_code_and_the_last_words() {
         let sentence = failure(&format!("exit-at-{step}"));
         assert!(sentence.contains("exited with code 3") && sentence.contains("something went wrong"), "{sentence}");
     }
-    let sentence = failure("exit-at-exit");
-    assert!(sentence.contains("exited with code 3") && sentence.contains("after the window"), "{sentence}");
+}
+
+#[test]
+fn a_bad_exit_after_the_last_message_is_a_finding_and_the_figures_stand() {
+    let cell = row_of("exit-at-exit", |_| {});
+    assert_eq!((cell.failed.as_deref(), cell.void.as_deref()), (None, None));
+    assert!(cell.measures["throughput"].get().is_some());
+    let found = cell.findings.iter().find(|finding| finding.contains("had said `done`")).unwrap();
+    assert!(
+        found.contains("exited with code 3; its log ends: pid ") && found.contains("something went wrong"),
+        "{found}"
+    );
 }
 
 #[test]
@@ -276,6 +286,42 @@ fn the_password_is_in_no_file_of_the_run_whatever_a_worker_prints() {
     assert!(files >= 6, "{files} files");
     let shown = format!("{finished:?}");
     assert!(!shown.contains("tr0ub4dor"));
+}
+
+#[test]
+fn a_line_that_is_no_message_shows_no_part_of_the_password_wherever_it_is_cut() {
+    const PASSWORD: &str = "tr0ub4\\dor\"&3-correct-horse";
+    for (name, forms) in [("leak-garbage", PASSWORD.to_owned()), ("leak-quoted", format!("{PASSWORD:?}"))] {
+        let place = Place::new(&[name]);
+        let credentials = Some(JobCredentials { user: "ada".to_owned(), password: PASSWORD.to_owned() });
+        let finished = place.run(&Plan { credentials, ..place.plan(&[name]) });
+        let sentence = finished.cells[0].failed.as_deref().unwrap();
+        assert!(sentence.contains("broke the worker protocol") && sentence.contains("***"), "{sentence}");
+        for part in [&forms[..6], "tr0ub", "dor", "horse"] {
+            assert!(!sentence.contains(part), "{sentence} has {part}");
+        }
+    }
+}
+
+/// Ends the run when the first contender was introduced.
+struct EndAtFirst(Cancel);
+
+impl Observer for EndAtFirst {
+    fn contender(&mut self, _: &cqldyno_reports::Contender) {
+        self.0.cancel();
+    }
+}
+
+#[test]
+fn ending_a_run_while_contenders_are_introduced_makes_none_of_them_unavailable() {
+    let place = Place::new(&["honest"]);
+    let cancel = Cancel::new();
+    let plan = place.plan(&["honest", "honest", "honest"]);
+    let finished = run(&plan, &place.programs, &mut EndAtFirst(cancel.clone()), &cancel).unwrap();
+    assert!(finished.run.interrupted && finished.cells.is_empty());
+    let unavailable: Vec<_> = finished.run.contenders.iter().map(|one| one.unavailable.as_deref()).collect();
+    assert_eq!(unavailable, [None]);
+    nothing_left(&place.out());
 }
 
 /// Ends the run in the second cell's window.
