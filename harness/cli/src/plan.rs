@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::ValueEnum;
 use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Plan, Programs, Target};
+use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 
 use crate::command::scenarios;
@@ -56,8 +57,21 @@ pub struct Asked {
     /// Rows a page
     #[arg(long, value_name = "N", value_parser = page_size, default_value = "5000")]
     page_size: i32,
-    /// End a worker that has issued nothing new for this long, for example 30s
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s")]
+    /// What is written and read counts when so many replicas have answered: ONE, QUORUM, LOCAL_ONE and so on
+    #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE")]
+    consistency: Consistency,
+    /// The driver's own time limit for a statement, for example 5s, or `none`
+    #[arg(long, value_name = "TIME|none", value_parser = time_limit, default_value = "30s")]
+    request_timeout: TimeLimit,
+    /// How the embedded node writes answers: `batched`, the answers to one read with one write; `each`, one write an answer;
+    /// `reordered`, as batched, but in random order [default: batched]
+    #[arg(long, value_name = "HOW")]
+    answers: Option<Answers>,
+    /// The embedded node holds each answer back for this long, for example 100us [default: 0]
+    #[arg(long, value_name = "TIME", value_parser = delay)]
+    delay: Option<String>,
+    /// End a worker that has issued nothing new for this long, from 1s to a day
+    #[arg(long, value_name = "TIME", value_parser = stall, default_value = "30s")]
     stall: Duration,
     /// Chooses the order of the keys
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1")]
@@ -72,6 +86,13 @@ pub struct Asked {
     #[arg(short, long)]
     pub quiet: bool,
 }
+
+/// The longest time that may be asked for.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A time limit, or none, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TimeLimit(Option<u64>);
 
 #[derive(Clone, Copy, ValueEnum)]
 enum SettingsChoice {
@@ -97,6 +118,14 @@ impl Asked {
                  --user out",
             ));
         }
+        let serve_arguments = self.serve_arguments();
+        if let (false, Some(flag)) = (target.is_embedded(), serve_arguments.first()) {
+            return Err(usage(format!(
+                "{flag} was given with the target {target}, which is not ours to set; leave {flag} out, or start a cluster with \
+                 `cqldyno serve {}` and name its address",
+                serve_arguments.join(" ")
+            )));
+        }
         Ok(Plan {
             contenders: contenders.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
             scenarios: scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<_>>()?,
@@ -116,8 +145,8 @@ impl Asked {
             counting: !self.no_counting,
             connections: usize::try_from(self.connections).map_err(usage)?,
             page_size: self.page_size,
-            consistency: Consistency::LocalOne,
-            request_timeout_ms: Some(30_000),
+            consistency: self.consistency,
+            request_timeout_ms: self.request_timeout.0,
             settings: match self.settings {
                 SettingsChoice::Equal => Settings::Equal,
                 SettingsChoice::Default => Settings::Default,
@@ -126,10 +155,60 @@ impl Asked {
             credentials,
             seed: self.seed,
             reference,
-            serve_arguments: Vec::new(),
+            serve_arguments,
             deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
             out: self.out.clone(),
         })
+    }
+
+    /// What the embedded node is started with, as it was written.
+    fn serve_arguments(&self) -> Vec<String> {
+        let answers = self.answers.map(|how| ["--answers".to_owned(), how.to_string()]);
+        let delay = self.delay.clone().map(|time| ["--delay".to_owned(), time]);
+        [answers, delay].into_iter().flatten().flatten().collect()
+    }
+}
+
+fn consistency(text: &str) -> Result<Consistency, String> {
+    const LEVELS: [Consistency; 8] = [
+        Consistency::LocalOne,
+        Consistency::One,
+        Consistency::Two,
+        Consistency::Three,
+        Consistency::Quorum,
+        Consistency::LocalQuorum,
+        Consistency::EachQuorum,
+        Consistency::All,
+    ];
+    let found = LEVELS.into_iter().find(|level| level.to_string().eq_ignore_ascii_case(&text.replace('-', "_")));
+    found.ok_or_else(|| format!("write one of {}", LEVELS.map(|level| level.to_string()).join(", ")))
+}
+
+fn time_limit(text: &str) -> Result<TimeLimit, String> {
+    if text == "none" {
+        return Ok(TimeLimit(None));
+    }
+    let time = duration(text).map_err(|error| format!("{error}, or `none`"))?;
+    if time > DAY || time.is_zero() || time.subsec_nanos() % 1_000_000 != 0 {
+        return Err("a time limit is a whole number of milliseconds, from 1ms to a day (1440min), or `none`".to_owned());
+    }
+    u64::try_from(time.as_millis()).map(|ms| TimeLimit(Some(ms))).map_err(|error| error.to_string())
+}
+
+/// The text itself, when it is a time.
+fn delay(text: &str) -> Result<String, String> {
+    match duration(text)? {
+        time if time > Duration::from_secs(60) => Err("an answer is held back for a minute at most".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+fn stall(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        time if time < Duration::from_secs(1) || time > DAY => {
+            Err("a worker may pause for a time from 1s to a day (1440min)".to_owned())
+        }
+        time => Ok(time),
     }
 }
 

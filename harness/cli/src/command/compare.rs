@@ -53,16 +53,25 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
         named => named.to_vec(),
     };
     let plan = arguments.asked.plan(&contenders, arguments.reference.clone(), &programs)?;
-    let finished = measure(&plan, &programs, arguments.asked.quiet)?;
-    out.write_all(arguments.format.render(&finished.run, &finished.cells, terminal::look())?.as_bytes())?;
+    let finished = measure(&plan, &programs, arguments.asked.quiet, out, |finished| {
+        arguments.format.render(&finished.run, &finished.cells, terminal::look())
+    })?;
     Ok(outcome(&finished, !arguments.contender.is_empty()))
 }
 
-/// Carries out `plan` with its progress on standard error, and keeps what was rendered beside the results.
+/// Carries out `plan` with its progress on standard error, writes to `out` what `render` makes of the result, and keeps it
+/// in every format beside the results.
 ///
 /// # Errors
-/// When the plan cannot be carried out, or its results not be kept.
-pub fn measure(plan: &Plan, programs: &Programs, quiet: bool) -> Result<Finished> {
+/// When the plan cannot be carried out, or its result not be kept or written: a folder that is full does not cost the
+/// result on `out`, nor the other way round.
+pub fn measure(
+    plan: &Plan,
+    programs: &Programs,
+    quiet: bool,
+    out: &mut impl Write,
+    render: impl FnOnce(&Finished) -> Result<String>,
+) -> Result<Finished> {
     let cancel = Cancel::new();
     on_interrupt(&cancel)?;
     let mut progress = Progress::new(quiet, terminal::draws_progress(), plan.warmup);
@@ -72,8 +81,11 @@ pub fn measure(plan: &Plan, programs: &Programs, quiet: bool) -> Result<Finished
     });
     progress.end();
     let finished = finished?;
+    let text = render(&finished)?;
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     keep(&finished)?;
     progress.kept(&finished.folder);
+    written?;
     Ok(finished)
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use cqldyno_bench::Programs;
+use cqldyno_bench::{Finished, Programs};
 use cqldyno_reports::story;
 
 use crate::command::compare::{measure, outcome};
@@ -35,11 +35,10 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     arguments.format.map_or(Ok(()), Format::check)?;
     let programs = Programs::find().context("the program does not know where it lies")?;
     let plan = arguments.asked.plan(std::slice::from_ref(&arguments.contender), None, &programs)?;
-    let finished = measure(&plan, &programs, arguments.asked.quiet)?;
-    let text = match arguments.format {
-        Some(format) => format.render(&finished.run, &finished.cells, terminal::look())?,
-        None => story(&finished.run, &finished.cells, terminal::look()),
-    };
-    out.write_all(text.as_bytes())?;
+    let finished =
+        measure(&plan, &programs, arguments.asked.quiet, out, |Finished { run, cells, .. }| match arguments.format {
+            Some(format) => format.render(run, cells, terminal::look()),
+            None => Ok(story(run, cells, terminal::look())),
+        })?;
     Ok(outcome(&finished, true))
 }

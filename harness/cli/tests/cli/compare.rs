@@ -244,38 +244,75 @@ fn marked(mark: &str) -> Vec<String> {
 fn ctrl_c_shows_what_is_finished_and_leaves_no_process_behind() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
-    let mark = format!("CQLDYNO_TEST_MARK={}", folder.path().display());
-    let mut command = cqldyno(
-        folder.path(),
-        &["compare", "noop", "floor", "--scenario", "writes", "--count", "1G", "--warmup", "0", "--format", "json"],
+    let hanging = folder.path().join("hanging");
+    let text = format!(
+        "{} echo '{{\"type\":\"ready\",\"settings\":[],\"threads\":1}}'; read go || exit; touch {}; exec sleep 600",
+        says_hello("hangs"),
+        hanging.display()
     );
-    command.args(["--out", "kept", "--no-counting"]).env("CQLDYNO_TEST_MARK", folder.path());
-    // noop ends at once, floor would take very long.
-    command.args(["--concurrency", "64"]);
-    let mut running = Running(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
-    let kept = folder.path().join("kept");
+    script(folder.path(), "hangs", &text);
+    let mark = format!("CQLDYNO_TEST_MARK={}", folder.path().display());
+    let mut command = cqldyno(folder.path(), &["compare", "noop", "hangs", "--scenario", "writes", "--count", "1k"]);
+    command.args(["--format", "json", "--out", "kept", "--no-counting"]).env("CQLDYNO_TEST_MARK", folder.path());
+    command.env("CQLDYNO_WORKERS", workers_and(folder.path())).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Running(command.spawn().unwrap());
     let started = Instant::now();
-    while marked(&mark).len() < 2 {
-        assert!(started.elapsed() < Duration::from_secs(60), "no worker was started");
+    while !hanging.exists() {
+        assert!(started.elapsed() < Duration::from_secs(60), "the second worker was not started");
         assert!(running.0.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(Duration::from_millis(20));
     }
+    assert!(marked(&mark).len() >= 2, "the worker carries the mark");
     running.signal(Signal::SIGINT);
     assert_eq!(running.code(), Some(130));
     let left = marked(&mark);
     assert!(left.is_empty(), "processes are left: {left:?}");
     let whole: Value = serde_json::from_reader(running.0.stdout.take().unwrap()).unwrap();
     assert_eq!(whole["run"]["interrupted"], true);
-    let lines = std::fs::read_to_string(kept.join("cells.jsonl")).unwrap();
-    assert_eq!(lines.lines().count(), cells(&whole).len());
+    let [finished] = cells(&whole).as_slice() else { panic!("one cell was finished: {whole}") };
+    assert_eq!((finished["contender"].as_str(), value(finished, "verified")), (Some("noop"), 1_000.0));
+    let kept = std::fs::read_to_string(folder.path().join("kept/cells.jsonl")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(kept.trim_end()).unwrap(), *finished);
+}
+
+#[test]
+fn a_folder_that_takes_no_more_files_does_not_cost_the_result() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let in_the_way = folder.path().join("kept/table.txt");
+    script(folder.path(), "spoils", &format!("mkdir -p {}; {} exit 3", in_the_way.display(), says_hello("spoils")));
+    let mut command = cqldyno(folder.path(), &["compare", "noop", "spoils", "--scenario", "writes", "--count", "1k"]);
+    command.args(["--no-counting", "--out", "kept"]).env("CQLDYNO_WORKERS", workers_and(folder.path()));
+    let output = command.output().unwrap();
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(text.contains("noop@") && text.contains("statements"), "{text}{said}");
+    assert!(said.contains("Error: the result cannot be kept in") && said.contains("kept/table.txt"), "{said}");
+}
+
+#[test]
+fn what_is_asked_of_the_embedded_node_and_the_drivers_is_named_in_the_head() {
+    drivers();
+    let mut arguments = vec!["run", "floor", "--scenario", "writes", "--count", "1k", "--warmup", "0", "--no-counting"];
+    arguments.extend(["--answers", "each", "--delay", "2ms", "--consistency", "one", "--request-timeout", "none"]);
+    let output = run(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = words(&stdout(&output));
+    for part in ["--answers each --delay 2ms", " ONE, ", "no time limit", "after 0 to warm up"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// What a stand-in worker does until it has its job.
+fn says_hello(name: &str) -> String {
+    let hello = r#"{"type":"hello","protocol":1,"driver":{"name":"NAME","version":"1.2.3","libraries":[],"capabilities":["offline"],"caveats":[]},"settings":[],"build":{"id":"x","compiler":"none","profile":"release"}}"#;
+    format!("echo '{}'; read job || exit; ", hello.replace("NAME", name))
 }
 
 #[test]
 fn a_worker_that_misbehaves_is_a_row_with_the_reason_and_the_others_go_on() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
-    let hello = r#"{"type":"hello","protocol":1,"driver":{"name":"NAME","version":"1.2.3","libraries":[],"capabilities":["offline"],"caveats":[]},"settings":[],"build":{"id":"x","compiler":"none","profile":"release"}}"#;
-    let says_hello = |name: &str| format!("echo '{}'; read job; ", hello.replace("NAME", name));
     script(folder.path(), "garbage", "echo 'Hello there, I am a worker.'; sleep 60");
     script(folder.path(), "crashes", &format!("{} echo 'out of luck' >&2; kill -SEGV $$", says_hello("crashes")));
     script(folder.path(), "quits", &format!("{} exit 3", says_hello("quits")));

@@ -112,6 +112,37 @@ fn a_reference_that_is_no_contender_is_refused() {
 }
 
 #[test]
+fn times_that_mean_nothing_are_refused_with_their_bounds() {
+    for time in ["0", "999ms", "1441min"] {
+        let error = refused(&["compare", "noop", "--stall", time]);
+        assert!(error.contains("--stall") && error.contains("from 1s to a day"), "{error}");
+    }
+    for time in ["0", "10us", "1.5ms", "1441min"] {
+        let error = refused(&["run", "noop", "--request-timeout", time]);
+        assert!(error.contains("from 1ms to a day (1440min), or `none`"), "{error}");
+    }
+    assert!(refused(&["run", "noop", "--request-timeout", "never"]).contains("write a time such as"));
+    assert!(refused(&["run", "noop", "--delay", "2min"]).contains("a minute at most"));
+    assert!(refused(&["run", "noop", "--delay", "long"]).contains("write a time such as"));
+}
+
+#[test]
+fn a_consistency_or_a_way_of_answering_that_is_none_is_refused_with_those_there_are() {
+    assert!(refused(&["compare", "--consistency", "SOME"]).contains("write one of LOCAL_ONE, ONE, TWO"));
+    assert!(refused(&["compare", "--answers", "later"]).contains("batched, each or reordered"));
+}
+
+#[test]
+fn what_only_the_embedded_node_does_is_refused_for_another_target() {
+    let target = ["compare", "noop", "--target", "127.0.0.1:9042"];
+    for (flag, value) in [("--answers", "each"), ("--delay", "1ms")] {
+        let error = refused(&[&target[..], &[flag, value]].concat());
+        assert!(error.contains(&format!("{flag} was given with the target 127.0.0.1:9042")), "{error}");
+        assert!(error.contains(&format!("`cqldyno serve {flag} {value}`")), "{error}");
+    }
+}
+
+#[test]
 fn a_target_that_is_no_address_is_refused() {
     assert!(refused(&["compare", "--target", "127.0.0.1:99999"]).contains("HOST:PORT"));
 }
