@@ -68,10 +68,8 @@ impl LoadedLibrary {
         if loaded == asked_path || loaded.parent() == Some(asked_path.as_path()) {
             return Ok(());
         }
-        // A directory may hold the name that the loader asks for as a link to a file elsewhere.
-        let directory = if asked_path.is_dir() { Some(asked_path.as_path()) } else { asked_path.parent() };
-        let through_a_link = directory
-            .and_then(|directory| fs::read_dir(directory).ok())
+        // A directory may hold the name that the loader asks for as a link to a file elsewhere; a file is only itself.
+        let through_a_link = fs::read_dir(&asked_path)
             .into_iter()
             .flatten()
             .flatten()
@@ -82,7 +80,7 @@ impl LoadedLibrary {
         Err(DriverError::new(
             ErrorKind::Other,
             format!(
-                "lib={asked} was asked for, but this process has loaded {}; the directory must hold the library under the \
+                "lib={asked} was asked for, but this process has loaded {}; a directory must hold the library under the \
                  name that the executable was linked to (libcassandra.so or libcassandra.so.2)",
                 self.path.display()
             ),
@@ -277,6 +275,30 @@ mod tests {
         assert!(elsewhere.message.contains("/proc") && elsewhere.message.contains(directory), "{elsewhere}");
         let nowhere = loaded.check_lies_at("/no/such/directory").unwrap_err();
         assert!(nowhere.message.contains("/no/such/directory"), "{nowhere}");
+    }
+
+    #[test]
+    fn a_directory_may_link_to_the_library_and_a_file_beside_such_a_link_is_another() {
+        let folder = std::env::temp_dir().join(format!("cqldyno-lies-at-{}", std::process::id()));
+        let (there, linked) = (folder.join("there"), folder.join("linked"));
+        fs::create_dir_all(&there).unwrap();
+        fs::create_dir_all(&linked).unwrap();
+        let library = there.join("libcassandra.so.2.16");
+        let other = linked.join("libcassandra-other.so");
+        fs::write(&library, "one").unwrap();
+        fs::write(&other, "another").unwrap();
+        let link = linked.join("libcassandra.so.2");
+        std::os::unix::fs::symlink(&library, &link).unwrap();
+
+        let loaded = LoadedLibrary { name: String::new(), version: String::new(), path: library.clone() };
+        let lies_at = |path: &Path| loaded.check_lies_at(path.to_str().unwrap());
+        for right in [&there, &linked, &library, &link] {
+            lies_at(right).unwrap();
+        }
+        let refused = lies_at(&other).unwrap_err();
+        assert!(refused.message.contains("libcassandra-other.so"), "{refused}");
+        lies_at(&folder).unwrap_err();
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
