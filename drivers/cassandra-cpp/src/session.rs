@@ -1,5 +1,7 @@
 //! Preparing and executing.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use cassandra_cpp::{PreparedStatement, Statement};
 use cqldyno_driver_api::{ConnectOptions, Consistency, DriverError, Rows, Session, Settings, Value};
 
@@ -9,14 +11,10 @@ use crate::{errors, values};
 #[derive(Debug)]
 pub struct CassandraCppSession {
     session: cassandra_cpp::Session,
-    /// Set on every statement, because the crate has no such setting for a session; `None` leaves the driver's default.
-    per_statement: Option<PerStatement>,
-}
-
-#[derive(Debug)]
-struct PerStatement {
-    consistency: cassandra_cpp::Consistency,
-    page_size: i32,
+    /// Set on every statement, because the crate has no such setting for a session; `None` is libcassandra's own.
+    consistency: Option<cassandra_cpp::Consistency>,
+    /// Rows a page, set on statements that return rows; `None` is libcassandra's own: no pages.
+    page_size: Option<i32>,
 }
 
 /// A prepared statement.
@@ -24,26 +22,22 @@ struct PerStatement {
 pub struct CassandraCppStatement {
     prepared: PreparedStatement,
     markers: usize,
+    /// Whether answers have rows: so until the first answer tells, because libcassandra keeps to itself what PREPARED
+    /// says of the result.
+    has_rows: AtomicBool,
 }
 
 impl CassandraCppSession {
     pub(crate) fn new(session: cassandra_cpp::Session, options: &ConnectOptions) -> CassandraCppSession {
-        let per_statement = match options.settings {
-            Settings::Equal => {
-                Some(PerStatement { consistency: consistency(options.consistency), page_size: options.page_size })
-            }
-            Settings::Default => None,
-        };
-        CassandraCppSession { session, per_statement }
-    }
-
-    #[inline]
-    fn configure(&self, statement: &mut Statement) -> Result<(), DriverError> {
-        if let Some(settings) = &self.per_statement {
-            statement.set_consistency(settings.consistency).map_err(errors::at_bind)?;
-            statement.set_paging_size(settings.page_size).map_err(errors::at_bind)?;
+        match options.settings {
+            Settings::Equal => CassandraCppSession {
+                session,
+                // LOCAL_ONE is what libcassandra sends where no other is set (cassandra.h, cass_statement_set_consistency).
+                consistency: (options.consistency != Consistency::LocalOne).then(|| consistency(options.consistency)),
+                page_size: Some(options.page_size),
+            },
+            Settings::Default => CassandraCppSession { session, consistency: None, page_size: None },
         }
-        Ok(())
     }
 
     #[inline]
@@ -53,7 +47,14 @@ impl CassandraCppSession {
             return Err(errors::wrong_number_of_values(prepared.markers, values.len()));
         }
         let mut statement = prepared.prepared.bind();
-        self.configure(&mut statement)?;
+        if let Some(consistency) = self.consistency {
+            statement.set_consistency(consistency).map_err(errors::at_bind)?;
+        }
+        if let Some(page_size) = self.page_size
+            && prepared.has_rows.load(Ordering::Relaxed)
+        {
+            statement.set_paging_size(page_size).map_err(errors::at_bind)?;
+        }
         values::bind(&mut statement, values)?;
         Ok(statement)
     }
@@ -64,7 +65,9 @@ impl Session for CassandraCppSession {
 
     async fn query(&self, cql: &str) -> Result<(), DriverError> {
         let mut statement = self.session.statement(cql);
-        self.configure(&mut statement)?;
+        if let Some(consistency) = self.consistency {
+            statement.set_consistency(consistency).map_err(errors::at_bind)?;
+        }
         statement.execute().await.map_err(errors::at_execute)?;
         Ok(())
     }
@@ -73,7 +76,7 @@ impl Session for CassandraCppSession {
         let prepared = self.session.prepare(cql).await.map_err(errors::at_execute)?;
         // The crate tells the markers' names, but not how many there are.
         let markers = (0..).take_while(|index| prepared.parameter_name(*index).is_ok()).count();
-        Ok(CassandraCppStatement { prepared, markers })
+        Ok(CassandraCppStatement { prepared, markers, has_rows: AtomicBool::new(true) })
     }
 
     async fn execute(
@@ -85,7 +88,12 @@ impl Session for CassandraCppSession {
         let mut statement = self.bind(prepared, values)?;
         loop {
             let page = statement.execute().await.map_err(errors::at_execute)?;
-            values::decode(&page, rows)?;
+            if !values::decode(&page, rows)? {
+                if prepared.has_rows.load(Ordering::Relaxed) {
+                    prepared.has_rows.store(false, Ordering::Relaxed);
+                }
+                return Ok(());
+            }
             if !page.has_more_pages() {
                 return Ok(());
             }

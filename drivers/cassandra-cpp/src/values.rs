@@ -25,13 +25,12 @@ pub(crate) fn bind(statement: &mut Statement, values: &[Value<'_>]) -> Result<()
     Ok(())
 }
 
-/// Decodes every column of every row of `page` into `rows`.
+/// Decodes every column of every row of `page` into `rows`; `false` when the answer is not one of kind Rows.
 #[inline]
-pub(crate) fn decode(page: &CassResult, rows: &mut Rows) -> Result<(), DriverError> {
+pub(crate) fn decode(page: &CassResult, rows: &mut Rows) -> Result<bool, DriverError> {
     let columns = page.column_count() as usize;
     if columns == 0 {
-        // Not a response of kind Rows.
-        return Ok(());
+        return Ok(false);
     }
     let mut iterator = page.iter();
     while let Some(row) = iterator.next() {
@@ -42,7 +41,7 @@ pub(crate) fn decode(page: &CassResult, rows: &mut Rows) -> Result<(), DriverErr
         rows.end_row();
     }
     rows.end_page();
-    Ok(())
+    Ok(true)
 }
 
 #[inline]
