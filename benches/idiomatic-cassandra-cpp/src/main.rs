@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use cassandra_cpp::{Cluster, LendingIterator, LogLevel, PreparedStatement, RetryPolicy, set_level};
-use cqldyno_idiomatic::{Arguments, CREATE_KEYSPACE, CREATE_TABLE, INSERT, SELECT, Statement, Tickets, Window};
+use cqldyno_idiomatic::{
+    Arguments, CREATE_KEYSPACE, CREATE_TABLE, INSERT, PAGE_SIZE, REQUEST_TIMEOUT, SELECT, Statement, Tickets, Window,
+    execute_all,
+};
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::of_command_line();
@@ -18,10 +21,12 @@ struct Client {
 
 async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     set_level(LogLevel::DISABLED);
-    // LOCAL_ONE, one I/O thread and one connection are the defaults.
+    // LOCAL_ONE, token-aware routing, one I/O thread and one connection are the defaults; selects carry the page size.
     let mut cluster = Cluster::default();
     cluster.set_contact_points(&arguments.target.ip().to_string()).map_err(sentence)?;
     cluster.set_port(arguments.target.port()).map_err(sentence)?;
+    cluster.set_protocol_version(4).map_err(sentence)?;
+    cluster.set_request_timeout(REQUEST_TIMEOUT);
     cluster.set_retry_policy(RetryPolicy::fallthrough_new());
     let session = cluster.connect().await.map_err(sentence)?;
     session.execute(CREATE_KEYSPACE).await.map_err(sentence)?;
@@ -30,23 +35,11 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let select = session.prepare(SELECT).await.map_err(sentence)?;
     let client = Arc::new(Client { insert, select });
 
-    execute_all(&client, Tickets::warm_up(arguments), arguments.concurrency).await?;
+    execute_all(&client, Tickets::warm_up(arguments), arguments.concurrency, execute_some).await?;
     let window = Window::start()?;
-    let verified = execute_all(&client, Tickets::window(arguments), arguments.concurrency).await?;
+    let verified = execute_all(&client, Tickets::window(arguments), arguments.concurrency, execute_some).await?;
     println!("{}", window.end(arguments.count, verified)?);
     Ok(())
-}
-
-/// Executes all tickets in as many tasks as are in flight; what it gives is the number of right answers.
-async fn execute_all(client: &Arc<Client>, tickets: Tickets, concurrency: usize) -> anyhow::Result<u64> {
-    let tickets = Arc::new(tickets);
-    let slots: Vec<_> =
-        (0..concurrency).map(|_| tokio::spawn(execute_some(Arc::clone(client), Arc::clone(&tickets)))).collect();
-    let mut verified = 0;
-    for slot in slots {
-        verified += slot.await??;
-    }
-    Ok(verified)
 }
 
 async fn execute_some(client: Arc<Client>, tickets: Arc<Tickets>) -> anyhow::Result<u64> {
@@ -64,6 +57,7 @@ async fn execute_some(client: Arc<Client>, tickets: Arc<Tickets>) -> anyhow::Res
             }
             Statement::Select(pk) => {
                 let mut statement = select.bind();
+                statement.set_paging_size(PAGE_SIZE).map_err(sentence)?;
                 statement.bind_int64(0, pk).map_err(sentence)?;
                 let result = statement.execute().await.map_err(sentence)?;
                 let mut rows = result.iter();

@@ -15,15 +15,14 @@ use cdrs_tokio::retry::FallthroughRetryPolicy;
 use cdrs_tokio::statement::StatementParamsBuilder;
 use cdrs_tokio::transport::TransportTcp;
 use cdrs_tokio::types::ByIndex;
-use cqldyno_idiomatic::{Arguments, CREATE_KEYSPACE, CREATE_TABLE, INSERT, SELECT, Statement, Tickets, Window};
+use cqldyno_idiomatic::{
+    Arguments, CREATE_KEYSPACE, CREATE_TABLE, INSERT, PAGE_SIZE, SELECT, Statement, Tickets, Window, execute_all,
+};
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::of_command_line();
     arguments.runtime.build()?.block_on(run(&arguments))
 }
-
-/// Rows a page, as the equal settings of all contenders have it.
-const PAGE_SIZE: i32 = 5_000;
 
 type LoadBalancing = TopologyAwareLoadBalancingStrategy<TransportTcp, TcpConnectionManager>;
 
@@ -34,6 +33,7 @@ struct Client {
 }
 
 async fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    // No compression is the driver's own; it has no time limit a statement, and selects carry the page size.
     let nodes = NodeTcpConfigBuilder::new()
         .with_contact_point(arguments.target.into())
         .with_version(Version::V4)
@@ -49,23 +49,11 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let (insert, select) = (session.prepare(INSERT).await?, session.prepare(SELECT).await?);
     let client = Arc::new(Client { session, insert, select });
 
-    execute_all(&client, Tickets::warm_up(arguments), arguments.concurrency).await?;
+    execute_all(&client, Tickets::warm_up(arguments), arguments.concurrency, execute_some).await?;
     let window = Window::start()?;
-    let verified = execute_all(&client, Tickets::window(arguments), arguments.concurrency).await?;
+    let verified = execute_all(&client, Tickets::window(arguments), arguments.concurrency, execute_some).await?;
     println!("{}", window.end(arguments.count, verified)?);
     Ok(())
-}
-
-/// Executes all tickets in as many tasks as are in flight; what it gives is the number of right answers.
-async fn execute_all(client: &Arc<Client>, tickets: Tickets, concurrency: usize) -> anyhow::Result<u64> {
-    let tickets = Arc::new(tickets);
-    let slots: Vec<_> =
-        (0..concurrency).map(|_| tokio::spawn(execute_some(Arc::clone(client), Arc::clone(&tickets)))).collect();
-    let mut verified = 0;
-    for slot in slots {
-        verified += slot.await??;
-    }
-    Ok(verified)
 }
 
 async fn execute_some(client: Arc<Client>, tickets: Arc<Tickets>) -> anyhow::Result<u64> {

@@ -3,12 +3,16 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use cqldyno_idiomatic::{Arguments, CREATE_KEYSPACE, CREATE_TABLE, INSERT, SELECT, Statement, Tickets, Window};
+use cqldyno_idiomatic::{
+    Arguments, CREATE_KEYSPACE, CREATE_TABLE, INSERT, PAGE_SIZE, REQUEST_TIMEOUT, SELECT, Statement, Tickets, Window,
+    execute_all,
+};
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
 use scylla::client::session_builder::SessionBuilder;
 use scylla::policies::retry::FallthroughRetryPolicy;
+use scylla::response::PagingState;
 use scylla::statement::Consistency;
 use scylla::statement::prepared::PreparedStatement;
 
@@ -24,8 +28,10 @@ struct Client {
 }
 
 async fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    // Protocol v4, token-aware routing and no compression are the driver's own.
     let profile = ExecutionProfile::builder()
         .consistency(Consistency::LocalOne)
+        .request_timeout(Some(REQUEST_TIMEOUT))
         .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
         .build();
     let session = SessionBuilder::new()
@@ -36,26 +42,15 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
         .await?;
     session.query_unpaged(CREATE_KEYSPACE, ()).await?;
     session.query_unpaged(CREATE_TABLE, ()).await?;
-    let (insert, select) = (session.prepare(INSERT).await?, session.prepare(SELECT).await?);
+    let (insert, mut select) = (session.prepare(INSERT).await?, session.prepare(SELECT).await?);
+    select.set_page_size(PAGE_SIZE);
     let client = Arc::new(Client { session, insert, select });
 
-    execute_all(&client, Tickets::warm_up(arguments), arguments.concurrency).await?;
+    execute_all(&client, Tickets::warm_up(arguments), arguments.concurrency, execute_some).await?;
     let window = Window::start()?;
-    let verified = execute_all(&client, Tickets::window(arguments), arguments.concurrency).await?;
+    let verified = execute_all(&client, Tickets::window(arguments), arguments.concurrency, execute_some).await?;
     println!("{}", window.end(arguments.count, verified)?);
     Ok(())
-}
-
-/// Executes all tickets in as many tasks as are in flight; what it gives is the number of right answers.
-async fn execute_all(client: &Arc<Client>, tickets: Tickets, concurrency: usize) -> anyhow::Result<u64> {
-    let tickets = Arc::new(tickets);
-    let slots: Vec<_> =
-        (0..concurrency).map(|_| tokio::spawn(execute_some(Arc::clone(client), Arc::clone(&tickets)))).collect();
-    let mut verified = 0;
-    for slot in slots {
-        verified += slot.await??;
-    }
-    Ok(verified)
 }
 
 async fn execute_some(client: Arc<Client>, tickets: Arc<Tickets>) -> anyhow::Result<u64> {
@@ -68,8 +63,9 @@ async fn execute_some(client: Arc<Client>, tickets: Arc<Tickets>) -> anyhow::Res
                 verified += 1;
             }
             Statement::Select(pk) => {
-                let result = session.execute_unpaged(select, (pk,)).await?.into_rows_result()?;
-                for row in result.rows::<(i64, i64, i64)>()? {
+                // Page by page, as the driver's documentation has it for selects; a key is one page.
+                let (result, _) = session.execute_single_page(select, (pk,), PagingState::start()).await?;
+                for row in result.into_rows_result()?.rows::<(i64, i64, i64)>()? {
                     verified += u64::from(row? == (pk, 2 * pk, 3 * pk));
                 }
             }
