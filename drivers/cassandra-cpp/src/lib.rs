@@ -38,7 +38,7 @@ impl Driver for CassandraCpp {
                 Library {
                     name: format!("libcassandra ({})", loaded.name),
                     version: loaded.version.clone(),
-                    origin: Some(loaded.path.display().to_string()),
+                    origin: Some(loaded.origin()),
                 },
                 lock::library("tokio")?,
             ],

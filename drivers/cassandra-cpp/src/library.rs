@@ -55,6 +55,17 @@ impl LoadedLibrary {
         words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
     }
 
+    /// Where the library lies, for results: from the worker's folder on where it came with the build, so that a published
+    /// result does not tell its machine's folders; else the whole path.
+    pub fn origin(&self) -> String {
+        let executable = std::env::current_exe().ok();
+        let build = executable.as_deref().and_then(Path::parent).and_then(Path::parent);
+        match build.and_then(|build| self.path.strip_prefix(build).ok()) {
+            Some(from_build) => Path::new("..").join(from_build).display().to_string(),
+            None => self.path.display().to_string(),
+        }
+    }
+
     /// Whether the library lies at `asked`, a directory or the shared object itself.
     ///
     /// # Errors

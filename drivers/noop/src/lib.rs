@@ -1,8 +1,10 @@
 //! A contender that sends nothing: what the harness itself costs.
 //!
 //! `noop` answers later, from another task, so that every slot is truly pending as it is with a driver that waits for a
-//! socket; this is the form that is printed as the harness' cost. `noop+form=ready` answers at once: what the load
-//! generator costs without any waiting.
+//! socket; this is the form that is printed as the harness' cost. On a current-thread runtime all slots wait before the
+//! first is answered; with several worker threads they are answered in smaller batches, as the threads bring them, so
+//! that the figure holds the runtime's wake-ups between threads, which a driver pays there, too. `noop+form=ready` answers at
+//! once: what the load generator costs without any waiting.
 //!
 //! It declares [`Capability::Offline`]: it returns no rows, and the load generator puts the rows that the scenario
 //! expects in their place, so that decoding into and checking of rows are part of the figure for any scenario.

@@ -212,7 +212,8 @@ impl<'a> Attempt<'a> {
         let subject =
             Subject { worker: waiting.pid(), server: server.as_ref().map(|server| server.pid()).ok_or_else(no_server) };
         let mut attachments = self.attach(&subject);
-        let (mut worker, _) = waiting.open()?;
+        let (mut worker, hello) = waiting.open()?;
+        introduced.same(&hello)?;
         let ready = worker.job(self.job(Mode::Measure, nodes))?;
         let before = server.as_mut().map(|server| server.snapshot(cancel)).transpose()?;
         let foreign = !offline && server.is_none();

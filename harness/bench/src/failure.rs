@@ -106,6 +106,21 @@ pub enum CellFailure {
         /// Its version.
         found: u32,
     },
+    /// Another worker than the one that was introduced.
+    #[error(
+        "The worker {worker} is another than at the start of the run: its {what} was {introduced:?} and is {found:?} now; \
+         run it again, without building meanwhile."
+    )]
+    Changed {
+        /// The worker's file name.
+        worker: String,
+        /// What differs.
+        what: &'static str,
+        /// At the start of the run.
+        introduced: String,
+        /// In this cell.
+        found: String,
+    },
     /// The worker says that it cannot go on.
     #[error("The worker {worker} failed {}: {message}", step.doing())]
     Told {

@@ -8,6 +8,7 @@ use cqldyno_reports::{Contender as Row, Library, Setting};
 use crate::cancel::Cancel;
 use crate::contender::Contender;
 use crate::failure::CellFailure;
+use crate::process::file_name;
 use crate::programs::{KNOWN, Programs};
 use crate::redaction::Redaction;
 use crate::worker::{Deadlines, Waiting, WorkerLaunch};
@@ -21,6 +22,28 @@ pub(crate) struct Introduced {
     pub library_folder: Option<PathBuf>,
     /// What it says of itself.
     pub hello: Hello,
+}
+
+impl Introduced {
+    /// Refuses a worker that is another by now, as after a build: results name the one that was introduced.
+    pub(crate) fn same(&self, hello: &Hello) -> Result<(), CellFailure> {
+        let known = &self.hello;
+        let pairs = [
+            ("driver", &known.driver.name, &hello.driver.name),
+            ("version", &known.driver.version, &hello.driver.version),
+            ("variant", &known.driver.variant, &hello.driver.variant),
+            ("build", &known.build.id, &hello.build.id),
+        ];
+        match pairs.into_iter().find(|(_, introduced, found)| introduced != found) {
+            None => Ok(()),
+            Some((what, introduced, found)) => Err(CellFailure::Changed {
+                worker: file_name(&self.program),
+                what,
+                introduced: introduced.clone(),
+                found: found.clone(),
+            }),
+        }
+    }
 }
 
 /// Asks the contender's worker for its `hello`; its log goes to `log`.
@@ -155,7 +178,11 @@ mod tests {
         .unwrap();
         let contender: Contender = "a+lib=/tmp/b+form=ready".parse().unwrap();
         assert_eq!(label(&hello, &contender), "a@1+lib=b-2+form=ready");
+        let introduced = Introduced { program: "cqldyno-driver-a".into(), library_folder: None, hello: hello.clone() };
+        assert_eq!(introduced.same(&hello), Ok(()));
         hello.driver.variant.clear();
+        let sentence = introduced.same(&hello).unwrap_err().to_string();
+        assert!(sentence.contains("its variant was \"lib=b-2\" and is \"\" now"), "{sentence}");
         assert_eq!(label(&hello, &"a".parse().unwrap()), "a@1");
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Pass, PlanInfo, Role, TargetInfo};
+use cqldyno_reports::{Pass, PlanInfo, TargetInfo};
 use cqldyno_scenarios::{Scenario, Workload, WorkloadError};
 
 use crate::arrangement::{Arrangement, ArrangementError, Placement};
@@ -53,7 +53,8 @@ pub struct Plan {
     pub credentials: Option<JobCredentials>,
     /// Chooses the order of keys and of contenders.
     pub seed: u64,
-    /// The contender that ratios are taken against, as it is written; `None` for the first driver.
+    /// The contender that ratios are taken against, as it is written; `None` for the first driver that could be
+    /// asked.
     pub reference: Option<String>,
     /// Further arguments of `cqldyno serve`, for example how it batches answers.
     pub serve_arguments: Vec<String>,
@@ -230,10 +231,7 @@ impl Plan {
                 Settings::Equal => "equal".to_owned(),
                 Settings::Default => "default".to_owned(),
             },
-            reference: self.reference.clone().or_else(|| {
-                let first = self.contenders.iter().position(|contender| contender.role() == Role::Driver);
-                first.and_then(|at| self.ids().get(at).cloned())
-            }),
+            reference: self.reference.clone(),
             arrangements: self
                 .arrangements
                 .iter()

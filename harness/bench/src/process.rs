@@ -9,7 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use cqldyno_protocol::MAX_LINE_BYTES;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use crate::cancel::Cancel;
 use crate::gate;
@@ -116,7 +117,8 @@ struct Reaped {
 
 impl Drop for Reaped {
     fn drop(&mut self) {
-        // It may be gone already, which is as good.
+        // The whole group, so that a child's own children go, too. It may be gone already, which is as good.
+        let _ = killpg(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGKILL);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The beginning of a worker's file name; the driver's name follows.
 pub const WORKER_PREFIX: &str = "cqldyno-driver-";
 
-/// The environment variable with further folders of workers, separated by `:`.
+/// The environment variable with folders of workers that come before the executable's own, separated by `:`.
 pub const WORKERS_VARIABLE: &str = "CQLDYNO_WORKERS";
 
 /// Drivers that this project has an adapter for, in the order in which they are shown.
@@ -37,16 +37,15 @@ pub struct NoWorker {
 }
 
 impl Programs {
-    /// This executable, the folder it lies in, and then the folders of `CQLDYNO_WORKERS`.
+    /// This executable, the folders of `CQLDYNO_WORKERS`, and behind them the folder it lies in.
     ///
     /// # Errors
     /// When the system does not say where this executable is.
     pub fn find() -> io::Result<Programs> {
         let cqldyno = env::current_exe()?;
-        let mut worker_folders: Vec<PathBuf> = cqldyno.parent().map(Path::to_path_buf).into_iter().collect();
-        if let Some(list) = env::var_os(WORKERS_VARIABLE) {
-            worker_folders.extend(env::split_paths(&list).filter(|folder| !folder.as_os_str().is_empty()));
-        }
+        let named = env::var_os(WORKERS_VARIABLE).unwrap_or_default();
+        let named = env::split_paths(&named).filter(|folder| !folder.as_os_str().is_empty());
+        let worker_folders = named.chain(cqldyno.parent().map(Path::to_path_buf)).collect();
         Ok(Programs { cqldyno, worker_folders })
     }
 

@@ -99,7 +99,10 @@ fn address(part: &str) -> Result<SocketAddr, TargetError> {
         // Without a port std refuses the text whatever the host is.
         Err(error) => (part, DEFAULT_PORT).to_socket_addrs().map_err(|_| error),
     };
-    found.map_err(|error| fail(&error.to_string()))?.next().ok_or_else(|| fail("the name has no address"))
+    let found: Vec<SocketAddr> = found.map_err(|error| fail(&error.to_string()))?.collect();
+    // Clusters listen on IPv4 far more often, and `localhost` is both.
+    let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    first.copied().ok_or_else(|| fail("the name has no address"))
 }
 
 /// User and password for an existing cluster: the password is the first line of `password_file`, or the environment

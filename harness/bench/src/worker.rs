@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cqldyno_protocol::{Done, End, Hello, Job, PROTOCOL_VERSION, ParentMessage, Ready, WorkerMessage, decode, encode};
+use cqldyno_protocol::{
+    Done, End, Hello, Job, Mode, PROTOCOL_VERSION, ParentMessage, Ready, WorkerMessage, decode, encode,
+};
 
 use crate::cancel::Cancel;
 use crate::failure::{CellFailure, Step};
@@ -16,7 +18,7 @@ use crate::redaction::Redaction;
 pub struct Deadlines {
     /// To say `hello`.
     pub hello: Duration,
-    /// To connect, prepare and warm up.
+    /// To connect and prepare; the warm-up has a millisecond a statement on top.
     pub ready: Duration,
     /// Without any statement more, in the window.
     pub stall: Duration,
@@ -109,6 +111,12 @@ impl<'a> Waiting<'a> {
     }
 }
 
+/// The moment when `time` has passed; for a time beyond what the clock holds, one that nobody lives to see.
+fn after(time: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+    Instant::now() + time.min(CENTURY)
+}
+
 /// A worker that has said `hello`. It is killed when this is dropped.
 pub(crate) struct Worker<'a> {
     process: Process,
@@ -119,8 +127,11 @@ pub(crate) struct Worker<'a> {
 impl Worker<'_> {
     /// Says `job` and waits for `ready`.
     pub(crate) fn job(&mut self, job: Job) -> Result<Ready, CellFailure> {
+        // Nothing is said of how far the warm-up is: its statements have time on top, which is enough for 1,000 a second.
+        let warmup = if job.mode == Mode::Measure { Duration::from_millis(job.warmup) } else { Duration::ZERO };
+        let time = self.launch.deadlines.ready.saturating_add(warmup);
         self.send(&ParentMessage::Job(Box::new(job)), Step::Ready)?;
-        match self.receive(Step::Ready)? {
+        match self.receive_until(Step::Ready, after(time), time)? {
             WorkerMessage::Ready(ready) => Ok(ready),
             other => Err(self.unexpected(Step::Ready, other)),
         }
@@ -131,13 +142,13 @@ impl Worker<'_> {
     pub(crate) fn go(&mut self, mut progress: impl FnMut(u64)) -> Result<End, CellFailure> {
         self.send(&ParentMessage::Go, Step::End)?;
         let mut furthest = 0;
-        let mut deadline = Instant::now() + self.launch.deadlines.stall;
+        let mut deadline = after(self.launch.deadlines.stall);
         loop {
             match self.receive_until(Step::End, deadline, self.launch.deadlines.stall)? {
                 WorkerMessage::Progress { issued } => {
                     if issued > furthest {
                         furthest = issued;
-                        deadline = Instant::now() + self.launch.deadlines.stall;
+                        deadline = after(self.launch.deadlines.stall);
                     }
                     progress(issued);
                 }
@@ -178,7 +189,7 @@ impl Worker<'_> {
             Step::End => deadlines.stall,
             Step::Done => deadlines.done,
         };
-        self.receive_until(step, Instant::now() + time, time)
+        self.receive_until(step, after(time), time)
     }
 
     fn receive_until(&mut self, step: Step, deadline: Instant, time: Duration) -> Result<WorkerMessage, CellFailure> {

@@ -299,7 +299,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             body
         };
         let answer = self.requests.answer(opcode, header.version, body, &mut self.cache).await?;
-        if let Answer::Registered = answer {
+        if let Answer::Registered { schema_changes: true } = answer {
             self.events.get_or_insert_with(|| self.state.subscribe());
         }
         answer.write(&mut self.out, to);

@@ -13,6 +13,7 @@ pub mod cql;
 mod database;
 mod execute;
 pub mod plan;
+mod prepared_statements;
 mod requests;
 pub mod schema;
 mod serve;

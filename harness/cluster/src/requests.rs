@@ -38,7 +38,10 @@ pub(crate) enum Answer {
     AuthSuccess,
     Supported,
     /// READY, to REGISTER.
-    Registered,
+    Registered {
+        /// Whether SCHEMA_CHANGE is among what was asked for; nothing else happens on this node.
+        schema_changes: bool,
+    },
     Prepared(Arc<Statement>),
     Result(Outcome),
 }
@@ -60,7 +63,7 @@ impl Answer {
     /// Appends it as a frame.
     pub(crate) fn write(&self, out: &mut Vec<u8>, to: ReplyTo) {
         match self {
-            Answer::Ready | Answer::Registered => response::ready(out, to),
+            Answer::Ready | Answer::Registered { .. } => response::ready(out, to),
             Answer::Authenticate => response::authenticate(out, to, AUTHENTICATOR),
             Answer::AuthSuccess => response::auth_success(out, to),
             Answer::Supported => response::supported(
@@ -203,13 +206,15 @@ impl Requests {
     }
 
     fn register(&mut self, body: &[u8]) -> Result<Answer, ErrorAnswer> {
+        let mut schema_changes = false;
         for kind in request::register(body)? {
             if !["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"].contains(&kind) {
                 return Err(ErrorAnswer::Protocol(format!("Invalid value '{kind}' for Type")));
             }
+            schema_changes |= kind == "SCHEMA_CHANGE";
         }
         self.stats.set_registered();
-        Ok(Answer::Registered)
+        Ok(Answer::Registered { schema_changes })
     }
 
     async fn query(&mut self, version: u8, body: &[u8]) -> Result<Outcome, ErrorAnswer> {

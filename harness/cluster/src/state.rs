@@ -1,6 +1,5 @@
 //! What the connections of a running node share.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -12,15 +11,13 @@ use crate::auth::Credentials;
 use crate::codec::response::{ErrorAnswer, Hex};
 use crate::database::Database;
 use crate::plan::{CqlError, Ddl, Plan, Prepared};
+use crate::prepared_statements::{LONGEST_TEXT, PreparedStatements};
 use crate::schema::SchemaChange;
 use crate::server::Answers;
 use crate::statement::{Statement, StatementId, statement_id};
 use crate::stats::{Snapshot, Stats};
 use crate::storage::table::TableStore;
 use crate::system::NodeIdentity;
-
-/// The most prepared statements that are kept; Cassandra's cache is bounded, too.
-const MOST_STATEMENTS: usize = 16_384;
 
 /// Schema changes that a slow connection may be behind before it misses some.
 const EVENTS_BEHIND: usize = 1_024;
@@ -35,7 +32,7 @@ pub(crate) struct NodeState {
     pub(crate) stats: Stats,
     events: broadcast::Sender<Arc<SchemaChange>>,
     delay_us: AtomicU64,
-    prepared: RwLock<HashMap<StatementId, Arc<Statement>>>,
+    prepared: RwLock<PreparedStatements>,
     /// Changes when a prepared statement was removed: what a connection remembers is to be forgotten.
     generation: AtomicU64,
 }
@@ -96,19 +93,21 @@ impl NodeState {
         if let Ok(statement) = self.statement(&id) {
             return Ok(statement);
         }
+        if query.len() > LONGEST_TEXT {
+            return Err(ErrorAnswer::from(CqlError::Invalid(format!(
+                "The statement to prepare has {} bytes, the embedded node takes at most {LONGEST_TEXT}",
+                query.len()
+            ))));
+        }
         // The catalog stays as it is until the statement is among the prepared ones, where a change of the catalog finds it.
         let catalog = self.database.catalog();
         let prepared = analyze(query, &catalog, keyspace)?;
         let store = self.store_of(&prepared);
         let statement = Arc::new(Statement::new(id, query.to_owned(), prepared, store));
         let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MOST_STATEMENTS
-            && let Some(one) = all.keys().next().copied()
-        {
-            all.remove(&one);
+        if all.insert(statement.clone()) {
             self.generation.fetch_add(1, Ordering::Release);
         }
-        all.insert(id, statement.clone());
         drop(all);
         drop(catalog);
         Ok(statement)
@@ -137,7 +136,7 @@ impl NodeState {
         let Some(change) = self.database.apply(ddl)? else { return Ok(None) };
         if !change.dropped.is_empty() {
             let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
-            all.retain(|_, statement| !change.dropped.iter().any(|table| statement.is_about(table.id)));
+            all.retain(|statement| !change.dropped.iter().any(|table| statement.is_about(table.id)));
             self.generation.fetch_add(1, Ordering::Release);
         }
         // Nobody listening is no error.
@@ -156,7 +155,7 @@ impl NodeState {
         let mut snapshot = self.stats.snapshot();
         let all = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
         snapshot.prepared =
-            all.values().map(|statement| (Hex(&statement.id).to_string(), statement.query.clone())).collect();
+            all.all().map(|statement| (Hex(&statement.id).to_string(), statement.query.clone())).collect();
         drop(all);
         snapshot.rows = self.database.rows();
         snapshot

@@ -41,6 +41,9 @@ pub struct Snapshot {
     pub errors: BTreeMap<String, u64>,
     /// The text of each prepared statement, by id in hexadecimal.
     pub prepared: BTreeMap<String, String>,
+    /// EXECUTEs by prepared id in hexadecimal, of closed connections that are no longer listed.
+    #[serde(default)]
+    pub executes_forgotten: BTreeMap<String, u64>,
     /// CPU time of the process in user mode, microseconds.
     pub cpu_user_us: u64,
     /// CPU time of the process in the kernel, microseconds.
@@ -69,9 +72,10 @@ pub struct ConnectionSnapshot {
 }
 
 impl Snapshot {
-    /// EXECUTEs of a prepared id over all connections that are remembered.
+    /// EXECUTEs of a prepared id over all connections since the start.
     pub fn executes_of(&self, id: &str) -> u64 {
-        self.connections.iter().filter_map(|connection| connection.executes.get(id)).sum()
+        let listed: u64 = self.connections.iter().filter_map(|connection| connection.executes.get(id)).sum();
+        listed + self.executes_forgotten.get(id).copied().unwrap_or(0)
     }
 }
 
@@ -120,6 +124,20 @@ impl Counts {
         for (code, count) in &other.errors {
             *self.errors.entry(*code).or_default() += count;
         }
+        for (id, count) in &other.executes {
+            self.executed(*id, *count);
+        }
+    }
+
+    fn executed(&mut self, id: StatementId, count: u64) {
+        match self.executes.iter_mut().find(|known| known.0 == id) {
+            Some(known) => known.1 += count,
+            None => self.executes.push((id, count)),
+        }
+    }
+
+    fn executes_by_hex(&self) -> BTreeMap<String, u64> {
+        self.executes.iter().map(|(id, count)| (Hex(id).to_string(), *count)).collect()
     }
 }
 
@@ -172,16 +190,13 @@ impl ConnectionStats {
             *counts.errors.entry(code).or_default() += 1;
         }
         for (id, count) in executes {
-            match counts.executes.iter_mut().find(|known| known.0 == id) {
-                Some(known) => known.1 += count,
-                None => counts.executes.push((id, count)),
-            }
+            counts.executed(id, count);
         }
     }
 
     fn snapshot(&self) -> ConnectionSnapshot {
         let described = lock(&self.described);
-        let executes = lock(&self.counts).executes.iter().map(|(id, count)| (Hex(id).to_string(), *count)).collect();
+        let executes = lock(&self.counts).executes_by_hex();
         ConnectionSnapshot {
             id: self.id,
             peer: self.peer.to_string(),
@@ -257,6 +272,7 @@ impl Stats {
             writes: sum.writes,
             errors: sum.errors.iter().map(|(code, count)| (format!("{code:#06x}"), *count)).collect(),
             prepared: BTreeMap::new(),
+            executes_forgotten: connections.forgotten.executes_by_hex(),
             cpu_user_us,
             cpu_sys_us,
             rows: 0,
@@ -274,5 +290,24 @@ fn cpu_time_us() -> (u64, u64) {
             (micros(usage.user_time()), micros(usage.system_time()))
         }
         Err(_) => (0, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_connection_executed_is_counted_after_it_is_no_longer_listed() {
+        let stats = Stats::default();
+        let id = StatementId::default();
+        for _ in 0..CLOSED_REMEMBERED + 10 {
+            let connection = stats.connection(([127, 0, 0, 1], 1).into());
+            connection.publish(&mut Tally::default(), std::iter::once((id, 2)));
+            connection.set_closed();
+        }
+        let snapshot = stats.snapshot();
+        assert!(snapshot.connections.len() <= CLOSED_REMEMBERED + 1);
+        assert_eq!(snapshot.executes_of(&Hex(&id).to_string()), 2 * (CLOSED_REMEMBERED as u64 + 10));
     }
 }

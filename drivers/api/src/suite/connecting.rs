@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
+use super::relay::Connection;
 use super::server::Server;
 use super::{Failure, Outcome, Verdict, cell, check, declared, execute, same};
 use crate::{
-    Capability, ConnectOptions, Consistency, Credentials, Driver, DriverError, ErrorKind, Session, Settings, Value,
+    Capability, ConnectOptions, Consistency, Credentials, Driver, DriverError, ErrorKind, Session, Setting, Settings,
+    Value,
 };
 
 const SETTINGS: [&str; 9] = [
@@ -69,21 +71,61 @@ pub async fn no_server_at_the_address_is_a_connect_error<D: Driver>() -> Outcome
     }
 }
 
-/// With address and credentials only, as the documentation's first example connects.
+/// With address and credentials only, as the documentation's first example connects; consistency and page size are those
+/// told, here and with equal settings.
 pub async fn the_drivers_own_defaults_work<D: Driver>() -> Outcome {
     let server = Server::start().await?;
-    let mut options = server.options();
-    options.settings = Settings::Default;
-    let session = D::default().connect(&options).await?;
-    let table = server.create_table(&session, "own", "pk bigint PRIMARY KEY, v bigint").await?;
-    let insert = session.prepare(&format!("INSERT INTO {table} (pk, v) VALUES (?, ?)")).await?;
-    let select = session.prepare(&format!("SELECT v FROM {table} WHERE pk = ?")).await?;
-    for key in 0..10 {
-        execute(&session, &insert, &[Value::Bigint(key), Value::Bigint(key * 7)]).await?;
-        let rows = execute(&session, &select, &[Value::Bigint(key)]).await?;
-        same("the row", cell(&rows, 0, 0)?, Value::Bigint(key * 7))?;
+    let driver = D::default();
+    let setup = server.connect::<D>().await?;
+    let table = server.create_table(&setup, "own", "pk bigint PRIMARY KEY, v bigint").await?;
+    for settings in [Settings::Default, Settings::Equal] {
+        let before = server.relay().connections().len();
+        let mut options = server.options();
+        options.settings = settings;
+        let session = driver.connect(&options).await?;
+        let insert = session.prepare(&format!("INSERT INTO {table} (pk, v) VALUES (?, ?)")).await?;
+        let select = session.prepare(&format!("SELECT v FROM {table} WHERE pk = ?")).await?;
+        for key in 0..10 {
+            execute(&session, &insert, &[Value::Bigint(key), Value::Bigint(key * 7)]).await?;
+            let rows = execute(&session, &select, &[Value::Bigint(key)]).await?;
+            same("the row", cell(&rows, 0, 0)?, Value::Bigint(key * 7))?;
+        }
+        let connections = server.relay().connections().split_off(before);
+        as_told(&driver.settings(&options), &connections)?;
     }
-    server.end(&session).await
+    server.end(&setup).await
+}
+
+/// Compares what was sent with what the driver tells of its settings.
+fn as_told(told: &[Setting], connections: &[Connection]) -> Result<(), Failure> {
+    let value = |name: &str| {
+        let setting = told.iter().find(|setting| setting.name == name);
+        setting.map(|setting| setting.value.as_str()).ok_or_else(|| Failure::new(format!("{name} is not told")))
+    };
+    let sent: BTreeSet<u16> = connections.iter().flat_map(|seen| &seen.consistencies).copied().collect();
+    let sent: BTreeSet<String> = sent.into_iter().map(consistency_name).collect();
+    same("consistency levels sent", sent, BTreeSet::from([value("consistency")?.to_owned()]))?;
+
+    let sent: BTreeSet<Option<i32>> = connections.iter().flat_map(|seen| &seen.page_sizes).copied().collect();
+    // Where it is no number, the driver says in words that it does not page.
+    let page_size = value("page size")?.parse().ok();
+    same("page sizes of selects sent", sent, BTreeSet::from([page_size]))
+}
+
+/// The name of a consistency level on the wire (native_protocol_v4.spec section 3).
+fn consistency_name(code: u16) -> String {
+    let known = match code {
+        0x0001 => Consistency::One,
+        0x0002 => Consistency::Two,
+        0x0003 => Consistency::Three,
+        0x0004 => Consistency::Quorum,
+        0x0005 => Consistency::All,
+        0x0006 => Consistency::LocalQuorum,
+        0x0007 => Consistency::EachQuorum,
+        0x000A => Consistency::LocalOne,
+        other => return format!("{other:#06x}"),
+    };
+    known.to_string()
 }
 
 /// One and three data connections: so many carry EXECUTEs of the behaviour's statement.

@@ -100,9 +100,13 @@ pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() ->
         expect_outage(attempt.map_err(|_| Failure::new("a statement hangs when the server is gone"))?)?;
     }
 
-    server.resume().await?;
+    // Not only the way to it was cut: a node of the behaviour's own ends and starts, and knows no prepared statement.
+    server.restart().await?;
     if declared::<D>(Capability::Reconnect)? {
-        until_back(&*session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await??;
+        match until_back(&*session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await? {
+            Err(error) if error.kind == ErrorKind::Unprepared && !declared::<D>(Capability::Reprepare)? => {}
+            result => drop(result?),
+        }
         return server.end(&*session).await;
     }
     for _ in 0..20 {

@@ -21,6 +21,10 @@ const PREPARE: u8 = 0x09;
 const EXECUTE: u8 = 0x0A;
 const HEADER: usize = 9;
 const COMPRESSED: u8 = 0x01;
+/// The flags of query parameters (section 4.1.4).
+const VALUES: u8 = 0x01;
+const PAGE_SIZE: u8 = 0x04;
+const NAMES: u8 = 0x40;
 const UNPREPARED: i32 = 0x2500;
 const UNAVAILABLE: i32 = 0x1000;
 const READ_TIMEOUT: i32 = 0x1200;
@@ -34,6 +38,8 @@ pub(crate) struct Connection {
     pub(crate) versions: BTreeSet<u8>,
     /// The consistency levels of its EXECUTEs of the behaviour's statements.
     pub(crate) consistencies: BTreeSet<u16>,
+    /// The page sizes of its EXECUTEs of the behaviour's selects; `None` is one without a page size.
+    pub(crate) page_sizes: BTreeSet<Option<i32>>,
     /// Whether STARTUP asked for compression or any frame was compressed.
     pub(crate) compressed: bool,
 }
@@ -116,6 +122,30 @@ impl Frame {
 fn short_bytes(body: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = body.split_first_chunk::<2>()?;
     rest.split_at_checked(u16::from_be_bytes(*length) as usize)
+}
+
+/// The page size of an EXECUTE's query parameters (section 4.1.4): outside, whether they could be read; inside, whether
+/// there is one.
+fn page_size(parameters: &[u8]) -> Option<Option<i32>> {
+    let (_consistency, rest) = parameters.split_first_chunk::<2>()?;
+    let (&flags, mut rest) = rest.split_first()?;
+    if flags & PAGE_SIZE == 0 {
+        return Some(None);
+    }
+    if flags & VALUES != 0 {
+        let (count, values) = rest.split_first_chunk::<2>()?;
+        rest = values;
+        for _ in 0..u16::from_be_bytes(*count) {
+            if flags & NAMES != 0 {
+                (_, rest) = short_bytes(rest)?;
+            }
+            let (length, value) = rest.split_first_chunk::<4>()?;
+            // Below 0 it is a null or a value that is not set.
+            let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(0);
+            (_, rest) = value.split_at_checked(length)?;
+        }
+    }
+    rest.first_chunk::<4>().map(|size| Some(i32::from_be_bytes(*size)))
 }
 
 impl Relay {
@@ -287,6 +317,11 @@ impl State {
                 }
                 if let Some(consistency) = parameters.first_chunk::<2>() {
                     connection.consistencies.insert(u16::from_be_bytes(*consistency));
+                }
+                if text.starts_with("SELECT")
+                    && let Some(page_size) = page_size(parameters)
+                {
+                    connection.page_sizes.insert(page_size);
                 }
                 if self.forgotten.contains(id) {
                     return Some(frame.error(UNPREPARED, id));

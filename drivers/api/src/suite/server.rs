@@ -60,11 +60,6 @@ impl Server {
         self.relay.stop().await;
     }
 
-    /// The server is back, and knows what it knew.
-    pub(crate) async fn resume(&mut self) -> Result<(), Failure> {
-        self.relay.resume().await.map_err(Failure::new)
-    }
-
     /// The server ends and starts again with its tables and without its prepared statements. One that the environment
     /// names goes on, and the relay says that it has forgotten them.
     pub(crate) async fn restart(&mut self) -> Result<(), Failure> {

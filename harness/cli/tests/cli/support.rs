@@ -74,9 +74,9 @@ pub fn worker(driver: &str) -> Option<PathBuf> {
     let beside = Path::new(CQLDYNO).parent().map(Path::to_path_buf);
     let named = std::env::var_os("CQLDYNO_WORKERS");
     let named = named.iter().flat_map(std::env::split_paths).collect::<Vec<_>>();
-    beside
+    named
         .into_iter()
-        .chain(named)
+        .chain(beside)
         .map(|folder| folder.join(format!("cqldyno-driver-{driver}")))
         .find(|path| path.is_file())
 }

@@ -45,7 +45,11 @@ impl Position {
                 key: key.to_vec(),
                 clustering: clustering.map(<[u8]>::to_vec),
                 rows_in_partition: u64::try_from(rows_in_partition).ok()?,
-                limit_left: u64::try_from(limit_left).ok(),
+                // There is no next page when LIMIT leaves nothing.
+                limit_left: match limit_left {
+                    0 => return None,
+                    left => u64::try_from(left).ok(),
+                },
             })
         };
         read().ok_or_else(|| ErrorAnswer::Protocol("Invalid value for the paging state".to_owned()))
@@ -59,13 +63,14 @@ mod tests {
     #[test]
     fn a_position_survives_a_round_trip_and_nothing_else_is_taken_for_one() {
         for clustering in [None, Some(vec![1, 2])] {
-            let position = Position { key: vec![9; 8], clustering, rows_in_partition: 7, limit_left: Some(0) };
+            let position = Position { key: vec![9; 8], clustering, rows_in_partition: 7, limit_left: Some(1) };
             let state = position.encode();
             assert_eq!(Position::decode(&state).unwrap(), position);
             for len in 0..state.len() {
                 assert!(Position::decode(&state[..len]).is_err());
             }
             assert!(Position::decode(&[&state[..], &[0]].concat()).is_err());
+            assert!(Position::decode(&Position { limit_left: Some(0), ..position }.encode()).is_err());
         }
     }
 }

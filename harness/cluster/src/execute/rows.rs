@@ -10,7 +10,7 @@ use crate::storage::record::{Cell, Row};
 use crate::token;
 
 /// The most bytes that the rows of one answer may have.
-const LONGEST_ROWS: usize = 256 * 1024 * 1024;
+const LONGEST_ROWS: usize = 32 * 1024 * 1024;
 
 /// A row as a SELECT sees it.
 #[derive(Clone, Copy)]
@@ -135,7 +135,7 @@ impl<'s> Collector<'s> {
         }
         self.page_left -= 1;
         if let Some(left) = &mut self.limit_left {
-            *left -= 1;
+            *left = left.saturating_sub(1);
         }
         for selector in &self.select.selectors {
             put_selected(&mut self.rows, table, selector, row)?;

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use super::paging::Position;
 use super::rows::{Collector, Offered, RowView};
-use super::values::{Number, Slices, key_components, number, partition_keys, slices};
+use super::values::{Number, Slices, check_combinations, key_components, number, partition_keys, slices};
 use crate::codec::response::ErrorAnswer;
 use crate::plan::{CqlError, PartitionSelection, Range, Select, Term, Value};
 use crate::schema::Table;
@@ -56,7 +56,9 @@ fn collector<'s>(
     let filters = select.filters.iter().map(|filter| filter.evaluate(&select.table.columns, values));
     let page_size = paging.page_size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0);
     let limit = limit("LIMIT", select.limit.as_ref(), values)?;
-    let limit_left = position.and_then(|position| position.limit_left).or(limit);
+    // What the client hands back can shorten a LIMIT, not make one or lengthen it.
+    let left = position.and_then(|position| position.limit_left).unwrap_or(u64::MAX);
+    let limit_left = limit.map(|limit| limit.min(left));
     Ok(Collector::new(select, filters.collect::<Result<_, _>>()?, page_size, limit_left))
 }
 
@@ -89,7 +91,11 @@ pub async fn select(
             let (first, last) = token_range(range, values)?;
             search.by_token(first, last, position).await
         }
-        named => search.by_key(&partition_keys(&select.table, named, values)?, position).await,
+        named => {
+            let keys = partition_keys(&select.table, named, values)?;
+            check_combinations([keys.len(), search.slices.len()])?;
+            search.by_key(&keys, position).await
+        }
     }
 }
 

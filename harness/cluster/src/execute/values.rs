@@ -144,14 +144,23 @@ pub fn key_components<'k>(table: &Table, key: &'k [u8]) -> Vec<&'k [u8]> {
         .collect()
 }
 
-fn product<'c, 'v>(choices: &'c [Vec<Cow<'v, [u8]>>]) -> Result<Vec<Vec<&'c [u8]>>, CqlError> {
-    let combinations = choices.iter().fold(1usize, |product, choice| product.saturating_mul(choice.len()));
+/// Refuses a statement whose `IN` restrictions name too many keys together.
+///
+/// # Errors
+/// Invalid, when the product of the `numbers` is above the limit.
+pub fn check_combinations(numbers: impl IntoIterator<Item = usize>) -> Result<(), CqlError> {
+    let combinations = numbers.into_iter().fold(1usize, usize::saturating_mul);
     if combinations > MOST_COMBINATIONS {
         return Err(CqlError::Invalid(format!(
             "The cartesian product of the IN restrictions has {combinations} elements, the embedded node takes at most \
              {MOST_COMBINATIONS}"
         )));
     }
+    Ok(())
+}
+
+fn product<'c, 'v>(choices: &'c [Vec<Cow<'v, [u8]>>]) -> Result<Vec<Vec<&'c [u8]>>, CqlError> {
+    check_combinations(choices.iter().map(Vec::len))?;
     Ok(choices.iter().fold(vec![Vec::new()], |combinations, choice| {
         combinations
             .iter()

@@ -1,6 +1,8 @@
 //! INSERT, UPDATE and DELETE.
 
-use super::values::{Number, clustering_keys, number, one_clustering_key, partition_key, partition_keys, slices};
+use super::values::{
+    Number, check_combinations, clustering_keys, number, one_clustering_key, partition_key, partition_keys, slices,
+};
 use crate::clock::Moment;
 use crate::codec::response::ErrorAnswer;
 use crate::plan::{Assignment, CqlError, Delete, Evaluated, Insert, Plan, Term, Update, Value};
@@ -178,7 +180,9 @@ fn update(
     let (regular, statics) = (borrowed(&cells.regular), borrowed(&cells.statics));
     let row_is_named = table.clustering_len == 0 || !plan.clustering.is_empty();
     let rows = if row_is_named { clustering_keys(table, &plan.clustering, values)? } else { Vec::new() };
-    for key in partition_keys(table, &plan.partition, values)? {
+    let keys = partition_keys(table, &plan.partition, values)?;
+    check_combinations([keys.len(), rows.len()])?;
+    for key in keys {
         let target = Target::of(store, &key, mode);
         for row in &rows {
             let mutation = Mutation { insert: false, delete: false, cells: &regular };
@@ -209,7 +213,9 @@ fn delete(
     let in_full = plan.clustering.prefix.len() == table.clustering_len && plan.clustering.range.is_none();
     let rows = clustering_keys(table, &plan.clustering.prefix, values)?;
     let ranges = if in_full { Vec::new() } else { slices(table, &plan.clustering, values)? };
-    for key in partition_keys(table, &plan.partition, values)? {
+    let keys = partition_keys(table, &plan.partition, values)?;
+    check_combinations([keys.len(), rows.len().max(ranges.len())])?;
+    for key in keys {
         let target = Target::of(store, &key, mode);
         if !static_cells.is_empty() {
             target.mutate_statics(&static_cells, source.reborrow())?;

@@ -151,3 +151,14 @@ fn many_requests_at_once_are_all_answered_on_their_streams() {
         }
     }
 }
+
+#[test]
+fn a_text_that_is_too_long_to_keep_is_not_prepared() {
+    let node = node();
+    let mut client = Client::in_keyspace(&node);
+    client.run("CREATE TABLE t (pk bigint PRIMARY KEY, v text)");
+    let text = format!("INSERT INTO t (pk, v) VALUES (?, '{}')", "x".repeat(1 << 20));
+    let (code, message) = client.request(PREPARE, &prepare_body(&text)).error();
+    assert_eq!(code, 0x2200);
+    assert!(message.contains("at most 1048576"), "{message}");
+}

@@ -36,6 +36,19 @@ fn each_change_of_the_schema_is_a_result_and_an_event() {
 }
 
 #[test]
+fn who_asked_for_other_events_is_told_nothing_of_the_schema() {
+    let node = node();
+    let mut client = Client::connect(&node);
+    let mut listener = Client::connect(&node);
+    let mut body = vec![0, 1];
+    write_string(&mut body, "STATUS_CHANGE");
+    assert_eq!(listener.request(REGISTER, &body), Answer::Ready);
+    assert!(matches!(client.query(CREATE), Answer::SchemaChange(_)));
+    // The next frame is the answer to the next request, and no event before it.
+    assert!(!listener.rows("SELECT key FROM system.local").rows.is_empty());
+}
+
+#[test]
 fn what_if_exists_makes_no_change_is_void_and_no_event() {
     let node = node();
     let mut client = Client::in_keyspace(&node);

@@ -298,3 +298,21 @@ fn a_value_of_a_mebibyte_is_stored() {
     let rows = client.rows("SELECT v FROM blobs WHERE pk = 'é'");
     assert_eq!(rows.cell(0, "v"), Some(&blob[..]));
 }
+
+#[test]
+fn a_statement_that_names_too_many_rows_is_refused_whatever_it_does() {
+    let node = node();
+    let mut client = Client::in_keyspace(&node);
+    client.run("CREATE TABLE grid (pk int, ck int, v int, PRIMARY KEY (pk, ck))");
+    let list = (0..400).map(|number| number.to_string()).collect::<Vec<_>>().join(", ");
+    for statement in [
+        format!("UPDATE grid SET v = 1 WHERE pk IN ({list}) AND ck IN ({list})"),
+        format!("DELETE FROM grid WHERE pk IN ({list}) AND ck IN ({list})"),
+        format!("SELECT v FROM grid WHERE pk IN ({list}) AND ck IN ({list})"),
+    ] {
+        let (code, message) = client.query(&statement).error();
+        assert_eq!(code, 0x2200);
+        assert!(message.contains("160000 elements"), "{message}");
+    }
+    assert_eq!(count(&mut client, "grid"), 0);
+}
