@@ -8,18 +8,18 @@ use cqldyno_scenarios::{Scenario, Workload};
 use crate::plan::{Plan, PlannedCell};
 
 /// What a cell takes besides its statements: processes, connections, schema, warm-up.
-const OVERHEAD: Duration = Duration::from_millis(700);
+const OVERHEAD: Duration = Duration::from_millis(200);
 
 /// Rows that floor loads a second.
-const LOAD_RATE: f64 = 1_000_000.0;
+const LOAD_RATE: f64 = 2_500_000.0;
 
 /// Statements a second of a contender that has not run yet.
 fn rough_rate(driver: &str) -> f64 {
     match driver {
-        "noop" => 15_000_000.0,
-        "floor" => 1_000_000.0,
-        "scylla" | "cassandra-cpp" => 250_000.0,
-        _ => 150_000.0,
+        "noop" => 8_000_000.0,
+        "floor" => 2_500_000.0,
+        "scylla" | "cassandra-cpp" => 550_000.0,
+        _ => 450_000.0,
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
             let cell = *cells.iter().find(|cell| cell.contender == contender && cell.scenario == scenario).unwrap();
             estimate.of(&[cell])
         };
-        assert!(of(0, 1) > of(0, 0) + Duration::from_secs(9));
+        assert!(of(0, 1) > of(0, 0) + Duration::from_secs(3));
         assert_eq!(of(1, 0), of(1, 1));
     }
 }

@@ -19,7 +19,7 @@ const CONTENDERS: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor",
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare                         all drivers and scenarios, 2 minutes
+  cqldyno compare                         all drivers and scenarios, a minute
   cqldyno compare --count 10M             10 million statements each, once
   cqldyno compare scylla cdrs-tokio --scenario reads
   cqldyno compare --arrangement multi:2,current      a table for each of both
