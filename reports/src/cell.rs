@@ -23,7 +23,7 @@ pub struct Cell {
     pub block: u32,
     /// What the cell was run for.
     pub pass: Pass,
-    /// 1, or more when the cell had to be run again.
+    /// 1, or more when its block had to be run again.
     pub attempt: u32,
     /// When it started.
     pub started: jiff::Timestamp,
@@ -47,6 +47,10 @@ pub struct Cell {
     /// What was noticed that does not void the cell, each a full sentence.
     #[serde(default)]
     pub findings: Vec<String>,
+    /// Why the machine was too noisy while it ran, as a full sentence: steal or foreign load above [`crate::PlanInfo::noise_share`].
+    /// It makes the whole block run again, and says nothing of the figures themselves.
+    #[serde(default)]
+    pub noisy: Option<String>,
     /// Why the cell's figures must not be compared, as a full sentence: an error, a wrong row, a count that differs.
     #[serde(default)]
     pub void: Option<String>,

@@ -78,6 +78,9 @@ pub enum Unit {
     /// Things a second.
     #[serde(rename = "1/s")]
     PerSecond,
+    /// Hundredths of a whole.
+    #[serde(rename = "%")]
+    Percent,
 }
 
 impl Unit {
@@ -89,6 +92,7 @@ impl Unit {
             Unit::Bytes => "B",
             Unit::Count => "1",
             Unit::PerSecond => "1/s",
+            Unit::Percent => "%",
         }
     }
 }
@@ -159,21 +163,21 @@ pub const THREADS: &str = "threads";
 /// Statements issued while fewer than 99 % of the slots were at work.
 pub const BELOW_CONCURRENCY: &str = "below_concurrency";
 
-/// Every measure of this version, in the order in which they are listed. A cell may have others: an exporter that lists all
+/// CPU time of the worker, in hundredths of what the cores that it may use had in the window.
+pub const WORKER_UTILISATION: &str = "worker_utilisation";
+/// CPU time of the server, in hundredths of what the cores that it may use had in the window.
+pub const SERVER_UTILISATION: &str = "server_utilisation";
+/// Frames that the server found in one read of a data connection: the mean over the window.
+pub const FRAMES_PER_READ: &str = "frames_per_read";
+/// Bytes that one read of a data connection gave the server: the mean over the window.
+pub const BYTES_PER_READ: &str = "bytes_per_read";
+
+/// Every measure that a meter gives, in the order in which they are listed. A cell may have others: an exporter that lists all
 /// measures takes them as they come.
 pub const DEFINITIONS: &[Definition] = {
     use crate::Pass::{Counting, Timing};
     use Better::{Higher, Lower, Neither};
     use Unit::{Bytes, Count, Microseconds, PerSecond, Seconds};
-    const fn define(
-        id: &'static str,
-        unit: Unit,
-        better: Better,
-        pass: crate::Pass,
-        about: &'static str,
-    ) -> Definition {
-        Definition { id, unit, better, pass, about }
-    }
     &[
         define(WALL, Seconds, Lower, Timing, "time from the first statement issued to the last answer"),
         define(USER, Seconds, Lower, Timing, "the worker's CPU time in user mode"),
@@ -197,9 +201,31 @@ pub const DEFINITIONS: &[Definition] = {
     ]
 };
 
+/// Measures that are derived from what the meters and the server say of a cell, where that is known: a cell may lack them.
+pub const DERIVED: &[Definition] = {
+    use crate::Pass::Timing;
+    use Better::Neither;
+    use Unit::{Bytes, Count, Percent};
+    &[
+        define(WORKER_UTILISATION, Percent, Neither, Timing, "the worker's CPU time in the time of its cores"),
+        define(SERVER_UTILISATION, Percent, Neither, Timing, "the server's CPU time in the time of its cores"),
+        define(FRAMES_PER_READ, Count, Neither, Timing, "frames that a read of the server found, the mean"),
+        define(BYTES_PER_READ, Bytes, Neither, Timing, "bytes that a read of the server gave, the mean"),
+    ]
+};
+
+const fn define(id: &'static str, unit: Unit, better: Better, pass: crate::Pass, about: &'static str) -> Definition {
+    Definition { id, unit, better, pass, about }
+}
+
+/// Every measure of this version, in the order in which they are listed: [`DEFINITIONS`], then [`DERIVED`].
+pub fn definitions() -> impl Iterator<Item = &'static Definition> {
+    DEFINITIONS.iter().chain(DERIVED)
+}
+
 /// What is known of the measure `id`.
 pub fn definition(id: &str) -> Option<&'static Definition> {
-    DEFINITIONS.iter().find(|definition| definition.id == id)
+    definitions().find(|definition| definition.id == id)
 }
 
 #[cfg(test)]
@@ -226,7 +252,7 @@ mod tests {
 
     #[test]
     fn the_symbol_of_a_unit_is_what_stands_in_files() {
-        for definition in DEFINITIONS {
+        for definition in definitions() {
             let json = serde_json::to_string(&definition.unit).unwrap();
             assert_eq!(json, format!("\"{}\"", definition.unit.symbol()));
         }

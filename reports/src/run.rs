@@ -81,6 +81,13 @@ pub struct PlanInfo {
     pub concurrency: u64,
     /// Blocks: every contender once each.
     pub blocks: u32,
+    /// The share of the cores' time, from 0 to 1, that steal or foreign load may take in a cell before its block is run again;
+    /// absent when no block is.
+    #[serde(default)]
+    pub noise_share: Option<f64>,
+    /// How often a block is run at most; 0 and 1 both mean once.
+    #[serde(default)]
+    pub most_attempts: u32,
     /// Statements before the window.
     pub warmup: u64,
     /// Data connections a node.

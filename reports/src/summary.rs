@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::measure::{self, DEFINITIONS};
+use crate::measure;
 use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit};
 
 /// One contender's figure for one meter in one scenario and arrangement.
@@ -175,7 +175,7 @@ fn ratio(median: Option<f64>, base: Option<f64>) -> Option<f64> {
 
 /// The ids of all measures: those that are defined, then others as the cells have them.
 fn ids(cells: &[Cell]) -> Vec<&str> {
-    let mut ids: Vec<&str> = DEFINITIONS.iter().map(|definition| definition.id).collect();
+    let mut ids: Vec<&str> = measure::definitions().map(|definition| definition.id).collect();
     for id in cells.iter().flat_map(|cell| cell.measures.keys()) {
         if !ids.contains(&id.as_str()) {
             ids.push(id);

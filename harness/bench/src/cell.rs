@@ -130,6 +130,7 @@ pub(crate) fn empty_cell() -> Cell {
         error_kinds: Vec::new(),
         settings: Vec::new(),
         findings: Vec::new(),
+        noisy: None,
         void: None,
         failed: None,
         log: None,

@@ -222,6 +222,8 @@ impl Plan {
             counting_count: self.counting_count(countable),
             concurrency: self.concurrency as u64,
             blocks: self.blocks,
+            noise_share: None,
+            most_attempts: 1,
             warmup: self.warmup,
             connections: self.connections as u64,
             page_size: self.page_size,

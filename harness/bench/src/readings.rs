@@ -73,6 +73,7 @@ fn unit(symbol: &str) -> Unit {
         "us" => Unit::Microseconds,
         "B" => Unit::Bytes,
         "1/s" => Unit::PerSecond,
+        "%" => Unit::Percent,
         _ => Unit::Count,
     }
 }

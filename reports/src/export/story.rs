@@ -1,7 +1,7 @@
 //! The whole story of one contender.
 
 use crate::document::{arrangement, caveats, head, libraries, settings};
-use crate::measure::{CONTROL_REQUESTS, DEFINITIONS, SERVER_EXECUTES, STATEMENTS};
+use crate::measure::{CONTROL_REQUESTS, SERVER_EXECUTES, STATEMENTS, definition, definitions};
 use crate::quantity::{mebibytes, three_digits, time, whole};
 use crate::text::{pair, plain, wrap};
 use crate::{Cell, Contender, Latency, Look, Measure, Run, Unit};
@@ -105,8 +105,8 @@ impl Story {
     }
 
     fn measures(&mut self, cell: &Cell) {
-        let defined = DEFINITIONS.iter().filter_map(|definition| cell.measures.get_key_value(definition.id));
-        let others = cell.measures.iter().filter(|(id, _)| DEFINITIONS.iter().all(|definition| definition.id != *id));
+        let defined = definitions().filter_map(|definition| cell.measures.get_key_value(definition.id));
+        let others = cell.measures.iter().filter(|(id, _)| definition(id).is_none());
         for (id, measure) in defined.chain(others) {
             let value = match measure {
                 Measure::Value { value, unit } => quantity(*value, *unit),
@@ -125,6 +125,7 @@ fn quantity(value: f64, unit: Unit) -> String {
         Unit::Count if value.fract() == 0.0 => whole(value),
         Unit::Count => three_digits(value),
         Unit::PerSecond => format!("{} /s", whole(value)),
+        Unit::Percent => format!("{} %", three_digits(value)),
     }
 }
 
