@@ -36,7 +36,7 @@ pub use folder::{DEFAULT_PARENT, FolderError, RunFolder};
 pub use introduction::{DriverListing, drivers};
 pub use latency::HistogramError;
 pub use observer::{CellStart, Observer, Silent, Stage};
-pub use plan::{COUNTING_COUNT, Plan, PlanError, PlannedCell};
+pub use plan::{CONTROL_BLOCKS, COUNTING_COUNT, Plan, PlanError, PlannedCell};
 pub use process::PASSWORD_VARIABLE;
 pub use programs::{KNOWN, NoWorker, Programs, WORKER_PREFIX, WORKERS_VARIABLE};
 pub use run::{BenchError, Finished, run};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_protocol::JobCredentials;
+use cqldyno_protocol::{JobCredentials, Runtime};
 use cqldyno_reports::{Pass, PlanInfo, TargetInfo};
 use cqldyno_scenarios::{Scenario, Workload, WorkloadError};
 
@@ -14,6 +14,9 @@ use crate::worker::Deadlines;
 
 /// The most statements of a counting cell: the count a statement does not change with more.
 pub const COUNTING_COUNT: u64 = 250_000;
+
+/// Blocks from which on there is a control: with fewer it could say nothing.
+pub const CONTROL_BLOCKS: u32 = 3;
 
 /// Statements of a counting cell where the machine does not count: it only says why.
 const UNCOUNTED_COUNT: u64 = 10_000;
@@ -37,6 +40,15 @@ pub struct Plan {
     pub blocks: u32,
     /// Whether there is a counting cell a contender, scenario and arrangement.
     pub counting: bool,
+    /// Statements of a counting cell; `None` for those of a timing cell, but at most [`COUNTING_COUNT`].
+    pub counting_count: Option<u64>,
+    /// Whether the reference runs a second time under another name, from [`CONTROL_BLOCKS`] blocks on.
+    pub control: bool,
+    /// The share of the cores' time, from 0 to 1, that others may use in a timing cell before its block is run again; `None`
+    /// when no block is.
+    pub noise_share: Option<f64>,
+    /// How often a block is run at most because of noise.
+    pub most_attempts: u32,
     /// Data connections a node.
     pub connections: usize,
     /// Rows a page.
@@ -60,6 +72,8 @@ pub struct Plan {
     pub serve_arguments: Vec<String>,
     /// How long a worker may take for each step.
     pub deadlines: Deadlines,
+    /// Resident memory at which a worker is ended; `None` for no limit.
+    pub memory_limit_bytes: Option<u64>,
     /// The run folder; `None` for one below `cqldyno-runs/` by the time of the start.
     pub out: Option<PathBuf>,
 }
@@ -116,6 +130,38 @@ pub struct PlannedCell {
 }
 
 impl Plan {
+    /// A plan for the embedded node that runs every contender once on 250,000 statements of each scenario, with a counting
+    /// pass, no repeats and no control: a start for struct update syntax.
+    pub fn new(contenders: Vec<Contender>, scenarios: Vec<Scenario>) -> Plan {
+        Plan {
+            contenders,
+            scenarios,
+            arrangements: vec![Arrangement { runtime: Runtime::Multi { workers: 2 }, pinned: false }],
+            count: 250_000,
+            concurrency: 1_024,
+            warmup: 20_000,
+            blocks: 1,
+            counting: true,
+            counting_count: None,
+            control: false,
+            noise_share: None,
+            most_attempts: 1,
+            connections: 1,
+            page_size: 5_000,
+            consistency: Consistency::LocalOne,
+            request_timeout_ms: Some(30_000),
+            settings: Settings::Equal,
+            target: Target::Embedded,
+            credentials: None,
+            seed: 1,
+            reference: None,
+            serve_arguments: Vec::new(),
+            deadlines: Deadlines::default(),
+            memory_limit_bytes: None,
+            out: None,
+        }
+    }
+
     /// Checks what can be checked before anything is started; `cores` are those that this program may use. Gives the cores
     /// of each arrangement.
     ///
@@ -175,7 +221,7 @@ impl Plan {
     pub(crate) fn counting_count(&self, countable: bool) -> u64 {
         match (self.counting, countable) {
             (false, _) => 0,
-            (true, true) => self.count.min(COUNTING_COUNT),
+            (true, true) => self.counting_count.unwrap_or(self.count.min(COUNTING_COUNT)),
             (true, false) => self.count.min(UNCOUNTED_COUNT),
         }
     }
@@ -222,8 +268,8 @@ impl Plan {
             counting_count: self.counting_count(countable),
             concurrency: self.concurrency as u64,
             blocks: self.blocks,
-            noise_share: None,
-            most_attempts: 1,
+            noise_share: self.noise_share,
+            most_attempts: self.most_attempts,
             warmup: self.warmup,
             connections: self.connections as u64,
             page_size: self.page_size,
@@ -257,28 +303,9 @@ impl Plan {
 
 #[cfg(test)]
 pub(crate) fn plan(contenders: &[&str], scenarios: &[&str]) -> Plan {
-    Plan {
-        contenders: contenders.iter().map(|text| text.parse().unwrap()).collect(),
-        scenarios: scenarios.iter().map(|name| cqldyno_scenarios::builtin(name).unwrap()).collect(),
-        arrangements: vec!["current".parse().unwrap()],
-        count: 1_000,
-        concurrency: 16,
-        warmup: 10,
-        blocks: 2,
-        counting: true,
-        connections: 1,
-        page_size: 5_000,
-        consistency: Consistency::LocalOne,
-        request_timeout_ms: Some(30_000),
-        settings: Settings::Equal,
-        target: Target::Embedded,
-        credentials: None,
-        seed: 7,
-        reference: None,
-        serve_arguments: Vec::new(),
-        deadlines: Deadlines::default(),
-        out: None,
-    }
+    let contenders = contenders.iter().map(|text| text.parse().unwrap()).collect();
+    let scenarios = scenarios.iter().map(|name| cqldyno_scenarios::builtin(name).unwrap()).collect();
+    Plan { count: 1_000, concurrency: 8, warmup: 10, blocks: 2, seed: 7, ..Plan::new(contenders, scenarios) }
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cqldyno_bench::{Arrangement, Cancel, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage, Target, run};
-use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Measure, Pass, Run};
 
@@ -51,28 +50,18 @@ impl Place {
 
     fn plan(&self, contenders: &[&str]) -> Plan {
         let second = Duration::from_secs(1);
+        let contenders = contenders.iter().map(|text| text.parse().unwrap()).collect();
         Plan {
-            contenders: contenders.iter().map(|text| text.parse().unwrap()).collect(),
-            scenarios: vec![cqldyno_scenarios::builtin("writes").unwrap()],
             arrangements: vec!["current".parse().unwrap()],
             count: 1_000,
             concurrency: 4,
             warmup: 0,
-            blocks: 1,
             counting: false,
-            connections: 1,
-            page_size: 5_000,
-            consistency: Consistency::LocalOne,
             request_timeout_ms: None,
-            settings: Settings::Equal,
-            target: Target::Embedded,
-            credentials: None,
-            seed: 1,
-            reference: None,
-            serve_arguments: Vec::new(),
             // Long enough for a busy machine: only workers that hang use them up.
             deadlines: Deadlines { hello: second * 30, ready: second * 30, stall: second * 30, done: second * 30 },
             out: Some(self.out()),
+            ..Plan::new(contenders, vec![cqldyno_scenarios::builtin("writes").unwrap()])
         }
     }
 }

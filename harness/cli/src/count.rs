@@ -16,6 +16,24 @@ pub fn count_or_none(text: &str) -> Result<u64, String> {
     number(text).ok_or_else(|| "write a whole number such as 0, 1_000, 250k or 10M".to_owned())
 }
 
+/// An amount of memory, at least a MiB: `512M`, `1.5G`; `k`, `M` and `G` are powers of 1,024, and an `iB` behind them is taken.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "write an amount of memory such as 512M or 4G, at least 1M".to_owned();
+    let plain = text.strip_suffix("iB").unwrap_or(text);
+    let (digits, unit) = match plain.as_bytes().last() {
+        Some(b'k' | b'K') => (&plain[..plain.len() - 1], 10),
+        Some(b'm' | b'M') => (&plain[..plain.len() - 1], 20),
+        Some(b'g' | b'G') => (&plain[..plain.len() - 1], 30),
+        _ => (plain, 0),
+    };
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) || !digits.chars().all(|c| c.is_ascii_digit() || c == '.') {
+        return Err(wrong());
+    }
+    let bytes = digits.parse::<f64>().map_err(|_| wrong())? * (1_u64 << unit) as f64;
+    // Above a PiB nothing is meant.
+    if (1_048_576.0..1.2e15).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
 fn number(text: &str) -> Option<u64> {
     let (digits, unit) = match text.as_bytes().last()? {
         b'k' | b'K' => (&text[..text.len() - 1], 1_000),
@@ -84,6 +102,16 @@ mod tests {
         }
         assert_eq!(count("0").unwrap_err(), "it must be at least 1");
         assert_eq!(count_or_none("0"), Ok(0));
+    }
+
+    #[test]
+    fn amounts_of_memory_are_read_with_their_unit() {
+        for (text, expected) in [("512M", 512 << 20), ("1.5G", 3 << 29), ("4GiB", 4 << 30), ("1048576", 1 << 20)] {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        for text in ["", "0", "1k", "lots", "-1G", "1e9", "9999999999G", "infM", "1.5.5G"] {
+            assert!(bytes(text).unwrap_err().starts_with("write an amount of memory"), "{text}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 
 use crate::command::scenarios;
-use crate::count::{count, count_or_none, duration};
+use crate::count::{bytes, count, count_or_none, duration};
 use crate::outcome::usage;
 use crate::password::Login;
 use crate::suggestion::suggestion;
@@ -73,6 +73,9 @@ pub struct Asked {
     /// End a worker that has issued nothing new for this long, from 1s to a day
     #[arg(long, value_name = "TIME", value_parser = stall, default_value = "30s")]
     stall: Duration,
+    /// End a worker whose resident memory exceeds this, for example 512M or 4G [default: no limit]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    memory: Option<u64>,
     /// Chooses the order of the keys
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1")]
     seed: u64,
@@ -143,6 +146,10 @@ impl Asked {
                 (None, None) => BLOCKS,
             },
             counting: !self.no_counting,
+            counting_count: None,
+            control: false,
+            noise_share: None,
+            most_attempts: 1,
             connections: usize::try_from(self.connections).map_err(usage)?,
             page_size: self.page_size,
             consistency: self.consistency,
@@ -157,6 +164,7 @@ impl Asked {
             reference,
             serve_arguments,
             deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
+            memory_limit_bytes: self.memory,
             out: self.out.clone(),
         })
     }
