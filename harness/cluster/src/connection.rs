@@ -21,7 +21,7 @@ use crate::schema::SchemaChange;
 use crate::server::Answers;
 use crate::state::NodeState;
 use crate::statement_cache::StatementCache;
-use crate::stats::{ConnectionStats, Tally};
+use crate::stats::{ConnectionStats, Tally, monotonic_ns};
 
 /// Bytes of the read buffer, as long as no longer frame is read.
 const INPUT_LEN: usize = 256 * 1024;
@@ -133,6 +133,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Wake::Read(len) => {
                     self.end += len;
                     self.tally.reads += 1;
+                    self.tally.read_bytes += len as u64;
+                    self.tally.read_at_ns = monotonic_ns();
                     let input = std::mem::take(&mut self.input);
                     let flow = self.process(&input).await;
                     self.input = input;

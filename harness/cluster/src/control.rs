@@ -22,7 +22,7 @@ pub struct Listening {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Control {
-    /// Answered by a [`crate::Snapshot`] on one line.
+    /// Answered by a [`crate::Snapshot`] on one line, whose times of EXECUTEs are those since the snapshot before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub snapshot: bool,
     /// Holds each answer back for this many microseconds from now on; answered by `{"delay_us":N}`.

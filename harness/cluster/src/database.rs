@@ -1,6 +1,6 @@
 //! What outlives a restart of the node: the catalog, and the rows of its tables.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::clock::Clock;
@@ -48,10 +48,11 @@ impl Database {
         self.stores.read().unwrap_or_else(PoisonError::into_inner).get(&table.id).cloned()
     }
 
-    /// Rows to be seen, in all tables together.
-    pub fn rows(&self) -> u64 {
+    /// Rows to be seen, by table (`keyspace.table`).
+    pub fn rows_by_table(&self) -> BTreeMap<String, u64> {
         let stores: Vec<_> = self.stores.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
-        stores.iter().map(|store| store.live()).sum()
+        let name = |table: &Table| format!("{}.{}", table.keyspace, table.name);
+        stores.iter().map(|store| (name(store.table()), store.live())).collect()
     }
 
     /// Makes the change that a DDL statement asks for; `None` when `IF [NOT] EXISTS` makes it none.

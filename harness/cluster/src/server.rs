@@ -16,8 +16,8 @@ use tokio::task::JoinSet;
 use crate::auth::Credentials;
 use crate::connection;
 use crate::database::Database;
+use crate::snapshot::Snapshot;
 use crate::state::NodeState;
-use crate::stats::Snapshot;
 use crate::system::NodeIdentity;
 
 /// Connections that may wait to be accepted.
@@ -216,7 +216,7 @@ impl Node {
         self.address
     }
 
-    /// All that was counted since it started.
+    /// All that was counted since it started; the times of EXECUTEs are those since it was asked last.
     pub fn stats(&self) -> Snapshot {
         self.state.snapshot()
     }

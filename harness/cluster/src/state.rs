@@ -14,8 +14,9 @@ use crate::plan::{CqlError, Ddl, Plan, Prepared};
 use crate::prepared_statements::{LONGEST_TEXT, PreparedStatements};
 use crate::schema::SchemaChange;
 use crate::server::Answers;
+use crate::snapshot::Snapshot;
 use crate::statement::{Statement, StatementId, statement_id};
-use crate::stats::{Snapshot, Stats};
+use crate::stats::Stats;
 use crate::storage::table::TableStore;
 use crate::system::NodeIdentity;
 
@@ -157,7 +158,8 @@ impl NodeState {
         snapshot.prepared =
             all.all().map(|statement| (Hex(&statement.id).to_string(), statement.query.clone())).collect();
         drop(all);
-        snapshot.rows = self.database.rows();
+        snapshot.rows_by_table = self.database.rows_by_table();
+        snapshot.rows = snapshot.rows_by_table.values().sum();
         snapshot
     }
 }

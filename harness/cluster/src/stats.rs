@@ -8,10 +8,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
 use crate::codec::Opcode;
 use crate::codec::response::Hex;
+use crate::snapshot::{ConnectionSnapshot, ExecuteTimes, Snapshot};
 use crate::statement::StatementId;
 
 /// Closed connections that are remembered one by one; what older ones did stays in the totals.
@@ -20,71 +19,15 @@ const CLOSED_REMEMBERED: usize = 1_024;
 /// Numbers of opcodes, with the gap among them.
 const OPCODES: usize = Opcode::AuthSuccess as usize + 1;
 
-/// Everything that is counted, at one time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Snapshot {
-    /// The connections, oldest first, with those that were closed (of these the last thousand).
-    pub connections: Vec<ConnectionSnapshot>,
-    /// Connections accepted since the start.
-    pub connections_ever: u64,
-    /// Request frames, by the opcode's name.
-    pub opcodes: BTreeMap<String, u64>,
-    /// Reads of sockets that brought bytes.
-    pub reads: u64,
-    /// Request frames.
-    pub frames: u64,
-    /// Answer frames.
-    pub answers: u64,
-    /// Writes to sockets.
-    pub writes: u64,
-    /// ERROR answers, by code in hexadecimal as the specification writes it (`0x2200`).
-    pub errors: BTreeMap<String, u64>,
-    /// The text of each prepared statement, by id in hexadecimal.
-    pub prepared: BTreeMap<String, String>,
-    /// EXECUTEs by prepared id in hexadecimal, of closed connections that are no longer listed.
-    #[serde(default)]
-    pub executes_forgotten: BTreeMap<String, u64>,
-    /// CPU time of the process in user mode, microseconds.
-    pub cpu_user_us: u64,
-    /// CPU time of the process in the kernel, microseconds.
-    pub cpu_sys_us: u64,
-    /// Rows in all tables.
-    pub rows: u64,
-}
-
-/// One connection of a [`Snapshot`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConnectionSnapshot {
-    /// Counting up from 1.
-    pub id: u64,
-    /// The client's address.
-    pub peer: String,
-    /// Whether it is open.
-    pub open: bool,
-    /// DRIVER_NAME of STARTUP.
-    pub driver_name: Option<String>,
-    /// DRIVER_VERSION of STARTUP.
-    pub driver_version: Option<String>,
-    /// Whether it asked for events, as control connections do.
-    pub registered: bool,
-    /// EXECUTEs by prepared id in hexadecimal.
-    pub executes: BTreeMap<String, u64>,
-}
-
-impl Snapshot {
-    /// EXECUTEs of a prepared id over all connections since the start.
-    pub fn executes_of(&self, id: &str) -> u64 {
-        let listed: u64 = self.connections.iter().filter_map(|connection| connection.executes.get(id)).sum();
-        listed + self.executes_forgotten.get(id).copied().unwrap_or(0)
-    }
-}
-
 /// What one connection did since it published last.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) opcodes: [u64; OPCODES],
     pub(crate) unknown_opcodes: u64,
     pub(crate) reads: u64,
+    pub(crate) read_bytes: u64,
+    /// When the last of the reads was, [`monotonic_ns`].
+    pub(crate) read_at_ns: u64,
     pub(crate) writes: u64,
     pub(crate) answers: u64,
     pub(crate) errors: Vec<i32>,
@@ -106,10 +49,20 @@ struct Counts {
     opcodes: [u64; OPCODES],
     unknown_opcodes: u64,
     reads: u64,
+    read_bytes: u64,
     writes: u64,
     answers: u64,
     errors: BTreeMap<i32, u64>,
-    executes: Vec<(StatementId, u64)>,
+    executes: Vec<Executed>,
+}
+
+/// EXECUTEs of one statement.
+#[derive(Clone, Copy, Debug)]
+struct Executed {
+    id: StatementId,
+    count: u64,
+    /// Of those since the last snapshot.
+    times: Option<ExecuteTimes>,
 }
 
 impl Counts {
@@ -119,25 +72,38 @@ impl Counts {
         }
         self.unknown_opcodes += other.unknown_opcodes;
         self.reads += other.reads;
+        self.read_bytes += other.read_bytes;
         self.writes += other.writes;
         self.answers += other.answers;
         for (code, count) in &other.errors {
             *self.errors.entry(*code).or_default() += count;
         }
-        for (id, count) in &other.executes {
-            self.executed(*id, *count);
+        for executed in &other.executes {
+            self.executed(*executed);
         }
     }
 
-    fn executed(&mut self, id: StatementId, count: u64) {
-        match self.executes.iter_mut().find(|known| known.0 == id) {
-            Some(known) => known.1 += count,
-            None => self.executes.push((id, count)),
+    fn executed(&mut self, more: Executed) {
+        match self.executes.iter_mut().find(|known| known.id == more.id) {
+            Some(known) => {
+                known.count += more.count;
+                known.times = ExecuteTimes::of_both(known.times, more.times);
+            }
+            None => self.executes.push(more),
         }
+    }
+
+    fn frames(&self) -> u64 {
+        self.opcodes.iter().sum::<u64>() + self.unknown_opcodes
     }
 
     fn executes_by_hex(&self) -> BTreeMap<String, u64> {
-        self.executes.iter().map(|(id, count)| (Hex(id).to_string(), *count)).collect()
+        self.executes.iter().map(|executed| (Hex(&executed.id).to_string(), executed.count)).collect()
+    }
+
+    /// When the statements were executed; forgotten by this.
+    fn take_times(&mut self) -> Vec<(StatementId, ExecuteTimes)> {
+        self.executes.iter_mut().filter_map(|executed| Some((executed.id, executed.times.take()?))).collect()
     }
 }
 
@@ -184,19 +150,21 @@ impl ConnectionStats {
         }
         counts.unknown_opcodes += std::mem::take(&mut tally.unknown_opcodes);
         counts.reads += std::mem::take(&mut tally.reads);
+        counts.read_bytes += std::mem::take(&mut tally.read_bytes);
         counts.writes += std::mem::take(&mut tally.writes);
         counts.answers += std::mem::take(&mut tally.answers);
         for code in tally.errors.drain(..) {
             *counts.errors.entry(code).or_default() += 1;
         }
+        let times = Some(ExecuteTimes { first_ns: tally.read_at_ns, last_ns: tally.read_at_ns });
         for (id, count) in executes {
-            counts.executed(id, count);
+            counts.executed(Executed { id, count, times });
         }
     }
 
     fn snapshot(&self) -> ConnectionSnapshot {
         let described = lock(&self.described);
-        let executes = lock(&self.counts).executes_by_hex();
+        let counts = lock(&self.counts);
         ConnectionSnapshot {
             id: self.id,
             peer: self.peer.to_string(),
@@ -204,7 +172,10 @@ impl ConnectionStats {
             driver_name: described.driver_name.clone(),
             driver_version: described.driver_version.clone(),
             registered: self.registered.load(Ordering::Relaxed),
-            executes,
+            frames: counts.frames(),
+            reads: counts.reads,
+            read_bytes: counts.read_bytes,
+            executes: counts.executes_by_hex(),
         }
     }
 }
@@ -247,12 +218,18 @@ impl Stats {
         stats
     }
 
-    /// All counters; prepared statements and rows are for the caller to fill in.
+    /// All counters; prepared statements and rows are for the caller to fill in. The times of EXECUTEs begin anew.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let connections = lock(&self.connections);
+        let mut connections = lock(&self.connections);
         let mut sum = Counts::default();
         sum.add(&connections.forgotten);
-        connections.list.iter().for_each(|connection| sum.add(&lock(&connection.counts)));
+        connections.forgotten.take_times();
+        for connection in &connections.list {
+            let mut counts = lock(&connection.counts);
+            sum.add(&counts);
+            counts.take_times();
+        }
+        let times = sum.take_times();
         let mut opcodes: BTreeMap<String, u64> = Opcode::ALL
             .iter()
             .map(|opcode| (opcode.name().to_owned(), sum.opcodes[*opcode as usize]))
@@ -265,19 +242,30 @@ impl Stats {
         Snapshot {
             connections: connections.list.iter().map(|connection| connection.snapshot()).collect(),
             connections_ever: connections.ever,
-            frames: opcodes.values().sum(),
+            frames: sum.frames(),
             opcodes,
             reads: sum.reads,
+            read_bytes: sum.read_bytes,
             answers: sum.answers,
             writes: sum.writes,
             errors: sum.errors.iter().map(|(code, count)| (format!("{code:#06x}"), *count)).collect(),
             prepared: BTreeMap::new(),
             executes_forgotten: connections.forgotten.executes_by_hex(),
+            execute_times: times.into_iter().map(|(id, times)| (Hex(&id).to_string(), times)).collect(),
             cpu_user_us,
             cpu_sys_us,
             rows: 0,
+            rows_by_table: BTreeMap::new(),
         }
     }
+}
+
+/// CLOCK_MONOTONIC, nanoseconds: the same in all processes of the machine.
+pub(crate) fn monotonic_ns() -> u64 {
+    use nix::time::{ClockId, clock_gettime};
+    // Linux always has this clock.
+    clock_gettime(ClockId::CLOCK_MONOTONIC)
+        .map_or(0, |time| (time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec() as u64))
 }
 
 /// User and system CPU time of this process, microseconds.
@@ -309,5 +297,26 @@ mod tests {
         let snapshot = stats.snapshot();
         assert!(snapshot.connections.len() <= CLOSED_REMEMBERED + 1);
         assert_eq!(snapshot.executes_of(&Hex(&id).to_string()), 2 * (CLOSED_REMEMBERED as u64 + 10));
+    }
+
+    #[test]
+    fn times_of_executes_are_those_since_the_last_snapshot() {
+        let stats = Stats::default();
+        let id = StatementId::default();
+        let hex = Hex(&id).to_string();
+        let (one, other) = (stats.connection(([127, 0, 0, 1], 1).into()), stats.connection(([127, 0, 0, 1], 2).into()));
+        for (connection, read_at_ns) in [(&one, 30), (&other, 20), (&one, 50)] {
+            let mut tally = Tally { read_at_ns, reads: 1, read_bytes: 10, ..Tally::default() };
+            connection.publish(&mut tally, std::iter::once((id, 1)));
+        }
+        let snapshot = stats.snapshot();
+        assert_eq!(snapshot.execute_times[&hex], ExecuteTimes { first_ns: 20, last_ns: 50 });
+        assert_eq!((snapshot.reads, snapshot.read_bytes), (3, 30));
+        assert_eq!((snapshot.connections[0].reads, snapshot.connections[0].read_bytes), (2, 20));
+        assert!(stats.snapshot().execute_times.is_empty());
+        other.publish(&mut Tally { read_at_ns: 60, ..Tally::default() }, std::iter::once((id, 1)));
+        let snapshot = stats.snapshot();
+        assert_eq!(snapshot.execute_times[&hex], ExecuteTimes { first_ns: 60, last_ns: 60 });
+        assert_eq!(snapshot.executes_of(&hex), 4);
     }
 }

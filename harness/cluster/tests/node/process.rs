@@ -1,5 +1,6 @@
 //! A node in a process of its own. The process is this test's own executable, told by a variable to serve.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
@@ -71,6 +72,11 @@ fn reply<T: serde::de::DeserializeOwned>(stdout: &mut BufReader<ChildStdout>) ->
     }
 }
 
+fn monotonic_ns() -> u64 {
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap();
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
 #[test]
 fn signals_end_a_node_cleanly() {
     for name in ["-TERM", "-INT"] {
@@ -101,6 +107,7 @@ fn a_node_tells_what_it_counted() {
     client.query("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
     client.run("CREATE TABLE ks.t (pk int PRIMARY KEY)");
     let insert = client.prepare("INSERT INTO ks.t (pk) VALUES (?)");
+    let begin = monotonic_ns();
     for pk in 0..7 {
         assert_eq!(client.execute(&insert.id, &[crate::client::int(pk)]), Answer::Void);
     }
@@ -110,6 +117,20 @@ fn a_node_tells_what_it_counted() {
     let id = insert.id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     assert_eq!(snapshot.prepared[&id], "INSERT INTO ks.t (pk) VALUES (?)");
     assert_eq!(snapshot.executes_of(&id), 7);
+    assert_eq!(snapshot.rows_by_table, BTreeMap::from([("ks.t".to_owned(), 7)]));
+    let times = snapshot.execute_times[&id];
+    assert!(begin < times.first_ns && times.first_ns < times.last_ns && times.last_ns < monotonic_ns(), "{times:?}");
+    // An EXECUTE: header, id, consistency, flags, one value.
+    let execute_len = 9 + (2 + 16) + 2 + 1 + 2 + (4 + 4);
+    assert!(snapshot.reads > 7 && snapshot.read_bytes > 7 * execute_len, "{snapshot:?}");
+    let connection = &snapshot.connections[0];
+    assert_eq!(
+        (connection.frames, connection.reads, connection.read_bytes),
+        (snapshot.frames, snapshot.reads, snapshot.read_bytes)
+    );
+    process.tell(r#"{"snapshot":true}"#);
+    let later: Snapshot = reply(&mut process.stdout);
+    assert!(later.execute_times.is_empty(), "times are of EXECUTEs since the snapshot before");
     process.tell("nonsense");
     let error: serde_json::Value = reply(&mut process.stdout);
     assert!(error["error"].is_string());
