@@ -14,6 +14,19 @@ pub struct Snapshot {
     pub requests: u64,
     /// EXECUTEs by the prepared statement's text and the connection's number.
     pub executes: BTreeMap<(String, u64), u64>,
+    /// How it read, by the connection's number.
+    pub reads: BTreeMap<u64, Reads>,
+}
+
+/// How a server reads its connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// Reads that brought bytes.
+    pub count: u64,
+    /// Request frames that were in them.
+    pub frames: u64,
+    /// Bytes that were in them.
+    pub bytes: u64,
 }
 
 /// What the server counted in the window.
@@ -27,6 +40,8 @@ pub struct Counted {
     pub control_requests: u64,
     /// CPU time of the server, nanoseconds.
     pub cpu_ns: u64,
+    /// How it read these connections.
+    pub reads: Reads,
 }
 
 impl Counted {
@@ -43,6 +58,15 @@ impl Counted {
                 connections.insert(*connection);
             }
         }
+        let reads = |at: &Snapshot, pick: fn(&Reads) -> u64| -> u64 {
+            connections.iter().filter_map(|connection| at.reads.get(connection)).map(pick).sum()
+        };
+        let more = |pick| reads(after, pick).saturating_sub(reads(before, pick));
+        let reads = Reads {
+            count: more(|reads| reads.count),
+            frames: more(|reads| reads.frames),
+            bytes: more(|reads| reads.bytes),
+        };
         let requests = after.requests.saturating_sub(before.requests);
         let executes: u64 = by_text.values().sum();
         Counted {
@@ -50,6 +74,7 @@ impl Counted {
             connections: connections.len() as u64,
             control_requests: requests.saturating_sub(executes),
             cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
+            reads,
         }
     }
 
@@ -156,7 +181,7 @@ mod tests {
 
     fn snapshot(requests: u64, executes: &[(&str, u64, u64)]) -> Snapshot {
         let executes = executes.iter().map(|(cql, at, count)| (((*cql).to_owned(), *at), *count)).collect();
-        Snapshot { cpu_ns: requests * 10, requests, executes }
+        Snapshot { cpu_ns: requests * 10, requests, executes, reads: BTreeMap::new() }
     }
 
     fn done(select: u64, insert: u64) -> Done {
@@ -167,13 +192,18 @@ mod tests {
 
     #[test]
     fn only_the_windows_executes_of_the_scenarios_statements_count() {
-        let before = snapshot(1_000, &[(INSERT, 1, 900), (SELECT, 2, 50)]);
-        let after = snapshot(1_150, &[(INSERT, 1, 900), (INSERT, 2, 40), (SELECT, 2, 110), ("SELECT x FROM s", 3, 9)]);
+        let mut before = snapshot(1_000, &[(INSERT, 1, 900), (SELECT, 2, 50)]);
+        let mut after =
+            snapshot(1_150, &[(INSERT, 1, 900), (INSERT, 2, 40), (SELECT, 2, 110), ("SELECT x FROM s", 3, 9)]);
+        let read = |n| Reads { count: n, frames: 10 * n, bytes: 100 * n };
+        before.reads = [(1, read(70)), (2, read(5))].into();
+        after.reads = [(1, read(70)), (2, read(12)), (3, read(20))].into();
         let counted = Counted::between(&before, &after, &mixed());
         assert_eq!(counted.executes(), 100);
         assert_eq!(counted.connections, 1, "connection 1 loaded before, 3 is the driver's own");
         assert_eq!(counted.control_requests, 50);
         assert_eq!(counted.cpu_ns, 1_500);
+        assert_eq!(counted.reads, read(7), "of the connection that carried the scenario's");
         assert!(counted.disagreements(&mixed(), &done(60, 40)).is_empty());
     }
 

@@ -20,7 +20,7 @@ use crate::latency;
 use crate::observer::Stage;
 use crate::plan::{Plan, PlannedCell};
 use crate::programs::Programs;
-use crate::readings::{below_concurrency, busy, errors, measure, read, window_of};
+use crate::readings::{below_concurrency, busy, errors, measure, read, reads, window_of};
 use crate::redaction::Redaction;
 use crate::run::Executor;
 use crate::server::{Server, ServerLaunch};
@@ -358,6 +358,7 @@ impl<'a> Attempt<'a> {
         for reading in outcome.readings.into_iter().filter(|reading| reading.measure.pass.taken_in(pass)) {
             cell.measures.insert(reading.measure.id.to_owned(), measure(&reading));
         }
+        cell.measures.extend(reads(&counted).map(|(id, measure)| (id.to_owned(), measure)));
         cell.findings.extend(outcome.findings.iter().chain(&exits).map(|finding| redact(finding)));
         if self.planned.pass == Pass::Timing {
             cell.findings.extend(below_concurrency(&done));

@@ -2,9 +2,10 @@
 
 use cqldyno_meter::{Attachment, Outcome, Reading, ServerWindow, SocketError, Traffic, Window, busy_connections};
 use cqldyno_protocol::{Done, End};
+use cqldyno_reports::measure::{BYTES_PER_READ, FRAMES_PER_READ};
 use cqldyno_reports::{ErrorLine, Measure, Unit};
 
-use crate::agreement::{Counted, grouped};
+use crate::agreement::{Counted, Reads, grouped};
 
 /// More statements than this share issued below the concurrency are a finding.
 const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
@@ -67,6 +68,18 @@ pub(crate) fn measure(reading: &Reading) -> Measure {
     }
 }
 
+/// How much a read of the server brought in the window: its data connections together.
+pub(crate) fn reads(counted: &Result<Counted, String>) -> [(&'static str, Measure); 2] {
+    let mean = |pick: fn(&Reads) -> u64, unit| match counted {
+        Ok(counted) => Measure::value(pick(&counted.reads) as f64 / counted.reads.count as f64, unit),
+        Err(why) => Measure::unavailable(why.clone()),
+    };
+    [
+        (FRAMES_PER_READ, mean(|reads| reads.frames, Unit::Count)),
+        (BYTES_PER_READ, mean(|reads| reads.bytes, Unit::Bytes)),
+    ]
+}
+
 fn unit(symbol: &str) -> Unit {
     match symbol {
         "s" => Unit::Seconds,
@@ -126,6 +139,18 @@ mod tests {
                 Pass::Counting => cqldyno_meter::Pass::Counting,
             };
             assert!(measure.pass.taken_in(pass), "{}", definition.id);
+        }
+    }
+
+    #[test]
+    fn a_read_of_the_server_has_a_mean_of_frames_and_bytes_or_says_why_not() {
+        let reads = |count, frames, bytes| Reads { count, frames, bytes };
+        let counted = Counted { reads: reads(4, 50, 2_000), ..Counted::default() };
+        let [frames, bytes] = super::reads(&Ok(counted));
+        assert_eq!(frames, (FRAMES_PER_READ, Measure::value(12.5, Unit::Count)));
+        assert_eq!(bytes, (BYTES_PER_READ, Measure::value(500.0, Unit::Bytes)));
+        for none in [Ok(Counted::default()), Err("The target is not ours.".to_owned())] {
+            assert!(super::reads(&none).iter().all(|(_, measure)| measure.reason().is_some()), "{none:?}");
         }
     }
 

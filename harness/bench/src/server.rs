@@ -11,7 +11,7 @@ use cqldyno_cluster::{Control, Listening};
 use cqldyno_protocol::encode;
 use serde::de::DeserializeOwned;
 
-use crate::agreement::Snapshot;
+use crate::agreement::{Reads, Snapshot};
 use crate::cancel::Cancel;
 use crate::failure::CellFailure;
 use crate::process::{AtGate, Launch, Process, Silence};
@@ -45,7 +45,10 @@ pub(crate) struct Server {
 /// What the cluster counted, as it is compared with the worker's account.
 fn counted(counters: cqldyno_cluster::Snapshot) -> Snapshot {
     let mut executes = BTreeMap::new();
+    let mut reads = BTreeMap::new();
     for connection in counters.connections {
+        let (count, frames, bytes) = (connection.reads, connection.frames, connection.read_bytes);
+        reads.insert(connection.id, Reads { count, frames, bytes });
         for (id, count) in connection.executes {
             // An id without a text cannot be a statement of the scenario: those were prepared before the window.
             let text = counters.prepared.get(&id).cloned().unwrap_or(id);
@@ -53,7 +56,7 @@ fn counted(counters: cqldyno_cluster::Snapshot) -> Snapshot {
         }
     }
     let cpu_ns = (counters.cpu_user_us + counters.cpu_sys_us) * 1_000;
-    Snapshot { cpu_ns, requests: counters.frames, executes }
+    Snapshot { cpu_ns, requests: counters.frames, executes, reads }
 }
 
 impl Server {
@@ -136,6 +139,9 @@ mod tests {
     fn counters_become_executes_by_text_and_connection() {
         let connection = |id, executes: &[(&str, u64)]| ConnectionSnapshot {
             id,
+            frames: 10 * id,
+            reads: id,
+            read_bytes: 100 * id,
             executes: executes.iter().map(|(id, count)| ((*id).to_owned(), *count)).collect(),
             ..ConnectionSnapshot::default()
         };
@@ -149,6 +155,7 @@ mod tests {
         });
         assert_eq!(snapshot.executes[&("INSERT".to_owned(), 2)], 7);
         assert_eq!(snapshot.executes[&("bb".to_owned(), 2)], 1);
+        assert_eq!(snapshot.reads[&2], Reads { count: 2, frames: 20, bytes: 200 });
         assert_eq!((snapshot.cpu_ns, snapshot.requests), (7_000, 20));
     }
 }
