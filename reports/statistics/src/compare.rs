@@ -1,0 +1,225 @@
+//! From the figures of a table to ratios, intervals and verdicts.
+
+use std::fmt;
+
+use crate::fit::fit;
+use crate::interval::{Verdict, printed};
+use crate::quantile::student_quantile;
+
+/// Fewer blocks than this say too little of their spread for an interval.
+pub const LEAST_BLOCKS: usize = 5;
+/// The share of the chance to find a difference for which [`Estimate::detectable`] is given.
+const CHANCE: f64 = 0.9;
+/// The degrees of freedom that downweighting leaves, as a share of (blocks - 1) x (contenders - 1), and by how much the
+/// M-estimator's standard error is too small at a dozen blocks: both by simulation, see README.md.
+const FREEDOM: f64 = 0.65;
+const TOO_SMALL: f64 = 1.06;
+
+/// The figures of one scenario in one arrangement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// A positive measure: a row a block, in it one figure a contender.
+    pub blocks: Vec<Vec<f64>>,
+    /// The column that ratios are taken against.
+    pub reference: usize,
+    /// Columns that are the reference once more under another name. The others are compared with the mean level of the reference
+    /// and of these; these themselves with the reference alone.
+    pub controls: Vec<usize>,
+}
+
+/// What is compared, and how surely.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// How often all intervals of the table hold the truth at once, for example 0.95.
+    pub confidence: f64,
+    /// The share on both sides of 1 within which a contender is the same, for example 0.02.
+    pub band: f64,
+    /// Whether a smaller figure is the better one.
+    pub lower_is_better: bool,
+}
+
+impl Default for Comparison {
+    /// 95 %, a band of 2 %, less is better.
+    fn default() -> Comparison {
+        Comparison { confidence: 0.95, band: 0.02, lower_is_better: true }
+    }
+}
+
+/// One contender beside the reference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Its figure over the reference's.
+    pub ratio: f64,
+    /// Where the ratio lies, as it is printed: the ends rounded outwards.
+    pub interval: [f64; 2],
+    /// What the printed interval says.
+    pub verdict: Verdict,
+    /// The smallest difference, as a share, for which this run would have said faster or slower with a chance of 90 %.
+    pub detectable: f64,
+}
+
+/// Why there are no intervals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoInterval {
+    /// There are too few blocks.
+    Blocks {
+        /// How many there are.
+        found: usize,
+    },
+    /// A figure is not positive and finite, so that it has no logarithm.
+    NotPositive,
+    /// Rows of different lengths, fewer than two contenders, or a column that is not there.
+    Shape,
+}
+
+impl fmt::Display for NoInterval {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            NoInterval::Blocks { found } => write!(
+                f,
+                "An interval needs at least {LEAST_BLOCKS} blocks in which every contender ran to its end, and there {} \
+                 {found}; ask for more blocks.",
+                if *found == 1 { "is" } else { "are" }
+            ),
+            NoInterval::NotPositive => {
+                f.write_str("Ratios need figures above 0, and one of this table is not; there is no interval.")
+            }
+            NoInterval::Shape => f.write_str(
+                "An interval needs a reference, a second contender, and one figure of each in every block; there is none.",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NoInterval {}
+
+/// Compares every contender with the reference of its group: one estimate a column, none for the reference itself.
+///
+/// The intervals hold all at once: over all contenders of all groups that have intervals at all (Z. Sidak, Journal of the
+/// American Statistical Association 62, 1967, 626-633). A group that can have none says why.
+pub fn compare(groups: &[Group], how: &Comparison) -> Vec<Result<Vec<Option<Estimate>>, NoInterval>> {
+    let sound: Vec<Result<(), NoInterval>> = groups.iter().map(Group::check).collect();
+    let comparisons: usize =
+        groups.iter().zip(&sound).filter(|(_, sound)| sound.is_ok()).map(|(group, _)| group.contenders() - 1).sum();
+    // By logarithms: 1 - confidence^(1 / comparisons) without losing digits.
+    let tail = -(how.confidence.ln() / comparisons.max(1) as f64).exp_m1();
+    groups.iter().zip(sound).map(|(group, sound)| sound.map(|()| group.estimates(tail, how))).collect()
+}
+
+impl Group {
+    fn contenders(&self) -> usize {
+        self.blocks.first().map_or(0, Vec::len)
+    }
+
+    fn check(&self) -> Result<(), NoInterval> {
+        let contenders = self.contenders();
+        let there = |column: &usize| *column < contenders;
+        if self.blocks.len() < LEAST_BLOCKS {
+            return Err(NoInterval::Blocks { found: self.blocks.len() });
+        }
+        if contenders < 2
+            || !there(&self.reference)
+            || !self.controls.iter().all(there)
+            || self.blocks.iter().any(|block| block.len() != contenders)
+        {
+            return Err(NoInterval::Shape);
+        }
+        match self.blocks.iter().flatten().all(|figure| figure.is_finite() && *figure > 0.0) {
+            true => Ok(()),
+            false => Err(NoInterval::NotPositive),
+        }
+    }
+
+    /// One estimate a column, each interval missing the truth with probability `tail`.
+    fn estimates(&self, tail: f64, how: &Comparison) -> Vec<Option<Estimate>> {
+        let logs: Vec<Vec<f64>> =
+            self.blocks.iter().map(|block| block.iter().map(|figure| figure.ln()).collect()).collect();
+        let fit = fit(&logs);
+        let freedom = (FREEDOM * (self.blocks.len() - 1) as f64 * (self.contenders() - 1) as f64).max(1.0);
+        let wide = TOO_SMALL * student_quantile(tail, freedom);
+        let likely = TOO_SMALL * student_quantile(2.0 * (1.0 - CHANCE), freedom);
+        let sames: Vec<usize> = std::iter::once(self.reference).chain(self.controls.iter().copied()).collect();
+        let against = |columns: &[usize]| {
+            let of = columns.len() as f64;
+            let level = columns.iter().map(|column| fit.levels[*column]).sum::<f64>() / of;
+            (level, columns.iter().map(|column| fit.variances[*column]).sum::<f64>() / (of * of))
+        };
+        (0..self.contenders())
+            .map(|column| {
+                if column == self.reference {
+                    return None;
+                }
+                let (level, variance) =
+                    if self.controls.contains(&column) { against(&[self.reference]) } else { against(&sames) };
+                let log = fit.levels[column] - level;
+                let error = (fit.variances[column] + variance).sqrt();
+                let interval = printed([(log - wide * error).exp(), (log + wide * error).exp()]);
+                Some(Estimate {
+                    ratio: log.exp(),
+                    interval,
+                    verdict: Verdict::of(interval, how.band, how.lower_is_better),
+                    detectable: (how.band.ln_1p() + (wide + likely) * error).exp_m1(),
+                })
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(blocks: usize) -> Group {
+        let noise = [1.01, 0.98, 1.0, 1.02, 0.99, 1.005, 0.995, 1.015];
+        let row = |block: usize| {
+            vec![2.0 * noise[block % 8], 3.0 * noise[(block * 3 + 1) % 8], 2.0 * noise[(block * 5 + 2) % 8]]
+        };
+        Group { blocks: (0..blocks).map(row).collect(), reference: 0, controls: vec![2] }
+    }
+
+    #[test]
+    fn a_plain_difference_is_found_and_the_control_is_beside_1() {
+        let estimates = compare(&[group(12)], &Comparison::default()).remove(0).unwrap();
+        assert_eq!(estimates[0], None);
+        let other = estimates[1].unwrap();
+        assert!((other.ratio - 1.5).abs() < 0.03 && other.verdict == Verdict::Slower, "{other:?}");
+        let control = estimates[2].unwrap();
+        assert!(control.interval[0] <= 1.0 && control.interval[1] >= 1.0, "{control:?}");
+        assert!(other.detectable > 0.02 && other.detectable < 0.1, "{other:?}");
+    }
+
+    #[test]
+    fn more_comparisons_make_wider_intervals() {
+        let alone = compare(&[group(12)], &Comparison::default())[0].clone().unwrap()[1].unwrap();
+        let many = compare(&vec![group(12); 6], &Comparison::default())[5].clone().unwrap()[1].unwrap();
+        assert_eq!(alone.ratio, many.ratio);
+        assert!(many.interval[0] < alone.interval[0] && many.interval[1] > alone.interval[1]);
+        assert!(many.detectable > alone.detectable);
+    }
+
+    #[test]
+    fn a_group_without_intervals_leaves_those_of_the_others_as_they_are() {
+        let alone = compare(&[group(12)], &Comparison::default()).remove(0);
+        let beside = compare(&[group(3), group(12)], &Comparison::default());
+        assert_eq!(beside[0], Err(NoInterval::Blocks { found: 3 }));
+        assert_eq!(beside[1], alone);
+    }
+
+    #[test]
+    fn where_there_is_no_interval_a_sentence_says_why() {
+        let why = |group: Group| compare(&[group], &Comparison::default()).remove(0).unwrap_err().to_string();
+        assert_eq!(
+            why(group(1)),
+            "An interval needs at least 5 blocks in which every contender ran to its end, and there is 1; ask for more blocks."
+        );
+        assert!(why(Group { blocks: Vec::new(), reference: 0, controls: Vec::new() }).contains("there are 0"));
+        let mut zero = group(6);
+        zero.blocks[3][1] = 0.0;
+        assert!(why(zero).contains("above 0"));
+        assert!(why(Group { reference: 7, ..group(6) }).contains("a reference"));
+        assert!(why(Group { blocks: vec![vec![1.0]; 6], reference: 0, controls: vec![] }).contains("second contender"));
+        let mut ragged = group(6);
+        ragged.blocks[2].pop();
+        assert!(why(ragged).contains("one figure of each"));
+    }
+}

@@ -1,0 +1,98 @@
+//! Intervals as they are printed, and what is read from them.
+
+/// What an interval says of a contender beside the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The whole interval lies beyond the band on the better side.
+    Faster,
+    /// The whole interval lies beyond the band on the worse side.
+    Slower,
+    /// The whole interval lies within the band.
+    Same,
+    /// Neither.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// Reads the verdict from an interval as it is printed, with a band of `band` (0.02 for 2 %) on both sides of 1;
+    /// `lower_is_better` says on which side a contender is faster.
+    pub fn of([low, high]: [f64; 2], band: f64, lower_is_better: bool) -> Verdict {
+        // The printed digits decide, not what a sum of binary fractions makes of them.
+        const SLACK: f64 = 1e-9;
+        let (below, above) = (high < 1.0 - band - SLACK, low > 1.0 + band + SLACK);
+        match (below, above) {
+            (true, _) if lower_is_better => Verdict::Faster,
+            (true, _) => Verdict::Slower,
+            (_, true) if lower_is_better => Verdict::Slower,
+            (_, true) => Verdict::Faster,
+            _ if low >= 1.0 - band - SLACK && high <= 1.0 + band + SLACK => Verdict::Same,
+            _ => Verdict::Inconclusive,
+        }
+    }
+}
+
+/// The last digit that is printed of a ratio of this size: a thousandth from 0.1 to 10.
+pub fn step(value: f64) -> f64 {
+    1.0 / (10f64).powi(decimals(value))
+}
+
+/// How many digits stand behind the point.
+fn decimals(value: f64) -> i32 {
+    match value.abs() {
+        size if size >= 100.0 => 1,
+        size if size >= 10.0 => 2,
+        size if size >= 0.1 => 3,
+        size if size >= 0.01 => 4,
+        _ => 5,
+    }
+}
+
+/// The interval as it is printed: its ends rounded outwards to the last printed digit, so that rounding takes nothing from its
+/// coverage.
+pub fn printed([low, high]: [f64; 2]) -> [f64; 2] {
+    let ends = |value: f64, round: fn(f64) -> f64| {
+        let scale = 10f64.powi(decimals(value));
+        // What is a printed number already must not move by a digit because of its binary form.
+        let nearest = (value * scale).round();
+        if (value * scale - nearest).abs() < 1e-7 { nearest / scale } else { round(value * scale) / scale }
+    };
+    [ends(low, f64::floor), ends(high, f64::ceil)]
+}
+
+/// The ratio as it is printed; it lies in its printed interval.
+pub fn rounded(ratio: f64) -> f64 {
+    let scale = 10f64.powi(decimals(ratio));
+    (ratio * scale).round() / scale
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_needs_the_whole_interval() {
+        for (interval, verdict) in [
+            ([0.900, 0.979], Verdict::Faster),
+            ([0.900, 0.980], Verdict::Inconclusive),
+            ([0.980, 1.020], Verdict::Same),
+            ([0.979, 1.020], Verdict::Inconclusive),
+            ([1.020, 1.100], Verdict::Inconclusive),
+            ([1.021, 1.100], Verdict::Slower),
+            ([0.500, 2.000], Verdict::Inconclusive),
+        ] {
+            assert_eq!(Verdict::of(interval, 0.02, true), verdict, "{interval:?}");
+        }
+        assert_eq!(Verdict::of([1.021, 1.1], 0.02, false), Verdict::Faster);
+        assert_eq!(Verdict::of([0.9, 0.979], 0.02, false), Verdict::Slower);
+        assert_eq!(Verdict::of([1.021, 1.1], 0.05, true), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn printed_intervals_are_rounded_outwards() {
+        assert_eq!(printed([0.979_1, 1.020_1]), [0.979, 1.021]);
+        assert_eq!(printed([0.98, 1.02]), [0.98, 1.02]);
+        assert_eq!(printed([0.012_345, 12.345_1]), [0.012_3, 12.35]);
+        assert_eq!(rounded(1.234_6), 1.235);
+        assert_eq!(step(1.5), 0.001);
+    }
+}
