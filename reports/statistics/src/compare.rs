@@ -3,17 +3,15 @@
 use std::fmt;
 
 use crate::fit::fit;
-use crate::interval::{Verdict, printed};
+use crate::interval::{Verdict, rounded};
 use crate::quantile::student_quantile;
 
 /// Fewer blocks than this say too little of their spread for an interval.
 pub const LEAST_BLOCKS: usize = 5;
 /// The share of the chance to find a difference for which [`Estimate::detectable`] is given.
 const CHANCE: f64 = 0.9;
-/// The degrees of freedom that downweighting leaves, as a share of (blocks - 1) x (contenders - 1), and by how much the
-/// M-estimator's standard error is too small at a dozen blocks: both by simulation, see README.md.
+/// The degrees of freedom that downweighting leaves, as a share of (blocks - 1) x (contenders - 1): by simulation, see README.md.
 const FREEDOM: f64 = 0.65;
-const TOO_SMALL: f64 = 1.06;
 
 /// The figures of one scenario in one arrangement.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,9 +46,9 @@ impl Default for Comparison {
 /// One contender beside the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Its figure over the reference's.
+    /// Its figure over the reference's, as it is printed.
     pub ratio: f64,
-    /// Where the ratio lies, as it is printed: the ends rounded outwards.
+    /// Where the ratio lies, as it is printed.
     pub interval: [f64; 2],
     /// What the printed interval says.
     pub verdict: Verdict,
@@ -130,14 +128,20 @@ impl Group {
         }
     }
 
+    /// By what the M-estimator's standard error is to be multiplied: it takes the levels of the blocks as known, though each is
+    /// that of a few cells. By simulation, see README.md.
+    fn too_small(&self) -> f64 {
+        1.0 + 0.22 / self.contenders().max(3) as f64
+    }
+
     /// One estimate a column, each interval missing the truth with probability `tail`.
     fn estimates(&self, tail: f64, how: &Comparison) -> Vec<Option<Estimate>> {
         let logs: Vec<Vec<f64>> =
             self.blocks.iter().map(|block| block.iter().map(|figure| figure.ln()).collect()).collect();
         let fit = fit(&logs);
         let freedom = (FREEDOM * (self.blocks.len() - 1) as f64 * (self.contenders() - 1) as f64).max(1.0);
-        let wide = TOO_SMALL * student_quantile(tail, freedom);
-        let likely = TOO_SMALL * student_quantile(2.0 * (1.0 - CHANCE), freedom);
+        let wide = self.too_small() * student_quantile(tail, freedom);
+        let likely = self.too_small() * student_quantile(2.0 * (1.0 - CHANCE), freedom);
         let sames: Vec<usize> = std::iter::once(self.reference).chain(self.controls.iter().copied()).collect();
         let against = |columns: &[usize]| {
             let of = columns.len() as f64;
@@ -153,9 +157,9 @@ impl Group {
                     if self.controls.contains(&column) { against(&[self.reference]) } else { against(&sames) };
                 let log = fit.levels[column] - level;
                 let error = (fit.variances[column] + variance).sqrt();
-                let interval = printed([(log - wide * error).exp(), (log + wide * error).exp()]);
+                let interval = [log - wide * error, log + wide * error].map(|end| rounded(end.exp()));
                 Some(Estimate {
-                    ratio: log.exp(),
+                    ratio: rounded(log.exp()),
                     interval,
                     verdict: Verdict::of(interval, how.band, how.lower_is_better),
                     detectable: (how.band.ln_1p() + (wide + likely) * error).exp_m1(),

@@ -10,8 +10,8 @@ const CUT: f64 = 6.0;
 const OWN: f64 = 0.5;
 /// The least share of the common spread that a contender's own one is taken to be.
 const LEAST_OWN: f64 = 0.1;
-/// Steps of the iteration, which has settled long before.
-const STEPS: usize = 30;
+/// Steps of the iteration, which nearly always has settled long before.
+const STEPS: usize = 100;
 /// Levels that move less than this have settled.
 const SETTLED: f64 = 1e-10;
 /// The median of the size of a standard normal variable, inverted.
@@ -33,6 +33,7 @@ pub(crate) fn fit(logs: &[Vec<f64>]) -> Fit {
     // A residual spreads less than its cell: the two levels that were fitted to it take their part.
     let shrink = ((1.0 - 1.0 / contenders) * (1.0 - 1.0 / blocks)).sqrt();
     let cuts: Vec<f64> = spreads(logs).iter().map(|spread| CUT * shrink * spread).collect();
+    levels.choose_blocks(logs, &cuts);
     for _ in 0..STEPS {
         if levels.improve(logs, &cuts) < SETTLED {
             break;
@@ -68,6 +69,27 @@ impl Levels {
     fn set_blocks(&mut self, logs: &[Vec<f64>]) {
         for (block, level) in logs.iter().zip(&mut self.blocks) {
             *level = median(block.iter().zip(&self.contenders).map(|(log, contender)| log - contender).collect());
+        }
+    }
+
+    /// Puts the level of each block where its cells agree best: between them, or at one of them where they lie so far apart
+    /// that the middle is near none. The iteration would leave such a middle to either side, by the last digit.
+    fn choose_blocks(&mut self, logs: &[Vec<f64>], cuts: &[f64]) {
+        for (block, level) in logs.iter().zip(&mut self.blocks) {
+            let own: Vec<f64> = block.iter().zip(&self.contenders).map(|(log, contender)| log - contender).collect();
+            let loss = |level: f64| -> f64 {
+                own.iter()
+                    .zip(cuts)
+                    .map(|(own, cut)| 1.0 - (1.0 - share(own - level, *cut).powi(2)).max(0.0).powi(3))
+                    .sum()
+            };
+            let mut least = loss(*level);
+            for at in &own {
+                let here = loss(*at);
+                if here < least - 1e-6 {
+                    (least, *level) = (here, *at);
+                }
+            }
         }
     }
 

@@ -31,11 +31,6 @@ impl Verdict {
     }
 }
 
-/// The last digit that is printed of a ratio of this size: a thousandth from 0.1 to 10.
-pub fn step(value: f64) -> f64 {
-    1.0 / (10f64).powi(decimals(value))
-}
-
 /// How many digits stand behind the point.
 fn decimals(value: f64) -> i32 {
     match value.abs() {
@@ -47,19 +42,8 @@ fn decimals(value: f64) -> i32 {
     }
 }
 
-/// The interval as it is printed: its ends rounded outwards to the last printed digit, so that rounding takes nothing from its
-/// coverage.
-pub fn printed([low, high]: [f64; 2]) -> [f64; 2] {
-    let ends = |value: f64, round: fn(f64) -> f64| {
-        let scale = 10f64.powi(decimals(value));
-        // What is a printed number already must not move by a digit because of its binary form.
-        let nearest = (value * scale).round();
-        if (value * scale - nearest).abs() < 1e-7 { nearest / scale } else { round(value * scale) / scale }
-    };
-    [ends(low, f64::floor), ends(high, f64::ceil)]
-}
-
-/// The ratio as it is printed; it lies in its printed interval.
+/// A ratio as it is printed, to a thousandth from 0.1 to 10. Ratio and interval are rounded alike, so that a ratio still lies
+/// in its interval, and to the nearest, so that rounding on the whole takes nothing from the coverage and adds nothing to it.
 pub fn rounded(ratio: f64) -> f64 {
     let scale = 10f64.powi(decimals(ratio));
     (ratio * scale).round() / scale
@@ -88,11 +72,11 @@ mod tests {
     }
 
     #[test]
-    fn printed_intervals_are_rounded_outwards() {
-        assert_eq!(printed([0.979_1, 1.020_1]), [0.979, 1.021]);
-        assert_eq!(printed([0.98, 1.02]), [0.98, 1.02]);
-        assert_eq!(printed([0.012_345, 12.345_1]), [0.012_3, 12.35]);
-        assert_eq!(rounded(1.234_6), 1.235);
-        assert_eq!(step(1.5), 0.001);
+    fn ratios_are_printed_with_as_many_digits_as_they_need() {
+        for (ratio, printed) in
+            [(0.979_6, 0.98), (1.020_4, 1.02), (0.012_345, 0.012_3), (12.345_1, 12.35), (123.45, 123.5)]
+        {
+            assert_eq!(rounded(ratio), printed);
+        }
     }
 }

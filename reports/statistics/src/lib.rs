@@ -12,5 +12,5 @@ mod interval;
 mod quantile;
 
 pub use compare::{Comparison, Estimate, Group, LEAST_BLOCKS, NoInterval, compare};
-pub use interval::{Verdict, printed, rounded, step};
+pub use interval::{Verdict, rounded};
 pub use quantile::{normal_quantile, student_quantile};
