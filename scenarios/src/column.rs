@@ -105,6 +105,21 @@ impl Column {
         (key as i64).wrapping_mul(times).wrapping_add(plus)
     }
 
+    /// Adds `by` to what is added; a null stays one.
+    pub(crate) fn shift(&mut self, by: i64) {
+        match self {
+            Column::Bigint { plus, .. }
+            | Column::Int { plus, .. }
+            | Column::Double { plus, .. }
+            | Column::Boolean { plus, .. }
+            | Column::Timestamp { plus, .. }
+            | Column::Uuid { plus }
+            | Column::Text { plus, .. }
+            | Column::Blob { plus, .. } => *plus = plus.wrapping_add(by),
+            Column::Null {} => {}
+        }
+    }
+
     /// The sixteen bytes of a [`Column::Uuid`] with this `plus`, in network order.
     pub fn uuid(key: u64, plus: i64) -> [u8; 16] {
         let mut bytes = [0; 16];

@@ -7,6 +7,10 @@ use crate::Column;
 /// The most values that one statement may bind.
 pub const MAX_VALUES: usize = 32;
 
+/// The most bytes that the texts and blobs of one statement, or of one row, may have together: a frame of the protocol has at
+/// most 16 MiB here, and 64 KiB of that are left for everything else in it.
+pub const MAX_VALUE_BYTES: usize = (16 << 20) - (64 << 10);
+
 /// What is asked of every contender: schema, statements, their mix, their values and what must come back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,6 +45,9 @@ pub struct Statement {
     /// How the rows that this statement reads come into the table before the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
+    /// How a row that this statement wrote is read again after the window. A statement that has this writes one new row a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_back: Option<ReadBack>,
 }
 
 /// The rows that a statement must return.
@@ -59,6 +66,23 @@ pub struct Load {
     pub cql: String,
     /// One generator a bind marker, at most [`MAX_VALUES`].
     pub values: Vec<Column>,
+    /// Whether what is loaded differs from cell to cell: a number that is drawn for each cell is added to every value that
+    /// the statement expects back and does not bind itself ([`Scenario::shifted`]). Who knows the key then still does not know
+    /// the row, and has to read it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shift: bool,
+}
+
+/// A SELECT of the one row that a statement wrote for a key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadBack {
+    /// The SELECT.
+    pub cql: String,
+    /// One generator a bind marker, at most [`MAX_VALUES`].
+    pub values: Vec<Column>,
+    /// One generator a column of the one row that must come back.
+    pub columns: Vec<Column>,
 }
 
 fn one() -> u32 {
@@ -107,6 +131,24 @@ impl Scenario {
         self.check().map_err(|message| ScenarioError::Invalid { origin: origin.to_owned(), message })
     }
 
+    /// The scenario with `by` added to whatever its loads shift ([`Load::shift`]), in what is loaded and in what is expected
+    /// alike.
+    pub fn shifted(&self, by: i64) -> Scenario {
+        let mut scenario = self.clone();
+        for statement in &mut scenario.statements {
+            let (Some(expect), Some(load)) = (&mut statement.expect, &mut statement.load) else { continue };
+            if !load.shift {
+                continue;
+            }
+            let shifts = |column: &Column| !statement.values.contains(column) && load.values.contains(column);
+            let shifted: Vec<Column> = expect.columns.iter().filter(|column| shifts(column)).cloned().collect();
+            for column in expect.columns.iter_mut().chain(&mut load.values).filter(|column| shifted.contains(column)) {
+                column.shift(by);
+            }
+        }
+        scenario
+    }
+
     fn check(&self) -> Result<(), String> {
         let is_word = |name: &str| {
             !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
@@ -131,10 +173,23 @@ impl Scenario {
                 return Err(format!("statement {name} has weight 0; use 1 or more, or leave the statement out"));
             }
             check_values(name, "its cql", &statement.cql, &statement.values)?;
+            if let Some(expect) = &statement.expect {
+                check_length(name, "expects", &expect.columns)?;
+            }
             if let Some(load) = &statement.load {
                 check_values(name, "its load", &load.cql, &load.values)?;
                 if statement.expect.is_none() {
                     return Err(format!("statement {name} loads rows but expects none; add [statement.expect]"));
+                }
+            }
+            if let Some(read_back) = &statement.read_back {
+                check_values(name, "its read_back", &read_back.cql, &read_back.values)?;
+                check_length(name, "reads back", &read_back.columns)?;
+                if statement.expect.is_some() {
+                    return Err(format!(
+                        "statement {name} expects rows and is read back; only one that writes can be: leave out \
+                         [statement.expect] or [statement.read_back]"
+                    ));
                 }
             }
         }
@@ -154,6 +209,21 @@ fn check_values(statement: &str, what: &str, cql: &str, values: &[Column]) -> Re
                 1 => "1 value".to_owned(),
                 n => format!("{n} values"),
             }
+        ));
+    }
+    check_length(statement, "binds", values)
+}
+
+/// Refuses what no frame can carry, before anybody makes room for it.
+fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), String> {
+    let bytes = columns.iter().fold(0usize, |sum, column| match column {
+        Column::Text { length, .. } | Column::Blob { length, .. } => sum.saturating_add(*length),
+        _ => sum,
+    });
+    if bytes > MAX_VALUE_BYTES {
+        return Err(format!(
+            "statement {statement} {does} texts and blobs of {bytes} bytes together; at most {MAX_VALUE_BYTES} fit into a \
+             frame: use smaller lengths"
         ));
     }
     Ok(())
@@ -232,6 +302,53 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
     fn no_statement_is_an_error() {
         let text = "name = \"a\"\nabout = \"\"\nschema = []\nstatement = []\n";
         assert!(error(text).contains("has no [[statement]]"));
+    }
+
+    #[test]
+    fn texts_and_blobs_that_no_frame_carries_are_refused_wherever_they_stand() {
+        let most = GOOD.replace("length = 3", &format!("length = {MAX_VALUE_BYTES}"));
+        assert!(Scenario::from_toml(&most, "tiny.toml").is_ok());
+        let message = error(&GOOD.replace("length = 3", "length = 99999999999"));
+        assert_eq!(
+            message,
+            "the scenario tiny.toml cannot be run: statement insert binds texts and blobs of 99999999999 bytes together; at \
+             most 16711680 fit into a frame: use smaller lengths"
+        );
+        let blobs = "[{ type = \"blob\", length = 9223372036854775807 }, { type = \"blob\", length = 9223372036854775807 }, \
+                     { type = \"blob\", length = 9223372036854775807 }]";
+        let expect = format!("{GOOD}[statement.expect]\ncolumns = {blobs}\n");
+        assert!(error(&expect).contains("insert expects texts and blobs of 18446744073709551615 bytes"));
+        let read_back = format!("{GOOD}[statement.read_back]\ncql = \"SELECT v FROM ks.t\"\nvalues = []\ncolumns = {blobs}\n");
+        assert!(error(&read_back).contains("insert reads back texts"));
+    }
+
+    #[test]
+    fn only_a_statement_that_writes_is_read_back() {
+        let read_back = "[statement.read_back]\ncql = \"SELECT v FROM ks.t WHERE pk = ?\"\nvalues = []\ncolumns = []\n";
+        assert!(error(&format!("{GOOD}{read_back}")).contains("0 values for the 1 bind markers of its read_back"));
+        let read_back = read_back.replace("values = []", "values = [{ type = \"bigint\" }]");
+        assert!(Scenario::from_toml(&format!("{GOOD}{read_back}"), "tiny.toml").is_ok());
+        let both = format!("{GOOD}[statement.expect]\ncolumns = []\n{read_back}");
+        assert!(error(&both).contains("expects rows and is read back"));
+    }
+
+    #[test]
+    fn a_shift_changes_what_is_loaded_and_expected_alike_and_never_what_is_bound() {
+        for name in ["reads", "mixed"] {
+            let scenario = crate::builtin(name).unwrap();
+            let shifted = scenario.shifted(1_000);
+            let select = &shifted.statements[0];
+            let (expect, load) = (select.expect.as_ref().unwrap(), select.load.as_ref().unwrap());
+            assert_eq!(expect.columns, load.values);
+            assert_eq!(select.values, scenario.statements[0].values);
+            assert_eq!(expect.columns[0], Column::Bigint { times: 1, plus: 0 }, "the key is bound");
+            assert_eq!(expect.columns[1], Column::Bigint { times: 2, plus: 1_000 });
+            assert_eq!(expect.columns[2], Column::Bigint { times: 3, plus: 1_000 });
+            assert_eq!(shifted.statements[1..], scenario.statements[1..], "nothing else is loaded");
+            assert_eq!(scenario.shifted(0), scenario);
+        }
+        let writes = crate::builtin("writes").unwrap();
+        assert_eq!(writes.shifted(1_000), writes);
     }
 
     #[test]

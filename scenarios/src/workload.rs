@@ -25,27 +25,48 @@ pub struct Workload {
     ends: Vec<u64>,
     weights: Vec<u64>,
     loads: Vec<bool>,
+    reads_back: Vec<bool>,
+    seed: u64,
 }
 
-/// What must be in the tables before one statement can be issued.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The rows of one statement that are read back after the window, if it wrote as many.
+pub const READ_BACK_ROWS: u64 = 1_000;
+
+/// Rows of one statement, each by its key: those to load before the window, or those to read back after it.
+#[derive(Clone, Debug)]
 pub struct LoadPart {
-    /// Index into the scenario's statements: the one whose `load` is executed.
+    /// Index into the scenario's statements: the one whose `load` or `read_back` is executed.
     pub statement: usize,
-    keys: [std::ops::Range<u64>; 2],
+    keys: Keys,
+}
+
+#[derive(Clone, Debug)]
+enum Keys {
+    /// All of the one and then all of the other.
+    Both([std::ops::Range<u64>; 2]),
+    /// So many of those from `start` on, scattered over them by the permutation.
+    Sample { start: u64, order: Permutation, rows: u64 },
 }
 
 impl LoadPart {
     /// The number of rows.
     pub fn rows(&self) -> u64 {
-        self.keys.iter().map(|range| range.end - range.start).sum()
+        match &self.keys {
+            Keys::Both(ranges) => ranges.iter().map(|range| range.end - range.start).sum(),
+            Keys::Sample { rows, .. } => *rows,
+        }
     }
 
-    /// The key of row `index`, counted from 0; behind the last row it goes on counting.
+    /// The key of row `index`, counted from 0; behind the last row it is that of some row.
     #[inline]
     pub fn key(&self, index: u64) -> u64 {
-        let first = self.keys[0].end - self.keys[0].start;
-        if index < first { self.keys[0].start + index } else { self.keys[1].start + (index - first) }
+        match &self.keys {
+            Keys::Both([first, second]) => {
+                let length = first.end - first.start;
+                if index < length { first.start + index } else { second.start + (index - length) }
+            }
+            Keys::Sample { start, order, .. } => start + order.apply(index),
+        }
     }
 }
 
@@ -105,7 +126,9 @@ impl Workload {
             })
             .collect();
         let loads = scenario.statements.iter().map(|statement| statement.load.is_some()).collect();
-        Ok(Workload { count, warmup, permutation: Permutation::new(count, seed), ends, weights, loads })
+        let reads_back = scenario.statements.iter().map(|statement| statement.read_back.is_some()).collect();
+        let permutation = Permutation::new(count, seed);
+        Ok(Workload { count, warmup, permutation, ends, weights, loads, reads_back, seed })
     }
 
     /// The number of statements in the window.
@@ -155,7 +178,23 @@ impl Workload {
             .filter(|&index| self.loads[index])
             .filter_map(|statement| {
                 let warm = self.count..self.count + self.warmup;
-                Some(LoadPart { statement, keys: [self.range(statement)?, warm] })
+                Some(LoadPart { statement, keys: Keys::Both([self.range(statement)?, warm]) })
+            })
+            .collect()
+    }
+
+    /// What is read back after the window, statement by statement: at most [`READ_BACK_ROWS`] of the rows that each wrote
+    /// in it, chosen by the seed.
+    pub fn read_back(&self) -> Vec<LoadPart> {
+        (0..self.ends.len())
+            .filter(|&index| self.reads_back[index])
+            .filter_map(|statement| {
+                let range = self.range(statement)?;
+                let length = range.end - range.start;
+                // Another order than that of the window: else these would be the first rows that were written.
+                let order = Permutation::new(length, !self.seed);
+                let keys = Keys::Sample { start: range.start, order, rows: length.min(READ_BACK_ROWS) };
+                Some(LoadPart { statement, keys })
             })
             .collect()
     }
@@ -214,6 +253,29 @@ mod tests {
                 assert_eq!(loaded.contains(&issue.key), scenario.statements[issue.statement].load.is_some());
             }
         }
+    }
+
+    #[test]
+    fn what_is_read_back_are_different_rows_that_the_window_wrote_from_everywhere_in_it() {
+        for name in ["writes", "mixed"] {
+            let scenario = builtin(name).unwrap();
+            let workload = Workload::new(&scenario, 100_000, 30, 7).unwrap();
+            let parts = workload.read_back();
+            assert_eq!((parts.len(), parts[0].rows()), (1, READ_BACK_ROWS));
+            let keys: HashSet<u64> = (0..READ_BACK_ROWS).map(|index| parts[0].key(index)).collect();
+            assert_eq!(keys.len() as u64, READ_BACK_ROWS);
+            let written: HashSet<u64> = (0..workload.count())
+                .map(|ticket| (ticket, workload.issue(ticket)))
+                .filter(|(_, issue)| issue.statement == parts[0].statement)
+                .map(|(_, issue)| issue.key)
+                .collect();
+            assert!(keys.is_subset(&written));
+            let early = (0..workload.count() / 10).filter(|ticket| keys.contains(&workload.issue(*ticket).key)).count();
+            assert!((50..150).contains(&early), "{early} of the sample are from the window's first tenth");
+            let few = Workload::new(&scenario, 10, 0, 7).unwrap();
+            assert_eq!(few.read_back()[0].rows(), few.share(parts[0].statement));
+        }
+        assert!(Workload::new(&builtin("reads").unwrap(), 10, 0, 7).unwrap().read_back().is_empty());
     }
 
     #[test]

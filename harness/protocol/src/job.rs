@@ -70,6 +70,8 @@ pub enum Mode {
     Measure,
     /// Create the schema and load the rows that the scenario reads; what `floor` does before a contender's cell.
     Load,
+    /// Select a sample of the rows that the window wrote and check them; what `floor` does after a contender's window.
+    ReadBack,
 }
 
 /// The async runtime of a worker.

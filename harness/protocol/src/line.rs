@@ -55,6 +55,7 @@ mod tests {
     fn messages_are_one_line_and_come_back_equal() {
         let end = WorkerMessage::End(End {
             wall_ns: 1,
+            at_ns: Some(8),
             user_us: 2,
             sys_us: 3,
             voluntary_switches: 4,

@@ -13,9 +13,9 @@ pub enum WorkerMessage {
     Hello(Box<Hello>),
     /// Connected, prepared and warmed up.
     Ready(Ready),
-    /// How far the window is; any number of these between `go` and `end`.
+    /// How far the warm-up is, or the window; any number of these before `ready` and between `go` and `end`.
     Progress {
-        /// Statements issued since `go`.
+        /// Statements of the warm-up issued, before `ready`; statements issued since `go`, after it.
         issued: u64,
     },
     /// The window is over; written before any other work.
@@ -64,6 +64,9 @@ pub struct Ready {
 pub struct End {
     /// From the first statement issued to the last answer, by the monotonic clock, in nanoseconds.
     pub wall_ns: u64,
+    /// When the last answer came, by CLOCK_MONOTONIC, which all processes of a machine share, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ns: Option<u64>,
     /// CPU time in user mode, in microseconds (getrusage).
     pub user_us: u64,
     /// CPU time in the kernel, in microseconds.

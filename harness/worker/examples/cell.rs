@@ -18,7 +18,7 @@ use cqldyno_scenarios::{Scenario, builtin};
 
 const USAGE: &str = "\
 cell WORKER [--target HOST:PORT]... [--scenario NAME|FILE] [--count N] [--warmup N] [--concurrency N]
-     [--runtime current|multi:N] [--mode measure|load] [--connections N] [--seed N] [--settings equal|default]
+     [--runtime current|multi:N] [--mode measure|load|read_back] [--connections N] [--seed N] [--settings equal|default]
      [--option KEY=VALUE]... [--user NAME, with the password in CQLDYNO_PASSWORD]
 Counts take k and M.";
 
@@ -72,6 +72,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             "--runtime" => job.runtime = runtime(&value)?,
             "--mode" if value == "measure" => job.mode = Mode::Measure,
             "--mode" if value == "load" => job.mode = Mode::Load,
+            "--mode" if value == "read_back" => job.mode = Mode::ReadBack,
             "--settings" if value == "equal" => job.settings = Settings::Equal,
             "--settings" if value == "default" => job.settings = Settings::Default,
             "--option" => {
@@ -176,6 +177,7 @@ fn print(job: &Job, end: &End, done: &Done, threads: u64) {
         match job.mode {
             Mode::Measure => "measured",
             Mode::Load => "loaded",
+            Mode::ReadBack => "read back",
         },
         done.issued,
         job.concurrency,

@@ -1,12 +1,13 @@
 //! One cell, from the job to `done`.
 
+use std::io;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, Session};
 use cqldyno_protocol::{Done, Failed, FailureKind, Job, Mode, ParentMessage, Ready, WorkerMessage};
-use cqldyno_scenarios::{LoadPart, Workload};
+use cqldyno_scenarios::{Column, LoadPart, Workload};
 use quanta::Clock;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -91,10 +92,11 @@ pub(crate) async fn cell<D: Driver>(
         failed(FailureKind::Connect, format!("{} could not connect to {}: {error}", info.name, nodes.join(", ")))
     })?;
     let offline = info.capabilities.contains(&Capability::Offline);
+    report_progress(link, job.progress_ms);
     let (bench, source, names) = match job.mode {
         Mode::Measure => {
             let bench = Arc::new(prepare_statements(session, &job, offline).await?);
-            warm_up(&bench, &workload, &job, clock.clone()).await?;
+            warm_up(&bench, &workload, &job, clock.clone(), link).await?;
             let names = job.scenario.statements.iter().map(|statement| statement.name.clone()).collect();
             (bench, Source::Window(workload), names)
         }
@@ -102,19 +104,21 @@ pub(crate) async fn cell<D: Driver>(
             create_schema(&session, &job).await?;
             let parts = workload.load();
             let bench = Arc::new(prepare_loads(session, &job, &parts).await?);
-            let statement = |part: &LoadPart| job.scenario.statements.get(part.statement);
-            let names = parts.iter().filter_map(statement).map(|statement| statement.name.clone()).collect();
-            (bench, Source::Load(parts), names)
+            (bench, Source::Load(parts.clone()), names_of(&parts, &job))
+        }
+        Mode::ReadBack => {
+            let parts = workload.read_back();
+            let bench = Arc::new(prepare_reads_back(session, &job, &parts).await?);
+            (bench, Source::Load(parts.clone()), names_of(&parts, &job))
         }
     };
     let gauge = Arc::new(Gauge::new(source.count(), job.concurrency));
     link.arm(&gauge);
-    report_progress(link, &gauge, job.progress_ms);
     link.say(&WorkerMessage::Ready(Ready { settings: driver.settings(&options), threads: threads() }), Phase::Ready);
     expect(inbox).await;
 
     let counted = match job.mode {
-        Mode::Measure => measure(&bench, source, &gauge, clock, link).await?,
+        Mode::Measure | Mode::ReadBack => measure(&bench, source, &gauge, clock, link).await?,
         Mode::Load => load(&bench, source, &gauge, clock, link).await?,
     };
     let threads = threads();
@@ -136,14 +140,17 @@ async fn expect(inbox: &mut UnboundedReceiver<ParentMessage>) {
     }
 }
 
+/// The names of the statements that the parts are for, in their order.
+fn names_of(parts: &[LoadPart], job: &Job) -> Vec<String> {
+    let statements = parts.iter().filter_map(|part| job.scenario.statements.get(part.statement));
+    statements.map(|statement| statement.name.clone()).collect()
+}
+
 async fn prepare_statements<S: Session>(session: S, job: &Job, offline: bool) -> Result<Bench<S>, Failed> {
     let mut prepared = Vec::with_capacity(job.scenario.statements.len());
     for statement in &job.scenario.statements {
-        prepared.push(Prepared {
-            statement: prepare(&session, &statement.name, &statement.cql).await?,
-            values: Columns::new(&statement.values),
-            expect: statement.expect.as_ref().map(|expect| Columns::new(&expect.columns)),
-        });
+        let expect = statement.expect.as_ref().map(|expect| expect.columns.as_slice());
+        prepared.push(prepare(&session, &statement.name, &statement.cql, &statement.values, expect).await?);
     }
     Ok(Bench { session, prepared, offline })
 }
@@ -153,20 +160,34 @@ async fn prepare_loads<S: Session>(session: S, job: &Job, parts: &[LoadPart]) ->
     for part in parts {
         let statement = job.scenario.statements.get(part.statement);
         if let Some((statement, load)) = statement.and_then(|statement| Some((statement, statement.load.as_ref()?))) {
-            prepared.push(Prepared {
-                statement: prepare(&session, &statement.name, &load.cql).await?,
-                values: Columns::new(&load.values),
-                expect: None,
-            });
+            prepared.push(prepare(&session, &statement.name, &load.cql, &load.values, None).await?);
         }
     }
     Ok(Bench { session, prepared, offline: false })
 }
 
-async fn prepare<S: Session>(session: &S, name: &str, cql: &str) -> Result<S::Statement, Failed> {
-    session.prepare(cql).await.map_err(|error| {
+async fn prepare_reads_back<S: Session>(session: S, job: &Job, parts: &[LoadPart]) -> Result<Bench<S>, Failed> {
+    let mut prepared = Vec::with_capacity(parts.len());
+    for part in parts {
+        let statement = job.scenario.statements.get(part.statement);
+        if let Some((statement, back)) = statement.and_then(|one| Some((one, one.read_back.as_ref()?))) {
+            prepared.push(prepare(&session, &statement.name, &back.cql, &back.values, Some(&back.columns)).await?);
+        }
+    }
+    Ok(Bench { session, prepared, offline: false })
+}
+
+async fn prepare<S: Session>(
+    session: &S,
+    name: &str,
+    cql: &str,
+    values: &[Column],
+    expect: Option<&[Column]>,
+) -> Result<Prepared<S::Statement>, Failed> {
+    let statement = session.prepare(cql).await.map_err(|error| {
         failed(FailureKind::Prepare, format!("the statement {name} ({cql}) could not be prepared: {error}"))
-    })
+    })?;
+    Ok(Prepared { statement, values: Columns::new(values), expect: expect.map(Columns::new) })
 }
 
 async fn create_schema<S: Session>(session: &S, job: &Job) -> Result<(), Failed> {
@@ -188,11 +209,17 @@ async fn warm_up<S: Session>(
     workload: &Workload,
     job: &Job,
     clock: Clock,
+    link: &Link,
 ) -> Result<(), Failed> {
     if job.warmup == 0 {
         return Ok(());
     }
     let gauge = Arc::new(Gauge::new(job.warmup, job.concurrency));
+    link.warm_up(&gauge);
+    if job.progress_ms > 0 {
+        // Tells the parent that what it now waits for is the warm-up.
+        link.say_progress();
+    }
     let source = Source::WarmUp(workload.clone());
     let counted = run(bench, source, &gauge, clock, OnError::Stop, || {}).await.map_err(|error| crashed(&error))?;
     no_errors(&counted, FailureKind::WarmUp, "the warm-up", job.warmup)
@@ -214,19 +241,24 @@ fn no_errors(counted: &Counted, kind: FailureKind, what: &str, count: u64) -> Re
 }
 
 /// A thread of its own, so that the runtime is not woken. It reads one counter and writes one line.
-fn report_progress(link: &Arc<Link>, gauge: &Arc<Gauge>, every_ms: u64) {
+fn report_progress(link: &Arc<Link>, every_ms: u64) {
     if every_ms == 0 {
         return;
     }
     let every = Duration::from_millis(every_ms).max(PROGRESS_AT_MOST_EVERY);
-    let (link, gauge) = (Arc::clone(link), Arc::clone(gauge));
+    let link = Arc::clone(link);
     // Without this thread the cell is as good as with it.
     let _ = thread::Builder::new().name("progress".to_owned()).spawn(move || {
         loop {
             thread::sleep(every);
-            link.say_progress(gauge.taken());
+            link.say_progress();
         }
     });
+}
+
+/// What is said when the system does not tell what a window took: without it there is nothing to say of the window.
+fn unmeasured(error: &io::Error) -> Failed {
+    failed(FailureKind::Job, format!("the system does not tell the process' time or resource usage: {error}"))
 }
 
 async fn measure<S: Session>(
@@ -237,8 +269,11 @@ async fn measure<S: Session>(
     link: &Arc<Link>,
 ) -> Result<Counted, Failed> {
     let at_end = {
-        let (link, begin) = (Arc::clone(link), Edge::begin());
-        move || link.say(&WorkerMessage::End(begin.until_now()), Phase::Ended)
+        let (link, begin) = (Arc::clone(link), Edge::begin().map_err(|error| unmeasured(&error))?);
+        move || match begin.until_now() {
+            Ok(end) => link.say(&WorkerMessage::End(end), Phase::Ended),
+            Err(error) => link.fail(unmeasured(&error)),
+        }
     };
     run(bench, source, gauge, clock, OnError::Count, at_end).await.map_err(|error| crashed(&error))
 }
@@ -254,13 +289,15 @@ async fn load<S: Session>(
     let count = source.count();
     let end = Arc::new(OnceLock::new());
     let at_end = {
-        let (end, begin) = (Arc::clone(&end), Edge::begin());
+        let (end, begin) = (Arc::clone(&end), Edge::begin().map_err(|error| unmeasured(&error))?);
         move || drop(end.set(begin.until_now()))
     };
     let counted = run(bench, source, gauge, clock, OnError::Stop, at_end).await.map_err(|error| crashed(&error))?;
     no_errors(&counted, FailureKind::Load, "loading", count)?;
-    if let Some(end) = end.get() {
-        link.say(&WorkerMessage::End(end.clone()), Phase::Ended);
+    match end.get() {
+        Some(Ok(end)) => link.say(&WorkerMessage::End(end.clone()), Phase::Ended),
+        Some(Err(error)) => return Err(unmeasured(error)),
+        None => {}
     }
     Ok(counted)
 }

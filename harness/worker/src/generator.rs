@@ -36,7 +36,7 @@ pub(crate) enum Source {
     Window(Workload),
     /// The same on the warm-up's keys.
     WarmUp(Workload),
-    /// The rows that must be there before; the index of a part is that of its prepared statement.
+    /// Rows to load before the window, or to read back after it; the index of a part is that of its prepared statement.
     Load(Vec<LoadPart>),
 }
 

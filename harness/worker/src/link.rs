@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ pub(crate) enum Phase {
     Greeted,
     /// Nothing may come until `ready`.
     Preparing,
+    /// The driver is connected and its statements are prepared: nothing may come until `ready`.
+    WarmUp,
     /// `ready` was said: `go` comes next.
     Ready,
     /// `go` was heard: `stop` may come.
@@ -46,7 +48,7 @@ impl Phase {
     fn expected(self) -> &'static str {
         match self {
             Phase::Greeted => "`job`",
-            Phase::Preparing => "nothing until `ready`",
+            Phase::Preparing | Phase::WarmUp => "nothing until `ready`",
             Phase::Ready => "`go`",
             Phase::Window => "`stop` or nothing until `end`",
             Phase::Ended => "`ack`",
@@ -58,13 +60,13 @@ impl Phase {
 struct Output {
     file: File,
     phase: Phase,
+    /// What `progress` tells of and `stop` stops.
+    gauge: Option<Arc<Gauge>>,
 }
 
 /// Both directions of the protocol.
 pub(crate) struct Link {
     output: Mutex<Output>,
-    /// What `stop` stops.
-    window: OnceLock<Arc<Gauge>>,
 }
 
 impl Link {
@@ -72,8 +74,8 @@ impl Link {
     pub(crate) fn open() -> io::Result<Link> {
         let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         nix::unistd::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
-        let output = Mutex::new(Output { file, phase: Phase::Greeted });
-        Ok(Link { output, window: OnceLock::new() })
+        let output = Mutex::new(Output { file, phase: Phase::Greeted, gauge: None });
+        Ok(Link { output })
     }
 
     /// Says `message` and goes on to `phase`; ends the process when nobody listens any more.
@@ -85,17 +87,27 @@ impl Link {
         }
     }
 
-    /// Says how far the window is, if there is one now.
-    pub(crate) fn say_progress(&self, issued: u64) {
+    /// Says how far the warm-up or the window is, if there is one now.
+    pub(crate) fn say_progress(&self) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        if output.phase == Phase::Window {
+        let issued = output.gauge.as_ref().map(|gauge| gauge.taken());
+        if let (Phase::WarmUp | Phase::Window, Some(issued)) = (output.phase, issued) {
             write(&mut output.file, &WorkerMessage::Progress { issued });
         }
     }
 
-    /// What `stop` stops from now on.
+    /// The warm-up begins: from now on `progress` tells how far it is.
+    pub(crate) fn warm_up(&self, gauge: &Arc<Gauge>) {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        output.gauge = Some(Arc::clone(gauge));
+        if output.phase != Phase::Closed {
+            output.phase = Phase::WarmUp;
+        }
+    }
+
+    /// What `progress` tells of and `stop` stops from now on.
     pub(crate) fn arm(&self, window: &Arc<Gauge>) {
-        let _ = self.window.set(Arc::clone(window));
+        self.output.lock().unwrap_or_else(PoisonError::into_inner).gauge = Some(Arc::clone(window));
     }
 
     /// Says `failed` and ends the process.
@@ -150,7 +162,7 @@ impl Link {
             (Phase::Greeted, ParentMessage::Job(_)) => (Phase::Preparing, Heard::PassOn),
             (Phase::Ready, ParentMessage::Go) => (Phase::Window, Heard::PassOn),
             (Phase::Window, ParentMessage::Stop) => {
-                if let Some(window) = self.window.get() {
+                if let Some(window) = &output.gauge {
                     window.stop();
                 }
                 (Phase::Window, Heard::Done)

@@ -1,43 +1,52 @@
 //! The window's edges as the process itself sees them.
 
-use std::time::Instant;
+use std::io;
 
 use cqldyno_protocol::End;
 use nix::sys::resource::{Usage, UsageWho, getrusage};
-use nix::sys::time::TimeVal;
+use nix::sys::time::{TimeVal, TimeValLike};
+use nix::time::{ClockId, clock_gettime};
 
 /// Monotonic time and the process' resource usage at one moment.
 pub(crate) struct Edge {
-    at: Instant,
-    usage: Option<Usage>,
+    at_ns: u64,
+    usage: Usage,
 }
 
 impl Edge {
     /// The edge where the window begins: the clock is read last, so that reading the usage is not in the window's time.
-    pub(crate) fn begin() -> Edge {
-        let usage = getrusage(UsageWho::RUSAGE_SELF).ok();
-        Edge { at: Instant::now(), usage }
+    ///
+    /// # Errors
+    /// When the system does not tell the usage or the time: there is nothing to measure then.
+    pub(crate) fn begin() -> io::Result<Edge> {
+        let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+        Ok(Edge { at_ns: monotonic_ns()?, usage })
     }
 
-    /// What passed from this edge until now; the clock is read first. A usage that the system refuses counts as 0, which
-    /// the parent's own reading contradicts.
-    pub(crate) fn until_now(&self) -> End {
-        let wall = self.at.elapsed();
-        let now = getrusage(UsageWho::RUSAGE_SELF).ok();
-        let difference = |of: fn(&Usage) -> i64| match (&self.usage, &now) {
-            (Some(before), Some(after)) => u64::try_from(of(after) - of(before)).unwrap_or(0),
-            _ => 0,
-        };
-        End {
-            wall_ns: u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX),
+    /// What passed from this edge until now; the clock is read first.
+    ///
+    /// # Errors
+    /// As [`Edge::begin`].
+    pub(crate) fn until_now(&self) -> io::Result<End> {
+        let at_ns = monotonic_ns()?;
+        let now = getrusage(UsageWho::RUSAGE_SELF)?;
+        let difference = |of: fn(&Usage) -> i64| u64::try_from(of(&now) - of(&self.usage)).unwrap_or(0);
+        Ok(End {
+            wall_ns: at_ns.saturating_sub(self.at_ns),
+            at_ns: Some(at_ns),
             user_us: difference(|usage| microseconds(usage.user_time())),
             sys_us: difference(|usage| microseconds(usage.system_time())),
             voluntary_switches: difference(Usage::voluntary_context_switches),
             involuntary_switches: difference(Usage::involuntary_context_switches),
             minor_faults: difference(Usage::minor_page_faults),
             major_faults: difference(Usage::major_page_faults),
-        }
+        })
     }
+}
+
+/// The clock that all processes of a machine share, and that `std::time::Instant` reads, too.
+fn monotonic_ns() -> io::Result<u64> {
+    Ok(clock_gettime(ClockId::CLOCK_MONOTONIC)?.num_nanoseconds().unsigned_abs())
 }
 
 fn microseconds(time: TimeVal) -> i64 {
@@ -55,13 +64,15 @@ mod tests {
 
     #[test]
     fn an_edge_sees_the_cpu_time_and_the_wall_time_that_were_spent() {
-        let begin = Edge::begin();
+        let begin = Edge::begin().unwrap();
+        let started = std::time::Instant::now();
         let mut sum = 0u64;
-        while begin.at.elapsed().as_millis() < 30 {
+        while started.elapsed().as_millis() < 30 {
             sum = std::hint::black_box(sum.wrapping_add(1));
         }
-        let end = begin.until_now();
+        let end = begin.until_now().unwrap();
         assert!(end.wall_ns >= 30_000_000, "{end:?}");
+        assert_eq!(end.at_ns, Some(begin.at_ns + end.wall_ns));
         assert!(end.user_us + end.sys_us > 0, "{end:?}");
     }
 

@@ -219,6 +219,49 @@ fn loading_creates_the_schema_and_every_row() {
 }
 
 #[test]
+fn reading_back_checks_a_sample_of_what_was_written_and_counts_what_is_wrong() {
+    for runtime in RUNTIMES {
+        let mut good = faulty("writes", 50_000, "");
+        (good.mode, good.runtime) = (Mode::ReadBack, runtime);
+        let (_, done) = cell(good);
+        assert_eq!((done.issued, done.verified), (1_000, 1_000));
+        assert_eq!(done.issued_by_statement.into_iter().collect::<Vec<_>>(), [("insert".to_owned(), 1_000)]);
+    }
+    let mut wrong = faulty("mixed", 50_000, "swaps columns");
+    wrong.mode = Mode::ReadBack;
+    let (_, done) = cell(wrong);
+    assert_eq!((done.issued, done.verified, done.errors[&ErrorKind::WrongRow].count), (1_000, 0, 1_000));
+    let mut nothing = faulty("reads", 50_000, "");
+    nothing.mode = Mode::ReadBack;
+    assert_eq!(cell(nothing).1.issued, 0);
+}
+
+#[test]
+fn the_warm_up_tells_how_far_it_is() {
+    let mut slow = faulty("writes", 1_000, "slow");
+    (slow.warmup, slow.progress_ms) = (64_000, 1);
+    let mut worker = Worker::start();
+    worker.hello();
+    worker.say(&ParentMessage::Job(Box::new(slow)));
+    let mut seen = Vec::new();
+    while seen.len() < 3 {
+        let Some(WorkerMessage::Progress { issued }) = worker.hear() else { panic!("progress was expected") };
+        seen.push(issued);
+    }
+    assert!(seen[0] == 0 && seen[1] > 0 && seen[2] > seen[1], "{seen:?}");
+    worker.say(&ParentMessage::Stop);
+    while let Some(message) = worker.hear() {
+        match message {
+            WorkerMessage::Progress { .. } => {}
+            WorkerMessage::Failed(failed) => {
+                assert_eq!(failed.message, "nothing until `ready` was expected from the parent, and `stop` came");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
 fn an_error_while_loading_fails_the_cell() {
     let mut job = faulty("reads", 100_000, "errors");
     job.mode = Mode::Load;
