@@ -12,7 +12,5 @@ mod workload;
 pub use builtin::{builtin, builtin_toml, builtins};
 pub use column::Column;
 pub use permutation::Permutation;
-pub use scenario::{
-    Expectation, Load, MAX_VALUE_BYTES, MAX_VALUES, ReadBack, Scenario, ScenarioError, Statement,
-};
+pub use scenario::{Expectation, Load, MAX_VALUE_BYTES, MAX_VALUES, ReadBack, Scenario, ScenarioError, Statement};
 pub use workload::{Issue, LoadPart, READ_BACK_ROWS, Workload, WorkloadError};

@@ -132,7 +132,7 @@ impl Scenario {
     }
 
     /// The scenario with `by` added to whatever its loads shift ([`Load::shift`]), in what is loaded and in what is expected
-    /// alike.
+    /// alike; the loads of the result shift nothing more.
     pub fn shifted(&self, by: i64) -> Scenario {
         let mut scenario = self.clone();
         for statement in &mut scenario.statements {
@@ -142,6 +142,7 @@ impl Scenario {
             }
             let shifts = |column: &Column| !statement.values.contains(column) && load.values.contains(column);
             let shifted: Vec<Column> = expect.columns.iter().filter(|column| shifts(column)).cloned().collect();
+            load.shift = false;
             for column in expect.columns.iter_mut().chain(&mut load.values).filter(|column| shifted.contains(column)) {
                 column.shift(by);
             }
@@ -318,7 +319,8 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
                      { type = \"blob\", length = 9223372036854775807 }]";
         let expect = format!("{GOOD}[statement.expect]\ncolumns = {blobs}\n");
         assert!(error(&expect).contains("insert expects texts and blobs of 18446744073709551615 bytes"));
-        let read_back = format!("{GOOD}[statement.read_back]\ncql = \"SELECT v FROM ks.t\"\nvalues = []\ncolumns = {blobs}\n");
+        let read_back =
+            format!("{GOOD}[statement.read_back]\ncql = \"SELECT v FROM ks.t\"\nvalues = []\ncolumns = {blobs}\n");
         assert!(error(&read_back).contains("insert reads back texts"));
     }
 
@@ -345,7 +347,7 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
             assert_eq!(expect.columns[1], Column::Bigint { times: 2, plus: 1_000 });
             assert_eq!(expect.columns[2], Column::Bigint { times: 3, plus: 1_000 });
             assert_eq!(shifted.statements[1..], scenario.statements[1..], "nothing else is loaded");
-            assert_eq!(scenario.shifted(0), scenario);
+            assert_eq!(shifted.shifted(1), shifted, "it is done once");
         }
         let writes = crate::builtin("writes").unwrap();
         assert_eq!(writes.shifted(1_000), writes);

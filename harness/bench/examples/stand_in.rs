@@ -34,11 +34,11 @@ fn main() {
     worker(called.strip_prefix("cqldyno-driver-").unwrap_or(&called));
 }
 
-/// A server that listens nowhere: its second snapshot says that connection 1 executed `--claim N` inserts, and with
-/// `--crash` there is none.
+/// A server that listens nowhere: its second snapshot says that connection 1 inserted `--claim N` rows, without it as many as
+/// were expected, and with `--crash` there is none.
 fn serve(arguments: &[String]) {
-    let claim = arguments.iter().position(|argument| argument == "--claim").map(|at| &arguments[at + 1]);
-    let claim = claim.and_then(|claim| claim.parse().ok()).unwrap_or(0);
+    let behind = |flag: &str| arguments.iter().position(|argument| argument == flag).map(|at| &arguments[at + 1]);
+    let claim = behind("--claim").or(behind("--expect-rows")).and_then(|claim| claim.parse().ok()).unwrap_or(0);
     reply(&Listening {
         listening: ([127, 0, 0, 1], 1).into(),
         version: String::new(),
@@ -56,6 +56,7 @@ fn serve(arguments: &[String]) {
             connections: vec![ConnectionSnapshot { id: 1, executes, ..ConnectionSnapshot::default() }],
             frames: count,
             prepared: [("aa".to_owned(), INSERT.to_owned())].into(),
+            rows: count,
             ..Snapshot::default()
         });
     }
@@ -109,7 +110,27 @@ fn at(step: &str, name: &str, count: u64) {
             say(&WorkerMessage::Progress { issued: count / 2 });
             sleep(Duration::from_millis(50));
         },
-        "order" => say(&WorkerMessage::Progress { issued: 0 }),
+        "order" => say(&WorkerMessage::Ready(Ready { settings: Vec::new(), threads: 1 })),
+        "closed" => {
+            eprintln!("no more words");
+            // Standard output is closed when both are gone.
+            drop(io::stdout().lock().flush());
+            let _ = nix::unistd::close(1);
+            hang()
+        }
+        "flood" => {
+            let block = vec![b'x'; 1 << 16];
+            (0..1_000).for_each(|_| drop(io::stderr().lock().write_all(&block)));
+            eprintln!("\nthe flood is over");
+            exit(3)
+        }
+        "grow" => {
+            let mut grown = Vec::new();
+            loop {
+                grown.extend(std::iter::repeat_n(1u8, 8 << 20));
+                sleep(Duration::from_millis(10));
+            }
+        }
         "early-done" => say(&WorkerMessage::Done(Box::default())),
         _ => {}
     }
@@ -117,8 +138,6 @@ fn at(step: &str, name: &str, count: u64) {
 
 fn worker(name: &str) {
     at("hello", name, 0);
-    // `online-` needs a server; all others send nothing.
-    let online = name.starts_with("online") || name == "floor";
     say(&WorkerMessage::Hello(Box::new(Hello {
         protocol: if name == "other-version" { PROTOCOL_VERSION + 1 } else { PROTOCOL_VERSION },
         driver: DriverInfo {
@@ -126,7 +145,11 @@ fn worker(name: &str) {
             version: "1.2.3".to_owned(),
             variant: String::new(),
             libraries: Vec::new(),
-            capabilities: if online { [].into() } else { [Capability::Offline].into() },
+            capabilities: if name.contains("offline") || name == "noop" {
+                [Capability::Offline].into()
+            } else {
+                [].into()
+            },
             caveats: Vec::new(),
         },
         settings: vec![Setting::taken("consistency", "LOCAL_ONE")],
@@ -134,6 +157,10 @@ fn worker(name: &str) {
     })));
     let ParentMessage::Job(job) = hear() else { exit(4) };
     at("ready", name, job.count);
+    if name.ends_with("-at-warm-up") {
+        say(&WorkerMessage::Progress { issued: 0 });
+    }
+    at("warm-up", name, job.count);
     match name {
         "leak" => leak(&job),
         // The password straddles the 80th character, behind which messages are cut.
@@ -146,6 +173,7 @@ fn worker(name: &str) {
     at("window", name, job.count);
     say(&WorkerMessage::End(End {
         wall_ns: 1_000_000,
+        at_ns: None,
         user_us: 100,
         sys_us: 50,
         voluntary_switches: 1,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cqldyno_meter::Span;
 use cqldyno_protocol::Done;
 use cqldyno_scenarios::Scenario;
 
@@ -16,6 +17,12 @@ pub struct Snapshot {
     pub executes: BTreeMap<(String, u64), u64>,
     /// How it read, by the connection's number.
     pub reads: BTreeMap<u64, Reads>,
+    /// QUERYs, EXECUTEs and BATCHes.
+    pub statements: u64,
+    /// Rows in all tables.
+    pub rows: u64,
+    /// When it received the first and the last EXECUTE since the snapshot before, by the prepared statement's text.
+    pub received: BTreeMap<String, Span>,
 }
 
 /// How a server reads its connections.
@@ -42,6 +49,12 @@ pub struct Counted {
     pub cpu_ns: u64,
     /// How it read these connections.
     pub reads: Reads,
+    /// QUERYs, EXECUTEs and BATCHes that were none of them: the driver's own.
+    pub own_statements: u64,
+    /// Rows in all tables, after less before.
+    pub new_rows: i64,
+    /// When the first and the last of the scenario's statements were received.
+    pub received: Option<Span>,
 }
 
 impl Counted {
@@ -69,7 +82,16 @@ impl Counted {
         };
         let requests = after.requests.saturating_sub(before.requests);
         let executes: u64 = by_text.values().sum();
+        let statements = after.statements.saturating_sub(before.statements);
+        let received = after.received.iter().filter(|(cql, _)| by_text.contains_key(&text(cql))).map(|(_, span)| *span);
+        let received = received.reduce(|one, other| Span {
+            first_ns: one.first_ns.min(other.first_ns),
+            last_ns: one.last_ns.max(other.last_ns),
+        });
         Counted {
+            own_statements: statements.saturating_sub(executes),
+            new_rows: after.rows.cast_signed().saturating_sub(before.rows.cast_signed()),
+            received,
             by_text,
             connections: connections.len() as u64,
             control_requests: requests.saturating_sub(executes),
@@ -105,6 +127,45 @@ impl Counted {
                 (counted != issued).then_some(differ)
             })
             .collect()
+    }
+}
+
+/// Beside every 10,000 statements asked for, the driver may send one of its own, and this many in any case.
+const OWN_STATEMENTS: u64 = 100;
+
+impl Counted {
+    /// A sentence when the driver sent so many statements of its own that they could be what was asked for in another way:
+    /// unprepared, prepared under another text, in batches, or again.
+    pub fn own_statements_void(&self, issued: u64) -> Option<String> {
+        let most = OWN_STATEMENTS + issued / 10_000;
+        (self.own_statements > most).then(|| {
+            format!(
+                "The server counted {} statements of the driver's own in the window, beside the {} asked for; more than {} could \
+                 be the same ones sent in another way.",
+                grouped(self.own_statements),
+                grouped(issued),
+                grouped(most)
+            )
+        })
+    }
+
+    /// A sentence when the tables have not got as many new rows as the window's statements write; nothing where the scenario
+    /// does not say how many that is: every statement must either expect rows or say how its own is read back.
+    pub fn rows_void(&self, scenario: &Scenario, done: &Done) -> Option<String> {
+        let statements = &scenario.statements;
+        if !statements.iter().all(|one| one.expect.is_some() || one.read_back.is_some()) {
+            return None;
+        }
+        let writes = statements.iter().filter(|one| one.read_back.is_some());
+        let asked: u64 = writes.filter_map(|one| done.issued_by_statement.get(&one.name)).sum();
+        (self.new_rows != asked.cast_signed()).then(|| {
+            format!(
+                "The server has {}{} rows more than before the window, and {} were to be inserted, each with a key of its own.",
+                if self.new_rows < 0 { "-" } else { "" },
+                grouped(self.new_rows.unsigned_abs()),
+                grouped(asked)
+            )
+        })
     }
 }
 
@@ -181,7 +242,7 @@ mod tests {
 
     fn snapshot(requests: u64, executes: &[(&str, u64, u64)]) -> Snapshot {
         let executes = executes.iter().map(|(cql, at, count)| (((*cql).to_owned(), *at), *count)).collect();
-        Snapshot { cpu_ns: requests * 10, requests, executes, reads: BTreeMap::new() }
+        Snapshot { cpu_ns: requests * 10, requests, statements: requests, executes, ..Snapshot::default() }
     }
 
     fn done(select: u64, insert: u64) -> Done {
@@ -205,6 +266,44 @@ mod tests {
         assert_eq!(counted.cpu_ns, 1_500);
         assert_eq!(counted.reads, read(7), "of the connection that carried the scenario's");
         assert!(counted.disagreements(&mixed(), &done(60, 40)).is_empty());
+        assert_eq!(counted.own_statements, 50);
+    }
+
+    #[test]
+    fn the_scenarios_statements_were_received_from_the_first_to_the_last_of_any_of_them() {
+        let span = |first_ns, last_ns| Span { first_ns, last_ns };
+        let received = [(SELECT, span(20, 30)), (INSERT, span(25, 70)), ("SELECT x FROM s", span(1, 99))];
+        let received = received.map(|(cql, span)| (cql.to_owned(), span)).into();
+        let after = Snapshot { received, ..snapshot(10, &[]) };
+        assert_eq!(Counted::between(&Snapshot::default(), &after, &mixed()).received, Some(span(20, 70)));
+        assert_eq!(Counted::between(&after, &snapshot(20, &[]), &mixed()).received, None);
+    }
+
+    #[test]
+    fn many_statements_of_the_drivers_own_are_void() {
+        let own = |own_statements| Counted { own_statements, ..Counted::default() }.own_statements_void(250_000);
+        assert_eq!(own(125), None);
+        assert_eq!(
+            own(250).unwrap(),
+            "The server counted 250 statements of the driver's own in the window, beside the 250,000 asked for; more than 125 \
+             could be the same ones sent in another way."
+        );
+    }
+
+    #[test]
+    fn as_many_rows_as_were_inserted_must_be_there() {
+        let rows = |new_rows, scenario: &Scenario| {
+            Counted { new_rows, ..Counted::default() }.rows_void(scenario, &done(60, 1_040))
+        };
+        assert_eq!(rows(1_040, &mixed()), None);
+        assert_eq!(
+            rows(1_039, &mixed()).unwrap(),
+            "The server has 1,039 rows more than before the window, and 1,040 were to be inserted, each with a key of its own."
+        );
+        assert!(rows(-60, &mixed()).unwrap().contains("has -60 rows more"));
+        let mut unknown = mixed();
+        unknown.statements[1].read_back = None;
+        assert_eq!(rows(0, &unknown), None, "an insert that may meet a row that is there");
     }
 
     #[test]

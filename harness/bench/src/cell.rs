@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_meter::{Attachment, Meter, Outcome, Subject, Traffic};
-use cqldyno_protocol::{Done, End, Job, Mode, Ready, Runtime};
-use cqldyno_reports::{Cell, Pass, Run};
-use cqldyno_scenarios::{Scenario, Workload};
+use cqldyno_protocol::{Done, End, Hello, Job, Mode, Ready, Runtime};
+use cqldyno_reports::{Cell, Measure, Pass, Role, Run, Unit};
+use cqldyno_scenarios::{LoadPart, Permutation, Scenario, Workload};
 
 use crate::agreement::{Counted, connection_void, grouped, voids};
 use crate::arrangement::Placement;
@@ -19,18 +19,23 @@ use crate::introduction::{Introduced, setting};
 use crate::latency;
 use crate::observer::Stage;
 use crate::plan::{Plan, PlannedCell};
+use crate::process::file_name;
 use crate::programs::Programs;
 use crate::readings::{below_concurrency, busy, errors, measure, read, reads, window_of};
 use crate::redaction::Redaction;
 use crate::run::Executor;
 use crate::server::{Server, ServerLaunch};
 use crate::target::Target;
-use crate::worker::{Waiting, Worker, WorkerLaunch};
+use crate::worker::{Look, Waiting, Worker, WorkerLaunch};
 
-/// The driver that loads rows.
+/// The driver that loads rows and reads them back.
 const LOADER: &str = "floor";
-/// Statements in flight while loading.
+/// Statements in flight while it does.
 const LOAD_CONCURRENCY: usize = 1_024;
+/// What is loaded is shifted by less than this from cell to cell.
+const MOST_SHIFT: u64 = 1_000_000_000;
+/// The measure of what was read back.
+const READ_BACK: &str = "read_back";
 /// How often a worker tells how far it is.
 const PROGRESS_MS: u64 = 500;
 
@@ -97,7 +102,7 @@ impl Executor for CellBench<'_> {
             bench: self,
             planned,
             plan: self.context.plan,
-            scenario: &self.context.plan.scenarios[planned.scenario],
+            scenario: self.context.plan.scenarios[planned.scenario].shifted(shift(self.context.plan.seed, self.number)),
             placement: &self.context.placements[planned.arrangement],
             stem: &stem,
             log,
@@ -109,6 +114,11 @@ impl Executor for CellBench<'_> {
         }
         Some(cell)
     }
+}
+
+/// By how much the cell with this number shifts what it loads: at least 1.
+fn shift(seed: u64, number: usize) -> i64 {
+    1 + Permutation::new(MOST_SHIFT, seed).apply(number as u64).cast_signed()
 }
 
 /// A cell without anything.
@@ -142,7 +152,7 @@ struct Attempt<'a> {
     bench: &'a CellBench<'a>,
     planned: &'a PlannedCell,
     plan: &'a Plan,
-    scenario: &'a Scenario,
+    scenario: Scenario,
     placement: &'a Placement,
     stem: &'a str,
     log: PathBuf,
@@ -155,8 +165,36 @@ struct Measured {
     counted: Result<Counted, String>,
     outcome: Outcome,
     connections: Result<u64, String>,
+    /// What was found when rows of the window were read back: why not, if they were not.
+    read_back: Result<ReadBack, String>,
     /// Sentences about processes that exited badly when their work was done.
     exits: Vec<String>,
+}
+
+/// Rows of the window that were read back.
+struct ReadBack {
+    of: u64,
+    verified: u64,
+    /// What was wrong first.
+    first: String,
+}
+
+impl ReadBack {
+    fn new(done: Done) -> ReadBack {
+        let first = done.errors.into_values().next().map(|error| error.first).unwrap_or_default();
+        ReadBack { of: done.issued, verified: done.verified, first }
+    }
+
+    fn void(&self) -> Option<String> {
+        (self.verified != self.of).then(|| {
+            format!(
+                "{} of the inserted rows were read back by floor, and {} were not as they should be; the first: {}.",
+                grouped(self.of),
+                grouped(self.of - self.verified),
+                self.first.trim_end_matches('.')
+            )
+        })
+    }
 }
 
 impl<'a> Attempt<'a> {
@@ -166,7 +204,7 @@ impl<'a> Attempt<'a> {
 
     fn measure(&self, stage: &mut dyn FnMut(Stage)) -> Result<Measured, CellFailure> {
         let introduced = self.introduced()?;
-        let offline = introduced.hello.driver.capabilities.contains(&Capability::Offline);
+        let offline = self.is_noop();
         let mut server = None;
         let mut nodes: Vec<SocketAddr> = Vec::new();
         if !offline {
@@ -199,7 +237,7 @@ impl<'a> Attempt<'a> {
         let cancel = self.bench.context.cancel;
         let mut exits = Vec::new();
         if !offline {
-            exits.extend(self.load(nodes, stage).map_err(|failure| match failure {
+            exits.extend(self.load(nodes, &mut || ended(&mut server), stage).map_err(|failure| match failure {
                 CellFailure::Cancelled => failure,
                 other => CellFailure::Load(other.to_string()),
             })?);
@@ -215,19 +253,20 @@ impl<'a> Attempt<'a> {
         let mut attachments = self.attach(&subject);
         let (mut worker, hello) = waiting.open()?;
         introduced.same(&hello)?;
-        let ready = worker.job(self.job(Mode::Measure, nodes))?;
+        self.refuse_offline(&hello, introduced)?;
+        let ready = worker.job(self.job(Mode::Measure, nodes), &mut || ended(&mut server))?;
         let before = server.as_mut().map(|server| server.snapshot(cancel)).transpose()?;
         let foreign = !offline && server.is_none();
         let look = || foreign.then(|| Traffic::of(subject.worker, nodes));
         let traffic_before = look();
-        let end = window(&mut worker, &mut attachments, self.planned.count, stage)?;
+        let end = window(&mut worker, &mut attachments, self.planned.count, &mut || ended(&mut server), stage)?;
         let traffic_after = look();
         let after = server.as_mut().map(|server| server.snapshot(cancel)).transpose()?;
         let (done, exit) = worker.ack()?;
         exits.extend(exit);
 
         let counted = match (before, after) {
-            (Some(before), Some(after)) => Ok(Counted::between(&before, &after, self.scenario)),
+            (Some(before), Some(after)) => Ok(Counted::between(&before, &after, &self.scenario)),
             _ => Err(no_server()),
         };
         let connections = match (&counted, traffic_before, traffic_after) {
@@ -237,7 +276,24 @@ impl<'a> Attempt<'a> {
         };
         let window = window_of(&end, &done, &counted, &connections);
         let outcome = read(&mut attachments, &window);
-        Ok(Measured { ready, done, counted, outcome, connections, exits })
+        let read_back = match offline {
+            true => Err(no_server()),
+            false => self.read_back(nodes, &mut || ended(&mut server), &mut exits)?,
+        };
+        Ok(Measured { ready, done, counted, outcome, connections, read_back, exits })
+    }
+
+    /// Whether this cell is that of noop, the only contender that needs no server.
+    fn is_noop(&self) -> bool {
+        self.plan.contenders[self.planned.contender].role() == Role::Noop
+    }
+
+    /// Refuses a worker that wants to have its answers made up, as only noop's may.
+    fn refuse_offline(&self, hello: &Hello, introduced: &Introduced) -> Result<(), CellFailure> {
+        match hello.driver.capabilities.contains(&Capability::Offline) && !self.is_noop() {
+            true => Err(CellFailure::Offline { worker: file_name(&introduced.program) }),
+            false => Ok(()),
+        }
     }
 
     fn nodes(&self) -> u64 {
@@ -248,9 +304,7 @@ impl<'a> Attempt<'a> {
     }
 
     fn start_server(&self) -> Result<Server, CellFailure> {
-        let rows = Workload::new(self.scenario, self.planned.count, self.plan.warmup, self.plan.seed)
-            .map_err(|error| CellFailure::Machine(error.to_string()))?
-            .rows();
+        let rows = self.workload()?.rows();
         let (log, _) = self.bench.context.folder.log(&format!("{}-server", self.stem));
         Server::start(
             &ServerLaunch {
@@ -266,10 +320,20 @@ impl<'a> Attempt<'a> {
 
     fn launch(&self, introduced: &'a Introduced, log: PathBuf) -> WorkerLaunch<'a> {
         WorkerLaunch {
-            gate: &self.bench.context.programs.cqldyno,
-            program: &introduced.program,
             library_folder: introduced.library_folder.clone(),
+            memory_limit_bytes: self.plan.memory_limit_bytes,
+            ..self.launch_of(&introduced.program, log)
+        }
+    }
+
+    /// How any worker is launched that has no limits of its own.
+    fn launch_of(&self, program: &'a Path, log: PathBuf) -> WorkerLaunch<'a> {
+        WorkerLaunch {
+            gate: &self.bench.context.programs.cqldyno,
+            program,
+            library_folder: None,
             cores: self.placement.pinned.then_some(self.placement.worker.as_slice()),
+            memory_limit_bytes: None,
             log: Some(log),
             redaction: self.bench.redaction.clone(),
             deadlines: self.plan.deadlines,
@@ -277,33 +341,23 @@ impl<'a> Attempt<'a> {
         }
     }
 
+    fn workload(&self) -> Result<Workload, CellFailure> {
+        Workload::new(&self.scenario, self.planned.count, self.plan.warmup, self.plan.seed)
+            .map_err(|error| CellFailure::Machine(error.to_string()))
+    }
+
     /// Makes the schema and loads what the scenario reads, by floor: never by the contender. With an exit of floor that is
     /// not a good one comes a sentence about it.
-    fn load(&self, nodes: &[SocketAddr], stage: &mut dyn FnMut(Stage)) -> Result<Option<String>, CellFailure> {
-        let programs = self.bench.context.programs;
-        let program = programs.worker(LOADER).map_err(|error| CellFailure::Unavailable(error.to_string()))?;
-        let (log, _) = self.bench.context.folder.log(&format!("{}-load", self.stem));
-        let launch = WorkerLaunch {
-            gate: &programs.cqldyno,
-            program: &program,
-            library_folder: None,
-            cores: self.placement.pinned.then_some(self.placement.worker.as_slice()),
-            log: Some(log),
-            redaction: self.bench.redaction.clone(),
-            deadlines: self.plan.deadlines,
-            cancel: self.bench.context.cancel,
-        };
-        let of = Workload::new(self.scenario, self.planned.count, self.plan.warmup, self.plan.seed)
-            .map_err(|error| CellFailure::Machine(error.to_string()))?
-            .load()
-            .iter()
-            .map(|part| part.rows())
-            .sum();
+    fn load(
+        &self,
+        nodes: &[SocketAddr],
+        look: Look<'_>,
+        stage: &mut dyn FnMut(Stage),
+    ) -> Result<Option<String>, CellFailure> {
+        let of = self.workload()?.load().iter().map(LoadPart::rows).sum();
         stage(Stage::Loading { rows: 0, of });
-        let (mut loader, _) = Waiting::start(launch)?.open()?;
-        loader.job(self.job(Mode::Load, nodes))?;
-        loader.go(|rows| stage(Stage::Loading { rows, of }))?;
-        let (done, exit) = loader.ack()?;
+        let progress = &mut |rows| stage(Stage::Loading { rows, of });
+        let (done, exit) = self.floor(Mode::Load, "load", nodes, look, progress)?;
         if done.verified != of {
             return Err(CellFailure::Machine(format!(
                 "{} rows were to be loaded and {} were",
@@ -314,12 +368,60 @@ impl<'a> Attempt<'a> {
         Ok(exit)
     }
 
+    /// Reads a sample of the rows that the window wrote, by floor. A floor that fails says nothing about the contender, so
+    /// that this is no failure of the cell but a reason why nothing was read back.
+    fn read_back(
+        &self,
+        nodes: &[SocketAddr],
+        look: Look<'_>,
+        exits: &mut Vec<String>,
+    ) -> Result<Result<ReadBack, String>, CellFailure> {
+        if self.workload()?.read_back().is_empty() {
+            return Ok(Err("The scenario says of no statement how the rows that it writes are read back.".to_owned()));
+        }
+        match self.floor(Mode::ReadBack, "read-back", nodes, look, &mut |_| ()) {
+            Ok((done, exit)) => {
+                exits.extend(exit);
+                Ok(Ok(ReadBack::new(done)))
+            }
+            Err(failure @ (CellFailure::Cancelled | CellFailure::Server(_))) => Err(failure),
+            Err(failure) => {
+                let why = format!("The inserted rows could not be read back by floor: {failure}");
+                exits.push(why.clone());
+                Ok(Err(why))
+            }
+        }
+    }
+
+    /// One job of floor, with what is said of an exit that is not a good one.
+    fn floor(
+        &self,
+        mode: Mode,
+        what: &str,
+        nodes: &[SocketAddr],
+        look: Look<'_>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(Done, Option<String>), CellFailure> {
+        let program = self.bench.context.programs.worker(LOADER);
+        let program = program.map_err(|error| CellFailure::Unavailable(error.to_string()))?;
+        let (log, _) = self.bench.context.folder.log(&format!("{}-{what}", self.stem));
+        let (mut floor, _) = Waiting::start(self.launch_of(&program, log))?.open()?;
+        floor.job(self.job(mode, nodes), look)?;
+        floor.go(look, progress)?;
+        floor.ack()
+    }
+
     fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
         let plan = self.plan;
-        let loads = mode == Mode::Load;
+        let loads = mode != Mode::Measure;
+        let mut scenario = self.scenario.clone();
+        if mode != Mode::ReadBack {
+            // Nobody else need know what is read back.
+            scenario.statements.iter_mut().for_each(|statement| statement.read_back = None);
+        }
         Job {
             mode,
-            scenario: self.scenario.clone(),
+            scenario,
             count: self.planned.count,
             warmup: plan.warmup,
             concurrency: if loads { LOAD_CONCURRENCY } else { plan.concurrency },
@@ -352,7 +454,7 @@ impl<'a> Attempt<'a> {
     }
 
     fn fill(&self, cell: &mut Cell, measured: Measured) {
-        let Measured { ready, done, counted, outcome, connections, exits } = measured;
+        let Measured { ready, done, counted, outcome, connections, read_back, exits } = measured;
         let redact = |text: &str| self.bench.redaction.apply(text);
         let pass = self.pass();
         for reading in outcome.readings.into_iter().filter(|reading| reading.measure.pass.taken_in(pass)) {
@@ -376,13 +478,26 @@ impl<'a> Attempt<'a> {
             cell.findings.extend(kept.err().map(|error| crate::introduction::sentence(&error)));
         }
         let mut reasons = voids(&done, self.planned.count);
+        reasons.extend(outcome.voids);
         if let Ok(counted) = &counted {
-            reasons.extend(counted.disagreements(self.scenario, &done));
+            reasons.extend(counted.disagreements(&self.scenario, &done));
+            reasons.extend(counted.own_statements_void(done.issued));
+            reasons.extend(counted.rows_void(&self.scenario, &done));
+        }
+        let (measure, wrong) = match &read_back {
+            Ok(found) => (Measure::value(found.verified as f64, Unit::Count), found.void()),
+            Err(why) => (Measure::unavailable(redact(why)), None),
+        };
+        cell.measures.insert(READ_BACK.to_owned(), measure);
+        match self.plan.target {
+            Target::Embedded => reasons.extend(wrong),
+            // Replicas may lag behind at a consistency that allows it.
+            Target::Addresses { .. } => cell.findings.extend(wrong.map(|wrong| redact(&wrong))),
         }
         if let (Ok(found), Settings::Equal) = (connections, self.plan.settings) {
             reasons.extend(connection_void(found, self.plan.connections as u64, self.nodes()));
         }
-        cell.void = (!reasons.is_empty()).then(|| reasons.join(" "));
+        cell.void = (!reasons.is_empty()).then(|| redact(&reasons.join(" ")));
         cell.issued_by_statement = done.issued_by_statement;
         cell.series = done.per_second;
     }
@@ -393,11 +508,17 @@ fn window(
     worker: &mut Worker<'_>,
     attachments: &mut [Box<dyn Attachment>],
     of: u64,
+    look: Look<'_>,
     stage: &mut dyn FnMut(Stage),
 ) -> Result<End, CellFailure> {
     stage(Stage::Window { issued: 0, of });
     attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
-    let end = worker.go(|issued| stage(Stage::Window { issued, of }))?;
+    let end = worker.go(look, |issued| stage(Stage::Window { issued, of }))?;
     attachments.iter_mut().for_each(|attachment| attachment.at_end());
     Ok(end)
+}
+
+/// Why the server is gone, if there was one and it is.
+fn ended(server: &mut Option<&mut Server>) -> Option<CellFailure> {
+    server.as_mut().and_then(|server| server.ended())
 }

@@ -74,8 +74,34 @@ pub enum CellFailure {
         /// The last lines of its log.
         log: String,
     },
+    /// It took more memory than it may.
+    #[error(
+        "The worker {worker} had {found} resident, more than the limit of {limit}, and was ended; that was {}{log}.",
+        step.doing()
+    )]
+    Memory {
+        /// The worker's file name.
+        worker: String,
+        /// How much it had, with the unit.
+        found: String,
+        /// How much it may have, with the unit.
+        limit: String,
+        /// When.
+        step: Step,
+        /// The last lines of its log.
+        log: String,
+    },
+    /// A worker other than noop's that sends nothing.
+    #[error(
+        "The worker {worker} declares that it sends nothing (capability `offline`), and only noop may: the load generator would \
+         put the expected rows in the place of those that it did not read, and no server could count its statements."
+    )]
+    Offline {
+        /// The worker's file name.
+        worker: String,
+    },
     /// A line that is no message.
-    #[error("The worker {worker} broke the worker protocol where {} was expected: {error}.", step.expected())]
+    #[error("The worker {worker} broke the worker protocol where {} was expected: {error}{log}.", step.expected())]
     Garbage {
         /// The worker's file name.
         worker: String,
@@ -83,9 +109,11 @@ pub enum CellFailure {
         step: Step,
         /// What is wrong with the line.
         error: String,
+        /// The last lines of its log.
+        log: String,
     },
     /// A message in the wrong place.
-    #[error("The worker {worker} broke the worker protocol: {} was expected and `{found}` came.", step.expected())]
+    #[error("The worker {worker} broke the worker protocol: {} was expected and `{found}` came{log}.", step.expected())]
     OutOfOrder {
         /// The worker's file name.
         worker: String,
@@ -93,6 +121,8 @@ pub enum CellFailure {
         step: Step,
         /// The message that came.
         found: &'static str,
+        /// The last lines of its log.
+        log: String,
     },
     /// Another version of the protocol.
     #[error(

@@ -1,8 +1,9 @@
 //! The gate: a process that waits before it becomes another program.
 //!
-//! The supervisor starts `cqldyno __gate [--cores 0,1] PROGRAM [ARGUMENT]...`, attaches its counters to that process, and
+//! The supervisor starts `cqldyno __gate [--cores 0,1] [--library-folder DIR] PROGRAM [ARGUMENT]...`, attaches its counters to that process, and
 //! then opens the gate with one line on standard input. The process takes its cores and becomes PROGRAM (execve), which finds
-//! everything behind that line on its standard input.
+//! everything behind that line on its standard input. With a library folder, PROGRAM's dynamic loader looks there first; the gate
+//! is told by an argument, because the loader of a `cqldyno` with capabilities (setcap) drops LD_LIBRARY_PATH.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -19,6 +20,9 @@ pub const SUBCOMMAND: &str = "__gate";
 
 /// The line that opens the gate, with its line feed.
 pub const OPEN: &str = "open\n";
+
+/// Where the dynamic loader looks first.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// The exit code of a gate that could not become its program.
 pub const EXIT_REFUSED: i32 = 125;
@@ -45,6 +49,10 @@ fn wait_and_become(arguments: Vec<OsString>) -> Result<(), String> {
         Some(_) => Some(cores(&arguments.next().unwrap_or_default())?),
         None => None,
     };
+    let library_folder = match arguments.next_if(|argument| argument == "--library-folder") {
+        Some(_) => Some(arguments.next().ok_or("The gate was told no folder behind --library-folder.")?),
+        None => None,
+    };
     let program = arguments.next().ok_or("The gate was told no program: `cqldyno __gate PROGRAM [ARGUMENT]...`.")?;
     let mut line = Vec::new();
     while !line.ends_with(b"\n") {
@@ -69,8 +77,22 @@ fn wait_and_become(arguments: Vec<OsString>) -> Result<(), String> {
         }
         sched_setaffinity(Pid::from_raw(0), &set).map_err(|error| format!("The cores cannot be taken: {error}."))?;
     }
-    let error = Command::new(&program).args(arguments).exec();
+    let mut command = Command::new(&program);
+    if let Some(folder) = library_folder {
+        command.env(LIBRARY_PATH, before_inherited(folder, std::env::var_os(LIBRARY_PATH)));
+    }
+    let error = command.args(arguments).exec();
     Err(format!("The program {} cannot be started: {error}.", program.display()))
+}
+
+/// The folder, and behind it those that were there.
+fn before_inherited(folder: OsString, inherited: Option<OsString>) -> OsString {
+    let mut path = folder;
+    if let Some(inherited) = inherited.filter(|path| !path.is_empty()) {
+        path.push(":");
+        path.push(inherited);
+    }
+    path
 }
 
 fn cores(list: &OsString) -> Result<Vec<usize>, String> {
@@ -91,5 +113,12 @@ mod tests {
         for text in ["", "a", "0,,1", "-1"] {
             assert!(cores(&text.into()).unwrap_err().contains("give numbers with commas"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_library_folder_comes_before_what_was_inherited() {
+        assert_eq!(before_inherited("/a".into(), None), "/a");
+        assert_eq!(before_inherited("/a".into(), Some("".into())), "/a");
+        assert_eq!(before_inherited("/a".into(), Some("/b:/c".into())), "/a:/b:/c");
     }
 }

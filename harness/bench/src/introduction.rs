@@ -75,6 +75,7 @@ fn hello(
         program,
         library_folder,
         cores: None,
+        memory_limit_bytes: None,
         log,
         redaction: Redaction::default(),
         deadlines,

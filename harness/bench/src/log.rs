@@ -55,19 +55,18 @@ impl Log {
         let mut sink = Sink { path: path.map(Path::to_path_buf), file: None, room: MOST_BYTES };
         let tail = Arc::new(Mutex::new(VecDeque::new()));
         let (sender, ended) = channel();
-        let lines = Arc::clone(&tail);
+        let kept = Arc::clone(&tail);
         std::thread::Builder::new().name("log".to_owned()).spawn(move || {
-            let mut input = BufReader::new(stderr);
-            while let Some(line) = next_line(&mut input) {
-                let line = redaction.apply(&line);
+            let mut lines = LogLines { input: BufReader::new(stderr), redaction, begun: Vec::new() };
+            while let Some(line) = lines.next() {
                 // A full disk is no reason to end a cell.
                 let _ = sink.write(&line);
-                let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                 if !line.trim().is_empty() {
-                    lines.push_back(line.trim_end().chars().take(TAIL_WIDTH).collect());
+                    kept.push_back(line.trim_end().chars().take(TAIL_WIDTH).collect());
                 }
-                while lines.len() > TAIL_LINES {
-                    lines.pop_front();
+                while kept.len() > TAIL_LINES {
+                    kept.pop_front();
                 }
             }
             // Nobody waits any more when the cell ended well.
@@ -84,10 +83,52 @@ impl Log {
     }
 }
 
-fn next_line(input: &mut impl BufRead) -> Option<String> {
-    let mut line = Vec::new();
-    match input.take(LONGEST_LINE).read_until(b'\n', &mut line) {
-        Ok(0) | Err(_) => None,
-        Ok(_) => Some(String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()),
+/// Lines without passwords. A longer one than fits is cut into several, the password being taken out before.
+struct LogLines<R> {
+    input: R,
+    redaction: Redaction,
+    /// What may be the beginning of a password at the end of what was read of a line.
+    begun: Vec<u8>,
+}
+
+impl<R: BufRead> LogLines<R> {
+    fn next(&mut self) -> Option<String> {
+        let mut bytes = std::mem::take(&mut self.begun);
+        let read = (&mut self.input).take(LONGEST_LINE).read_until(b'\n', &mut bytes).unwrap_or(0);
+        if read == 0 && bytes.is_empty() {
+            return None;
+        }
+        let is_whole = read == 0 || bytes.ends_with(b"\n");
+        let line = self.redaction.take(&mut bytes, is_whole);
+        self.begun = bytes;
+        Some(String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_password_shows_where_a_long_line_is_cut() {
+        const PASSWORD: &str = "tr0ub4dor&3";
+        for before in LONGEST_LINE - 12..=LONGEST_LINE + 1 {
+            let text = format!("{}{PASSWORD} and more\nlast tr0u", "x".repeat(usize::try_from(before).unwrap()));
+            let redaction = Redaction::of(Some(PASSWORD));
+            let mut lines = LogLines { input: text.as_bytes(), redaction, begun: Vec::new() };
+            let all: Vec<String> = std::iter::from_fn(|| lines.next()).collect();
+            let joined = all.join("");
+            assert!(joined.contains("x*** and more") && joined.ends_with("last tr0u"), "{before}");
+            assert!(!joined.contains("tr0ub") && !joined.contains("dor"), "{before}");
+            assert!(all.iter().all(|line| line.len() as u64 <= LONGEST_LINE + 12));
+        }
+    }
+
+    #[test]
+    fn lines_are_told_one_by_one_and_empty_ones_too() {
+        let mut lines =
+            LogLines { input: &b"one\n\nthree \xff\n"[..], redaction: Redaction::default(), begun: Vec::new() };
+        let all: Vec<String> = std::iter::from_fn(|| lines.next()).collect();
+        assert_eq!(all, ["one", "", "three \u{fffd}"]);
     }
 }

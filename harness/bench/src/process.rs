@@ -13,6 +13,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::cancel::Cancel;
+use crate::failure::CellFailure;
 use crate::gate;
 use crate::log::Log;
 use crate::redaction::Redaction;
@@ -20,11 +21,13 @@ use crate::redaction::Redaction;
 /// The environment variable that a password is read from; no child inherits it.
 pub const PASSWORD_VARIABLE: &str = "CQLDYNO_PASSWORD";
 
-/// How often a wait looks at the flag that ends the run.
-const CANCEL_EVERY: Duration = Duration::from_millis(100);
+/// How often a wait looks at what may end it before its time: the flag that ends the run, the child's memory, the server.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How long a child may take to exit when its output has ended or its work is done. A worker gives its driver 5 s to close
 /// and the driver's library another 5 s for its clean-up, and ends itself then.
 const EXIT_WITHIN: Duration = Duration::from_secs(20);
+/// How long a child may take to exit when it has closed its output in the middle of its work.
+const EXIT_SILENT_WITHIN: Duration = Duration::from_secs(3);
 /// How long to wait for the last lines of the log of a child that is gone.
 const LOG_WITHIN: Duration = Duration::from_millis(500);
 /// Lines that a child may be ahead of its reader.
@@ -38,8 +41,8 @@ pub(crate) struct Launch<'a> {
     pub program: &'a Path,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Environment variables on top of our own.
-    pub environment: Vec<(&'static str, OsString)>,
+    /// The folder in which the dynamic loader looks first.
+    pub library_folder: Option<&'a Path>,
     /// The cores it may use; `None` for all.
     pub cores: Option<&'a [usize]>,
     /// Where its standard error goes.
@@ -57,6 +60,8 @@ pub(crate) enum Silence {
     TimedOut,
     /// The run is to end.
     Cancelled,
+    /// A look at the child, or at what it depends on, was the end of it.
+    Broken(CellFailure),
     /// The line is longer than the protocol allows; its length so far.
     TooLong(usize),
 }
@@ -78,7 +83,10 @@ impl AtGate {
             let list: Vec<String> = cores.iter().map(usize::to_string).collect();
             command.arg("--cores").arg(list.join(","));
         }
-        command.arg(launch.program).args(launch.arguments).envs(launch.environment).env_remove(PASSWORD_VARIABLE);
+        if let Some(folder) = launch.library_folder {
+            command.arg("--library-folder").arg(folder);
+        }
+        command.arg(launch.program).args(launch.arguments).env_remove(PASSWORD_VARIABLE);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own: Ctrl-C on the terminal reaches the supervisor only, which then ends its children in order.
         command.process_group(0);
@@ -90,7 +98,7 @@ impl AtGate {
         let log = Log::follow(errors, launch.log.as_deref(), launch.redaction)?;
         let (sender, lines) = sync_channel(LINES_AHEAD);
         std::thread::Builder::new().name("lines".to_owned()).spawn(move || read_lines(output, &sender))?;
-        Ok(AtGate { process: Process { child, input: Some(input), lines, log } })
+        Ok(AtGate { process: Process { child, input: Some(input), lines, log, next_look: Instant::now() } })
     }
 
     /// The process id, before and behind the gate.
@@ -130,6 +138,7 @@ pub(crate) struct Process {
     input: Option<ChildStdin>,
     lines: Receiver<Line>,
     log: Log,
+    next_look: Instant,
 }
 
 enum Line {
@@ -174,19 +183,32 @@ impl Process {
         }
     }
 
-    /// The child's next line, at most until `deadline`.
-    pub(crate) fn line(&mut self, deadline: Instant, cancel: &Cancel) -> Result<String, Silence> {
+    /// The child's next line, at most until `deadline`; every now and then `look` may say why there is no point in waiting.
+    pub(crate) fn line(
+        &mut self,
+        deadline: Instant,
+        cancel: &Cancel,
+        look: &mut dyn FnMut() -> Option<CellFailure>,
+    ) -> Result<String, Silence> {
         loop {
             if cancel.is_cancelled() {
                 return Err(Silence::Cancelled);
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.lines.recv_timeout(left.min(CANCEL_EVERY)) {
+            let now = Instant::now();
+            // Also when one line comes after the other.
+            if now >= self.next_look {
+                self.next_look = now + LOOK_EVERY;
+                if let Some(failure) = look() {
+                    return Err(Silence::Broken(failure));
+                }
+            }
+            let left = deadline.saturating_duration_since(now);
+            match self.lines.recv_timeout(left.min(LOOK_EVERY)) {
                 Ok(Line::Text(line)) => return Ok(line),
                 Ok(Line::TooLong(length)) => return Err(Silence::TooLong(length)),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(Silence::TimedOut),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(Silence::Ended(self.last_words(EXIT_WITHIN))),
+                Err(RecvTimeoutError::Disconnected) => return Err(Silence::Ended(self.last_words(EXIT_SILENT_WITHIN))),
             }
         }
     }

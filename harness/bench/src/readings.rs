@@ -31,6 +31,7 @@ pub(crate) fn window_of(
 ) -> Window {
     Window {
         wall_ns: end.wall_ns,
+        at_ns: end.at_ns,
         user_us: end.user_us,
         sys_us: end.sys_us,
         voluntary_switches: end.voluntary_switches,
@@ -45,6 +46,7 @@ pub(crate) fn window_of(
             executes: counted.executes(),
             control_requests: counted.control_requests,
             cpu_ns: counted.cpu_ns,
+            received: counted.received,
         }),
         connections: connections.clone(),
     }
@@ -56,6 +58,7 @@ pub(crate) fn read(attachments: &mut [Box<dyn Attachment>], window: &Window) -> 
     for outcome in attachments.iter_mut().map(|attachment| attachment.read(window)) {
         whole.readings.extend(outcome.readings);
         whole.findings.extend(outcome.findings);
+        whole.voids.extend(outcome.voids);
     }
     whole
 }

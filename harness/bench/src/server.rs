@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cqldyno_cluster::{Control, Listening};
+use cqldyno_meter::Span;
 use cqldyno_protocol::encode;
 use serde::de::DeserializeOwned;
 
@@ -44,6 +45,12 @@ pub(crate) struct Server {
 
 /// What the cluster counted, as it is compared with the worker's account.
 fn counted(counters: cqldyno_cluster::Snapshot) -> Snapshot {
+    let statements = ["QUERY", "EXECUTE", "BATCH"].iter().filter_map(|opcode| counters.opcodes.get(*opcode)).sum();
+    let received = counters.execute_times.iter().map(|(id, times)| {
+        let text = counters.prepared.get(id).unwrap_or(id).clone();
+        (text, Span { first_ns: times.first_ns, last_ns: times.last_ns })
+    });
+    let received = received.collect();
     let mut executes = BTreeMap::new();
     let mut reads = BTreeMap::new();
     for connection in counters.connections {
@@ -56,7 +63,7 @@ fn counted(counters: cqldyno_cluster::Snapshot) -> Snapshot {
         }
     }
     let cpu_ns = (counters.cpu_user_us + counters.cpu_sys_us) * 1_000;
-    Snapshot { cpu_ns, requests: counters.frames, executes, reads }
+    Snapshot { cpu_ns, requests: counters.frames, executes, reads, statements, rows: counters.rows, received }
 }
 
 impl Server {
@@ -70,7 +77,7 @@ impl Server {
             gate: launch.program,
             program: launch.program,
             arguments,
-            environment: Vec::new(),
+            library_folder: None,
             cores: launch.cores,
             log: launch.log.clone(),
             redaction: Redaction::default(),
@@ -112,12 +119,13 @@ impl Server {
 
     fn answer<A: DeserializeOwned>(&mut self, within: Duration, what: &str, cancel: &Cancel) -> Result<A, CellFailure> {
         let failure = |sentence: String| Err(CellFailure::Server(sentence));
-        match self.process.line(Instant::now() + within, cancel) {
+        match self.process.line(Instant::now() + within, cancel, &mut || None) {
             Ok(line) => serde_json::from_str(&line).or_else(|error| {
                 let line: String = line.trim_end().chars().take(80).collect();
                 failure(format!("The embedded server was {what} and said {line:?}: {error}."))
             }),
             Err(Silence::Cancelled) => Err(CellFailure::Cancelled),
+            Err(Silence::Broken(failure)) => Err(failure),
             Err(Silence::Ended(how)) => failure(format!("The embedded server was {what}, and {how}.")),
             Err(Silence::TimedOut) => {
                 let log = self.process.log_tail(Duration::ZERO);
@@ -133,7 +141,7 @@ impl Server {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cqldyno_cluster::ConnectionSnapshot;
+    use cqldyno_cluster::{ConnectionSnapshot, ExecuteTimes};
 
     #[test]
     fn counters_become_executes_by_text_and_connection() {
@@ -148,6 +156,11 @@ mod tests {
         let snapshot = counted(cqldyno_cluster::Snapshot {
             connections: vec![connection(1, &[("aa", 5)]), connection(2, &[("aa", 7), ("bb", 1)])],
             frames: 20,
+            opcodes: [("QUERY", 3), ("EXECUTE", 13), ("BATCH", 1), ("OPTIONS", 3)]
+                .map(|(of, n)| (of.to_owned(), n))
+                .into(),
+            execute_times: [("aa".to_owned(), ExecuteTimes { first_ns: 5, last_ns: 9 })].into(),
+            rows: 11,
             prepared: [("aa".to_owned(), "INSERT".to_owned())].into(),
             cpu_user_us: 3,
             cpu_sys_us: 4,
@@ -156,6 +169,7 @@ mod tests {
         assert_eq!(snapshot.executes[&("INSERT".to_owned(), 2)], 7);
         assert_eq!(snapshot.executes[&("bb".to_owned(), 2)], 1);
         assert_eq!(snapshot.reads[&2], Reads { count: 2, frames: 20, bytes: 200 });
-        assert_eq!((snapshot.cpu_ns, snapshot.requests), (7_000, 20));
+        assert_eq!((snapshot.cpu_ns, snapshot.requests, snapshot.statements, snapshot.rows), (7_000, 20, 17, 11));
+        assert_eq!(snapshot.received["INSERT"], Span { first_ns: 5, last_ns: 9 });
     }
 }

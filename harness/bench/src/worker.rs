@@ -1,9 +1,9 @@
 //! The parent's side of the worker protocol.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use cqldyno_meter::resident_bytes;
 use cqldyno_protocol::{
     Done, End, Hello, Job, Mode, PROTOCOL_VERSION, ParentMessage, Ready, WorkerMessage, decode, encode,
 };
@@ -18,9 +18,9 @@ use crate::redaction::Redaction;
 pub struct Deadlines {
     /// To say `hello`.
     pub hello: Duration,
-    /// To connect and prepare; the warm-up has a millisecond a statement on top.
+    /// To connect and prepare; a worker that does not tell how far its warm-up is has a millisecond a statement on top for it.
     pub ready: Duration,
-    /// Without any statement more, in the window.
+    /// Without any statement more, in the warm-up and in the window.
     pub stall: Duration,
     /// To say `done` after `ack`.
     pub done: Duration,
@@ -48,6 +48,8 @@ pub(crate) struct WorkerLaunch<'a> {
     pub library_folder: Option<PathBuf>,
     /// The cores it may use; `None` for all.
     pub cores: Option<&'a [usize]>,
+    /// Resident memory at which it is ended; `None` for no limit.
+    pub memory_limit_bytes: Option<u64>,
     /// Where its standard error goes.
     pub log: Option<PathBuf>,
     /// What may not get out.
@@ -69,20 +71,11 @@ impl<'a> Waiting<'a> {
     /// Starts the gate of a worker.
     pub(crate) fn start(launch: WorkerLaunch<'a>) -> Result<Waiting<'a>, CellFailure> {
         let worker = file_name(launch.program);
-        let mut environment: Vec<(&'static str, OsString)> = Vec::new();
-        if let Some(folder) = &launch.library_folder {
-            let mut path = OsString::from(folder);
-            if let Some(inherited) = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty()) {
-                path.push(":");
-                path.push(inherited);
-            }
-            environment.push(("LD_LIBRARY_PATH", path));
-        }
         let gate = AtGate::start(Launch {
             gate: launch.gate,
             program: launch.program,
             arguments: Vec::new(),
-            environment,
+            library_folder: launch.library_folder.as_deref(),
             cores: launch.cores,
             log: launch.log.clone(),
             redaction: launch.redaction.clone(),
@@ -101,7 +94,7 @@ impl<'a> Waiting<'a> {
         let Waiting { gate, worker, launch } = self;
         let process = gate.open().map_err(|error| CellFailure::NotStarted { worker: worker.clone(), error })?;
         let mut worker = Worker { process, worker, launch };
-        match worker.receive(Step::Hello)? {
+        match worker.receive(Step::Hello, &mut || None)? {
             WorkerMessage::Hello(hello) if hello.protocol == PROTOCOL_VERSION => Ok((worker, *hello)),
             WorkerMessage::Hello(hello) => {
                 Err(CellFailure::OtherProtocol { worker: worker.worker.clone(), found: hello.protocol })
@@ -124,14 +117,18 @@ pub(crate) struct Worker<'a> {
     launch: WorkerLaunch<'a>,
 }
 
+/// Looks at what a worker depends on while it is waited for: why there is no point in it, if so.
+pub(crate) type Look<'a> = &'a mut dyn FnMut() -> Option<CellFailure>;
+
 impl Worker<'_> {
-    /// Says `job` and waits for `ready`.
-    pub(crate) fn job(&mut self, job: Job) -> Result<Ready, CellFailure> {
-        // Nothing is said of how far the warm-up is: its statements have time on top, which is enough for 1,000 a second.
+    /// Says `job` and waits for `ready`. A worker that tells how far its warm-up is, and issues no statement for the time of a
+    /// stall, hangs.
+    pub(crate) fn job(&mut self, job: Job, look: Look<'_>) -> Result<Ready, CellFailure> {
+        // Nothing need be said of how far the warm-up is: its statements have time on top, which is enough for 1,000 a second.
         let warmup = if job.mode == Mode::Measure { Duration::from_millis(job.warmup) } else { Duration::ZERO };
         let time = self.launch.deadlines.ready.saturating_add(warmup);
         self.send(&ParentMessage::Job(Box::new(job)), Step::Ready)?;
-        match self.receive_until(Step::Ready, after(time), time)? {
+        match self.receive_behind_progress(Step::Ready, time, look, |_| ())? {
             WorkerMessage::Ready(ready) => Ok(ready),
             other => Err(self.unexpected(Step::Ready, other)),
         }
@@ -139,22 +136,11 @@ impl Worker<'_> {
 
     /// Says `go` and waits for `end`, telling `progress` how many statements were issued. A worker that issues no
     /// statement for the time of a stall hangs.
-    pub(crate) fn go(&mut self, mut progress: impl FnMut(u64)) -> Result<End, CellFailure> {
+    pub(crate) fn go(&mut self, look: Look<'_>, progress: impl FnMut(u64)) -> Result<End, CellFailure> {
         self.send(&ParentMessage::Go, Step::End)?;
-        let mut furthest = 0;
-        let mut deadline = after(self.launch.deadlines.stall);
-        loop {
-            match self.receive_until(Step::End, deadline, self.launch.deadlines.stall)? {
-                WorkerMessage::Progress { issued } => {
-                    if issued > furthest {
-                        furthest = issued;
-                        deadline = after(self.launch.deadlines.stall);
-                    }
-                    progress(issued);
-                }
-                WorkerMessage::End(end) => return Ok(end),
-                other => return Err(self.unexpected(Step::End, other)),
-            }
+        match self.receive_behind_progress(Step::End, self.launch.deadlines.stall, look, progress)? {
+            WorkerMessage::End(end) => Ok(end),
+            other => Err(self.unexpected(Step::End, other)),
         }
     }
 
@@ -162,7 +148,7 @@ impl Worker<'_> {
     /// exit that is not a good one comes a sentence about it.
     pub(crate) fn ack(mut self) -> Result<(Done, Option<String>), CellFailure> {
         self.send(&ParentMessage::Ack, Step::Done)?;
-        let done = match self.receive(Step::Done)? {
+        let done = match self.receive(Step::Done, &mut || None)? {
             WorkerMessage::Done(done) => *done,
             other => return Err(self.unexpected(Step::Done, other)),
         };
@@ -175,13 +161,13 @@ impl Worker<'_> {
         let line = encode(message).map_err(|error| CellFailure::Machine(error.to_string()))?;
         // A worker that no longer reads has ended or will not answer: waiting for its answer tells which.
         if self.process.send(&line).is_err() {
-            let found = self.receive(step)?;
+            let found = self.receive(step, &mut || None)?;
             return Err(self.unexpected(step, found));
         }
         Ok(())
     }
 
-    fn receive(&mut self, step: Step) -> Result<WorkerMessage, CellFailure> {
+    fn receive(&mut self, step: Step, look: Look<'_>) -> Result<WorkerMessage, CellFailure> {
         let deadlines = &self.launch.deadlines;
         let time = match step {
             Step::Hello => deadlines.hello,
@@ -189,23 +175,70 @@ impl Worker<'_> {
             Step::End => deadlines.stall,
             Step::Done => deadlines.done,
         };
-        self.receive_until(step, after(time), time)
+        self.receive_until(step, after(time), time, look)
     }
 
-    fn receive_until(&mut self, step: Step, deadline: Instant, time: Duration) -> Result<WorkerMessage, CellFailure> {
+    /// The next message that is no `progress`. The first one has `time`; after one that tells of more statements than any
+    /// before, the next one has the time of a stall.
+    fn receive_behind_progress(
+        &mut self,
+        step: Step,
+        mut time: Duration,
+        look: Look<'_>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<WorkerMessage, CellFailure> {
+        let mut deadline = after(time);
+        let mut furthest = None;
+        loop {
+            match self.receive_until(step, deadline, time, look)? {
+                WorkerMessage::Progress { issued } => {
+                    if furthest.is_none_or(|furthest| issued > furthest) {
+                        furthest = Some(issued);
+                        time = self.launch.deadlines.stall;
+                        deadline = after(time);
+                    }
+                    progress(issued);
+                }
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn receive_until(
+        &mut self,
+        step: Step,
+        deadline: Instant,
+        time: Duration,
+        look: Look<'_>,
+    ) -> Result<WorkerMessage, CellFailure> {
         let worker = self.worker.clone();
-        let garbage = |error: String| CellFailure::Garbage { worker: worker.clone(), step, error };
-        match self.process.line(deadline, self.launch.cancel) {
-            Ok(line) => decode(&line).map_err(|_| garbage(self.why_no_message(&line))),
-            Err(Silence::TooLong(length)) => Err(garbage(cqldyno_protocol::LineError::TooLong(length).to_string())),
+        let (pid, limit) = (self.process.pid(), self.launch.memory_limit_bytes);
+        let overgrown = || {
+            let limit = limit?;
+            let found = resident_bytes(pid).ok().filter(|found| *found > limit)?;
+            let (worker, found, limit) = (self.worker.clone(), mebibytes(found), mebibytes(limit));
+            Some(CellFailure::Memory { worker, found, limit, step, log: String::new() })
+        };
+        let line = self.process.line(deadline, self.launch.cancel, &mut || overgrown().or_else(&mut *look));
+        let log = || self.process.log_tail(Duration::ZERO);
+        match line {
+            Ok(line) => decode(&line).map_err(|_| CellFailure::Garbage {
+                worker,
+                step,
+                error: self.why_no_message(&line),
+                log: log(),
+            }),
+            Err(Silence::TooLong(length)) => {
+                let error = cqldyno_protocol::LineError::TooLong(length).to_string();
+                Err(CellFailure::Garbage { worker, step, error, log: log() })
+            }
             Err(Silence::Ended(how)) => Err(CellFailure::Ended { worker, how, step }),
             Err(Silence::Cancelled) => Err(CellFailure::Cancelled),
-            Err(Silence::TimedOut) => Err(CellFailure::Hung {
-                worker,
-                seconds: time.as_secs(),
-                step,
-                log: self.process.log_tail(Duration::ZERO),
-            }),
+            Err(Silence::Broken(CellFailure::Memory { worker, found, limit, step, .. })) => {
+                Err(CellFailure::Memory { worker, found, limit, step, log: log() })
+            }
+            Err(Silence::Broken(failure)) => Err(failure),
+            Err(Silence::TimedOut) => Err(CellFailure::Hung { worker, seconds: time.as_secs(), step, log: log() }),
         }
     }
 
@@ -232,6 +265,10 @@ impl Worker<'_> {
             WorkerMessage::End(_) => "end",
             WorkerMessage::Done(_) => "done",
         };
-        CellFailure::OutOfOrder { worker, step, found }
+        CellFailure::OutOfOrder { worker, step, found, log: self.process.log_tail(Duration::ZERO) }
     }
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }

@@ -53,6 +53,15 @@ fn another_word_or_program_is_refused_with_a_sentence() {
 }
 
 #[test]
+fn the_programs_loader_looks_first_in_the_folder_that_the_gate_is_told() {
+    let output = pass(&["--library-folder", "/opt/some lib", "printenv", "LD_LIBRARY_PATH"], b"open\n");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(text.trim_end().split(':').next(), Some("/opt/some lib"), "{text}");
+    let output = pass(&["--library-folder"], b"open\n");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no folder behind --library-folder"));
+}
+
+#[test]
 fn the_program_has_the_cores_that_it_was_given() {
     let core = cqldyno_meter::Environment::read().cores[0].to_string();
     let output = pass(&["--cores", &core, "grep", "Cpus_allowed_list", "/proc/self/status"], b"open\n");

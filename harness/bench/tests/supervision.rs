@@ -97,14 +97,18 @@ fn nothing_left(out: &Path) {
 
 #[test]
 fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
-    let place = Place::new(&["honest"]);
-    let finished = place.run(&Plan { counting: true, ..place.plan(&["honest"]) });
-    let [timing, counting] = &finished.cells[..] else { panic!("{:?}", finished.cells) };
+    let place = Place::new(&["honest", "noop"]);
+    let finished = place.run(&Plan { counting: true, ..place.plan(&["honest", "noop"]) });
+    let [timing, noop, counting, _] = &finished.cells[..] else { panic!("{:?}", finished.cells) };
     assert_eq!((timing.pass, counting.pass), (Pass::Timing, Pass::Counting));
     assert_eq!((timing.failed.as_deref(), timing.void.as_deref()), (None, None));
     assert_eq!(timing.measures["wall"], Measure::value(0.001, cqldyno_reports::Unit::Seconds));
     assert_eq!(timing.measures["throughput"].get(), Some(1e6));
-    assert!(timing.measures["server_cpu"].reason().unwrap().contains("sends nothing"));
+    assert!(timing.measures["server_cpu"].get().is_some());
+    assert_eq!(timing.measures["read_back"].get(), Some(1_000.0));
+    assert_eq!((noop.failed.as_deref(), noop.void.as_deref()), (None, None));
+    assert!(noop.measures["server_cpu"].reason().unwrap().contains("sends nothing"));
+    assert!(noop.measures["read_back"].reason().unwrap().contains("sends nothing"));
     assert!(!timing.measures.contains_key("syscalls") && !counting.measures.contains_key("wall"));
     let calls = &counting.measures["syscalls"];
     match cqldyno_meter::SystemCalls::check() {
@@ -156,6 +160,9 @@ fn a_hang_is_ended_and_is_a_row_with_the_time() {
     };
     std::thread::scope(|scope| {
         scope.spawn(|| hang("hang-at-ready", |deadlines| deadlines.ready = TIME));
+        // It is connected and has prepared: from then on it is the time of a stall.
+        scope.spawn(|| hang("hang-at-warm-up", |deadlines| deadlines.stall = TIME));
+        scope.spawn(|| hang("stall-at-warm-up", |deadlines| deadlines.stall = TIME));
         scope.spawn(|| hang("hang-at-window", |deadlines| deadlines.stall = TIME));
         scope.spawn(|| hang("hang-at-done", |deadlines| deadlines.done = TIME));
         // It talks all the time, but issues nothing.
@@ -176,8 +183,8 @@ fn garbage_is_a_row_that_quotes_it() {
 
 #[test]
 fn messages_in_the_wrong_order_are_a_row_with_both() {
-    let sentence = failure("order-at-ready");
-    assert!(sentence.contains("`ready` was expected and `progress` came"), "{sentence}");
+    let sentence = failure("order-at-window");
+    assert!(sentence.contains("`progress` or `end` was expected and `ready` came; its log ends: pid "), "{sentence}");
     let sentence = failure("early-done-at-window");
     assert!(sentence.contains("`progress` or `end` was expected and `done` came"), "{sentence}");
 }
@@ -215,14 +222,17 @@ fn errors_wrong_rows_and_missing_statements_void_a_row() {
     assert_eq!(cell.void.as_deref(), Some("2 of 1,000 statements failed: 2 of kind wrong row."));
     assert_eq!(cell.error_kinds[0].first, "pk 1 came back as 2");
     let cell = row_of("short", |_| {});
-    assert_eq!(cell.void.as_deref(), Some("1,000 statements were asked for and 999 were issued."));
+    let void = cell.void.unwrap();
+    assert!(void.starts_with("1,000 statements were asked for and 999 were issued. The server counted 1,000"), "{void}");
 }
 
 #[test]
 fn the_server_must_have_counted_what_the_worker_says_that_it_issued() {
+    let place = Place::new(&["honest"]);
     let claiming = |claim: &str| {
-        let claim = vec!["--claim".to_owned(), claim.to_owned()];
-        row_of("online", |plan| plan.serve_arguments = claim)
+        let serve_arguments = vec!["--claim".to_owned(), claim.to_owned()];
+        let out = Some(place.dir.path().join(claim));
+        place.run(&Plan { serve_arguments, out, ..place.plan(&["honest"]) }).cells.remove(0)
     };
     let agreed = claiming("1000");
     assert_eq!((agreed.failed.as_deref(), agreed.void.as_deref()), (None, None));
@@ -231,7 +241,8 @@ fn the_server_must_have_counted_what_the_worker_says_that_it_issued() {
     assert_eq!(
         lied.void.as_deref(),
         Some(
-            "The server counted 990 EXECUTEs of the statement insert in the window and the worker says that it issued 1,000."
+            "The server counted 990 EXECUTEs of the statement insert in the window and the worker says that it issued 1,000. \
+             The server has 990 rows more than before the window, and 1,000 were to be inserted, each with a key of its own."
         )
     );
     assert_eq!(lied.measures["server_executes"].get(), Some(990.0));
@@ -240,8 +251,49 @@ fn the_server_must_have_counted_what_the_worker_says_that_it_issued() {
 }
 
 #[test]
+fn only_noop_may_declare_that_it_sends_nothing() {
+    let sentence = failure("offline");
+    assert!(
+        sentence.starts_with(
+            "The worker cqldyno-driver-offline declares that it sends nothing (capability `offline`), and only noop"
+        ),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn a_worker_that_grows_beyond_the_limit_is_ended_and_is_a_row_with_both_numbers() {
+    for step in ["ready", "window"] {
+        let cell = row_of(&format!("grow-at-{step}"), |plan| plan.memory_limit_bytes = Some(256 << 20));
+        let sentence = cell.failed.unwrap();
+        assert!(sentence.contains("MiB resident, more than the limit of 256.0 MiB, and was ended"), "{sentence}");
+        assert!(sentence.contains("its log ends: pid "), "{sentence}");
+    }
+}
+
+#[test]
+fn a_worker_that_closes_its_output_is_a_row_with_its_last_words() {
+    let sentence = failure("closed-at-window");
+    assert!(sentence.contains("closed its output and did not exit; its log ends: pid "), "{sentence}");
+    assert!(sentence.contains("no more words; that was in the window"), "{sentence}");
+}
+
+#[test]
+fn a_worker_that_floods_its_log_is_not_held_up_and_leaves_a_log_that_is_not_endless() {
+    let place = Place::new(&["flood-at-window"]);
+    let finished = place.run(&place.plan(&["flood-at-window"]));
+    let sentence = finished.cells[0].failed.as_deref().unwrap();
+    assert!(sentence.contains("exited with code 3") && sentence.contains("the flood is over"), "{sentence}");
+    assert!(sentence.len() < 2_000, "{}", sentence.len());
+    let log = place.out().join(finished.cells[0].log.as_ref().unwrap());
+    assert!((1 << 20..5 << 20).contains(&fs::metadata(log).unwrap().len()));
+}
+
+#[test]
 fn a_server_that_fails_is_the_reason_of_the_row() {
-    let cell = row_of("online", |plan| plan.serve_arguments = vec!["--crash".to_owned()]);
+    let place = Place::new(&["honest"]);
+    let serve_arguments = vec!["--crash".to_owned()];
+    let cell = place.run(&Plan { serve_arguments, ..place.plan(&["honest"]) }).cells.remove(0);
     let sentence = cell.failed.unwrap();
     assert!(sentence.starts_with("The embedded server") && sentence.contains("exited with code 9"), "{sentence}");
     assert!(sentence.contains("out of order"), "{sentence}");
@@ -250,10 +302,10 @@ fn a_server_that_fails_is_the_reason_of_the_row() {
 #[test]
 fn the_password_is_in_no_file_of_the_run_whatever_a_worker_prints() {
     const PASSWORD: &str = "tr0ub4dor\"&3";
-    let place = Place::new(&["leak", "online"]);
+    let place = Place::new(&["leak", "honest"]);
     let credentials = Some(JobCredentials { user: "ada".to_owned(), password: PASSWORD.to_owned() });
     let target = Target::parse("127.0.0.1:1").unwrap();
-    let finished = place.run(&Plan { credentials, target, ..place.plan(&["leak", "online"]) });
+    let finished = place.run(&Plan { credentials, target, ..place.plan(&["leak", "honest"]) });
     let sentence = finished.cells[0].failed.as_deref().unwrap();
     assert!(sentence.contains("refused the password ***"), "{sentence}");
     assert!(finished.cells[1].measures["server_cpu"].reason().unwrap().contains("not ours"));

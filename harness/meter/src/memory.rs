@@ -5,6 +5,7 @@
 
 use std::fs;
 
+use crate::meter::UNFINISHED;
 use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
 
 /// The most memory the worker had resident between `go` and `end`.
@@ -45,7 +46,7 @@ impl Meter for PeakMemory {
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        Box::new(Mark { pid: subject.worker, peak: Err("The window was not finished.".to_owned()) })
+        Box::new(Mark { pid: subject.worker, peak: Err(UNFINISHED.to_owned()) })
     }
 }
 
@@ -77,14 +78,25 @@ fn reset(pid: i32) -> Result<(), String> {
 
 /// `VmHWM` in bytes.
 fn high_water_mark(pid: i32) -> Result<u64, String> {
+    status_bytes(pid, "VmHWM:").map_err(|error| format!("Peak memory could not be read: {error}."))
+}
+
+/// Memory that the process `pid` has resident now, in bytes: `VmRSS` of /proc/PID/status (proc(5)).
+///
+/// # Errors
+/// When there is no such process, or /proc does not tell; the message is the end of a sentence.
+pub fn resident_bytes(pid: i32) -> Result<u64, String> {
+    status_bytes(pid, "VmRSS:")
+}
+
+fn status_bytes(pid: i32, name: &str) -> Result<u64, String> {
     let path = format!("/proc/{pid}/status");
-    let status =
-        fs::read_to_string(&path).map_err(|error| format!("Peak memory could not be read from {path}: {error}."))?;
+    let status = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
     status
         .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
+        .find_map(|line| line.strip_prefix(name)?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
         .map(|kib| kib * 1024)
-        .ok_or_else(|| format!("Peak memory could not be read: {path} has no line VmHWM."))
+        .ok_or_else(|| format!("{path} has no line {name}"))
 }
 
 #[cfg(test)]
@@ -115,5 +127,15 @@ mod tests {
         mark.at_go();
         mark.at_end();
         assert!(mark.peak.unwrap_err().contains("/proc/4194305/clear_refs"));
+    }
+
+    #[test]
+    fn what_is_resident_now_is_told_for_a_process_that_is_there() {
+        let pid = std::process::id().cast_signed();
+        let before = resident_bytes(pid).unwrap();
+        let block = black_box(vec![1u8; 64 << 20]);
+        assert!(resident_bytes(pid).unwrap() >= before + (32 << 20));
+        drop(block);
+        assert!(resident_bytes(NO_PROCESS).unwrap_err().contains("/proc/4194305/status"));
     }
 }

@@ -1,5 +1,7 @@
 //! The seam between the supervisor of a cell and what is read off.
 
+use std::io;
+
 use crate::{Declaration, Probe};
 
 /// A kind of reading: what it measures, whether this machine allows it, and how it is attached to a cell.
@@ -47,6 +49,8 @@ pub struct Subject {
 pub struct Window {
     /// From the first statement issued to the last answer, nanoseconds, by the worker's clock.
     pub wall_ns: u64,
+    /// When the last answer came, by CLOCK_MONOTONIC, nanoseconds; `None` when the worker does not tell.
+    pub at_ns: Option<u64>,
     /// CPU time in user mode, microseconds, by the worker's getrusage.
     pub user_us: u64,
     /// CPU time in the kernel, microseconds, by the worker's getrusage.
@@ -82,6 +86,17 @@ pub struct ServerWindow {
     pub control_requests: u64,
     /// CPU time of the server process by its own account, nanoseconds.
     pub cpu_ns: u64,
+    /// When it received the first and the last of these EXECUTEs; `None` when there was none.
+    pub received: Option<Span>,
+}
+
+/// Two moments by CLOCK_MONOTONIC, which all processes of a machine share, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first.
+    pub first_ns: u64,
+    /// The last.
+    pub last_ns: u64,
 }
 
 /// One value, or the sentence that says why there is none.
@@ -100,6 +115,8 @@ pub struct Outcome {
     pub readings: Vec<Reading>,
     /// Full sentences about what does not fit together.
     pub findings: Vec<String>,
+    /// Full sentences about what does not fit together and makes the cell's figures worthless.
+    pub voids: Vec<String>,
 }
 
 impl Outcome {
@@ -107,7 +124,28 @@ impl Outcome {
     pub(crate) fn of(measures: &[Declaration], values: impl IntoIterator<Item = Result<f64, String>>) -> Outcome {
         let readings =
             measures.iter().copied().zip(values).map(|(measure, value)| Reading { measure, value }).collect();
-        Outcome { readings, findings: Vec::new() }
+        Outcome { readings, ..Outcome::default() }
+    }
+}
+
+/// What is said where a window had no end.
+pub(crate) const UNFINISHED: &str = "The window was not finished.";
+
+/// What a counter said at the window's edges.
+#[derive(Debug, Default)]
+pub(crate) struct Edges {
+    pub(crate) go: Option<io::Result<u64>>,
+    pub(crate) end: Option<io::Result<u64>>,
+}
+
+impl Edges {
+    /// How far the counter went in between, or a sentence: `what` could not be read.
+    pub(crate) fn difference(&self, what: &str) -> Result<u64, String> {
+        match (&self.go, &self.end) {
+            (Some(Ok(go)), Some(Ok(end))) => Ok(end.saturating_sub(*go)),
+            (Some(Err(error)), _) | (_, Some(Err(error))) => Err(format!("{what} could not be read: {error}.")),
+            _ => Err(UNFINISHED.to_owned()),
+        }
     }
 }
 
@@ -127,6 +165,7 @@ pub(crate) const NO_PROCESS: i32 = (1 << 22) + 1;
 pub(crate) fn window() -> Window {
     Window {
         wall_ns: 2_000_000_000,
+        at_ns: None,
         user_us: 700_000,
         sys_us: 300_000,
         voluntary_switches: 10,
@@ -137,7 +176,7 @@ pub(crate) fn window() -> Window {
         verified: 1_000_000,
         errors: 0,
         below_concurrency: 100,
-        server: Ok(ServerWindow { executes: 1_000_000, control_requests: 7, cpu_ns: 500_000_000 }),
+        server: Ok(ServerWindow { executes: 1_000_000, control_requests: 7, cpu_ns: 500_000_000, received: None }),
         connections: Ok(1),
     }
 }

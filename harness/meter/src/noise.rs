@@ -7,6 +7,7 @@ use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use crate::cpu_time::process_cpu_ns;
+use crate::meter::UNFINISHED;
 use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
 
 /// Steal and the CPU time of others, recorded beside every cell.
@@ -130,10 +131,7 @@ impl Attachment for Edges {
             (Some(Edge { machine: Err(why), .. }), _) | (_, Some(Edge { machine: Err(why), .. })) => {
                 [Err(why.clone()), Err(why.clone())]
             }
-            _ => {
-                let why = "The window was not finished.".to_owned();
-                [Err(why.clone()), Err(why)]
-            }
+            _ => [Err(UNFINISHED.to_owned()), Err(UNFINISHED.to_owned())],
         };
         let findings = match &values {
             [Ok(steal), Ok(others)] => finding(steal + others, window).into_iter().collect(),

@@ -1,8 +1,6 @@
 //! The server's side of the window: its CPU time by the parent's clock, its own count of EXECUTEs, data connections.
 
-use std::io;
-
-use crate::meter::per_statement;
+use crate::meter::{Edges, per_statement};
 use crate::{
     Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window, cpu_time::process_cpu_ns,
 };
@@ -71,36 +69,29 @@ impl Meter for ServerSide {
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        Box::new(Clock { server: subject.server.clone(), go: None, end: None })
+        Box::new(Clock { server: subject.server.clone(), edges: Edges::default() })
     }
 }
 
 struct Clock {
     server: Result<i32, String>,
-    go: Option<io::Result<u64>>,
-    end: Option<io::Result<u64>>,
+    edges: Edges,
 }
 
 impl Clock {
-    fn cpu_ns(&mut self) -> Result<u64, String> {
+    fn cpu_ns(&self) -> Result<u64, String> {
         self.server.clone()?;
-        match (self.go.take(), self.end.take()) {
-            (Some(Ok(go)), Some(Ok(end))) => Ok(end.saturating_sub(go)),
-            (Some(Err(error)), _) | (_, Some(Err(error))) => {
-                Err(format!("The server's CPU clock could not be read: {error}."))
-            }
-            _ => Err("The window was not finished.".to_owned()),
-        }
+        self.edges.difference("The server's CPU clock")
     }
 }
 
 impl Attachment for Clock {
     fn at_go(&mut self) {
-        self.go = self.server.as_ref().ok().map(|&pid| process_cpu_ns(pid));
+        self.edges.go = self.server.as_ref().ok().map(|&pid| process_cpu_ns(pid));
     }
 
     fn at_end(&mut self) {
-        self.end = self.server.as_ref().ok().map(|&pid| process_cpu_ns(pid));
+        self.edges.end = self.server.as_ref().ok().map(|&pid| process_cpu_ns(pid));
     }
 
     fn read(&mut self, window: &Window) -> Outcome {
@@ -145,7 +136,7 @@ mod tests {
     #[test]
     fn without_a_server_process_every_measure_says_why() {
         let why = "The target is not ours.".to_owned();
-        let mut clock = Clock { server: Err(why.clone()), go: None, end: None };
+        let mut clock = Clock { server: Err(why.clone()), edges: Edges::default() };
         clock.at_go();
         clock.at_end();
         let outcome = clock.read(&Window { server: Err(why.clone()), connections: Err(why.clone()), ..window() });

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 
+use crate::meter::UNFINISHED;
 use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
 
 /// Threads of the worker at the window's end.
@@ -49,7 +50,7 @@ impl Meter for Threads {
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        Box::new(Count { pid: subject.worker, threads: Err("The window was not finished.".to_owned()) })
+        Box::new(Count { pid: subject.worker, threads: Err(UNFINISHED.to_owned()) })
     }
 }
 

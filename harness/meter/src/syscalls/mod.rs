@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 pub use refusal::Refusal;
 
 use crate::kernel::{Counts, open_tracepoint};
-use crate::meter::per_statement;
+use crate::meter::{Edges, per_statement};
 use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
 
 /// System calls in the window, and a statement.
@@ -90,8 +90,7 @@ impl Meter for SystemCalls {
         });
         Box::new(Counter {
             counter: counter.map_err(|refusal| format!("{refusal} {}", refusal.remedy())),
-            go: None,
-            end: None,
+            edges: Edges::default(),
         })
     }
 }
@@ -121,32 +120,25 @@ fn count(mut counter: &File) -> io::Result<u64> {
 
 struct Counter {
     counter: Result<File, String>,
-    go: Option<io::Result<u64>>,
-    end: Option<io::Result<u64>>,
+    edges: Edges,
 }
 
 impl Counter {
-    fn counted(&mut self) -> Result<u64, String> {
+    fn counted(&self) -> Result<u64, String> {
         if let Err(why) = &self.counter {
             return Err(why.clone());
         }
-        match (self.go.take(), self.end.take()) {
-            (Some(Ok(go)), Some(Ok(end))) => Ok(end.saturating_sub(go)),
-            (Some(Err(error)), _) | (_, Some(Err(error))) => {
-                Err(format!("The counter of system calls could not be read: {error}."))
-            }
-            _ => Err("The window was not finished.".to_owned()),
-        }
+        self.edges.difference("The counter of system calls")
     }
 }
 
 impl Attachment for Counter {
     fn at_go(&mut self) {
-        self.go = self.counter.as_ref().ok().map(count);
+        self.edges.go = self.counter.as_ref().ok().map(count);
     }
 
     fn at_end(&mut self) {
-        self.end = self.counter.as_ref().ok().map(count);
+        self.edges.end = self.counter.as_ref().ok().map(count);
     }
 
     fn read(&mut self, window: &Window) -> Outcome {
