@@ -377,7 +377,7 @@ impl<'a> Attempt<'a> {
         exits: &mut Vec<String>,
     ) -> Result<Result<ReadBack, String>, CellFailure> {
         if self.workload()?.read_back().is_empty() {
-            return Ok(Err("The scenario says of no statement how the rows that it writes are read back.".to_owned()));
+            return Ok(Err("No statement of the scenario writes rows and says how they are read back.".to_owned()));
         }
         match self.floor(Mode::ReadBack, "read-back", nodes, look, &mut |_| ()) {
             Ok((done, exit)) => {

@@ -223,7 +223,10 @@ fn errors_wrong_rows_and_missing_statements_void_a_row() {
     assert_eq!(cell.error_kinds[0].first, "pk 1 came back as 2");
     let cell = row_of("short", |_| {});
     let void = cell.void.unwrap();
-    assert!(void.starts_with("1,000 statements were asked for and 999 were issued. The server counted 1,000"), "{void}");
+    assert!(
+        void.starts_with("1,000 statements were asked for and 999 were issued. The server counted 1,000"),
+        "{void}"
+    );
 }
 
 #[test]
