@@ -1,0 +1,37 @@
+//! The driver: floor with other words.
+
+use cqldyno_driver_api::{ConnectOptions, Driver, DriverError, DriverInfo, Setting};
+use cqldyno_driver_floor::Floor;
+
+use crate::how::{How, OPTION};
+use crate::lies;
+use crate::session::MisbehavingSession;
+
+/// The driver that misbehaves.
+#[derive(Default)]
+pub struct Misbehaving {
+    floor: Floor,
+}
+
+impl Driver for Misbehaving {
+    type Session = MisbehavingSession;
+
+    fn describe(&self) -> Result<DriverInfo, DriverError> {
+        Ok(DriverInfo { name: "misbehaving".to_owned(), caveats: Vec::new(), ..self.floor.describe()? })
+    }
+
+    fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
+        self.floor.settings(options)
+    }
+
+    async fn connect(&self, options: &ConnectOptions) -> Result<MisbehavingSession, DriverError> {
+        let how = How::of(options)?;
+        lies::begin(how);
+        let mut options = options.clone();
+        options.options.remove(OPTION);
+        if how == How::OpensMoreConnections {
+            options.connections += 1;
+        }
+        MisbehavingSession::new(how, self.floor.connect(&options).await?).await
+    }
+}

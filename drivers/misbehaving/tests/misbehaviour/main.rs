@@ -1,0 +1,6 @@
+//! Real workers that misbehave, supervised as `cqldyno compare` does it, on the real embedded node.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod failures;
+mod place;
+mod rows;
