@@ -7,7 +7,7 @@ use crate::measure::{
     THROUGHPUT, USER, WALL,
 };
 use crate::quantity::{mebibytes, three_digits, time, whole};
-use crate::{Contender, SummaryRow};
+use crate::{Bottleneck, Contender, SummaryRow, Verdict};
 
 /// Below this CPU time, in seconds, its split into user and sys means little: the kernel samples it by its tick.
 const LEAST_CPU_FOR_SPLIT: f64 = 0.5;
@@ -21,6 +21,21 @@ pub(crate) struct Row<'a> {
     pub errors: u64,
     /// The peak memory of noop in the same place.
     pub noop_peak: Option<f64>,
+    /// What the contender is to the ratios.
+    pub standing: Standing,
+}
+
+/// What a contender is to the ratios of its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// They are taken against it.
+    Reference,
+    /// The reference once more.
+    Control,
+    /// It is compared with the reference.
+    Compared,
+    /// It is ours, and only stands beside the others.
+    Apart,
 }
 
 impl Row<'_> {
@@ -47,6 +62,8 @@ pub(crate) struct Column {
     pub meter: &'static str,
     /// Whether it is only comparable where all statements were answered, so that a void row has none.
     needs_all_answers: bool,
+    /// Whether the run has anything to show in it.
+    is_shown: fn(&[SummaryRow]) -> bool,
     show: fn(&Row, f64) -> Result<String, String>,
 }
 
@@ -66,37 +83,156 @@ impl Column {
 /// The columns behind the contender's, in the order in which they stand and, where the terminal is too narrow for all of
 /// them, in which they are stacked.
 pub(crate) const COLUMNS: &[Column] = &[
-    Column { title: &["real"], meter: WALL, needs_all_answers: true, show: |_, value| Ok(time(value)) },
-    Column { title: &["user"], meter: USER, needs_all_answers: true, show: split },
-    Column { title: &["sys"], meter: SYS, needs_all_answers: true, show: split },
+    Column {
+        title: &["real"],
+        meter: WALL,
+        needs_all_answers: true,
+        is_shown: always,
+        show: |_, value| Ok(time(value)),
+    },
+    Column { title: &["user"], meter: USER, needs_all_answers: true, is_shown: always, show: split },
+    Column { title: &["sys"], meter: SYS, needs_all_answers: true, is_shown: always, show: split },
     Column {
         title: &["statements", "/s"],
         meter: THROUGHPUT,
         needs_all_answers: true,
+        is_shown: always,
         show: |_, value| Ok(whole(value)),
     },
-    Column { title: &["CPU us", "/statement"], meter: CPU_PER_STATEMENT, needs_all_answers: true, show: precise },
+    Column {
+        title: &["CPU us", "/statement"],
+        meter: CPU_PER_STATEMENT,
+        needs_all_answers: true,
+        is_shown: always,
+        show: precise,
+    },
+    Column {
+        title: &["CPU time / reference's", "(95 % interval)"],
+        meter: CPU_PER_STATEMENT,
+        needs_all_answers: true,
+        is_shown: has_intervals,
+        show: ratio,
+    },
+    Column {
+        title: &["verdict"],
+        meter: CPU_PER_STATEMENT,
+        needs_all_answers: true,
+        is_shown: has_intervals,
+        show: verdict,
+    },
+    Column {
+        title: &["smallest", "difference"],
+        meter: CPU_PER_STATEMENT,
+        needs_all_answers: true,
+        is_shown: has_intervals,
+        show: smallest,
+    },
+    Column {
+        title: &["bottleneck"],
+        meter: CPU_PER_STATEMENT,
+        needs_all_answers: false,
+        is_shown: |rows| rows.iter().any(|row| row.bottleneck.is_some()),
+        show: bottleneck,
+    },
     Column {
         title: &["system", "calls", "/statement"],
         meter: SYSCALLS_PER_STATEMENT,
         needs_all_answers: true,
+        is_shown: always,
         show: precise,
     },
     Column {
         title: &["server", "CPU us", "/statement"],
         meter: SERVER_CPU_PER_STATEMENT,
         needs_all_answers: true,
+        is_shown: always,
         show: precise,
     },
-    Column { title: &["peak MiB", "(over noop)"], meter: PEAK_RSS, needs_all_answers: false, show: peak },
+    Column {
+        title: &["peak MiB", "(over noop)"],
+        meter: PEAK_RSS,
+        needs_all_answers: false,
+        is_shown: always,
+        show: peak,
+    },
     Column {
         title: &["data con-", "nections"],
         meter: CONNECTIONS,
         needs_all_answers: false,
+        is_shown: always,
         show: |_, value| Ok(whole(value)),
     },
-    Column { title: &["errors"], meter: ERRORS, needs_all_answers: false, show: |row, _| Ok(whole(row.errors as f64)) },
+    Column {
+        title: &["errors"],
+        meter: ERRORS,
+        needs_all_answers: false,
+        is_shown: always,
+        show: |row, _| Ok(whole(row.errors as f64)),
+    },
 ];
+
+/// Those of the columns in which a run with these rows has anything to show.
+pub(crate) fn columns(rows: &[SummaryRow]) -> Vec<&'static Column> {
+    COLUMNS.iter().filter(|column| (column.is_shown)(rows)).collect()
+}
+
+fn always(_: &[SummaryRow]) -> bool {
+    true
+}
+
+fn has_intervals(rows: &[SummaryRow]) -> bool {
+    rows.iter().any(|row| !row.exploratory && row.interval.is_some())
+}
+
+fn primary<'a>(row: &'a Row) -> Option<&'a SummaryRow> {
+    row.figures.get(CPU_PER_STATEMENT).copied()
+}
+
+fn ratio(row: &Row, _: f64) -> Result<String, String> {
+    let Some((figure, ratio)) = primary(row).and_then(|figure| Some((figure, figure.ratio?))) else {
+        return Ok("-".to_owned());
+    };
+    Ok(match (row.standing, figure.interval) {
+        (Standing::Reference, _) => "1".to_owned(),
+        (_, Some([low, high])) => format!("{ratio:.3} ({low:.3} to {high:.3})"),
+        (_, None) => format!("{ratio:.3}"),
+    })
+}
+
+fn verdict(row: &Row, _: f64) -> Result<String, String> {
+    let figure = primary(row);
+    Ok(match (row.standing, figure.and_then(|figure| figure.verdict)) {
+        (Standing::Reference, _) => "reference",
+        (Standing::Control, _) => "control",
+        (_, Some(verdict)) => name(verdict),
+        (Standing::Apart, None) => "-",
+        (Standing::Compared, None) => match figure {
+            Some(SummaryRow { interval: Some(_), .. }) => "withheld",
+            Some(SummaryRow { no_interval: Some(why), .. }) => return Err(why.clone()),
+            _ => "-",
+        },
+    }
+    .to_owned())
+}
+
+fn name(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Same => "same",
+        Verdict::Inconclusive => "inconclusive",
+    }
+}
+
+fn smallest(row: &Row, _: f64) -> Result<String, String> {
+    let found = primary(row).and_then(|figure| figure.detectable);
+    Ok(found.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)))
+}
+
+fn bottleneck(row: &Row, _: f64) -> Result<String, String> {
+    let found = primary(row).and_then(|figure| figure.bottleneck);
+    Ok(found.map_or("-", Bottleneck::name).to_owned())
+}
 
 fn precise(_: &Row, value: f64) -> Result<String, String> {
     Ok(three_digits(value))

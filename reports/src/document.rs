@@ -1,11 +1,14 @@
 //! A comparison as headings, tables and notes: what `table` and `markdown` show alike.
 
-use crate::column::{COLUMNS, Entry, Row};
+use crate::attempts::Attempts;
+use crate::column::{Column, Entry, Row, Standing, columns};
+use crate::comparison::is_control;
+use crate::head::{arrangement, head, judgement};
 use crate::measure::{PEAK_RSS, WALL};
-use crate::quantity::{memory, whole};
+use crate::ranking::changes;
 use crate::summary::{cells_of, places};
-use crate::text::{count, plain};
-use crate::{ArrangementInfo, Cell, Contender, Pass, Role, Run, ScenarioInfo, Setting, SummaryRow, summary};
+use crate::text::plain;
+use crate::{ArrangementInfo, Cell, Contender, Pass, Role, Run, ScenarioInfo, Setting, Summary, SummaryRow, reference};
 
 /// A cell, or a whole row, without figures.
 const FAILED: &str = "failed";
@@ -14,6 +17,12 @@ const FAILED: &str = "failed";
 pub(crate) struct Document {
     /// What was run, on what; a name and a sentence each.
     pub head: Vec<(&'static str, String)>,
+    /// What makes the whole doubtful.
+    pub warnings: Vec<String>,
+    /// What is said of the tables together.
+    pub overview: Vec<String>,
+    /// The columns behind the contender's.
+    pub columns: Vec<&'static Column>,
     pub tables: Vec<Table>,
     /// Numbered notes from 1, to which the tables refer.
     pub notes: Vec<String>,
@@ -52,11 +61,16 @@ pub(crate) struct Field {
 impl Document {
     pub fn new(run: &Run, cells: &[Cell]) -> Document {
         let mut notes = Notes::default();
-        let summary = summary(run, cells);
-        let tables = places(run)
-            .map(|(scenario, arrangement)| Place { run, cells, scenario, arrangement }.table(&summary, &mut notes))
-            .collect();
-        Document { head: head(run), tables, notes: notes.sentences, remarks: remarks(run) }
+        let Summary { rows, warnings } = Summary::new(run, cells);
+        let attempts = Attempts::of(cells);
+        let counted: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
+        let columns = columns(&rows);
+        let of = |(scenario, arrangement)| Place { run, cells: &counted, columns: &columns, scenario, arrangement };
+        let tables = places(run).map(|place| of(place).table(&rows, &mut notes)).collect();
+        let mut head = head(run);
+        head.extend(judgement(run, cells, &rows));
+        let overview = changes(run, &rows, reference(run));
+        Document { head, warnings, overview, columns, tables, notes: notes.sentences, remarks: remarks(run) }
     }
 }
 
@@ -81,7 +95,9 @@ impl Notes {
 
 struct Place<'a> {
     run: &'a Run,
-    cells: &'a [Cell],
+    /// Those of the attempts that count.
+    cells: &'a [&'a Cell],
+    columns: &'a [&'static Column],
     scenario: &'a ScenarioInfo,
     arrangement: &'a ArrangementInfo,
 }
@@ -104,12 +120,13 @@ impl Place<'_> {
                 figures: self.figures(summary, contender).map(|row| (row.meter.as_str(), row)).collect(),
                 errors: self.cells_of(contender, Pass::Timing).iter().map(|cell| cell.errors()).sum(),
                 noop_peak,
+                standing: self.standing(contender),
             };
             let group = if contender.role == Role::Driver { &mut drivers } else { &mut apart };
-            let caveats: Vec<String> = caveats(contender, self.cells).collect();
+            let caveats: Vec<String> = caveats(contender, self.cells.iter().copied()).collect();
             let note =
                 (!caveats.is_empty()).then(|| notes.number(&format!("{}: {}", contender.label, caveats.join(" "))));
-            let fields = fields(&row, notes);
+            let fields = fields(&row, self.columns, notes);
             // A row without any figure says so in its first field already.
             let trouble = trouble(&self.cells_of(contender, Pass::Timing));
             let trouble = if fields[0].text == trouble && trouble == FAILED { String::new() } else { trouble };
@@ -122,6 +139,7 @@ impl Place<'_> {
             self.remark(contender, &mut remarks, &mut findings);
         }
         remarks.extend(findings.sentences());
+        remarks.extend(self.fewer_blocks(summary));
         Table {
             title: plain(&self.scenario.name),
             about: plain(&self.scenario.about),
@@ -136,6 +154,27 @@ impl Place<'_> {
             row.contender == contender.id
                 && row.scenario == self.scenario.name
                 && row.arrangement == self.arrangement.id
+        })
+    }
+
+    fn standing(&self, contender: &Contender) -> Standing {
+        match reference(self.run) {
+            _ if contender.role != Role::Driver => Standing::Apart,
+            Some(reference) if reference.id == contender.id => Standing::Reference,
+            Some(reference) if is_control(&contender.id, contender.control, reference) => Standing::Control,
+            _ => Standing::Compared,
+        }
+    }
+
+    /// Of how many blocks the intervals are where that is not all of the plan's.
+    fn fewer_blocks(&self, summary: &[SummaryRow]) -> Option<String> {
+        let mut here = self.run.contenders.iter().flat_map(|contender| self.figures(summary, contender));
+        let blocks = here.find_map(|row| row.blocks.filter(|_| !row.exploratory))?;
+        (blocks < self.run.plan.blocks as usize).then(|| {
+            format!(
+                "The intervals are of {blocks} of {} blocks: those in which every driver that is compared ran to its end.",
+                self.run.plan.blocks
+            )
         })
     }
 
@@ -209,7 +248,7 @@ fn trouble(cells: &[&Cell]) -> String {
 }
 
 /// One a column, or a word for the whole row.
-fn fields(row: &Row, notes: &mut Notes) -> Vec<Field> {
+fn fields(row: &Row, columns: &[&Column], notes: &mut Notes) -> Vec<Field> {
     let contender = row.contender;
     let wall = row.figures.get(WALL);
     let state = match wall {
@@ -220,11 +259,11 @@ fn fields(row: &Row, notes: &mut Notes) -> Vec<Field> {
     };
     match state {
         Some(state) => {
-            let mut fields = vec![Field { text: "-".to_owned(), is_bad: false }; COLUMNS.len()];
+            let mut fields = vec![Field { text: "-".to_owned(), is_bad: false }; columns.len()];
             fields[0] = Field { text: state.to_owned(), is_bad: true };
             fields
         }
-        None => COLUMNS
+        None => columns
             .iter()
             .map(|column| match column.entry(row) {
                 Entry::Figure(text) => Field { text, is_bad: false },
@@ -237,7 +276,10 @@ fn fields(row: &Row, notes: &mut Notes) -> Vec<Field> {
 
 /// What a reader must know of a contender, each a full sentence: its own caveats, and the settings that it did not take as
 /// asked.
-pub(crate) fn caveats<'a>(contender: &'a Contender, cells: &'a [Cell]) -> impl Iterator<Item = String> + 'a {
+pub(crate) fn caveats<'a>(
+    contender: &'a Contender,
+    cells: impl Iterator<Item = &'a Cell>,
+) -> impl Iterator<Item = String> + 'a {
     let settings = settings(contender, cells)
         .iter()
         .filter(|setting| !setting.as_asked)
@@ -249,100 +291,19 @@ pub(crate) fn caveats<'a>(contender: &'a Contender, cells: &'a [Cell]) -> impl I
 }
 
 /// What the contender ran with: as its first cell that ended says; without one, what its worker would make of the defaults.
-pub(crate) fn settings<'a>(contender: &'a Contender, cells: &'a [Cell]) -> &'a [Setting] {
-    let ended = cells.iter().find(|cell| cell.contender == contender.id && cell.failed.is_none());
+pub(crate) fn settings<'a>(contender: &'a Contender, mut cells: impl Iterator<Item = &'a Cell>) -> &'a [Setting] {
+    let ended = cells.find(|cell| cell.contender == contender.id && cell.failed.is_none());
     ended.map_or(&contender.settings, |cell| &cell.settings)
 }
 
-/// What was run, on what.
-pub(crate) fn head(run: &Run) -> Vec<(&'static str, String)> {
-    let plan = &run.plan;
-    let timeout = match plan.request_timeout_ms {
-        None => "no time limit".to_owned(),
-        Some(ms) => format!("a time limit of {} ms", whole(ms as f64)),
-    };
-    let mut head = vec![(
-        "asked",
-        format!(
-            "{} of {} statements after {} to warm up, {} in flight, {} a node, {} settings, {}, pages of {} rows, {timeout}, \
-             seed {}",
-            count(plan.blocks.into(), "block"),
-            whole(plan.count as f64),
-            whole(plan.warmup as f64),
-            whole(plan.concurrency as f64),
-            count(plan.connections, "data connection"),
-            plain(&plan.settings),
-            plain(&plan.consistency),
-            whole(f64::from(plan.page_size)),
-            plan.seed,
-        ),
-    )];
-    let median = if plan.blocks > 1 { "figures are medians of the blocks; " } else { "" };
-    head.push((
-        "passes",
-        match plan.counting_count {
-            0 => format!("{median}system calls were not counted"),
-            n => format!("{median}system calls are counted in a cell of their own, of {} statements", whole(n as f64)),
-        },
-    ));
-    let about = plain(&plan.target.about);
-    head.push(("target", if plan.target.embedded { about } else { format!("{}, {about}", plain(&plan.target.id)) }));
-    head.push(("machine", machine(run)));
-    head.push((
-        "program",
-        format!("cqldyno {}, {}, {}", run.cqldyno, run.environment.compiler, run.environment.profile),
-    ));
-    if run.interrupted {
-        head.push(("ended", "early: what was not finished is missing here".to_owned()));
-    }
-    head
-}
-
-fn machine(run: &Run) -> String {
-    let machine = &run.environment;
-    let parts = [
-        plain(&machine.cpu),
-        count(machine.cores.into(), "core"),
-        memory(machine.memory_bytes),
-        plain(&machine.kernel),
-    ];
-    let more = machine.more.iter().map(|(name, value)| format!("{} {}", plain(name), plain(value)));
-    parts.into_iter().chain(more).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
-}
-
-/// An arrangement in words.
-pub(crate) fn arrangement(arrangement: &ArrangementInfo) -> String {
-    let server = match arrangement.server_cores.as_slice() {
-        [] => "server elsewhere".to_owned(),
-        of => format!("server on {}", cores(of)),
-    };
-    format!(
-        "arrangement {}: runtime {}, worker on {}, {server}",
-        plain(&arrangement.id),
-        plain(&arrangement.runtime),
-        cores(&arrangement.worker_cores)
-    )
-}
-
-/// Cores as the kernel lists them, for example `cores 0-3,6`.
-fn cores(cores: &[u32]) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for &core in cores {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == core => *last = core,
-            _ => runs.push((core, core)),
-        }
-    }
-    let list: Vec<String> = runs
-        .iter()
-        .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
-        .collect();
-    let noun = if cores.len() == 1 { "core" } else { "cores" };
-    format!("{noun} {}", list.join(","))
-}
-
 fn remarks(run: &Run) -> Vec<String> {
-    let mut remarks: Vec<String> = run.contenders.iter().filter_map(|contender| libraries(run, contender)).collect();
+    let mut remarks: Vec<String> = run
+        .contenders
+        .iter()
+        // A control is another one's program.
+        .filter(|contender| !contender.control)
+        .filter_map(|contender| libraries(run, contender))
+        .collect();
     let has = |role| run.contenders.iter().any(|contender| contender.role == role);
     if has(Role::Floor) {
         remarks
@@ -372,15 +333,4 @@ pub(crate) fn libraries(run: &Run, contender: &Contender) -> Option<String> {
         other => format!(", built by {}", plain(other)),
     };
     Some(format!("{} runs on {}{compiler}.", plain(&contender.label), libraries.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cores_are_listed_as_the_kernel_lists_them() {
-        assert_eq!(cores(&[0]), "core 0");
-        assert_eq!(cores(&[0, 1, 2, 5]), "cores 0-2,5");
-    }
 }

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::measure::{ERRORS, SYSCALLS, SYSCALLS_PER_STATEMENT, USER, WALL};
+use crate::measure::{CPU_PER_STATEMENT, ERRORS, SYSCALLS, SYSCALLS_PER_STATEMENT, USER, WALL};
 use crate::{Cell, Look, Measure, Pass, Role, Run, Setting, Unit, csv, json, markdown, sample, story, table};
 
 fn at(width: usize) -> Look {
@@ -90,6 +90,85 @@ fn a_sound_run_at_80_columns_stacks_its_columns() {
 }
 
 #[test]
+fn twelve_blocks_have_verdicts_at_160_columns() {
+    let (run, cells) = sample::blocks(12);
+    let text = table(&run, &cells, at(160));
+    assert!(widest(&text) <= 160);
+    assert_snapshot!(text);
+}
+
+#[test]
+fn twelve_blocks_have_verdicts_at_80_columns() {
+    let (run, cells) = sample::blocks(12);
+    let text = table(&run, &cells, at(80));
+    assert!(widest(&text) <= 80);
+    assert_snapshot!(text);
+}
+
+/// The control costs 5 % more than the reference, a block was run again, another one stayed noisy, cdrs-tokio crashed once in
+/// reads, and there is a second arrangement.
+fn doubtful() -> (Run, Vec<Cell>) {
+    let (mut run, mut cells) = sample::blocks(12);
+    (run.plan.noise_share, run.plan.most_attempts) = (Some(0.1), 2);
+    for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {
+        let cost = cell.get(CPU_PER_STATEMENT).unwrap();
+        cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(cost * 1.05, Unit::Microseconds));
+    }
+    let is =
+        |cell: &Cell, scenario, block| cell.scenario == scenario && cell.block == block && cell.pass == Pass::Timing;
+    let mut again: Vec<Cell> = cells.iter().filter(|cell| is(cell, "writes", 3)).cloned().collect();
+    again.iter_mut().for_each(|cell| cell.attempt = 2);
+    again[1].noisy = Some("Steal and others used 14 % of the cores.".to_owned());
+    cells.iter_mut().find(|cell| is(cell, "writes", 3)).unwrap().noisy =
+        Some("Steal and others used 31 % of the cores.".to_owned());
+    cells.extend(again);
+    let crashed = cells.iter_mut().find(|cell| is(cell, "reads", 5) && cell.contender == "cdrs-tokio").unwrap();
+    crashed.failed = Some("The worker ended with signal 11 before `end`.".to_owned());
+    let mut current = run.plan.arrangements[0].clone();
+    current.id = "current".to_owned();
+    run.plan.arrangements.push(current);
+    cells.extend(cells.clone().into_iter().map(|cell| Cell { arrangement: "current".to_owned(), ..cell }));
+    (run, cells)
+}
+
+#[test]
+fn a_control_that_differs_is_said_over_every_table_and_takes_the_verdicts_away() {
+    let (run, cells) = doubtful();
+    let text = table(&run, &cells, at(100));
+    assert!(widest(&text) <= 100);
+    assert!(
+        text.find("Warning: The control is scylla@1.9.0 once more").unwrap() < text.find("writes: ").unwrap(),
+        "{text}"
+    );
+    assert!(
+        !text.contains(" slower") || text.matches(" slower").count() == 1,
+        "only what slower means is said: {text}"
+    );
+    assert_snapshot!(text);
+    let whole: serde_json::Value = serde_json::from_str(&json(&run, &cells).unwrap()).unwrap();
+    assert_eq!(whole["warnings"].as_array().unwrap().len(), 1);
+    assert!(whole["summary"].as_array().unwrap().iter().all(|row| row["verdict"].is_null()));
+    let coloured = table(&run, &cells, Look { width: 100, colour: true });
+    assert!(coloured.contains("\u{1b}[1m\u{1b}[31mWarning: The control is"), "{coloured:?}");
+}
+
+#[test]
+fn a_control_that_differs_is_said_in_markdown() {
+    let (run, cells) = doubtful();
+    let text = markdown(&run, &cells);
+    assert!(text.contains("> **Warning.** The control is scylla@1.9.0 once more"), "{text}");
+    assert!(text.contains("| withheld |"), "{text}");
+}
+
+#[test]
+fn too_few_blocks_have_no_verdict_and_say_why() {
+    let (run, cells) = sample::blocks(4);
+    let text = table(&run, &cells, at(160));
+    assert!(text.contains("verdicts none. An interval needs at least 5 blocks"), "{text}");
+    assert!(!text.contains("(95 % interval)"), "{text}");
+}
+
+#[test]
 fn a_troubled_run_says_so_at_160_columns() {
     let (run, cells) = troubled();
     let text = table(&run, &cells, at(160));
@@ -150,9 +229,9 @@ fn several_arrangements_are_a_table_each() {
     run.plan.arrangements.push(current);
     cells.extend(cells.clone().into_iter().map(|cell| Cell { arrangement: "pinned+current".to_owned(), ..cell }));
     let text = table(&run, &cells, at(160));
-    assert_eq!(text.matches("arrangement multi:2: runtime multi:2, worker on cores 0-1").count(), 2);
+    assert_eq!(text.matches("arrangement multi:2: unpinned, runtime multi:2, worker on cores 0-1").count(), 2);
     assert_eq!(
-        text.matches("arrangement pinned+current: runtime current, worker on core 1, server on core 0").count(),
+        text.matches("arrangement pinned+current: pinned, runtime current, worker on core 1, server on core 0").count(),
         2
     );
 }
@@ -178,10 +257,26 @@ fn colours_are_only_where_they_were_asked_for() {
 fn json_holds_run_cells_and_summary_and_reads_back_equal() {
     let (run, cells) = troubled();
     let whole: serde_json::Value = serde_json::from_str(&json(&run, &cells).unwrap()).unwrap();
-    assert_eq!(whole.as_object().unwrap().len(), 3);
+    let keys: Vec<&String> = whole.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["cells", "run", "summary", "warnings"]);
     assert_eq!(Run::from_json(&whole["run"].to_string()).unwrap(), run);
     assert!(serde_json::from_value::<Vec<Cell>>(whole["cells"].clone()).unwrap() == cells);
-    for key in ["contender", "scenario", "meter", "median", "ratio", "interval", "verdict", "control", "void"] {
+    for key in [
+        "contender",
+        "scenario",
+        "meter",
+        "median",
+        "ratio",
+        "interval",
+        "verdict",
+        "control",
+        "void",
+        "exploratory",
+        "detectable",
+        "blocks",
+        "no_interval",
+        "bottleneck",
+    ] {
         assert!(whole["summary"][0].as_object().unwrap().contains_key(key), "{key}");
     }
 }
@@ -289,4 +384,15 @@ fn a_run_without_cells_or_drivers_is_still_a_table() {
     assert!(table(&run, &[], at(80)).contains("noop"));
     run.contenders.clear();
     assert!(table(&run, &[], at(80)).contains("contender"));
+}
+
+#[test]
+fn the_published_run_can_still_be_read_and_shown() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("published/2026-11-20");
+    let run = Run::from_json(&std::fs::read_to_string(folder.join("run.json")).unwrap()).unwrap();
+    let lines = std::fs::read_to_string(folder.join("cells.jsonl")).unwrap();
+    let cells: Vec<Cell> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let text = table(&run, &cells, at(160));
+    assert!(text.contains("0m16.222s"), "{text}");
+    assert!(text.contains("verdicts none. An interval needs at least 5 blocks"), "{text}");
 }

@@ -3,20 +3,26 @@
 //! A [`Run`] and its [`Cell`]s are what a comparison leaves behind (`run.json` and `cells.jsonl` of a run folder). An exporter
 //! is a function from those two to text: it prints nothing and opens nothing.
 
+mod attempts;
+mod bottleneck;
 mod cell;
 mod column;
+mod comparison;
 mod document;
 mod export;
 #[cfg(test)]
 mod golden;
+mod head;
 pub mod measure;
 mod quantity;
+mod ranking;
 mod run;
 #[cfg(test)]
 mod sample;
 mod summary;
 mod text;
 
+pub use bottleneck::Bottleneck;
 pub use cell::{Cell, ErrorLine, Latency, Pass};
 pub use export::{Look, csv, json, markdown, story, table};
 pub use measure::{Better, Definition, Measure, Unit};
@@ -25,5 +31,5 @@ pub use run::{
     ArrangementInfo, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,
     Setting, TargetInfo,
 };
-pub use summary::{SummaryRow, Verdict, reference, summary};
+pub use summary::{Summary, SummaryRow, Verdict, reference, summary};
 pub use text::{pair, plain, wrap};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::measure::{
-    CONNECTIONS, CPU_PER_STATEMENT, DEFINITIONS, ERRORS, PEAK_RSS, SERVER_CPU, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS,
-    SYSCALLS_PER_STATEMENT, THROUGHPUT, USER, WALL,
+    CONNECTIONS, CPU_PER_STATEMENT, DEFINITIONS, ERRORS, PEAK_RSS, SERVER_CPU, SERVER_CPU_PER_STATEMENT,
+    SERVER_UTILISATION, SYS, SYSCALLS, SYSCALLS_PER_STATEMENT, THROUGHPUT, USER, WALL, WORKER_UTILISATION,
 };
 use crate::{
     ArrangementInfo, Cell, Contender, Environment, Library, Measure, Pass, PlanInfo, Role, Run, SCHEMA_VERSION,
@@ -96,6 +96,50 @@ pub fn run() -> (Run, Vec<Cell>) {
         }
     }
     (run, cells)
+}
+
+/// The same run with so many blocks, noise of about 1 %, a control (scylla once more), and a server that is busy with floor.
+pub fn blocks(blocks: u32) -> (Run, Vec<Cell>) {
+    let (mut run, cells) = run();
+    run.plan.blocks = blocks;
+    run.contenders
+        .insert(2, Contender { control: true, ..contender("scylla#control", "scylla@1.9.0#control", Role::Driver) });
+    let first: Vec<Cell> = cells.iter().filter(|cell| cell.block == 1 && cell.pass == Pass::Timing).cloned().collect();
+    let mut all: Vec<Cell> = cells.into_iter().filter(|cell| cell.pass == Pass::Counting).collect();
+    for (nth, cell) in first.iter().enumerate() {
+        let costs = match cell.contender.as_str() {
+            "scylla" => vec![("scylla", 4.0), ("scylla#control", 4.0)],
+            "cdrs-tokio" => vec![("cdrs-tokio", 6.25)],
+            _ => vec![(cell.contender.as_str(), cell.get(CPU_PER_STATEMENT).unwrap())],
+        };
+        for (place, (who, cost)) in costs.into_iter().enumerate() {
+            let contender = run.contender(who).unwrap();
+            for block in 1..=blocks {
+                let noise = scattered(block, (nth * 2 + place) as u32);
+                let mut cell =
+                    Cell { contender: who.to_owned(), label: contender.label.clone(), block, ..cell.clone() };
+                let value = Measure::value(cost * (1.0 + 0.03 * noise), crate::Unit::Microseconds);
+                cell.measures.insert(CPU_PER_STATEMENT.to_owned(), value);
+                let (worker, server) = if who == "floor" { (70.0, 91.0) } else { (85.5, 12.25) };
+                for (id, share) in [(WORKER_UTILISATION, worker), (SERVER_UTILISATION, server)] {
+                    if who != "noop" {
+                        cell.measures.insert(id.to_owned(), Measure::value(share, crate::Unit::Percent));
+                    }
+                }
+                all.push(cell);
+            }
+        }
+    }
+    (run, all)
+}
+
+/// A number between -0.5 and 0.5, the same for the same arguments and as good as independent for others.
+fn scattered(block: u32, series: u32) -> f64 {
+    let mut bits = block.wrapping_mul(0x9e37_79b1) ^ series.wrapping_add(1).wrapping_mul(0x85eb_ca6b);
+    for _ in 0..2 {
+        bits = (bits ^ (bits >> 15)).wrapping_mul(0x2c1b_3c6d);
+    }
+    f64::from(bits >> 8) / f64::from(1u32 << 24) - 0.5
 }
 
 fn contender(id: &str, label: &str, role: Role) -> Contender {

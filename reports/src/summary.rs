@@ -1,8 +1,13 @@
 //! A figure a contender, scenario, arrangement and meter: what tables and pages are made of.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::measure;
+use crate::attempts::Attempts;
+use crate::bottleneck::Bottleneck;
+use crate::comparison::{Place, compare};
+use crate::measure::{self, CPU_PER_STATEMENT};
 use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit};
 
 /// One contender's figure for one meter in one scenario and arrangement.
@@ -22,12 +27,29 @@ pub struct SummaryRow {
     pub unit: Option<Unit>,
     /// The median over the blocks of the cells that ended.
     pub median: Option<f64>,
-    /// The median over the reference's; absent where either is absent, void or failed.
+    /// The figure over the reference's, within blocks; of the medians where there is no interval; absent where either is absent,
+    /// void or failed.
     pub ratio: Option<f64>,
-    /// Where the ratio lies, with 95 % confidence; absent where no statistics were made.
+    /// Where the ratio lies, with 95 % confidence: over the whole table at once, or by itself where the row is exploratory.
     pub interval: Option<[f64; 2]>,
-    /// What the interval says; absent where there is none.
+    /// What the interval says; absent where there is none, of a control, of a rate that the server limited, and throughout
+    /// where the control differs from the reference.
     pub verdict: Option<Verdict>,
+    /// Whether the row is outside what the run's intervals and verdicts hold for: any meter but CPU time a statement.
+    #[serde(default)]
+    pub exploratory: bool,
+    /// The smallest difference to the reference, as a share, that this run would have found with a chance of 90 %.
+    #[serde(default)]
+    pub detectable: Option<f64>,
+    /// How many blocks the interval is of.
+    #[serde(default)]
+    pub blocks: Option<usize>,
+    /// Why there is no interval of the primary meter, as a full sentence.
+    #[serde(default)]
+    pub no_interval: Option<String>,
+    /// What limited the row's timing cells; absent where that is not known.
+    #[serde(default)]
+    pub bottleneck: Option<Bottleneck>,
     /// Whether the contender is another one of the run once more.
     pub control: bool,
     /// Why the figure must not be compared, as a full sentence.
@@ -54,24 +76,36 @@ pub enum Verdict {
     Inconclusive,
 }
 
-/// One row a scenario, arrangement, contender and meter, in the order of the run.
-pub fn summary(run: &Run, cells: &[Cell]) -> Vec<SummaryRow> {
-    let reference = reference(run);
-    let mut rows = Vec::new();
-    for (scenario, arrangement) in places(run) {
-        for id in ids(cells) {
-            let of = |contender: &Contender| row(run, cells, contender, scenario, arrangement, id);
-            let base = reference.map(of).filter(comparable).and_then(|row| row.median);
-            rows.extend(run.contenders.iter().map(|contender| {
-                let mut row = of(contender);
-                if comparable(&row) {
-                    row.ratio = ratio(row.median, base);
-                }
-                row
-            }));
+/// Everything that is said of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// One row a scenario, arrangement, contender and meter, in the order of the run.
+    pub rows: Vec<SummaryRow>,
+    /// What makes the whole run doubtful, each a full sentence: it belongs over every table.
+    pub warnings: Vec<String>,
+}
+
+impl Summary {
+    /// Sums up a run.
+    pub fn new(run: &Run, cells: &[Cell]) -> Summary {
+        let attempts = Attempts::of(cells);
+        let cells: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
+        let mut places_of = Vec::new();
+        for (scenario, arrangement) in places(run) {
+            for id in ids(&cells) {
+                let of = |contender| row(run, &cells, contender, scenario, arrangement, id);
+                let (rows, figures) = run.contenders.iter().map(of).unzip();
+                places_of.push(Place { rows, figures });
+            }
         }
+        let warnings = compare(run, reference(run), &mut places_of);
+        Summary { rows: places_of.into_iter().flat_map(|place| place.rows).collect(), warnings }
     }
-    rows
+}
+
+/// The rows of [`Summary::new`].
+pub fn summary(run: &Run, cells: &[Cell]) -> Vec<SummaryRow> {
+    Summary::new(run, cells).rows
 }
 
 /// The contender that ratios are taken against: the plan's, else the first driver that could be asked.
@@ -91,43 +125,38 @@ pub(crate) fn places(run: &Run) -> impl Iterator<Item = (&ScenarioInfo, &Arrange
         .flat_map(|scenario| run.plan.arrangements.iter().map(move |arrangement| (scenario, arrangement)))
 }
 
-/// The contender's cells of one pass in one place: one a block, the last attempt at it.
+/// The contender's cells of one pass in one place: one a block, of the attempt at it that counts.
 pub(crate) fn cells_of<'a>(
-    cells: &'a [Cell],
+    cells: &[&'a Cell],
     contender: &Contender,
     scenario: &ScenarioInfo,
     arrangement: &ArrangementInfo,
     pass: Pass,
 ) -> Vec<&'a Cell> {
-    let mut mine: Vec<&Cell> = Vec::new();
-    for cell in cells.iter().filter(|cell| {
+    let is_mine = |cell: &&&Cell| {
         cell.contender == contender.id
             && cell.scenario == scenario.name
             && cell.arrangement == arrangement.id
             && cell.pass == pass
-    }) {
-        match mine.iter_mut().find(|earlier| earlier.block == cell.block) {
-            Some(earlier) if earlier.attempt <= cell.attempt => *earlier = cell,
-            Some(_) => {}
-            None => mine.push(cell),
-        }
-    }
-    mine
+    };
+    cells.iter().filter(is_mine).copied().collect()
 }
 
+/// The row without what a comparison gives, and its figures by block.
 fn row(
     run: &Run,
-    cells: &[Cell],
+    cells: &[&Cell],
     contender: &Contender,
     scenario: &ScenarioInfo,
     arrangement: &ArrangementInfo,
     id: &str,
-) -> SummaryRow {
+) -> (SummaryRow, BTreeMap<u32, f64>) {
     let pass = measure::definition(id).map_or_else(|| pass_of(cells, id), |definition| definition.pass);
     let mine = cells_of(cells, contender, scenario, arrangement, pass);
-    let measures: Vec<&Measure> =
-        mine.iter().filter(|cell| cell.failed.is_none()).filter_map(|cell| cell.measures.get(id)).collect();
-    let mut values: Vec<f64> = measures.iter().filter_map(|measure| measure.get()).collect();
+    let ended: Vec<&Cell> = mine.iter().copied().filter(|cell| cell.failed.is_none()).collect();
+    let measures: Vec<&Measure> = ended.iter().filter_map(|cell| cell.measures.get(id)).collect();
+    let figures: BTreeMap<u32, f64> = ended.iter().filter_map(|cell| Some((cell.block, cell.get(id)?))).collect();
+    let mut values: Vec<f64> = figures.values().copied().collect();
     let failed = mine.iter().find_map(|cell| cell.failed.clone());
     let unavailable = values.is_empty().then(|| {
         let reason = measures.iter().find_map(|measure| measure.reason()).map(str::to_owned);
@@ -136,7 +165,7 @@ fn row(
             .or_else(|| failed.clone())
             .unwrap_or_else(|| why_not_measured(run, pass, mine.is_empty()))
     });
-    SummaryRow {
+    let row = SummaryRow {
         contender: contender.id.clone(),
         label: contender.label.clone(),
         scenario: scenario.name.clone(),
@@ -148,11 +177,17 @@ fn row(
         ratio: None,
         interval: None,
         verdict: None,
+        exploratory: id != CPU_PER_STATEMENT,
+        detectable: None,
+        blocks: None,
+        no_interval: None,
+        bottleneck: Bottleneck::of(&cells_of(cells, contender, scenario, arrangement, Pass::Timing)),
         control: contender.control,
         void: mine.iter().find_map(|cell| cell.void.clone()),
         failed,
         unavailable,
-    }
+    };
+    (row, figures)
 }
 
 fn why_not_measured(run: &Run, pass: Pass, no_cells: bool) -> String {
@@ -165,17 +200,14 @@ fn why_not_measured(run: &Run, pass: Pass, no_cells: bool) -> String {
     }
 }
 
-fn comparable(row: &SummaryRow) -> bool {
+/// Whether the row's figures may stand beside the reference's.
+pub(crate) fn comparable(row: &SummaryRow) -> bool {
     row.void.is_none() && row.failed.is_none() && row.unavailable.is_none()
 }
 
-fn ratio(median: Option<f64>, base: Option<f64>) -> Option<f64> {
-    Some(median? / base?).filter(|ratio| ratio.is_finite())
-}
-
 /// The ids of all measures: those that are defined, then others as the cells have them.
-fn ids(cells: &[Cell]) -> Vec<&str> {
-    let mut ids: Vec<&str> = measure::definitions().map(|definition| definition.id).collect();
+fn ids<'a>(cells: &[&'a Cell]) -> Vec<&'a str> {
+    let mut ids: Vec<&'a str> = measure::definitions().map(|definition| definition.id).collect();
     for id in cells.iter().flat_map(|cell| cell.measures.keys()) {
         if !ids.contains(&id.as_str()) {
             ids.push(id);
@@ -184,7 +216,7 @@ fn ids(cells: &[Cell]) -> Vec<&str> {
     ids
 }
 
-fn pass_of(cells: &[Cell], id: &str) -> Pass {
+fn pass_of(cells: &[&Cell], id: &str) -> Pass {
     let timed = cells.iter().any(|cell| cell.pass == Pass::Timing && cell.measures.contains_key(id));
     if timed { Pass::Timing } else { Pass::Counting }
 }
@@ -263,13 +295,13 @@ mod tests {
     #[test]
     fn a_later_attempt_replaces_an_earlier_one() {
         let (run, mut cells) = sample::run();
-        let mut again =
-            cells.iter().find(|cell| cell.contender == "scylla" && cell.pass == Pass::Timing).unwrap().clone();
-        cells.iter_mut().filter(|cell| cell.contender == "scylla" && cell.block == again.block).for_each(|cell| {
-            cell.failed = Some("It crashed.".to_owned());
-        });
-        again.attempt = 2;
-        cells.push(again);
+        let is_first = |cell: &&Cell| cell.scenario == "writes" && cell.block == 1 && cell.pass == Pass::Timing;
+        let again: Vec<Cell> = cells.iter().filter(is_first).map(|cell| Cell { attempt: 2, ..cell.clone() }).collect();
+        cells
+            .iter_mut()
+            .filter(|cell| is_first(&&**cell))
+            .for_each(|cell| cell.failed = Some("It crashed.".to_owned()));
+        cells.extend(again);
         let rows = summary(&run, &cells);
         assert_eq!(find(&rows, "scylla", measure::WALL).failed, None);
         assert_eq!(find(&rows, "scylla", measure::WALL).n, 3);
@@ -290,5 +322,88 @@ mod tests {
         cells[0].measures.insert("allocations".to_owned(), Measure::value(7.0, Unit::Count));
         let contender = cells[0].contender.clone();
         assert_eq!(find(&summary(&run, &cells), &contender, "allocations").median, Some(7.0));
+    }
+
+    #[test]
+    fn the_verdict_is_read_from_the_interval_that_is_printed() {
+        let (run, cells) = sample::blocks(12);
+        let Summary { rows, warnings } = Summary::new(&run, &cells);
+        assert!(warnings.is_empty(), "{warnings:?}");
+        let cdrs = find(&rows, "cdrs-tokio", CPU_PER_STATEMENT);
+        let [low, high] = cdrs.interval.unwrap();
+        assert!(low <= cdrs.ratio.unwrap() && cdrs.ratio.unwrap() <= high && low > 1.02, "{cdrs:?}");
+        assert_eq!((cdrs.verdict, cdrs.exploratory, cdrs.blocks), (Some(Verdict::Slower), false, Some(12)));
+        assert!(cdrs.detectable.unwrap() > 0.02);
+        let reference = find(&rows, "scylla", CPU_PER_STATEMENT);
+        assert_eq!((reference.ratio, reference.interval, reference.verdict), (Some(1.0), None, None));
+        let control = find(&rows, "scylla#control", CPU_PER_STATEMENT);
+        let [low, high] = control.interval.unwrap();
+        assert!(low <= 1.0 && high >= 1.0 && control.verdict.is_none(), "{control:?}");
+        let floor = find(&rows, "floor", CPU_PER_STATEMENT);
+        assert!(floor.ratio.is_some() && floor.interval.is_none() && floor.verdict.is_none(), "{floor:?}");
+    }
+
+    #[test]
+    fn every_meter_but_cpu_time_is_exploratory_and_its_interval_holds_by_itself() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in &mut cells {
+            let cpu = cell.measures.get(CPU_PER_STATEMENT).unwrap().clone();
+            cell.measures.insert(measure::SERVER_CPU_PER_STATEMENT.to_owned(), cpu);
+        }
+        let rows = summary(&run, &cells);
+        let primary = find(&rows, "cdrs-tokio", CPU_PER_STATEMENT).interval.unwrap();
+        let other = find(&rows, "cdrs-tokio", measure::SERVER_CPU_PER_STATEMENT);
+        let narrower = other.interval.unwrap();
+        assert!(other.exploratory && other.verdict.is_none());
+        assert!(primary[0] < narrower[0] && narrower[1] < primary[1], "{primary:?} {narrower:?}");
+        assert!(rows.iter().all(|row| row.exploratory != (row.meter == CPU_PER_STATEMENT)));
+    }
+
+    #[test]
+    fn a_server_bound_row_has_no_verdict_on_throughput_and_keeps_that_on_cpu_time() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in &mut cells {
+            let rate = 1e6 / cell.get(CPU_PER_STATEMENT).unwrap();
+            cell.measures.insert(measure::THROUGHPUT.to_owned(), Measure::value(rate, Unit::PerSecond));
+        }
+        let rows = summary(&run, &cells);
+        let found = find(&rows, "cdrs-tokio", measure::THROUGHPUT);
+        assert_eq!(
+            (found.verdict, found.exploratory),
+            (Some(Verdict::Slower), true),
+            "fewer statements a second: {found:?}"
+        );
+        for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
+            let busy = Measure::value(88.0, Unit::Percent);
+            cell.measures.insert(measure::SERVER_UTILISATION.to_owned(), busy);
+        }
+        let rows = summary(&run, &cells);
+        assert_eq!(find(&rows, "cdrs-tokio", measure::THROUGHPUT).verdict, None);
+        let cpu = find(&rows, "cdrs-tokio", CPU_PER_STATEMENT);
+        assert_eq!((cpu.verdict, cpu.bottleneck), (Some(Verdict::Slower), Some(Bottleneck::Server)));
+    }
+
+    #[test]
+    fn a_driver_of_which_a_block_failed_is_compared_with_nobody_and_the_others_keep_their_intervals() {
+        let (run, mut cells) = sample::blocks(12);
+        let before = find(&summary(&run, &cells), "scylla#control", CPU_PER_STATEMENT).interval;
+        cells.iter_mut().find(|cell| cell.contender == "cdrs-tokio" && cell.block == 4).unwrap().failed =
+            Some("No.".to_owned());
+        let rows = summary(&run, &cells);
+        assert_eq!(find(&rows, "cdrs-tokio", CPU_PER_STATEMENT).interval, None);
+        assert!(before.is_some() && find(&rows, "scylla#control", CPU_PER_STATEMENT).interval.is_some());
+    }
+
+    #[test]
+    fn a_second_name_of_another_driver_is_no_control_of_the_reference() {
+        let (mut run, mut cells) = sample::blocks(12);
+        for contender in run.contenders.iter_mut().filter(|contender| contender.control) {
+            contender.id = "cdrs-tokio#control".to_owned();
+        }
+        for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {
+            cell.contender = "cdrs-tokio#control".to_owned();
+        }
+        let rows = summary(&run, &cells);
+        assert!(find(&rows, "cdrs-tokio#control", CPU_PER_STATEMENT).verdict.is_some());
     }
 }

@@ -2,21 +2,23 @@
 
 use serde::Serialize;
 
-use crate::{Cell, Run, SummaryRow, summary};
+use crate::{Cell, Run, Summary, SummaryRow};
 
 #[derive(Serialize)]
 struct Whole<'a> {
     run: &'a Run,
     cells: &'a [Cell],
     summary: Vec<SummaryRow>,
+    warnings: Vec<String>,
 }
 
-/// `{run, cells, summary}`.
+/// `{run, cells, summary, warnings}`: the warnings are sentences that make the whole run doubtful.
 ///
 /// # Errors
 /// When the model cannot be written as JSON, which none of its types brings about.
 pub fn json(run: &Run, cells: &[Cell]) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(&Whole { run, cells, summary: summary(run, cells) })?;
+    let Summary { rows: summary, warnings } = Summary::new(run, cells);
+    let mut text = serde_json::to_string_pretty(&Whole { run, cells, summary, warnings })?;
     text.push('\n');
     Ok(text)
 }

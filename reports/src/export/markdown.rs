@@ -1,6 +1,5 @@
 //! Tables as GitHub shows them.
 
-use crate::column::COLUMNS;
 use crate::document::{Document, TableRow};
 use crate::{Cell, Run};
 
@@ -11,12 +10,16 @@ pub fn markdown(run: &Run, cells: &[Cell]) -> String {
     for (name, sentence) in &document.head {
         out.push_str(&format!("- {name}: {}\n", escape(sentence)));
     }
+    for warning in &document.warnings {
+        out.push_str(&format!("\n> **Warning.** {}\n", escape(warning)));
+    }
+    bullets(&mut out, &document.overview);
     for table in &document.tables {
         out.push_str(&format!("\n### {}\n\n", escape(&table.title)));
         out.push_str(&format!("{} {}.\n\n", escape(&table.about), capital(&escape(&table.arrangement))));
-        let titles = COLUMNS.iter().map(|column| escape(&column.title.join(" ").replace("- ", "")));
+        let titles = document.columns.iter().map(|column| escape(&column.title.join(" ").replace("- ", "")));
         line(&mut out, std::iter::once("contender".to_owned()).chain(titles));
-        line(&mut out, std::iter::once("---".to_owned()).chain(COLUMNS.iter().map(|_| "---:".to_owned())));
+        line(&mut out, std::iter::once("---".to_owned()).chain(document.columns.iter().map(|_| "---:".to_owned())));
         for row in table.groups.iter().flatten() {
             line(
                 &mut out,

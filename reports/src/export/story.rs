@@ -1,6 +1,7 @@
 //! The whole story of one contender.
 
-use crate::document::{arrangement, caveats, head, libraries, settings};
+use crate::document::{caveats, libraries, settings};
+use crate::head::{arrangement, head};
 use crate::measure::{CONTROL_REQUESTS, SERVER_EXECUTES, STATEMENTS, definition, definitions};
 use crate::quantity::{mebibytes, three_digits, time, whole};
 use crate::text::{pair, plain, wrap};
@@ -55,10 +56,10 @@ impl Story {
         if let Some(libraries) = libraries(run, contender) {
             self.line(&libraries, 2);
         }
-        for caveat in caveats(contender, cells) {
+        for caveat in caveats(contender, cells.iter()) {
             self.line(&plain(&caveat), 2);
         }
-        for setting in settings(contender, cells) {
+        for setting in settings(contender, cells.iter()) {
             let not = if setting.as_asked { "" } else { " (not as asked)" };
             self.pair(&plain(&setting.name), &format!("{}{not}", plain(&setting.value)), 24);
         }

@@ -8,7 +8,7 @@ use tabled::settings::style::HorizontalLine;
 use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
-use crate::column::COLUMNS;
+use crate::column::Column;
 use crate::document::{Document, Table, TableRow};
 use crate::text::{label_lines, pair, wrap};
 use crate::{Cell, Run};
@@ -46,12 +46,22 @@ pub fn table(run: &Run, cells: &[Cell], look: Look) -> String {
         out.push_str(&pair(name, sentence, 8, width));
         out.push('\n');
     }
+    if !document.warnings.is_empty() || !document.overview.is_empty() {
+        out.push('\n');
+    }
+    for warning in &document.warnings {
+        let text = wrap(&format!("Warning: {warning}"), width, 2);
+        out.push_str(&if look.colour { format!("\u{1b}[1m\u{1b}[31m{text}\u{1b}[0m\n") } else { format!("{text}\n") });
+    }
+    for sentence in &document.overview {
+        paragraph(&mut out, sentence, width, 2);
+    }
     for table in &document.tables {
         out.push('\n');
         let title = wrap(&format!("{}: {}", table.title, table.about), width, 2);
         out.push_str(&if look.colour { format!("\u{1b}[1m{title}\u{1b}[0m\n") } else { format!("{title}\n") });
         paragraph(&mut out, &table.arrangement, width, 2);
-        for panel in panels(table, width) {
+        for panel in panels(table, &document.columns, width) {
             out.push('\n');
             for line in panel.grid(table, look.colour).to_string().lines() {
                 out.push_str(line.trim_end());
@@ -83,17 +93,18 @@ fn paragraph(out: &mut String, text: &str, width: usize, indent: usize) {
 }
 
 /// Some of the columns, and how labels stand beside them.
-struct Panel {
+struct Panel<'a> {
+    all: &'a [&'static Column],
     columns: std::ops::Range<usize>,
     /// The longest part of a label; `None` leaves labels whole.
     longest: Option<usize>,
 }
 
-fn panels(table: &Table, width: usize) -> Vec<Panel> {
-    let all = 0..COLUMNS.len();
+fn panels<'a>(table: &Table, columns: &'a [&'static Column], width: usize) -> Vec<Panel<'a>> {
+    let all = 0..columns.len();
     let narrowed = Some(LONGEST_LABEL_PART.min(width / 3));
     for longest in [None, Some(LONGEST_LABEL_PART)] {
-        let panel = Panel { columns: all.clone(), longest };
+        let panel = Panel { all: columns, columns: all.clone(), longest };
         if panel.width(table) <= width {
             return vec![panel];
         }
@@ -101,9 +112,9 @@ fn panels(table: &Table, width: usize) -> Vec<Panel> {
     let mut panels = Vec::new();
     let mut start = 0;
     while start < all.end {
-        let mut panel = Panel { columns: start..start + 1, longest: narrowed };
+        let mut panel = Panel { all: columns, columns: start..start + 1, longest: narrowed };
         while panel.columns.end < all.end {
-            let wider = Panel { columns: start..panel.columns.end + 1, longest: narrowed };
+            let wider = Panel { all: columns, columns: start..panel.columns.end + 1, longest: narrowed };
             if wider.width(table) > width {
                 break;
             }
@@ -115,14 +126,14 @@ fn panels(table: &Table, width: usize) -> Vec<Panel> {
     panels
 }
 
-impl Panel {
+impl Panel<'_> {
     fn width(&self, table: &Table) -> usize {
         self.grid(table, false).total_width()
     }
 
     fn grid(&self, table: &Table, colour: bool) -> Grid {
         let mut builder = Builder::default();
-        let titles = COLUMNS[self.columns.clone()].iter().map(|column| column.title.join("\n"));
+        let titles = self.all[self.columns.clone()].iter().map(|column| column.title.join("\n"));
         builder.push_record(std::iter::once("contender".to_owned()).chain(titles));
         let mut bad = Vec::new();
         let mut rules = vec![1];

@@ -131,7 +131,7 @@ fn chances(runs: usize) {
             for difference in [0.0, 0.02, 0.03, 0.05, 0.1] {
                 let costs = [1.0, 1.0 + difference, 1.0, 1.0];
                 let [slower, same, none, faster] = verdicts(&world(&costs, noise, blocks, 0.1), runs);
-                let wrong = if faster > 0.0 { format!(" (faster {})", percent(faster)) } else { String::new() };
+                let wrong = if faster >= 0.0005 { format!(" (faster {})", percent(faster)) } else { String::new() };
                 line.push_str(&format!(" {} / {} / {}{wrong} |", percent(slower), percent(same), percent(none)));
             }
             println!("{line}");

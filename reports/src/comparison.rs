@@ -1,0 +1,168 @@
+//! The ratios, intervals and verdicts of a run's summary.
+//!
+//! CPU time a statement is the primary meter: its intervals hold over all drivers, scenarios and arrangements at once, and only it
+//! has verdicts without a reservation. The others are exploratory: each interval holds by itself. floor and noop are no drivers:
+//! they are compared with nobody.
+
+use std::collections::BTreeMap;
+
+use cqldyno_statistics as statistics;
+use cqldyno_statistics::{Comparison, Estimate, Group};
+
+use crate::bottleneck::Bottleneck;
+use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT, definition};
+use crate::summary::comparable;
+use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
+
+/// The share on both sides of 1 within which two contenders are the same.
+pub(crate) const BAND: f64 = 0.02;
+
+/// The summary's rows of one scenario, arrangement and meter, and their figures by block.
+pub(crate) struct Place {
+    pub rows: Vec<SummaryRow>,
+    /// One a row: the figure of each block.
+    pub figures: Vec<BTreeMap<u32, f64>>,
+}
+
+/// Fills ratio, interval, verdict and smallest difference of every row, and gives what must stand over the tables.
+pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Place]) -> Vec<String> {
+    let Some(reference) = reference else { return Vec::new() };
+    for place in places.iter_mut() {
+        place.plain_ratios(reference);
+    }
+    let primary: Vec<usize> = (0..places.len()).filter(|at| places[*at].meter() == CPU_PER_STATEMENT).collect();
+    let prepared: Vec<Prepared> = primary.iter().map(|at| places[*at].prepare(run, reference)).collect();
+    let groups: Vec<Group> = prepared.iter().map(|prepared| prepared.group.clone()).collect();
+    let how = Comparison { band: BAND, ..Comparison::default() };
+    let found = statistics::compare(&groups, &how);
+    for ((at, prepared), found) in primary.iter().zip(&prepared).zip(found) {
+        places[*at].fill(prepared, found, true);
+    }
+    for place in places.iter_mut().filter(|place| place.meter() != CPU_PER_STATEMENT) {
+        let Some(better) =
+            definition(place.meter()).map(|known| known.better).filter(|better| *better != Better::Neither)
+        else {
+            continue;
+        };
+        let prepared = place.prepare(run, reference);
+        let how = Comparison { lower_is_better: better == Better::Lower, simultaneous: false, ..how };
+        let found = statistics::compare(std::slice::from_ref(&prepared.group), &how).remove(0);
+        place.fill(&prepared, found, false);
+    }
+    let warning = control_warning(places.iter().flat_map(|place| &place.rows), reference);
+    if warning.is_some() {
+        places.iter_mut().flat_map(|place| &mut place.rows).for_each(|row| row.verdict = None);
+    }
+    warning.into_iter().collect()
+}
+
+/// Whether the contender is the reference once more.
+pub(crate) fn is_control(contender: &str, control: bool, reference: &Contender) -> bool {
+    control && contender.split('#').next() == Some(reference.id.as_str())
+}
+
+/// The same program under two names differs: something else than the drivers made a difference.
+fn control_warning<'a>(rows: impl Iterator<Item = &'a SummaryRow>, reference: &Contender) -> Option<String> {
+    let off: Vec<String> = rows
+        .filter(|row| !row.exploratory && is_control(&row.contender, row.control, reference))
+        .filter_map(|row| {
+            let [low, high] = row.interval.filter(|[low, high]| *low > 1.0 || *high < 1.0)?;
+            let (scenario, arrangement) = (plain(&row.scenario), plain(&row.arrangement));
+            Some(format!("{:.3} ({low:.3} to {high:.3}) in {scenario} on {arrangement}", row.ratio?))
+        })
+        .collect();
+    (!off.is_empty()).then(|| {
+        format!(
+            "The control is {} once more and should cost the same, but its CPU time over the reference's was {}. Something else \
+             than the drivers made a difference in this run, so it gives no verdicts.",
+            plain(&reference.label),
+            off.join(", "),
+        )
+    })
+}
+
+/// What the statistics are given, and the rows that its columns are of.
+struct Prepared {
+    group: Group,
+    columns: Vec<usize>,
+}
+
+impl Place {
+    fn meter(&self) -> &str {
+        self.rows.first().map_or("", |row| row.meter.as_str())
+    }
+
+    /// The ratio of the medians, which stands where there are no statistics.
+    fn plain_ratios(&mut self, reference: &Contender) {
+        let base = self.rows.iter().find(|row| row.contender == reference.id).filter(|row| comparable(row));
+        let base = base.and_then(|row| row.median);
+        for row in &mut self.rows {
+            if comparable(row) {
+                row.ratio = row.median.zip(base).map(|(median, base)| median / base).filter(|ratio| ratio.is_finite());
+            }
+        }
+    }
+
+    /// The blocks in which every driver that can be compared has a figure.
+    fn prepare(&self, run: &Run, reference: &Contender) -> Prepared {
+        let is_driver =
+            |row: &SummaryRow| run.contender(&row.contender).is_some_and(|contender| contender.role == Role::Driver);
+        let columns: Vec<usize> =
+            (0..self.rows.len()).filter(|at| comparable(&self.rows[*at]) && is_driver(&self.rows[*at])).collect();
+        let of =
+            |block: &u32| columns.iter().map(|at| self.figures[*at].get(block).copied()).collect::<Option<Vec<f64>>>();
+        let blocks = columns.first().map_or(Vec::new(), |first| self.figures[*first].keys().filter_map(of).collect());
+        let column = |is: &dyn Fn(&SummaryRow) -> bool| -> Vec<usize> {
+            (0..columns.len()).filter(|column| is(&self.rows[columns[*column]])).collect()
+        };
+        let references = column(&|row| row.contender == reference.id);
+        let controls = column(&|row| is_control(&row.contender, row.control, reference));
+        let group = Group { blocks, reference: references.first().copied().unwrap_or(usize::MAX), controls };
+        Prepared { group, columns }
+    }
+
+    fn fill(
+        &mut self,
+        prepared: &Prepared,
+        found: Result<Vec<Option<Estimate>>, statistics::NoInterval>,
+        is_primary: bool,
+    ) {
+        let estimates = match found {
+            Ok(estimates) => estimates,
+            Err(why) => {
+                if is_primary {
+                    let others = prepared.columns.iter().enumerate().filter(|(at, _)| *at != prepared.group.reference);
+                    others.for_each(|(_, row)| self.rows[*row].no_interval = Some(why.to_string()));
+                }
+                return;
+            }
+        };
+        for ((column, row), estimate) in prepared.columns.iter().enumerate().zip(estimates) {
+            let row = &mut self.rows[*row];
+            let Some(estimate) = estimate else { continue };
+            row.ratio = Some(estimate.ratio);
+            row.interval = Some(estimate.interval);
+            row.detectable = Some(estimate.detectable);
+            row.blocks = Some(prepared.group.blocks.len());
+            let judged = !prepared.group.controls.contains(&column)
+                && (is_primary || (row.meter == THROUGHPUT && may_judge_throughput(row)));
+            row.verdict = judged.then(|| Verdict::from(estimate.verdict));
+        }
+    }
+}
+
+/// A rate that the server limited says nothing of the driver.
+fn may_judge_throughput(row: &SummaryRow) -> bool {
+    matches!(row.bottleneck, Some(Bottleneck::Worker | Bottleneck::Neither))
+}
+
+impl From<statistics::Verdict> for Verdict {
+    fn from(verdict: statistics::Verdict) -> Verdict {
+        match verdict {
+            statistics::Verdict::Faster => Verdict::Faster,
+            statistics::Verdict::Slower => Verdict::Slower,
+            statistics::Verdict::Same => Verdict::Same,
+            statistics::Verdict::Inconclusive => Verdict::Inconclusive,
+        }
+    }
+}
