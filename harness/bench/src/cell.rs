@@ -1,5 +1,7 @@
 //! One cell: a fresh server, rows loaded by floor, one worker, and what was read off.
 
+mod floor;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,9 +10,10 @@ use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_meter::{Attachment, Meter, Outcome, Subject, Traffic};
 use cqldyno_protocol::{Done, End, Hello, Job, Mode, Ready, Runtime};
 use cqldyno_reports::{Cell, Measure, Pass, Role, Run, Unit};
-use cqldyno_scenarios::{LoadPart, Permutation, Scenario, Workload};
+use cqldyno_scenarios::{Permutation, Scenario, Workload};
 
-use crate::agreement::{Counted, connection_void, grouped, voids};
+use self::floor::ReadBack;
+use crate::agreement::{Counted, connection_void, voids};
 use crate::arrangement::Placement;
 use crate::cancel::Cancel;
 use crate::failure::CellFailure;
@@ -28,10 +31,8 @@ use crate::server::{Server, ServerLaunch};
 use crate::target::Target;
 use crate::worker::{Look, Waiting, Worker, WorkerLaunch};
 
-/// The driver that loads rows and reads them back.
-const LOADER: &str = "floor";
-/// Statements in flight while it does.
-const LOAD_CONCURRENCY: usize = 1_024;
+/// Statements that floor has in flight.
+const FLOOR_CONCURRENCY: usize = 1_024;
 /// What is loaded is shifted by less than this from cell to cell.
 const MOST_SHIFT: u64 = 1_000_000_000;
 /// The measure of what was read back.
@@ -169,32 +170,6 @@ struct Measured {
     read_back: Result<ReadBack, String>,
     /// Sentences about processes that exited badly when their work was done.
     exits: Vec<String>,
-}
-
-/// Rows of the window that were read back.
-struct ReadBack {
-    of: u64,
-    verified: u64,
-    /// What was wrong first.
-    first: String,
-}
-
-impl ReadBack {
-    fn new(done: Done) -> ReadBack {
-        let first = done.errors.into_values().next().map(|error| error.first).unwrap_or_default();
-        ReadBack { of: done.issued, verified: done.verified, first }
-    }
-
-    fn void(&self) -> Option<String> {
-        (self.verified != self.of).then(|| {
-            format!(
-                "{} of the inserted rows were read back by floor, and {} were not as they should be; the first: {}.",
-                grouped(self.of),
-                grouped(self.of - self.verified),
-                self.first.trim_end_matches('.')
-            )
-        })
-    }
 }
 
 impl<'a> Attempt<'a> {
@@ -346,71 +321,6 @@ impl<'a> Attempt<'a> {
             .map_err(|error| CellFailure::Machine(error.to_string()))
     }
 
-    /// Makes the schema and loads what the scenario reads, by floor: never by the contender. With an exit of floor that is
-    /// not a good one comes a sentence about it.
-    fn load(
-        &self,
-        nodes: &[SocketAddr],
-        look: Look<'_>,
-        stage: &mut dyn FnMut(Stage),
-    ) -> Result<Option<String>, CellFailure> {
-        let of = self.workload()?.load().iter().map(LoadPart::rows).sum();
-        stage(Stage::Loading { rows: 0, of });
-        let progress = &mut |rows| stage(Stage::Loading { rows, of });
-        let (done, exit) = self.floor(Mode::Load, "load", nodes, look, progress)?;
-        if done.verified != of {
-            return Err(CellFailure::Machine(format!(
-                "{} rows were to be loaded and {} were",
-                grouped(of),
-                grouped(done.verified)
-            )));
-        }
-        Ok(exit)
-    }
-
-    /// Reads a sample of the rows that the window wrote, by floor. A floor that fails says nothing about the contender, so
-    /// that this is no failure of the cell but a reason why nothing was read back.
-    fn read_back(
-        &self,
-        nodes: &[SocketAddr],
-        look: Look<'_>,
-        exits: &mut Vec<String>,
-    ) -> Result<Result<ReadBack, String>, CellFailure> {
-        if self.workload()?.read_back().is_empty() {
-            return Ok(Err("No statement of the scenario writes rows and says how they are read back.".to_owned()));
-        }
-        match self.floor(Mode::ReadBack, "read-back", nodes, look, &mut |_| ()) {
-            Ok((done, exit)) => {
-                exits.extend(exit);
-                Ok(Ok(ReadBack::new(done)))
-            }
-            Err(failure @ (CellFailure::Cancelled | CellFailure::Server(_))) => Err(failure),
-            Err(failure) => {
-                let why = format!("The inserted rows could not be read back by floor: {failure}");
-                exits.push(why.clone());
-                Ok(Err(why))
-            }
-        }
-    }
-
-    /// One job of floor, with what is said of an exit that is not a good one.
-    fn floor(
-        &self,
-        mode: Mode,
-        what: &str,
-        nodes: &[SocketAddr],
-        look: Look<'_>,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<(Done, Option<String>), CellFailure> {
-        let program = self.bench.context.programs.worker(LOADER);
-        let program = program.map_err(|error| CellFailure::Unavailable(error.to_string()))?;
-        let (log, _) = self.bench.context.folder.log(&format!("{}-{what}", self.stem));
-        let (mut floor, _) = Waiting::start(self.launch_of(&program, log))?.open()?;
-        floor.job(self.job(mode, nodes), look)?;
-        floor.go(look, progress)?;
-        floor.ack()
-    }
-
     fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
         let plan = self.plan;
         let loads = mode != Mode::Measure;
@@ -424,7 +334,7 @@ impl<'a> Attempt<'a> {
             scenario,
             count: self.planned.count,
             warmup: plan.warmup,
-            concurrency: if loads { LOAD_CONCURRENCY } else { plan.concurrency },
+            concurrency: if loads { FLOOR_CONCURRENCY } else { plan.concurrency },
             seed: plan.seed,
             runtime: if loads { Runtime::Current } else { plan.arrangements[self.planned.arrangement].runtime },
             target: nodes.to_vec(),

@@ -13,10 +13,14 @@ pub trait Meter: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// What it needs of the machine, in words.
-    fn needs(&self) -> &'static str;
+    fn needs(&self) -> &'static str {
+        "nothing"
+    }
 
-    /// Tries whether this machine allows it.
-    fn probe(&self) -> Probe;
+    /// Tries whether this machine allows it; what needs nothing is allowed.
+    fn probe(&self) -> Probe {
+        Probe::Available
+    }
 
     /// Attaches to the worker, which exists but has not started its program yet. What cannot be attached is a reading
     /// that is unavailable with the reason, never an error.

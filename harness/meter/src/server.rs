@@ -1,9 +1,7 @@
 //! The server's side of the window: its CPU time by the parent's clock, its own count of EXECUTEs, data connections.
 
 use crate::meter::{Edges, per_statement};
-use crate::{
-    Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window, cpu_time::process_cpu_ns,
-};
+use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window, cpu_time::process_cpu_ns};
 
 /// The server's CPU time, the EXECUTEs it counted, control requests, and data connections.
 pub struct ServerSide;
@@ -62,10 +60,6 @@ impl Meter for ServerSide {
 
     fn needs(&self) -> &'static str {
         "the embedded cluster; with --target there is no server process to measure"
-    }
-
-    fn probe(&self) -> Probe {
-        Probe::Available
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {

@@ -1,6 +1,6 @@
 //! What was asked and what came back, as the worker counted it.
 
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
 
 /// Statements, verified answers, errors, and statements issued below the concurrency.
 pub struct Statements;
@@ -23,14 +23,6 @@ impl Meter for Statements {
 
     fn name(&self) -> &'static str {
         "statements"
-    }
-
-    fn needs(&self) -> &'static str {
-        "nothing"
-    }
-
-    fn probe(&self) -> Probe {
-        Probe::Available
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {

@@ -1,6 +1,6 @@
 //! Context switches and page faults, by the worker's rusage: perf's own switch counter reads 0 where the kernel is excluded.
 
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
 
 /// Context switches and page faults of the worker in the window.
 pub struct Switches;
@@ -28,10 +28,6 @@ impl Meter for Switches {
 
     fn needs(&self) -> &'static str {
         "getrusage in the worker"
-    }
-
-    fn probe(&self) -> Probe {
-        Probe::Available
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {

@@ -7,7 +7,7 @@ use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
 use crate::meter::{Edges, per_statement};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
 
 /// Wall time of the window and verified statements a second.
 pub struct Wall;
@@ -42,10 +42,6 @@ impl Meter for Wall {
 
     fn needs(&self) -> &'static str {
         "a monotonic clock"
-    }
-
-    fn probe(&self) -> Probe {
-        Probe::Available
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {

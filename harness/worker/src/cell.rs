@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, Session};
-use cqldyno_protocol::{Done, Failed, FailureKind, Job, Mode, ParentMessage, Ready, WorkerMessage};
+use cqldyno_protocol::{Done, End, Failed, FailureKind, Job, Mode, ParentMessage, Ready, WorkerMessage};
 use cqldyno_scenarios::{Column, LoadPart, Workload};
 use quanta::Clock;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -117,10 +117,8 @@ pub(crate) async fn cell<D: Driver>(
     link.say(&WorkerMessage::Ready(Ready { settings: driver.settings(&options), threads: threads() }), Phase::Ready);
     expect(inbox).await;
 
-    let counted = match job.mode {
-        Mode::Measure | Mode::ReadBack => measure(&bench, source, &gauge, clock, link).await?,
-        Mode::Load => load(&bench, source, &gauge, clock, link).await?,
-    };
+    let on_error = if job.mode == Mode::Load { OnError::Stop } else { OnError::Count };
+    let counted = measure(&bench, source, &gauge, clock, link, on_error).await?;
     let threads = threads();
     expect(inbox).await;
     link.say(&WorkerMessage::Done(Box::new(done(counted, names, threads))), Phase::Closed);
@@ -261,43 +259,36 @@ fn unmeasured(error: &io::Error) -> Failed {
     failed(FailureKind::Job, format!("the system does not tell the process' time or resource usage: {error}"))
 }
 
+/// Runs the window and says `end`: at its last answer, or where an error is the end of it (while loading), when there was none.
 async fn measure<S: Session>(
     bench: &Arc<Bench<S>>,
     source: Source,
     gauge: &Arc<Gauge>,
     clock: Clock,
     link: &Arc<Link>,
-) -> Result<Counted, Failed> {
-    let at_end = {
-        let (link, begin) = (Arc::clone(link), Edge::begin().map_err(|error| unmeasured(&error))?);
-        move || match begin.until_now() {
-            Ok(end) => link.say(&WorkerMessage::End(end), Phase::Ended),
-            Err(error) => link.fail(unmeasured(&error)),
-        }
-    };
-    run(bench, source, gauge, clock, OnError::Count, at_end).await.map_err(|error| crashed(&error))
-}
-
-/// As [`measure`], but an error is the end of it, so `end` is said only when there was none.
-async fn load<S: Session>(
-    bench: &Arc<Bench<S>>,
-    source: Source,
-    gauge: &Arc<Gauge>,
-    clock: Clock,
-    link: &Arc<Link>,
+    on_error: OnError,
 ) -> Result<Counted, Failed> {
     let count = source.count();
-    let end = Arc::new(OnceLock::new());
-    let at_end = {
-        let (end, begin) = (Arc::clone(&end), Edge::begin().map_err(|error| unmeasured(&error))?);
-        move || drop(end.set(begin.until_now()))
+    let say = {
+        let link = Arc::clone(link);
+        move |end: &io::Result<End>| match end {
+            Ok(end) => link.say(&WorkerMessage::End(end.clone()), Phase::Ended),
+            Err(error) => link.fail(unmeasured(error)),
+        }
     };
-    let counted = run(bench, source, gauge, clock, OnError::Stop, at_end).await.map_err(|error| crashed(&error))?;
-    no_errors(&counted, FailureKind::Load, "loading", count)?;
-    match end.get() {
-        Some(Ok(end)) => link.say(&WorkerMessage::End(end.clone()), Phase::Ended),
-        Some(Err(error)) => return Err(unmeasured(error)),
-        None => {}
+    let ended = Arc::new(OnceLock::new());
+    let at_end = {
+        let (ended, say) = (Arc::clone(&ended), say.clone());
+        let begin = Edge::begin().map_err(|error| unmeasured(&error))?;
+        move || match on_error {
+            OnError::Count => say(&begin.until_now()),
+            OnError::Stop => drop(ended.set(begin.until_now())),
+        }
+    };
+    let counted = run(bench, source, gauge, clock, on_error, at_end).await.map_err(|error| crashed(&error))?;
+    if on_error == OnError::Stop {
+        no_errors(&counted, FailureKind::Load, "loading", count)?;
+        ended.get().into_iter().for_each(say);
     }
     Ok(counted)
 }
