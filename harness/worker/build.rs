@@ -17,18 +17,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     let workspace = manifest_dir.join("../..").canonicalize()?;
     let mut identity = Identity::new();
 
-    let mut files = vec![workspace.join("Cargo.lock")];
+    let lock_file = workspace.join("Cargo.lock");
+    let mut files = Vec::new();
     for source in SOURCES {
         println!("cargo:rerun-if-changed={}", workspace.join(source).display());
         collect_rust_files(&workspace.join(source), &mut files)?;
     }
-    println!("cargo:rerun-if-changed={}", workspace.join("Cargo.lock").display());
+    println!("cargo:rerun-if-changed={}", lock_file.display());
     println!("cargo:rerun-if-changed=build.rs");
     files.sort();
     for file in &files {
         identity.add(file.strip_prefix(&workspace)?.as_os_str().as_encoded_bytes());
         identity.add(&fs::read(file)?);
     }
+    println!("cargo:rustc-env=CQLDYNO_GENERATOR_ID={:032x}", identity.0);
+    let locked = fs::read(&lock_file)?;
+    let mut lock = Identity::new();
+    lock.add(&locked);
+    println!("cargo:rustc-env=CQLDYNO_LOCK_ID={:032x}", lock.0);
+    identity.add(&locked);
 
     let compiler = Command::new(env::var("RUSTC")?).arg("-vV").output()?;
     identity.add(&compiler.stdout);

@@ -18,6 +18,12 @@ pub struct Run {
     pub ended: Option<jiff::Timestamp>,
     /// Whether it was ended before its plan was.
     pub interrupted: bool,
+    /// When it was gone on with, after it had been ended or had broken off.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<jiff::Timestamp>,
+    /// SHA-256 of the executable of cqldyno, which is the embedded server, too, in hexadecimal; empty when it could not be read.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub executable: String,
     /// What was asked.
     pub plan: PlanInfo,
     /// The machine.
@@ -103,6 +109,18 @@ pub struct PlanInfo {
     pub settings: String,
     /// The id of the contender that ratios are taken against; absent when there is none that can be one.
     pub reference: Option<String>,
+    /// Further arguments of the embedded server, for example `--answers each`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub serve_arguments: Vec<String>,
+    /// How long a worker may issue nothing new in the window before it is ended, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall_ms: Option<u64>,
+    /// Resident memory at which a worker is ended; absent for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
+    /// Whether a user logged in; never who.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_user: bool,
     /// How client and server sat on the machine.
     pub arrangements: Vec<ArrangementInfo>,
     /// Who answered.
@@ -120,6 +138,9 @@ pub struct ArrangementInfo {
     pub worker_cores: Vec<u32>,
     /// The cores that the server may use; empty when it is not ours.
     pub server_cores: Vec<u32>,
+    /// What a reader must know of the cores, as a full sentence: for example why worker and server share them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// Who answered.
@@ -175,6 +196,9 @@ pub struct Contender {
     pub caveats: Vec<String>,
     /// Identifies load generator, lock file, toolchain and profile of the worker; empty when it did not say.
     pub build: String,
+    /// SHA-256 of the worker's executable, in hexadecimal: the adapter, too, is part of it; empty when it could not be read.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub executable: String,
     /// The worker's compiler; empty when it did not say.
     #[serde(default)]
     pub compiler: String,
@@ -226,6 +250,9 @@ pub struct ScenarioInfo {
     pub about: String,
     /// SHA-256 of its canonical form, in hexadecimal.
     pub hash: String,
+    /// The scenario itself, in its JSON form; absent where an earlier version did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<serde_json::Value>,
 }
 
 #[cfg(test)]

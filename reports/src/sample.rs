@@ -19,6 +19,8 @@ pub fn run() -> (Run, Vec<Cell>) {
         started: "2026-01-02T03:04:05Z".parse().unwrap(),
         ended: Some("2026-01-02T03:06:05Z".parse().unwrap()),
         interrupted: false,
+        resumed: Vec::new(),
+        executable: String::new(),
         plan: PlanInfo {
             seed: 42,
             count: 500_000,
@@ -34,7 +36,12 @@ pub fn run() -> (Run, Vec<Cell>) {
             request_timeout_ms: Some(30_000),
             settings: "equal".to_owned(),
             reference: None,
+            serve_arguments: Vec::new(),
+            stall_ms: None,
+            memory_limit_bytes: None,
+            with_user: false,
             arrangements: vec![ArrangementInfo {
+                note: None,
                 id: "multi:2".to_owned(),
                 runtime: "multi:2".to_owned(),
                 worker_cores: vec![0, 1],
@@ -153,13 +160,14 @@ fn contender(id: &str, label: &str, role: Role) -> Contender {
         settings: Vec::new(),
         caveats: Vec::new(),
         build: "b1".to_owned(),
+        executable: String::new(),
         compiler: "rustc 1.95.0".to_owned(),
         unavailable: None,
     }
 }
 
 fn scenario(name: &str, about: &str) -> ScenarioInfo {
-    ScenarioInfo { name: name.to_owned(), about: about.to_owned(), hash: "00ff".to_owned() }
+    ScenarioInfo { name: name.to_owned(), about: about.to_owned(), hash: "00ff".to_owned(), definition: None }
 }
 
 fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, nth: usize) -> Cell {

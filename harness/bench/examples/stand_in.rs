@@ -153,7 +153,7 @@ fn worker(name: &str) {
             caveats: Vec::new(),
         },
         settings: vec![Setting::taken("consistency", "LOCAL_ONE")],
-        build: BuildInfo { id: "b".to_owned(), compiler: "c".to_owned(), profile: "debug".to_owned() },
+        build: BuildInfo { id: build(name).to_owned(), profile: "debug".to_owned(), ..BuildInfo::default() },
     })));
     let ParentMessage::Job(job) = hear() else { exit(4) };
     at("ready", name, job.count);
@@ -205,6 +205,15 @@ fn done(name: &str, job: &Job) -> Done {
         issued_by_statement: job.scenario.statements.iter().take(1).map(|one| (one.name.clone(), count)).collect(),
         errors,
         ..Done::default()
+    }
+}
+
+/// `other-build` has a load generator of another build, `no-build` one of its own.
+fn build(name: &str) -> &str {
+    match name {
+        "other-build" => "c",
+        "no-build" => "",
+        _ => "b",
     }
 }
 

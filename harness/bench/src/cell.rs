@@ -14,19 +14,19 @@ use cqldyno_scenarios::{Permutation, Scenario, Workload};
 
 use self::floor::ReadBack;
 use crate::agreement::{Counted, connection_void, voids};
-use crate::arrangement::Placement;
 use crate::cancel::Cancel;
+use crate::course::Executor;
 use crate::failure::CellFailure;
 use crate::folder::{RunFolder, file_stem};
 use crate::introduction::{Introduced, setting};
 use crate::latency;
 use crate::observer::Stage;
+use crate::placement::Placement;
 use crate::plan::{Plan, PlannedCell};
 use crate::process::file_name;
 use crate::programs::Programs;
 use crate::readings::{below_concurrency, busy, errors, measure, read, reads, window_of};
 use crate::redaction::Redaction;
-use crate::run::Executor;
 use crate::server::{Server, ServerLaunch};
 use crate::target::Target;
 use crate::worker::{Look, Waiting, Worker, WorkerLaunch};
@@ -62,10 +62,15 @@ pub(crate) struct CellBench<'a> {
 
 impl<'a> CellBench<'a> {
     /// A bench for the contenders that were `introduced`, one an entry of the plan.
-    pub(crate) fn new(context: CellContext<'a>, introduced: &'a [Result<Introduced, CellFailure>]) -> CellBench<'a> {
+    /// `there` cells are kept already, and the next one's files are numbered behind theirs.
+    pub(crate) fn new(
+        context: CellContext<'a>,
+        introduced: &'a [Result<Introduced, CellFailure>],
+        there: usize,
+    ) -> CellBench<'a> {
         let password = context.plan.credentials.as_ref().map(|credentials| credentials.password.as_str());
         let redaction = Redaction::of(password);
-        CellBench { context, introduced, meters: cqldyno_meter::all(), redaction, number: 0 }
+        CellBench { context, introduced, meters: cqldyno_meter::all(), redaction, number: there }
     }
 }
 
@@ -95,6 +100,7 @@ impl Executor for CellBench<'_> {
             arrangement: arrangement.clone(),
             block: planned.block,
             pass: planned.pass,
+            attempt: planned.attempt,
             started: jiff::Timestamp::now(),
             log: log_name,
             ..empty_cell()
@@ -286,7 +292,7 @@ impl<'a> Attempt<'a> {
                 program: &self.bench.context.programs.cqldyno,
                 expect_rows: rows,
                 arguments: &self.plan.serve_arguments,
-                cores: self.placement.pinned.then_some(self.placement.server.as_slice()),
+                cores: self.placement.server_cores(),
                 log: Some(log),
             },
             self.bench.context.cancel,
@@ -307,7 +313,7 @@ impl<'a> Attempt<'a> {
             gate: &self.bench.context.programs.cqldyno,
             program,
             library_folder: None,
-            cores: self.placement.pinned.then_some(self.placement.worker.as_slice()),
+            cores: self.placement.worker_cores(),
             memory_limit_bytes: None,
             log: Some(log),
             redaction: self.bench.redaction.clone(),
@@ -344,9 +350,13 @@ impl<'a> Attempt<'a> {
             page_size: plan.page_size,
             request_timeout_ms: plan.request_timeout_ms,
             settings: if loads { Settings::Equal } else { plan.settings },
-            options: if loads { BTreeMap::new() } else { plan.contenders[self.planned.contender].options.clone() },
+            options: if loads { BTreeMap::new() } else { self.options() },
             progress_ms: PROGRESS_MS,
         }
+    }
+
+    fn options(&self) -> BTreeMap<String, String> {
+        self.introduced().map(|introduced| introduced.options.clone()).unwrap_or_default()
     }
 
     fn pass(&self) -> cqldyno_meter::Pass {

@@ -1,6 +1,6 @@
 //! The run folder: `run.json` first, a line of `cells.jsonl` as each cell ends, `hdr/` and `logs/`.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,23 @@ use serde::Serialize;
 /// Below which runs are kept when no folder was named.
 pub const DEFAULT_PARENT: &str = "cqldyno-runs";
 
+/// The plan and what was found of contenders and machine.
+pub(crate) const RUN: &str = "run.json";
+/// A line a cell.
+pub(crate) const CELLS: &str = "cells.jsonl";
+
 /// A run folder that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// There is a run in it.
-    #[error("the run was to be kept in {0}, and there is a run.json in it; name another folder with --out")]
+    #[error(
+        "the run was to be kept in {0}, and there is a run in it; name another folder with --out, or go on with that run with \
+         --resume {0}"
+    )]
     Taken(PathBuf),
+    /// Another process is writing it.
+    #[error("the run in {0} is being written by another cqldyno; wait for its end")]
+    Busy(PathBuf),
     /// The system refused.
     #[error("the run could not be kept in {path}: {error}; name another folder with --out")]
     Io {
@@ -40,16 +51,32 @@ impl RunFolder {
     /// When there is a run in it or it cannot be made.
     pub fn create(out: Option<&Path>, started: jiff::Timestamp) -> Result<RunFolder, FolderError> {
         let path = out.map_or_else(|| default_path(started), Path::to_path_buf);
-        if path.join("run.json").exists() {
+        let has_cells = fs::metadata(path.join(CELLS)).is_ok_and(|cells| cells.len() > 0);
+        if has_cells || path.join(RUN).exists() {
             return Err(FolderError::Taken(path));
         }
         for folder in ["hdr", "logs"] {
             let folder = path.join(folder);
             fs::create_dir_all(&folder).map_err(|error| FolderError::Io { path: folder, error })?;
         }
-        let file = path.join("cells.jsonl");
+        let folder = RunFolder::open(path)?;
+        sync_folder(&folder.path).map_err(|error| FolderError::Io { path: folder.path.clone(), error })?;
+        Ok(folder)
+    }
+
+    /// Opens the folder for more cells. Nobody else writes it meanwhile.
+    ///
+    /// # Errors
+    /// When the system refuses, or another process has it open.
+    pub(crate) fn open(path: PathBuf) -> Result<RunFolder, FolderError> {
+        let file = path.join(CELLS);
         let cells = OpenOptions::new().create(true).append(true).open(&file);
-        Ok(RunFolder { cells: cells.map_err(|error| FolderError::Io { path: file, error })?, path })
+        let cells = cells.map_err(|error| FolderError::Io { path: file, error })?;
+        // A file system without locks has nobody to tell apart.
+        match cells.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(FolderError::Busy(path)),
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(RunFolder { path, cells }),
+        }
     }
 
     /// Where it is.
@@ -63,18 +90,19 @@ impl RunFolder {
         (self.path.join(&relative), relative)
     }
 
-    /// Writes `run.json`, whole or not at all.
+    /// Writes `run.json`, whole or not at all, and waits until it is on the disk.
     ///
     /// # Errors
     /// When the system refuses.
     pub fn write_run(&self, run: &Run) -> Result<(), FolderError> {
-        let path = self.path.join("run.json");
+        let path = self.path.join(RUN);
         let beside = self.path.join("run.json.part");
         let write = || -> io::Result<()> {
             let mut file = File::create(&beside)?;
             file.write_all(&to_json(run, true)?)?;
             file.sync_all()?;
-            fs::rename(&beside, &path)
+            fs::rename(&beside, &path)?;
+            sync_folder(&self.path)
         };
         write().map_err(|error| FolderError::Io { path: path.clone(), error })
     }
@@ -82,14 +110,29 @@ impl RunFolder {
     /// Appends the cell's line and waits until it is on the disk: a crash loses no cell that has ended.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// When the system refuses, as a full disk does; the file then is as it was before.
     pub fn append(&self, cell: &Cell) -> Result<(), FolderError> {
-        let path = self.path.join("cells.jsonl");
+        let path = self.path.join(CELLS);
         let write = || -> io::Result<()> {
-            (&self.cells).write_all(&to_json(cell, false)?)?;
-            self.cells.sync_data()
+            let line = to_json(cell, false)?;
+            let before = self.cells.metadata()?.len();
+            let written = (&self.cells).write_all(&line).and_then(|()| self.cells.sync_data());
+            if written.is_err() {
+                // A part of a line that stays all the same is dropped when the run is gone on with.
+                let _ = self.cells.set_len(before);
+            }
+            written
         };
         write().map_err(|error| FolderError::Io { path: path.clone(), error })
+    }
+
+    /// Cuts `cells.jsonl` down to its first `bytes`.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(crate) fn cut(&self, bytes: u64) -> Result<(), FolderError> {
+        let cut = self.cells.set_len(bytes).and_then(|()| self.cells.sync_data());
+        cut.map_err(|error| FolderError::Io { path: self.path.join(CELLS), error })
     }
 
     /// Keeps a histogram in its V2 form as `hdr/NAME.hdr`.
@@ -100,6 +143,11 @@ impl RunFolder {
         let path = self.path.join("hdr").join(format!("{name}.hdr"));
         fs::write(&path, bytes).map_err(|error| FolderError::Io { path, error })
     }
+}
+
+/// Waits until the folder's entries are on the disk: a file that was renamed is found under its new name afterwards.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
 }
 
 fn default_path(started: jiff::Timestamp) -> PathBuf {
@@ -140,7 +188,38 @@ mod tests {
         assert!(folder.path().join("hdr").is_dir() && folder.path().join("logs").is_dir());
         fs::write(out.join("run.json"), "{}").unwrap();
         let error = RunFolder::create(Some(&out), jiff::Timestamp::UNIX_EPOCH).unwrap_err().to_string();
-        assert!(error.contains("a/b") && error.contains("--out"), "{error}");
+        assert!(error.contains("a/b") && error.contains("--out") && error.contains("--resume"), "{error}");
+        fs::remove_file(out.join("run.json")).unwrap();
+        fs::write(out.join("cells.jsonl"), "{}").unwrap();
+        assert!(matches!(RunFolder::create(Some(&out), jiff::Timestamp::UNIX_EPOCH), Err(FolderError::Taken(_))));
+    }
+
+    #[test]
+    fn two_processes_do_not_write_one_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = RunFolder::create(Some(dir.path()), jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let error = RunFolder::open(dir.path().to_path_buf()).unwrap_err().to_string();
+        assert!(error.contains("is being written by another cqldyno"), "{error}");
+        drop(first);
+        RunFolder::open(dir.path().to_path_buf()).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_refused_with_the_systems_words() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = RunFolder::create(Some(&file.join("run")), jiff::Timestamp::UNIX_EPOCH).unwrap_err().to_string();
+        assert!(error.contains("could not be kept in") && error.contains("Not a directory"), "{error}");
+    }
+
+    #[test]
+    fn a_full_disk_refuses_the_cell_with_its_words() {
+        let dir = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/full", dir.path().join("cells.jsonl")).unwrap();
+        let folder = RunFolder::create(Some(dir.path()), jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let error = folder.append(&crate::cell::empty_cell()).unwrap_err().to_string();
+        assert!(error.contains("cells.jsonl") && error.contains("No space left on device"), "{error}");
     }
 
     #[test]

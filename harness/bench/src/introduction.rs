@@ -1,5 +1,6 @@
 //! Who a contender is: its worker is started, says `hello`, and is ended.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cqldyno_protocol::Hello;
@@ -7,6 +8,7 @@ use cqldyno_reports::{Contender as Row, Library, Setting};
 
 use crate::cancel::Cancel;
 use crate::contender::Contender;
+use crate::executable::Executable;
 use crate::failure::CellFailure;
 use crate::process::file_name;
 use crate::programs::{KNOWN, Programs};
@@ -20,6 +22,10 @@ pub(crate) struct Introduced {
     pub program: PathBuf,
     /// The folder in which the dynamic loader looks first.
     pub library_folder: Option<PathBuf>,
+    /// Options of the adapter.
+    pub options: BTreeMap<String, String>,
+    /// The executable as it was.
+    pub executable: Executable,
     /// What it says of itself.
     pub hello: Hello,
 }
@@ -34,6 +40,14 @@ impl Introduced {
             ("variant", &known.driver.variant, &hello.driver.variant),
             ("build", &known.build.id, &hello.build.id),
         ];
+        if self.executable.changed(&self.program) {
+            return Err(CellFailure::Changed {
+                worker: file_name(&self.program),
+                what: "executable",
+                introduced: self.executable.name(),
+                found: "another file".to_owned(),
+            });
+        }
         match pairs.into_iter().find(|(_, introduced, found)| introduced != found) {
             None => Ok(()),
             Some((what, introduced, found)) => Err(CellFailure::Changed {
@@ -57,9 +71,10 @@ pub(crate) fn introduce(
     let unavailable = |sentence: String| CellFailure::Unavailable(sentence);
     let program = programs.worker(&contender.name).map_err(|error| unavailable(error.to_string()))?;
     let library_folder = contender.library_folder().map_err(|error| unavailable(sentence(&error.to_string())))?;
+    let executable = Executable::read(&program);
     let hello = hello(&programs.cqldyno, &program, library_folder.clone(), deadlines, log, cancel)?;
     contender.check_version(&hello).map_err(|error| unavailable(sentence(&error.to_string())))?;
-    Ok(Introduced { program, library_folder, hello })
+    Ok(Introduced { program, library_folder, options: contender.options.clone(), executable, hello })
 }
 
 fn hello(
@@ -112,6 +127,7 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
         settings: hello.map(|hello| hello.settings.iter().map(setting).collect()).unwrap_or_default(),
         caveats: driver.map(|driver| driver.caveats.clone()).unwrap_or_default(),
         build: hello.map(|hello| hello.build.id.clone()).unwrap_or_default(),
+        executable: found.as_ref().map(|introduced| introduced.executable.hash.clone()).unwrap_or_default(),
         compiler: hello.map(|hello| hello.build.compiler.clone()).unwrap_or_default(),
         unavailable: found.as_ref().err().map(CellFailure::to_string),
     }
@@ -179,7 +195,13 @@ mod tests {
         .unwrap();
         let contender: Contender = "a+lib=/tmp/b+form=ready".parse().unwrap();
         assert_eq!(label(&hello, &contender), "a@1+lib=b-2+form=ready");
-        let introduced = Introduced { program: "cqldyno-driver-a".into(), library_folder: None, hello: hello.clone() };
+        let introduced = Introduced {
+            program: "cqldyno-driver-a".into(),
+            library_folder: None,
+            options: BTreeMap::new(),
+            executable: Executable::default(),
+            hello: hello.clone(),
+        };
         assert_eq!(introduced.same(&hello), Ok(()));
         hello.driver.variant.clear();
         let sentence = introduced.same(&hello).unwrap_err().to_string();

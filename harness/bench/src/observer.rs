@@ -32,7 +32,7 @@ pub enum Stage {
 pub struct CellStart<'a> {
     /// Its place in the run, from 1.
     pub number: usize,
-    /// Cells of the run.
+    /// Cells of the run, as far as it is known: a block that is run again has more.
     pub of: usize,
     /// The contender's label.
     pub label: &'a str,
@@ -44,6 +44,8 @@ pub struct CellStart<'a> {
     pub block: u32,
     /// What it is run for.
     pub pass: Pass,
+    /// From 1; more when its block is run again.
+    pub attempt: u32,
     /// Statements in the window.
     pub count: u64,
     /// Time that the rest of the run will take, this cell included.
@@ -57,9 +59,19 @@ pub trait Observer {
         let _ = contender;
     }
 
-    /// The run is about to start.
-    fn starts(&mut self, cells: usize, estimate: Duration) {
-        let _ = (cells, estimate);
+    /// The run is about to start, or to go on, with so many cells; blocks that are run again may take up to `repeats` more.
+    fn starts(&mut self, cells: usize, estimate: Duration, repeats: Duration) {
+        let _ = (cells, estimate, repeats);
+    }
+
+    /// A run is gone on with: so many cells are there, and a sentence if one of them was cut off.
+    fn resumes(&mut self, cells: usize, dropped: Option<&str>) {
+        let _ = (cells, dropped);
+    }
+
+    /// A block is about to be run again, as the sentence says.
+    fn repeats(&mut self, sentence: &str) {
+        let _ = sentence;
     }
 
     /// A cell is about to run.

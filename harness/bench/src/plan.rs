@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{JobCredentials, Runtime};
-use cqldyno_reports::{Pass, PlanInfo, TargetInfo};
+use cqldyno_reports::Pass;
 use cqldyno_scenarios::{Scenario, Workload, WorkloadError};
 
-use crate::arrangement::{Arrangement, ArrangementError, Placement};
+use crate::arrangement::Arrangement;
 use crate::contender::Contender;
+use crate::placement::{Pin, Placement, PlacementError, place};
 use crate::target::Target;
+use crate::topology::Topology;
 use crate::worker::Deadlines;
 
 /// The most statements of a counting cell: the count a statement does not change with more.
@@ -28,15 +30,17 @@ pub struct Plan {
     pub contenders: Vec<Contender>,
     /// What is asked of each.
     pub scenarios: Vec<Scenario>,
-    /// How client and server sit on the machine, one after the other.
+    /// How client and server sit on the machine.
     pub arrangements: Vec<Arrangement>,
+    /// Whether worker and server have cores of their own.
+    pub pin: Pin,
     /// Statements a timing cell.
     pub count: u64,
     /// Statements in flight.
     pub concurrency: usize,
     /// Statements before the window.
     pub warmup: u64,
-    /// Timing cells a contender, scenario and arrangement.
+    /// Blocks, and so timing cells a contender, scenario and arrangement.
     pub blocks: u32,
     /// Whether there is a counting cell a contender, scenario and arrangement.
     pub counting: bool,
@@ -109,7 +113,7 @@ pub enum PlanError {
     Workload(#[from] WorkloadError),
     /// The machine does not allow an arrangement.
     #[error(transparent)]
-    Arrangement(#[from] ArrangementError),
+    Placement(#[from] PlacementError),
 }
 
 /// One cell of a plan, before it is run.
@@ -125,6 +129,8 @@ pub struct PlannedCell {
     pub block: u32,
     /// What it is run for.
     pub pass: Pass,
+    /// From 1; more when its block is run again.
+    pub attempt: u32,
     /// Statements in the window.
     pub count: u64,
 }
@@ -137,6 +143,7 @@ impl Plan {
             contenders,
             scenarios,
             arrangements: vec![Arrangement { runtime: Runtime::Multi { workers: 2 }, pinned: false }],
+            pin: Pin::Auto,
             count: 250_000,
             concurrency: 1_024,
             warmup: 20_000,
@@ -162,12 +169,11 @@ impl Plan {
         }
     }
 
-    /// Checks what can be checked before anything is started; `cores` are those that this program may use. Gives the cores
-    /// of each arrangement.
+    /// Checks what can be checked before anything is started, and gives each arrangement its cores on this machine.
     ///
     /// # Errors
     /// The first thing that is wrong, with what to do.
-    pub fn check(&self, cores: &[usize]) -> Result<Vec<Placement>, PlanError> {
+    pub fn check(&self, topology: &Topology) -> Result<Vec<Placement>, PlanError> {
         let lists = [
             ("contender", self.contenders.is_empty()),
             ("scenario", self.scenarios.is_empty()),
@@ -180,6 +186,8 @@ impl Plan {
             ("the count", self.count == 0),
             ("the concurrency", self.concurrency == 0),
             ("the number of blocks", self.blocks == 0),
+            ("the number of attempts at a block", self.most_attempts == 0),
+            ("the count of a counting cell", self.counting_count == Some(0)),
             ("the number of connections", self.connections == 0),
         ];
         if let Some((what, _)) = numbers.iter().find(|(_, zero)| *zero) {
@@ -189,11 +197,8 @@ impl Plan {
             if self.scenarios[..at].iter().any(|other| other.name == scenario.name) {
                 return Err(PlanError::ScenarioTwice(scenario.name.clone()));
             }
-            Workload::new(scenario, self.count, self.warmup, self.seed)?;
-        }
-        for (at, arrangement) in self.arrangements.iter().enumerate() {
-            if self.arrangements[..at].contains(arrangement) {
-                return Err(PlanError::ArrangementTwice(arrangement.to_string()));
+            for count in [self.count, self.counting_count(true).max(1)] {
+                Workload::new(scenario, count, self.warmup, self.seed)?;
             }
         }
         if let Some(reference) = &self.reference {
@@ -203,7 +208,13 @@ impl Plan {
                 return Err(PlanError::NoReference { reference: reference.clone(), contenders });
             }
         }
-        Ok(self.arrangements.iter().map(|arrangement| arrangement.place(cores)).collect::<Result<_, _>>()?)
+        let placements = place(&self.arrangements, &self.pin, topology, self.target.is_embedded())?;
+        for (at, one) in placements.iter().enumerate() {
+            if placements[..at].iter().any(|other| other.arrangement == one.arrangement) {
+                return Err(PlanError::ArrangementTwice(one.arrangement.to_string()));
+            }
+        }
+        Ok(placements)
     }
 
     /// The id of each contender: as it is written, with `#2` behind it where it is named for the second time.
@@ -217,86 +228,19 @@ impl Plan {
             .collect()
     }
 
+    /// The name of the driver of the contender with that index; the control, which comes behind them all, is the reference.
+    pub(crate) fn driver(&self, index: usize) -> &str {
+        let reference = || self.ids().iter().position(|id| Some(id) == self.reference.as_ref());
+        let contender = self.contenders.get(index).or_else(|| self.contenders.get(reference()?));
+        contender.map_or("", |contender| contender.name.as_str())
+    }
+
     /// Statements of a counting cell; `countable` says whether the machine counts at all.
     pub(crate) fn counting_count(&self, countable: bool) -> u64 {
         match (self.counting, countable) {
             (false, _) => 0,
             (true, true) => self.counting_count.unwrap_or(self.count.min(COUNTING_COUNT)),
             (true, false) => self.count.min(UNCOUNTED_COUNT),
-        }
-    }
-
-    /// The cells in the order in which they run, for the contenders with index in `available`: block by block, every
-    /// contender once in each, and behind the last block the counting cells.
-    pub fn cells(&self, available: &[usize], countable: bool) -> Vec<PlannedCell> {
-        let counting_count = self.counting_count(countable);
-        let mut cells = Vec::new();
-        for arrangement in 0..self.arrangements.len() {
-            for scenario in 0..self.scenarios.len() {
-                let cell = |contender, block, pass, count| PlannedCell {
-                    contender,
-                    scenario,
-                    arrangement,
-                    block,
-                    pass,
-                    count,
-                };
-                for block in 1..=self.blocks {
-                    let order = self.order(available);
-                    cells.extend(order.into_iter().map(|who| cell(who, block, Pass::Timing, self.count)));
-                }
-                if self.counting {
-                    let order = self.order(available);
-                    cells.extend(order.into_iter().map(|who| cell(who, 1, Pass::Counting, counting_count)));
-                }
-            }
-        }
-        cells
-    }
-
-    /// The order of the contenders within one block: as given.
-    fn order(&self, available: &[usize]) -> Vec<usize> {
-        available.to_vec()
-    }
-
-    /// The form that results hold; never a password or a user.
-    pub(crate) fn info(&self, placements: &[Placement], countable: bool) -> PlanInfo {
-        let embedded = self.target.is_embedded();
-        PlanInfo {
-            seed: self.seed,
-            count: self.count,
-            counting_count: self.counting_count(countable),
-            concurrency: self.concurrency as u64,
-            blocks: self.blocks,
-            noise_share: self.noise_share,
-            most_attempts: self.most_attempts,
-            warmup: self.warmup,
-            connections: self.connections as u64,
-            page_size: self.page_size,
-            consistency: self.consistency.to_string(),
-            request_timeout_ms: self.request_timeout_ms,
-            settings: match self.settings {
-                Settings::Equal => "equal".to_owned(),
-                Settings::Default => "default".to_owned(),
-            },
-            reference: self.reference.clone(),
-            arrangements: self
-                .arrangements
-                .iter()
-                .zip(placements)
-                .map(|(arrangement, placement)| arrangement.info(placement, embedded))
-                .collect(),
-            target: TargetInfo {
-                id: self.target.to_string(),
-                about: match embedded {
-                    true => std::iter::once("one embedded node in memory, started afresh for every cell")
-                        .chain(self.serve_arguments.iter().map(String::as_str))
-                        .collect::<Vec<_>>()
-                        .join(" "),
-                    false => "an existing cluster".to_owned(),
-                },
-                embedded,
-            },
         }
     }
 }
@@ -313,45 +257,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_contender_runs_once_a_block_and_the_counting_cells_come_last() {
-        let plan = plan(&["scylla", "noop"], &["writes", "reads"]);
-        let cells = plan.cells(&[0, 1], true);
-        assert_eq!(cells.len(), 2 * (2 * 2 + 2));
-        let first: Vec<(usize, u32, Pass)> =
-            cells[..6].iter().map(|cell| (cell.contender, cell.block, cell.pass)).collect();
-        assert_eq!(
-            first,
-            [
-                (0, 1, Pass::Timing),
-                (1, 1, Pass::Timing),
-                (0, 2, Pass::Timing),
-                (1, 2, Pass::Timing),
-                (0, 1, Pass::Counting),
-                (1, 1, Pass::Counting)
-            ]
-        );
-        assert!(cells[..6].iter().all(|cell| cell.scenario == 0) && cells[6..].iter().all(|cell| cell.scenario == 1));
-    }
-
-    #[test]
-    fn counting_cells_are_short() {
-        let mut plan = plan(&["scylla"], &["writes"]);
-        plan.count = 10_000_000;
-        assert_eq!(plan.cells(&[0], true).last().unwrap().count, COUNTING_COUNT);
-        assert_eq!(plan.cells(&[0], false).last().unwrap().count, 10_000);
-        plan.counting = false;
-        assert!(plan.cells(&[0], true).iter().all(|cell| cell.pass == Pass::Timing));
-    }
-
-    #[test]
     fn a_contender_that_is_named_twice_has_two_ids() {
         assert_eq!(plan(&["scylla", "noop", "scylla"], &["writes"]).ids(), ["scylla", "noop", "scylla#2"]);
     }
 
     #[test]
     fn what_cannot_be_carried_out_is_refused_before_anything_starts() {
-        let error = |plan: Plan| plan.check(&[0, 1]).unwrap_err().to_string();
-        assert!(plan(&["a"], &["writes"]).check(&[0]).is_ok());
+        let error = |plan: Plan| plan.check(&Topology::sample(2, 1)).unwrap_err().to_string();
+        assert!(plan(&["a"], &["writes"]).check(&Topology::sample(1, 1)).is_ok());
         assert!(error(plan(&[], &["writes"])).contains("at least one contender"));
         assert!(error(plan(&["a"], &["writes", "writes"])).contains("writes is asked for twice"));
         assert!(error(Plan { blocks: 0, ..plan(&["a"], &["writes"]) }).contains("the number of blocks was set to 0"));
@@ -360,7 +273,10 @@ mod tests {
             error(Plan { reference: Some("b".to_owned()), ..plan(&["a", "c"], &["writes"]) })
                 .contains("\"b\" is none of the contenders: a, c")
         );
+        let twice = vec!["current".parse().unwrap(), "current".parse().unwrap()];
+        let twice = Plan { arrangements: twice, ..plan(&["a"], &["writes"]) };
+        assert!(error(twice).contains("the arrangement current is asked for twice"));
         let pinned = Plan { arrangements: vec!["pinned+current".parse().unwrap()], ..plan(&["a"], &["writes"]) };
-        assert!(pinned.check(&[0]).unwrap_err().to_string().contains("needs two cores"));
+        assert!(pinned.check(&Topology::sample(1, 1)).unwrap_err().to_string().contains("needs two cores"));
     }
 }

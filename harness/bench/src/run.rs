@@ -1,23 +1,28 @@
-//! A run: contenders introduced, cells run one after the other, everything kept as it ends.
+//! A run: contenders introduced, blocks run one after the other, everything kept as it ends.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
 
 use cqldyno_meter::SystemCalls;
-use cqldyno_reports::{Cell, Contender as Row, Environment, Run, SCHEMA_VERSION, ScenarioInfo};
-use cqldyno_scenarios::Scenario;
-use sha2::{Digest, Sha256};
+use cqldyno_protocol::JobCredentials;
+use cqldyno_reports::{Cell, Contender as Row, Environment, Role, Run, SCHEMA_VERSION};
 
 use crate::cancel::Cancel;
 use crate::cell::{CellBench, CellContext};
-use crate::estimate::Estimate;
+use crate::course::{Course, Ended};
+use crate::executable::Executable;
 use crate::failure::CellFailure;
 use crate::folder::{FolderError, RunFolder, file_stem};
-use crate::introduction::{introduce, row};
-use crate::observer::{CellStart, Observer, Stage};
-use crate::plan::{Plan, PlanError, PlannedCell};
+use crate::introduction::{Introduced, introduce, row};
+use crate::load_generator::{OtherGenerator, one_build, own_generator};
+use crate::observer::Observer;
+use crate::placement::Placement;
+use crate::plan::{CONTROL_BLOCKS, Plan, PlanError};
+use crate::plan_record::{CONTROL_MARK, scenario_info};
 use crate::programs::Programs;
+use crate::resume::{Reopened, ResumeError, reopen, same};
+use crate::schedule::Schedule;
+use crate::topology::Topology;
 
 /// A run that could not be made at all. What fails within one cell is that cell's, not the run's.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +33,12 @@ pub enum BenchError {
     /// The results cannot be kept.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// The workers cannot be compared.
+    #[error(transparent)]
+    Generator(#[from] OtherGenerator),
+    /// The run cannot be gone on with.
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
 }
 
 /// What a run leaves.
@@ -39,19 +50,15 @@ pub struct Finished {
     pub cells: Vec<Cell>,
     /// The run folder.
     pub folder: PathBuf,
-}
-
-/// Runs one cell. The supervisor of processes is one; tests have another.
-pub(crate) trait Executor {
-    /// The cell with its figures or the reason why it has none; `None` when the run is to end.
-    fn execute(&mut self, cell: &PlannedCell, stage: &mut dyn FnMut(Stage)) -> Option<Cell>;
+    /// Why the run ended before its plan because its results could no longer be kept, as a sentence.
+    pub trouble: Option<String>,
 }
 
 /// Carries out `plan`. Runs on the caller's thread, which must live as long as the run: workers end with it.
 ///
 /// # Errors
-/// When the plan cannot be carried out, or its results not be kept. A contender that is missing or fails is a part of the
-/// result, and so is the end by `cancel` ([`Run::interrupted`]).
+/// When the plan cannot be carried out, or its results not be kept from the start. A contender that is missing or fails is a part
+/// of the result, and so is the end by `cancel` ([`Run::interrupted`]) or by a disk that is full ([`Finished::trouble`]).
 pub fn run(
     plan: &Plan,
     programs: &Programs,
@@ -59,88 +66,168 @@ pub fn run(
     cancel: &Cancel,
 ) -> Result<Finished, BenchError> {
     let machine = cqldyno_meter::Environment::read();
-    let placements = plan.check(&machine.cores)?;
+    let placements = plan.check(&Topology::read(&machine.cores))?;
     let started = jiff::Timestamp::now();
     let folder = RunFolder::create(plan.out.as_deref(), started)?;
-    let countable = SystemCalls::check().is_ok();
-    let ids = plan.ids();
-
-    let mut introduced = Vec::new();
-    let mut rows: Vec<Row> = Vec::new();
-    for (id, contender) in ids.iter().zip(&plan.contenders) {
-        let log = folder.log(&format!("hello-{}", file_stem(id))).0;
-        let found = introduce(programs, contender, plan.deadlines, Some(log), cancel);
-        if found.as_ref().is_err_and(|failure| *failure == CellFailure::Cancelled) {
-            break;
-        }
-        let mut row = row(id, contender, &found);
-        if let Some(first) = rows.iter().find(|first| !first.build.is_empty()) {
-            row.caveats.extend(other_build(&row, first));
-        }
-        row.label = unique_label(&row, &rows);
-        observer.contender(&row);
-        rows.push(row);
-        introduced.push(found);
-    }
-    let mut run = Run {
-        schema: SCHEMA_VERSION,
-        cqldyno: env!("CARGO_PKG_VERSION").to_owned(),
-        started,
-        ended: None,
-        interrupted: false,
-        plan: plan.info(&placements, countable),
-        environment: environment(&machine),
-        contenders: rows,
-        scenarios: plan.scenarios.iter().map(scenario_info).collect(),
-    };
-    folder.write_run(&run)?;
-
-    let available: Vec<usize> = (0..introduced.len()).filter(|&at| introduced[at].is_ok()).collect();
-    let cells = plan.cells(&available, countable);
-    let context = CellContext { plan, programs, placements: &placements, run: &run, folder: &folder, cancel };
-    let mut bench = CellBench::new(context, &introduced);
-    let finished = execute_all(plan, &cells, &run, &mut bench, observer, &mut |cell| folder.append(cell))?;
-    run.interrupted = cancel.is_cancelled() || finished.len() < cells.len();
-    run.ended = Some(jiff::Timestamp::now());
-    folder.write_run(&run)?;
-    Ok(Finished { run, cells: finished, folder: folder.path().to_path_buf() })
+    let bench = Bench { programs, placements: &placements, folder: &folder, cancel };
+    let begun = bench.begin(plan, &machine, started, observer)?;
+    bench.carry_out(begun, Vec::new(), observer)
 }
 
-/// Runs `cells` in order until the last one or the end of the run; `keep` is called with each one as it ends.
-fn execute_all(
-    plan: &Plan,
-    cells: &[PlannedCell],
-    run: &Run,
-    executor: &mut dyn Executor,
+/// Goes on with the run in `folder`, which was ended or broke off: blocks that are whole stay, the one under way starts again.
+/// `credentials` are needed again where the cluster asked for them.
+///
+/// # Errors
+/// When there is no run, its files are damaged, or machine, cqldyno or a worker is another than when it began; see
+/// [`ResumeError`]. Else as [`run`].
+pub fn resume(
+    folder: &Path,
+    credentials: Option<JobCredentials>,
+    programs: &Programs,
     observer: &mut dyn Observer,
-    keep: &mut dyn FnMut(&Cell) -> Result<(), FolderError>,
-) -> Result<Vec<Cell>, FolderError> {
-    let mut estimate = Estimate::new(plan);
-    observer.starts(cells.len(), estimate.of(cells));
-    let mut finished: Vec<Cell> = Vec::with_capacity(cells.len());
-    for (at, planned) in cells.iter().enumerate() {
-        observer.cell_starts(&CellStart {
-            number: at + 1,
-            of: cells.len(),
-            label: &run.contenders[planned.contender].label,
-            scenario: &run.scenarios[planned.scenario].name,
-            arrangement: &run.plan.arrangements[planned.arrangement].id,
-            block: planned.block,
-            pass: planned.pass,
-            count: planned.count,
-            left: estimate.of(&cells[at..]),
-        });
-        let began = Instant::now();
-        let Some(cell) = executor.execute(planned, &mut |stage| observer.stage(stage)) else { break };
-        // A cell that failed says nothing about the time that others take.
-        if cell.failed.is_none() {
-            estimate.ended(planned, began.elapsed());
-        }
-        keep(&cell)?;
-        observer.cell_ended(&cell, estimate.of(&cells[at + 1..]));
-        finished.push(cell);
+    cancel: &Cancel,
+) -> Result<Finished, BenchError> {
+    let Reopened { folder, run: began, cells, plan, placements, dropped } = reopen(folder, credentials)?;
+    observer.resumes(cells.len(), dropped.as_deref());
+    let machine = cqldyno_meter::Environment::read();
+    let bench = Bench { programs, placements: &placements, folder: &folder, cancel };
+    let mut begun = bench.begin(&plan, &machine, began.started, observer)?;
+    if cancel.is_cancelled() {
+        let run = Run { interrupted: true, ..began };
+        return Ok(Finished { run, cells, folder: folder.path().to_path_buf(), trouble: None });
     }
-    Ok(finished)
+    same(folder.path(), &began, &begun.run)?;
+    // What was found at the start stays, with the plan as it was written then.
+    let mut resumed = began.resumed.clone();
+    resumed.push(jiff::Timestamp::now());
+    begun.run = Run { resumed, ended: None, interrupted: false, ..began };
+    bench.carry_out(begun, cells, observer)
+}
+
+/// What a run is made with.
+struct Bench<'a> {
+    programs: &'a Programs,
+    placements: &'a [Placement],
+    folder: &'a RunFolder,
+    cancel: &'a Cancel,
+}
+
+/// A run whose contenders are introduced.
+struct Begun {
+    /// With the reference by name.
+    plan: Plan,
+    introduced: Vec<Result<Introduced, CellFailure>>,
+    /// The control's index among them.
+    control: Option<usize>,
+    countable: bool,
+    run: Run,
+}
+
+impl Bench<'_> {
+    /// Asks every contender who it is.
+    fn begin(
+        &self,
+        plan: &Plan,
+        machine: &cqldyno_meter::Environment,
+        started: jiff::Timestamp,
+        observer: &mut dyn Observer,
+    ) -> Result<Begun, BenchError> {
+        let countable = SystemCalls::check().is_ok();
+        let mut introduced = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
+        for (id, contender) in plan.ids().iter().zip(&plan.contenders) {
+            let log = self.folder.log(&format!("hello-{}", file_stem(id))).0;
+            let found = introduce(self.programs, contender, plan.deadlines, Some(log), self.cancel);
+            if found.as_ref().is_err_and(|failure| *failure == CellFailure::Cancelled) {
+                break;
+            }
+            let mut row = row(id, contender, &found);
+            row.caveats.extend(own_generator(&row));
+            row.label = unique_label(&row, &rows);
+            observer.contender(&row);
+            rows.push(row);
+            introduced.push(found);
+        }
+        let workers = rows.iter().zip(&introduced);
+        one_build(workers.filter_map(|(row, found)| Some((row.label.as_str(), &found.as_ref().ok()?.hello.build))))?;
+
+        let mut plan = plan.clone();
+        let reference = reference(&plan, &rows);
+        plan.reference = plan.reference.or_else(|| reference.map(|at| rows[at].id.clone()));
+        let mut control = None;
+        // A run that is ended while contenders are introduced has no cells to compare.
+        if let Some(at) = reference.filter(|_| plan.has_control() && rows.len() == plan.contenders.len()) {
+            control = Some(rows.len());
+            rows.push(control_row(&rows[at]));
+            introduced.push(introduced[at].clone());
+        }
+        let run = Run {
+            schema: SCHEMA_VERSION,
+            cqldyno: env!("CARGO_PKG_VERSION").to_owned(),
+            started,
+            ended: None,
+            interrupted: false,
+            resumed: Vec::new(),
+            executable: Executable::read(&self.programs.cqldyno).hash,
+            plan: plan.info(self.placements, countable),
+            environment: environment(machine),
+            contenders: rows,
+            scenarios: plan.scenarios.iter().map(scenario_info).collect(),
+        };
+        Ok(Begun { plan, introduced, control, countable, run })
+    }
+
+    /// Runs what is missing behind the cells `there`.
+    fn carry_out(&self, begun: Begun, there: Vec<Cell>, observer: &mut dyn Observer) -> Result<Finished, BenchError> {
+        let Begun { plan, introduced, control, countable, mut run } = begun;
+        self.folder.write_run(&run)?;
+        let is_there = |at: &usize| introduced[*at].is_ok() && Some(*at) != control;
+        let available: Vec<usize> = (0..introduced.len()).filter(is_there).collect();
+        let schedule = Schedule::new(&plan, &available, control, countable);
+        let context = CellContext {
+            plan: &plan,
+            programs: self.programs,
+            placements: self.placements,
+            run: &run,
+            folder: self.folder,
+            cancel: self.cancel,
+        };
+        let mut bench = CellBench::new(context, &introduced, there.len());
+        let course = Course { plan: &plan, schedule: &schedule, run: &run };
+        let Ended { cells, complete, trouble } =
+            course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell));
+        run.interrupted = self.cancel.is_cancelled() || !complete;
+        run.ended = Some(jiff::Timestamp::now());
+        let written = self.folder.write_run(&run).err();
+        let trouble = trouble.or(written).map(|error| error.to_string());
+        Ok(Finished { run, cells, folder: self.folder.path().to_path_buf(), trouble })
+    }
+}
+
+impl Plan {
+    /// Whether the reference runs twice.
+    fn has_control(&self) -> bool {
+        self.control && self.blocks >= CONTROL_BLOCKS
+    }
+}
+
+/// The index of the contender that ratios are taken against: the plan's, else the first driver, if it could be asked.
+fn reference(plan: &Plan, rows: &[Row]) -> Option<usize> {
+    let is_there = |row: &Row| row.unavailable.is_none();
+    match &plan.reference {
+        Some(id) => rows.iter().position(|row| row.id == *id && is_there(row)),
+        None => rows.iter().position(|row| row.role == Role::Driver && is_there(row)),
+    }
+}
+
+/// The reference once more, under another name.
+fn control_row(reference: &Row) -> Row {
+    Row {
+        id: format!("{}{CONTROL_MARK}", reference.id),
+        label: format!("{}{CONTROL_MARK}", reference.label),
+        control: true,
+        ..reference.clone()
+    }
 }
 
 /// The row's label, numbered where another contender turned out to be the same: two paths to one library.
@@ -148,16 +235,6 @@ fn unique_label(row: &Row, others: &[Row]) -> String {
     let taken = |label: &str| others.iter().any(|other| other.label == label);
     let numbered = (2..).map(|nth| format!("{}#{nth}", row.label));
     std::iter::once(row.label.clone()).chain(numbered).find(|label| !taken(label)).unwrap_or_default()
-}
-
-/// A caveat when a worker's load generator is not the first one's.
-fn other_build(row: &Row, first: &Row) -> Option<String> {
-    (!row.build.is_empty() && row.build != first.build).then(|| {
-        format!(
-            "Its worker was built another way than that of {} (build {} instead of {}), so the two load generators may differ.",
-            first.label, row.build, first.build
-        )
-    })
 }
 
 fn environment(machine: &cqldyno_meter::Environment) -> Environment {
@@ -183,122 +260,66 @@ fn environment(machine: &cqldyno_meter::Environment) -> Environment {
     }
 }
 
-fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
-    ScenarioInfo { name: scenario.name.clone(), about: scenario.about.clone(), hash: scenario_hash(scenario) }
-}
-
-/// SHA-256 of the scenario's JSON form, in hexadecimal.
-fn scenario_hash(scenario: &Scenario) -> String {
-    let bytes = serde_json::to_vec(scenario).unwrap_or_default();
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+/// A run of `plan` in which no contender could be asked.
+#[cfg(test)]
+pub(crate) fn sample_run(plan: &Plan, placements: &[Placement]) -> Run {
+    let missing = Err(CellFailure::Unavailable("There is none.".to_owned()));
+    Run {
+        schema: SCHEMA_VERSION,
+        cqldyno: String::new(),
+        started: jiff::Timestamp::UNIX_EPOCH,
+        ended: None,
+        interrupted: false,
+        resumed: Vec::new(),
+        executable: String::new(),
+        plan: plan.info(placements, true),
+        environment: Environment::default(),
+        contenders: plan.ids().iter().zip(&plan.contenders).map(|(id, one)| row(id, one, &missing)).collect(),
+        scenarios: plan.scenarios.iter().map(scenario_info).collect(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::introduction::row;
     use crate::plan::plan;
-    use std::time::Duration;
 
-    /// Ends every cell at once; cancels in the cell with number `cancel_at`, fails the contender `failing`.
-    struct Instantly {
-        seen: Vec<PlannedCell>,
-        cancel_at: usize,
-        failing: usize,
-    }
-
-    impl Executor for Instantly {
-        fn execute(&mut self, cell: &PlannedCell, stage: &mut dyn FnMut(Stage)) -> Option<Cell> {
-            self.seen.push(*cell);
-            stage(Stage::Connecting);
-            (self.seen.len() != self.cancel_at).then(|| Cell {
-                contender: cell.contender.to_string(),
-                failed: (cell.contender == self.failing).then(|| "It crashed.".to_owned()),
-                ..crate::cell::empty_cell()
-            })
-        }
-    }
-
-    #[derive(Default)]
-    struct Heard {
-        started: Vec<usize>,
-        ended: usize,
-        stages: usize,
-    }
-
-    impl Observer for Heard {
-        fn cell_starts(&mut self, cell: &CellStart<'_>) {
-            self.started.push(cell.number);
-        }
-        fn stage(&mut self, _: Stage) {
-            self.stages += 1;
-        }
-        fn cell_ended(&mut self, _: &Cell, _: Duration) {
-            self.ended += 1;
-        }
-    }
-
-    fn sample(plan: &Plan) -> Run {
-        let cores = [0];
-        let missing = Err(CellFailure::Unavailable("There is none.".to_owned()));
-        Run {
-            schema: SCHEMA_VERSION,
-            cqldyno: String::new(),
-            started: jiff::Timestamp::UNIX_EPOCH,
-            ended: None,
-            interrupted: false,
-            plan: plan.info(&plan.check(&cores).unwrap(), true),
-            environment: Environment::default(),
-            contenders: plan.ids().iter().zip(&plan.contenders).map(|(id, one)| row(id, one, &missing)).collect(),
-            scenarios: plan.scenarios.iter().map(scenario_info).collect(),
-        }
+    fn sample(contenders: &[&str]) -> (Plan, Vec<Row>) {
+        let plan = plan(contenders, &["writes"]);
+        let rows = sample_run(&plan, &plan.check(&Topology::sample(1, 1)).unwrap()).contenders;
+        (plan, rows)
     }
 
     #[test]
-    fn a_failed_cell_is_kept_and_the_others_go_on() {
-        let plan = plan(&["scylla", "noop"], &["writes"]);
-        let cells = plan.cells(&[0, 1], true);
-        let mut executor = Instantly { seen: Vec::new(), cancel_at: 0, failing: 0 };
-        let (mut heard, mut kept) = (Heard::default(), 0);
-        let finished = execute_all(&plan, &cells, &sample(&plan), &mut executor, &mut heard, &mut |_| {
-            kept += 1;
-            Ok(())
-        });
-        assert_eq!(executor.seen, cells);
-        let finished = finished.unwrap();
-        assert_eq!((finished.len(), kept, heard.ended, heard.stages), (6, 6, 6, 6));
-        assert_eq!(finished.iter().filter(|cell| cell.failed.is_some()).count(), 3);
-        assert_eq!(heard.started, [1, 2, 3, 4, 5, 6]);
+    fn the_reference_is_the_plans_else_the_first_driver_that_is_there() {
+        let (mut plan, mut rows) = sample(&["noop", "scylla", "cdrs-tokio"]);
+        assert_eq!(reference(&plan, &rows), None, "nobody is there");
+        rows.iter_mut().for_each(|row| row.unavailable = None);
+        assert_eq!(reference(&plan, &rows), Some(1));
+        rows[1].unavailable = Some("There is none.".to_owned());
+        assert_eq!(reference(&plan, &rows), Some(2));
+        plan.reference = Some("scylla".to_owned());
+        assert_eq!(reference(&plan, &rows), None, "another one would answer another question");
+        plan.reference = Some("noop".to_owned());
+        assert_eq!(reference(&plan, &rows), Some(0));
     }
 
     #[test]
-    fn the_end_of_the_run_keeps_what_has_ended() {
-        let plan = plan(&["scylla", "noop"], &["writes"]);
-        let cells = plan.cells(&[0, 1], true);
-        let mut executor = Instantly { seen: Vec::new(), cancel_at: 3, failing: 9 };
-        let finished =
-            execute_all(&plan, &cells, &sample(&plan), &mut executor, &mut Heard::default(), &mut |_| Ok(())).unwrap();
-        assert_eq!((finished.len(), executor.seen.len()), (2, 3));
+    fn the_control_is_the_reference_under_another_name() {
+        let (_, rows) = sample(&["scylla"]);
+        let control = control_row(&rows[0]);
+        assert_eq!((control.id.as_str(), control.label.as_str()), ("scylla#control", "scylla#control"));
+        assert!(control.control && control.role == Role::Driver);
     }
 
     #[test]
     fn contenders_that_turn_out_to_be_the_same_have_labels_of_their_own() {
-        let mut rows = sample(&plan(&["a+lib=x", "a+lib=y", "a+lib=z"], &["writes"])).contenders;
+        let (_, mut rows) = sample(&["a+lib=x", "a+lib=y", "a+lib=z"]);
         for at in 0..rows.len() {
             rows[at].label = "a@1".to_owned();
             rows[at].label = unique_label(&rows[at], &rows[..at]);
         }
         let labels: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
         assert_eq!(labels, ["a@1", "a@1#2", "a@1#3"]);
-    }
-
-    #[test]
-    fn a_scenario_has_a_hash_of_its_content() {
-        let plan = plan(&["scylla"], &["writes", "reads"]);
-        let hashes: Vec<String> = plan.scenarios.iter().map(scenario_hash).collect();
-        assert!(hashes[0] != hashes[1] && hashes[0].len() == 64);
-        let mut changed = plan.scenarios[0].clone();
-        changed.statements[0].weight = 2;
-        assert_ne!(scenario_hash(&changed), hashes[0]);
     }
 }

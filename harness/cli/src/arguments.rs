@@ -7,7 +7,7 @@ use crate::command::{compare, doctor, drivers, run, scenarios, serve};
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare                         all drivers and scenarios, a minute
+  cqldyno compare                         all drivers and scenarios, two minutes
   cqldyno compare --count 10M             10 million statements each, once
   cqldyno compare scylla cdrs-tokio --scenario reads
   cqldyno run scylla --scenario writes    everything about one driver

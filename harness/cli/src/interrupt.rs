@@ -6,6 +6,9 @@ use anyhow::{Context, Result};
 use cqldyno_bench::Cancel;
 use tokio::signal::unix::{SignalKind, signal};
 
+/// SIGXFSZ: a file has reached the size that `ulimit -f` allows. The write fails, too, and is told as a full disk is.
+const FILE_SIZE: i32 = 25;
+
 /// Raises `cancel` at the first Ctrl-C or SIGTERM, so that what is finished can be shown. A second one ends the program at
 /// once; the system then ends its children.
 ///
@@ -17,14 +20,16 @@ pub fn on_interrupt(cancel: &Cancel) -> Result<()> {
         .enable_io()
         .build()
         .context("signals cannot be heard: there is no runtime")?;
-    let (mut interrupt, mut terminate) = {
+    let (mut interrupt, mut terminate, file_size) = {
         let _context = runtime.enter();
         let heard = |kind| signal(kind).context("signals cannot be heard");
-        (heard(SignalKind::interrupt())?, heard(SignalKind::terminate())?)
+        (heard(SignalKind::interrupt())?, heard(SignalKind::terminate())?, signal(SignalKind::from_raw(FILE_SIZE)))
     };
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
+            // Heard, it no longer ends the program.
+            let _file_size = file_size;
             runtime.block_on(async {
                 tokio::select! { _ = interrupt.recv() => (), _ = terminate.recv() => () }
                 cancel.cancel();

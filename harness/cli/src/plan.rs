@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Plan, Programs, Target};
+use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
+use cqldyno_protocol::JobCredentials;
 
 use crate::command::scenarios;
 use crate::count::{bytes, count, count_or_none, duration};
@@ -16,9 +17,22 @@ use crate::password::Login;
 use crate::suggestion::suggestion;
 
 /// Statements a cell where none were asked for.
-const COUNT: u64 = 500_000;
-/// Blocks where neither blocks nor a count were asked for.
-const BLOCKS: u32 = 3;
+const COUNT: u64 = 250_000;
+/// Statements a cell from which on one block is run unless more are asked for: such a cell takes as long as many short ones.
+const CLASSIC_COUNT: u64 = 5_000_000;
+/// Blocks and statements a cell of a run that is to be published.
+const PUBLISHED: (u32, u64) = (20, 1_000_000);
+/// How often a block is run at most because others disturbed it.
+const MOST_ATTEMPTS: u32 = 3;
+
+/// What differs between the commands that carry out a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Blocks where neither blocks nor a count from [`CLASSIC_COUNT`] on were asked for.
+    pub blocks: u32,
+    /// Whether contenders are compared, so that the reference runs twice.
+    pub compares: bool,
+}
 
 /// What is asked of every contender.
 #[derive(clap::Args)]
@@ -27,15 +41,24 @@ pub struct Asked {
     /// reads and mixed]
     #[arg(long, value_name = "NAME|FILE")]
     scenario: Vec<String>,
-    /// Statements a cell, for example 10M or 250k [default: 500k]
+    /// Statements a cell, for example 10M or 250k [default: 250k]
     #[arg(long, value_name = "N", value_parser = count)]
     count: Option<u64>,
     /// Statements in flight
     #[arg(long, value_name = "N", value_parser = count, default_value = "1024")]
     concurrency: u64,
-    /// How often every contender is run [default: 3; 1 with --count]
+    /// How often every contender is run on each scenario in each arrangement [default: 12, with `run` 3; 1 where the count is
+    /// 5M or more]. From 3 blocks on `compare` runs the reference twice, the second time as a control
     #[arg(long, value_name = "N", value_parser = count)]
     blocks: Option<u64>,
+    /// Measure as for publication: 20 blocks of 1M statements a cell
+    #[arg(long, conflicts_with_all = ["count", "blocks"])]
+    publish: bool,
+    /// Run a block again, whole and up to twice, when others used more than this share of the cores' time in one of its
+    /// windows (steal included), for example 10%, or `none`. Every attempt is kept and the last whole one counts; repeats never
+    /// make a run longer than one and a half times its estimate
+    #[arg(long, value_name = "SHARE|none", value_parser = noise_share, default_value = "10%")]
+    noise_share: NoiseShare,
     /// Statements before each window, which are not measured
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k")]
     warmup: u64,
@@ -51,9 +74,13 @@ pub struct Asked {
     #[arg(long, value_name = "N", value_parser = count, default_value = "1")]
     connections: u64,
     /// How client and server sit on the machine: `current` or `multi:N` (tokio's runtime, with N worker threads), with
-    /// `pinned+` before it to give both cores of their own. Several with commas
+    /// `pinned+` before it to give both cores of their own. Several with commas: each is asked of every contender
     #[arg(long, value_name = "ARRANGEMENT,...", value_delimiter = ',', default_value = "multi:2")]
     arrangement: Vec<String>,
+    /// Physical cores of their own for worker and server: `auto`, from four on and unless an arrangement has `pinned+`; `off`;
+    /// or which, the worker's first, for example 2-3/0-1
+    #[arg(long, value_name = "auto|off|WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
+    pin: Pin,
     /// Rows a page
     #[arg(long, value_name = "N", value_parser = page_size, default_value = "5000")]
     page_size: i32,
@@ -76,12 +103,15 @@ pub struct Asked {
     /// End a worker whose resident memory exceeds this, for example 512M or 4G [default: no limit]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     memory: Option<u64>,
-    /// Chooses the order of the keys
+    /// Chooses the order of the blocks, of the contenders within each, and of the keys
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1")]
     seed: u64,
-    /// Do not count system calls, which takes a short cell more for each contender and scenario
+    /// Do not count system calls, which takes a short cell more for each contender, scenario and arrangement
     #[arg(long)]
     no_counting: bool,
+    /// Statements of such a cell [default: as many as a cell has, 250k at most]
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting")]
+    counting_count: Option<u64>,
     /// Keep the run in the folder DIR [default: one below cqldyno-runs/ named by the time]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -97,6 +127,10 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TimeLimit(Option<u64>);
 
+/// A share of the cores' time from 0 to 1, or none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct NoiseShare(Option<f64>);
+
 #[derive(Clone, Copy, ValueEnum)]
 enum SettingsChoice {
     Equal,
@@ -108,7 +142,13 @@ impl Asked {
     ///
     /// # Errors
     /// When something cannot be meant; the error is one of usage.
-    pub fn plan(&self, contenders: &[String], reference: Option<String>, programs: &Programs) -> Result<Plan> {
+    pub fn plan(
+        &self,
+        contenders: &[String],
+        reference: Option<String>,
+        programs: &Programs,
+        kind: Kind,
+    ) -> Result<Plan> {
         let scenarios: Vec<String> = match self.scenario.as_slice() {
             [] => cqldyno_scenarios::builtins().into_iter().map(|scenario| scenario.name).collect(),
             named => named.to_vec(),
@@ -137,19 +177,19 @@ impl Asked {
                 .iter()
                 .map(|text| text.parse::<Arrangement>().map_err(usage))
                 .collect::<Result<_>>()?,
-            count: self.count.unwrap_or(COUNT),
+            pin: self.pin.clone(),
+            count: match self.publish {
+                true => PUBLISHED.1,
+                false => self.count.unwrap_or(COUNT),
+            },
             concurrency: usize::try_from(self.concurrency).map_err(usage)?,
             warmup: self.warmup,
-            blocks: match (self.blocks, self.count) {
-                (Some(blocks), _) => u32::try_from(blocks).map_err(usage)?,
-                (None, Some(_)) => 1,
-                (None, None) => BLOCKS,
-            },
+            blocks: self.blocks(kind)?,
             counting: !self.no_counting,
-            counting_count: None,
-            control: false,
-            noise_share: None,
-            most_attempts: 1,
+            counting_count: self.counting_count,
+            control: kind.compares,
+            noise_share: self.noise_share.0,
+            most_attempts: if self.noise_share.0.is_some() { MOST_ATTEMPTS } else { 1 },
             connections: usize::try_from(self.connections).map_err(usage)?,
             page_size: self.page_size,
             consistency: self.consistency,
@@ -167,6 +207,23 @@ impl Asked {
             memory_limit_bytes: self.memory,
             out: self.out.clone(),
         })
+    }
+
+    fn blocks(&self, kind: Kind) -> Result<u32> {
+        Ok(match (self.publish, self.blocks, self.count) {
+            (true, ..) => PUBLISHED.0,
+            (false, Some(blocks), _) => u32::try_from(blocks).map_err(usage)?,
+            (false, None, Some(count)) if count >= CLASSIC_COUNT => 1,
+            (false, None, _) => kind.blocks,
+        })
+    }
+
+    /// User and password, if they were given.
+    ///
+    /// # Errors
+    /// When one is given without the other; the error is one of usage.
+    pub fn credentials(&self) -> Result<Option<JobCredentials>> {
+        self.login.read()
     }
 
     /// What the embedded node is started with, as it was written.
@@ -190,6 +247,20 @@ fn consistency(text: &str) -> Result<Consistency, String> {
     ];
     let found = LEVELS.into_iter().find(|level| level.to_string().eq_ignore_ascii_case(&text.replace('-', "_")));
     found.ok_or_else(|| format!("write one of {}", LEVELS.map(|level| level.to_string()).join(", ")))
+}
+
+fn noise_share(text: &str) -> Result<NoiseShare, String> {
+    if text == "none" {
+        return Ok(NoiseShare(None));
+    }
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse::<f64>(),
+    };
+    match share {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(NoiseShare(Some(share))),
+        _ => Err("write a share above 0, at most 100%, such as 10% or 0.1, or `none`".to_owned()),
+    }
 }
 
 fn time_limit(text: &str) -> Result<TimeLimit, String> {

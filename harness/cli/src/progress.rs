@@ -1,7 +1,6 @@
 //! What a run says on standard error while it runs: bars on a terminal, a line a cell elsewhere.
 
 use std::io::{Write, stderr};
-use std::path::Path;
 use std::time::Duration;
 
 use cqldyno_bench::{CellStart, Observer, Stage};
@@ -13,7 +12,6 @@ pub struct Progress {
     shown: Shown,
     /// Where the run is, to name what has ended.
     place: String,
-    warmup: u64,
 }
 
 enum Shown {
@@ -24,7 +22,7 @@ enum Shown {
 
 impl Progress {
     /// Bars where standard error can draw them, else lines; nothing when `quiet`.
-    pub fn new(quiet: bool, draws: bool, warmup: u64) -> Progress {
+    pub fn new(quiet: bool, draws: bool) -> Progress {
         let shown = match (quiet, draws) {
             (true, _) => Shown::Nothing,
             (false, false) => Shown::Lines,
@@ -37,22 +35,17 @@ impl Progress {
                 Shown::Bars { all, cells, cell }
             }
         };
-        Progress { shown, place: String::new(), warmup }
+        Progress { shown, place: String::new() }
     }
 
     /// A line that stays, above the bars.
-    fn say(&self, line: &str) {
+    pub fn say(&self, line: &str) {
         match &self.shown {
             Shown::Nothing => {}
             // Nobody is left to tell when standard error is closed.
             Shown::Lines => drop(writeln!(stderr(), "{line}")),
             Shown::Bars { all, .. } => drop(all.println(line)),
         }
-    }
-
-    /// Says where the results are.
-    pub fn kept(&self, folder: &Path) {
-        self.say(&format!("The run is kept in {}.", folder.display()));
     }
 
     /// Takes the bars away.
@@ -76,16 +69,30 @@ impl Observer for Progress {
         }
     }
 
-    fn starts(&mut self, cells: usize, estimate: Duration) {
-        self.say(&format!("This takes about {}: {cells} cells.", time(estimate)));
+    fn starts(&mut self, cells: usize, estimate: Duration, repeats: Duration) {
+        let repeats = match repeats {
+            Duration::ZERO => String::new(),
+            most => format!(" Blocks that others disturb are run again, which takes {} more at most.", time(most)),
+        };
+        self.say(&format!("This takes about {}: {cells} cells.{repeats}", time(estimate)));
         if let Shown::Bars { cells: bar, .. } = &self.shown {
             bar.set_length(cells as u64);
             bar.set_message(format!("about {} left, {cells} cells", time(estimate)));
         }
     }
 
+    fn resumes(&mut self, cells: usize, dropped: Option<&str>) {
+        dropped.into_iter().for_each(|sentence| self.say(&plain(sentence)));
+        self.say(&format!("{cells} cells are there already."));
+    }
+
+    fn repeats(&mut self, sentence: &str) {
+        self.say(&plain(sentence));
+    }
+
     fn cell_starts(&mut self, start: &CellStart<'_>) {
         let what = match start.pass {
+            Pass::Timing if start.attempt > 1 => format!("block {}, attempt {}", start.block, start.attempt),
             Pass::Timing => format!("block {}", start.block),
             Pass::Counting => "counting system calls".to_owned(),
         };
@@ -99,6 +106,7 @@ impl Observer for Progress {
             plain(start.arrangement)
         );
         if let Shown::Bars { cells, cell, .. } = &self.shown {
+            cells.set_length(start.of as u64);
             cells.set_position(start.number.saturating_sub(1) as u64);
             cells.set_message(format!("about {} left, cell {} of {}", time(start.left), start.number, start.of));
             cell.set_length(start.count);
@@ -112,7 +120,7 @@ impl Observer for Progress {
         let (at, of, doing) = match stage {
             Stage::Server => (0, 1, "starting the server".to_owned()),
             Stage::Loading { rows, of } => (rows, of, format!("loading {} of {} rows", number(rows), number(of))),
-            Stage::Connecting => (0, 1, format!("connecting, {} statements to warm up", number(self.warmup))),
+            Stage::Connecting => (0, 1, "connecting and warming up".to_owned()),
             Stage::Window { issued, of } => (issued, of, format!("{} of {} statements", number(issued), number(of))),
         };
         cell.set_length(of.max(1));
@@ -157,6 +165,7 @@ pub fn time(duration: Duration) -> String {
     match duration.as_secs_f64() {
         seconds if seconds < 1.0 => "a second".to_owned(),
         seconds if seconds < 99.5 => format!("{seconds:.0} s"),
+        seconds if seconds < 595.0 => format!("{:.1} min", seconds / 60.0),
         seconds if seconds < 5_400.0 => format!("{:.0} min", seconds / 60.0),
         seconds => format!("{:.1} h", seconds / 3_600.0),
     }
@@ -170,7 +179,8 @@ mod tests {
     fn durations_are_said_in_the_unit_that_fits() {
         assert_eq!(time(Duration::from_millis(300)), "a second");
         assert_eq!(time(Duration::from_secs(45)), "45 s");
-        assert_eq!(time(Duration::from_secs(240)), "4 min");
+        assert_eq!(time(Duration::from_secs(140)), "2.3 min");
+        assert_eq!(time(Duration::from_secs(2_400)), "40 min");
         assert_eq!(time(Duration::from_secs(9_000)), "2.5 h");
     }
 }

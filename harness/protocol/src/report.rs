@@ -40,10 +40,17 @@ pub struct Hello {
 }
 
 /// How a worker was built.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildInfo {
-    /// Identifies load generator, lock file, toolchain and profile: equal for all workers of one build.
+    /// Identifies load generator, lock file, toolchain and profile: equal for all workers of one build, whatever their
+    /// adapter. Empty for a worker that has a load generator of its own.
     pub id: String,
+    /// Identifies the sources of the load generator alone; empty when the worker does not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub generator: String,
+    /// Identifies the lock file alone; empty when the worker does not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub lock: String,
     /// The compiler's version line.
     pub compiler: String,
     /// `release` or `debug`.

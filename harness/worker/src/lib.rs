@@ -54,6 +54,8 @@ use crate::link::{EXIT_DONE, Link, Phase, leave};
 pub fn build_info() -> BuildInfo {
     BuildInfo {
         id: env!("CQLDYNO_BUILD_ID").to_owned(),
+        generator: env!("CQLDYNO_GENERATOR_ID").to_owned(),
+        lock: env!("CQLDYNO_LOCK_ID").to_owned(),
         compiler: env!("CQLDYNO_COMPILER").to_owned(),
         profile: env!("CQLDYNO_PROFILE").to_owned(),
     }

@@ -1,16 +1,17 @@
 //! `cqldyno compare`: contenders side by side.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use cqldyno_bench::{BenchError, Cancel, Finished, Plan, Programs, run as carry_out};
+use anyhow::{Context, Result, bail};
+use cqldyno_bench::{BenchError, Cancel, Finished, Plan, Programs, resume, run as carry_out};
+use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Contender, Look, Role};
 
 use crate::format::Format;
 use crate::interrupt::on_interrupt;
 use crate::outcome::{Outcome, usage};
-use crate::plan::Asked;
+use crate::plan::{Asked, Kind};
 use crate::progress::Progress;
 use crate::terminal;
 
@@ -19,8 +20,10 @@ const CONTENDERS: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor",
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare                         all drivers and scenarios, a minute
+  cqldyno compare                         all drivers and scenarios, two minutes
   cqldyno compare --count 10M             10 million statements each, once
+  cqldyno compare --publish               20 blocks of a million statements
+  cqldyno compare --resume cqldyno-runs/2026-01-02T03-04-05Z
   cqldyno compare scylla cdrs-tokio --scenario reads
   cqldyno compare --arrangement multi:2,current      a table for each of both
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
@@ -43,50 +46,127 @@ pub struct Arguments {
     /// How the result is printed on standard output: table, markdown, csv or json
     #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
     format: Format,
+    /// Go on with the run in the folder DIR, which was ended or broke off: whole blocks stay, the one under way starts again.
+    /// Everything that was asked is in its run.json; only a user and a password, where the cluster asks for them, are given again
+    #[arg(long, value_name = "DIR", conflicts_with_all = PLANNED)]
+    resume: Option<PathBuf>,
 }
+
+/// The arguments that a plan is made of.
+const PLANNED: [&str; 25] = [
+    "contender",
+    "reference",
+    "scenario",
+    "count",
+    "concurrency",
+    "blocks",
+    "publish",
+    "noise_share",
+    "warmup",
+    "target",
+    "settings",
+    "connections",
+    "arrangement",
+    "pin",
+    "page_size",
+    "consistency",
+    "request_timeout",
+    "answers",
+    "delay",
+    "stall",
+    "memory",
+    "seed",
+    "no_counting",
+    "counting_count",
+    "out",
+];
+
+/// Blocks of a comparison where nothing was said: enough for intervals of some percent.
+const BLOCKS: u32 = 12;
 
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     arguments.format.check()?;
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let contenders = match arguments.contender.as_slice() {
-        [] => CONTENDERS.map(str::to_owned).to_vec(),
-        named => named.to_vec(),
+    let asked = &arguments.asked;
+    let finished = match &arguments.resume {
+        Some(folder) => measure(&Start::Resume { folder, credentials: asked.credentials()? }, &programs, asked.quiet)?,
+        None => {
+            let contenders = match arguments.contender.as_slice() {
+                [] => CONTENDERS.map(str::to_owned).to_vec(),
+                named => named.to_vec(),
+            };
+            let kind = Kind { blocks: BLOCKS, compares: true };
+            let plan = asked.plan(&contenders, arguments.reference.clone(), &programs, kind)?;
+            measure(&Start::Anew(&plan), &programs, asked.quiet)?
+        }
     };
-    let plan = arguments.asked.plan(&contenders, arguments.reference.clone(), &programs)?;
-    let finished = measure(&plan, &programs, arguments.asked.quiet, out, |finished| {
+    show(&finished, asked.quiet, out, |finished| {
         arguments.format.render(&finished.run, &finished.cells, terminal::look())
     })?;
     Ok(outcome(&finished, !arguments.contender.is_empty()))
 }
 
-/// Carries out `plan` with its progress on standard error, writes to `out` what `render` makes of the result, and keeps it
-/// in every format beside the results.
+/// Where a run starts.
+pub enum Start<'a> {
+    /// From the beginning.
+    Anew(&'a Plan),
+    /// Behind what there is of it.
+    Resume {
+        /// The run's folder.
+        folder: &'a Path,
+        /// For its cluster.
+        credentials: Option<JobCredentials>,
+    },
+}
+
+/// Carries out a plan, or what is left of one, with its progress on standard error.
 ///
 /// # Errors
-/// When the plan cannot be carried out, or its result not be kept or written: a folder that is full does not cost the
+/// When it cannot be carried out, or its result not be kept from the start.
+pub fn measure(start: &Start<'_>, programs: &Programs, quiet: bool) -> Result<Finished> {
+    let cancel = Cancel::new();
+    on_interrupt(&cancel)?;
+    let mut progress = Progress::new(quiet, terminal::draws_progress());
+    let finished = match start {
+        Start::Anew(plan) => carry_out(plan, programs, &mut progress, &cancel),
+        Start::Resume { folder, credentials } => resume(folder, credentials.clone(), programs, &mut progress, &cancel),
+    };
+    progress.end();
+    finished.map_err(|error| match error {
+        BenchError::Plan(error) => usage(error),
+        error => anyhow::Error::new(error),
+    })
+}
+
+/// Writes to `out` what `render` makes of the result, and keeps it in every format beside the results.
+///
+/// # Errors
+/// When the result cannot be kept or written, or could no longer be while it was made: a folder that is full does not cost the
 /// result on `out`, nor the other way round.
-pub fn measure(
-    plan: &Plan,
-    programs: &Programs,
+pub fn show(
+    finished: &Finished,
     quiet: bool,
     out: &mut impl Write,
     render: impl FnOnce(&Finished) -> Result<String>,
-) -> Result<Finished> {
-    let cancel = Cancel::new();
-    on_interrupt(&cancel)?;
-    let mut progress = Progress::new(quiet, terminal::draws_progress(), plan.warmup);
-    let finished = carry_out(plan, programs, &mut progress, &cancel).map_err(|error| match error {
-        BenchError::Plan(error) => usage(error),
-        error => anyhow::Error::new(error),
-    });
-    progress.end();
-    let finished = finished?;
-    let text = render(&finished)?;
+) -> Result<()> {
+    let text = render(finished)?;
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    keep(&finished)?;
-    progress.kept(&finished.folder);
+    let progress = Progress::new(quiet, false);
+    if let Some(trouble) = &finished.trouble {
+        bail!("{trouble}. The result above is of the cells that were finished. {}", go_on(finished));
+    }
+    keep(finished)?;
+    progress.say(&format!("The run is kept in {}.", finished.folder.display()));
+    if finished.run.interrupted {
+        progress.say(&go_on(finished));
+    }
     written?;
-    Ok(finished)
+    Ok(())
+}
+
+/// How to go on with a run that was ended.
+fn go_on(finished: &Finished) -> String {
+    format!("Go on with it by `cqldyno compare --resume {}`.", finished.folder.display())
 }
 
 /// Writes the result into the run's folder, in every format.

@@ -6,11 +6,14 @@ use anyhow::{Context, Result};
 use cqldyno_bench::{Finished, Programs};
 use cqldyno_reports::story;
 
-use crate::command::compare::{measure, outcome};
+use crate::command::compare::{Start, measure, outcome, show};
 use crate::format::Format;
 use crate::outcome::Outcome;
-use crate::plan::Asked;
+use crate::plan::{Asked, Kind};
 use crate::terminal;
+
+/// How often a contender is run where nothing was said.
+const BLOCKS: u32 = 3;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,11 +37,12 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     arguments.format.map_or(Ok(()), Format::check)?;
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let plan = arguments.asked.plan(std::slice::from_ref(&arguments.contender), None, &programs)?;
-    let finished =
-        measure(&plan, &programs, arguments.asked.quiet, out, |Finished { run, cells, .. }| match arguments.format {
-            Some(format) => format.render(run, cells, terminal::look()),
-            None => Ok(story(run, cells, terminal::look())),
-        })?;
+    let kind = Kind { blocks: BLOCKS, compares: false };
+    let plan = arguments.asked.plan(std::slice::from_ref(&arguments.contender), None, &programs, kind)?;
+    let finished = measure(&Start::Anew(&plan), &programs, arguments.asked.quiet)?;
+    show(&finished, arguments.asked.quiet, out, |Finished { run, cells, .. }| match arguments.format {
+        Some(format) => format.render(run, cells, terminal::look()),
+        None => Ok(story(run, cells, terminal::look())),
+    })?;
     Ok(outcome(&finished, true))
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Running, Serving, cqldyno, drivers, json, run, script, stderr, stdout, words, workers_and};
+use crate::support::{
+    Running, Serving, cqldyno, drivers, json, run, says_hello, script, stderr, stdout, words, workers_and,
+};
 use cqldyno_reports::measure::{DEFINITIONS, SYSCALLS, SYSCALLS_PER_STATEMENT};
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -36,6 +38,8 @@ fn every_driver_runs_every_scenario_and_the_server_agrees() {
         "2",
         "--warmup",
         "2k",
+        "--blocks",
+        "1",
         "--out",
         "kept",
     ]);
@@ -123,8 +127,19 @@ fn this_machine_counts_system_calls_for_root_where_doctor_says_so() {
 #[test]
 fn the_table_on_standard_output_names_what_was_run_and_every_contender() {
     drivers();
-    let output =
-        run(&["compare", "floor", "noop", "--scenario", "writes", "--count", "5k", "--arrangement", "current,multi:1"]);
+    let output = run(&[
+        "compare",
+        "floor",
+        "noop",
+        "--scenario",
+        "writes",
+        "--count",
+        "5k",
+        "--blocks",
+        "1",
+        "--arrangement",
+        "current,multi:1",
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     for part in [
@@ -176,7 +191,18 @@ fn a_cluster_with_a_password_is_compared_and_the_password_is_nowhere() {
     let folder = tempfile::tempdir().unwrap();
     let mut arguments = vec!["compare", "-v"];
     arguments.extend(&network);
-    arguments.extend(["--target", &serving.address, "--user", "ada", "--count", "5k", "--concurrency", "64"]);
+    arguments.extend([
+        "--target",
+        &serving.address,
+        "--user",
+        "ada",
+        "--count",
+        "5k",
+        "--blocks",
+        "1",
+        "--concurrency",
+        "64",
+    ]);
     arguments.extend(["--scenario", "mixed", "--out", "kept", "--format", "json"]);
     let with = |secret: &str| cqldyno(folder.path(), &arguments).env("CQLDYNO_PASSWORD", secret).output().unwrap();
 
@@ -247,13 +273,15 @@ fn ctrl_c_shows_what_is_finished_and_leaves_no_process_behind() {
     let hanging = folder.path().join("hanging");
     let text = format!(
         "{} echo '{{\"type\":\"ready\",\"settings\":[],\"threads\":1}}'; read go || exit; touch {}; exec sleep 600",
-        says_hello("hangs"),
+        says_hello("hangs", ""),
         hanging.display()
     );
     script(folder.path(), "hangs", &text);
     let mark = format!("CQLDYNO_TEST_MARK={}", folder.path().display());
     let mut command = cqldyno(folder.path(), &["compare", "noop", "hangs", "--scenario", "writes", "--count", "1k"]);
-    command.args(["--format", "json", "--out", "kept", "--no-counting"]).env("CQLDYNO_TEST_MARK", folder.path());
+    command
+        .args(["--format", "json", "--out", "kept", "--no-counting", "--blocks", "1"])
+        .env("CQLDYNO_TEST_MARK", folder.path());
     command.env("CQLDYNO_WORKERS", workers_and(folder.path())).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut running = Running(command.spawn().unwrap());
     let started = Instant::now();
@@ -280,9 +308,11 @@ fn a_folder_that_takes_no_more_files_does_not_cost_the_result() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
     let in_the_way = folder.path().join("kept/table.txt");
-    script(folder.path(), "spoils", &format!("mkdir -p {}; {} exit 3", in_the_way.display(), says_hello("spoils")));
+    script(folder.path(), "spoils", &format!("mkdir -p {}; {} exit 3", in_the_way.display(), says_hello("spoils", "")));
     let mut command = cqldyno(folder.path(), &["compare", "noop", "spoils", "--scenario", "writes", "--count", "1k"]);
-    command.args(["--no-counting", "--out", "kept"]).env("CQLDYNO_WORKERS", workers_and(folder.path()));
+    command
+        .args(["--no-counting", "--blocks", "1", "--out", "kept"])
+        .env("CQLDYNO_WORKERS", workers_and(folder.path()));
     let output = command.output().unwrap();
     let (text, said) = (stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -303,27 +333,32 @@ fn what_is_asked_of_the_embedded_node_and_the_drivers_is_named_in_the_head() {
     }
 }
 
-/// What a stand-in worker does until it has its job.
-fn says_hello(name: &str) -> String {
-    let hello = r#"{"type":"hello","protocol":1,"driver":{"name":"NAME","version":"1.2.3","libraries":[],"capabilities":["offline"],"caveats":[]},"settings":[],"build":{"id":"x","compiler":"none","profile":"release"}}"#;
-    format!("echo '{}'; read job || exit; ", hello.replace("NAME", name))
-}
-
 #[test]
 fn a_worker_that_misbehaves_is_a_row_with_the_reason_and_the_others_go_on() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
     script(folder.path(), "garbage", "echo 'Hello there, I am a worker.'; sleep 60");
-    script(folder.path(), "crashes", &format!("{} echo 'out of luck' >&2; kill -SEGV $$", says_hello("crashes")));
-    script(folder.path(), "quits", &format!("{} exit 3", says_hello("quits")));
+    script(folder.path(), "crashes", &format!("{} echo 'out of luck' >&2; kill -SEGV $$", says_hello("crashes", "")));
+    script(folder.path(), "quits", &format!("{} exit 3", says_hello("quits", "")));
     script(
         folder.path(),
         "hangs",
-        &format!("{} echo '{{\"type\":\"ready\",\"settings\":[],\"threads\":1}}'; sleep 600", says_hello("hangs")),
+        &format!("{} echo '{{\"type\":\"ready\",\"settings\":[],\"threads\":1}}'; sleep 600", says_hello("hangs", "")),
     );
     let contenders = ["garbage", "crashes", "quits", "hangs", "noop"];
     let mut command = cqldyno(folder.path(), &["compare"]);
-    command.args(contenders).args(["--scenario", "writes", "--count", "1k", "--stall", "1s", "--format", "json"]);
+    command.args(contenders).args([
+        "--scenario",
+        "writes",
+        "--count",
+        "1k",
+        "--stall",
+        "1s",
+        "--blocks",
+        "1",
+        "--format",
+        "json",
+    ]);
     let output = command.env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let whole = json(&output);

@@ -7,6 +7,8 @@ mod listings;
 #[cfg(test)]
 mod measures;
 #[cfg(test)]
+mod resume;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod support;

@@ -88,6 +88,12 @@ pub fn script(folder: &Path, name: &str, text: &str) {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// What a stand-in worker of that build does until it has its job.
+pub fn says_hello(name: &str, build: &str) -> String {
+    let hello = r#"{"type":"hello","protocol":1,"driver":{"name":"NAME","version":"1.2.3","libraries":[],"capabilities":["offline"],"caveats":[]},"settings":[],"build":{"id":"BUILD","compiler":"none","profile":"release"}}"#;
+    format!("echo '{}'; read job || exit; ", hello.replace("NAME", name).replace("BUILD", build))
+}
+
 /// CQLDYNO_WORKERS with one more folder.
 pub fn workers_and(folder: &Path) -> std::ffi::OsString {
     let named = std::env::var_os("CQLDYNO_WORKERS");

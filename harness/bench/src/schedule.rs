@@ -1,0 +1,153 @@
+//! The order of a run: randomised complete blocks.
+//!
+//! A block is every contender once on one scenario in one arrangement, one right after the other, because ratios are taken
+//! within it. Round by round each scenario and arrangement has one block: a drift of the machine hits all of them alike, and a
+//! run that is ended early has as many blocks of each, give or take one. Behind the last round come the counting cells.
+
+use cqldyno_reports::Pass;
+
+use crate::plan::{Plan, PlannedCell};
+use crate::shuffle::shuffle;
+
+/// Every contender once on one scenario in one arrangement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// Index into the plan's scenarios.
+    pub scenario: usize,
+    /// Index into the plan's arrangements.
+    pub arrangement: usize,
+    /// From 1.
+    pub number: u32,
+    /// What its cells are run for.
+    pub pass: Pass,
+    /// Statements a cell.
+    pub count: u64,
+}
+
+/// What is run, in which order.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    seed: u64,
+    blocks: Vec<Block>,
+    contenders: Vec<usize>,
+    control: Option<usize>,
+}
+
+impl Schedule {
+    /// The schedule of `plan` for the contenders with index in `available`, and for the control's index: the control has no
+    /// counting cells, in which there is nothing to compare. `countable` says whether the machine counts at all.
+    pub(crate) fn new(plan: &Plan, available: &[usize], control: Option<usize>, countable: bool) -> Schedule {
+        let mut blocks = Vec::new();
+        for number in 1..=plan.blocks {
+            blocks.extend(round(plan, number, Pass::Timing, plan.count));
+        }
+        if plan.counting {
+            blocks.extend(round(plan, 1, Pass::Counting, plan.counting_count(countable)));
+        }
+        let contenders = available.iter().copied().chain(control).collect();
+        Schedule { seed: plan.seed, blocks, contenders, control }
+    }
+
+    /// The blocks in the order in which they run.
+    pub(crate) fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The block's cells in the order in which they run in that attempt, from 1.
+    pub(crate) fn cells(&self, block: &Block, attempt: u32) -> Vec<PlannedCell> {
+        let counting = block.pass == Pass::Counting;
+        let mut order: Vec<usize> =
+            self.contenders.iter().copied().filter(|who| !(counting && Some(*who) == self.control)).collect();
+        let place = [1, block.number.into(), block.pass as u64, block.scenario as u64, block.arrangement as u64];
+        shuffle(&mut order, self.seed, &[&place[..], &[attempt.into()]].concat());
+        let cell = |contender| PlannedCell {
+            contender,
+            scenario: block.scenario,
+            arrangement: block.arrangement,
+            block: block.number,
+            pass: block.pass,
+            attempt,
+            count: block.count,
+        };
+        order.into_iter().map(cell).collect()
+    }
+
+    /// The first attempt at every cell of `blocks`.
+    pub(crate) fn first_attempts<'a>(&'a self, blocks: &'a [Block]) -> impl Iterator<Item = PlannedCell> + 'a {
+        blocks.iter().flat_map(|block| self.cells(block, 1))
+    }
+}
+
+/// One block of each scenario and arrangement.
+fn round(plan: &Plan, number: u32, pass: Pass, count: u64) -> Vec<Block> {
+    let mut blocks: Vec<Block> = (0..plan.arrangements.len())
+        .flat_map(|arrangement| (0..plan.scenarios.len()).map(move |scenario| (scenario, arrangement)))
+        .map(|(scenario, arrangement)| Block { scenario, arrangement, number, pass, count })
+        .collect();
+    shuffle(&mut blocks, plan.seed, &[0, number.into(), pass as u64]);
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{COUNTING_COUNT, plan};
+    use std::collections::BTreeSet;
+
+    fn six() -> Plan {
+        let arrangements = vec!["current".parse().unwrap(), "multi:2".parse().unwrap()];
+        Plan { blocks: 12, arrangements, ..plan(&["scylla", "floor", "noop"], &["writes", "reads", "mixed"]) }
+    }
+
+    #[test]
+    fn every_contender_runs_once_a_block_and_every_block_once_a_round() {
+        let schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), true);
+        assert_eq!(schedule.blocks().len(), 13 * 6);
+        for (nth, round) in schedule.blocks().chunks(6).enumerate() {
+            let places: BTreeSet<_> = round.iter().map(|block| (block.scenario, block.arrangement)).collect();
+            assert_eq!(places.len(), 6, "a run that is ended early has whole blocks of everything");
+            let counting = nth == 12;
+            let number = if counting { 1 } else { u32::try_from(nth).unwrap() + 1 };
+            for block in round {
+                assert_eq!((block.number, block.pass == Pass::Counting), (number, counting));
+                let mut who: Vec<usize> = schedule.cells(block, 1).iter().map(|cell| cell.contender).collect();
+                who.sort_unstable();
+                assert_eq!(who, if counting { vec![0, 1, 2] } else { vec![0, 1, 2, 3] }, "the control is not counted");
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_changes_from_block_to_block_and_from_attempt_to_attempt_and_with_the_seed() {
+        let order = |plan: &Plan, nth: usize, attempt| {
+            let schedule = Schedule::new(plan, &[0, 1, 2], Some(3), true);
+            schedule.cells(&schedule.blocks()[nth], attempt).iter().map(|cell| cell.contender).collect::<Vec<_>>()
+        };
+        let plan = six();
+        let orders: BTreeSet<Vec<usize>> = (0..72).map(|nth| order(&plan, nth, 1)).collect();
+        assert!(orders.len() > 18, "{orders:?}");
+        assert_eq!(order(&plan, 5, 1), order(&plan, 5, 1));
+        let all = |plan: &Plan, attempt| (0..72).map(|nth| order(plan, nth, attempt)).collect::<Vec<_>>();
+        assert_ne!(all(&plan, 1), all(&plan, 2));
+        assert_ne!(all(&plan, 1), all(&Plan { seed: 8, ..plan.clone() }, 1));
+        let rounds: Vec<Vec<(usize, usize)>> = Schedule::new(&plan, &[0], None, true)
+            .blocks()
+            .chunks(6)
+            .map(|round| round.iter().map(|block| (block.scenario, block.arrangement)).collect())
+            .collect();
+        assert!(rounds.iter().collect::<BTreeSet<_>>().len() > 6, "scenarios change places, too: {rounds:?}");
+    }
+
+    #[test]
+    fn counting_cells_are_short_unless_asked_otherwise() {
+        let last = |plan: &Plan, countable| Schedule::new(plan, &[0], None, countable).blocks().last().unwrap().count;
+        let mut plan = plan(&["scylla"], &["writes"]);
+        plan.count = 10_000_000;
+        assert_eq!(last(&plan, true), COUNTING_COUNT);
+        assert_eq!(last(&plan, false), 10_000);
+        plan.counting_count = Some(1_000_000);
+        assert_eq!((last(&plan, true), last(&plan, false)), (1_000_000, 10_000));
+        plan.counting = false;
+        assert!(Schedule::new(&plan, &[0], None, true).blocks().iter().all(|block| block.pass == Pass::Timing));
+    }
+}

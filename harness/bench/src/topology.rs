@@ -1,0 +1,94 @@
+//! The machine's physical cores: hyperthreads of one core are not two cores.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+/// The cores that this program may use, grouped by the physical core that they belong to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topology {
+    physical: Vec<Vec<usize>>,
+}
+
+impl Topology {
+    /// Reads which of `cores` (as the kernel numbers them) are hyperthreads of one physical core
+    /// (/sys/devices/system/cpu/cpuN/topology/thread_siblings_list); a core of which that is not known is one of its own.
+    pub fn read(cores: &[usize]) -> Topology {
+        let siblings = |core: &usize| {
+            let path = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");
+            fs::read_to_string(path).ok().and_then(|text| parse_list(&text))
+        };
+        Topology::of(cores, siblings)
+    }
+
+    fn of(cores: &[usize], siblings: impl Fn(&usize) -> Option<Vec<usize>>) -> Topology {
+        let mut physical: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for core in cores {
+            let first = siblings(core).and_then(|all| all.into_iter().min()).unwrap_or(*core);
+            physical.entry(first).or_default().push(*core);
+        }
+        Topology { physical: physical.into_values().collect() }
+    }
+
+    /// Each physical core with its hyperthreads.
+    pub(crate) fn physical(&self) -> &[Vec<usize>] {
+        &self.physical
+    }
+
+    /// Every core that may be used, ascending.
+    pub(crate) fn cores(&self) -> Vec<usize> {
+        let mut cores: Vec<usize> = self.physical.iter().flatten().copied().collect();
+        cores.sort_unstable();
+        cores
+    }
+
+    /// `physical` cores with `threads` each, numbered as Linux does: first threads first.
+    #[cfg(test)]
+    pub(crate) fn sample(physical: usize, threads: usize) -> Topology {
+        let cores: Vec<usize> = (0..physical * threads).collect();
+        Topology::of(&cores, |core| Some((0..threads).map(|nth| core % physical + nth * physical).collect()))
+    }
+}
+
+/// A list of cores as the kernel writes it, for example `0-3,8`.
+pub(crate) fn parse_list(text: &str) -> Option<Vec<usize>> {
+    let mut cores = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        // No machine has more, and a list must not be longer than memory.
+        if first > last || last >= 1 << 16 {
+            return None;
+        }
+        cores.extend(first..=last);
+    }
+    Some(cores)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hyperthreads_are_one_physical_core() {
+        assert_eq!(Topology::sample(2, 2).physical(), [vec![0, 2], vec![1, 3]]);
+        assert_eq!(Topology::sample(2, 2).cores(), [0, 1, 2, 3]);
+        let unknown = Topology::of(&[0, 5], |_| None);
+        assert_eq!(unknown.physical(), [vec![0], vec![5]]);
+        let part = Topology::of(&[1, 2, 3], |core| Some(vec![core % 2, core % 2 + 2]));
+        assert_eq!(part.physical(), [vec![2], vec![1, 3]], "a sibling that may not be used is left out");
+    }
+
+    #[test]
+    fn a_list_of_the_kernel_is_read() {
+        assert_eq!(parse_list("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
+        for text in ["", "a", "3-1", "0-", "0,,1", "0-99999999999"] {
+            assert_eq!(parse_list(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn this_machine_has_every_core_once() {
+        let cores = cqldyno_meter::Environment::read().cores;
+        assert_eq!(Topology::read(&cores).cores(), cores);
+    }
+}

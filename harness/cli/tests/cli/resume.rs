@@ -1,0 +1,225 @@
+//! A run survives: kill -9, a file cut in half, a full disk; and it is not gone on with where something changed.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{
+    CQLDYNO, Running, cqldyno, drivers, json, refused, says_hello, script, stderr, stdout, workers_and,
+};
+use cqldyno_reports::{Cell, Run};
+use nix::sys::signal::Signal;
+
+fn kept_run(folder: &Path) -> Run {
+    Run::from_json(&std::fs::read_to_string(folder.join("kept/run.json")).unwrap()).unwrap()
+}
+
+fn kept_cells(folder: &Path) -> Vec<Cell> {
+    let text = std::fs::read_to_string(folder.join("kept/cells.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Whole lines of `cells.jsonl`, as far as it is there.
+fn lines(folder: &Path) -> usize {
+    std::fs::read_to_string(folder.join("kept/cells.jsonl")).map_or(0, |text| text.matches('\n').count())
+}
+
+fn resume(folder: &Path, further: &[&str]) -> Output {
+    cqldyno(folder, &[&["compare", "--resume", "kept"], further].concat()).output().unwrap()
+}
+
+/// A comparison of floor and noop in four blocks with a control, killed with kill -9 when `least` cells are kept.
+fn killed(folder: &Path, least: usize) {
+    let arguments = ["compare", "floor", "noop", "--reference", "floor", "--scenario", "writes", "--count", "20k"];
+    let mut command = cqldyno(folder, &arguments);
+    command.args(["--warmup", "1k", "--blocks", "4", "--noise-share", "none", "--no-counting", "--out", "kept"]);
+    let mut running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let started = Instant::now();
+    while lines(folder) < least {
+        assert!(started.elapsed() < Duration::from_secs(60), "no cell was kept");
+        assert!(running.0.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    running.signal(Signal::SIGKILL);
+    assert_eq!(running.code(), None);
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_with_the_block_under_way_and_a_cell_cut_in_half_runs_again() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    killed(folder.path(), 4);
+    let cells = folder.path().join("kept/cells.jsonl");
+    let text = std::fs::read_to_string(&cells).unwrap();
+    let whole: Vec<&str> = text.lines().take(4).collect();
+    // Three whole cells, which are one block, and half a cell of the second block.
+    std::fs::write(&cells, format!("{}\n{}", whole[..3].join("\n"), &whole[3][..whole[3].len() / 2])).unwrap();
+
+    let output = resume(folder.path(), &["--format", "json"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("was cut off") && said.contains("3 cells are there already."), "{said}");
+    let run = kept_run(folder.path());
+    assert_eq!((run.resumed.len(), run.interrupted, run.ended.is_some()), (1, false, true));
+    let cells = kept_cells(folder.path());
+    assert_eq!(cells.len(), 12, "the first block is not run again");
+    for block in 1..=4 {
+        let mut who: Vec<&str> =
+            cells.iter().filter(|cell| cell.block == block).map(|cell| cell.contender.as_str()).collect();
+        who.sort_unstable();
+        assert_eq!(who, ["floor", "floor#control", "noop"], "block {block}");
+    }
+    assert_eq!(json(&output)["cells"].as_array().unwrap().len(), 12);
+    assert!(run.contenders.iter().any(|row| row.id == "floor#control" && row.control));
+
+    let again = resume(folder.path(), &[]);
+    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+    assert_eq!(kept_cells(folder.path()).len(), 12, "nothing is left to do");
+    assert!(stdout(&again).contains("floor@"));
+}
+
+#[test]
+fn the_block_under_way_starts_again_as_another_attempt_and_its_earlier_cells_stay() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    killed(folder.path(), 4);
+    let cells = folder.path().join("kept/cells.jsonl");
+    let text = std::fs::read_to_string(&cells).unwrap();
+    std::fs::write(&cells, text.lines().take(4).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let output = resume(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let attempts: Vec<(u32, u32)> = kept_cells(folder.path()).iter().map(|cell| (cell.block, cell.attempt)).collect();
+    let expected =
+        [(1, 1), (1, 1), (1, 1), (2, 1), (2, 2), (2, 2), (2, 2), (3, 1), (3, 1), (3, 1), (4, 1), (4, 1), (4, 1)];
+    assert_eq!(attempts, expected);
+}
+
+#[test]
+fn a_run_is_not_gone_on_with_where_something_changed_and_the_sentence_says_what() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    killed(folder.path(), 1);
+    let path = folder.path().join("kept/run.json");
+    let run = std::fs::read_to_string(&path).unwrap();
+    let began = kept_run(folder.path());
+    let row = began.contenders.iter().find(|row| row.id == "noop").unwrap();
+    assert_eq!((row.executable.len(), began.executable.len()), (64, 64), "SHA-256 in hexadecimal");
+    for (found, other, words) in [
+        (began.environment.kernel.as_str(), "Linux 1.0", "the kernel was Linux 1.0 and is Linux"),
+        (
+            &began.executable,
+            &"0".repeat(64),
+            "the build of cqldyno, and so of the embedded server, was 000000000000 and is",
+        ),
+        (&row.executable, &"0".repeat(64), "the worker's build of the contender noop was 000000000000 and is"),
+        (&row.build, "b0", "the load generator's build of the contender floor was b0 and is"),
+    ] {
+        std::fs::write(&path, run.replace(found, other)).unwrap();
+        let output = resume(folder.path(), &[]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(words), "{words}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "");
+    }
+    std::fs::write(&path, &run[..run.len() / 2]).unwrap();
+    assert!(stderr(&resume(folder.path(), &[])).contains("its run.json cannot be used"));
+    std::fs::write(&path, &run).unwrap();
+    let cells = folder.path().join("kept/cells.jsonl");
+    let good = std::fs::read_to_string(&cells).unwrap();
+    std::fs::write(&cells, format!("nonsense\n{good}")).unwrap();
+    let said = stderr(&resume(folder.path(), &[]));
+    assert!(said.contains("line 1 of its cells.jsonl is damaged"), "{said}");
+}
+
+#[test]
+fn what_was_asked_is_not_asked_again_of_a_run_that_goes_on() {
+    for (flag, value) in [
+        ("--count", Some("1k")),
+        ("--blocks", Some("2")),
+        ("--scenario", Some("reads")),
+        ("--seed", Some("2")),
+        ("--arrangement", Some("current")),
+        ("--memory", Some("1G")),
+        ("--settings", Some("default")),
+        ("--counting-count", Some("1k")),
+        ("--publish", None),
+        ("--out", Some("other")),
+    ] {
+        let error = refused(&[&["compare", "--resume", "kept", flag][..], value.as_slice()].concat());
+        assert!(error.contains(flag) && error.contains("--resume"), "{error}");
+    }
+    assert!(refused(&["compare", "noop", "--resume", "kept"]).contains("--resume"));
+    let folder = tempfile::tempdir().unwrap();
+    let output = resume(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("its run.json cannot be read") && said.contains("name the folder of a run"), "{said}");
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_the_tables_of_what_there_is() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("kept")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", folder.path().join("kept/cells.jsonl")).unwrap();
+    let arguments = ["compare", "noop", "--scenario", "writes", "--count", "1k", "--no-counting", "--out", "kept"];
+    let output = cqldyno(folder.path(), &arguments).output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(stdout(&output).contains("noop@"), "{said}");
+    assert!(said.contains("Error: the run could not be kept in") && said.contains("No space left on device"), "{said}");
+}
+
+#[test]
+fn a_file_that_may_not_grow_ends_the_run_as_a_full_disk_does_and_it_can_be_gone_on_with() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    // Blocks of 512 bytes: run.json fits, and so do some cells.
+    let limited = format!(
+        "ulimit -f 24; exec {CQLDYNO} compare noop --scenario writes --count 1k --blocks 12 --no-counting --out kept"
+    );
+    let output =
+        Command::new("sh").args(["-c", &limited]).current_dir(folder.path()).env_remove("RUST_LOG").output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("File too large") && said.contains("--resume kept"), "{said}");
+    let there = kept_cells(folder.path()).len();
+    assert!((1..12).contains(&there), "{there} cells");
+    assert!(stdout(&output).contains("noop@"));
+    let output = resume(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(kept_cells(folder.path()).len(), 12);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_refused_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    script(folder.path(), "starts", &format!("touch {}; {}", started.display(), says_hello("starts", "")));
+    let mut command = cqldyno(folder.path(), &["compare", "starts", "--out", "/dev/null/run"]);
+    let output = command.env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    assert!(stderr(&output).contains("could not be kept in /dev/null/run"), "{}", stderr(&output));
+    assert!(!started.exists());
+}
+
+#[test]
+fn workers_of_different_builds_are_refused_with_both() {
+    let folder = tempfile::tempdir().unwrap();
+    script(folder.path(), "one", &says_hello("one", "b1"));
+    script(folder.path(), "two", &says_hello("two", "b2"));
+    script(folder.path(), "own", &says_hello("own", ""));
+    let compare = |contenders: &[&str]| {
+        let arguments =
+            [&["compare"], contenders, &["--scenario", "writes", "--count", "1k", "--blocks", "1"]].concat();
+        let mut command = cqldyno(folder.path(), &arguments);
+        command.args(["--no-counting"]).env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap()
+    };
+    let output = compare(&["one", "own", "two"]);
+    let said = stderr(&output);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{said}");
+    assert!(said.contains("the workers of one@1.2.3 and two@1.2.3 do not have the same load generator"), "{said}");
+    assert!(said.contains("b1 in the one and b2 in the other") && said.contains("make build"), "{said}");
+    // Its worker ends before it is ready, but it is asked: a worker that names no build is not refused.
+    let output = compare(&["one", "own"]);
+    assert!(stdout(&output).contains("does not say which load generator it has"), "{}", stdout(&output));
+}
