@@ -25,7 +25,7 @@ use crate::placement::Placement;
 use crate::plan::{Plan, PlannedCell};
 use crate::process::file_name;
 use crate::programs::Programs;
-use crate::readings::{below_concurrency, busy, errors, measure, read, reads, window_of};
+use crate::readings::{below_concurrency, busy, errors, measure, read, reads, utilisation, window_of};
 use crate::redaction::Redaction;
 use crate::server::{Server, ServerLaunch};
 use crate::target::Target;
@@ -266,7 +266,7 @@ impl<'a> Attempt<'a> {
 
     /// Whether this cell is that of noop, the only contender that needs no server.
     fn is_noop(&self) -> bool {
-        self.plan.contenders[self.planned.contender].role() == Role::Noop
+        self.bench.context.run.contenders[self.planned.contender].role == Role::Noop
     }
 
     /// Refuses a worker that wants to have its answers made up, as only noop's may.
@@ -380,7 +380,8 @@ impl<'a> Attempt<'a> {
         for reading in outcome.readings.into_iter().filter(|reading| reading.measure.pass.taken_in(pass)) {
             cell.measures.insert(reading.measure.id.to_owned(), measure(&reading));
         }
-        cell.measures.extend(reads(&counted).map(|(id, measure)| (id.to_owned(), measure)));
+        let used: Vec<_> = utilisation(&cell.measures, self.placement).collect();
+        cell.measures.extend(reads(&counted).into_iter().chain(used).map(|(id, measure)| (id.to_owned(), measure)));
         cell.findings.extend(outcome.findings.iter().chain(&exits).map(|finding| redact(finding)));
         if self.planned.pass == Pass::Timing {
             cell.findings.extend(below_concurrency(&done));

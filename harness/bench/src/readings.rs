@@ -1,11 +1,16 @@
 //! What a cell's processes told and its meters read, in the form that results hold.
 
+use std::collections::BTreeMap;
+
 use cqldyno_meter::{Attachment, Outcome, Reading, ServerWindow, SocketError, Traffic, Window, busy_connections};
 use cqldyno_protocol::{Done, End};
-use cqldyno_reports::measure::{BYTES_PER_READ, FRAMES_PER_READ};
+use cqldyno_reports::measure::{
+    BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, WALL, WORKER_UTILISATION,
+};
 use cqldyno_reports::{ErrorLine, Measure, Unit};
 
 use crate::agreement::{Counted, Reads, grouped};
+use crate::placement::Placement;
 
 /// More statements than this share issued below the concurrency are a finding.
 const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
@@ -81,6 +86,23 @@ pub(crate) fn reads(counted: &Result<Counted, String>) -> [(&'static str, Measur
         (FRAMES_PER_READ, mean(|reads| reads.frames, Unit::Count)),
         (BYTES_PER_READ, mean(|reads| reads.bytes, Unit::Bytes)),
     ]
+}
+
+/// How busy worker and server kept the cores that they had, in hundredths; only where both CPU time and wall time are known.
+pub(crate) fn utilisation(
+    measures: &BTreeMap<String, Measure>,
+    placement: &Placement,
+) -> impl Iterator<Item = (&'static str, Measure)> {
+    let of = |cpu: &str, cores: &[usize]| {
+        let (cpu, wall) = (measures.get(cpu)?, measures.get(WALL)?);
+        Some(match (cpu.get(), wall.get()) {
+            (Some(cpu), Some(wall)) => Measure::value(100.0 * cpu / (wall * cores.len() as f64), Unit::Percent),
+            _ => Measure::unavailable(cpu.reason().or(wall.reason()).unwrap_or_default()),
+        })
+    };
+    let worker = of("cpu", &placement.worker).map(|measure| (WORKER_UTILISATION, measure));
+    let server = of(SERVER_CPU, &placement.server).map(|measure| (SERVER_UTILISATION, measure));
+    worker.into_iter().chain(server)
 }
 
 fn unit(symbol: &str) -> Unit {
@@ -162,6 +184,26 @@ mod tests {
         for measure in cqldyno_meter::all().iter().flat_map(|meter| meter.declarations()) {
             assert_eq!(unit(measure.unit).symbol(), measure.unit, "{}", measure.id);
         }
+    }
+
+    #[test]
+    fn utilisation_is_the_cpu_time_over_the_time_of_the_cores_that_each_had() {
+        let placement = Placement {
+            arrangement: "pinned+multi:3".parse().unwrap(),
+            worker: vec![1, 2, 3],
+            server: vec![0],
+            note: None,
+        };
+        let seconds = |value| Measure::value(value, Unit::Seconds);
+        let mut measures: BTreeMap<String, Measure> = [("wall", 2.0), ("cpu", 3.0), ("server_cpu", 1.5)]
+            .map(|(id, value)| (id.to_owned(), seconds(value)))
+            .into();
+        let found = |measures: &BTreeMap<String, Measure>| utilisation(measures, &placement).collect::<Vec<_>>();
+        let percent = |value| Measure::value(value, Unit::Percent);
+        assert_eq!(found(&measures), [("worker_utilisation", percent(50.0)), ("server_utilisation", percent(75.0))]);
+        measures.insert("server_cpu".to_owned(), Measure::unavailable("The target is not ours."));
+        assert_eq!(found(&measures)[1].1.reason(), Some("The target is not ours."));
+        assert_eq!(found(&BTreeMap::new()), [], "a counting cell has no times");
     }
 
     #[test]

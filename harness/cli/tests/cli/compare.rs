@@ -157,6 +157,65 @@ fn the_table_on_standard_output_names_what_was_run_and_every_contender() {
 }
 
 #[test]
+fn blocks_are_shuffled_by_the_seed_and_have_a_control_that_no_flag_takes_away() {
+    drivers();
+    let orders = ["1", "1", "2"].map(|seed| {
+        let mut arguments = vec!["compare", "floor", "noop", "--reference", "floor", "--scenario", "writes"];
+        arguments.extend(["--count", "1k", "--warmup", "0", "--no-counting", "--noise-share", "none", "--seed", seed]);
+        arguments.extend(["--format", "json", "--arrangement", "current,multi:1", "--blocks", "4"]);
+        let output = run(&arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let whole = json(&output);
+        assert_eq!(whole["run"]["plan"]["seed"].to_string(), seed);
+        let of = |cell: &Value| (cell["arrangement"].to_string(), cell["contender"].to_string());
+        let order: Vec<(String, String)> = cells(&whole).iter().map(of).collect();
+        assert_eq!(order.len(), 4 * 2 * 3);
+        for block in order.chunks(3) {
+            assert!(block.iter().all(|(arrangement, _)| *arrangement == block[0].0), "{block:?}");
+            let who: BTreeSet<&str> = block.iter().map(|(_, who)| who.as_str()).collect();
+            assert_eq!(who, BTreeSet::from(["\"floor\"", "\"floor#control\"", "\"noop\""]));
+        }
+        order
+    });
+    assert_eq!(orders[0], orders[1]);
+    assert_ne!(orders[0], orders[2]);
+}
+
+#[test]
+fn default_settings_are_another_run_that_says_so_in_every_head() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let mut arguments = vec!["compare", "floor", "noop", "--scenario", "writes", "--count", "1k", "--blocks", "1"];
+    arguments.extend(["--settings", "default", "--no-counting", "--out", "kept"]);
+    let output = cqldyno(folder.path(), &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(words(&stdout(&output)).contains("default settings"), "{}", stdout(&output));
+    for file in ["table.txt", "table.md"] {
+        let text = std::fs::read_to_string(folder.path().join("kept").join(file)).unwrap();
+        assert!(words(&text).contains("default settings"), "{file}: {text}");
+    }
+    let run = std::fs::read_to_string(folder.path().join("kept/run.json")).unwrap();
+    assert_eq!(cqldyno_reports::Run::from_json(&run).unwrap().plan.settings, "default");
+}
+
+#[test]
+fn where_worker_and_server_share_the_cores_the_result_says_why() {
+    drivers();
+    let output = run(&["run", "noop", "--scenario", "writes", "--count", "1k", "--no-counting", "--format", "json"]);
+    let whole = json(&output);
+    let [arrangement] = whole["run"]["plan"]["arrangements"].as_array().unwrap().as_slice() else { panic!("{whole}") };
+    let pinned = arrangement["id"].as_str().unwrap().starts_with("pinned+");
+    match arrangement["note"].as_str() {
+        None => assert!(pinned, "{arrangement}"),
+        Some(note) => assert!(!pinned && note.contains("from 4 physical cores on"), "{note}"),
+    }
+    let cell = &cells(&whole)[0];
+    let cores = arrangement["worker_cores"].as_array().unwrap().len() as f64;
+    let expected = 100.0 * value(cell, "cpu") / (value(cell, "wall") * cores);
+    assert!((value(cell, "worker_utilisation") - expected).abs() < 1e-9, "{cell}");
+}
+
+#[test]
 fn run_tells_the_whole_story_of_one_contender() {
     drivers();
     let output = run(&["run", "floor", "--scenario", "mixed", "--count", "10k"]);

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod compare;
 #[cfg(test)]
+mod features;
+#[cfg(test)]
 mod listings;
 #[cfg(test)]
 mod measures;

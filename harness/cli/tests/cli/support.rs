@@ -16,7 +16,7 @@ pub const CQLDYNO: &str = env!("CARGO_BIN_EXE_cqldyno");
 const ABSENT: &str = "CQLDYNO_ABSENT_WORKERS";
 
 /// All drivers of this project.
-const ALL: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
+pub const ALL: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
 
 /// `cqldyno` with these arguments, in a folder of its own, without terminal, colours or what the caller's shell sets.
 pub fn cqldyno(folder: &Path, arguments: &[&str]) -> Command {
@@ -83,14 +83,18 @@ pub fn worker(driver: &str) -> Option<PathBuf> {
 
 /// A shell script as a worker of the driver `name` in `folder`.
 pub fn script(folder: &Path, name: &str, text: &str) {
-    let path = folder.join(format!("cqldyno-driver-{name}"));
-    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    executable(&folder.join(format!("cqldyno-driver-{name}")), text);
+}
+
+/// A shell script that can be started.
+pub fn executable(path: &Path, text: &str) {
+    std::fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// What a stand-in worker of that build does until it has its job.
 pub fn says_hello(name: &str, build: &str) -> String {
-    let hello = r#"{"type":"hello","protocol":1,"driver":{"name":"NAME","version":"1.2.3","libraries":[],"capabilities":["offline"],"caveats":[]},"settings":[],"build":{"id":"BUILD","compiler":"none","profile":"release"}}"#;
+    let hello = r#"{"type":"hello","protocol":1,"driver":{"name":"NAME","version":"1.2.3","libraries":[],"capabilities":[],"caveats":[]},"settings":[],"build":{"id":"BUILD","compiler":"none","profile":"release"}}"#;
     format!("echo '{}'; read job || exit; ", hello.replace("NAME", name).replace("BUILD", build))
 }
 

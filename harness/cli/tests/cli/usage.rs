@@ -159,3 +159,28 @@ fn a_password_is_never_an_argument_and_a_user_needs_one() {
     let empty = [&target[..], &["--user", "ada", "--password-file", "/dev/null"]].concat();
     assert!(refused(&empty).contains("is empty"));
 }
+
+#[test]
+fn a_share_of_noise_cores_and_memory_are_refused_with_how_to_write_them() {
+    for share in ["0", "101%", "-1%", "much"] {
+        let error = refused(&["compare", &format!("--noise-share={share}")]);
+        assert!(error.contains("write a share above 0, at most 100%") && error.contains("`none`"), "{error}");
+    }
+    assert!(refused(&["compare", "--pin", "0,1"]).contains("for example `2-3/0-1`"));
+    assert!(refused(&["compare", "noop", "--pin", "0/999"]).contains("the server core 999"));
+    assert!(refused(&["compare", "noop", "--pin", "off", "--arrangement", "pinned+current"]).contains("--pin off"));
+    assert!(refused(&["run", "noop", "--memory", "little"]).contains("write an amount of memory such as 512M"));
+}
+
+#[test]
+fn a_run_for_publication_has_blocks_and_a_count_of_its_own() {
+    for (flag, value) in [("--count", "1M"), ("--blocks", "3")] {
+        let error = refused(&["compare", "--publish", flag, value]);
+        assert!(error.contains("--publish") && error.contains(flag), "{error}");
+    }
+    let help = stdout(&run(&["compare", "--help"]));
+    let help = crate::support::words(&help);
+    for part in ["20 blocks of 1M statements a cell", "1 where the count is 5M or more", "--resume <DIR>"] {
+        assert!(help.contains(part), "{part}: {help}");
+    }
+}
