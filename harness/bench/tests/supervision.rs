@@ -99,8 +99,12 @@ fn nothing_left(out: &Path) {
 fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     let place = Place::new(&["honest", "noop"]);
     let finished = place.run(&Plan { counting: true, ..place.plan(&["honest", "noop"]) });
-    let [timing, noop, counting, _] = &finished.cells[..] else { panic!("{:?}", finished.cells) };
-    assert_eq!((timing.pass, counting.pass), (Pass::Timing, Pass::Counting));
+    assert_eq!(finished.cells.len(), 4);
+    let of = |contender: &str, pass| {
+        finished.cells.iter().find(|cell| cell.contender == contender && cell.pass == pass).unwrap()
+    };
+    let (timing, counting) = (of("honest", Pass::Timing), of("honest", Pass::Counting));
+    let noop = of("noop", Pass::Timing);
     assert_eq!((timing.failed.as_deref(), timing.void.as_deref()), (None, None));
     assert_eq!(timing.measures["wall"], Measure::value(0.001, cqldyno_reports::Unit::Seconds));
     assert_eq!(timing.measures["throughput"].get(), Some(1e6));
@@ -112,7 +116,8 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     assert!(!timing.measures.contains_key("syscalls") && !counting.measures.contains_key("wall"));
     let calls = &counting.measures["syscalls"];
     match cqldyno_meter::SystemCalls::check() {
-        Ok(()) => assert!(calls.get().unwrap() >= 2.0, "{calls:?}"),
+        // The one that says `end`; the next one may come after the counter was read.
+        Ok(()) => assert!(calls.get().unwrap() >= 1.0, "{calls:?}"),
         Err(refusal) => assert!(calls.reason().unwrap().contains(&refusal.to_string()), "{calls:?}"),
     }
     let run = Run::from_json(&fs::read_to_string(place.out().join("run.json")).unwrap()).unwrap();
@@ -309,9 +314,10 @@ fn the_password_is_in_no_file_of_the_run_whatever_a_worker_prints() {
     let credentials = Some(JobCredentials { user: "ada".to_owned(), password: PASSWORD.to_owned() });
     let target = Target::parse("127.0.0.1:1").unwrap();
     let finished = place.run(&Plan { credentials, target, ..place.plan(&["leak", "honest"]) });
-    let sentence = finished.cells[0].failed.as_deref().unwrap();
+    let of = |contender: &str| finished.cells.iter().find(|cell| cell.contender == contender).unwrap();
+    let sentence = of("leak").failed.as_deref().unwrap();
     assert!(sentence.contains("refused the password ***"), "{sentence}");
-    assert!(finished.cells[1].measures["server_cpu"].reason().unwrap().contains("not ours"));
+    assert!(of("honest").measures["server_cpu"].reason().unwrap().contains("not ours"));
     let escaped = PASSWORD.replace('"', "\\\"");
     let mut files = 0;
     let mut folders = vec![place.out()];

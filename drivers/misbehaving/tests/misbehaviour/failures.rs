@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::place::Place;
+use crate::place::{Place, misbehaving};
 use cqldyno_bench::{CellStart, Deadlines, Observer, Plan, Stage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -16,7 +16,8 @@ fn failure(how: &str, change: impl FnOnce(&mut Plan)) -> String {
     change(&mut plan);
     let cells = place.run(&plan);
     assert_eq!(cells.len(), 3);
-    cells[1].failed.clone().unwrap_or_else(|| panic!("{how} did not fail: {:?}", cells[1].void))
+    let cell = misbehaving(cells);
+    cell.failed.unwrap_or_else(|| panic!("{how} did not fail: {:?}", cell.void))
 }
 
 /// Long enough for floor on a busy machine.
@@ -70,16 +71,16 @@ fn garbage_in_the_middle_of_a_window_is_a_row_that_quotes_it() {
 #[test]
 fn a_driver_that_floods_its_log_is_held_up_by_nobody_and_its_log_is_not_endless() {
     let place = Place::new();
-    let cells = place.run(&place.plan("writes", &["floods-log", "floor"]));
-    assert_eq!((cells[0].failed.as_deref(), cells[0].void.as_deref()), (None, None));
-    let log = place.path().join("out").join(cells[0].log.as_ref().unwrap());
+    let cell = misbehaving(place.run(&place.plan("writes", &["floods-log", "floor"])));
+    assert_eq!((cell.failed.as_deref(), cell.void.as_deref()), (None, None));
+    let log = place.path().join("out").join(cell.log.as_ref().unwrap());
     assert!((1 << 20..5 << 20).contains(&fs::metadata(log).unwrap().len()));
 }
 
-/// Ends the server of the second cell when its window has begun.
+/// Ends the server of the misbehaving contender's cells when their windows have begun.
 struct KillServer {
     program: PathBuf,
-    cell: usize,
+    is_due: bool,
     killed: usize,
 }
 
@@ -98,12 +99,13 @@ impl KillServer {
 }
 
 impl Observer for KillServer {
-    fn cell_starts(&mut self, _: &CellStart<'_>) {
-        self.cell += 1;
+    fn cell_starts(&mut self, cell: &CellStart<'_>) {
+        self.is_due = cell.label.starts_with("misbehaving");
     }
 
     fn stage(&mut self, stage: Stage) {
-        if self.cell == 2 && self.killed == 0 && matches!(stage, Stage::Window { .. }) {
+        if self.is_due && matches!(stage, Stage::Window { .. }) {
+            self.is_due = false;
             for server in self.servers() {
                 kill(server, Signal::SIGKILL).unwrap();
                 self.killed += 1;
@@ -116,12 +118,12 @@ impl Observer for KillServer {
 fn a_server_that_is_killed_in_the_window_is_the_reason_and_the_next_cell_has_a_fresh_one() {
     let place = Place::new();
     // The driver never notices, and the time of a stall is longer than this test may take.
-    let plan = place.plan("writes", &["floor", "hangs", "floor"]);
-    let mut observer = KillServer { program: place.path().join("bin/cqldyno"), cell: 0, killed: 0 };
+    let plan = Plan { blocks: 2, ..place.plan("writes", &["floor", "hangs"]) };
+    let mut observer = KillServer { program: place.path().join("bin/cqldyno"), is_due: false, killed: 0 };
     let cells = place.run_with(&plan, &mut observer);
-    assert_eq!(observer.killed, 1);
-    let sentence = cells[1].failed.as_deref().unwrap();
-    assert!(sentence.starts_with("The embedded server was ended by SIGKILL"), "{sentence}");
-    assert_eq!((cells.len(), cells[2].contender.as_str()), (3, "floor#2"));
-    assert_eq!((cells[2].failed.as_deref(), cells[2].void.as_deref()), (None, None));
+    assert_eq!((cells.len(), observer.killed), (4, 2));
+    for cell in cells.iter().filter(|cell| cell.contender != "floor") {
+        let sentence = cell.failed.as_deref().unwrap();
+        assert!(sentence.starts_with("The embedded server was ended by SIGKILL"), "{sentence}");
+    }
 }

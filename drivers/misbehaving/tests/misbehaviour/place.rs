@@ -74,3 +74,11 @@ impl Place {
         finished.cells
     }
 }
+
+/// The one cell that is none of floor's.
+pub fn misbehaving(cells: Vec<Cell>) -> Cell {
+    let mut others = cells.into_iter().filter(|cell| !cell.contender.starts_with("floor"));
+    let cell = others.next().unwrap();
+    assert!(others.next().is_none());
+    cell
+}
