@@ -280,14 +280,19 @@ pub(crate) fn caveats<'a>(
     contender: &'a Contender,
     cells: impl Iterator<Item = &'a Cell>,
 ) -> impl Iterator<Item = String> + 'a {
-    let settings = settings(contender, cells)
+    // Those of the contender that it repeats hold for a control as well.
+    let (own, settings) = match contender.control {
+        true => (&[][..], &[][..]),
+        false => (contender.caveats.as_slice(), settings(contender, cells)),
+    };
+    let settings = settings
         .iter()
         .filter(|setting| !setting.as_asked)
         .map(|setting| format!("It does not take the setting `{}` as asked: {}.", setting.name, setting.value));
     let control = contender
         .control
         .then(|| "It is another contender of this run once more, under a second name, as a control.".to_owned());
-    contender.caveats.iter().cloned().chain(settings).chain(control)
+    own.iter().cloned().chain(settings).chain(control)
 }
 
 /// What the contender ran with: as its first cell that ended says; without one, what its worker would make of the defaults.
