@@ -56,9 +56,9 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Pl
     warning.into_iter().collect()
 }
 
-/// Whether the contender is the reference once more.
+/// Whether the contender is the reference once more: its id is the reference's with a mark behind it.
 pub(crate) fn is_control(contender: &str, control: bool, reference: &Contender) -> bool {
-    control && contender.split('#').next() == Some(reference.id.as_str())
+    control && contender.rsplit_once('#').is_some_and(|(of, _)| of == reference.id)
 }
 
 /// The same program under two names differs: something else than the drivers made a difference.
@@ -164,5 +164,39 @@ impl From<statistics::Verdict> for Verdict {
             statistics::Verdict::Same => Verdict::Same,
             statistics::Verdict::Inconclusive => Verdict::Inconclusive,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_control_is_known_by_the_reference_s_id_and_a_mark() {
+        let (run, _) = sample::run();
+        let scylla = Contender { id: "scylla".to_owned(), ..run.contenders[0].clone() };
+        assert!(is_control("scylla#control", true, &scylla) && is_control("scylla#2", true, &scylla));
+        assert!(!is_control("scylla#control", false, &scylla) && !is_control("cdrs-tokio#control", true, &scylla));
+        let second = Contender { id: "scylla#2".to_owned(), ..scylla };
+        assert!(is_control("scylla#2#control", true, &second) && !is_control("scylla#2", true, &second));
+    }
+
+    #[test]
+    fn a_control_that_differs_withholds_every_verdict_and_leaves_the_intervals() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {
+            let slower = cell.get(CPU_PER_STATEMENT).unwrap() * 1.05;
+            cell.measures
+                .insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(slower, crate::Unit::Microseconds));
+        }
+        let crate::Summary { rows, warnings } = crate::Summary::new(&run, &cells);
+        assert_eq!(warnings.len(), 1);
+        assert!(
+            warnings[0].starts_with("The control is scylla@1.9.0 once more and should cost the same"),
+            "{warnings:?}"
+        );
+        assert!(rows.iter().all(|row| row.verdict.is_none()));
+        assert!(rows.iter().any(|row| row.contender == "cdrs-tokio" && row.interval.is_some()));
     }
 }

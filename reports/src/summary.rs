@@ -90,10 +90,13 @@ impl Summary {
     pub fn new(run: &Run, cells: &[Cell]) -> Summary {
         let attempts = Attempts::of(cells);
         let cells: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
+        let ids = ids(&cells);
         let mut places_of = Vec::new();
         for (scenario, arrangement) in places(run) {
-            for id in ids(&cells) {
-                let of = |contender| row(run, &cells, contender, scenario, arrangement, id);
+            let is_here = |cell: &&&Cell| cell.scenario == scenario.name && cell.arrangement == arrangement.id;
+            let here: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
+            for id in &ids {
+                let of = |contender| row(run, &here, contender, scenario, arrangement, id);
                 let (rows, figures) = run.contenders.iter().map(of).unzip();
                 places_of.push(Place { rows, figures });
             }
