@@ -21,6 +21,7 @@ native_path = $$(cat $(LIBCASSANDRA)/directory 2>/dev/null || true)
 
 .PHONY: build compare adapter-cost test libcassandra rust lint clean
 
+# One cargo call a worker: one call for several would unify the features of what they share.
 build: rust libcassandra
 	cargo build --release --locked -p cqldyno
 	for driver in $(DRIVERS); do cargo build --release --locked -p cqldyno-driver-$$driver; done

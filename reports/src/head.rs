@@ -70,8 +70,9 @@ pub(crate) fn arrangement(arrangement: &ArrangementInfo) -> String {
     };
     // Without a server of ours, being pinned concerns the worker alone.
     let pinned = if arrangement.id.contains("pinned") { "pinned" } else { "unpinned" };
+    let note = arrangement.note.as_ref().map(|note| format!(". {}", plain(note))).unwrap_or_default();
     format!(
-        "arrangement {}: {pinned}, runtime {}, worker on {}, {server}",
+        "arrangement {}: {pinned}, runtime {}, worker on {}, {server}{note}",
         plain(&arrangement.id),
         plain(&arrangement.runtime),
         cores(&arrangement.worker_cores)

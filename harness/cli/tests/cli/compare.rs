@@ -209,6 +209,8 @@ fn where_worker_and_server_share_the_cores_the_result_says_why() {
         None => assert!(pinned, "{arrangement}"),
         Some(note) => assert!(!pinned && note.contains("from 4 physical cores on"), "{note}"),
     }
+    let head = run(&["compare", "noop", "--scenario", "writes", "--count", "1k", "--blocks", "1", "--no-counting"]);
+    assert_eq!(words(&stdout(&head)).contains("from 4 physical cores on"), !pinned);
     let cell = &cells(&whole)[0];
     let cores = arrangement["worker_cores"].as_array().unwrap().len() as f64;
     let expected = 100.0 * value(cell, "cpu") / (value(cell, "wall") * cores);
