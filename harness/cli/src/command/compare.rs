@@ -1,5 +1,6 @@
 //! `cqldyno compare`: contenders side by side.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -186,15 +187,48 @@ fn keep(finished: &Finished) -> Result<()> {
     Ok(())
 }
 
+/// The cells without those whose block was run again.
+fn latest(cells: &[Cell]) -> impl Iterator<Item = &Cell> {
+    let place =
+        |cell: &Cell| (cell.contender.clone(), cell.scenario.clone(), cell.arrangement.clone(), cell.block, cell.pass);
+    let mut latest = BTreeMap::new();
+    for cell in cells {
+        let known = latest.entry(place(cell)).or_insert(cell);
+        if known.attempt <= cell.attempt {
+            *known = cell;
+        }
+    }
+    latest.into_values()
+}
+
 /// Whether everybody did what was asked. A driver that cannot be asked is no failure unless it was `named`: the table says
 /// why.
 pub fn outcome(finished: &Finished, named: bool) -> Outcome {
     let could_be_asked = |one: &Contender| one.unavailable.is_none() || (!named && one.role == Role::Driver);
     if finished.run.interrupted {
         Outcome::Interrupted
-    } else if finished.cells.iter().all(Cell::counts) && finished.run.contenders.iter().all(could_be_asked) {
+    } else if latest(&finished.cells).all(Cell::counts) && finished.run.contenders.iter().all(could_be_asked) {
         Outcome::Done
     } else {
         Outcome::Failed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_whose_block_was_run_again_does_not_decide_how_the_program_ends() {
+        let cell = |attempt: u32, void: &str| -> Cell {
+            let text = format!(
+                r#"{{"contender":"a","label":"a","scenario":"s","scenario_hash":"","arrangement":"m","block":1,"pass":"timing",
+                "attempt":{attempt},"started":"2026-01-02T03:04:05Z","measures":{{}},"void":{void}}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let count = |cells: &[Cell]| latest(cells).filter(|cell| cell.counts()).count();
+        assert_eq!(count(&[cell(1, "\"No.\""), cell(2, "null")]), 1);
+        assert_eq!(count(&[cell(1, "null"), cell(2, "\"No.\"")]), 0);
     }
 }
