@@ -14,6 +14,7 @@ pub mod outages;
 pub mod paging;
 mod relay;
 mod server;
+pub mod session;
 pub mod types;
 
 use std::fmt;

@@ -14,7 +14,9 @@ mod terms;
 use std::sync::Arc;
 
 use crate::cql::{self, Batch, Statement, TableName};
-use crate::plan::{self, ColumnSpec, CqlError, Ddl, Plan, Prepared, Term, Truncate, Use};
+use crate::plan::{
+    self, ColumnSpec, CqlError, Ddl, OneOf, PartitionSelection, Plan, Prepared, Term, TermList, Truncate, Use,
+};
 use crate::schema::{Catalog, Table};
 use crate::types::CqlType;
 
@@ -138,25 +140,49 @@ fn undefined_column(name: &str, table: &Table) -> CqlError {
 
 /// The markers that make up the partition key, if each of its components is one.
 fn partition_key_indexes(plan: &Plan) -> Vec<u16> {
-    let partition = match plan {
-        Plan::Insert(insert) => &insert.partition,
-        Plan::Update(plan::Update { partition: plan::PartitionSelection::One(terms), .. })
-        | Plan::Delete(plan::Delete { partition: plan::PartitionSelection::One(terms), .. })
-        | Plan::Select(plan::Select { partition: plan::PartitionSelection::One(terms), .. }) => terms,
-        // Cassandra gives those of a batch if all of it is about one table: those of its first statement do.
+    match plan {
+        // Those of a batch if all of it is about one table.
         Plan::Batch(batch) => {
             let mut tables = batch.statements.iter().map(table_of);
             let first = tables.next().flatten();
-            let same = first.is_some() && tables.all(|table| table == first);
-            return if same { batch.statements.first().map_or(Vec::new(), partition_key_indexes) } else { Vec::new() };
+            if first.is_none() || !tables.all(|table| table == first) {
+                return Vec::new();
+            }
+            let of_statements = batch.statements.iter().map(partition_key_markers);
+            let last = of_statements.reduce(|before, after| {
+                after.into_iter().zip(before).map(|(after, before)| after.or(before)).collect()
+            });
+            last.unwrap_or_default().into_iter().collect::<Option<_>>().unwrap_or_default()
         }
-        _ => return Vec::new(),
-    };
-    let index = |term: &Term| match term {
+        single => partition_key_markers(single).into_iter().collect::<Option<_>>().unwrap_or_default(),
+    }
+}
+
+/// The last marker of each part of the partition key, in the key's order: the one that Cassandra tells drivers to route by.
+fn partition_key_markers(plan: &Plan) -> Vec<Option<u16>> {
+    let marker = |term: &Term| match term {
         Term::Marker(index) => Some(*index),
         _ => None,
     };
-    partition.iter().map(index).collect::<Option<Vec<_>>>().unwrap_or_default()
+    let partition = match plan {
+        Plan::Insert(insert) => return insert.partition.iter().map(marker).collect(),
+        Plan::Update(update) => &update.partition,
+        Plan::Delete(delete) => &delete.partition,
+        Plan::Select(select) => &select.partition,
+        _ => return Vec::new(),
+    };
+    match partition {
+        PartitionSelection::One(terms) => terms.iter().map(marker).collect(),
+        PartitionSelection::Product(parts) => parts
+            .iter()
+            .map(|part| match part {
+                OneOf::Term(term) => marker(term),
+                OneOf::In(TermList::Terms(terms)) => terms.iter().rev().find_map(marker),
+                OneOf::In(TermList::Marker(_)) => None,
+            })
+            .collect(),
+        PartitionSelection::Tokens(_) => Vec::new(),
+    }
 }
 
 fn table_of(plan: &Plan) -> Option<crate::schema::TableId> {

@@ -237,7 +237,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Adds a frame to the statements that are executed together, if it is an EXECUTE of a kind that can be.
     #[inline]
     fn add_to_group(&mut self, header: &Header, input: &[u8], (at, end): (usize, usize)) -> bool {
-        if header.opcode != Opcode::Execute as u8 || header.flags != 0 || !self.requests.is_ready() {
+        if header.opcode != Opcode::Execute as u8 || header.flags != 0 || !self.requests.takes(header.version) {
             return false;
         }
         let Some((&[0, 16], rest)) = input[at..end].split_first_chunk::<2>() else { return false };
@@ -269,7 +269,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Answers a frame on its own.
     async fn answer(&mut self, header: &Header, body: &[u8]) {
-        let to = ReplyTo::request(header);
+        // A frame of another version is answered in the connection's own.
+        let to = ReplyTo { version: self.requests.version_to(header.version), stream: header.stream };
         self.tally.count_opcode(Opcode::from_byte(header.opcode));
         self.tally.answers += 1;
         let answered = self.answer_or_error(header, body).await;

@@ -11,6 +11,7 @@ mod connection;
 mod control;
 pub mod cql;
 mod database;
+pub mod exchange;
 mod execute;
 pub mod plan;
 mod prepared_statements;

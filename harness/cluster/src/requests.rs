@@ -110,10 +110,15 @@ impl Requests {
         Requests { state, stats, phase: Phase::Established, version: 4, keyspace: None }
     }
 
-    /// Whether statements are taken.
+    /// Whether statements are taken in frames of this version.
     #[inline]
-    pub(crate) fn is_ready(&self) -> bool {
-        self.phase == Phase::Ready
+    pub(crate) fn takes(&self, version: u8) -> bool {
+        self.phase == Phase::Ready && version == self.version
+    }
+
+    /// The version to answer a request of this one in: that of STARTUP once there was one.
+    pub(crate) fn version_to(&self, asked: u8) -> u8 {
+        if self.phase == Phase::Established { asked } else { self.version }
     }
 
     /// The protocol version of STARTUP: events come in it.
@@ -129,6 +134,7 @@ impl Requests {
         body: &[u8],
         cache: &mut StatementCache,
     ) -> Result<Answer, ErrorAnswer> {
+        self.check_version(version)?;
         self.check_phase(opcode)?;
         match opcode {
             Opcode::Options => Ok(Answer::Supported),
@@ -144,6 +150,17 @@ impl Requests {
             Opcode::Batch => self.batch(version, body).map(Answer::Result),
             other => Err(ErrorAnswer::Protocol(format!("{other} is not a request"))),
         }
+    }
+
+    /// A connection stays with the version of its STARTUP.
+    fn check_version(&self, version: u8) -> Result<(), ErrorAnswer> {
+        if self.phase == Phase::Established || version == self.version {
+            return Ok(());
+        }
+        Err(ErrorAnswer::Protocol(format!(
+            "Invalid message version. Got {version}/v{version} but previous messages on this connection had version {0}/v{0}",
+            self.version
+        )))
     }
 
     /// As org.apache.cassandra.transport.ServerConnection.
@@ -220,7 +237,8 @@ impl Requests {
     async fn query(&mut self, version: u8, body: &[u8]) -> Result<Outcome, ErrorAnswer> {
         let query = request::query(body, version)?;
         let (prepared, store) = self.state.resolve(query.query, self.keyspace.as_deref())?;
-        self.run(Arc::new(prepared), store, query.parameters).await
+        self.run(Arc::new(prepared), store, query.parameters, |_, _| "Invalid amount of bind variables".to_owned())
+            .await
     }
 
     async fn execute(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Outcome, ErrorAnswer> {
@@ -231,7 +249,8 @@ impl Requests {
         };
         let (prepared, store) = (statement.prepared.clone(), statement.store.clone());
         cache.count(number);
-        self.run(prepared, store, execute.parameters).await
+        let wrong = |markers, given| format!("there were {markers} markers(?) in CQL but {given} bound variables");
+        self.run(prepared, store, execute.parameters, wrong).await
     }
 
     async fn run(
@@ -239,8 +258,9 @@ impl Requests {
         prepared: Arc<Prepared>,
         store: Option<Arc<TableStore>>,
         parameters: QueryParameters<'_>,
+        wrong_number: fn(usize, usize) -> String,
     ) -> Result<Outcome, ErrorAnswer> {
-        let values = bind(&prepared.bind_markers, parameters.values)?;
+        let values = bind(&prepared.bind_markers, parameters.values, wrong_number)?;
         match &prepared.plan {
             Plan::Select(plan) if plan.table.is_virtual => {
                 let page = self.select_virtual(plan, &values)?;
@@ -330,7 +350,8 @@ impl Requests {
         }
         let mut statements = Vec::with_capacity(resolved.len());
         for (prepared, store, values) in &resolved {
-            let values = bind(&prepared.bind_markers, Values::Positional(values.clone()))?;
+            let wrong = |markers, given| format!("There were {markers} markers(?) in CQL but {given} bound variables");
+            let values = bind(&prepared.bind_markers, Values::Positional(values.clone()), wrong)?;
             let store = store.clone().ok_or_else(not_in_a_batch)?;
             statements.push((&prepared.plan, values, store));
         }

@@ -141,6 +141,11 @@ impl NodeState {
             self.generation.fetch_add(1, Ordering::Release);
         }
         // Nobody listening is no error.
+        if change.table.is_none() {
+            for table in &change.dropped {
+                let _ = self.events.send(Arc::new(SchemaChange::of_dropped_table(table)));
+            }
+        }
         let _ = self.events.send(Arc::new(change.clone()));
         Ok(Some(change))
     }

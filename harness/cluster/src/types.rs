@@ -10,6 +10,8 @@ mod validate;
 
 use std::fmt;
 
+use crate::codec::read::{Malformed, Read, Reader};
+
 pub use collection::{elements, write_list, write_map, write_set, write_tuple};
 pub use literal::{Literal, LiteralKind};
 
@@ -140,6 +142,36 @@ impl CqlType {
         }
     }
 
+    /// Reads an `[option]`, the other way round. What is frozen or not is not on the wire.
+    ///
+    /// # Errors
+    /// When the body ends first, types nest deeper than [`MAX_DEPTH`], or the type is not one of these.
+    pub fn read_option(reader: &mut Reader<'_>) -> Read<CqlType> {
+        CqlType::read_nested(reader, 0)
+    }
+
+    fn read_nested(reader: &mut Reader<'_>, depth: usize) -> Read<CqlType> {
+        if depth > MAX_DEPTH {
+            return Err(Malformed::new("A type nests too deep"));
+        }
+        let nested = |reader: &mut Reader<'_>| CqlType::read_nested(reader, depth + 1);
+        match reader.short()? {
+            0x00 => {
+                let class = reader.string()?;
+                let native = NATIVE.iter().find(|row| row.4 == class);
+                native.map(|row| row.0.clone()).ok_or_else(|| Malformed(format!("Unknown type {class}").into()))
+            }
+            0x20 => Ok(CqlType::List(Box::new(nested(reader)?))),
+            0x21 => Ok(CqlType::Map(Box::new((nested(reader)?, nested(reader)?)))),
+            0x22 => Ok(CqlType::Set(Box::new(nested(reader)?))),
+            0x31 => Ok(CqlType::Tuple((0..reader.short()?).map(|_| nested(reader)).collect::<Read<_>>()?)),
+            id => {
+                let native = NATIVE.iter().find(|row| row.2 == id);
+                native.map(|row| row.0.clone()).ok_or_else(|| Malformed(format!("Unknown type {id:#06x}").into()))
+            }
+        }
+    }
+
     /// The type without `frozen<>` around it, which makes no difference to its values.
     #[inline]
     pub fn unfrozen(&self) -> &CqlType {
@@ -209,6 +241,29 @@ mod tests {
         let mut option = Vec::new();
         nested.write_option(4, &mut option);
         assert_eq!(option, [0, 0x21, 0, 0x0D, 0, 0x20, 0, 0x31, 0, 2, 0, 9, 0, 3]);
+    }
+
+    #[test]
+    fn a_type_is_read_as_it_was_written() {
+        let nested = CqlType::Map(Box::new((
+            CqlType::Duration,
+            CqlType::List(Box::new(CqlType::Tuple(vec![CqlType::Int, CqlType::Set(Box::new(CqlType::Date))]))),
+        )));
+        for version in [3, 4] {
+            for ty in NATIVE.iter().map(|row| &row.0).chain([&nested]) {
+                let mut option = Vec::new();
+                ty.write_option(version, &mut option);
+                let mut reader = Reader::new(&option);
+                assert_eq!(CqlType::read_option(&mut reader).as_ref(), Ok(ty));
+                assert!(reader.rest().is_empty());
+                for len in 0..option.len() {
+                    assert!(CqlType::read_option(&mut Reader::new(&option[..len])).is_err(), "{ty} cut to {len}");
+                }
+            }
+        }
+        let deep = [0, 0x20].repeat(MAX_DEPTH + 2);
+        assert_eq!(CqlType::read_option(&mut Reader::new(&deep)), Err(Malformed::new("A type nests too deep")));
+        assert!(CqlType::read_option(&mut Reader::new(&[0x7F, 0xFF])).is_err());
     }
 
     #[test]

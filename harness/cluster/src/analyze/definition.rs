@@ -156,7 +156,7 @@ pub(crate) fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table
     }
     let key = match create.primary_keys.as_slice() {
         [key] => key,
-        [] => return invalid(format!("No PRIMARY KEY specified for table '{name}' (exactly one required)")),
+        [] => return invalid(format!("No PRIMARY KEY specifed for table '{name}' (exactly one required)")),
         _ => return invalid(format!("Multiple PRIMARY KEYs specified for table '{name}' (exactly one required)")),
     };
     let columns = ordered_columns(create, key)?;

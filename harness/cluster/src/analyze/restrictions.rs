@@ -60,7 +60,7 @@ impl Analyzer<'_> {
             }
             Relation::InTerms(name, items) => {
                 let (index, column) = find(table, name)?;
-                let spec = ColumnSpec { name: format!("in({name})").into(), ..table.spec(column) };
+                let spec = table.spec(column);
                 let terms = items.iter().map(|item| self.term(item, &spec)).collect::<Result<Vec<_>, _>>()?;
                 into.set_equal(index, column, OneOf::In(TermList::Terms(terms)))
             }
@@ -408,7 +408,8 @@ impl Restrictions {
             .partition(|column| matches!(column.kind, ColumnKind::PartitionKey | ColumnKind::Clustering));
         if !other.is_empty() {
             let names = other.iter().map(|column| column.name.to_string()).collect::<Vec<_>>();
-            return invalid(format!("Non PRIMARY KEY columns found in where clause: {}", names.join(", ")));
+            // With the space that Cassandra's message ends with.
+            return invalid(format!("Non PRIMARY KEY columns found in where clause: {} ", names.join(", ")));
         }
         if let Some(column) = key.first() {
             let index = table.column(&column.name).map_or(0, |(index, _)| index);

@@ -105,7 +105,12 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn error(&self, what: &str) -> CqlError {
-        CqlError::Syntax(format!("{} {what}", position(self.text, self.current.at)))
+        let place = match self.current.kind {
+            // As Cassandra's parser has it: the end of the text is in no line.
+            TokenKind::End => "line 0:-1".to_owned(),
+            _ => position(self.text, self.current.at),
+        };
+        CqlError::Syntax(format!("{place} {what}"))
     }
 
     fn shown(&self) -> String {
@@ -419,12 +424,12 @@ mod tests {
         for (text, error) in [
             ("SELEC * FROM t", "line 1:0 no viable alternative at input 'SELEC' ([SELEC]...)"),
             ("SELECT * FORM t", "line 1:9 mismatched input 'FORM' expecting K_FROM"),
-            ("SELECT v", "line 1:8 mismatched input '<EOF>' expecting K_FROM"),
-            ("SELECT * FROM t WHERE", "line 1:21 no viable alternative at input '<EOF>'"),
-            ("INSERT INTO t (a) VALUES (1", "line 1:27 mismatched input '<EOF>' expecting ')'"),
+            ("SELECT v", "line 0:-1 mismatched input '<EOF>' expecting K_FROM"),
+            ("SELECT * FROM t WHERE", "line 0:-1 no viable alternative at input '<EOF>'"),
+            ("INSERT INTO t (a) VALUES (1", "line 0:-1 mismatched input '<EOF>' expecting ')'"),
             ("USE ks; USE ks", "line 1:8 mismatched input 'USE' expecting EOF"),
             ("SELECT table FROM t", "line 1:7 no viable alternative at input 'table'"),
-            ("", "line 1:0 no viable alternative at input '<EOF>'"),
+            ("", "line 0:-1 no viable alternative at input '<EOF>'"),
             ("?", "line 1:0 no viable alternative at input '?'"),
         ] {
             assert_eq!(parse(text), Err(CqlError::Syntax(error.to_owned())), "{text}");

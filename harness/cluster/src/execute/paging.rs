@@ -3,7 +3,7 @@
 use crate::codec::response::ErrorAnswer;
 use crate::codec::{Reader, write};
 
-const FORM: u8 = 1;
+const FORM: u8 = 2;
 
 /// Where to go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct Position {
     pub clustering: Option<Vec<u8>>,
     /// Rows that the partition has given so far.
     pub rows_in_partition: u64,
+    /// Whether the partition had a row to be seen so far, wanted or not.
+    pub has_rows: bool,
     /// Rows that LIMIT leaves.
     pub limit_left: Option<u64>,
 }
@@ -25,6 +27,7 @@ impl Position {
         write::bytes(&mut out, Some(&self.key));
         write::bytes(&mut out, self.clustering.as_deref());
         write::long(&mut out, self.rows_in_partition.min(i64::MAX as u64) as i64);
+        out.push(u8::from(self.has_rows));
         write::long(&mut out, self.limit_left.map_or(-1, |left| left.min(i64::MAX as u64) as i64));
         out
     }
@@ -40,11 +43,17 @@ impl Position {
             let key = reader.bytes().ok()??;
             let clustering = reader.bytes().ok()?;
             let rows_in_partition = reader.long().ok()?;
+            let has_rows = match reader.byte().ok()? {
+                0 => false,
+                1 => true,
+                _ => return None,
+            };
             let limit_left = reader.long().ok()?;
             (form == FORM && reader.rest().is_empty()).then_some(Position {
                 key: key.to_vec(),
                 clustering: clustering.map(<[u8]>::to_vec),
                 rows_in_partition: u64::try_from(rows_in_partition).ok()?,
+                has_rows,
                 // There is no next page when LIMIT leaves nothing.
                 limit_left: match limit_left {
                     0 => return None,
@@ -63,7 +72,13 @@ mod tests {
     #[test]
     fn a_position_survives_a_round_trip_and_nothing_else_is_taken_for_one() {
         for clustering in [None, Some(vec![1, 2])] {
-            let position = Position { key: vec![9; 8], clustering, rows_in_partition: 7, limit_left: Some(1) };
+            let position = Position {
+                key: vec![9; 8],
+                has_rows: clustering.is_some(),
+                clustering,
+                rows_in_partition: 7,
+                limit_left: Some(1),
+            };
             let state = position.encode();
             assert_eq!(Position::decode(&state).unwrap(), position);
             for len in 0..state.len() {

@@ -56,8 +56,6 @@ pub enum Offered {
     Filtered,
     /// It is in the result.
     Taken,
-    /// It was not looked at because of the page's size: the next page begins with it.
-    PageFull,
 }
 
 /// Collects the rows of a page, or counts.
@@ -117,7 +115,12 @@ impl<'s> Collector<'s> {
         self.limit_left
     }
 
-    /// Takes a row, or not. Not to be called when LIMIT is reached.
+    /// Whether the page has as many rows as it is to have.
+    pub fn is_page_full(&self) -> bool {
+        self.page_left == 0
+    }
+
+    /// Takes a row, or not. Not to be called when LIMIT is reached or the page is full.
     ///
     /// # Errors
     /// When the answer would be too long, or a value cannot be shown as JSON.
@@ -126,14 +129,11 @@ impl<'s> Collector<'s> {
         if !self.filters.iter().all(|filter| filter.matches(row.value(table, filter.column))) {
             return Ok(Offered::Filtered);
         }
-        if self.page_left == 0 {
-            return Ok(Offered::PageFull);
-        }
         if self.select.aggregate {
             self.count(row)?;
             return Ok(Offered::Taken);
         }
-        self.page_left -= 1;
+        self.page_left = self.page_left.saturating_sub(1);
         if let Some(left) = &mut self.limit_left {
             *left = left.saturating_sub(1);
         }

@@ -139,7 +139,7 @@ enum Stop {
     End,
     /// Others are to have their turn.
     Budget,
-    /// The page is full, and there is more.
+    /// The page is full.
     PageFull,
     /// No more rows are wanted.
     Limit,
@@ -166,12 +166,15 @@ impl Search<'_> {
             };
             remaining = &keys[at + usize::from(from.clustering.is_none())..];
         }
-        for key in remaining {
+        for (left, key) in (0..remaining.len()).rev().zip(remaining) {
             loop {
                 match self.named_partition(key)? {
                     Stop::End => break,
                     Stop::Budget => self.rest().await,
-                    Stop::PageFull => return Ok(self.finish(true)),
+                    Stop::PageFull => {
+                        let more = left > 0 || self.position.clustering.is_some();
+                        return Ok(self.finish(more));
+                    }
                     Stop::Limit => return Ok(self.finish(false)),
                 }
             }
@@ -325,12 +328,20 @@ impl Search<'_> {
                 &several
             };
             let view = RowView { key, components, clustering: &[], statics: None, cells: Some(&row) };
-            if self.collector.offer(view)? == Offered::PageFull {
-                return Ok(Stop::PageFull);
-            }
+            self.collector.offer(view)?;
         }
         self.seen(key, None);
-        Ok(if self.collector.is_limit_reached() { Stop::Limit } else { Stop::End })
+        Ok(self.enough().unwrap_or(Stop::End))
+    }
+
+    /// Whether no more rows are wanted, or none for this page. A full page has a next one even when nothing will be found for it, as
+    /// Cassandra's have: that is only known by looking.
+    fn enough(&self) -> Option<Stop> {
+        if self.collector.is_limit_reached() {
+            Some(Stop::Limit)
+        } else {
+            self.collector.is_page_full().then_some(Stop::PageFull)
+        }
     }
 
     /// A partition of rows.
@@ -339,20 +350,16 @@ impl Search<'_> {
         let key = partition.key();
         let after = if self.position.key == key { self.position.clustering.clone() } else { None };
         if after.is_none() {
-            self.position.rows_in_partition = 0;
+            (self.position.rows_in_partition, self.position.has_rows) = (0, false);
         }
         let components = key_components(table, key);
         let statics = partition.statics().map(|record| Row::decode(record, table.static_len));
         let columns = self.store.cells();
-        let mut any_live = after.is_some();
         let slices = std::mem::take(&mut self.slices);
         let stop = self.in_slices(partition, &slices, after.as_deref(), |search, sortable, record| {
             search.budget = search.budget.saturating_sub(1);
             if record::is_live(record, columns) {
-                any_live = true;
-                if search.per_partition.is_some_and(|most| search.position.rows_in_partition >= most) {
-                    return Ok(Some(Stop::End));
-                }
+                search.position.has_rows = true;
                 let row = if search.needs_cells { Row::decode(record, columns) } else { Row::empty(0) };
                 let clustering = values_of(record::key(record), table.clustering_len);
                 let view = RowView {
@@ -362,17 +369,15 @@ impl Search<'_> {
                     statics: statics.as_ref(),
                     cells: Some(&row),
                 };
-                match search.collector.offer(view)? {
-                    Offered::PageFull => return Ok(Some(Stop::PageFull)),
-                    Offered::Taken => search.position.rows_in_partition += 1,
-                    Offered::Filtered => {}
+                if search.collector.offer(view)? == Offered::Taken {
+                    search.position.rows_in_partition += 1;
                 }
             }
             search.seen(key, Some(sortable));
-            if search.collector.is_limit_reached() {
-                return Ok(Some(Stop::Limit));
+            if search.per_partition.is_some_and(|most| search.position.rows_in_partition >= most) {
+                return Ok(Some(Stop::End));
             }
-            Ok((search.budget == 0).then_some(Stop::Budget))
+            Ok(search.enough().or((search.budget == 0).then_some(Stop::Budget)))
         });
         self.slices = slices;
         match stop? {
@@ -381,16 +386,14 @@ impl Search<'_> {
         }
         // Static columns without a row are a row of their own, unless rows were asked for.
         if let Some(statics) = statics.as_ref().filter(|statics| statics.is_live())
-            && !any_live
+            && !self.position.has_rows
             && self.select.clustering.is_all()
         {
             let view = RowView { key, components: &components, clustering: &[], statics: Some(statics), cells: None };
-            if self.collector.offer(view)? == Offered::PageFull {
-                return Ok(Stop::PageFull);
-            }
+            self.collector.offer(view)?;
         }
         self.seen(key, None);
-        Ok(if self.collector.is_limit_reached() { Stop::Limit } else { Stop::End })
+        Ok(self.enough().unwrap_or(Stop::End))
     }
 
     /// Calls `look` for the rows in the slices, in the order asked for, behind `after`, until it gives a reason to stop.

@@ -1,6 +1,7 @@
 //! Binding the values of a request to a statement's markers, and making keys of them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use crate::codec::request::Values;
 use crate::codec::response::ErrorAnswer;
@@ -18,29 +19,27 @@ const MOST_COMBINATIONS: usize = 100_000;
 /// The values in the order of the markers, each valid for its marker's type.
 ///
 /// # Errors
-/// Invalid, in Cassandra's words, when their number or one of them is wrong.
-pub fn bind<'a>(markers: &[ColumnSpec], values: Values<'a>) -> Result<Vec<Value<'a>>, CqlError> {
-    let bound = match values {
-        Values::Positional(values) => {
-            if values.len() != markers.len() {
-                return Err(CqlError::Invalid(format!(
-                    "there were {} markers(?) in CQL but {} bound variables",
-                    markers.len(),
-                    values.len()
-                )));
+/// Invalid, in Cassandra's words, when one of them is wrong, or when there is not one for each marker: then in the words that
+/// `wrong_number` finds for the number of markers and the number of values.
+pub fn bind<'a>(
+    markers: &[ColumnSpec],
+    values: Values<'a>,
+    wrong_number: fn(usize, usize) -> String,
+) -> Result<Vec<Value<'a>>, CqlError> {
+    let bound: Vec<Value<'a>> = match values {
+        Values::Positional(values) => values,
+        Values::Named(named) => {
+            let mut by_name = HashMap::with_capacity(named.len());
+            for (name, value) in named {
+                // Of a name that comes twice the first value counts.
+                by_name.entry(name).or_insert(value);
             }
-            values
+            markers.iter().filter_map(|marker| by_name.get(&*marker.name).copied()).collect()
         }
-        Values::Named(named) => markers
-            .iter()
-            .map(|marker| {
-                let found = named.iter().find(|(name, _)| *name == &*marker.name);
-                found.map(|(_, value)| *value).ok_or_else(|| {
-                    CqlError::Invalid(format!("Missing value for bind variable '{}' of the statement", marker.name))
-                })
-            })
-            .collect::<Result<_, _>>()?,
     };
+    if bound.len() != markers.len() {
+        return Err(CqlError::Invalid(wrong_number(markers.len(), bound.len())));
+    }
     for (value, marker) in bound.iter().zip(markers) {
         if let Value::Bytes(bytes) = value {
             marker.ty.validate(bytes).map_err(CqlError::Invalid)?;

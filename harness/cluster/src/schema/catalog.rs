@@ -173,6 +173,13 @@ impl Catalog {
 }
 
 impl SchemaChange {
+    /// What is said of a table that went with its keyspace.
+    pub(crate) fn of_dropped_table(table: &Table) -> Self {
+        let mut change = SchemaChange::of_keyspace(Change::Dropped, &table.keyspace);
+        change.table = Some(table.name.clone());
+        change
+    }
+
     fn of_keyspace(change: Change, keyspace: &Arc<str>) -> Self {
         SchemaChange { change, keyspace: keyspace.clone(), table: None, created: None, dropped: Vec::new() }
     }

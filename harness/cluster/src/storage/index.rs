@@ -4,6 +4,10 @@
 //! its place among all hashes, and entries that share a run of slots stay sorted by hash (linear probing sort; Gonnet and
 //! Munro, "The analysis of linear probing sort by the use of a new mathematical transform", 1984). So a walk through the
 //! slots is a walk in token order that survives growth, and a search ends at the first greater hash.
+//!
+//! The hash is the partition's token, which the protocol fixes and clients compute, so it cannot be seeded at random: a client that
+//! chooses keys of near tokens makes the runs of its own table long, as it makes one of Cassandra's nodes work for all. The node serves
+//! the user of the machine, on loopback.
 
 /// Slots at the least, as a power of two.
 const LEAST_BITS: u32 = 6;

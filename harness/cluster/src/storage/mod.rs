@@ -2,7 +2,7 @@
 //!
 //! `index` finds a partition by its hash, `arena` holds the bytes of rows, `record` says what those bytes are and how writes with timestamps
 //! change them, `rows` and `partitions` are the shards of tables without and with clustering columns, `clustering` orders rows
-//! within a partition, `table` puts shards together.
+//! within a partition, `range_deletions` says what of it was deleted, `table` puts shards together.
 
 pub mod arena;
 pub mod clustering;
@@ -10,6 +10,7 @@ pub mod index;
 #[cfg(test)]
 mod order_tests;
 pub mod partitions;
+pub mod range_deletions;
 pub mod record;
 pub mod rows;
 pub mod table;

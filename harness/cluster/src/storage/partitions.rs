@@ -4,23 +4,16 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use super::index::{Found, Index};
+use super::range_deletions::RangeDeletions;
 use super::record::{self, NEVER, Row};
 use super::{Mutation, StorageFull};
-
-/// A deletion of all rows in a range of sortable clustering keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct RangeDeletion {
-    start: Box<[u8]>,
-    end: Box<[u8]>,
-    timestamp: i64,
-}
 
 /// A partition; it may be one without a row to be seen.
 #[derive(Debug)]
 pub struct Partition {
     key: Box<[u8]>,
     deleted: i64,
-    ranges: Vec<RangeDeletion>,
+    ranges: RangeDeletions,
     statics: Option<Box<[u8]>>,
     rows: BTreeMap<Box<[u8]>, Box<[u8]>>,
     latest: i64,
@@ -52,11 +45,7 @@ impl Partition {
     }
 
     fn deletion_over(&self, sortable: &[u8]) -> i64 {
-        self.ranges
-            .iter()
-            .filter(|range| (&*range.start..&*range.end).contains(&sortable))
-            .map(|range| range.timestamp)
-            .fold(self.deleted, i64::max)
+        self.deleted.max(self.ranges.over(sortable))
     }
 }
 
@@ -107,7 +96,7 @@ impl PartitionShard {
                 self.partitions.push(Partition {
                     key: key.into(),
                     deleted: NEVER,
-                    ranges: Vec::new(),
+                    ranges: RangeDeletions::default(),
                     statics: None,
                     rows: BTreeMap::new(),
                     latest: NEVER,
@@ -195,7 +184,7 @@ impl PartitionShard {
             return Ok(());
         }
         partition.deleted = timestamp;
-        partition.ranges.retain(|range| range.timestamp > timestamp);
+        partition.ranges.forget_until(timestamp);
         let mut gone = 0;
         partition.rows.retain(|_, record| {
             let keep = delete_in(record, cells, timestamp, &mut gone);
@@ -227,9 +216,7 @@ impl PartitionShard {
         if timestamp <= partition.deleted || start >= end {
             return Ok(());
         }
-        // A range that lies within the new one and is older has nothing left to say.
-        partition.ranges.retain(|range| range.timestamp > timestamp || &*range.start < start || &*range.end > end);
-        partition.ranges.push(RangeDeletion { start: start.into(), end: end.into(), timestamp });
+        partition.ranges.add(start, end, timestamp);
         let mut gone = 0;
         let bounds = (Bound::Included(start), Bound::Excluded(end));
         for (_, record) in partition.rows.range_mut::<[u8], _>(bounds) {

@@ -26,17 +26,15 @@ pub(super) fn tables(catalog: &Catalog) -> Vec<RowBuilder> {
     all_tables(catalog, false).map(table_row).collect()
 }
 
-/// The options are Cassandra's defaults: they mean nothing to tables in memory, but tools show them. The comment is the
-/// table's own.
+/// The options are Cassandra's defaults: they mean nothing to tables in memory, but tools show them. What Cassandra leaves null is
+/// left out. The comment is the table's own.
 fn table_row(table: &Table) -> RowBuilder {
     RowBuilder::default()
         .text("keyspace_name", &table.keyspace)
         .text("table_name", &table.name)
         .text("additional_write_policy", "99p")
-        .boolean("allow_auto_snapshot", true)
         .double("bloom_filter_fp_chance", 0.01)
         .constants("caching", &[("keys", "ALL"), ("rows_per_partition", "NONE")])
-        .boolean("cdc", false)
         .text("comment", table.options.get("comment").map_or("", String::as_str))
         .constants(
             "compaction",
@@ -57,9 +55,7 @@ fn table_row(table: &Table) -> RowBuilder {
         .texts("flags", &["compound".to_owned()])
         .int("gc_grace_seconds", 864_000)
         .uuid("id", table.uuid)
-        .boolean("incremental_backups", true)
         .int("max_index_interval", 2048)
-        .text("memtable", "default")
         .int("memtable_flush_period_in_ms", 0)
         .int("min_index_interval", 128)
         .text("read_repair", "BLOCKING")

@@ -86,8 +86,15 @@ impl CqlType {
     /// A sentence when the text is no such value, as `Unable to make int from '99999999999'`.
     pub fn literal_bytes(&self, literal: &Literal) -> Result<Vec<u8>, String> {
         let text = literal.text.as_str();
-        let unable =
-            || format!("Unable to make {} from '{text}'", if *self == CqlType::Bigint { "long" } else { self.word() });
+        let unable = || {
+            let word = match self {
+                CqlType::Bigint => "long",
+                CqlType::Smallint => "short",
+                CqlType::Tinyint => "byte",
+                other => other.word(),
+            };
+            format!("Unable to make {word} from '{text}'")
+        };
         let is_number = literal.kind == LiteralKind::Integer;
         let bytes = match self {
             CqlType::Ascii | CqlType::Text => Some(text.as_bytes().to_vec()),

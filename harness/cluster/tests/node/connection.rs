@@ -4,8 +4,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::client::{
-    AUTH_RESPONSE, Answer, BATCH, Client, EXECUTE, OPTIONS, Parameters, QUERY, REGISTER, STARTUP, frame, node,
-    node_with_password, query_body, write_string,
+    AUTH_RESPONSE, Answer, BATCH, Client, EXECUTE, OPTIONS, Parameters, QUERY, REGISTER, STARTUP, execute_body, frame,
+    int, node, node_with_password, query_body, write_string,
 };
 
 const EVERYTHING_IS_WELL: &str = "SELECT key FROM system.local";
@@ -221,4 +221,25 @@ fn connections_are_closed_when_the_node_stops() {
     let node = stopped.start().unwrap();
     assert_eq!(node.address(), address);
     assert_eq!(Client::connect(&node).rows(EVERYTHING_IS_WELL).rows.len(), 1);
+}
+
+#[test]
+fn a_connection_stays_with_the_version_of_its_startup() {
+    let node = node();
+    let mut client = Client::in_keyspace(&node);
+    client.run("CREATE TABLE t (pk int PRIMARY KEY)");
+    let insert = client.prepare("INSERT INTO t (pk) VALUES (?)");
+    let execute = execute_body(&insert.id, &Parameters::values(&[int(1)]));
+    for (opcode, body) in [(OPTIONS, &[][..]), (EXECUTE, &execute)] {
+        client.send_bytes(&frame(3, 9, opcode, body));
+        let answer = client.frame().unwrap();
+        assert_eq!((answer.version, answer.stream), (0x84, 9));
+        let (code, message) = client.read(&answer).error();
+        assert_eq!(code, 0x000A);
+        assert_eq!(
+            message,
+            "Invalid message version. Got 3/v3 but previous messages on this connection had version 4/v4"
+        );
+    }
+    assert_eq!(client.rows("SELECT * FROM t").rows.len(), 0);
 }

@@ -1,6 +1,8 @@
 //! A running node, seen from the other end of a socket.
 
 #[cfg(test)]
+mod answer;
+#[cfg(test)]
 mod client;
 #[cfg(test)]
 mod connection;

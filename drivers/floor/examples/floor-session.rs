@@ -1,0 +1,10 @@
+//! The session of which the requests are recorded: `harness/cluster/recorded/README.md` says how. The last argument is the server.
+
+use cqldyno_driver_api::suite::Failure;
+use cqldyno_driver_api::suite::session::{address_of_arguments, session};
+use cqldyno_driver_floor::Floor;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Failure> {
+    session::<Floor>(address_of_arguments()?).await
+}
