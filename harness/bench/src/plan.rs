@@ -197,7 +197,8 @@ impl Plan {
             if self.scenarios[..at].iter().any(|other| other.name == scenario.name) {
                 return Err(PlanError::ScenarioTwice(scenario.name.clone()));
             }
-            for count in [self.count, self.counting_count(true).max(1)] {
+            let counting = self.counting.then(|| self.counting_count(true));
+            for count in std::iter::once(self.count).chain(counting) {
                 Workload::new(scenario, count, self.warmup, self.seed)?;
             }
         }
@@ -269,6 +270,8 @@ mod tests {
         assert!(error(plan(&["a"], &["writes", "writes"])).contains("writes is asked for twice"));
         assert!(error(Plan { blocks: 0, ..plan(&["a"], &["writes"]) }).contains("the number of blocks was set to 0"));
         assert!(error(Plan { count: 1, ..plan(&["a"], &["mixed"]) }).contains("ask for at least 2"));
+        let uncounted = Plan { counting: false, ..plan(&["a"], &["mixed"]) };
+        assert!(uncounted.check(&Topology::sample(1, 1)).is_ok(), "there is no counting cell to be too short");
         assert!(
             error(Plan { reference: Some("b".to_owned()), ..plan(&["a", "c"], &["writes"]) })
                 .contains("\"b\" is none of the contenders: a, c")
