@@ -36,7 +36,15 @@ impl Rows {
     }
 
     /// Forgets rows and pages and keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
+        // Most statements answer without rows: what was not used is not touched, which keeps it out of the cache.
+        if self.pages != 0 || !self.row_ends.is_empty() || !self.cells.is_empty() {
+            self.forget();
+        }
+    }
+
+    fn forget(&mut self) {
         self.cells.clear();
         self.row_ends.clear();
         self.text.clear();

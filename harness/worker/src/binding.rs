@@ -4,8 +4,8 @@ use arrayvec::ArrayVec;
 use cqldyno_driver_api::{Row, Rows, Value};
 use cqldyno_scenarios::{Column, MAX_VALUES};
 
-/// The values of one statement, in the order of its markers.
-pub(crate) type Values<'a> = ArrayVec<Value<'a>, MAX_VALUES>;
+/// The values of one statement, in the order of its markers, at most `N`.
+pub(crate) type Values<'a, const N: usize> = ArrayVec<Value<'a>, N>;
 
 /// The bytes of text and blob values, in buffers that a slot keeps.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl<'a> Bytes<'a> {
 
 /// A scenario with more values than fit is refused before, so that none is ever left out.
 #[inline(always)]
-fn put<'a>(values: &mut Values<'a>, value: Value<'a>) {
+fn put<'a, const N: usize>(values: &mut Values<'a, N>, value: Value<'a>) {
     if !values.is_full() {
         values.push(value);
     }
@@ -69,7 +69,7 @@ impl Columns {
 
     /// Appends the values that `key` gives, in order; text and blobs lie in `scratch`.
     #[inline]
-    pub(crate) fn bind<'a>(&self, key: u64, scratch: &'a mut Scratch, values: &mut Values<'a>) {
+    pub(crate) fn bind<'a, const N: usize>(&self, key: u64, scratch: &'a mut Scratch, values: &mut Values<'a, N>) {
         if self.has_bytes {
             self.generate_bytes(key, scratch);
         }
@@ -142,7 +142,7 @@ impl Columns {
         show: impl Fn(Value<'_>) -> String,
     ) -> String {
         let Some(column) = self.columns.get(index) else { return "nothing".to_owned() };
-        let mut values = Values::new();
+        let mut values = Values::<MAX_VALUES>::new();
         Columns::new(std::slice::from_ref(column)).bind(key, scratch, &mut values);
         values.first().map_or_else(|| "nothing".to_owned(), |value| show(*value))
     }
@@ -162,7 +162,7 @@ impl Columns {
 
     /// Puts the one row that `key` gives into `rows`, as an adapter does that received it.
     pub(crate) fn fill(&self, key: u64, scratch: &mut Scratch, rows: &mut Rows) {
-        let mut values = Values::new();
+        let mut values = Values::<MAX_VALUES>::new();
         self.bind(key, scratch, &mut values);
         for value in &values {
             match *value {
@@ -208,12 +208,12 @@ pub(crate) mod tests {
         let columns = Columns::new(&one_of_each());
         let mut scratch = Scratch::default();
         // A round before, so that leftovers in the buffers would show.
-        columns.bind(99, &mut scratch, &mut Values::new());
+        columns.bind(99, &mut scratch, &mut Values::<MAX_VALUES>::new());
         let (mut text, mut blob, mut other) = (String::new(), Vec::new(), String::new());
         Column::append_text(7, 5, 0, &mut text);
         Column::append_blob(7, 3, 0, &mut blob);
         Column::append_text(7, 2, 9, &mut other);
-        let mut values = Values::new();
+        let mut values = Values::<MAX_VALUES>::new();
         columns.bind(7, &mut scratch, &mut values);
         let expected = [
             Value::Bigint(20),
@@ -238,7 +238,7 @@ pub(crate) mod tests {
         columns.fill(3, &mut scratch, &mut rows);
         let row = rows.get(0).unwrap();
         assert_eq!((rows.len(), rows.pages(), row.len()), (1, 1, columns.len()));
-        let mut values = Values::new();
+        let mut values = Values::<MAX_VALUES>::new();
         columns.bind(3, &mut scratch, &mut values);
         for (index, value) in values.iter().enumerate() {
             assert_eq!(row.get(index), Some(*value));

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::Duration;
 
 use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, Session};
@@ -238,17 +237,16 @@ fn no_errors(counted: &Counted, kind: FailureKind, what: &str, count: u64) -> Re
     }
 }
 
-/// A thread of its own, so that the runtime is not woken. It reads one counter and writes one line.
+/// Reads one counter and writes one line, twice a second at most.
 fn report_progress(link: &Arc<Link>, every_ms: u64) {
     if every_ms == 0 {
         return;
     }
-    let every = Duration::from_millis(every_ms).max(PROGRESS_AT_MOST_EVERY);
+    let mut ticks = tokio::time::interval(Duration::from_millis(every_ms).max(PROGRESS_AT_MOST_EVERY));
     let link = Arc::clone(link);
-    // Without this thread the cell is as good as with it.
-    let _ = thread::Builder::new().name("progress".to_owned()).spawn(move || {
+    tokio::spawn(async move {
         loop {
-            thread::sleep(every);
+            ticks.tick().await;
             link.say_progress();
         }
     });

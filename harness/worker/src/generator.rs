@@ -4,15 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cqldyno_driver_api::{DriverError, Rows, Session};
-use cqldyno_scenarios::{Issue, LoadPart, Workload};
+use cqldyno_scenarios::{Issue, LoadPart, MAX_VALUES, Workload};
 use quanta::Clock;
 use tokio::sync::Notify;
-use tokio::task::yield_now;
+use tokio::task::{coop::consume_budget, yield_now};
 
 use crate::binding::{Columns, Scratch, Values};
 use crate::gauge::Gauge;
 use crate::recorder::{Counted, Recorders};
 use crate::verify::verify;
+
+/// Values of a statement that a small slot has room for.
+const FEW_VALUES: usize = 4;
 
 /// A prepared statement with what is bound to it and what must come back.
 pub(crate) struct Prepared<T> {
@@ -122,7 +125,14 @@ pub(crate) async fn run<S: Session>(
         at_end: Box::new(at_end),
         ended: Notify::new(),
     });
-    let slots: Vec<_> = (0..gauge.concurrency()).map(|_| tokio::spawn(slot(Arc::clone(&run)))).collect();
+    // What a slot reserves for values that no statement has would only spread the slots over more of the processor's cache.
+    let most_values = bench.prepared.iter().map(|prepared| prepared.values.len()).max().unwrap_or(0);
+    let slots: Vec<_> = (0..gauge.concurrency())
+        .map(|_| match most_values {
+            ..=FEW_VALUES => tokio::spawn(slot::<S, FEW_VALUES>(Arc::clone(&run))),
+            _ => tokio::spawn(slot::<S, MAX_VALUES>(Arc::clone(&run))),
+        })
+        .collect();
     // One wake-up when all is over, instead of one for every slot that ends while others are at work.
     run.ended.notified().await;
     let mut panicked = None;
@@ -180,7 +190,8 @@ impl<S: Session> Drop for Presence<'_, S> {
     }
 }
 
-async fn slot<S: Session>(run: Arc<Run<S>>) {
+/// `N` is at least the number of values of every statement.
+async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
     let mut presence = Presence { run: &run, at_work: false };
     let mut kept = run.recorders.keep();
     let mut rows = Rows::new();
@@ -190,6 +201,8 @@ async fn slot<S: Session>(run: Arc<Run<S>>) {
     let mut before = run.recorders.now();
     'issuing: while let Some(tickets) = run.gauge.take() {
         presence.enter();
+        // A driver that is always ready at once would otherwise never let the parent's messages in.
+        consume_budget().await;
         for ticket in tickets {
             if run.gauge.is_stopped() {
                 break 'issuing;
@@ -199,7 +212,7 @@ async fn slot<S: Session>(run: Arc<Run<S>>) {
             let Some(prepared) = run.bench.prepared.get(issue.statement) else { break 'issuing };
             rows.clear();
             let outcome = {
-                let mut values = Values::new();
+                let mut values = Values::<N>::new();
                 prepared.values.bind(issue.key, &mut scratch, &mut values);
                 run.bench.session.execute(&prepared.statement, &values, &mut rows).await
             };
@@ -233,7 +246,7 @@ async fn wait_for_all_to_begin<S: Session>(run: &Run<S>) -> u64 {
     run.recorders.now()
 }
 
-#[inline]
+#[inline(always)]
 fn check<S: Session>(
     bench: &Bench<S>,
     prepared: &Prepared<S::Statement>,

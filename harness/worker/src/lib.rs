@@ -31,6 +31,7 @@ mod binding;
 mod cell;
 mod gauge;
 mod generator;
+mod latencies;
 mod link;
 pub mod lock;
 mod recorder;
@@ -43,12 +44,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use cqldyno_driver_api::{ConnectOptions, Driver};
-use cqldyno_protocol::{
-    BuildInfo, Failed, FailureKind, Hello, Job, PROTOCOL_VERSION, ParentMessage, Runtime, WorkerMessage,
-};
+use cqldyno_protocol::{BuildInfo, Failed, FailureKind, Hello, Job, PROTOCOL_VERSION, Runtime, WorkerMessage};
 use tokio::runtime::Builder;
 
-use crate::link::{EXIT_DONE, Link, Phase, leave};
+use crate::link::{EXIT_DONE, Input, Link, Phase, leave};
 
 /// How this worker was built: the same for all workers of one build.
 pub fn build_info() -> BuildInfo {
@@ -97,14 +96,14 @@ fn work<D: Driver>(link: &Arc<Link>) -> Result<(), Failed> {
         build: build_info(),
     };
     link.say(&WorkerMessage::Hello(Box::new(hello)), Phase::Greeted);
-    let mut inbox = link.listen().map_err(system)?;
-    let Some(ParentMessage::Job(job)) = inbox.blocking_recv() else {
-        // The reader passes nothing else on, and ends the process when nothing comes any more.
-        return Err(Failed { kind: FailureKind::Protocol, message: "no job came from the parent".to_owned() });
-    };
+    let mut input = Input::open().map_err(system)?;
+    let job = link.job(&mut input);
     cell::check(&job, &info)?;
     let runtime = runtime(&job).map_err(system)?;
-    let outcome = runtime.block_on(cell::cell(driver, &info, *job, link, &mut inbox));
+    let outcome = runtime.block_on(async {
+        let mut inbox = link.listen(input).map_err(no_pipe)?;
+        cell::cell(driver, &info, *job, link, &mut inbox).await
+    });
     runtime.shutdown_background();
     outcome
 }
@@ -114,6 +113,11 @@ fn runtime(job: &Job) -> io::Result<tokio::runtime::Runtime> {
         Runtime::Current => Builder::new_current_thread().enable_all().build(),
         Runtime::Multi { workers } => Builder::new_multi_thread().worker_threads(workers).enable_all().build(),
     }
+}
+
+fn no_pipe(error: io::Error) -> Failed {
+    let message = format!("standard input is not a pipe from the program that plays the parent: {error}; give it one");
+    Failed { kind: FailureKind::Protocol, message }
 }
 
 fn system(error: io::Error) -> Failed {

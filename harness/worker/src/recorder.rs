@@ -13,9 +13,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use quanta::Clock;
 
-/// The longest latency that is told apart; longer ones count as this.
-const LONGEST_NS: u64 = 3_600_000_000_000;
-const SIGNIFICANT_DIGITS: u8 = 3;
+use crate::latencies::{self, Latencies};
 
 /// The longest series by second, twelve days: a clock that jumps must not cost memory without bound.
 const MOST_SECONDS: u64 = 1 << 20;
@@ -30,7 +28,7 @@ pub(crate) const MOST_STATEMENTS: usize = 1 << STATEMENT_BITS;
 /// What one thread counted.
 #[derive(Debug)]
 struct Recorder {
-    latencies: Histogram<u64>,
+    latencies: Latencies,
     by_statement: Vec<u64>,
     per_second: Vec<u64>,
     errors: BTreeMap<ErrorKind, ErrorCount>,
@@ -45,6 +43,8 @@ pub(crate) struct Recorders {
     clock: Clock,
     origin: u64,
     ticks_per_second: u64,
+    /// Nanoseconds a clock tick, times 2^32.
+    nanoseconds: u64,
     all: Mutex<Vec<Arc<Mutex<Recorder>>>>,
 }
 
@@ -78,6 +78,7 @@ impl Recorders {
             origin: clock.raw(),
             clock,
             ticks_per_second: ticks_per_second.max(1),
+            nanoseconds: nanoseconds >> 8,
             all: Mutex::default(),
         }
     }
@@ -123,8 +124,8 @@ impl Recorders {
         }
         self.with_mine(|recorder| {
             for &answer in kept.answers.iter().take(kept.len) {
-                let latency = self.clock.delta_as_nanos(0, answer >> STATEMENT_BITS);
-                recorder.latencies.saturating_record(latency.max(1));
+                let ticks = answer >> STATEMENT_BITS;
+                recorder.latencies.record(((u128::from(ticks) * u128::from(self.nanoseconds)) >> 32) as u64);
                 if let Some(count) = recorder.by_statement.get_mut((answer & (MOST_STATEMENTS as u64 - 1)) as usize) {
                     *count += 1;
                 }
@@ -162,7 +163,7 @@ impl Recorders {
     fn with_mine(&self, work: impl FnOnce(&mut Recorder)) {
         MINE.with_borrow_mut(|mine| {
             if mine.as_ref().is_none_or(|(run, _)| *run != self.run) {
-                *mine = self.add().map(|recorder| (self.run, recorder));
+                *mine = Some((self.run, self.add()));
             }
             if let Some((_, recorder)) = mine {
                 work(&mut lock(recorder));
@@ -170,17 +171,16 @@ impl Recorders {
         });
     }
 
-    fn add(&self) -> Option<Arc<Mutex<Recorder>>> {
-        // The bounds are constants that the histogram takes; a test holds them to it.
+    fn add(&self) -> Arc<Mutex<Recorder>> {
         let recorder = Arc::new(Mutex::new(Recorder {
-            latencies: Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS).ok()?,
+            latencies: Latencies::new(),
             by_statement: vec![0; self.statements],
             per_second: Vec::new(),
             errors: BTreeMap::new(),
             below_concurrency: 0,
         }));
         lock(&self.all).push(Arc::clone(&recorder));
-        Some(recorder)
+        recorder
     }
 
     /// Everything that all threads counted.
@@ -205,10 +205,9 @@ impl Recorders {
                 sum.count += error.count;
             }
             counted.below_concurrency += recorder.below_concurrency;
-            match &mut counted.latencies {
-                // All have the same bounds, so that adding cannot fail.
-                Some(sum) => drop(sum.add(&recorder.latencies)),
-                none => *none = Some(recorder.latencies.clone()),
+            counted.latencies = counted.latencies.take().or_else(latencies::histogram);
+            if let Some(sum) = &mut counted.latencies {
+                recorder.latencies.add_to(sum);
             }
         }
         counted
@@ -256,6 +255,7 @@ impl Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::latencies::LONGEST_NS;
     use hdrhistogram::serialization::Deserializer;
 
     fn ticks(recorders: &Recorders, seconds: f64) -> u64 {

@@ -90,6 +90,7 @@ mod tests {
     use super::*;
     use crate::binding::Values;
     use crate::binding::tests::one_of_each;
+    use cqldyno_scenarios::MAX_VALUES;
 
     fn message(result: Result<(), DriverError>) -> String {
         let error = result.unwrap_err();
@@ -117,7 +118,7 @@ mod tests {
         for (wrong, column) in columns.iter().enumerate() {
             for fault in ["null", "other key"] {
                 let (mut scratch, mut other_scratch, mut rows) = (Scratch::default(), Scratch::default(), Rows::new());
-                let (mut values, mut others) = (Values::new(), Values::new());
+                let (mut values, mut others) = (Values::<MAX_VALUES>::new(), Values::<MAX_VALUES>::new());
                 expected.bind(7, &mut scratch, &mut values);
                 expected.bind(8, &mut other_scratch, &mut others);
                 for (index, &value) in values.iter().enumerate() {

@@ -27,7 +27,8 @@ fn a_cell_goes_from_hello_to_done_in_order_for_every_scenario_and_runtime() {
             worker.say(&ParentMessage::Job(Box::new(job)));
             let ready = worker.hear_ready();
             assert_eq!(ready.settings, [Setting::taken("page size", 77)]);
-            assert!(ready.threads >= 2);
+            // The harness has no thread of its own beside the runtime's: it would make the driver's every malloc dearer.
+            assert_eq!(ready.threads, if runtime == Runtime::Current { 1 } else { 3 });
             worker.say(&ParentMessage::Go);
             let (end, done) = worker.finish();
             assert!(end.wall_ns > 0);

@@ -270,6 +270,6 @@ fn a_slots_own_state_is_small() {
         at_end: Box::new(|| {}),
         ended: Notify::new(),
     });
-    let bytes = std::mem::size_of_val(&slot(run));
-    assert!(bytes <= 2_048, "{bytes} bytes");
+    let bytes = std::mem::size_of_val(&slot::<_, FEW_VALUES>(run));
+    assert!(bytes <= 896, "{bytes} bytes");
 }
