@@ -108,23 +108,38 @@ impl Session for CdrsTokioSession {
         let page_size = if statement.columns.is_empty() { None } else { self.page_size };
         let mut paging_state = None;
         loop {
+            // Every field by name, so that it is written where it stays: to fill a default's or a builder's costs 100
+            // instructions more a statement.
             let parameters = StatementParams {
                 query_params: QueryParams {
                     consistency: self.consistency,
+                    with_names: false,
                     values: values::bind(values),
                     page_size,
                     paging_state,
-                    ..QueryParams::default()
+                    serial_consistency: None,
+                    timestamp: None,
+                    keyspace: None,
+                    now_in_seconds: None,
                 },
-                ..StatementParams::default()
+                is_idempotent: false,
+                keyspace: None,
+                token: None,
+                routing_key: None,
+                tracing: false,
+                warnings: false,
+                speculative_execution_policy: None,
+                retry_policy: None,
+                beta_protocol: false,
             };
             let answer = on_session!(&self.session, session => {
                 session.exec_with_params(&statement.prepared, &parameters)
             });
-            let answer = answer.await.map_err(errors::execution)?;
-            if !values::is_page(&answer) {
-                return Ok(());
-            }
+            let answer = match answer.await {
+                Ok(answer) if values::is_page(&answer) => answer,
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(errors::execution(error)),
+            };
             paging_state = values::decode(&answer, &statement.columns, rows)?;
             if paging_state.is_none() {
                 return Ok(());

@@ -34,18 +34,21 @@ pub(crate) fn bind(values: &[Value<'_>]) -> Option<QueryValues> {
     if values.is_empty() {
         return None;
     }
-    let values = values.iter().map(|value| match *value {
-        Value::Null => DriverValue::Null,
-        Value::Boolean(value) => value.into(),
-        Value::Int(value) => value.into(),
-        Value::Bigint(value) => value.into(),
-        Value::Double(value) => value.into(),
-        Value::Timestamp(value) => value.into(),
-        Value::Uuid(value) => Uuid::from_bytes(value).into(),
-        Value::Text(value) => value.into(),
-        Value::Blob(value) => Blob::from(value).into(),
-    });
-    Some(QueryValues::SimpleValues(values.collect()))
+    let mut bound = Vec::with_capacity(values.len());
+    for value in values {
+        bound.push(match *value {
+            Value::Null => DriverValue::Null,
+            Value::Boolean(value) => value.into(),
+            Value::Int(value) => value.into(),
+            Value::Bigint(value) => value.into(),
+            Value::Double(value) => value.into(),
+            Value::Timestamp(value) => value.into(),
+            Value::Uuid(value) => Uuid::from_bytes(value).into(),
+            Value::Text(value) => value.into(),
+            Value::Blob(value) => Blob::from(value).into(),
+        });
+    }
+    Some(QueryValues::SimpleValues(bound))
 }
 
 /// A column's type, as far as adapters decode it.
