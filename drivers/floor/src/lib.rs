@@ -11,6 +11,8 @@
 mod answers;
 mod connection;
 mod errors;
+#[cfg(feature = "parts")]
+pub mod parts;
 mod requests;
 mod session;
 mod socket;

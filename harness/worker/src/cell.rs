@@ -143,7 +143,7 @@ fn names_of(parts: &[LoadPart], job: &Job) -> Vec<String> {
     statements.map(|statement| statement.name.clone()).collect()
 }
 
-async fn prepare_statements<S: Session>(session: S, job: &Job, offline: bool) -> Result<Bench<S>, Failed> {
+pub(crate) async fn prepare_statements<S: Session>(session: S, job: &Job, offline: bool) -> Result<Bench<S>, Failed> {
     let mut prepared = Vec::with_capacity(job.scenario.statements.len());
     for statement in &job.scenario.statements {
         let expect = statement.expect.as_ref().map(|expect| expect.columns.as_slice());
@@ -197,7 +197,7 @@ async fn create_schema<S: Session>(session: &S, job: &Job) -> Result<(), Failed>
     Ok(())
 }
 
-fn crashed(error: &Panicked) -> Failed {
+pub(crate) fn crashed(error: &Panicked) -> Failed {
     failed(FailureKind::Crash, error.to_string())
 }
 
@@ -222,7 +222,7 @@ async fn warm_up<S: Session>(
     no_errors(&counted, FailureKind::WarmUp, "the warm-up", job.warmup)
 }
 
-fn no_errors(counted: &Counted, kind: FailureKind, what: &str, count: u64) -> Result<(), Failed> {
+pub(crate) fn no_errors(counted: &Counted, kind: FailureKind, what: &str, count: u64) -> Result<(), Failed> {
     match counted.errors.iter().next() {
         None => Ok(()),
         Some((error, first)) => Err(failed(

@@ -15,7 +15,7 @@ use crate::recorder::{Counted, Recorders};
 use crate::verify::verify;
 
 /// Values of a statement that a small slot has room for.
-const FEW_VALUES: usize = 4;
+pub(crate) const FEW_VALUES: usize = 4;
 
 /// A prepared statement with what is bound to it and what must come back.
 pub(crate) struct Prepared<T> {

@@ -34,6 +34,8 @@ mod generator;
 mod latencies;
 mod link;
 pub mod lock;
+#[cfg(feature = "parts")]
+pub mod parts;
 mod recorder;
 mod usage;
 mod verify;

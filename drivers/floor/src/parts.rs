@@ -1,0 +1,85 @@
+//! The codec without a socket, to be measured by `benches/criterion`: each function calls what a session calls.
+
+use cqldyno_driver_api::{Consistency, DriverError, Rows, Value};
+
+use crate::answers::Answer;
+use crate::errors::malformed;
+use crate::requests::{self, ExecuteTemplate, HEADER};
+use crate::values::ColumnType;
+
+/// The page size that is asked for.
+const PAGE_SIZE: i32 = 5_000;
+
+/// Appends the frame of a STARTUP, on stream 0.
+///
+/// # Errors
+/// None: what it says is short enough.
+pub fn startup(out: &mut Vec<u8>) -> Result<(), DriverError> {
+    requests::startup(out)
+}
+
+/// Appends the frame of a QUERY at LOCAL_ONE, on stream 0.
+///
+/// # Errors
+/// When the statement is longer than the protocol allows.
+pub fn query(cql: &str, out: &mut Vec<u8>) -> Result<(), DriverError> {
+    requests::query(cql, Consistency::LocalOne, out)
+}
+
+/// Appends the frame of a PREPARE, on stream 0.
+///
+/// # Errors
+/// When the statement is longer than the protocol allows.
+pub fn prepare(cql: &str, out: &mut Vec<u8>) -> Result<(), DriverError> {
+    requests::prepare(cql, out)
+}
+
+/// A prepared statement.
+#[derive(Debug)]
+pub struct PreparedExecute {
+    execute: ExecuteTemplate,
+    columns: Box<[ColumnType]>,
+}
+
+impl PreparedExecute {
+    /// From the frame that answered a PREPARE.
+    ///
+    /// # Errors
+    /// When it is an ERROR or malformed.
+    pub fn new(frame: &[u8]) -> Result<PreparedExecute, DriverError> {
+        let prepared = answer(frame)?.into_prepared()?;
+        let returns_rows = !prepared.columns.is_empty();
+        let execute =
+            ExecuteTemplate::new(&prepared.id, prepared.markers, returns_rows, Consistency::LocalOne, PAGE_SIZE)?;
+        Ok(PreparedExecute { execute, columns: prepared.columns })
+    }
+
+    /// Appends the frame of an EXECUTE.
+    ///
+    /// # Errors
+    /// When number or types of the values are not those of the markers.
+    #[inline]
+    pub fn encode(&self, values: &[Value<'_>], stream: i16, out: &mut Vec<u8>) -> Result<(), DriverError> {
+        let start = out.len();
+        self.execute.encode(values, None, out)?;
+        requests::set_stream(out, start, stream);
+        Ok(())
+    }
+
+    /// Decodes the frame that answered an EXECUTE: every column of every row.
+    ///
+    /// # Errors
+    /// When it is an ERROR or malformed.
+    #[inline]
+    pub fn decode(&self, frame: &[u8], rows: &mut Rows) -> Result<(), DriverError> {
+        answer(frame)?.into_rows(&self.columns, rows).map(drop)
+    }
+}
+
+#[inline]
+fn answer(frame: &[u8]) -> Result<Answer<'_>, DriverError> {
+    match frame.split_first_chunk::<HEADER>() {
+        Some(([_, flags, _, _, opcode, ..], body)) => Ok(Answer { flags: *flags, opcode: *opcode, body }),
+        None => Err(malformed("there is no whole header")),
+    }
+}

@@ -1,0 +1,144 @@
+//! The load generator without a worker's process around it, and single parts of it, to be measured by `benches/criterion`.
+//!
+//! Nothing here does what the load generator does: each function calls the one that a slot calls.
+
+use std::sync::Arc;
+
+use cqldyno_driver_api::{Capability, Driver, DriverError, Rows, Session, Value};
+use cqldyno_protocol::{Failed, FailureKind, Job};
+use cqldyno_scenarios::{Column, Workload};
+use quanta::Clock;
+
+use crate::binding::{Columns, Scratch, Values};
+use crate::gauge::Gauge;
+use crate::generator::{Bench, FEW_VALUES, OnError, Source, run};
+use crate::latencies::Latencies;
+use crate::recorder::{Kept, Recorders};
+use crate::{cell, runtime, system, verify};
+
+/// The load generator with a driver's session and the runtime that a job asks for, in this process.
+pub struct LoadGenerator<S: Session> {
+    bench: Arc<Bench<S>>,
+    job: Job,
+    clock: Clock,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl<S: Session> LoadGenerator<S> {
+    /// Connects and prepares as a worker does that was given `job`.
+    ///
+    /// # Errors
+    /// What a worker would say in `failed`.
+    pub fn new<D: Driver<Session = S>>(job: Job) -> Result<LoadGenerator<S>, Failed> {
+        let driver = D::default();
+        let info = driver
+            .describe()
+            .map_err(|error| Failed { kind: FailureKind::Describe, message: format!("no driver: {error}") })?;
+        cell::check(&job, &info)?;
+        let runtime = runtime(&job).map_err(system)?;
+        let bench = runtime.block_on(async {
+            let session = driver.connect(&cell::connect_options(&job)).await.map_err(|error| Failed {
+                kind: FailureKind::Connect,
+                message: format!("{} could not connect: {error}", info.name),
+            })?;
+            cell::prepare_statements(session, &job, info.capabilities.contains(&Capability::Offline)).await
+        })?;
+        Ok(LoadGenerator { bench: Arc::new(bench), job, clock: Clock::new(), runtime })
+    }
+
+    /// Issues `count` of the scenario's statements at the job's concurrency, from the first task spawned to the last answer
+    /// counted, as in a window.
+    ///
+    /// # Errors
+    /// When a statement failed, or the driver panicked.
+    pub fn run(&self, count: u64) -> Result<(), Failed> {
+        let workload = Workload::new(&self.job.scenario, count, 0, self.job.seed)
+            .map_err(|error| Failed { kind: FailureKind::Job, message: error.to_string() })?;
+        let gauge = Arc::new(Gauge::new(count, self.job.concurrency));
+        let source = Source::Window(workload);
+        let window = run(&self.bench, source, &gauge, self.clock.clone(), OnError::Stop, || {});
+        let counted = self.runtime.block_on(window).map_err(|error| cell::crashed(&error))?;
+        cell::no_errors(&counted, FailureKind::WarmUp, "the run", count)
+    }
+}
+
+/// The values of a statement or an expected row, as a slot makes and checks them.
+#[derive(Debug)]
+pub struct RowOfKey {
+    columns: Columns,
+    scratch: Scratch,
+    rows: Rows,
+}
+
+impl RowOfKey {
+    /// Of consecutive columns.
+    pub fn new(columns: &[Column]) -> RowOfKey {
+        RowOfKey { columns: Columns::new(columns), scratch: Scratch::default(), rows: Rows::new() }
+    }
+
+    /// Binds the values that `key` gives, and lends them; at most four, as of the built-in scenarios' statements.
+    #[inline]
+    pub fn bind<R>(&mut self, key: u64, lend: impl FnOnce(&[Value<'_>]) -> R) -> R {
+        let mut values = Values::<FEW_VALUES>::new();
+        self.columns.bind(key, &mut self.scratch, &mut values);
+        lend(&values)
+    }
+
+    /// Puts the row that `key` gives in an answer's place, as for `noop`, and checks every column of it.
+    ///
+    /// # Errors
+    /// [`cqldyno_driver_api::ErrorKind::WrongRow`], which cannot be.
+    #[inline]
+    pub fn fill_and_verify(&mut self, key: u64) -> Result<(), DriverError> {
+        self.rows.clear();
+        self.columns.fill(key, &mut self.scratch, &mut self.rows);
+        verify::verify(Some(&self.columns), key, &self.rows, &mut self.scratch)
+    }
+}
+
+/// One thread's counts of latencies, in the buckets of an HdrHistogram.
+#[derive(Debug)]
+pub struct LatencyCounts(Latencies);
+
+impl Default for LatencyCounts {
+    fn default() -> LatencyCounts {
+        LatencyCounts(Latencies::new())
+    }
+}
+
+impl LatencyCounts {
+    /// Counts one.
+    #[inline]
+    pub fn record(&mut self, nanoseconds: u64) {
+        self.0.record(nanoseconds);
+    }
+}
+
+/// What a slot does with an answer: it keeps it, and hands sixteen at once to its thread's recorder.
+#[derive(Debug)]
+pub struct Recording {
+    recorders: Recorders,
+    kept: Kept,
+}
+
+impl Default for Recording {
+    fn default() -> Recording {
+        let recorders = Recorders::new(1, Clock::new());
+        let kept = recorders.keep();
+        Recording { recorders, kept }
+    }
+}
+
+impl Recording {
+    /// The clock's ticks now.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.recorders.now()
+    }
+
+    /// Counts an answer, asked and answered at these ticks.
+    #[inline]
+    pub fn answered(&mut self, from: u64, to: u64) {
+        self.recorders.answered(&mut self.kept, 0, from, to);
+    }
+}
