@@ -21,7 +21,7 @@ use cqldyno_idiomatic::{
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::of_command_line();
-    arguments.runtime.build()?.block_on(run(&arguments))
+    arguments.build_runtime()?.block_on(run(&arguments))
 }
 
 type LoadBalancing = TopologyAwareLoadBalancingStrategy<TransportTcp, TcpConnectionManager>;

@@ -18,7 +18,7 @@ use scylla::statement::prepared::PreparedStatement;
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::of_command_line();
-    arguments.runtime.build()?.block_on(run(&arguments))
+    arguments.build_runtime()?.block_on(run(&arguments))
 }
 
 struct Client {

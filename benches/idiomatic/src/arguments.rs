@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use clap::{Parser, ValueEnum};
+use tokio::runtime::Builder;
 
 /// Runs one scenario against a server that is already there and prints one line of JSON: wall_ns, user_us, sys_us,
 /// statements and verified of the window. `reads` and `mixed` read rows that `writes` with the same count has left.
@@ -31,6 +32,10 @@ pub struct Arguments {
     /// tokio's runtime: `current`, or `multi:N` for N worker threads.
     #[arg(long, default_value = "multi:2")]
     pub runtime: Runtime,
+    /// tokio's multi-thread runtime without its LIFO slot; only there when built with `--cfg tokio_unstable`.
+    #[cfg(tokio_unstable)]
+    #[arg(long)]
+    pub without_lifo_slot: bool,
 }
 
 /// What is asked, as in the built-in scenarios of the same names.
@@ -65,25 +70,30 @@ impl FromStr for Runtime {
     }
 }
 
-impl Runtime {
-    /// Builds it, with network and time.
-    ///
-    /// # Errors
-    /// When the operating system refuses the threads or the event queue.
-    pub fn build(self) -> io::Result<tokio::runtime::Runtime> {
-        match self {
-            Runtime::Current => tokio::runtime::Builder::new_current_thread().enable_all().build(),
-            Runtime::Multi(workers) => {
-                tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()
-            }
-        }
-    }
-}
-
 impl Arguments {
     /// Reads the command line; on a wrong one it says why and ends the process, as clap does.
     pub fn of_command_line() -> Arguments {
         Arguments::parse()
+    }
+
+    /// Builds the runtime that was asked for, with network and time.
+    ///
+    /// # Errors
+    /// When the operating system refuses the threads or the event queue.
+    pub fn build_runtime(&self) -> io::Result<tokio::runtime::Runtime> {
+        let mut builder = match self.runtime {
+            Runtime::Current => Builder::new_current_thread(),
+            Runtime::Multi(workers) => {
+                let mut builder = Builder::new_multi_thread();
+                builder.worker_threads(workers);
+                builder
+            }
+        };
+        #[cfg(tokio_unstable)]
+        if self.without_lifo_slot {
+            builder.disable_lifo_slot();
+        }
+        builder.enable_all().build()
     }
 }
 
