@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::measure::{
-    CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT,
+    CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS,
     THROUGHPUT, USER, WALL,
 };
 use crate::quantity::{mebibytes, three_digits, time, whole};
@@ -21,6 +21,8 @@ pub(crate) struct Row<'a> {
     pub errors: u64,
     /// The peak memory of noop in the same place.
     pub noop_peak: Option<f64>,
+    /// The threads of noop in the same place: the main one and the runtime's.
+    pub noop_threads: Option<f64>,
     /// What the contender is to the ratios.
     pub standing: Standing,
 }
@@ -156,6 +158,13 @@ pub(crate) const COLUMNS: &[Column] = &[
         show: peak,
     },
     Column {
+        title: &["threads", "(its own)"],
+        meter: THREADS,
+        needs_all_answers: false,
+        is_shown: |rows| rows.iter().any(|row| row.meter == THREADS && row.median.is_some()),
+        show: threads,
+    },
+    Column {
         title: &["data con-", "nections"],
         meter: CONNECTIONS,
         needs_all_answers: false,
@@ -256,6 +265,16 @@ fn peak(row: &Row, value: f64) -> Result<String, String> {
             format!("{} ({sign}{})", mebibytes(value), mebibytes(over.abs()))
         }
         _ => mebibytes(value),
+    })
+}
+
+/// Those that the driver makes are the ones that noop does not have.
+fn threads(row: &Row, value: f64) -> Result<String, String> {
+    Ok(match row.noop_threads {
+        Some(noop) if row.contender.role != crate::Role::Noop => {
+            format!("{} ({})", whole(value), whole((value - noop).max(0.0)))
+        }
+        _ => whole(value),
     })
 }
 

@@ -4,7 +4,7 @@ use crate::attempts::Attempts;
 use crate::column::{Column, Entry, Row, Standing, columns};
 use crate::comparison::is_control;
 use crate::head::{arrangement, head, judgement};
-use crate::measure::{PEAK_RSS, WALL};
+use crate::measure::{PEAK_RSS, THREADS, WALL};
 use crate::ranking::changes;
 use crate::summary::{cells_of, places};
 use crate::text::plain;
@@ -104,10 +104,10 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn table(&self, summary: &[SummaryRow], notes: &mut Notes) -> Table {
-        let noop_peak =
-            self.run.contenders.iter().find(|contender| contender.role == Role::Noop).and_then(|noop| {
-                self.figures(summary, noop).find(|row| row.meter == PEAK_RSS).and_then(|row| row.median)
-            });
+        let noop = self.run.contenders.iter().find(|contender| contender.role == Role::Noop);
+        let of_noop =
+            |meter: &str| self.figures(summary, noop?).find(|row| row.meter == meter).and_then(|row| row.median);
+        let (noop_peak, noop_threads) = (of_noop(PEAK_RSS), of_noop(THREADS));
         let mut remarks = Vec::new();
         let mut findings = Findings::default();
         let (mut drivers, mut apart) = (Vec::new(), Vec::new());
@@ -120,6 +120,7 @@ impl Place<'_> {
                 figures: self.figures(summary, contender).map(|row| (row.meter.as_str(), row)).collect(),
                 errors: self.cells_of(contender, Pass::Timing).iter().map(|cell| cell.errors()).sum(),
                 noop_peak,
+                noop_threads,
                 standing: self.standing(contender),
             };
             let group = if contender.role == Role::Driver { &mut drivers } else { &mut apart };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::measure::{
     CONNECTIONS, CPU_PER_STATEMENT, DEFINITIONS, ERRORS, PEAK_RSS, SERVER_CPU, SERVER_CPU_PER_STATEMENT,
-    SERVER_UTILISATION, SYS, SYSCALLS, SYSCALLS_PER_STATEMENT, THROUGHPUT, USER, WALL, WORKER_UTILISATION,
+    SERVER_UTILISATION, SYS, SYSCALLS, SYSCALLS_PER_STATEMENT, THREADS, THROUGHPUT, USER, WALL, WORKER_UTILISATION,
 };
 use crate::{
     ArrangementInfo, Cell, Contender, Environment, Library, Measure, Pass, PlanInfo, Role, Run, SCHEMA_VERSION,
@@ -182,6 +182,7 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
                 USER => count * cpu_us * 0.75 / 1e6,
                 SYS => count * cpu_us * 0.25 / 1e6,
                 CPU_PER_STATEMENT => cpu_us,
+                THREADS => [4.0, 3.0, 5.0, 3.0, 3.0][nth],
                 THROUGHPUT => count / wall,
                 SYSCALLS => count * [0.121, 0.96, 0.15, 0.031, 0.0001][nth],
                 SYSCALLS_PER_STATEMENT => [0.121, 0.96, 0.15, 0.031, 0.0001][nth],
