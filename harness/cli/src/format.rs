@@ -15,7 +15,7 @@ pub enum Format {
     Markdown,
     /// One row a measure
     Csv,
-    /// Everything: run, cells and summary
+    /// Everything: run, cells, summary and warnings
     Json,
     #[value(hide = true)]
     Html,

@@ -54,7 +54,7 @@ const SAME_MOMENT_NS: u64 = 50_000;
 
 /// The parent may see the window's edges this much later than the worker, and [`LATE_PERCENT`] of its time on top: a machine at
 /// its limit lets a process wait that has nothing to do but to look. It is only asked where no server tells what it received.
-const LATE_NS: u64 = 50_000_000;
+const LATE_NS: u64 = 250_000_000;
 const LATE_PERCENT: u64 = 2;
 
 /// CLOCK_MONOTONIC, nanoseconds.

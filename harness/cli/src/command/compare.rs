@@ -28,7 +28,7 @@ Examples:
   cqldyno compare scylla cdrs-tokio --scenario reads
   cqldyno compare --arrangement multi:2,current      a table for each of both
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
-  cqldyno compare --format json > result.json        run, cells and summary
+  cqldyno compare --format json > result.json        run, cells, summary and warnings
 
 A contender is NAME[@VERSION][+KEY=VALUE], for example scylla@1.9.0 or
 cassandra-cpp+lib=/opt/lib/libcassandra.so.2.";
