@@ -9,8 +9,19 @@ use std::process::Command;
 /// What is compiled into every worker beside its adapter, relative to the workspace.
 const SOURCES: [&str; 4] = ["drivers/api/src", "harness/protocol/src", "harness/worker/src", "scenarios/src"];
 
-/// What besides sources changes the code that the compiler makes.
-const VARIABLES: [&str; 5] = ["TARGET", "PROFILE", "OPT_LEVEL", "DEBUG", "CARGO_ENCODED_RUSTFLAGS"];
+/// Where profiles and features are chosen.
+const MANIFESTS: [&str; 2] = ["Cargo.toml", "harness/worker/Cargo.toml"];
+
+/// What besides sources and manifests changes the code that the compiler makes.
+const VARIABLES: [&str; 7] = [
+    "TARGET",
+    "PROFILE",
+    "OPT_LEVEL",
+    "DEBUG",
+    "CARGO_CFG_PANIC",
+    "CARGO_CFG_TARGET_FEATURE",
+    "CARGO_ENCODED_RUSTFLAGS",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let manifest_dir = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
@@ -40,6 +51,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let compiler = Command::new(env::var("RUSTC")?).arg("-vV").output()?;
     identity.add(&compiler.stdout);
     for variable in VARIABLES {
+        identity.add(env::var(variable).unwrap_or_default().as_bytes());
+    }
+    for manifest in MANIFESTS {
+        println!("cargo:rerun-if-changed={}", workspace.join(manifest).display());
+        identity.add(&fs::read(workspace.join(manifest))?);
+    }
+    // A profile's settings (lto, codegen-units and so on) may come from the environment, too.
+    for setting in ["LTO", "CODEGEN_UNITS", "PANIC", "OPT_LEVEL", "DEBUG"] {
+        let variable = format!("CARGO_PROFILE_{}_{setting}", env::var("PROFILE")?.to_uppercase());
+        println!("cargo:rerun-if-env-changed={variable}");
         identity.add(env::var(variable).unwrap_or_default().as_bytes());
     }
 

@@ -23,7 +23,7 @@
 //! }
 //! ```
 //!
-//! Within the window nothing of ours runs but the slots of the load generator and, at most twice a second, a thread that
+//! Within the window nothing of ours runs but the slots of the load generator and, at most twice a second, a task that
 //! reads one counter for `progress`. A statement costs no allocation, lock, channel or spawn of ours.
 #![deny(missing_docs)]
 
