@@ -9,7 +9,7 @@ use cqldyno_protocol::{Done, End, Failed, FailureKind, Job, Mode, ParentMessage,
 use cqldyno_scenarios::{Column, LoadPart, Workload};
 use quanta::Clock;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::binding::Columns;
 use crate::gauge::Gauge;
@@ -243,7 +243,8 @@ fn report_progress(link: &Arc<Link>, every_ms: u64) {
     if every_ms == 0 {
         return;
     }
-    let mut ticks = tokio::time::interval(Duration::from_millis(every_ms).max(PROGRESS_AT_MOST_EVERY));
+    let every = Duration::from_millis(every_ms).max(PROGRESS_AT_MOST_EVERY);
+    let mut ticks = interval_at(Instant::now() + every, every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let link = Arc::clone(link);
     tokio::spawn(async move {
