@@ -137,6 +137,10 @@ impl Place {
                 return;
             }
         };
+        // Ratios are taken against the reference and its controls: where the server limited one of them, they are the server's.
+        let bases = std::iter::once(&prepared.group.reference).chain(&prepared.group.controls);
+        let bases_are_their_own =
+            bases.into_iter().all(|column| is_its_own_rate(&self.rows[prepared.columns[*column]]));
         for ((column, row), estimate) in prepared.columns.iter().enumerate().zip(estimates) {
             let row = &mut self.rows[*row];
             let Some(estimate) = estimate else { continue };
@@ -145,14 +149,14 @@ impl Place {
             row.detectable = Some(estimate.detectable);
             row.blocks = Some(prepared.group.blocks.len());
             let judged = !prepared.group.controls.contains(&column)
-                && (is_primary || (row.meter == THROUGHPUT && may_judge_throughput(row)));
+                && (is_primary || (row.meter == THROUGHPUT && bases_are_their_own && is_its_own_rate(row)));
             row.verdict = judged.then(|| Verdict::from(estimate.verdict));
         }
     }
 }
 
-/// A rate that the server limited says nothing of the driver.
-fn may_judge_throughput(row: &SummaryRow) -> bool {
+/// A rate that the server limited, or that nobody knows what limited, says nothing of the driver.
+fn is_its_own_rate(row: &SummaryRow) -> bool {
     matches!(row.bottleneck, Some(Bottleneck::Worker | Bottleneck::Neither))
 }
 

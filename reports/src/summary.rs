@@ -32,8 +32,8 @@ pub struct SummaryRow {
     pub ratio: Option<f64>,
     /// Where the ratio lies, with 95 % confidence: over the whole table at once, or by itself where the row is exploratory.
     pub interval: Option<[f64; 2]>,
-    /// What the interval says; absent where there is none, of a control, of a rate that the server limited, and throughout
-    /// where the control differs from the reference.
+    /// What the interval says; absent where there is none, of a control, of a rate where the server limited the row's, the
+    /// reference's or the control's or where that is not known, and throughout where the control differs from the reference.
     pub verdict: Option<Verdict>,
     /// Whether the row is outside what the run's intervals and verdicts hold for: any meter but CPU time a statement.
     #[serde(default)]
@@ -384,6 +384,38 @@ mod tests {
         assert_eq!(find(&rows, "cdrs-tokio", measure::THROUGHPUT).verdict, None);
         let cpu = find(&rows, "cdrs-tokio", CPU_PER_STATEMENT);
         assert_eq!((cpu.verdict, cpu.bottleneck), (Some(Verdict::Slower), Some(Bottleneck::Server)));
+    }
+
+    #[test]
+    fn where_the_reference_or_its_control_is_not_known_to_set_its_own_rate_no_row_has_a_verdict_on_throughput() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in &mut cells {
+            let rate = 1e6 / cell.get(CPU_PER_STATEMENT).unwrap();
+            cell.measures.insert(measure::THROUGHPUT.to_owned(), Measure::value(rate, Unit::PerSecond));
+        }
+        let verdicts = |who: &str, server: Option<f64>| {
+            let mut cells = cells.clone();
+            for cell in cells.iter_mut().filter(|cell| cell.contender == who && cell.scenario == "writes") {
+                cell.measures.remove(measure::SERVER_UTILISATION);
+                if let Some(share) = server {
+                    cell.measures.insert(measure::SERVER_UTILISATION.to_owned(), Measure::value(share, Unit::Percent));
+                }
+            }
+            let rows = summary(&run, &cells);
+            let elsewhere = |row: &&SummaryRow| {
+                row.contender == "cdrs-tokio" && row.meter == measure::THROUGHPUT && row.scenario == "reads"
+            };
+            assert_eq!(rows.iter().find(elsewhere).unwrap().verdict, Some(Verdict::Slower), "another place");
+            let here = find(&rows, "cdrs-tokio", measure::THROUGHPUT);
+            assert!(here.interval.is_some());
+            (here.verdict, find(&rows, "cdrs-tokio", CPU_PER_STATEMENT).verdict)
+        };
+        assert_eq!(verdicts("scylla", Some(12.0)), (Some(Verdict::Slower), Some(Verdict::Slower)));
+        for base in ["scylla", "scylla#control"] {
+            for server in [Some(88.0), None] {
+                assert_eq!(verdicts(base, server), (None, Some(Verdict::Slower)), "{base} {server:?}");
+            }
+        }
     }
 
     #[test]
