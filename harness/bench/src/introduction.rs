@@ -39,6 +39,7 @@ impl Introduced {
             ("version", &known.driver.version, &hello.driver.version),
             ("variant", &known.driver.variant, &hello.driver.variant),
             ("build", &known.build.id, &hello.build.id),
+            ("adapter's build", &known.build.adapter, &hello.build.adapter),
         ];
         if self.executable.changed(&self.program) {
             return Err(CellFailure::Changed {

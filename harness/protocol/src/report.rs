@@ -51,6 +51,10 @@ pub struct BuildInfo {
     /// Identifies the lock file alone; empty when the worker does not say.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub lock: String,
+    /// Identifies the executable with its adapter, by the build id that the linker wrote (NT_GNU_BUILD_ID, hexadecimal); empty where
+    /// it wrote none or the worker does not say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub adapter: String,
     /// The compiler's version line.
     pub compiler: String,
     /// `release` or `debug`.

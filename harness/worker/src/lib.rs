@@ -29,6 +29,7 @@
 
 mod binding;
 mod cell;
+mod executable;
 mod gauge;
 mod generator;
 mod latencies;
@@ -54,6 +55,7 @@ use crate::link::{EXIT_DONE, Input, Link, Phase, leave};
 /// How this worker was built: the same for all workers of one build.
 pub fn build_info() -> BuildInfo {
     BuildInfo {
+        adapter: executable::build_id(),
         id: env!("CQLDYNO_BUILD_ID").to_owned(),
         generator: env!("CQLDYNO_GENERATOR_ID").to_owned(),
         lock: env!("CQLDYNO_LOCK_ID").to_owned(),
