@@ -1,24 +1,21 @@
 //! One connection, shared by the statements that are in flight on it.
 //!
-//! A statement takes a stream id, appends its frame to a buffer that all share, and waits in the slot of its stream id. The
-//! buffer is written by whichever statement is the last that can be expected now: an answer batch wakes its statements,
-//! each of which will probably send the next frame, so frames are held back until those have had their turn, or until a
-//! quarter of what is in flight is there, so that client and server work at the same time. The connection's task
-//! ([`crate::socket`]) reads, hands answers to the slots, and writes what nobody else did.
+//! A statement takes a stream id, appends its frame to a buffer that all share, and waits in the slot of its stream id
+//! ([`exchange`]); who writes the buffer, and when, is in [`writing`]. The connection's task ([`crate::socket`]) reads,
+//! hands answers to the slots, and writes what nobody else did.
 
-use std::future::Future;
-use std::mem;
-use std::pin::Pin;
+mod exchange;
+mod writing;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 
 use cqldyno_driver_api::{DriverError, ErrorKind};
-use std::io::ErrorKind as IoErrorKind;
 use tokio::net::tcp::OwnedWriteHalf;
 
-use crate::answers::Answer;
-use crate::errors::lost;
-use crate::requests::{self, HEADER};
+use crate::requests::HEADER;
+
+pub(crate) use writing::Attention;
 
 /// Stream ids are the non-negative `i16` (native_protocol_v4.spec section 2.3).
 const MAX_STREAMS: usize = 1 << 15;
@@ -26,12 +23,6 @@ const MAX_STREAMS: usize = 1 << 15;
 const MAX_BODY: usize = 256 << 20;
 /// The version byte of a response in protocol v4.
 const RESPONSE_VERSION: u8 = 0x84;
-/// Fewer frames than this wait for all the statements that may still send one now.
-const FEWEST_IN_A_WRITE: usize = 16;
-/// In so many writes goes what is in flight, when all of it can be sent at once.
-const WRITES_IN_FLIGHT: usize = 4;
-/// A longer body is decoded outside the lock, and its buffer is not kept.
-const LONG_BODY: usize = 16 << 10;
 
 /// A connection and its slots.
 #[derive(Debug)]
@@ -94,18 +85,6 @@ enum State {
     Abandoned,
 }
 
-/// What the connection's task is told by [`Connection::attend`].
-pub(crate) enum Attention {
-    /// Nothing is left to write.
-    Idle,
-    /// Look again when the socket can be written.
-    Blocked(Arc<OwnedWriteHalf>),
-    /// Look again after the tasks that are ready now.
-    Again,
-    /// The socket is of no use any more, for this reason.
-    Broken(String),
-}
-
 impl Connection {
     pub(crate) fn new(writer: OwnedWriteHalf) -> Connection {
         let shared = Shared { writer: Some(Arc::new(writer)), ..Shared::default() };
@@ -114,200 +93,6 @@ impl Connection {
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sends the frame that `encode` appends, and gives what `decode` makes of its answer.
-    #[inline]
-    pub(crate) fn exchange<T, E, D>(&self, encode: E, decode: D) -> Exchange<'_, E, D>
-    where
-        E: FnOnce(&mut Vec<u8>) -> Result<(), DriverError> + Unpin,
-        D: FnOnce(Answer<'_>) -> Result<T, DriverError> + Unpin,
-    {
-        Exchange { connection: self, stream: None, encode: Some(encode), decode: Some(decode) }
-    }
-
-    #[inline]
-    fn begin(
-        &self,
-        encode: impl FnOnce(&mut Vec<u8>) -> Result<(), DriverError>,
-        waker: &Waker,
-    ) -> Result<u16, DriverError> {
-        let mut guard = self.lock();
-        let shared = &mut *guard;
-        if shared.writer.is_none() {
-            return Err(lost(&shared.why_lost));
-        }
-        let stream = shared.take_stream()?;
-        let start = shared.out.len();
-        if let Err(error) = encode(&mut shared.out) {
-            shared.out.truncate(start);
-            shared.free.push(stream);
-            return Err(error);
-        }
-        requests::set_stream(&mut shared.out, start, stream as i16);
-        if let Some(slot) = shared.slots.get_mut(usize::from(stream)) {
-            slot.state = State::Waiting;
-            slot.waker = Some(waker.clone());
-        }
-        shared.queued += 1;
-        if shared.writing {
-            // Whoever writes looks at the buffer again afterwards.
-        } else if shared.is_due() {
-            self.write(guard);
-        } else if let Some(task) = shared.watch() {
-            drop(guard);
-            task.wake();
-        }
-        Ok(stream)
-    }
-
-    #[inline]
-    fn finish<T>(
-        &self,
-        stream: u16,
-        waker: &Waker,
-        decode: &mut Option<impl FnOnce(Answer<'_>) -> Result<T, DriverError>>,
-    ) -> Poll<Result<T, DriverError>> {
-        let mut guard = self.lock();
-        let shared = &mut *guard;
-        let Some(slot) = shared.slots.get_mut(usize::from(stream)) else {
-            return Poll::Ready(Err(ended()));
-        };
-        match slot.state {
-            State::Waiting => {
-                match &mut slot.waker {
-                    Some(known) if known.will_wake(waker) => {}
-                    known => *known = Some(waker.clone()),
-                }
-                return Poll::Pending;
-            }
-            State::Answered => shared.woken -= 1,
-            State::Lost => {
-                slot.state = State::Free;
-                shared.free.push(stream);
-                return Poll::Ready(Err(lost(&shared.why_lost)));
-            }
-            State::Free | State::Abandoned => return Poll::Ready(Err(ended())),
-        }
-        slot.state = State::Free;
-        shared.free.push(stream);
-        let Some(decode) = decode.take() else {
-            return Poll::Ready(Err(ended()));
-        };
-        let (flags, opcode) = (slot.flags, slot.opcode);
-        if slot.body.len() > LONG_BODY {
-            let body = mem::take(&mut slot.body);
-            drop(guard);
-            return Poll::Ready(decode(Answer { flags, opcode, body: &body }));
-        }
-        Poll::Ready(decode(Answer { flags, opcode, body: &slot.body }))
-    }
-
-    /// The statement that had `stream` was dropped before its end.
-    #[cold]
-    fn abandon(&self, stream: u16) {
-        let mut guard = self.lock();
-        let shared = &mut *guard;
-        let Some(slot) = shared.slots.get_mut(usize::from(stream)) else { return };
-        slot.waker = None;
-        match slot.state {
-            State::Waiting => slot.state = State::Abandoned,
-            State::Answered | State::Lost => {
-                shared.woken -= usize::from(slot.state == State::Answered);
-                slot.state = State::Free;
-                shared.free.push(stream);
-            }
-            State::Free | State::Abandoned => {}
-        }
-    }
-
-    /// Writes what is in the buffer, and what comes to be due meanwhile.
-    fn write<'a>(&'a self, mut guard: MutexGuard<'a, Shared>) {
-        let Some(writer) = guard.writer.clone() else { return };
-        let epoch = guard.epoch;
-        guard.writing = true;
-        let mut frames = guard.take_frames();
-        loop {
-            drop(guard);
-            let sent = write_some(&writer, &frames);
-            guard = self.lock();
-            if guard.epoch != epoch {
-                return;
-            }
-            match sent {
-                Ok(sent) if sent == frames.len() => {
-                    frames.clear();
-                    guard.spare = frames;
-                    if guard.out.is_empty() || !guard.is_due() {
-                        break;
-                    }
-                    frames = guard.take_frames();
-                }
-                Ok(sent) => {
-                    guard.unsent = frames;
-                    guard.unsent_from = sent;
-                    return wake_task(guard);
-                }
-                Err(error) => {
-                    guard.broken = Some(format!("the connection broke while writing: {error}"));
-                    return wake_task(guard);
-                }
-            }
-        }
-        guard.writing = false;
-        if !guard.out.is_empty()
-            && let Some(task) = guard.watch()
-        {
-            drop(guard);
-            task.wake();
-        }
-    }
-
-    /// What the connection's task does about writing, whenever it runs.
-    pub(crate) fn attend(&self, task: &Waker) -> Attention {
-        let mut guard = self.lock();
-        let shared = &mut *guard;
-        match &mut shared.task {
-            Some(known) if known.will_wake(task) => {}
-            known => *known = Some(task.clone()),
-        }
-        if let Some(why) = shared.broken.take() {
-            return Attention::Broken(why);
-        }
-        if !shared.unsent.is_empty() {
-            let Some(writer) = shared.writer.clone() else { return Attention::Idle };
-            match write_some(&writer, shared.unsent.get(shared.unsent_from..).unwrap_or_default()) {
-                Ok(sent) if shared.unsent_from + sent < shared.unsent.len() => {
-                    shared.unsent_from += sent;
-                    return Attention::Blocked(writer);
-                }
-                Ok(_) => {
-                    shared.unsent.clear();
-                    shared.spare = mem::take(&mut shared.unsent);
-                    shared.writing = false;
-                    if !shared.out.is_empty() {
-                        self.write(guard);
-                    }
-                    return Attention::Again;
-                }
-                Err(error) => return Attention::Broken(format!("the connection broke while writing: {error}")),
-            }
-        }
-        if !shared.watching {
-            return Attention::Idle;
-        }
-        if shared.writing || shared.out.is_empty() {
-            shared.watching = false;
-            return Attention::Idle;
-        }
-        // When none of the woken statements was polled since the last look, they are not going to be soon.
-        if shared.is_due() || shared.woken == shared.woken_when_watched {
-            shared.watching = false;
-            self.write(guard);
-            return Attention::Idle;
-        }
-        shared.woken_when_watched = shared.woken;
-        Attention::Again
     }
 
     /// Hands the whole frames at the front of `input` to their slots and gives their length; `woken` gets the wakers of
@@ -411,103 +196,4 @@ impl Shared {
         self.slots.push(Slot::default());
         Ok((self.slots.len() - 1) as u16)
     }
-
-    /// Whether the buffer is to be written now.
-    #[inline]
-    fn is_due(&self) -> bool {
-        let in_flight = self.slots.len() - self.free.len();
-        self.woken == 0 || self.queued >= FEWEST_IN_A_WRITE.max(in_flight / WRITES_IN_FLIGHT)
-    }
-
-    #[inline]
-    fn take_frames(&mut self) -> Vec<u8> {
-        self.queued = 0;
-        let spare = mem::take(&mut self.spare);
-        mem::replace(&mut self.out, spare)
-    }
-
-    /// Asks the connection's task to look after the buffer; the waker to call when it does not do so already.
-    #[inline]
-    fn watch(&mut self) -> Option<Waker> {
-        if self.watching {
-            return None;
-        }
-        self.watching = true;
-        self.woken_when_watched = usize::MAX;
-        self.task.clone()
-    }
-}
-
-/// The answer to one frame.
-#[must_use]
-pub(crate) struct Exchange<'c, E, D> {
-    connection: &'c Connection,
-    stream: Option<u16>,
-    encode: Option<E>,
-    decode: Option<D>,
-}
-
-impl<T, E, D> Future for Exchange<'_, E, D>
-where
-    E: FnOnce(&mut Vec<u8>) -> Result<(), DriverError> + Unpin,
-    D: FnOnce(Answer<'_>) -> Result<T, DriverError> + Unpin,
-{
-    type Output = Result<T, DriverError>;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        if let Some(encode) = this.encode.take() {
-            return match this.connection.begin(encode, context.waker()) {
-                Ok(stream) => {
-                    this.stream = Some(stream);
-                    Poll::Pending
-                }
-                Err(error) => Poll::Ready(Err(error)),
-            };
-        }
-        let Some(stream) = this.stream else {
-            return Poll::Ready(Err(ended()));
-        };
-        let finished = this.connection.finish(stream, context.waker(), &mut this.decode);
-        if finished.is_ready() {
-            this.stream = None;
-        }
-        finished
-    }
-}
-
-impl<E, D> Drop for Exchange<'_, E, D> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(stream) = self.stream {
-            self.connection.abandon(stream);
-        }
-    }
-}
-
-#[cold]
-fn ended() -> DriverError {
-    DriverError::new(ErrorKind::Other, "a statement was polled after its end")
-}
-
-fn wake_task(mut guard: MutexGuard<'_, Shared>) {
-    let task = guard.task.take();
-    drop(guard);
-    task.into_iter().for_each(Waker::wake);
-}
-
-/// Writes until all is written or the socket takes no more; the number of bytes.
-fn write_some(writer: &OwnedWriteHalf, bytes: &[u8]) -> std::io::Result<usize> {
-    let mut sent = 0;
-    while let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {
-        match writer.try_write(rest) {
-            Ok(0) => return Err(IoErrorKind::WriteZero.into()),
-            Ok(written) => sent += written,
-            Err(error) if error.kind() == IoErrorKind::WouldBlock => break,
-            Err(error) if error.kind() == IoErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(sent)
 }

@@ -60,13 +60,6 @@ fn string(text: &str, out: &mut Vec<u8>) -> Result<(), DriverError> {
     Ok(())
 }
 
-fn long_bytes(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), DriverError> {
-    let length = i32::try_from(bytes.len()).map_err(|_| codec("a field is longer than the protocol allows"))?;
-    out.extend_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(bytes);
-    Ok(())
-}
-
 /// STARTUP: section 4.1.1.
 pub(crate) fn startup(out: &mut Vec<u8>) -> Result<(), DriverError> {
     frame(STARTUP, out, |out| {
@@ -80,13 +73,13 @@ pub(crate) fn startup(out: &mut Vec<u8>) -> Result<(), DriverError> {
 /// AUTH_RESPONSE with the token of SASL PLAIN, which Cassandra's PasswordAuthenticator takes: section 4.1.2.
 pub(crate) fn auth_response(credentials: &Credentials, out: &mut Vec<u8>) -> Result<(), DriverError> {
     let token = format!("\0{}\0{}", credentials.user, credentials.password);
-    frame(AUTH_RESPONSE, out, |out| long_bytes(token.as_bytes(), out))
+    frame(AUTH_RESPONSE, out, |out| values::bytes(token.as_bytes(), out))
 }
 
 /// QUERY without values: section 4.1.4.
 pub(crate) fn query(cql: &str, consistency: Consistency, out: &mut Vec<u8>) -> Result<(), DriverError> {
     frame(QUERY, out, |out| {
-        long_bytes(cql.as_bytes(), out)?;
+        values::bytes(cql.as_bytes(), out)?;
         out.extend_from_slice(&consistency_code(consistency).to_be_bytes());
         out.push(0);
         Ok(())
@@ -95,7 +88,7 @@ pub(crate) fn query(cql: &str, consistency: Consistency, out: &mut Vec<u8>) -> R
 
 /// PREPARE: section 4.1.5.
 pub(crate) fn prepare(cql: &str, out: &mut Vec<u8>) -> Result<(), DriverError> {
-    frame(PREPARE, out, |out| long_bytes(cql.as_bytes(), out))
+    frame(PREPARE, out, |out| values::bytes(cql.as_bytes(), out))
 }
 
 fn consistency_code(consistency: Consistency) -> u16 {
@@ -174,7 +167,7 @@ impl ExecuteTemplate {
             if let Some(flags) = out.get_mut(start + self.flags_at) {
                 *flags |= WITH_PAGING_STATE;
             }
-            long_bytes(state, out)?;
+            values::bytes(state, out)?;
         }
         close(out, start)
     }

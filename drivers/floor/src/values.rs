@@ -61,8 +61,10 @@ pub(crate) fn encode(value: &Value<'_>, wanted: ColumnType, out: &mut Vec<u8>) -
     Ok(())
 }
 
-fn bytes(value: &[u8], out: &mut Vec<u8>) -> Result<(), DriverError> {
-    let length = i32::try_from(value.len()).map_err(|_| codec("a value is longer than the protocol allows"))?;
+/// Appends a `[bytes]`, or what is written like one: a `[long string]` (native_protocol_v4.spec section 3).
+pub(crate) fn bytes(value: &[u8], out: &mut Vec<u8>) -> Result<(), DriverError> {
+    let length = i32::try_from(value.len())
+        .map_err(|_| codec("a value or statement is longer than the 2 GiB that the protocol allows"))?;
     out.extend_from_slice(&length.to_be_bytes());
     out.extend_from_slice(value);
     Ok(())

@@ -149,11 +149,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn take_word(&mut self, word: &str) -> Result<bool, CqlError> {
-        let found = self.at_word(word);
-        if found {
-            self.advance()?;
-        }
-        Ok(found)
+        self.advance_if(self.at_word(word))
     }
 
     pub(super) fn expect_word(&mut self, word: &str) -> Result<(), CqlError> {
@@ -165,7 +161,10 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn take_symbol(&mut self, symbol: &str) -> Result<bool, CqlError> {
-        let found = self.at_symbol(symbol);
+        self.advance_if(self.at_symbol(symbol))
+    }
+
+    fn advance_if(&mut self, found: bool) -> Result<bool, CqlError> {
         if found {
             self.advance()?;
         }

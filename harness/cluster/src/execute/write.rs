@@ -1,12 +1,16 @@
 //! INSERT, UPDATE and DELETE.
 
+use std::sync::MutexGuard;
+
 use super::values::{
-    Number, check_combinations, clustering_keys, number, one_clustering_key, partition_key, partition_keys, slices,
+    ClusteringKey, Number, check_combinations, clustering_keys, number, one_clustering_key, partition_key,
+    partition_keys, slices,
 };
 use crate::clock::Moment;
 use crate::codec::response::ErrorAnswer;
-use crate::plan::{Assignment, CqlError, Delete, Evaluated, Insert, Plan, Term, Update, Value};
+use crate::plan::{Assignment, CqlError, Delete, Evaluated, Insert, PartitionSelection, Plan, Term, Update, Value};
 use crate::schema::Table;
+use crate::storage::partitions::PartitionShard;
 use crate::storage::table::{Place, Shards, TableStore};
 use crate::storage::{Mutation, StorageFull};
 use crate::token;
@@ -128,10 +132,19 @@ pub fn modify(
     source: TimestampSource<'_>,
     mode: Mode,
 ) -> Result<(), ErrorAnswer> {
+    let (timestamp, ttl) = match plan {
+        Plan::Insert(plan) => (&plan.timestamp, &plan.ttl),
+        Plan::Update(plan) => (&plan.timestamp, &plan.ttl),
+        Plan::Delete(plan) => (&plan.timestamp, &None),
+        _ => return Err(not_in_a_batch().into()),
+    };
+    let source = using_timestamp(timestamp.as_ref(), values)?.map_or(source, TimestampSource::Fixed);
+    refuse_ttl(ttl.as_ref(), values)?;
+    let write = Write { store, values, source, mode };
     match plan {
-        Plan::Insert(plan) => insert(store, plan, values, source, mode),
-        Plan::Update(plan) => update(store, plan, values, source, mode),
-        Plan::Delete(plan) => delete(store, plan, values, source, mode),
+        Plan::Insert(plan) => write.insert(plan),
+        Plan::Update(plan) => write.update(plan),
+        Plan::Delete(plan) => write.delete(plan),
         _ => Err(not_in_a_batch().into()),
     }
 }
@@ -141,102 +154,95 @@ pub fn not_in_a_batch() -> CqlError {
     CqlError::invalid("Invalid statement in batch: only UPDATE, INSERT and DELETE statements are allowed.")
 }
 
-fn insert(
-    store: &TableStore,
-    plan: &Insert,
-    values: &[Value<'_>],
-    source: TimestampSource<'_>,
+/// A statement that writes, under way.
+struct Write<'w> {
+    store: &'w TableStore,
+    values: &'w [Value<'w>],
+    source: TimestampSource<'w>,
     mode: Mode,
-) -> Result<(), ErrorAnswer> {
-    let table = &plan.table;
-    let mut source = using_timestamp(plan.timestamp.as_ref(), values)?.map_or(source, TimestampSource::Fixed);
-    refuse_ttl(plan.ttl.as_ref(), values)?;
-    let key = partition_key(table, &plan.partition, values)?;
-    let cells = evaluate(table, &plan.assignments, values)?;
-    let row_is_named = table.clustering_len == 0 || !plan.clustering.is_empty();
-    let target = Target::of(store, &key, mode);
-    if row_is_named {
-        let clustering = one_clustering_key(table, &plan.clustering, values)?;
-        let mutation = Mutation { insert: true, delete: false, cells: &borrowed(&cells.regular) };
-        target.mutate((&clustering.sortable, &clustering.wire), &mutation, source.reborrow())?;
-    }
-    if !cells.statics.is_empty() {
-        target.mutate_statics(&borrowed(&cells.statics), source)?;
-    }
-    Ok(())
 }
 
-fn update(
-    store: &TableStore,
-    plan: &Update,
-    values: &[Value<'_>],
-    source: TimestampSource<'_>,
-    mode: Mode,
-) -> Result<(), ErrorAnswer> {
-    let table = &plan.table;
-    let mut source = using_timestamp(plan.timestamp.as_ref(), values)?.map_or(source, TimestampSource::Fixed);
-    refuse_ttl(plan.ttl.as_ref(), values)?;
-    let cells = evaluate(table, &plan.assignments, values)?;
-    let (regular, statics) = (borrowed(&cells.regular), borrowed(&cells.statics));
-    let row_is_named = table.clustering_len == 0 || !plan.clustering.is_empty();
-    let rows = if row_is_named { clustering_keys(table, &plan.clustering, values)? } else { Vec::new() };
-    let keys = partition_keys(table, &plan.partition, values)?;
-    check_combinations([keys.len(), rows.len()])?;
-    for key in keys {
-        let target = Target::of(store, &key, mode);
-        for row in &rows {
-            let mutation = Mutation { insert: false, delete: false, cells: &regular };
-            target.mutate((&row.sortable, &row.wire), &mutation, source.reborrow())?;
+impl Write<'_> {
+    fn insert(mut self, plan: &Insert) -> Result<(), ErrorAnswer> {
+        let table = &plan.table;
+        let key = partition_key(table, &plan.partition, self.values)?;
+        let cells = evaluate(table, &plan.assignments, self.values)?;
+        let row_is_named = table.clustering_len == 0 || !plan.clustering.is_empty();
+        let values = self.values;
+        let mut target = self.target(&key);
+        if row_is_named {
+            let row = one_clustering_key(table, &plan.clustering, values)?;
+            target.mutate(&row, &Mutation { insert: true, delete: false, cells: &borrowed(&cells.regular) })?;
         }
-        if !statics.is_empty() {
-            target.mutate_statics(&statics, source.reborrow())?;
+        if !cells.statics.is_empty() {
+            target.mutate_statics(&borrowed(&cells.statics))?;
         }
+        Ok(())
     }
-    Ok(())
-}
 
-fn delete(
-    store: &TableStore,
-    plan: &Delete,
-    values: &[Value<'_>],
-    source: TimestampSource<'_>,
-    mode: Mode,
-) -> Result<(), ErrorAnswer> {
-    let table = &plan.table;
-    let mut source = using_timestamp(plan.timestamp.as_ref(), values)?.map_or(source, TimestampSource::Fixed);
-    let nulls = |columns: &mut dyn Iterator<Item = usize>| columns.map(|column| (column, Value::Null)).collect();
-    let (statics, regular) = (table.static_start(), table.regular_start());
-    let of_statics = &mut plan.columns.iter().filter(|column| **column < regular).map(|column| column - statics);
-    let static_cells: Vec<(usize, Value<'_>)> = nulls(of_statics);
-    let of_rows = &mut plan.columns.iter().filter(|column| **column >= regular).map(|column| column - regular);
-    let cells: Vec<(usize, Value<'_>)> = nulls(of_rows);
-    let in_full = plan.clustering.prefix.len() == table.clustering_len && plan.clustering.range.is_none();
-    let rows = clustering_keys(table, &plan.clustering.prefix, values)?;
-    let ranges = if in_full { Vec::new() } else { slices(table, &plan.clustering, values)? };
-    let keys = partition_keys(table, &plan.partition, values)?;
-    check_combinations([keys.len(), rows.len().max(ranges.len())])?;
-    for key in keys {
-        let target = Target::of(store, &key, mode);
-        if !static_cells.is_empty() {
-            target.mutate_statics(&static_cells, source.reborrow())?;
-        }
-        if !plan.columns.is_empty() && cells.is_empty() {
-            continue;
-        }
-        if in_full {
-            let mutation = Mutation { insert: false, delete: plan.columns.is_empty(), cells: &cells };
+    fn update(mut self, plan: &Update) -> Result<(), ErrorAnswer> {
+        let table = &plan.table;
+        let cells = evaluate(table, &plan.assignments, self.values)?;
+        let (regular, statics) = (borrowed(&cells.regular), borrowed(&cells.statics));
+        let row_is_named = table.clustering_len == 0 || !plan.clustering.is_empty();
+        let rows = if row_is_named { clustering_keys(table, &plan.clustering, self.values)? } else { Vec::new() };
+        for key in self.keys(table, &plan.partition, rows.len())? {
+            let mut target = self.target(&key);
             for row in &rows {
-                target.mutate((&row.sortable, &row.wire), &mutation, source.reborrow())?;
+                target.mutate(row, &Mutation { insert: false, delete: false, cells: &regular })?;
             }
-        } else if plan.clustering.is_all() {
-            target.delete_partition(source.reborrow())?;
-        } else {
-            for (start, end) in &ranges {
-                target.delete_range((start, end), source.reborrow())?;
+            if !statics.is_empty() {
+                target.mutate_statics(&statics)?;
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn delete(mut self, plan: &Delete) -> Result<(), ErrorAnswer> {
+        let table = &plan.table;
+        let nulls = |columns: &mut dyn Iterator<Item = usize>| columns.map(|column| (column, Value::Null)).collect();
+        let (statics, regular) = (table.static_start(), table.regular_start());
+        let of_statics = &mut plan.columns.iter().filter(|column| **column < regular).map(|column| column - statics);
+        let static_cells: Vec<(usize, Value<'_>)> = nulls(of_statics);
+        let of_rows = &mut plan.columns.iter().filter(|column| **column >= regular).map(|column| column - regular);
+        let cells: Vec<(usize, Value<'_>)> = nulls(of_rows);
+        let in_full = plan.clustering.prefix.len() == table.clustering_len && plan.clustering.range.is_none();
+        let rows = clustering_keys(table, &plan.clustering.prefix, self.values)?;
+        let ranges = if in_full { Vec::new() } else { slices(table, &plan.clustering, self.values)? };
+        for key in self.keys(table, &plan.partition, rows.len().max(ranges.len()))? {
+            let mut target = self.target(&key);
+            if !static_cells.is_empty() {
+                target.mutate_statics(&static_cells)?;
+            }
+            if !plan.columns.is_empty() && cells.is_empty() {
+                continue;
+            }
+            if in_full {
+                for row in &rows {
+                    target.mutate(row, &Mutation { insert: false, delete: plan.columns.is_empty(), cells: &cells })?;
+                }
+            } else if plan.clustering.is_all() {
+                target.delete_partition()?;
+            } else {
+                for (start, end) in &ranges {
+                    target.delete_range((start, end))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The keys of the partitions, in each of which so many rows or ranges of rows are named.
+    fn keys(&self, table: &Table, selection: &PartitionSelection, named: usize) -> Result<Vec<Vec<u8>>, CqlError> {
+        let keys = partition_keys(table, selection, self.values)?;
+        check_combinations([keys.len(), named])?;
+        Ok(keys)
+    }
+
+    fn target<'t>(&'t mut self, key: &'t [u8]) -> Target<'t> {
+        let place = self.store.place(token::token(key));
+        Target { store: self.store, key, place, source: self.source.reborrow(), mode: self.mode }
+    }
 }
 
 /// A partition to write to.
@@ -244,68 +250,46 @@ struct Target<'t> {
     store: &'t TableStore,
     key: &'t [u8],
     place: Place,
+    source: TimestampSource<'t>,
     mode: Mode,
 }
 
 impl<'t> Target<'t> {
-    fn of(store: &'t TableStore, key: &'t [u8], mode: Mode) -> Self {
-        Target { store, key, place: store.place(token::token(key)), mode }
+    /// The shard to apply a change to that only a table with clustering columns knows; none when nothing is to be applied.
+    fn partitions(&self) -> Option<MutexGuard<'t, PartitionShard>> {
+        match self.store.shards() {
+            Shards::Partitions(shards) if self.mode == Mode::Apply => Some(shards[self.place.shard].lock()),
+            Shards::Partitions(_) | Shards::Rows(_) => None,
+        }
     }
 
-    fn mutate(
-        &self,
-        clustering: (&[u8], &[u8]),
-        mutation: &Mutation<'_>,
-        mut source: TimestampSource<'_>,
-    ) -> Result<(), StorageFull> {
+    fn mutate(&mut self, row: &ClusteringKey, mutation: &Mutation<'_>) -> Result<(), StorageFull> {
         if self.mode == Mode::Check {
             return Ok(());
         }
         let (Place { shard, hash }, key) = (self.place, self.key);
-        let timestamp = |latest| source.after(latest);
+        let timestamp = |latest| self.source.after(latest);
         match self.store.shards() {
             Shards::Rows(shards) => shards[shard].lock().mutate(hash, key, mutation, timestamp),
-            Shards::Partitions(shards) => shards[shard].lock().mutate_row(hash, key, clustering, mutation, timestamp),
+            Shards::Partitions(shards) => {
+                shards[shard].lock().mutate_row(hash, key, (&row.sortable, &row.wire), mutation, timestamp)
+            }
         }
     }
 
-    fn mutate_statics(&self, cells: &[(usize, Value<'_>)], mut source: TimestampSource<'_>) -> Result<(), StorageFull> {
-        if self.mode == Mode::Check {
-            return Ok(());
-        }
+    fn mutate_statics(&mut self, cells: &[(usize, Value<'_>)]) -> Result<(), StorageFull> {
+        let Some(mut shard) = self.partitions() else { return Ok(()) };
         let mutation = Mutation { insert: false, delete: false, cells };
-        match self.store.shards() {
-            Shards::Rows(_) => Ok(()),
-            Shards::Partitions(shards) => {
-                let mut shard = shards[self.place.shard].lock();
-                shard.mutate_statics(self.place.hash, self.key, &mutation, |latest| source.after(latest))
-            }
-        }
+        shard.mutate_statics(self.place.hash, self.key, &mutation, |latest| self.source.after(latest))
     }
 
-    fn delete_partition(&self, mut source: TimestampSource<'_>) -> Result<(), StorageFull> {
-        if self.mode == Mode::Check {
-            return Ok(());
-        }
-        match self.store.shards() {
-            Shards::Rows(_) => Ok(()),
-            Shards::Partitions(shards) => {
-                let mut shard = shards[self.place.shard].lock();
-                shard.delete_partition(self.place.hash, self.key, |latest| source.after(latest))
-            }
-        }
+    fn delete_partition(&mut self) -> Result<(), StorageFull> {
+        let Some(mut shard) = self.partitions() else { return Ok(()) };
+        shard.delete_partition(self.place.hash, self.key, |latest| self.source.after(latest))
     }
 
-    fn delete_range(&self, (start, end): (&[u8], &[u8]), mut source: TimestampSource<'_>) -> Result<(), StorageFull> {
-        if self.mode == Mode::Check {
-            return Ok(());
-        }
-        match self.store.shards() {
-            Shards::Rows(_) => Ok(()),
-            Shards::Partitions(shards) => {
-                let mut shard = shards[self.place.shard].lock();
-                shard.delete_range(self.place.hash, self.key, (start, end), |latest| source.after(latest))
-            }
-        }
+    fn delete_range(&mut self, range: (&[u8], &[u8])) -> Result<(), StorageFull> {
+        let Some(mut shard) = self.partitions() else { return Ok(()) };
+        shard.delete_range(self.place.hash, self.key, range, |latest| self.source.after(latest))
     }
 }
