@@ -53,7 +53,46 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Pl
     if warning.is_some() {
         places.iter_mut().flat_map(|place| &mut place.rows).for_each(|row| row.verdict = None);
     }
-    warning.into_iter().collect()
+    warning.into_iter().chain(withhold_without_control(run, reference, places)).collect()
+}
+
+/// Takes the verdicts of every scenario and arrangement away in which the run's control has no interval, and says where.
+fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [Place]) -> Option<String> {
+    if !run.contenders.iter().any(|contender| is_control(&contender.id, contender.control, reference)) {
+        return None;
+    }
+    let mut without = Vec::new();
+    let mut sentences = Vec::new();
+    for rows in places.iter().map(|place| &place.rows) {
+        let control = rows.iter().find(|row| !row.exploratory && is_control(&row.contender, row.control, reference));
+        let Some(control) = control.filter(|control| control.interval.is_none()) else { continue };
+        if rows.iter().all(|row| row.interval.is_none()) {
+            continue;
+        }
+        let why = match control {
+            SummaryRow { failed: Some(_), .. } => "a cell of it failed",
+            SummaryRow { void: Some(_), .. } => "a cell of it is void",
+            _ => "it was not measured",
+        };
+        sentences.push(format!("{} on {} ({why})", plain(&control.scenario), plain(&control.arrangement)));
+        without.push((control.scenario.clone(), control.arrangement.clone()));
+    }
+    let is_without = |row: &SummaryRow| {
+        without.iter().any(|(scenario, arrangement)| *scenario == row.scenario && *arrangement == row.arrangement)
+    };
+    places
+        .iter_mut()
+        .flat_map(|place| &mut place.rows)
+        .filter(|row| is_without(row))
+        .for_each(|row| row.verdict = None);
+    (!sentences.is_empty()).then(|| {
+        format!(
+            "The control, {} once more, has no interval in {}: nothing shows there that only the drivers made a difference, so \
+             no verdict is given there.",
+            plain(&reference.label),
+            sentences.join(", "),
+        )
+    })
 }
 
 /// Whether the contender is the reference once more: its id is the reference's with a mark behind it.
@@ -202,5 +241,44 @@ mod tests {
         );
         assert!(rows.iter().all(|row| row.verdict.is_none()));
         assert!(rows.iter().any(|row| row.contender == "cdrs-tokio" && row.interval.is_some()));
+    }
+
+    #[test]
+    fn without_an_interval_of_the_control_a_place_has_no_verdicts_and_the_others_keep_theirs() {
+        for (failed, void, why) in [
+            (Some("It crashed."), None, "a cell of it failed"),
+            (None, Some("A statement failed."), "a cell of it is void"),
+        ] {
+            let (run, mut cells) = sample::blocks(12);
+            let mut of_control = cells.iter_mut().filter(|cell| cell.contender == "scylla#control");
+            let spoilt = of_control.find(|cell| cell.scenario == "writes" && cell.block == 7).unwrap();
+            (spoilt.failed, spoilt.void) = (failed.map(str::to_owned), void.map(str::to_owned));
+            let crate::Summary { rows, warnings } = crate::Summary::new(&run, &cells);
+            assert_eq!(
+                warnings,
+                [format!(
+                    "The control, scylla@1.9.0 once more, has no interval in writes on multi:2 ({why}): nothing shows there \
+                     that only the drivers made a difference, so no verdict is given there."
+                )]
+            );
+            let of = |scenario: &str| {
+                let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.meter == CPU_PER_STATEMENT;
+                rows.iter().filter(is).find(|row| row.scenario == scenario).unwrap()
+            };
+            assert!(of("writes").interval.is_some());
+            assert_eq!((of("writes").verdict, of("reads").verdict), (None, Some(Verdict::Slower)));
+            assert!(rows.iter().filter(|row| row.scenario == "writes").all(|row| row.verdict.is_none()));
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_asked_for_without_a_control_has_verdicts_and_no_warning() {
+        let (mut run, mut cells) = sample::blocks(12);
+        run.contenders.retain(|contender| !contender.control);
+        cells.retain(|cell| cell.contender != "scylla#control");
+        let crate::Summary { rows, warnings } = crate::Summary::new(&run, &cells);
+        assert!(warnings.is_empty(), "{warnings:?}");
+        let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.meter == CPU_PER_STATEMENT;
+        assert_eq!(rows.iter().find(is).unwrap().verdict, Some(Verdict::Slower));
     }
 }

@@ -33,7 +33,7 @@ pub struct SummaryRow {
     /// Where the ratio lies, with 95 % confidence: over the whole table at once, or by itself where the row is exploratory.
     pub interval: Option<[f64; 2]>,
     /// What the interval says; absent where there is none, of a control, of a rate where the server limited the row's, the
-    /// reference's or the control's or where that is not known, and throughout where the control differs from the reference.
+    /// reference's or the control's or where that is not known, where the run's control has none, and throughout where the control differs from the reference.
     pub verdict: Option<Verdict>,
     /// Whether the row is outside what the run's intervals and verdicts hold for: any meter but CPU time a statement.
     #[serde(default)]
@@ -81,7 +81,7 @@ pub enum Verdict {
 pub struct Summary {
     /// One row a scenario, arrangement, contender and meter, in the order of the run.
     pub rows: Vec<SummaryRow>,
-    /// What makes the whole run doubtful, each a full sentence: it belongs over every table.
+    /// What makes the run or tables of it doubtful, each a full sentence: it belongs over every table.
     pub warnings: Vec<String>,
 }
 

@@ -12,7 +12,7 @@ struct Whole<'a> {
     warnings: Vec<String>,
 }
 
-/// `{run, cells, summary, warnings}`: the warnings are sentences that make the whole run doubtful.
+/// `{run, cells, summary, warnings}`: the warnings are sentences on what makes the run or tables of it doubtful.
 ///
 /// # Errors
 /// When the model cannot be written as JSON, which none of its types brings about.
