@@ -36,48 +36,145 @@ fn block(cell: &Cell) -> Block<'_> {
     (&cell.scenario, &cell.arrangement, cell.pass, cell.block)
 }
 
+/// One attempt at a block: who ran, and whether others disturbed one of its cells.
+#[derive(Default)]
+struct Attempt<'a> {
+    ran: BTreeSet<&'a str>,
+    noisy: bool,
+}
+
+/// The attempts at every timing block, by their number.
+fn timing_attempts(cells: &[Cell]) -> BTreeMap<Block<'_>, BTreeMap<u32, Attempt<'_>>> {
+    let mut found: BTreeMap<Block, BTreeMap<u32, Attempt>> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing) {
+        let attempt = found.entry(block(cell)).or_default().entry(cell.attempt).or_default();
+        attempt.ran.insert(&cell.contender);
+        attempt.noisy |= cell.noisy.is_some();
+    }
+    found
+}
+
 /// How many blocks were run again and why, as a sentence; `None` where there was none.
 pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
-    let timing = || cells.iter().filter(|cell| cell.pass == Pass::Timing);
-    let blocks: BTreeSet<Block> = timing().map(block).collect();
-    let again: BTreeSet<(Block, u32)> =
-        timing().filter(|cell| cell.attempt > 1).map(|cell| (block(cell), cell.attempt)).collect();
-    let repeated: BTreeSet<Block> = again.iter().map(|(block, _)| *block).collect();
-    let attempts = Attempts::of(cells);
-    let still: BTreeSet<Block> =
-        timing().filter(|cell| attempts.counts(cell) && cell.noisy.is_some()).map(block).collect();
-    if repeated.is_empty() && still.is_empty() {
-        return None;
+    let blocks = timing_attempts(cells);
+    // Every block of a place has the same contenders; one that has fewer was broken off.
+    let mut in_whole: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for ((scenario, arrangement, ..), attempts) in &blocks {
+        let most = in_whole.entry((scenario, arrangement)).or_default();
+        *most = attempts.values().map(|attempt| attempt.ran.len()).fold(*most, usize::max);
     }
+    let is_whole = |of: &Block, attempt: &Attempt| in_whole.get(&(of.0, of.1)) == Some(&attempt.ran.len());
+
+    let counting = Attempts::of(cells);
+    let (mut noisy, mut broken_off) = (Again::default(), Again::default());
+    let mut still = Still::default();
+    let last_cell = cells.iter().rev().find(|cell| cell.pass == Pass::Timing).map(block);
+    for (of, attempts) in &blocks {
+        let each: Vec<&Attempt> = attempts.values().collect();
+        let further = each.len() - 1;
+        let for_noise = each[..further].iter().filter(|before| before.noisy && is_whole(of, before)).count();
+        noisy.add(for_noise);
+        broken_off.add(further - for_noise);
+        let counts = counting.last.get(of).and_then(|number| attempts.get(number));
+        if counts.is_some_and(|attempt| attempt.noisy) {
+            let whole = each.iter().filter(|attempt| is_whole(of, attempt)).count();
+            let ended = (run.interrupted || run.ended.is_none()) && last_cell.as_ref() == Some(of);
+            still.add(whole, run.plan.most_attempts.max(1), ended);
+        }
+    }
+
+    let of_all = |again: &Again| match blocks.len() {
+        1 => format!("{} of 1 block was", again.blocks),
+        all => format!("{} of {} were", again.blocks, count(all as u64, "block")),
+    };
     let mut sentences = Vec::new();
-    if !repeated.is_empty() {
+    if noisy.blocks > 0 {
         let share = run.plan.noise_share.map_or(String::new(), |share| {
             format!(", because others used more than {:.0} % of the machine in one of their cells", share * 100.0)
         });
         sentences.push(format!(
-            "{} of {} run again whole{share}: {}; the last attempt counts and every one is kept in the raw data",
-            repeated.len(),
-            if blocks.len() == 1 {
-                "1 block was".to_owned()
-            } else {
-                format!("{} were", count(blocks.len() as u64, "block"))
-            },
-            count(again.len() as u64, "further attempt"),
+            "{} run again whole{share}: {}; the last attempt counts and every one is kept in the raw data",
+            of_all(&noisy),
+            count(noisy.attempts, "further attempt"),
         ));
-        if let Some(why) = timing().filter(|cell| !attempts.counts(cell)).find_map(|cell| cell.noisy.as_ref()) {
+        let is_first = |cell: &&Cell| cell.pass == Pass::Timing && !counting.counts(cell);
+        if let Some(why) = cells.iter().filter(is_first).find_map(|cell| cell.noisy.as_ref()) {
             sentences.push(format!("the first: {}", plain(why).trim_end_matches('.')));
         }
     }
-    if !still.is_empty() {
-        let most = run.plan.most_attempts.max(1);
+    if broken_off.blocks > 0 {
         sentences.push(format!(
-            "in {} the machine was still noisy at the last of {}, and {} counts all the same",
-            count(still.len() as u64, "block"),
-            count(most.into(), "attempt"),
-            if still.len() == 1 { "it" } else { "each" },
+            "{} restarted when the run went on, because it had ended within {}; what there was is kept in the raw data",
+            of_all(&broken_off),
+            if broken_off.blocks == 1 { "it" } else { "them" },
         ));
     }
-    Some(sentences.join("; "))
+    sentences.extend(still.sentences(run.plan.most_attempts.max(1)));
+    (!sentences.is_empty()).then(|| sentences.join("; "))
+}
+
+/// Blocks that were run more than once for one reason.
+#[derive(Default)]
+struct Again {
+    blocks: u64,
+    attempts: u64,
+}
+
+impl Again {
+    fn add(&mut self, further: usize) {
+        self.blocks += u64::from(further > 0);
+        self.attempts += further as u64;
+    }
+}
+
+/// Blocks of which a noisy attempt counts, by why there was no other one.
+#[derive(Default)]
+struct Still {
+    /// All attempts of the plan were made.
+    exhausted: u64,
+    /// The time for repeats was used up, by the number of whole attempts.
+    out_of_time: BTreeMap<usize, u64>,
+    /// The run was ended.
+    ended: u64,
+}
+
+impl Still {
+    fn add(&mut self, whole: usize, most: u32, ended: bool) {
+        match whole >= most as usize {
+            true => self.exhausted += 1,
+            false if ended => self.ended += 1,
+            false => *self.out_of_time.entry(whole).or_default() += 1,
+        }
+    }
+
+    fn sentences(&self, most: u32) -> Vec<String> {
+        let in_blocks = |blocks: u64| format!("in {}", count(blocks, "block"));
+        let all_the_same = |blocks: u64| format!("and {} counts all the same", if blocks == 1 { "it" } else { "each" });
+        let mut sentences = Vec::new();
+        if self.exhausted > 0 {
+            sentences.push(format!(
+                "{} the machine was still noisy at the last of {}, {}",
+                in_blocks(self.exhausted),
+                count(most.into(), "attempt"),
+                all_the_same(self.exhausted),
+            ));
+        }
+        for (whole, blocks) in &self.out_of_time {
+            sentences.push(format!(
+                "{} the machine was noisy at attempt {whole} of {most} and the run's time limit left no time for another one, {}",
+                in_blocks(*blocks),
+                all_the_same(*blocks),
+            ));
+        }
+        if self.ended > 0 {
+            sentences.push(format!(
+                "{} the machine was noisy and the run ended before it could be run again, {}",
+                in_blocks(self.ended),
+                all_the_same(self.ended),
+            ));
+        }
+        sentences
+    }
 }
 
 #[cfg(test)]
@@ -125,5 +222,50 @@ mod tests {
              further attempt; the last attempt counts and every one is kept in the raw data; the first: Others used 12 % of \
              the cores; in 1 block the machine was still noisy at the last of 2 attempts, and it counts all the same"
         );
+    }
+
+    #[test]
+    fn a_block_that_was_restarted_on_a_quiet_machine_is_not_said_to_be_run_again_for_noise() {
+        let (mut run, mut cells) = sample::run();
+        (run.plan.noise_share, run.plan.most_attempts) = (Some(0.1), 3);
+        let more = again(&cells, 2, None);
+        let broken_off = |cell: &Cell| cell.scenario == "writes" && cell.block == 2 && cell.contender != "scylla";
+        cells.retain(|cell| !broken_off(cell));
+        // What others did to an attempt that was broken off is no reason either.
+        cells.iter_mut().find(|cell| cell.scenario == "writes" && cell.block == 2).unwrap().noisy =
+            Some("Others used 12 % of the cores.".to_owned());
+        cells.extend(more);
+        cells.iter_mut().filter(|cell| cell.attempt == 2).for_each(|cell| cell.noisy = None);
+        assert_eq!(
+            repeats(&run, &cells).unwrap(),
+            "1 of 6 blocks were restarted when the run went on, because it had ended within it; what there was is kept in the \
+             raw data"
+        );
+    }
+
+    #[test]
+    fn a_noisy_block_that_the_time_limit_left_behind_says_at_which_attempt() {
+        let (mut run, mut cells) = sample::run();
+        (run.plan.noise_share, run.plan.most_attempts) = (Some(0.1), 3);
+        let noisy = |cell: &&mut Cell| cell.scenario == "writes" && cell.block == 2 && cell.pass == Pass::Timing;
+        cells.iter_mut().find(noisy).unwrap().noisy = Some("Others used 12 % of the cores.".to_owned());
+        assert_eq!(
+            repeats(&run, &cells).unwrap(),
+            "in 1 block the machine was noisy at attempt 1 of 3 and the run's time limit left no time for another one, and it \
+             counts all the same"
+        );
+        cells.extend(again(&cells, 2, None));
+        let text = repeats(&run, &cells).unwrap();
+        assert!(
+            text.contains("in 1 block the machine was noisy at attempt 2 of 3 and the run's time limit left"),
+            "{text}"
+        );
+        run.interrupted = true;
+        let text = repeats(&run, &cells).unwrap();
+        assert!(text.contains("noisy and the run ended before it could be run again, and it counts"), "{text}");
+        cells.extend(again(&cells, 3, None));
+        let text = repeats(&run, &cells).unwrap();
+        assert!(text.contains("1 of 6 blocks were run again whole") && text.contains("2 further attempts"), "{text}");
+        assert!(text.contains("still noisy at the last of 3 attempts"), "{text}");
     }
 }
