@@ -162,9 +162,9 @@ fn a_control_that_differs_is_said_in_markdown() {
 
 #[test]
 fn too_few_blocks_have_no_verdict_and_say_why() {
-    let (run, cells) = sample::blocks(4);
+    let (run, cells) = sample::blocks(7);
     let text = table(&run, &cells, at(160));
-    assert!(text.contains("verdicts none. An interval needs at least 5 blocks"), "{text}");
+    assert!(text.contains("verdicts none. An interval needs at least 8 blocks"), "{text}");
     assert!(!text.contains("(95 % interval)"), "{text}");
 }
 
@@ -394,5 +394,5 @@ fn the_published_run_can_still_be_read_and_shown() {
     let cells: Vec<Cell> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let text = table(&run, &cells, at(160));
     assert!(text.contains("0m16.222s"), "{text}");
-    assert!(text.contains("verdicts none. An interval needs at least 5 blocks"), "{text}");
+    assert!(text.contains("verdicts none. An interval needs at least 8 blocks"), "{text}");
 }

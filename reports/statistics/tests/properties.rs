@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 /// Blocks of up to five contenders, any of whose cells may be far off.
 fn groups() -> impl Strategy<Value = Group> {
-    (5usize..24, 2usize..6).prop_flat_map(|(blocks, contenders)| {
+    (8usize..24, 2usize..6).prop_flat_map(|(blocks, contenders)| {
         let cell = prop_oneof![9 => 0.9f64..1.1, 1 => 1.1f64..3.0];
         let block = prop::collection::vec(cell, contenders);
         prop::collection::vec(block, blocks).prop_map(|blocks| Group { blocks, reference: 0, controls: Vec::new() })

@@ -11,7 +11,8 @@ const SLOWED: (f64, f64) = (0.1, 0.5);
 /// A table that is run again and again.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// What each contender costs, the reference first and its control last.
+    /// What each contender costs, the reference first and its control last; of two, the second is a driver and there is
+    /// no control.
     pub costs: Vec<f64>,
     /// The standard deviation of each contender's cells, as a share.
     pub noise: Vec<f64>,
@@ -51,7 +52,8 @@ impl World {
                 block
             })
             .collect();
-        Group { blocks, reference: 0, controls: vec![contenders - 1] }
+        let controls = if contenders > 2 { vec![contenders - 1] } else { Vec::new() };
+        Group { blocks, reference: 0, controls }
     }
 }
 
