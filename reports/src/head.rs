@@ -13,19 +13,27 @@ pub(crate) fn head(run: &Run) -> Vec<(&'static str, String)> {
         None => "no time limit".to_owned(),
         Some(ms) => format!("a time limit of {} ms", whole(ms as f64)),
     };
-    let mut head = vec![(
-        "asked",
+    let settings = if plan.settings == "default" {
+        "every driver's own default settings, as its documentation's first example has them (connections, consistency, pages and time \
+         limits differ)"
+            .to_owned()
+    } else {
         format!(
-            "{} of {} statements after {} to warm up, {} in flight, {} a node, {} settings, {}, pages of {} rows, {timeout}, \
-             seed {}",
-            count(plan.blocks.into(), "block"),
-            whole(plan.count as f64),
-            whole(plan.warmup as f64),
-            whole(plan.concurrency as f64),
+            "{} a node, {} settings, {}, pages of {} rows, {timeout}",
             count(plan.connections, "data connection"),
             plain(&plan.settings),
             plain(&plan.consistency),
             whole(f64::from(plan.page_size)),
+        )
+    };
+    let mut head = vec![(
+        "asked",
+        format!(
+            "{} of {} statements after {} to warm up, {} in flight, {settings}, seed {}",
+            count(plan.blocks.into(), "block"),
+            whole(plan.count as f64),
+            whole(plan.warmup as f64),
+            whole(plan.concurrency as f64),
             plan.seed,
         ),
     )];
