@@ -207,8 +207,14 @@ pub const DERIVED: &[Definition] = {
     use Better::Neither;
     use Unit::{Bytes, Count, Percent};
     &[
-        define(WORKER_UTILISATION, Percent, Neither, Timing, "the worker's CPU time in the time of its cores"),
-        define(SERVER_UTILISATION, Percent, Neither, Timing, "the server's CPU time in the time of its cores"),
+        define(
+            WORKER_UTILISATION,
+            Percent,
+            Neither,
+            Timing,
+            "the worker's CPU time in that of the cores its threads can use",
+        ),
+        define(SERVER_UTILISATION, Percent, Neither, Timing, "the server's CPU time in that of the cores it can use"),
         define(FRAMES_PER_READ, Count, Neither, Timing, "frames that a read of the server found, the mean"),
         define(BYTES_PER_READ, Bytes, Neither, Timing, "bytes that a read of the server gave, the mean"),
     ]

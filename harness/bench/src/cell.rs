@@ -380,7 +380,8 @@ impl<'a> Attempt<'a> {
         for reading in outcome.readings.into_iter().filter(|reading| reading.measure.pass.taken_in(pass)) {
             cell.measures.insert(reading.measure.id.to_owned(), measure(&reading));
         }
-        let used: Vec<_> = utilisation(&cell.measures, self.placement).collect();
+        let data_connections = connections.as_ref().copied().unwrap_or(self.plan.connections as u64 * self.nodes());
+        let used: Vec<_> = utilisation(&cell.measures, self.placement, data_connections).collect();
         cell.measures.extend(reads(&counted).into_iter().chain(used).map(|(id, measure)| (id.to_owned(), measure)));
         cell.findings.extend(outcome.findings.iter().chain(&exits).map(|finding| redact(finding)));
         if self.planned.pass == Pass::Timing {

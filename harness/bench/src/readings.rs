@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use cqldyno_meter::{Attachment, Outcome, Reading, ServerWindow, SocketError, Traffic, Window, busy_connections};
-use cqldyno_protocol::{Done, End};
+use cqldyno_protocol::{Done, End, Runtime};
 use cqldyno_reports::measure::{
-    BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, WALL, WORKER_UTILISATION,
+    BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, WALL, WORKER_UTILISATION,
 };
 use cqldyno_reports::{ErrorLine, Measure, Unit};
 
@@ -88,21 +88,39 @@ pub(crate) fn reads(counted: &Result<Counted, String>) -> [(&'static str, Measur
     ]
 }
 
-/// How busy worker and server kept the cores that they had, in hundredths; only where both CPU time and wall time are known.
+/// How busy worker and server kept the cores that they could use, in hundredths; only where both CPU time and wall time are
+/// known. The server serves each of the `connections` on one core at a time; the worker runs on as many as it has threads that
+/// work: those of the runtime, and those that the driver makes.
 pub(crate) fn utilisation(
     measures: &BTreeMap<String, Measure>,
     placement: &Placement,
+    connections: u64,
 ) -> impl Iterator<Item = (&'static str, Measure)> {
-    let of = |cpu: &str, cores: &[usize]| {
+    let of = |cpu: &str, cores: &[usize], most: f64| {
         let (cpu, wall) = (measures.get(cpu)?, measures.get(WALL)?);
         Some(match (cpu.get(), wall.get()) {
-            (Some(cpu), Some(wall)) => Measure::value(100.0 * cpu / (wall * cores.len() as f64), Unit::Percent),
+            (Some(cpu), Some(wall)) => {
+                Measure::value(100.0 * cpu / (wall * most.clamp(1.0, cores.len().max(1) as f64)), Unit::Percent)
+            }
             _ => Measure::unavailable(cpu.reason().or(wall.reason()).unwrap_or_default()),
         })
     };
-    let worker = of("cpu", &placement.worker).map(|measure| (WORKER_UTILISATION, measure));
-    let server = of(SERVER_CPU, &placement.server).map(|measure| (SERVER_UTILISATION, measure));
-    worker.into_iter().chain(server)
+    let worker = measures.get(THREADS).and_then(|threads| match threads.get() {
+        Some(threads) => of("cpu", &placement.worker, working(threads, placement.arrangement.runtime)),
+        None => Some(Measure::unavailable(threads.reason().unwrap_or_default())),
+    });
+    let server = of(SERVER_CPU, &placement.server, connections as f64);
+    let worker = worker.map(|measure| (WORKER_UTILISATION, measure));
+    worker.into_iter().chain(server.map(|measure| (SERVER_UTILISATION, measure)))
+}
+
+/// Of the worker's `threads`, those that work in the window: the main thread only waits where the runtime has workers.
+fn working(threads: f64, runtime: Runtime) -> f64 {
+    let (waiting, workers) = match runtime {
+        Runtime::Current => (0.0, 1.0),
+        Runtime::Multi { workers } => (1.0, workers as f64),
+    };
+    workers + (threads - waiting - workers).max(0.0)
 }
 
 fn unit(symbol: &str) -> Unit {
@@ -187,23 +205,47 @@ mod tests {
     }
 
     #[test]
-    fn utilisation_is_the_cpu_time_over_the_time_of_the_cores_that_each_had() {
+    fn utilisation_is_the_cpu_time_over_the_time_of_the_cores_that_each_could_use() {
         let placement = Placement {
             arrangement: "pinned+multi:3".parse().unwrap(),
             worker: vec![1, 2, 3],
             server: vec![0],
             note: None,
         };
-        let seconds = |value| Measure::value(value, Unit::Seconds);
-        let mut measures: BTreeMap<String, Measure> = [("wall", 2.0), ("cpu", 3.0), ("server_cpu", 1.5)]
-            .map(|(id, value)| (id.to_owned(), seconds(value)))
-            .into();
-        let found = |measures: &BTreeMap<String, Measure>| utilisation(measures, &placement).collect::<Vec<_>>();
+        let mut measures = window_with(2.0, 3.0, 1.5, 4.0);
+        let found = |measures: &BTreeMap<String, Measure>| utilisation(measures, &placement, 1).collect::<Vec<_>>();
         let percent = |value| Measure::value(value, Unit::Percent);
         assert_eq!(found(&measures), [("worker_utilisation", percent(50.0)), ("server_utilisation", percent(75.0))]);
         measures.insert("server_cpu".to_owned(), Measure::unavailable("The target is not ours."));
         assert_eq!(found(&measures)[1].1.reason(), Some("The target is not ours."));
+        measures.insert("threads".to_owned(), Measure::unavailable("It is gone."));
+        assert_eq!(found(&measures)[0].1.reason(), Some("It is gone."));
         assert_eq!(found(&BTreeMap::new()), [], "a counting cell has no times");
+    }
+
+    /// The measures of a window with these times in seconds, and so many threads of the worker.
+    fn window_with(wall: f64, cpu: f64, server_cpu: f64, threads: f64) -> BTreeMap<String, Measure> {
+        let times = [("wall", wall), ("cpu", cpu), ("server_cpu", server_cpu)];
+        let times = times.map(|(id, value)| (id.to_owned(), Measure::value(value, Unit::Seconds)));
+        times.into_iter().chain([("threads".to_owned(), Measure::value(threads, Unit::Count))]).collect()
+    }
+
+    #[test]
+    fn on_many_cores_a_saturated_side_is_seen_by_what_it_can_use_of_them() {
+        let percent = |arrangement: &str, connections, cpu, server_cpu, threads| {
+            let all: Vec<usize> = (0..16).collect();
+            let placement =
+                Placement { arrangement: arrangement.parse().unwrap(), worker: all.clone(), server: all, note: None };
+            let measures = window_with(1.0, cpu, server_cpu, threads);
+            let found: Vec<f64> =
+                utilisation(&measures, &placement, connections).filter_map(|(_, measure)| measure.get()).collect();
+            (found[0].round(), found[1].round())
+        };
+        assert_eq!(percent("current", 1, 0.97, 0.5, 1.0), (97.0, 50.0), "one thread, and one connection");
+        assert_eq!(percent("multi:2", 1, 1.0, 0.95, 3.0), (50.0, 95.0), "the main thread waits");
+        assert_eq!(percent("multi:2", 4, 1.0, 2.0, 2.0), (50.0, 50.0), "not fewer than the runtime's workers");
+        assert_eq!(percent("current", 1, 0.9, 0.5, 3.0), (30.0, 50.0), "two threads of the driver's own");
+        assert_eq!(percent("multi:64", 64, 8.0, 8.0, 65.0), (50.0, 50.0), "no more than there are cores");
     }
 
     #[test]
