@@ -130,14 +130,17 @@ impl Counted {
     }
 }
 
-/// Beside every 10,000 statements asked for, the driver may send one of its own, and this many in any case.
+/// Beside every 10,000 statements asked for, the driver may send one of its own, and this many in any case and for every minute:
+/// drivers ask for the cluster's state again and again.
 const OWN_STATEMENTS: u64 = 100;
+const MINUTE_NS: u128 = 60_000_000_000;
 
 impl Counted {
     /// A sentence when the driver sent so many statements of its own that they could be what was asked for in another way:
-    /// unprepared, prepared under another text, in batches, or again.
-    pub fn own_statements_void(&self, issued: u64) -> Option<String> {
-        let most = OWN_STATEMENTS + issued / 10_000;
+    /// unprepared, prepared under another text, in batches, or again. The window took `wall_ns`.
+    pub fn own_statements_void(&self, issued: u64, wall_ns: u64) -> Option<String> {
+        let in_time = u64::try_from(u128::from(OWN_STATEMENTS) * u128::from(wall_ns) / MINUTE_NS).unwrap_or(u64::MAX);
+        let most = (OWN_STATEMENTS + issued / 10_000).saturating_add(in_time);
         (self.own_statements > most).then(|| {
             format!(
                 "The server counted {} statements of the driver's own in the window, beside the {} asked for; more than {} could \
@@ -281,10 +284,17 @@ mod tests {
 
     #[test]
     fn many_statements_of_the_drivers_own_are_void() {
-        let own = |own_statements| Counted { own_statements, ..Counted::default() }.own_statements_void(250_000);
-        assert_eq!(own(125), None);
+        let own = |own_statements, wall_ns| {
+            Counted { own_statements, ..Counted::default() }.own_statements_void(250_000, wall_ns)
+        };
+        let minute = 60_000_000_000;
+        assert_eq!(own(125, 0), None);
+        assert_eq!(own(225, minute), None);
+        assert!(own(226, minute).unwrap().contains("more than 225 could be"));
+        assert_eq!(own(1_125, 10 * minute), None, "a long window");
+        assert!(own(u64::MAX, u64::MAX).is_some());
         assert_eq!(
-            own(250).unwrap(),
+            own(250, 0).unwrap(),
             "The server counted 250 statements of the driver's own in the window, beside the 250,000 asked for; more than 125 \
              could be the same ones sent in another way."
         );

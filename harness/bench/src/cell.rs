@@ -16,6 +16,7 @@ use self::floor::ReadBack;
 use crate::agreement::{Counted, connection_void, voids};
 use crate::cancel::Cancel;
 use crate::course::Executor;
+use crate::estimate::delay;
 use crate::failure::CellFailure;
 use crate::folder::{RunFolder, file_stem};
 use crate::introduction::{Introduced, setting};
@@ -169,6 +170,8 @@ struct Attempt<'a> {
 struct Measured {
     ready: Ready,
     done: Done,
+    /// The window, by the worker's clock.
+    wall_ns: u64,
     counted: Result<Counted, String>,
     outcome: Outcome,
     connections: Result<u64, String>,
@@ -229,8 +232,11 @@ impl<'a> Attempt<'a> {
             false => "The target is not ours: what it did and what it cost is not known.".to_owned(),
         };
         let waiting = Waiting::start(self.launch(introduced, self.log.clone()))?;
-        let subject =
-            Subject { worker: waiting.pid(), server: server.as_ref().map(|server| server.pid()).ok_or_else(no_server) };
+        let subject = Subject {
+            worker: waiting.pid(),
+            server: server.as_ref().map(|server| server.pid()).ok_or_else(no_server),
+            cores: self.placement.cores(self.plan.target.is_embedded()),
+        };
         let mut attachments = self.attach(&subject);
         let (mut worker, hello) = waiting.open()?;
         introduced.same(&hello)?;
@@ -256,12 +262,12 @@ impl<'a> Attempt<'a> {
             (Err(why), _, _) => Err(why.clone()),
         };
         let window = window_of(&end, &done, &counted, &connections);
-        let outcome = read(&mut attachments, &window);
+        let mut outcome = read(&mut attachments, &window);
         let read_back = match offline {
             true => Err(no_server()),
-            false => self.read_back(nodes, &mut || ended(&mut server), &mut exits)?,
+            false => self.read_back(nodes, &mut || ended(&mut server), &mut exits, &mut outcome)?,
         };
-        Ok(Measured { ready, done, counted, outcome, connections, read_back, exits })
+        Ok(Measured { ready, done, wall_ns: end.wall_ns, counted, outcome, connections, read_back, exits })
     }
 
     /// Whether this cell is that of noop, the only contender that needs no server.
@@ -317,7 +323,7 @@ impl<'a> Attempt<'a> {
             memory_limit_bytes: None,
             log: Some(log),
             redaction: self.bench.redaction.clone(),
-            deadlines: self.plan.deadlines,
+            deadlines: self.plan.deadlines.held_back(delay(&self.plan.serve_arguments)),
             cancel: self.bench.context.cancel,
         }
     }
@@ -374,7 +380,7 @@ impl<'a> Attempt<'a> {
     }
 
     fn fill(&self, cell: &mut Cell, measured: Measured) {
-        let Measured { ready, done, counted, outcome, connections, read_back, exits } = measured;
+        let Measured { ready, done, wall_ns, counted, outcome, connections, read_back, exits } = measured;
         let redact = |text: &str| self.bench.redaction.apply(text);
         let pass = self.pass();
         for reading in outcome.readings.into_iter().filter(|reading| reading.measure.pass.taken_in(pass)) {
@@ -403,7 +409,7 @@ impl<'a> Attempt<'a> {
         reasons.extend(outcome.voids);
         if let Ok(counted) = &counted {
             reasons.extend(counted.disagreements(&self.scenario, &done));
-            reasons.extend(counted.own_statements_void(done.issued));
+            reasons.extend(counted.own_statements_void(done.issued, wall_ns));
             reasons.extend(counted.rows_void(&self.scenario, &done));
         }
         let (measure, wrong) = match &read_back {

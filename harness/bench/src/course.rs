@@ -1,9 +1,11 @@
 //! A run under way: block after block, and a block again where others disturbed it.
 //!
 //! The rule is fixed in the plan and looks at no result: a block of timing cells of which one was noisy is run again, right
-//! away and whole, until an attempt is quiet or the plan's most attempts are made, and only while the run keeps to
-//! [`LONGEST`] times the time that it was estimated to take. Every attempt is kept; the last one that is whole counts.
+//! away and whole, until an attempt is quiet or the plan's most attempts are made, and only while repeats take no more than
+//! [`REPEATS`] times what the blocks take once: by the estimate beforehand, or by the cells that ended where these are slower.
+//! Every attempt is kept; the last one that is whole counts.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use cqldyno_reports::{Cell, Run};
@@ -15,8 +17,8 @@ use crate::observer::{CellStart, Observer, Stage};
 use crate::plan::{Plan, PlannedCell};
 use crate::schedule::{Block, Schedule};
 
-/// Repeats must not make a run longer than this many times its estimate.
-pub const LONGEST: f64 = 1.5;
+/// Repeats take at most this many times what the blocks take once.
+pub const REPEATS: f64 = 0.5;
 
 /// Runs one cell. The supervisor of processes is one; tests have another.
 pub(crate) trait Executor {
@@ -79,15 +81,14 @@ impl Course<'_> {
         let mut estimate = Estimate::new(self.plan);
         let of_blocks = |estimate: &Estimate<'_>, blocks: &[Block]| estimate.of(self.schedule.first_attempts(blocks));
         let whole = of_blocks(&estimate, &left);
-        let longest = whole.mul_f64(LONGEST);
         let repeats = if self.plan.noise_share.is_some() && self.plan.most_attempts > 1 {
-            longest.saturating_sub(whole)
+            whole.mul_f64(REPEATS)
         } else {
             Duration::ZERO
         };
         observer.starts(self.schedule.first_attempts(&left).count(), whole, repeats);
 
-        let started = Instant::now();
+        let mut repeating = Duration::ZERO;
         let mut ended = Ended { cells: there, complete: false, trouble: None };
         for (at, block) in left.iter().enumerate() {
             let behind = &left[at + 1..];
@@ -97,15 +98,19 @@ impl Course<'_> {
                     if !self.again(attempts) {
                         break;
                     }
-                    let time = of_blocks(&estimate, &left[at..]);
-                    if started.elapsed() + time > longest {
+                    let most = whole.max(of_blocks(&estimate, &left)).mul_f64(REPEATS);
+                    if repeating + of_blocks(&estimate, &[*block]) > most {
                         break;
                     }
                     observer.repeats(&self.sentence(block, attempts));
                 }
+                let began = Instant::now();
                 if !self.attempt(block, attempts.last + 1, behind, &mut estimate, &mut ended, executor, observer, keep)
                 {
                     return ended;
+                }
+                if attempts.whole > 0 {
+                    repeating += began.elapsed();
                 }
             }
         }
@@ -145,7 +150,7 @@ impl Course<'_> {
             });
             let began = Instant::now();
             let Some(mut cell) = executor.execute(planned, &mut |stage| observer.stage(stage)) else { return false };
-            cell.noisy = noise(&cell, self.plan.noise_share, self.cores());
+            cell.noisy = noise(&cell, self.plan.noise_share, self.cores(planned));
             // A cell that failed says nothing about the time that others take.
             if cell.failed.is_none() {
                 estimate.ended(planned, began.elapsed());
@@ -161,8 +166,10 @@ impl Course<'_> {
         true
     }
 
-    fn cores(&self) -> usize {
-        usize::try_from(self.run.environment.cores).unwrap_or(usize::MAX)
+    /// How many cores worker and server of the cell may use.
+    fn cores(&self, planned: &PlannedCell) -> usize {
+        let arrangement = &self.run.plan.arrangements[planned.arrangement];
+        arrangement.worker_cores.iter().chain(&arrangement.server_cores).collect::<BTreeSet<_>>().len()
     }
 
     /// Whether the rule of repeats asks for another attempt, time apart.
@@ -282,7 +289,7 @@ mod tests {
 
     fn sample(plan: &Plan) -> (Schedule, Run) {
         let mut run = sample_run(plan, &plan.check(&Topology::sample(1, 1)).unwrap());
-        run.environment.cores = 2;
+        run.environment.cores = 64;
         (Schedule::new(plan, &[0, 1], None, true), run)
     }
 
@@ -337,26 +344,41 @@ mod tests {
         assert_eq!((ended.cells.len(), heard.repeats.len()), (12, 0));
     }
 
-    /// Takes as long as a run may in its first cell.
-    struct Slow<'a>(Instantly<'a>, Duration);
+    /// Takes this long for a cell whose attempt has the number.
+    struct Slow<'a>(Instantly<'a>, u32, Duration);
 
     impl Executor for Slow<'_> {
         fn execute(&mut self, cell: &PlannedCell, stage: &mut dyn FnMut(Stage)) -> Option<Cell> {
-            std::thread::sleep(std::mem::take(&mut self.1));
+            if cell.attempt == self.1 {
+                std::thread::sleep(self.2);
+            }
             self.0.execute(cell, stage)
         }
     }
 
     #[test]
-    fn a_run_that_took_too_long_already_repeats_nothing() {
+    fn repeats_end_when_they_took_half_as_long_as_the_blocks() {
         let plan = Plan { counting: false, blocks: 1, ..asked() };
         let (schedule, run) = sample(&plan);
-        let longest = Estimate::new(&plan).of(schedule.first_attempts(schedule.blocks())).mul_f64(LONGEST);
-        let mut slow = Slow(instantly(&run), longest);
+        let whole = Estimate::new(&plan).of(schedule.first_attempts(schedule.blocks()));
+        let mut slow = Slow(instantly(&run), 2, whole);
         slow.0.noisy = vec![(0, 1, 99)];
         let course = Course { plan: &plan, schedule: &schedule, run: &run };
         let ended = course.run(Vec::new(), &mut slow, &mut Heard::default(), &mut |_| Ok(()));
-        assert_eq!(ended.cells.len(), 4);
+        assert_eq!(ended.cells.len(), 4 + 2, "one block again, and then no other");
+    }
+
+    #[test]
+    fn a_machine_that_is_slower_than_the_table_repeats_as_much_of_a_run() {
+        let plan = Plan { counting: false, blocks: 4, most_attempts: 2, ..asked() };
+        let (schedule, run) = sample(&plan);
+        let whole = Estimate::new(&plan).of(schedule.first_attempts(schedule.blocks()));
+        // The sixteen cells take longer than one and a half times what they were estimated to.
+        let mut slow = Slow(instantly(&run), 1, whole.mul_f64(0.1));
+        slow.0.noisy = vec![(0, 1, 1)];
+        let course = Course { plan: &plan, schedule: &schedule, run: &run };
+        let ended = course.run(Vec::new(), &mut slow, &mut Heard::default(), &mut |_| Ok(()));
+        assert_eq!(ended.cells.len(), 16 + 4);
     }
 
     #[test]

@@ -108,7 +108,8 @@ impl<'a> Estimate<'a> {
         if driver == "noop" {
             return OFFLINE_SECONDS + counting + statements * each;
         }
-        each = each.max((ROUND_TRIP_SECONDS + delay_seconds(&plan.serve_arguments)) / plan.concurrency.max(1) as f64);
+        each = each
+            .max((ROUND_TRIP_SECONDS + delay(&plan.serve_arguments).as_secs_f64()) / plan.concurrency.max(1) as f64);
         let workload = Workload::new(scenario, cell.count, plan.warmup, plan.seed).ok();
         let rows = workload.as_ref().map_or(0, Workload::rows) as f64;
         let loaded = workload.map_or(0, |workload| workload.load().iter().map(|part| part.rows()).sum::<u64>()) as f64;
@@ -121,7 +122,7 @@ fn key(cell: &PlannedCell) -> Key {
 }
 
 /// How long the embedded node holds each answer back, as `--delay` of its arguments says.
-fn delay_seconds(arguments: &[String]) -> f64 {
+pub(crate) fn delay(arguments: &[String]) -> Duration {
     let text = arguments.iter().skip_while(|argument| *argument != "--delay").nth(1).map_or("", String::as_str);
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
@@ -132,7 +133,7 @@ fn delay_seconds(arguments: &[String]) -> f64 {
         "min" => 60.0,
         _ => 1.0,
     };
-    number.parse::<f64>().map_or(0.0, |number| number * seconds)
+    number.parse().ok().and_then(|number: f64| Duration::try_from_secs_f64(number * seconds).ok()).unwrap_or_default()
 }
 
 /// The part of the scenario's statements that read rows.

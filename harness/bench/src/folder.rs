@@ -42,6 +42,8 @@ pub enum FolderError {
 pub struct RunFolder {
     path: PathBuf,
     cells: File,
+    /// Whether the folder itself is ours.
+    made: bool,
 }
 
 impl RunFolder {
@@ -55,11 +57,12 @@ impl RunFolder {
         if has_cells || path.join(RUN).exists() {
             return Err(FolderError::Taken(path));
         }
+        let made = !path.exists();
         for folder in ["hdr", "logs"] {
             let folder = path.join(folder);
             fs::create_dir_all(&folder).map_err(|error| FolderError::Io { path: folder, error })?;
         }
-        let folder = RunFolder::open(path)?;
+        let folder = RunFolder { made, ..RunFolder::open(path)? };
         sync_folder(&folder.path).map_err(|error| FolderError::Io { path: folder.path.clone(), error })?;
         Ok(folder)
     }
@@ -75,7 +78,7 @@ impl RunFolder {
         // A file system without locks has nobody to tell apart.
         match cells.try_lock() {
             Err(TryLockError::WouldBlock) => Err(FolderError::Busy(path)),
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(RunFolder { path, cells }),
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(RunFolder { path, cells, made: false }),
         }
     }
 
@@ -135,13 +138,38 @@ impl RunFolder {
         cut.map_err(|error| FolderError::Io { path: self.path.join(CELLS), error })
     }
 
-    /// Keeps a histogram in its V2 form as `hdr/NAME.hdr`.
+    /// Keeps a histogram in its V2 form as `hdr/NAME.hdr` and waits until it is on the disk: the cell's line, which is written
+    /// behind it, is never without it.
     ///
     /// # Errors
     /// When the system refuses.
     pub fn write_histogram(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
-        let path = self.path.join("hdr").join(format!("{name}.hdr"));
-        fs::write(&path, bytes).map_err(|error| FolderError::Io { path, error })
+        let folder = self.path.join("hdr");
+        let path = folder.join(format!("{name}.hdr"));
+        let write = || -> io::Result<()> {
+            let mut file = File::create(&path)?;
+            file.write_all(bytes)?;
+            file.sync_data()?;
+            sync_folder(&folder)
+        };
+        write().map_err(|error| FolderError::Io { path: path.clone(), error })
+    }
+
+    /// Takes away a run of which there is nothing but the logs of its beginning. What else is in the folder stays.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(crate) fn discard(self) -> Result<(), FolderError> {
+        let remove = || -> io::Result<()> {
+            fs::remove_file(self.path.join(CELLS))?;
+            for entry in fs::read_dir(self.path.join("logs"))? {
+                fs::remove_file(entry?.path())?;
+            }
+            fs::remove_dir(self.path.join("logs"))?;
+            fs::remove_dir(self.path.join("hdr"))?;
+            if self.made { fs::remove_dir(&self.path) } else { Ok(()) }
+        };
+        remove().map_err(|error| FolderError::Io { path: self.path.clone(), error })
     }
 }
 
@@ -192,6 +220,30 @@ mod tests {
         fs::remove_file(out.join("run.json")).unwrap();
         fs::write(out.join("cells.jsonl"), "{}").unwrap();
         assert!(matches!(RunFolder::create(Some(&out), jiff::Timestamp::UNIX_EPOCH), Err(FolderError::Taken(_))));
+    }
+
+    #[test]
+    fn a_run_that_is_discarded_leaves_what_others_put_there() {
+        let dir = tempfile::tempdir().unwrap();
+        for (out, stays) in [(dir.path().join("new"), false), (dir.path().to_path_buf(), true)] {
+            fs::write(dir.path().join("notes"), "mine").unwrap();
+            let folder = RunFolder::create(Some(&out), jiff::Timestamp::UNIX_EPOCH).unwrap();
+            fs::write(folder.log("hello-scylla").0, "x").unwrap();
+            folder.discard().unwrap();
+            assert_eq!(out.exists(), stays);
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "the notes");
+    }
+
+    #[test]
+    fn a_histogram_is_there_under_its_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = RunFolder::create(Some(dir.path()), jiff::Timestamp::UNIX_EPOCH).unwrap();
+        folder.write_histogram("001-writes", b"HIST").unwrap();
+        assert_eq!(fs::read(dir.path().join("hdr/001-writes.hdr")).unwrap(), b"HIST");
+        fs::remove_dir_all(dir.path().join("hdr")).unwrap();
+        let error = folder.write_histogram("002", b"").unwrap_err().to_string();
+        assert!(error.contains("hdr/002.hdr"), "{error}");
     }
 
     #[test]

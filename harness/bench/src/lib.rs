@@ -40,7 +40,7 @@ mod worker;
 pub use arrangement::{Arrangement, ArrangementError};
 pub use cancel::Cancel;
 pub use contender::{Contender, ContenderError};
-pub use course::LONGEST;
+pub use course::REPEATS;
 pub use estimate::Estimate;
 pub use failure::{CellFailure, Step};
 pub use folder::{DEFAULT_PARENT, FolderError, RunFolder};

@@ -63,6 +63,7 @@ mod tests {
             lock: "l".to_owned(),
             compiler: "rustc 1".to_owned(),
             profile: "release".to_owned(),
+            ..BuildInfo::default()
         }
     }
 

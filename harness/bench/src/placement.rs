@@ -1,5 +1,6 @@
 //! Which cores worker and server run on.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -128,6 +129,12 @@ impl Placement {
     /// The cores that the server is to be told; `None` when it may use all.
     pub(crate) fn server_cores(&self) -> Option<&[usize]> {
         self.arrangement.pinned.then_some(self.server.as_slice())
+    }
+
+    /// The cores that the processes of a cell may use; `own_server` as below.
+    pub(crate) fn cores(&self, own_server: bool) -> Vec<usize> {
+        let server = if own_server { self.server.as_slice() } else { &[] };
+        self.worker.iter().chain(server).copied().collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The form that results hold; `own_server` says whether the server is ours to place.
@@ -329,5 +336,7 @@ mod tests {
         let arrangement: Arrangement = "multi:2".parse().unwrap();
         let placed = place(&[arrangement], &Pin::Auto, &Topology::sample(8, 1), false).unwrap();
         assert_eq!((placed[0].worker.len(), placed[0].arrangement.pinned, &placed[0].note), (8, false, &None));
+        let pinned = Placement { worker: vec![3, 2], server: vec![0, 2], ..placed[0].clone() };
+        assert_eq!((pinned.cores(false), pinned.cores(true)), (vec![2, 3], vec![0, 2, 3]));
     }
 }

@@ -10,6 +10,7 @@ use cqldyno_reports::{Cell, Contender, ModelError, Run};
 use crate::folder::{CELLS, RUN, RunFolder};
 use crate::placement::Placement;
 use crate::plan::Plan;
+use crate::run::CORES;
 
 /// A run that cannot be gone on with.
 #[derive(Debug, thiserror::Error)]
@@ -171,7 +172,8 @@ fn cell(line: &[u8], run: &Run) -> Result<Cell, Fault> {
 }
 
 /// Refuses to go on when machine, cqldyno (which is the server, too) or a worker is another than when the run began: `found`
-/// is the run as it would begin now.
+/// is the run as it would begin now. Of a cluster that is not ours its addresses are compared and no release: the run does not
+/// know one.
 pub(crate) fn same(path: &Path, began: &Run, found: &Run) -> Result<(), ResumeError> {
     let mut pairs = vec![
         ("the kernel".to_owned(), began.environment.kernel.clone(), found.environment.kernel.clone()),
@@ -189,6 +191,11 @@ pub(crate) fn same(path: &Path, began: &Run, found: &Run) -> Result<(), ResumeEr
             found.plan.counting_count.to_string(),
         ),
     ];
+    // A run of an older cqldyno does not tell.
+    if let Some(was) = began.environment.more.get(CORES) {
+        let is = found.environment.more.get(CORES).cloned().unwrap_or_default();
+        pairs.push(("the list of cores that may be used".to_owned(), was.clone(), is));
+    }
     for (was, is) in began.contenders.iter().zip(&found.contenders) {
         let of = |what: &str| format!("the {what} of the contender {}", was.id);
         let missing = |row: &Contender| if row.unavailable.is_some() { "missing" } else { "there" }.to_owned();
@@ -278,7 +285,9 @@ mod tests {
 
     #[test]
     fn what_changed_since_is_named_with_what_it_was_and_is() {
-        let began = run();
+        let mut began = run();
+        let older = began.clone();
+        began.environment.more.insert(CORES.to_owned(), "0-1".to_owned());
         let sentence = |change: &dyn Fn(&mut Run)| {
             let mut found = began.clone();
             change(&mut found);
@@ -289,6 +298,9 @@ mod tests {
         assert!(kernel.contains("the run in kept") && kernel.contains("the kernel was  and is Linux 7.0"), "{kernel}");
         assert!(sentence(&|run| run.environment.cpu = "z".to_owned()).contains("the CPU was"));
         assert!(sentence(&|run| run.environment.cores = 3).contains("the number of cores was 0 and is 3"));
+        let others = sentence(&|run| drop(run.environment.more.insert(CORES.to_owned(), "2-3".to_owned())));
+        assert!(others.contains("the list of cores that may be used was 0-1 and is 2-3"), "{others}");
+        assert!(same(Path::new("kept"), &older, &began).is_ok(), "a run that does not tell its cores");
         assert!(sentence(&|run| run.cqldyno = "9".to_owned()).contains("cqldyno's version"));
         let server = sentence(&|run| run.executable = "abcdefabcdefabcdef".to_owned());
         assert!(server.contains("of the embedded server, was unknown and is abcdefabcdef:"), "{server}");

@@ -22,7 +22,7 @@ use crate::plan_record::{CONTROL_MARK, scenario_info};
 use crate::programs::Programs;
 use crate::resume::{Reopened, ResumeError, reopen, same};
 use crate::schedule::Schedule;
-use crate::topology::Topology;
+use crate::topology::{Topology, write_list};
 
 /// A run that could not be made at all. What fails within one cell is that cell's, not the run's.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +39,12 @@ pub enum BenchError {
     /// The run cannot be gone on with.
     #[error(transparent)]
     Resume(#[from] ResumeError),
+    /// It was ended before there was anything to go on with.
+    #[error(
+        "the run was ended while its contenders were asked who they are; nothing was measured and nothing is kept, so start it \
+         again"
+    )]
+    Ended,
 }
 
 /// What a run leaves.
@@ -57,8 +63,9 @@ pub struct Finished {
 /// Carries out `plan`. Runs on the caller's thread, which must live as long as the run: workers end with it.
 ///
 /// # Errors
-/// When the plan cannot be carried out, or its results not be kept from the start. A contender that is missing or fails is a part
-/// of the result, and so is the end by `cancel` ([`Run::interrupted`]) or by a disk that is full ([`Finished::trouble`]).
+/// When the plan cannot be carried out, or its results not be kept from the start, or `cancel` ends it before all contenders
+/// are introduced. A contender that is missing or fails is a part of the result, and so is a later end by `cancel`
+/// ([`Run::interrupted`]) or by a disk that is full ([`Finished::trouble`]).
 pub fn run(
     plan: &Plan,
     programs: &Programs,
@@ -71,6 +78,10 @@ pub fn run(
     let folder = RunFolder::create(plan.out.as_deref(), started)?;
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel };
     let begun = bench.begin(plan, &machine, started, observer)?;
+    if begun.introduced.len() < plan.contenders.len() {
+        folder.discard()?;
+        return Err(BenchError::Ended);
+    }
     bench.carry_out(begun, Vec::new(), observer)
 }
 
@@ -237,6 +248,9 @@ fn unique_label(row: &Row, others: &[Row]) -> String {
     std::iter::once(row.label.clone()).chain(numbered).find(|label| !taken(label)).unwrap_or_default()
 }
 
+/// By which name the environment has the cores that may be used.
+pub(crate) const CORES: &str = "usable cores";
+
 fn environment(machine: &cqldyno_meter::Environment) -> Environment {
     let unknown = || "unknown".to_owned();
     let mut more = BTreeMap::new();
@@ -249,6 +263,7 @@ fn environment(machine: &cqldyno_meter::Environment) -> Environment {
     add("perf_event_paranoid", machine.perf_event_paranoid.map(|level| level.to_string()));
     add("virtual machine", Some(if machine.virtual_machine { "yes" } else { "no" }.to_owned()));
     add("load average at start", machine.load_average.clone());
+    add(CORES, Some(write_list(&machine.cores)).filter(|list| !list.is_empty()));
     Environment {
         cpu: machine.cpu.clone().unwrap_or_else(unknown),
         cores: u32::try_from(machine.cores.len()).unwrap_or(u32::MAX),

@@ -64,6 +64,16 @@ pub(crate) fn parse_list(text: &str) -> Option<Vec<usize>> {
     Some(cores)
 }
 
+/// Ascending cores as the kernel writes them.
+pub(crate) fn write_list(cores: &[usize]) -> String {
+    let runs = cores.chunk_by(|one, next| one + 1 == *next).filter_map(|run| match run {
+        [] => None,
+        [one] => Some(one.to_string()),
+        [first, .., last] => Some(format!("{first}-{last}")),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +91,8 @@ mod tests {
     #[test]
     fn a_list_of_the_kernel_is_read() {
         assert_eq!(parse_list("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
+        assert_eq!(write_list(&[0, 1, 2, 3, 8]), "0-3,8");
+        assert_eq!((write_list(&[]), write_list(&[5])), (String::new(), "5".to_owned()));
         for text in ["", "a", "3-1", "0-", "0,,1", "0-99999999999"] {
             assert_eq!(parse_list(text), None, "{text}");
         }

@@ -37,6 +37,16 @@ impl Default for Deadlines {
     }
 }
 
+/// A slot takes up to 16 statements at a time and issues them one after the other; only then is it seen to go on.
+const ANSWERS_WITHOUT_PROGRESS: u32 = 20;
+
+impl Deadlines {
+    /// With time for answers that the server holds back by `delay`.
+    pub(crate) fn held_back(self, delay: Duration) -> Deadlines {
+        Deadlines { stall: self.stall.max(delay.saturating_mul(ANSWERS_WITHOUT_PROGRESS)), ..self }
+    }
+}
+
 /// What to start, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkerLaunch<'a> {
@@ -271,4 +281,19 @@ impl Worker<'_> {
 
 fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_that_are_held_back_long_are_no_stall() {
+        let second = Duration::from_secs(1);
+        let stall = |delay| Deadlines::default().held_back(delay).stall;
+        assert_eq!(stall(Duration::ZERO), 30 * second);
+        assert_eq!(stall(second), 30 * second);
+        assert_eq!(stall(5 * second), 100 * second);
+        assert_eq!(Deadlines::default().held_back(5 * second).hello, 20 * second);
+    }
 }

@@ -7,7 +7,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cqldyno_bench::{Arrangement, Cancel, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage, Target, run};
+use cqldyno_bench::{
+    Arrangement, BenchError, Cancel, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage, Target, run,
+};
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Measure, Pass, Run};
 
@@ -363,15 +365,14 @@ impl Observer for EndAtFirst {
 }
 
 #[test]
-fn ending_a_run_while_contenders_are_introduced_makes_none_of_them_unavailable() {
+fn ending_a_run_while_contenders_are_introduced_leaves_nothing_that_could_be_gone_on_with() {
     let place = Place::new(&["honest"]);
     let cancel = Cancel::new();
     let plan = place.plan(&["honest", "honest", "honest"]);
-    let finished = run(&plan, &place.programs, &mut EndAtFirst(cancel.clone()), &cancel).unwrap();
-    assert!(finished.run.interrupted && finished.cells.is_empty());
-    let unavailable: Vec<_> = finished.run.contenders.iter().map(|one| one.unavailable.as_deref()).collect();
-    assert_eq!(unavailable, [None]);
-    nothing_left(&place.out());
+    let error = run(&plan, &place.programs, &mut EndAtFirst(cancel.clone()), &cancel).unwrap_err();
+    assert!(matches!(error, BenchError::Ended), "{error}");
+    assert!(error.to_string().contains("nothing was measured and nothing is kept"), "{error}");
+    assert!(!place.out().exists());
 }
 
 /// Ends the run in the second cell's window.

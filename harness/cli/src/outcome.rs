@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use cqldyno_bench::BenchError;
+
 /// How a command ended that did not go wrong altogether.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -44,5 +46,8 @@ pub fn usage(what: impl fmt::Display) -> anyhow::Error {
 
 /// The exit code of an error.
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
-    ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+    match error.downcast_ref() {
+        Some(BenchError::Ended) => Outcome::Interrupted.into(),
+        _ => ExitCode::from(if error.is::<Usage>() { 2 } else { 1 }),
+    }
 }

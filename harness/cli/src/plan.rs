@@ -55,8 +55,8 @@ pub struct Asked {
     #[arg(long, conflicts_with_all = ["count", "blocks"])]
     publish: bool,
     /// Run a block again, whole and up to twice, when others used more than this share of the cores' time in one of its
-    /// windows (steal included), for example 10%, or `none`. Every attempt is kept and the last whole one counts; repeats never
-    /// make a run longer than one and a half times its estimate
+    /// windows (steal included), for example 10%, or `none`. Every attempt is kept and the last whole one counts; repeats
+    /// take at most half as long again as the blocks
     #[arg(long, value_name = "SHARE|none", value_parser = noise_share, default_value = "10%")]
     noise_share: NoiseShare,
     /// Statements before each window, which are not measured

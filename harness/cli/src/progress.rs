@@ -72,7 +72,10 @@ impl Observer for Progress {
     fn starts(&mut self, cells: usize, estimate: Duration, repeats: Duration) {
         let repeats = match repeats {
             Duration::ZERO => String::new(),
-            most => format!(" Blocks that others disturb are run again, which takes {} more at most.", time(most)),
+            most => format!(
+                " Blocks that others disturb are run again, which takes at most half as long again, about {}.",
+                time(most)
+            ),
         };
         self.say(&format!("This takes about {}: {cells} cells.{repeats}", time(estimate)));
         if let Shown::Bars { cells: bar, .. } = &self.shown {

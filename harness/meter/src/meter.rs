@@ -46,6 +46,8 @@ pub struct Subject {
     pub worker: i32,
     /// The server's process id, or the sentence that says why there is none to measure.
     pub server: Result<i32, String>,
+    /// The cores that the processes of the cell may use, by the kernel's numbers.
+    pub cores: Vec<usize>,
 }
 
 /// What worker and server told of the window: differences between its edges.

@@ -1,12 +1,13 @@
-//! What else the machine did during the window, from /proc/stat (proc(5)): time stolen by the hypervisor and CPU time of
-//! processes that do not belong to the cell.
+//! What else the cores of a cell did during the window, from /proc/stat (proc(5)): time stolen by the hypervisor and CPU time
+//! of processes that do not belong to the cell. What others do on cores that the cell may not use disturbs it little.
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::unistd::{Pid, SysconfVar, sysconf};
+use nix::unistd::{SysconfVar, sysconf};
 
 use crate::cpu_time::process_cpu_ns;
+use crate::environment::cores;
 use crate::meter::UNFINISHED;
 use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
 
@@ -20,7 +21,7 @@ const MEASURES: [Declaration; 2] = [
         better: Better::Lower,
         pass: Pass::Timing,
         hook: Hook::AtEdges,
-        about: "CPU time that the hypervisor gave to others in the window, over all cores",
+        about: "CPU time of the cell's cores that the hypervisor gave to others in the window",
     },
     Declaration {
         id: "machine_other_cpu",
@@ -28,7 +29,7 @@ const MEASURES: [Declaration; 2] = [
         better: Better::Lower,
         pass: Pass::Timing,
         hook: Hook::AtEdges,
-        about: "CPU time of processes other than worker and server in the window, to a hundredth of a second a core",
+        about: "CPU time of other processes on the cores of worker and server in the window, to a hundredth of a second a core",
     },
 ];
 
@@ -51,7 +52,7 @@ impl Meter for Noise {
     }
 
     fn probe(&self) -> Probe {
-        match MachineTime::now() {
+        match CoreTime::now(&cores()) {
             Ok(_) => Probe::Available,
             Err(sentence) => Probe::Unavailable { sentence, remedy: "Mount /proc.".to_owned() },
         }
@@ -60,53 +61,65 @@ impl Meter for Noise {
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
         let mut cell = vec![subject.worker];
         cell.extend(subject.server.as_ref().ok());
-        Box::new(Edges { cell, go: None, end: None })
+        Box::new(Edges { cell, cores: subject.cores.clone(), go: None, end: None })
     }
 }
 
-/// Seconds of CPU time over all cores since the machine started.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct MachineTime {
+/// Seconds of CPU time of some cores since the machine started.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct CoreTime {
     busy: f64,
     steal: f64,
 }
 
-impl MachineTime {
-    fn now() -> Result<MachineTime, String> {
+impl CoreTime {
+    fn now(cores: &[usize]) -> Result<CoreTime, String> {
         let stat = fs::read_to_string("/proc/stat")
             .map_err(|error| format!("The file /proc/stat cannot be read: {error}."))?;
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
-        MachineTime::parse(&stat, ticks as f64)
-            .ok_or_else(|| "The file /proc/stat has no line `cpu` with eight numbers.".to_owned())
+        CoreTime::parse(&stat, cores, ticks as f64)
     }
 
-    /// Fields of the line `cpu`: user nice system idle iowait irq softirq steal; user and nice hold guest time too.
-    fn parse(stat: &str, ticks_a_second: f64) -> Option<MachineTime> {
-        let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-        let fields: Vec<f64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();
-        let [user, nice, system, _, _, irq, softirq, steal] = *fields.first_chunk::<8>()?;
-        Some(MachineTime {
-            busy: (user + nice + system + irq + softirq) / ticks_a_second,
-            steal: steal / ticks_a_second,
+    /// The sum over `cores`. Fields of a line `cpuN`: user nice system idle iowait irq softirq steal; user and nice hold guest
+    /// time too.
+    fn parse(stat: &str, cores: &[usize], ticks_a_second: f64) -> Result<CoreTime, String> {
+        let one = |line: &str| {
+            // The line of all cores has white space where the others have a number.
+            let (core, fields) = line.strip_prefix("cpu")?.split_once(char::is_whitespace)?;
+            let core: usize = core.parse().ok()?;
+            let fields = fields.split_whitespace();
+            let ticks: Vec<f64> = fields.map_while(|field| field.parse().ok()).collect();
+            Some((core, *ticks.first_chunk::<8>()?))
+        };
+        let ticks: BTreeMap<usize, [f64; 8]> = stat.lines().filter_map(one).collect();
+        cores.iter().try_fold(CoreTime::default(), |sum, core| {
+            let [user, nice, system, _, _, irq, softirq, steal] = ticks
+                .get(core)
+                .ok_or_else(|| format!("The file /proc/stat has no line `cpu{core}` with eight numbers."))?;
+            Ok(CoreTime {
+                busy: sum.busy + (user + nice + system + irq + softirq) / ticks_a_second,
+                steal: sum.steal + steal / ticks_a_second,
+            })
         })
     }
 }
 
 struct Edges {
     cell: Vec<i32>,
+    cores: Vec<usize>,
     go: Option<Edge>,
     end: Option<Edge>,
 }
 
 struct Edge {
-    machine: Result<MachineTime, String>,
+    machine: Result<CoreTime, String>,
     cell: f64,
 }
 
 impl Edges {
     fn edge(&self) -> Option<Edge> {
         let cell = self.cell.iter().filter_map(|&pid| process_cpu_ns(pid).ok()).sum::<u64>() as f64 / 1e9;
-        Some(Edge { machine: MachineTime::now(), cell })
+        Some(Edge { machine: CoreTime::now(&self.cores), cell })
     }
 }
 
@@ -134,7 +147,7 @@ impl Attachment for Edges {
             _ => [Err(UNFINISHED.to_owned()), Err(UNFINISHED.to_owned())],
         };
         let findings = match &values {
-            [Ok(steal), Ok(others)] => finding(steal + others, window).into_iter().collect(),
+            [Ok(steal), Ok(others)] => finding(steal + others, self.cores.len(), window).into_iter().collect(),
             _ => Vec::new(),
         };
         Outcome { findings, ..Outcome::of(&MEASURES, values) }
@@ -143,13 +156,11 @@ impl Attachment for Edges {
 
 /// A sentence when others used more than a tenth of the cores that the cell could have used, and more than the counters'
 /// own resolution.
-fn finding(others: f64, window: &Window) -> Option<String> {
+fn finding(others: f64, cores: usize, window: &Window) -> Option<String> {
     let seconds = window.wall_ns as f64 / 1e9;
-    let cores = sched_getaffinity(Pid::from_raw(0))
-        .map_or(1, |set| (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or(false)).count());
-    let share = others / (seconds * cores as f64);
+    let share = others / (seconds * cores.max(1) as f64);
     (share > NOISE_SHARE && others > NOISE_SECONDS).then(|| {
-        "Others used more than a tenth of this machine's CPU time during the window, so its wall time says little."
+        "Others used more than a tenth of the CPU time of worker's and server's cores in the window, so its wall time says little."
             .to_owned()
     })
 }
@@ -160,21 +171,31 @@ mod tests {
     use crate::meter::window;
 
     #[test]
-    fn the_line_of_all_cores_is_read() {
-        let stat = "cpu  100 20 30 4000 50 6 7 80 9 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
-        assert_eq!(MachineTime::parse(stat, 100.0), Some(MachineTime { busy: 1.63, steal: 0.8 }));
-        assert_eq!(MachineTime::parse("cpu 1 2 3\n", 100.0), None);
+    fn only_the_cores_of_the_cell_are_read() {
+        let stat = "cpu  11 9999 9999 9999 9999 9999 9999 9999 0 0\n\
+                    cpu0 900 0 0 0 0 0 0 900 0 0\n\
+                    cpu1 100 20 30 4000 50 6 7 80 9 0\n\
+                    cpu11 1 2 3 4 5 6 7 8 9 10\n\
+                    intr 1 2 3\n";
+        assert_eq!(CoreTime::parse(stat, &[1], 100.0), Ok(CoreTime { busy: 1.63, steal: 0.8 }));
+        let both = CoreTime::parse(stat, &[1, 11], 1.0).unwrap();
+        assert_eq!(both, CoreTime { busy: 163.0 + 19.0, steal: 88.0 });
+        let missing = "The file /proc/stat has no line `cpu2` with eight numbers.";
+        assert_eq!(CoreTime::parse(stat, &[1, 2], 100.0).unwrap_err(), missing);
+        assert_eq!(CoreTime::parse("cpu2 1 2 3\n", &[2], 100.0).unwrap_err(), missing);
     }
 
     #[test]
     fn much_work_of_others_is_a_finding_and_a_little_is_not() {
-        assert_eq!(finding(0.05, &window()), None);
-        assert!(finding(1_000.0, &window()).is_some());
+        assert_eq!(finding(0.05, 1, &window()), None);
+        assert!(finding(1_000.0, 1, &window()).is_some());
+        assert!(finding(0.3, 1, &window()).is_some(), "of two seconds");
+        assert_eq!(finding(0.3, 2, &window()), None, "of two cores' four");
     }
 
     #[test]
     fn a_window_of_this_machine_has_both_readings() {
-        let mut edges = Edges { cell: vec![std::process::id().cast_signed()], go: None, end: None };
+        let mut edges = Edges { cell: vec![std::process::id().cast_signed()], cores: cores(), go: None, end: None };
         edges.at_go();
         edges.at_end();
         let outcome = edges.read(&window());

@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 
+use cqldyno_meter::Outcome;
 use cqldyno_protocol::{Done, Mode};
 use cqldyno_scenarios::LoadPart;
 
@@ -67,13 +68,14 @@ impl Attempt<'_> {
         Ok(exit)
     }
 
-    /// Reads a sample of the rows that the window wrote, by floor. A floor that fails says nothing about the contender, so
-    /// that this is no failure of the cell but a reason why nothing was read back.
+    /// Reads a sample of the rows that the window wrote, by floor; why not, if it was not. On the embedded node, which nobody but
+    /// the contender uses, rows that cannot be read are a reason to believe none of its figures; elsewhere it is a finding.
     pub(super) fn read_back(
         &self,
         nodes: &[SocketAddr],
         look: Look<'_>,
         exits: &mut Vec<String>,
+        outcome: &mut Outcome,
     ) -> Result<Result<ReadBack, String>, CellFailure> {
         if self.workload()?.read_back().is_empty() {
             return Ok(Err("No statement of the scenario writes rows and says how they are read back.".to_owned()));
@@ -86,7 +88,10 @@ impl Attempt<'_> {
             Err(failure @ (CellFailure::Cancelled | CellFailure::Server(_))) => Err(failure),
             Err(failure) => {
                 let why = format!("The inserted rows could not be read back by floor: {failure}");
-                exits.push(why.clone());
+                match self.plan.target.is_embedded() {
+                    true => outcome.voids.push(why.clone()),
+                    false => outcome.findings.push(why.clone()),
+                }
                 Ok(Err(why))
             }
         }

@@ -191,7 +191,7 @@ mod tests {
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
-            let subject = Subject { worker: child.id().cast_signed(), server: Err(String::new()) };
+            let subject = Subject { worker: child.id().cast_signed(), server: Err(String::new()), cores: vec![0] };
             let mut counter = SystemCalls.attach(&subject);
             counter.at_go();
             let mut input = child.stdin.take().unwrap();
@@ -218,7 +218,11 @@ mod tests {
             return;
         }
         let mut child = Command::new("sh").args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap();
-        let mut counter = SystemCalls.attach(&Subject { worker: child.id().cast_signed(), server: Err(String::new()) });
+        let mut counter = SystemCalls.attach(&Subject {
+            worker: child.id().cast_signed(),
+            server: Err(String::new()),
+            cores: vec![0],
+        });
         counter.at_go();
         child.stdin.take().unwrap().write_all(b"go\n").unwrap();
         child.wait().unwrap();
@@ -231,7 +235,8 @@ mod tests {
         if !countable() {
             return;
         }
-        let mut counter = SystemCalls.attach(&Subject { worker: NO_PROCESS, server: Err(String::new()) });
+        let mut counter =
+            SystemCalls.attach(&Subject { worker: NO_PROCESS, server: Err(String::new()), cores: vec![0] });
         counter.at_go();
         counter.at_end();
         let outcome = counter.read(&window());
