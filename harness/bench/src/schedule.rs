@@ -38,11 +38,14 @@ impl Schedule {
     /// counting cells, in which there is nothing to compare. `countable` says whether the machine counts at all.
     pub(crate) fn new(plan: &Plan, available: &[usize], control: Option<usize>, countable: bool) -> Schedule {
         let mut blocks = Vec::new();
-        for number in 1..=plan.blocks {
-            blocks.extend(round(plan, number, Pass::Timing, plan.count));
-        }
-        if plan.counting {
-            blocks.extend(round(plan, 1, Pass::Counting, plan.counting_count(countable)));
+        // A block of nobody would never be done.
+        if !available.is_empty() {
+            for number in 1..=plan.blocks {
+                blocks.extend(round(plan, number, Pass::Timing, plan.count));
+            }
+            if plan.counting {
+                blocks.extend(round(plan, 1, Pass::Counting, plan.counting_count(countable)));
+            }
         }
         let contenders = available.iter().copied().chain(control).collect();
         Schedule { seed: plan.seed, blocks, contenders, control }
@@ -136,6 +139,11 @@ mod tests {
             .map(|round| round.iter().map(|block| (block.scenario, block.arrangement)).collect())
             .collect();
         assert!(rounds.iter().collect::<BTreeSet<_>>().len() > 6, "scenarios change places, too: {rounds:?}");
+    }
+
+    #[test]
+    fn where_no_contender_is_available_there_is_nothing_to_run() {
+        assert!(Schedule::new(&six(), &[], None, true).blocks().is_empty());
     }
 
     #[test]
