@@ -38,6 +38,8 @@ fn every_driver_runs_every_scenario_and_the_server_agrees() {
         "2",
         "--warmup",
         "2k",
+        "--noise-share",
+        "none",
         "--blocks",
         "1",
         "--out",
@@ -135,6 +137,8 @@ fn the_table_on_standard_output_names_what_was_run_and_every_contender() {
         "writes",
         "--count",
         "5k",
+        "--noise-share",
+        "none",
         "--blocks",
         "1",
         "--arrangement",
@@ -185,7 +189,19 @@ fn blocks_are_shuffled_by_the_seed_and_have_a_control_that_no_flag_takes_away() 
 fn default_settings_are_another_run_that_says_so_in_every_head() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
-    let mut arguments = vec!["compare", "floor", "noop", "--scenario", "writes", "--count", "1k", "--blocks", "1"];
+    let mut arguments = vec![
+        "compare",
+        "floor",
+        "noop",
+        "--scenario",
+        "writes",
+        "--count",
+        "1k",
+        "--noise-share",
+        "none",
+        "--blocks",
+        "1",
+    ];
     arguments.extend(["--settings", "default", "--no-counting", "--out", "kept"]);
     let output = cqldyno(folder.path(), &arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -209,7 +225,19 @@ fn where_worker_and_server_share_the_cores_the_result_says_why() {
         None => assert!(pinned, "{arrangement}"),
         Some(note) => assert!(!pinned && note.contains("from 4 physical cores on"), "{note}"),
     }
-    let head = run(&["compare", "noop", "--scenario", "writes", "--count", "1k", "--blocks", "1", "--no-counting"]);
+    let head = run(&[
+        "compare",
+        "noop",
+        "--scenario",
+        "writes",
+        "--count",
+        "1k",
+        "--noise-share",
+        "none",
+        "--blocks",
+        "1",
+        "--no-counting",
+    ]);
     assert_eq!(words(&stdout(&head)).contains("from 4 physical cores on"), !pinned);
     let cell = &cells(&whole)[0];
     let cores = arrangement["worker_cores"].as_array().unwrap().len() as f64;
@@ -260,6 +288,8 @@ fn a_cluster_with_a_password_is_compared_and_the_password_is_nowhere() {
         "ada",
         "--count",
         "5k",
+        "--noise-share",
+        "none",
         "--blocks",
         "1",
         "--concurrency",
@@ -342,7 +372,7 @@ fn ctrl_c_shows_what_is_finished_and_leaves_no_process_behind() {
     let mark = format!("CQLDYNO_TEST_MARK={}", folder.path().display());
     let mut command = cqldyno(folder.path(), &["compare", "noop", "hangs", "--scenario", "writes", "--count", "1k"]);
     command
-        .args(["--format", "json", "--out", "kept", "--no-counting", "--blocks", "1"])
+        .args(["--format", "json", "--out", "kept", "--no-counting", "--noise-share", "none", "--blocks", "1"])
         .env("CQLDYNO_TEST_MARK", folder.path());
     command.env("CQLDYNO_WORKERS", workers_and(folder.path())).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut running = Running(command.spawn().unwrap());
@@ -373,7 +403,7 @@ fn a_folder_that_takes_no_more_files_does_not_cost_the_result() {
     script(folder.path(), "spoils", &format!("mkdir -p {}; {} exit 3", in_the_way.display(), says_hello("spoils", "")));
     let mut command = cqldyno(folder.path(), &["compare", "noop", "spoils", "--scenario", "writes", "--count", "1k"]);
     command
-        .args(["--no-counting", "--blocks", "1", "--out", "kept"])
+        .args(["--no-counting", "--noise-share", "none", "--blocks", "1", "--out", "kept"])
         .env("CQLDYNO_WORKERS", workers_and(folder.path()));
     let output = command.output().unwrap();
     let (text, said) = (stdout(&output), stderr(&output));
@@ -416,6 +446,8 @@ fn a_worker_that_misbehaves_is_a_row_with_the_reason_and_the_others_go_on() {
         "1k",
         "--stall",
         "1s",
+        "--noise-share",
+        "none",
         "--blocks",
         "1",
         "--format",

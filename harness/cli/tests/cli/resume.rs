@@ -209,8 +209,12 @@ fn workers_of_different_builds_are_refused_with_both() {
     script(folder.path(), "two", &says_hello("two", "b2"));
     script(folder.path(), "own", &says_hello("own", ""));
     let compare = |contenders: &[&str]| {
-        let arguments =
-            [&["compare"], contenders, &["--scenario", "writes", "--count", "1k", "--blocks", "1"]].concat();
+        let arguments = [
+            &["compare"],
+            contenders,
+            &["--scenario", "writes", "--count", "1k", "--noise-share", "none", "--blocks", "1"],
+        ]
+        .concat();
         let mut command = cqldyno(folder.path(), &arguments);
         command.args(["--no-counting"]).env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap()
     };
