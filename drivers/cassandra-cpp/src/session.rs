@@ -1,10 +1,9 @@
 //! Preparing and executing.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use cassandra_cpp::{PreparedStatement, Statement};
 use cqldyno_driver_api::{ConnectOptions, Consistency, DriverError, Rows, Session, Settings, Value};
 
+use crate::values::Columns;
 use crate::{errors, values};
 
 /// A connected cassandra-cpp.
@@ -22,9 +21,8 @@ pub struct CassandraCppSession {
 pub struct CassandraCppStatement {
     prepared: PreparedStatement,
     markers: usize,
-    /// Whether answers have rows: so until the first answer tells, because libcassandra keeps to itself what PREPARED
-    /// says of the result.
-    has_rows: AtomicBool,
+    /// What the first answer told of the result, because libcassandra keeps to itself what PREPARED says of it.
+    columns: Columns,
 }
 
 impl CassandraCppSession {
@@ -40,7 +38,7 @@ impl CassandraCppSession {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn bind(&self, prepared: &CassandraCppStatement, values: &[Value<'_>]) -> Result<Statement, DriverError> {
         if values.len() != prepared.markers {
             // libcassandra would send the missing ones as not set.
@@ -51,7 +49,7 @@ impl CassandraCppSession {
             statement.set_consistency(consistency).map_err(errors::at_bind)?;
         }
         if let Some(page_size) = self.page_size
-            && prepared.has_rows.load(Ordering::Relaxed)
+            && prepared.columns.may_be_answered()
         {
             statement.set_paging_size(page_size).map_err(errors::at_bind)?;
         }
@@ -76,30 +74,27 @@ impl Session for CassandraCppSession {
         let prepared = self.session.prepare(cql).await.map_err(errors::at_execute)?;
         // The crate tells the markers' names, but not how many there are.
         let markers = (0..).take_while(|index| prepared.parameter_name(*index).is_ok()).count();
-        Ok(CassandraCppStatement { prepared, markers, has_rows: AtomicBool::new(true) })
+        Ok(CassandraCppStatement { prepared, markers, columns: Columns::default() })
     }
 
-    async fn execute(
+    #[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments twice: once as given, once as used")]
+    fn execute(
         &self,
         prepared: &CassandraCppStatement,
         values: &[Value<'_>],
         rows: &mut Rows,
-    ) -> Result<(), DriverError> {
-        let mut statement = self.bind(prepared, values)?;
-        loop {
-            let page = statement.execute().await.map_err(errors::at_execute)?;
-            if !values::decode(&page, rows)? {
-                if prepared.has_rows.load(Ordering::Relaxed) {
-                    prepared.has_rows.store(false, Ordering::Relaxed);
+    ) -> impl Future<Output = Result<(), DriverError>> + Send {
+        async move {
+            let mut statement = self.bind(prepared, values)?;
+            loop {
+                let page = statement.execute().await.map_err(errors::at_execute)?;
+                if !values::decode(&page, &prepared.columns, rows)? || !page.has_more_pages() {
+                    return Ok(());
                 }
-                return Ok(());
+                // Executing consumes a statement, so the next page wants a new one.
+                statement = self.bind(prepared, values)?;
+                statement.set_paging_state(page).map_err(errors::at_bind)?;
             }
-            if !page.has_more_pages() {
-                return Ok(());
-            }
-            // Executing consumes a statement, so the next page wants a new one.
-            statement = self.bind(prepared, values)?;
-            statement.set_paging_state(page).map_err(errors::at_bind)?;
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Values in and rows out, through the crate's typed API.
 
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use cassandra_cpp::{CassResult, LendingIterator, Statement, ValueType};
 use cqldyno_driver_api::{DriverError, ErrorKind, Rows, Value};
 use uuid::Uuid;
@@ -7,7 +10,7 @@ use uuid::Uuid;
 use crate::errors;
 
 /// Binds `values` by index.
-#[inline]
+#[inline(always)]
 pub(crate) fn bind(statement: &mut Statement, values: &[Value<'_>]) -> Result<(), DriverError> {
     for (index, value) in values.iter().enumerate() {
         let bound = match *value {
@@ -25,18 +28,60 @@ pub(crate) fn bind(statement: &mut Statement, values: &[Value<'_>]) -> Result<()
     Ok(())
 }
 
+/// What a statement's answers are known to be like.
+///
+/// A value's own type and whether it is null are two more calls into libcassandra for every value; a program that knows
+/// its table does without them, and so does this after the first answer. No scenario alters its table within a cell.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    /// The columns' types, from the first answer; none when it was not of kind Rows.
+    types: OnceLock<Vec<ValueType>>,
+    /// A value was not of its column's type, which is what a null is for the getters: ask every value from now on, because
+    /// a getter's error costs more.
+    ask_values: AtomicBool,
+}
+
+impl Columns {
+    /// Whether answers have rows, which is so until the first one tells.
+    #[inline]
+    pub(crate) fn may_be_answered(&self) -> bool {
+        self.types.get().is_none_or(|types| !types.is_empty())
+    }
+
+    /// The types of the columns of `page`, which has so many, at least one; `None` when its values have to be asked one by one.
+    #[inline]
+    fn types_of(&self, page: &CassResult, count: usize) -> Option<&[ValueType]> {
+        let types = self.types.get_or_init(|| (0..count).map(|column| page.column_type(column)).collect());
+        (types.len() == count && !self.ask_values.load(Ordering::Relaxed)).then_some(types)
+    }
+}
+
 /// Decodes every column of every row of `page` into `rows`; `false` when the answer is not one of kind Rows.
-#[inline]
-pub(crate) fn decode(page: &CassResult, rows: &mut Rows) -> Result<bool, DriverError> {
-    let columns = page.column_count() as usize;
-    if columns == 0 {
+#[inline(always)]
+pub(crate) fn decode(page: &CassResult, columns: &Columns, rows: &mut Rows) -> Result<bool, DriverError> {
+    let count = page.column_count() as usize;
+    if count == 0 {
+        columns.types.get_or_init(Vec::new);
         return Ok(false);
     }
+    let types = columns.types_of(page, count);
     let mut iterator = page.iter();
     while let Some(row) = iterator.next() {
-        for column in 0..columns {
-            let value = row.get_column(column).map_err(errors::at_decode)?;
-            push(&value, rows)?;
+        match types {
+            Some(types) => {
+                for (column, &kind) in types.iter().enumerate() {
+                    let value = row.get_column(column).map_err(errors::at_decode)?;
+                    if push_as(kind, &value, rows).is_err() {
+                        columns.ask_values.store(true, Ordering::Relaxed);
+                        push(&value, rows)?;
+                    }
+                }
+            }
+            None => {
+                for column in 0..count {
+                    push(&row.get_column(column).map_err(errors::at_decode)?, rows)?;
+                }
+            }
         }
         rows.end_row();
     }
@@ -44,13 +89,24 @@ pub(crate) fn decode(page: &CassResult, rows: &mut Rows) -> Result<bool, DriverE
     Ok(true)
 }
 
-#[inline]
+/// Appends a value of whatever type it has.
+#[cold]
 fn push(value: &cassandra_cpp::Value<'_>, rows: &mut Rows) -> Result<(), DriverError> {
     if value.is_null() {
         rows.push_null();
         return Ok(());
     }
-    let pushed = match value.get_type() {
+    push_as(value.get_type(), value, rows)
+}
+
+/// Appends a value of this type, or nothing when it is of another or null.
+#[inline]
+fn push_as(kind: ValueType, value: &cassandra_cpp::Value<'_>, rows: &mut Rows) -> Result<(), DriverError> {
+    // Before the others, because it is the commonest and this is cheaper than a jump by a table.
+    if kind == ValueType::BIGINT {
+        return value.get_i64().map(|value| rows.push_bigint(value)).map_err(errors::at_decode);
+    }
+    let pushed = match kind {
         ValueType::BIGINT | ValueType::COUNTER => value.get_i64().map(|value| rows.push_bigint(value)),
         ValueType::TIMESTAMP => value.get_i64().map(|value| rows.push_timestamp(value)),
         ValueType::INT => value.get_i32().map(|value| rows.push_int(value)),

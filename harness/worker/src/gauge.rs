@@ -1,7 +1,7 @@
 //! What the slots of one run share while it lasts, each number on a cache line of its own.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The most tickets that a slot takes at once; more would make the shared counter no cheaper a statement.
 const MOST_AT_ONCE: u64 = 16;
@@ -20,28 +20,36 @@ struct Line<T>(T);
 #[derive(Debug)]
 pub(crate) struct Gauge {
     next: Line<AtomicU64>,
-    slots: Line<Slots>,
+    /// [`STOPPED`], how many slots have not begun, and how many are at work, in one word that is read before every statement.
+    slots: Line<AtomicU64>,
     count: u64,
     concurrency: usize,
     /// Fewer slots at work than this are fewer than 99 %.
-    full: usize,
+    full: u64,
+    /// What the word of a steady run may have beyond that.
+    above_full: u64,
 }
 
-#[derive(Debug, Default)]
-struct Slots {
-    begun: AtomicUsize,
-    at_work: AtomicUsize,
-    stopped: AtomicBool,
-}
+/// The bit that says that the run was stopped.
+const STOPPED: u64 = 1 << 63;
+/// One slot that has not begun.
+const TO_BEGIN: u64 = 1 << 32;
+/// The bits of the number of slots at work.
+const AT_WORK: u64 = TO_BEGIN - 1;
+const MOST_SLOTS: usize = (1 << 31) - 1;
 
 impl Gauge {
+    /// For fewer than 2^31 slots, of which no memory holds more.
     pub(crate) fn new(count: u64, concurrency: usize) -> Gauge {
+        let concurrency = concurrency.min(MOST_SLOTS);
+        let full = (concurrency as u64 * 99).div_ceil(100);
         Gauge {
             next: Line::default(),
-            slots: Line::default(),
+            slots: Line(AtomicU64::new(concurrency as u64 * TO_BEGIN)),
             count,
             concurrency,
-            full: (concurrency * 99).div_ceil(100),
+            full,
+            above_full: AT_WORK - full,
         }
     }
 
@@ -67,39 +75,47 @@ impl Gauge {
 
     /// A slot was polled for the first time.
     pub(crate) fn begin(&self) {
-        self.slots.0.begun.fetch_add(1, Ordering::Relaxed);
+        self.slots.0.fetch_sub(TO_BEGIN, Ordering::Relaxed);
     }
 
     /// Whether every slot was polled.
-    #[inline]
     pub(crate) fn all_begun(&self) -> bool {
-        self.slots.0.begun.load(Ordering::Relaxed) >= self.concurrency
+        self.slots() & !STOPPED < TO_BEGIN
     }
 
     /// A slot is about to issue its first statement.
     pub(crate) fn enter(&self) {
-        self.slots.0.at_work.fetch_add(1, Ordering::Relaxed);
+        self.slots.0.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A slot has its last answer.
     pub(crate) fn leave(&self) {
-        self.slots.0.at_work.fetch_sub(1, Ordering::Relaxed);
+        self.slots.0.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether fewer than 99 % of the slots are at work: between their first statement and their last answer.
-    #[inline]
     pub(crate) fn is_below_concurrency(&self) -> bool {
-        self.slots.0.at_work.load(Ordering::Relaxed) < self.full
+        self.slots() & AT_WORK < self.full
     }
 
     /// No statement is issued from now on.
     pub(crate) fn stop(&self) {
-        self.slots.0.stopped.store(true, Ordering::Relaxed);
+        self.slots.0.fetch_or(STOPPED, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.slots() & STOPPED != 0
+    }
+
+    /// Whether all slots have begun, at least 99 % of them are at work, and the run was not stopped.
+    #[inline]
+    pub(crate) fn is_steady(&self) -> bool {
+        self.slots().wrapping_sub(self.full) <= self.above_full
     }
 
     #[inline]
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.slots.0.stopped.load(Ordering::Relaxed)
+    fn slots(&self) -> u64 {
+        self.slots.0.load(Ordering::Relaxed)
     }
 }
 
@@ -188,6 +204,25 @@ mod tests {
         });
         assert_eq!(sums.iter().map(|(count, _)| count).sum::<u64>(), 100_000);
         assert_eq!(sums.iter().map(|(_, sum)| sum).sum::<u64>(), 100_000 * 99_999 / 2);
+    }
+
+    #[test]
+    fn a_run_is_steady_once_all_have_begun_and_99_percent_are_at_work_until_it_is_stopped() {
+        let gauge = Gauge::new(1_000, 100);
+        for begun in 0..100 {
+            assert!(!gauge.all_begun() && !gauge.is_steady(), "{begun}");
+            gauge.begin();
+            gauge.enter();
+        }
+        assert!(gauge.all_begun() && gauge.is_steady());
+        gauge.leave();
+        assert!(gauge.is_steady());
+        gauge.leave();
+        assert!(!gauge.is_steady() && gauge.is_below_concurrency() && gauge.all_begun());
+        gauge.enter();
+        assert!(gauge.is_steady() && !gauge.is_stopped());
+        gauge.stop();
+        assert!(!gauge.is_steady() && gauge.is_stopped() && gauge.all_begun() && !gauge.is_below_concurrency());
     }
 
     #[test]

@@ -53,8 +53,16 @@ impl Source {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn issue(&self, ticket: u64) -> Issue {
+        match self {
+            Source::Window(workload) => workload.issue(ticket),
+            _ => self.issue_outside_the_window(ticket),
+        }
+    }
+
+    #[cold]
+    fn issue_outside_the_window(&self, ticket: u64) -> Issue {
         match self {
             Source::Window(workload) => workload.issue(ticket),
             Source::WarmUp(workload) => workload.warmup_issue(ticket),
@@ -197,37 +205,40 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
     let mut rows = Rows::new();
     let mut scratch = Scratch::default();
     let mut below_concurrency = 0;
-    run.gauge.begin();
+    let (gauge, bench) = (&*run.gauge, &*run.bench);
+    gauge.begin();
     let mut before = run.recorders.now();
-    'issuing: while let Some(tickets) = run.gauge.take() {
+    'issuing: while let Some(tickets) = gauge.take() {
         presence.enter();
         // A driver that is always ready at once would otherwise never let the parent's messages in.
         consume_budget().await;
         for ticket in tickets {
-            if run.gauge.is_stopped() {
-                break 'issuing;
+            if !gauge.is_steady() {
+                if gauge.is_stopped() {
+                    break 'issuing;
+                }
+                below_concurrency += u64::from(gauge.is_below_concurrency());
             }
-            below_concurrency += u64::from(run.gauge.is_below_concurrency());
             let issue = run.source.issue(ticket);
-            let Some(prepared) = run.bench.prepared.get(issue.statement) else { break 'issuing };
+            let Some(prepared) = bench.prepared.get(issue.statement) else { break 'issuing };
             rows.clear();
             let outcome = {
                 let mut values = Values::<N>::new();
                 prepared.values.bind(issue.key, &mut scratch, &mut values);
-                run.bench.session.execute(&prepared.statement, &values, &mut rows).await
+                bench.session.execute(&prepared.statement, &values, &mut rows).await
             };
             let now = run.recorders.now();
             run.recorders.answered(&mut kept, issue.statement, before, now);
             before = now;
-            if let Err(error) = check(&run.bench, prepared, outcome, issue.key, &mut rows, &mut scratch) {
+            if let Err(error) = check(bench, prepared, outcome, issue.key, &mut rows, &mut scratch) {
                 run.recorders.failed(error);
                 if run.on_error == OnError::Stop {
-                    run.gauge.stop();
+                    gauge.stop();
                 }
                 // A driver that fails at once would otherwise never let its own tasks mend what is broken.
                 yield_now().await;
             }
-            if !run.gauge.all_begun() {
+            if !gauge.is_steady() && !gauge.all_begun() {
                 before = wait_for_all_to_begin(&run).await;
             }
         }

@@ -97,7 +97,7 @@ impl Recorders {
     /// Counts an answer to the scenario's statement with this index, asked at `from` and answered at `to`.
     #[inline]
     pub(crate) fn answered(&self, kept: &mut Kept, statement: usize, from: u64, to: u64) {
-        if kept.len == KEPT || to >= kept.second_end {
+        if kept.len >= KEPT || to >= kept.second_end {
             self.flush(kept);
             self.turn_to(kept, to);
         }
@@ -107,7 +107,7 @@ impl Recorders {
         }
     }
 
-    #[inline]
+    #[cold]
     fn turn_to(&self, kept: &mut Kept, now: u64) {
         if now >= kept.second_end {
             let seconds = (now.saturating_sub(self.origin) / self.ticks_per_second).min(MOST_SECONDS);

@@ -11,7 +11,7 @@ const SHOWN: usize = 40;
 ///
 /// # Errors
 /// [`ErrorKind::WrongRow`], naming key, column, what was expected and what was found.
-#[inline]
+#[inline(always)]
 pub(crate) fn verify(
     expected: Option<&Columns>,
     key: u64,
