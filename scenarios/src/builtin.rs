@@ -8,9 +8,16 @@ const FILES: [(&str, &str); 3] = [
     ("mixed", include_str!("../builtin/mixed.toml")),
 ];
 
-/// The built-in scenarios in the order in which they run.
+const DEFAULTS: usize = 3;
+
+/// The built-in scenarios, in the order in which they are listed.
 pub fn builtins() -> Vec<Scenario> {
     FILES.iter().filter_map(|(name, text)| Scenario::from_toml(text, name).ok()).collect()
+}
+
+/// The built-in scenarios that are run where none is named: the first three.
+pub fn defaults() -> Vec<Scenario> {
+    builtins().into_iter().take(DEFAULTS).collect()
 }
 
 /// The built-in scenario of that name.

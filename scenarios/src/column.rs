@@ -1,5 +1,7 @@
 //! Column generators: every value is a function of the row's key, so that any row can be checked without a copy.
 
+use std::num::NonZeroU64;
+
 use serde::{Deserialize, Serialize};
 
 /// How a column's value follows from the row's key.
@@ -75,6 +77,11 @@ pub enum Column {
         #[serde(default)]
         plus: i64,
     },
+    /// `bigint`: the key divided by `rows`, so that as many consecutive keys have it in common, as the rows of a partition do.
+    Partition {
+        /// Keys to a value, at least 1.
+        rows: NonZeroU64,
+    },
     /// Always null, of whatever type the column has.
     Null {},
 }
@@ -105,6 +112,12 @@ impl Column {
         (key as i64).wrapping_mul(times).wrapping_add(plus)
     }
 
+    /// The number of a [`Column::Partition`] with so many rows.
+    #[inline]
+    pub fn partition(key: u64, rows: NonZeroU64) -> i64 {
+        (key / rows) as i64
+    }
+
     /// Adds `by` to what is added; a null stays one.
     pub(crate) fn shift(&mut self, by: i64) {
         match self {
@@ -116,7 +129,7 @@ impl Column {
             | Column::Uuid { plus }
             | Column::Text { plus, .. }
             | Column::Blob { plus, .. } => *plus = plus.wrapping_add(by),
-            Column::Null {} => {}
+            Column::Partition { .. } | Column::Null {} => {}
         }
     }
 

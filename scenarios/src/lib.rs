@@ -5,12 +5,14 @@
 
 mod builtin;
 mod column;
+mod operation;
 mod permutation;
 mod scenario;
 mod workload;
 
-pub use builtin::{builtin, builtin_toml, builtins};
+pub use builtin::{builtin, builtin_toml, builtins, defaults};
 pub use column::Column;
+pub use operation::{Limits, MAX_BATCH, Operation};
 pub use permutation::Permutation;
 pub use scenario::{Expectation, Load, MAX_VALUE_BYTES, MAX_VALUES, ReadBack, Scenario, ScenarioError, Statement};
 pub use workload::{Issue, LoadPart, READ_BACK_ROWS, Workload, WorkloadError};

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Column;
+use crate::operation::{DEFAULT_BATCH, MAX_BATCH};
+use crate::{Column, Limits, Operation};
 
 /// The most values that one statement may bind.
 pub const MAX_VALUES: usize = 32;
@@ -21,12 +22,15 @@ pub struct Scenario {
     pub about: String,
     /// CQL that makes the tables, executed in order before the data are loaded; must be repeatable.
     pub schema: Vec<String>,
+    /// The most that makes sense of it; absent for no limits.
+    #[serde(default, skip_serializing_if = "Limits::is_none")]
+    pub limits: Limits,
     /// What is issued, at least one.
     #[serde(rename = "statement")]
     pub statements: Vec<Statement>,
 }
 
-/// One prepared statement of a scenario.
+/// One statement of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
@@ -37,7 +41,14 @@ pub struct Statement {
     /// The share of the statements, relative to the other statements of the scenario.
     #[serde(default = "one")]
     pub weight: u32,
-    /// One generator a bind marker, at most [`MAX_VALUES`].
+    /// What it is issued as.
+    #[serde(default, skip_serializing_if = "Operation::is_execute")]
+    pub operation: Operation,
+    /// Rows of a batch, at most [`MAX_BATCH`] and [`DEFAULT_BATCH`] where it is absent; for [`Operation::Batch`] alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// One generator a bind marker, at most [`MAX_VALUES`]; none for [`Operation::Prepare`]. In a batch the row `j` of the statement
+    /// with key `k` has the values of the key `k * size + j`.
     pub values: Vec<Column>,
     /// What must come back; absent for a statement that returns no rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,6 +121,16 @@ pub enum ScenarioError {
     },
 }
 
+impl Statement {
+    /// Rows that one issue of it writes or reads: those of a batch, else 1.
+    pub fn rows(&self) -> u64 {
+        match self.operation {
+            Operation::Batch => self.size.unwrap_or(DEFAULT_BATCH),
+            _ => 1,
+        }
+    }
+}
+
 impl Scenario {
     /// Reads the TOML form; `origin` names it in messages.
     ///
@@ -157,6 +178,10 @@ impl Scenario {
         if !is_word(&self.name) {
             return Err(format!("its name is {:?}; use a word of lower-case letters, digits and hyphens", self.name));
         }
+        let limits = [self.limits.count, self.limits.concurrency];
+        if limits.contains(&Some(0)) {
+            return Err("its [limits] have a count or a concurrency of 0; use 1 or more, or leave it out".to_owned());
+        }
         if self.statements.is_empty() {
             return Err("it has no [[statement]]; add at least one with name, cql and values".to_owned());
         }
@@ -173,7 +198,7 @@ impl Scenario {
             if statement.weight == 0 {
                 return Err(format!("statement {name} has weight 0; use 1 or more, or leave the statement out"));
             }
-            check_values(name, "its cql", &statement.cql, &statement.values)?;
+            check_operation(statement)?;
             if let Some(expect) = &statement.expect {
                 check_length(name, "expects", &expect.columns)?;
             }
@@ -198,6 +223,41 @@ impl Scenario {
     }
 }
 
+/// Checks what a statement is issued as, and its values.
+fn check_operation(statement: &Statement) -> Result<(), String> {
+    let (name, operation, rows) = (&statement.name, statement.operation, statement.rows());
+    if statement.size.is_some() && operation != Operation::Batch {
+        return Err(format!(
+            "statement {name} has a size and is no batch; add operation = \"batch\", or leave the size out"
+        ));
+    }
+    if !(1..=MAX_BATCH).contains(&rows) {
+        return Err(format!("statement {name} is a batch of size {rows}; sizes from 1 to {MAX_BATCH} are possible"));
+    }
+    if matches!(operation, Operation::Batch | Operation::Prepare) && statement.expect.is_some() {
+        return Err(format!(
+            "statement {name} expects rows, and operation = \"{operation}\" gives none; leave [statement.expect] out"
+        ));
+    }
+    if operation == Operation::Prepare {
+        if !statement.values.is_empty() || statement.read_back.is_some() {
+            return Err(format!(
+                "statement {name} is prepared and never executed; use values = [] and leave [statement.read_back] out"
+            ));
+        }
+        return Ok(());
+    }
+    check_values(name, "its cql", &statement.cql, &statement.values)?;
+    let bytes = bytes(&statement.values).saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX));
+    if bytes > MAX_VALUE_BYTES {
+        return Err(format!(
+            "statement {name} has batches of {rows} rows with texts and blobs of {bytes} bytes together; at most {MAX_VALUE_BYTES} \
+             fit into a frame: use a smaller size"
+        ));
+    }
+    Ok(())
+}
+
 fn check_values(statement: &str, what: &str, cql: &str, values: &[Column]) -> Result<(), String> {
     if values.len() > MAX_VALUES {
         return Err(format!("statement {statement} binds {} values; at most {MAX_VALUES} are possible", values.len()));
@@ -217,10 +277,7 @@ fn check_values(statement: &str, what: &str, cql: &str, values: &[Column]) -> Re
 
 /// Refuses what no frame can carry, before anybody makes room for it.
 fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), String> {
-    let bytes = columns.iter().fold(0usize, |sum, column| match column {
-        Column::Text { length, .. } | Column::Blob { length, .. } => sum.saturating_add(*length),
-        _ => sum,
-    });
+    let bytes = bytes(columns);
     if bytes > MAX_VALUE_BYTES {
         return Err(format!(
             "statement {statement} {does} texts and blobs of {bytes} bytes together; at most {MAX_VALUE_BYTES} fit into a \
@@ -228,6 +285,14 @@ fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), S
         ));
     }
     Ok(())
+}
+
+/// The bytes of the texts and blobs.
+fn bytes(columns: &[Column]) -> usize {
+    columns.iter().fold(0usize, |sum, column| match column {
+        Column::Text { length, .. } | Column::Blob { length, .. } => sum.saturating_add(*length),
+        _ => sum,
+    })
 }
 
 /// Counts `?` outside of quotes.
@@ -351,6 +416,37 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
         }
         let writes = crate::builtin("writes").unwrap();
         assert_eq!(writes.shifted(1_000), writes);
+    }
+
+    #[test]
+    fn an_operation_that_cannot_be_meant_is_refused_with_what_to_do() {
+        let with = |lines: &str| GOOD.replace("name = \"insert\"", &format!("name = \"insert\"\n{lines}"));
+        let batch = Scenario::from_toml(&with("operation = \"batch\""), "x").unwrap();
+        assert_eq!((batch.statements[0].operation, batch.statements[0].rows()), (Operation::Batch, 64));
+        assert_eq!(Scenario::from_toml(GOOD, "x").unwrap().statements[0].rows(), 1);
+        let unknown = error(&with("operation = \"upsert\""));
+        assert!(unknown.contains("`execute`") && unknown.contains("`connect`"), "{unknown}");
+        assert!(error(&with("size = 8")).contains("add operation = \"batch\""));
+        for size in [0, 1_025] {
+            assert!(error(&with(&format!("operation = \"batch\"\nsize = {size}"))).contains("sizes from 1 to 1024"));
+        }
+        assert!(error(&with("operation = \"prepare\"")).contains("use values = []"));
+        assert!(error(&GOOD.replace("[[statement]]", "[limits]\ncount = 0\n[[statement]]")).contains("[limits]"));
+        for operation in ["batch", "prepare"] {
+            let expects = with(&format!("operation = \"{operation}\"")) + "[statement.expect]\ncolumns = []\n";
+            assert!(error(&expects).contains("leave [statement.expect] out"), "{operation}");
+        }
+    }
+
+    #[test]
+    fn a_batch_that_no_frame_holds_is_refused() {
+        let long = GOOD.replace("name = \"insert\"", "name = \"insert\"\noperation = \"batch\"\nsize = 1000");
+        let long = long.replace("length = 3", "length = 20000");
+        assert!(
+            error(&long).contains("batches of 1000 rows with texts and blobs of 20000000 bytes"),
+            "{}",
+            error(&long)
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A scenario at a count: which statement and which key each ticket is.
 
-use crate::{Permutation, Scenario};
+use crate::{Permutation, Scenario, Statement};
 
 /// One statement to issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct Workload {
     /// First key behind each statement's range.
     ends: Vec<u64>,
     weights: Vec<u64>,
+    /// Rows that each statement writes or reads at once: so many keys a row has behind a key of the statement.
+    rows: Vec<u64>,
     loads: Vec<bool>,
     reads_back: Vec<bool>,
     seed: u64,
@@ -125,10 +127,11 @@ impl Workload {
                 (u128::from(count) * u128::from(before) / u128::from(sum)) as u64
             })
             .collect();
+        let rows = scenario.statements.iter().map(Statement::rows).collect();
         let loads = scenario.statements.iter().map(|statement| statement.load.is_some()).collect();
         let reads_back = scenario.statements.iter().map(|statement| statement.read_back.is_some()).collect();
         let permutation = Permutation::new(count, seed);
-        Ok(Workload { count, warmup, permutation, ends, weights, loads, reads_back, seed })
+        Ok(Workload { count, warmup, permutation, ends, weights, rows, loads, reads_back, seed })
     }
 
     /// The number of statements in the window.
@@ -189,7 +192,8 @@ impl Workload {
         (0..self.ends.len())
             .filter(|&index| self.reads_back[index])
             .filter_map(|statement| {
-                let range = self.range(statement)?;
+                let (range, rows) = (self.range(statement)?, self.rows_of(statement));
+                let range = range.start * rows..range.end * rows;
                 let length = range.end - range.start;
                 // Another order than that of the window: else these would be the first rows that were written.
                 let order = Permutation::new(length, !self.seed);
@@ -201,7 +205,13 @@ impl Workload {
 
     /// The most rows that the tables hold at the end of the window.
     pub fn rows(&self) -> u64 {
-        self.count + 2 * self.warmup
+        let window = (0..self.rows.len()).map(|statement| self.share(statement) * self.rows_of(statement)).sum::<u64>();
+        window + 2 * self.warmup * self.rows.iter().copied().max().unwrap_or(1)
+    }
+
+    /// Rows that statement `index` writes or reads at once.
+    fn rows_of(&self, index: usize) -> u64 {
+        self.rows.get(index).copied().unwrap_or(1)
     }
 
     fn range(&self, index: usize) -> Option<std::ops::Range<u64>> {
@@ -276,6 +286,19 @@ mod tests {
             assert_eq!(few.read_back()[0].rows(), few.share(parts[0].statement));
         }
         assert!(Workload::new(&builtin("reads").unwrap(), 10, 0, 7).unwrap().read_back().is_empty());
+    }
+
+    #[test]
+    fn the_rows_of_batches_are_read_back_from_everywhere_and_counted() {
+        let mut scenario = builtin("writes").unwrap();
+        scenario.statements[0].operation = crate::Operation::Batch;
+        let workload = Workload::new(&scenario, 1_000, 10, 7).unwrap();
+        assert_eq!(workload.rows(), 1_020 * 64);
+        let part = &workload.read_back()[0];
+        let keys: Vec<u64> = (0..part.rows()).map(|index| part.key(index)).collect();
+        assert_eq!(keys.len() as u64, READ_BACK_ROWS);
+        assert!(keys.iter().all(|key| *key < 64_000) && keys.iter().any(|key| *key > 60_000));
+        assert!(keys.iter().map(|key| key % 64).collect::<HashSet<_>>().len() == 64, "of every place in a batch");
     }
 
     #[test]

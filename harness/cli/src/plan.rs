@@ -150,7 +150,7 @@ impl Asked {
         kind: Kind,
     ) -> Result<Plan> {
         let scenarios: Vec<String> = match self.scenario.as_slice() {
-            [] => cqldyno_scenarios::builtins().into_iter().map(|scenario| scenario.name).collect(),
+            [] => cqldyno_scenarios::defaults().into_iter().map(|scenario| scenario.name).collect(),
             named => named.to_vec(),
         };
         let target = Target::parse(&self.target).map_err(usage)?;

@@ -104,6 +104,7 @@ impl Columns {
                 Column::Uuid { plus } => *value = Value::Uuid(Column::uuid(key, plus)),
                 Column::Text { length, .. } => *value = Value::Text(bytes.text(length)),
                 Column::Blob { length, .. } => *value = Value::Blob(bytes.blob(length)),
+                Column::Partition { rows } => *value = Value::Bigint(Column::partition(key, rows)),
                 Column::Null {} => *value = Value::Null,
             }
         }
@@ -184,6 +185,7 @@ fn is_held(column: &Column, key: u64, row: Row<'_>, index: usize, bytes: &mut By
         Column::Uuid { plus } => row.holds(index, Value::Uuid(Column::uuid(key, plus))),
         Column::Text { length, .. } => row.holds(index, Value::Text(bytes.text(length))),
         Column::Blob { length, .. } => row.holds(index, Value::Blob(bytes.blob(length))),
+        Column::Partition { rows } => row.holds(index, Value::Bigint(Column::partition(key, rows))),
         Column::Null {} => row.holds(index, Value::Null),
     }
 }
@@ -206,6 +208,7 @@ pub(crate) mod tests {
             Column::Text { length: 2, plus: 9 },
             Column::Blob { length: 0, plus: 0 },
             Column::Null {},
+            Column::Partition { rows: std::num::NonZeroU64::new(4).unwrap() },
         ]
     }
 
@@ -233,6 +236,7 @@ pub(crate) mod tests {
             Value::Text(&other),
             Value::Blob(&[]),
             Value::Null,
+            Value::Bigint(1),
         ];
         assert_eq!(*values, expected);
     }

@@ -183,7 +183,7 @@ mod tests {
         rows.end_row();
         assert_eq!(
             message(verify(Some(&expected), 7, &rows, &mut scratch)),
-            "for key 7 a row of 11 columns was expected, and one of 1 came back"
+            "for key 7 a row of 12 columns was expected, and one of 1 came back"
         );
         assert_eq!(message(verify(None, 7, &rows, &mut scratch)), "for key 7 no row was expected, and 1 row came back");
         rows.clear();

@@ -1,0 +1,112 @@
+//! What a statement is issued as, and how much of it a scenario makes sense for.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The most rows of a batch.
+pub const MAX_BATCH: u64 = 1_024;
+
+/// Rows of a batch where the statement does not say.
+pub(crate) const DEFAULT_BATCH: u64 = 64;
+
+/// What a statement is issued as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// The statement is prepared before the window, and each issue is an EXECUTE.
+    #[default]
+    Execute,
+    /// The statement is prepared before the window, and each issue is one unlogged BATCH of so many rows of it.
+    Batch,
+    /// Each issue is a PREPARE of the statement's text with a comment behind it that makes it another text each time.
+    Prepare,
+    /// Each issue hands text and values to the driver unprepared: a QUERY with values, or what the driver makes of that.
+    Unprepared,
+    /// Each issue connects anew, prepares the statement, executes it once and closes.
+    Connect,
+}
+
+impl Operation {
+    /// Every one.
+    pub const ALL: [Operation; 5] =
+        [Operation::Execute, Operation::Batch, Operation::Prepare, Operation::Unprepared, Operation::Connect];
+
+    /// Its word in TOML.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Execute => "execute",
+            Operation::Batch => "batch",
+            Operation::Prepare => "prepare",
+            Operation::Unprepared => "unprepared",
+            Operation::Connect => "connect",
+        }
+    }
+
+    pub(crate) fn is_execute(&self) -> bool {
+        *self == Operation::Execute
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// The most that makes sense of a scenario whose statements take long or much: where a plan asks for more, a cell has these; where
+/// it asks for less, that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Statements in the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// Statements in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u64>,
+    /// Statements before the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<u64>,
+}
+
+impl Limits {
+    pub(crate) fn is_none(&self) -> bool {
+        *self == Limits::default()
+    }
+
+    /// `asked`, or the limit where that is less.
+    pub fn count(&self, asked: u64) -> u64 {
+        self.count.map_or(asked, |most| asked.min(most))
+    }
+
+    /// `asked`, or the limit where that is less.
+    pub fn concurrency(&self, asked: usize) -> usize {
+        self.concurrency.and_then(|most| usize::try_from(most).ok()).map_or(asked, |most| asked.min(most))
+    }
+
+    /// `asked`, or the limit where that is less.
+    pub fn warmup(&self, asked: u64) -> u64 {
+        self.warmup.map_or(asked, |most| asked.min(most))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_is_named_as_it_is_written() {
+        for operation in Operation::ALL {
+            assert_eq!(serde_json::to_value(operation).unwrap(), operation.name());
+        }
+    }
+
+    #[test]
+    fn a_limit_holds_where_more_is_asked_for_and_gives_way_to_less() {
+        let limits = Limits { count: Some(200), concurrency: Some(1), warmup: None };
+        assert_eq!((limits.count(1_000_000), limits.count(50)), (200, 50));
+        assert_eq!((limits.concurrency(1_024), limits.warmup(20_000)), (1, 20_000));
+        assert_eq!(Limits::default().count(7), 7);
+    }
+}
