@@ -35,6 +35,15 @@ pub struct Cell {
     /// Statements answered in each second of the window.
     #[serde(default)]
     pub series: Vec<u64>,
+    /// Which of the several cells that its pass runs a contender for; absent where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// Figures that are many of one kind, by kind and name: `syscalls` by the system call's name, for example, each a statement.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub breakdowns: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Files that the cell left, by kind, relative to the run folder.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
     /// Latency of the answered statements.
     #[serde(default)]
     pub latency: Option<Latency>,
@@ -79,22 +88,61 @@ impl Cell {
     }
 }
 
-/// What a cell was run for: time and system calls are never taken in the same cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// What a cell was run for: time and what disturbs it are never taken in the same cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pass {
     /// No counters are taken.
     Timing,
     /// System calls are counted.
     Counting,
+    /// System calls are counted by name.
+    Syscalls,
+    /// Allocations are counted.
+    Allocations,
+    /// Instructions are counted.
+    Instructions,
+    /// Stacks are sampled.
+    Flamegraph,
+    /// Load below saturation: response times.
+    Latency,
 }
 
 impl Pass {
-    /// As it stands in files and messages.
+    /// Every one, in the order in which their blocks run and their tables stand.
+    pub const ALL: [Pass; 7] = [
+        Pass::Timing,
+        Pass::Counting,
+        Pass::Latency,
+        Pass::Syscalls,
+        Pass::Allocations,
+        Pass::Instructions,
+        Pass::Flamegraph,
+    ];
+
+    /// As it stands in files, on the command line and in messages.
     pub fn name(self) -> &'static str {
         match self {
             Pass::Timing => "timing",
             Pass::Counting => "counting",
+            Pass::Syscalls => "syscalls",
+            Pass::Allocations => "allocations",
+            Pass::Instructions => "instructions",
+            Pass::Flamegraph => "flamegraph",
+            Pass::Latency => "latency",
+        }
+    }
+
+    /// What its cells show, as the heading of a table.
+    pub fn title(self) -> &'static str {
+        match self {
+            Pass::Timing => "time",
+            Pass::Counting => "system calls",
+            Pass::Syscalls => "system calls by name",
+            Pass::Allocations => "allocations",
+            Pass::Instructions => "instructions",
+            Pass::Flamegraph => "flame graphs",
+            Pass::Latency => "latency",
         }
     }
 }

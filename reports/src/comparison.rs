@@ -10,7 +10,7 @@ use cqldyno_statistics as statistics;
 use cqldyno_statistics::{Comparison, Estimate, Group};
 
 use crate::bottleneck::Bottleneck;
-use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT, definition};
+use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::summary::comparable;
 use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
 
@@ -40,7 +40,7 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Pl
     }
     for place in places.iter_mut().filter(|place| place.meter() != CPU_PER_STATEMENT) {
         let Some(better) =
-            definition(place.meter()).map(|known| known.better).filter(|better| *better != Better::Neither)
+            run.measure(place.meter()).map(|known| known.better).filter(|better| *better != Better::Neither)
         else {
             continue;
         };

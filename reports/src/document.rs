@@ -21,8 +21,6 @@ pub(crate) struct Document {
     pub warnings: Vec<String>,
     /// What is said of the tables together.
     pub overview: Vec<String>,
-    /// The columns behind the contender's.
-    pub columns: Vec<&'static Column>,
     pub tables: Vec<Table>,
     /// Numbered notes from 1, to which the tables refer.
     pub notes: Vec<String>,
@@ -35,10 +33,22 @@ pub(crate) struct Table {
     pub title: String,
     pub about: String,
     pub arrangement: String,
-    /// The drivers, then what is set apart from them.
-    pub groups: Vec<Vec<TableRow>>,
+    /// The table itself, then what else was read off.
+    pub sheets: Vec<Sheet>,
     /// Why rows are void or failed, and what was noticed.
     pub remarks: Vec<String>,
+}
+
+/// Rows and columns.
+pub(crate) struct Sheet {
+    /// What it shows; empty for the first of a table.
+    pub title: String,
+    /// The heading over the rows' labels.
+    pub first: String,
+    /// The other columns' headings, in lines.
+    pub columns: Vec<Vec<String>>,
+    /// The drivers, then what is set apart from them.
+    pub groups: Vec<Vec<TableRow>>,
 }
 
 pub(crate) struct TableRow {
@@ -70,18 +80,18 @@ impl Document {
         let mut head = head(run);
         head.extend(judgement(run, cells, &rows));
         let overview = changes(run, &rows, reference(run));
-        Document { head, warnings, overview, columns, tables, notes: notes.sentences, remarks: remarks(run) }
+        Document { head, warnings, overview, tables, notes: notes.sentences, remarks: remarks(run) }
     }
 }
 
 /// Numbered sentences, each once.
 #[derive(Default)]
-struct Notes {
+pub(crate) struct Notes {
     sentences: Vec<String>,
 }
 
 impl Notes {
-    fn number(&mut self, sentence: &str) -> usize {
+    pub(crate) fn number(&mut self, sentence: &str) -> usize {
         let sentence = plain(sentence);
         match self.sentences.iter().position(|known| *known == sentence) {
             Some(place) => place + 1,
@@ -93,13 +103,13 @@ impl Notes {
     }
 }
 
-struct Place<'a> {
-    run: &'a Run,
+pub(crate) struct Place<'a> {
+    pub run: &'a Run,
     /// Those of the attempts that count.
-    cells: &'a [&'a Cell],
+    pub cells: &'a [&'a Cell],
     columns: &'a [&'static Column],
-    scenario: &'a ScenarioInfo,
-    arrangement: &'a ArrangementInfo,
+    pub scenario: &'a ScenarioInfo,
+    pub arrangement: &'a ArrangementInfo,
 }
 
 impl Place<'_> {
@@ -141,16 +151,32 @@ impl Place<'_> {
         }
         remarks.extend(findings.sentences());
         remarks.extend(self.fewer_blocks(summary));
+        let main = Sheet {
+            title: String::new(),
+            first: "contender".to_owned(),
+            columns: self
+                .columns
+                .iter()
+                .map(|column| column.title.iter().map(|&line| line.to_owned()).collect())
+                .collect(),
+            groups: [drivers, apart].into_iter().filter(|group| !group.is_empty()).collect(),
+        };
+        let mut sheets = vec![main];
+        sheets.extend(self.more(summary, notes));
         Table {
             title: plain(&self.scenario.name),
             about: plain(&self.scenario.about),
             arrangement: arrangement(self.arrangement),
-            groups: [drivers, apart].into_iter().filter(|group| !group.is_empty()).collect(),
+            sheets,
             remarks,
         }
     }
 
-    fn figures<'s>(&self, summary: &'s [SummaryRow], contender: &Contender) -> impl Iterator<Item = &'s SummaryRow> {
+    pub(crate) fn figures<'s>(
+        &self,
+        summary: &'s [SummaryRow],
+        contender: &Contender,
+    ) -> impl Iterator<Item = &'s SummaryRow> {
         summary.iter().filter(|row| {
             row.contender == contender.id
                 && row.scenario == self.scenario.name
@@ -179,7 +205,7 @@ impl Place<'_> {
         })
     }
 
-    fn cells_of(&self, contender: &Contender, pass: Pass) -> Vec<&Cell> {
+    pub(crate) fn cells_of(&self, contender: &Contender, pass: Pass) -> Vec<&Cell> {
         cells_of(self.cells, contender, self.scenario, self.arrangement, pass)
     }
 
@@ -190,13 +216,13 @@ impl Place<'_> {
             remarks.push(format!("{label} is missing: {}", plain(why)));
         }
         let mut said: Vec<&String> = Vec::new();
-        for pass in [Pass::Timing, Pass::Counting] {
+        for pass in Pass::ALL {
             let mine = self.cells_of(contender, pass);
             let all = mine.len();
             let of = |some: usize| match (pass, all) {
-                (Pass::Counting, _) => " in the counting pass".to_owned(),
-                (_, all) if some == all => String::new(),
-                _ => format!(" in {some} of {all} blocks"),
+                (Pass::Timing, all) if some == all => String::new(),
+                (Pass::Timing, _) => format!(" in {some} of {all} blocks"),
+                _ => format!(" in the {} pass", pass.name()),
             };
             let failed: Vec<&String> = mine.iter().filter_map(|cell| cell.failed.as_ref()).collect();
             if let Some(why) = failed.first().filter(|why| !said.contains(why)) {

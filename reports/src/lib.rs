@@ -19,13 +19,14 @@ mod ranking;
 mod run;
 #[cfg(test)]
 mod sample;
+mod sheets;
 mod summary;
 mod text;
 
 pub use bottleneck::Bottleneck;
 pub use cell::{Cell, ErrorLine, Latency, Pass};
 pub use export::{Look, csv, json, markdown, story, table};
-pub use measure::{Better, Definition, Measure, Unit};
+pub use measure::{Better, Definition, Measure, MeasureInfo, Unit};
 pub use quantity::{memory, three_digits, whole};
 pub use run::{
     ArrangementInfo, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,

@@ -220,6 +220,31 @@ pub const DERIVED: &[Definition] = {
     ]
 };
 
+/// A measure as a run tells it: what its meters declare, so that a reader knows measures of which it never heard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasureInfo {
+    /// The key in [`crate::Cell::measures`].
+    pub id: String,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// Which way it is better.
+    pub better: Better,
+    /// The pass whose cells have it; timing where every cell has it.
+    pub pass: crate::Pass,
+    /// What it is, in a few words.
+    pub about: String,
+    /// The heading of its column in tables that show what their readers did not ask for by name; absent where no table shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+}
+
+impl From<&Definition> for MeasureInfo {
+    fn from(known: &Definition) -> MeasureInfo {
+        let Definition { id, unit, better, pass, about } = *known;
+        MeasureInfo { id: id.to_owned(), unit, better, pass, about: about.to_owned(), column: None }
+    }
+}
+
 const fn define(id: &'static str, unit: Unit, better: Better, pass: crate::Pass, about: &'static str) -> Definition {
     Definition { id, unit, better, pass, about }
 }

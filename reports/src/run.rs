@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Pass;
+use crate::measure::{self, MeasureInfo};
+
 /// The version of the result model; a reader refuses another one.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -32,9 +35,18 @@ pub struct Run {
     pub contenders: Vec<Contender>,
     /// What was asked of each.
     pub scenarios: Vec<ScenarioInfo>,
+    /// What was read off; empty where an earlier version did not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<MeasureInfo>,
 }
 
 impl Run {
+    /// What is known of the measure `id`: what the run tells, else what this version knows.
+    pub fn measure(&self, id: &str) -> Option<MeasureInfo> {
+        let told = self.measures.iter().find(|measure| measure.id == id);
+        told.cloned().or_else(|| measure::definition(id).map(MeasureInfo::from))
+    }
+
     /// Reads `run.json`.
     ///
     /// # Errors
@@ -83,6 +95,9 @@ pub struct PlanInfo {
     pub count: u64,
     /// Statements a counting cell; 0 when there is no counting pass.
     pub counting_count: u64,
+    /// The passes behind the timing blocks; empty where an earlier version did not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<Pass>,
     /// Statements in flight.
     pub concurrency: u64,
     /// Blocks: every contender once each.

@@ -24,6 +24,7 @@ pub fn run() -> (Run, Vec<Cell>) {
         plan: PlanInfo {
             seed: 42,
             count: 500_000,
+            passes: vec![Pass::Counting],
             counting_count: 100_000,
             concurrency: 1_024,
             blocks: 3,
@@ -90,6 +91,7 @@ pub fn run() -> (Run, Vec<Cell>) {
             scenario("writes", "Inserts new rows of three bigint columns."),
             scenario("reads", "Selects loaded rows by key."),
         ],
+        measures: Vec::new(),
     };
     let mut cells = Vec::new();
     for scenario in &run.scenarios {
@@ -217,6 +219,9 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
         started: "2026-01-02T03:04:05Z".parse().unwrap(),
         measures,
         issued_by_statement: BTreeMap::new(),
+        step: None,
+        breakdowns: BTreeMap::new(),
+        files: BTreeMap::new(),
         series: vec![250_000, 250_000],
         latency: None,
         error_kinds: Vec::new(),

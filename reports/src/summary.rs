@@ -90,7 +90,7 @@ impl Summary {
     pub fn new(run: &Run, cells: &[Cell]) -> Summary {
         let attempts = Attempts::of(cells);
         let cells: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
-        let ids = ids(&cells);
+        let ids = ids(run, &cells);
         let mut places_of = Vec::new();
         for (scenario, arrangement) in places(run) {
             let is_here = |cell: &&&Cell| cell.scenario == scenario.name && cell.arrangement == arrangement.id;
@@ -154,7 +154,7 @@ fn row(
     arrangement: &ArrangementInfo,
     id: &str,
 ) -> (SummaryRow, BTreeMap<u32, f64>) {
-    let pass = measure::definition(id).map_or_else(|| pass_of(cells, id), |definition| definition.pass);
+    let pass = run.measure(id).map_or_else(|| pass_of(cells, id), |known| known.pass);
     let mine = cells_of(cells, contender, scenario, arrangement, pass);
     let ended: Vec<&Cell> = mine.iter().copied().filter(|cell| cell.failed.is_none()).collect();
     let measures: Vec<&Measure> = ended.iter().filter_map(|cell| cell.measures.get(id)).collect();
@@ -209,9 +209,12 @@ pub(crate) fn comparable(row: &SummaryRow) -> bool {
 }
 
 /// The ids of all measures: those that are defined, then others as the cells have them.
-fn ids<'a>(cells: &[&'a Cell]) -> Vec<&'a str> {
+fn ids<'a>(run: &'a Run, cells: &[&'a Cell]) -> Vec<&'a str> {
     let mut ids: Vec<&'a str> = measure::definitions().map(|definition| definition.id).collect();
-    for id in cells.iter().flat_map(|cell| cell.measures.keys()) {
+    // Those of a pass that did not run would be rows of nothing.
+    let told = run.measures.iter().filter(|known| known.pass == Pass::Timing || has_run(run, known.pass));
+    let found = cells.iter().flat_map(|cell| cell.measures.keys());
+    for id in told.map(|known| &known.id).chain(found) {
         if !ids.contains(&id.as_str()) {
             ids.push(id);
         }
@@ -219,9 +222,13 @@ fn ids<'a>(cells: &[&'a Cell]) -> Vec<&'a str> {
     ids
 }
 
+fn has_run(run: &Run, pass: Pass) -> bool {
+    run.plan.passes.contains(&pass)
+}
+
 fn pass_of(cells: &[&Cell], id: &str) -> Pass {
-    let timed = cells.iter().any(|cell| cell.pass == Pass::Timing && cell.measures.contains_key(id));
-    if timed { Pass::Timing } else { Pass::Counting }
+    let has = |pass: &Pass| cells.iter().any(|cell| cell.pass == *pass && cell.measures.contains_key(id));
+    Pass::ALL.into_iter().find(has).unwrap_or(Pass::Timing)
 }
 
 /// The middle value, or the mean of the two middle ones.

@@ -22,12 +22,14 @@ use crate::folder::{RunFolder, file_stem};
 use crate::introduction::{Introduced, setting};
 use crate::latency;
 use crate::observer::Stage;
+use crate::pass::{Load, PassKind, Place, kind, of_meters};
 use crate::placement::Placement;
 use crate::plan::{Plan, PlannedCell};
 use crate::process::file_name;
 use crate::programs::Programs;
 use crate::readings::{below_concurrency, busy, errors, measure, read, reads, utilisation, window_of};
 use crate::redaction::Redaction;
+use crate::schedule::Schedule;
 use crate::server::{Server, ServerLaunch};
 use crate::target::Target;
 use crate::worker::{Look, Waiting, Worker, WorkerLaunch};
@@ -56,6 +58,7 @@ pub(crate) struct CellContext<'a> {
 pub(crate) struct CellBench<'a> {
     context: CellContext<'a>,
     introduced: &'a [Result<Introduced, CellFailure>],
+    schedule: &'a Schedule,
     meters: Vec<Box<dyn Meter>>,
     redaction: Redaction,
     number: usize,
@@ -67,27 +70,30 @@ impl<'a> CellBench<'a> {
     pub(crate) fn new(
         context: CellContext<'a>,
         introduced: &'a [Result<Introduced, CellFailure>],
+        schedule: &'a Schedule,
         there: usize,
     ) -> CellBench<'a> {
         let password = context.plan.credentials.as_ref().map(|credentials| credentials.password.as_str());
         let redaction = Redaction::of(password);
-        CellBench { context, introduced, meters: cqldyno_meter::all(), redaction, number: there }
+        CellBench { context, introduced, schedule, meters: cqldyno_meter::all(), redaction, number: there }
     }
 }
 
 impl Executor for CellBench<'_> {
-    fn execute(&mut self, planned: &PlannedCell, stage: &mut dyn FnMut(Stage)) -> Option<Cell> {
+    fn execute(&mut self, planned: &PlannedCell, cells: &[Cell], stage: &mut dyn FnMut(Stage)) -> Option<Cell> {
         self.number += 1;
         let run = self.context.run;
         let (contender, scenario) = (&run.contenders[planned.contender], &run.scenarios[planned.scenario]);
         let arrangement = &run.plan.arrangements[planned.arrangement].id;
+        let step = self.schedule.step(planned);
         let stem = format!(
-            "{:03}-{}-{}-{}-{}-{}",
+            "{:03}-{}-{}-{}-{}{}-{}",
             self.number,
             file_stem(&scenario.name),
             file_stem(&contender.id),
             file_stem(arrangement),
             planned.pass.name(),
+            step.map_or(String::new(), |step| format!("-{}", file_stem(step))),
             planned.block
         );
         let (log, log_name) = self.context.folder.log(&stem);
@@ -102,13 +108,30 @@ impl Executor for CellBench<'_> {
             block: planned.block,
             pass: planned.pass,
             attempt: planned.attempt,
+            step: step.map(str::to_owned),
             started: jiff::Timestamp::now(),
             log: log_name,
             ..empty_cell()
         };
+        let drivers = run.contenders.iter().filter(|row| row.role == Role::Driver);
+        let drivers: Vec<&str> = drivers.map(|row| row.id.as_str()).collect();
+        let place = Place { scenario: &scenario.name, arrangement, drivers: &drivers };
+        let asked = match kind(planned.pass) {
+            Some(kind) => kind.load(self.context.plan, planned, &place, cells).map(|load| (kind, load)),
+            None => Err(CellFailure::Machine(format!("This version has no {} pass.", planned.pass.name()))),
+        };
+        let (kind, load) = match asked {
+            Ok(asked) => asked,
+            Err(failure) => {
+                cell.failed = Some(self.redaction.apply(&failure.to_string()));
+                return Some(cell);
+            }
+        };
         let attempt = Attempt {
             bench: self,
             planned,
+            kind,
+            load,
             plan: self.context.plan,
             scenario: self.context.plan.scenarios[planned.scenario].shifted(shift(self.context.plan.seed, self.number)),
             placement: &self.context.placements[planned.arrangement],
@@ -143,6 +166,9 @@ pub(crate) fn empty_cell() -> Cell {
         started: jiff::Timestamp::UNIX_EPOCH,
         measures: BTreeMap::new(),
         issued_by_statement: BTreeMap::new(),
+        step: None,
+        breakdowns: BTreeMap::new(),
+        files: BTreeMap::new(),
         series: Vec::new(),
         latency: None,
         error_kinds: Vec::new(),
@@ -159,6 +185,8 @@ pub(crate) fn empty_cell() -> Cell {
 struct Attempt<'a> {
     bench: &'a CellBench<'a>,
     planned: &'a PlannedCell,
+    kind: &'static dyn PassKind,
+    load: Load,
     plan: &'a Plan,
     scenario: Scenario,
     placement: &'a Placement,
@@ -246,7 +274,7 @@ impl<'a> Attempt<'a> {
         let foreign = !offline && server.is_none();
         let look = || foreign.then(|| Traffic::of(subject.worker, nodes));
         let traffic_before = look();
-        let end = window(&mut worker, &mut attachments, self.planned.count, &mut || ended(&mut server), stage)?;
+        let end = window(&mut worker, &mut attachments, self.load.count, &mut || ended(&mut server), stage)?;
         let traffic_after = look();
         let after = server.as_mut().map(|server| server.snapshot(cancel)).transpose()?;
         let (done, exit) = worker.ack()?;
@@ -306,10 +334,15 @@ impl<'a> Attempt<'a> {
     }
 
     fn launch(&self, introduced: &'a Introduced, log: PathBuf) -> WorkerLaunch<'a> {
+        let start = self.kind.start();
+        let usual = self.launch_of(&introduced.program, log);
         WorkerLaunch {
             library_folder: introduced.library_folder.clone(),
             memory_limit_bytes: self.plan.memory_limit_bytes,
-            ..self.launch_of(&introduced.program, log)
+            deadlines: start.deadlines(usual.deadlines),
+            in_front: start.in_front,
+            environment: start.environment,
+            ..usual
         }
     }
 
@@ -318,6 +351,8 @@ impl<'a> Attempt<'a> {
         WorkerLaunch {
             gate: &self.bench.context.programs.cqldyno,
             program,
+            in_front: Vec::new(),
+            environment: Vec::new(),
             library_folder: None,
             cores: self.placement.worker_cores(),
             memory_limit_bytes: None,
@@ -329,7 +364,7 @@ impl<'a> Attempt<'a> {
     }
 
     fn workload(&self) -> Result<Workload, CellFailure> {
-        Workload::new(&self.scenario, self.planned.count, self.plan.warmup, self.plan.seed)
+        Workload::new(&self.scenario, self.load.count, self.load.warmup, self.plan.seed)
             .map_err(|error| CellFailure::Machine(error.to_string()))
     }
 
@@ -344,9 +379,9 @@ impl<'a> Attempt<'a> {
         Job {
             mode,
             scenario,
-            count: self.planned.count,
-            warmup: plan.warmup,
-            concurrency: if loads { FLOOR_CONCURRENCY } else { plan.concurrency },
+            count: self.load.count,
+            warmup: self.load.warmup,
+            concurrency: if loads { FLOOR_CONCURRENCY } else { self.load.concurrency },
             seed: plan.seed,
             runtime: if loads { Runtime::Current } else { plan.arrangements[self.planned.arrangement].runtime },
             target: nodes.to_vec(),
@@ -366,10 +401,7 @@ impl<'a> Attempt<'a> {
     }
 
     fn pass(&self) -> cqldyno_meter::Pass {
-        match self.planned.pass {
-            Pass::Timing => cqldyno_meter::Pass::Timing,
-            Pass::Counting => cqldyno_meter::Pass::Counting,
-        }
+        of_meters(self.planned.pass)
     }
 
     /// The meters that have a measure of this cell's pass, attached to its processes.
@@ -405,7 +437,14 @@ impl<'a> Attempt<'a> {
             });
             cell.findings.extend(kept.err().map(|error| crate::introduction::sentence(&error)));
         }
-        let mut reasons = voids(&done, self.planned.count);
+        for artifact in outcome.files {
+            match self.bench.context.folder.write_artifact(self.stem, &artifact) {
+                Ok(name) => drop(cell.files.insert(artifact.kind.to_owned(), name)),
+                Err(error) => cell.findings.push(crate::introduction::sentence(&error.to_string())),
+            }
+        }
+        cell.breakdowns.extend(outcome.breakdowns.into_iter().map(|(kind, figures)| (kind.to_owned(), figures)));
+        let mut reasons = voids(&done, self.load.count);
         reasons.extend(outcome.voids);
         if let Ok(counted) = &counted {
             reasons.extend(counted.disagreements(&self.scenario, &done));

@@ -23,7 +23,8 @@ pub const REPEATS: f64 = 0.5;
 /// Runs one cell. The supervisor of processes is one; tests have another.
 pub(crate) trait Executor {
     /// The cell with its figures or the reason why it has none; `None` when the run is to end.
-    fn execute(&mut self, cell: &PlannedCell, stage: &mut dyn FnMut(Stage)) -> Option<Cell>;
+    /// `cells` are those that ended before.
+    fn execute(&mut self, cell: &PlannedCell, cells: &[Cell], stage: &mut dyn FnMut(Stage)) -> Option<Cell>;
 }
 
 /// Takes each cell as it ends.
@@ -149,7 +150,9 @@ impl Course<'_> {
                 left: left(estimate, at),
             });
             let began = Instant::now();
-            let Some(mut cell) = executor.execute(planned, &mut |stage| observer.stage(stage)) else { return false };
+            let Some(mut cell) = executor.execute(planned, &ended.cells, &mut |stage| observer.stage(stage)) else {
+                return false;
+            };
             cell.noisy = noise(&cell, self.plan.noise_share, self.cores(planned));
             // A cell that failed says nothing about the time that others take.
             if cell.failed.is_none() {
@@ -200,8 +203,12 @@ impl Course<'_> {
             Attempts { last: mine.iter().map(|cell| cell.attempt).max().unwrap_or(0), ..Attempts::default() };
         for attempt in 1..=found.last {
             let of_it: Vec<&&Cell> = mine.iter().filter(|cell| cell.attempt == attempt).collect();
-            let has = |who: usize| of_it.iter().any(|cell| cell.contender == self.run.contenders[who].id);
-            if self.schedule.cells(block, attempt).iter().all(|planned| has(planned.contender)) {
+            let has = |planned: &PlannedCell| {
+                let step = self.schedule.step(planned);
+                let id = &self.run.contenders[planned.contender].id;
+                of_it.iter().any(|cell| cell.contender == *id && cell.step.as_deref() == step)
+            };
+            if self.schedule.cells(block, attempt).iter().all(has) {
                 found.whole += 1;
                 found.noisy = of_it.iter().any(|cell| cell.noisy.is_some());
             }
@@ -229,7 +236,7 @@ mod tests {
     }
 
     impl Executor for Instantly<'_> {
-        fn execute(&mut self, cell: &PlannedCell, stage: &mut dyn FnMut(Stage)) -> Option<Cell> {
+        fn execute(&mut self, cell: &PlannedCell, _: &[Cell], stage: &mut dyn FnMut(Stage)) -> Option<Cell> {
             self.seen.push(*cell);
             stage(Stage::Connecting);
             if self.seen.len() == self.cancel_at {
@@ -290,7 +297,7 @@ mod tests {
     fn sample(plan: &Plan) -> (Schedule, Run) {
         let mut run = sample_run(plan, &plan.check(&Topology::sample(1, 1)).unwrap());
         run.environment.cores = 64;
-        (Schedule::new(plan, &[0, 1], None, true), run)
+        (Schedule::new(plan, &[0, 1], None, &|_| true), run)
     }
 
     fn instantly(run: &Run) -> Instantly<'_> {
@@ -348,17 +355,17 @@ mod tests {
     struct Slow<'a>(Instantly<'a>, u32, Duration);
 
     impl Executor for Slow<'_> {
-        fn execute(&mut self, cell: &PlannedCell, stage: &mut dyn FnMut(Stage)) -> Option<Cell> {
+        fn execute(&mut self, cell: &PlannedCell, _: &[Cell], stage: &mut dyn FnMut(Stage)) -> Option<Cell> {
             if cell.attempt == self.1 {
                 std::thread::sleep(self.2);
             }
-            self.0.execute(cell, stage)
+            self.0.execute(cell, &[], stage)
         }
     }
 
     #[test]
     fn repeats_end_when_they_took_half_as_long_as_the_blocks() {
-        let plan = Plan { counting: false, blocks: 1, ..asked() };
+        let plan = Plan { passes: Vec::new(), blocks: 1, ..asked() };
         let (schedule, run) = sample(&plan);
         let whole = Estimate::new(&plan).of(schedule.first_attempts(schedule.blocks()));
         let mut slow = Slow(instantly(&run), 2, whole);
@@ -370,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_is_slower_than_the_table_repeats_as_much_of_a_run() {
-        let plan = Plan { counting: false, blocks: 4, most_attempts: 2, ..asked() };
+        let plan = Plan { passes: Vec::new(), blocks: 4, most_attempts: 2, ..asked() };
         let (schedule, run) = sample(&plan);
         let whole = Estimate::new(&plan).of(schedule.first_attempts(schedule.blocks()));
         // The sixteen cells take longer than one and a half times what they were estimated to.

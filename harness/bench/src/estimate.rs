@@ -7,6 +7,7 @@ use cqldyno_protocol::Runtime;
 use cqldyno_reports::Pass;
 use cqldyno_scenarios::{Scenario, Workload};
 
+use crate::pass::{Cost, kind};
 use crate::plan::{Plan, PlannedCell};
 
 // Measured on two cores of a virtual machine of 2026, over the embedded node, worker and server sharing the cores.
@@ -14,8 +15,6 @@ use crate::plan::{Plan, PlannedCell};
 /// What a cell takes besides its statements, in seconds: processes, connections, schema, a sample read back.
 const OFFLINE_SECONDS: f64 = 0.01;
 const ONLINE_SECONDS: f64 = 0.06;
-/// On top where system calls are counted: closing the counters takes long.
-const COUNTING_SECONDS: f64 = 0.07;
 /// A row of the server's table, made and touched beforehand.
 const ROW_SECONDS: f64 = 15e-9;
 /// A row that floor loads.
@@ -41,8 +40,8 @@ fn by_table(driver: &str, runtime: Runtime) -> (f64, f64) {
     (microseconds.0 * 1e-6, microseconds.1 * 1e-6)
 }
 
-/// A contender on a scenario in an arrangement, for one kind of figure.
-type Key = (usize, usize, usize, Pass);
+/// A contender on a scenario in an arrangement, for one kind of figure: a step of a pass.
+type Key = (usize, usize, usize, Pass, usize);
 
 /// Estimates cells of one plan.
 #[derive(Debug)]
@@ -94,31 +93,32 @@ impl<'a> Estimate<'a> {
 
     fn by_table(&self, cell: &PlannedCell) -> f64 {
         let plan = self.plan;
-        let counting = if cell.pass == Pass::Counting { COUNTING_SECONDS } else { 0.0 };
+        let Cost { seconds: on_top, factor } =
+            kind(cell.pass).map_or(Cost { seconds: 0.0, factor: 1.0 }, |kind| kind.cost(cell.step));
         let driver = plan.driver(cell.contender);
         let (Some(scenario), Some(arrangement)) =
             (plan.scenarios.get(cell.scenario), plan.arrangements.get(cell.arrangement))
         else {
-            return counting;
+            return on_top;
         };
         let (insert, select) = by_table(driver, arrangement.runtime);
         let reads = share_of_reads(scenario);
         let mut each = insert * (1.0 - reads) + select * reads;
         let statements = (cell.count + plan.warmup) as f64;
         if driver == "noop" {
-            return OFFLINE_SECONDS + counting + statements * each;
+            return OFFLINE_SECONDS + on_top + statements * each * factor;
         }
         each = each
             .max((ROUND_TRIP_SECONDS + delay(&plan.serve_arguments).as_secs_f64()) / plan.concurrency.max(1) as f64);
         let workload = Workload::new(scenario, cell.count, plan.warmup, plan.seed).ok();
         let rows = workload.as_ref().map_or(0, Workload::rows) as f64;
         let loaded = workload.map_or(0, |workload| workload.load().iter().map(|part| part.rows()).sum::<u64>()) as f64;
-        ONLINE_SECONDS + counting + rows * ROW_SECONDS + loaded * LOAD_SECONDS + statements * each
+        ONLINE_SECONDS + on_top + rows * ROW_SECONDS + loaded * LOAD_SECONDS + statements * each * factor
     }
 }
 
 fn key(cell: &PlannedCell) -> Key {
-    (cell.contender, cell.scenario, cell.arrangement, cell.pass)
+    (cell.contender, cell.scenario, cell.arrangement, cell.pass, cell.step)
 }
 
 /// How long the embedded node holds each answer back, as `--delay` of its arguments says.
@@ -153,7 +153,7 @@ mod tests {
     use crate::schedule::Schedule;
 
     fn cells(plan: &Plan) -> Vec<PlannedCell> {
-        let schedule = Schedule::new(plan, &[0, 1], None, true);
+        let schedule = Schedule::new(plan, &[0, 1], None, &|_| true);
         schedule.first_attempts(schedule.blocks()).collect()
     }
 
@@ -208,7 +208,7 @@ mod tests {
             blocks: 1,
             ..plan(&contenders, &["writes", "reads", "mixed"])
         };
-        let schedule = Schedule::new(&plan, &[0, 1, 2, 3, 4], None, true);
+        let schedule = Schedule::new(&plan, &[0, 1, 2, 3, 4], None, &|_| true);
         let seconds = Estimate::new(&plan).of(schedule.first_attempts(schedule.blocks())).as_secs_f64();
         // reports/published/2026-11-20 took 421 s.
         assert!((0.75..1.25).contains(&(seconds / 421.0)), "{seconds}");

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use cqldyno_meter::Artifact;
 use cqldyno_reports::{Cell, Run};
 use serde::Serialize;
 
@@ -153,6 +154,24 @@ impl RunFolder {
             sync_folder(&folder)
         };
         write().map_err(|error| FolderError::Io { path: path.clone(), error })
+    }
+
+    /// Keeps a meter's file as `KIND/NAME.EXTENSION` and waits until it is on the disk; gives the name that results have for it.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn write_artifact(&self, name: &str, artifact: &Artifact) -> Result<String, FolderError> {
+        let relative = format!("{}/{name}.{}", artifact.kind, artifact.extension);
+        let (folder, path) = (self.path.join(artifact.kind), self.path.join(&relative));
+        let write = || -> io::Result<()> {
+            fs::create_dir_all(&folder)?;
+            let mut file = File::create(&path)?;
+            file.write_all(&artifact.bytes)?;
+            file.sync_data()?;
+            sync_folder(&folder)
+        };
+        write().map_err(|error| FolderError::Io { path: path.clone(), error })?;
+        Ok(relative)
     }
 
     /// Takes away a run of which there is nothing but the logs of its beginning. What else is in the folder stays.

@@ -1,6 +1,6 @@
 //! The gate: a process that waits before it becomes another program.
 //!
-//! The supervisor starts `cqldyno __gate [--cores 0,1] [--library-folder DIR] PROGRAM [ARGUMENT]...`, attaches its counters to that process, and
+//! The supervisor starts `cqldyno __gate [--cores 0,1] [--library-folder DIR] [--variable NAME VALUE]... PROGRAM [ARGUMENT]...`, attaches its counters to that process, and
 //! then opens the gate with one line on standard input. The process takes its cores and becomes PROGRAM (execve), which finds
 //! everything behind that line on its standard input. With a library folder, PROGRAM's dynamic loader looks there first; the gate
 //! is told by an argument, because the loader of a `cqldyno` with capabilities (setcap) drops LD_LIBRARY_PATH.
@@ -53,6 +53,13 @@ fn wait_and_become(arguments: Vec<OsString>) -> Result<(), String> {
         Some(_) => Some(arguments.next().ok_or("The gate was told no folder behind --library-folder.")?),
         None => None,
     };
+    let mut variables = Vec::new();
+    while arguments.next_if(|argument| argument == "--variable").is_some() {
+        match (arguments.next(), arguments.next()) {
+            (Some(name), Some(value)) => variables.push((name, value)),
+            _ => return Err("The gate was told no name and value behind --variable.".to_owned()),
+        }
+    }
     let program = arguments.next().ok_or("The gate was told no program: `cqldyno __gate PROGRAM [ARGUMENT]...`.")?;
     let mut line = Vec::new();
     while !line.ends_with(b"\n") {
@@ -81,7 +88,7 @@ fn wait_and_become(arguments: Vec<OsString>) -> Result<(), String> {
     if let Some(folder) = library_folder {
         command.env(LIBRARY_PATH, before_inherited(folder, std::env::var_os(LIBRARY_PATH)));
     }
-    let error = command.args(arguments).exec();
+    let error = command.args(arguments).envs(variables).exec();
     Err(format!("The program {} cannot be started: {error}.", program.display()))
 }
 

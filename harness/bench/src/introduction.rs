@@ -89,6 +89,8 @@ fn hello(
     let launch = WorkerLaunch {
         gate,
         program,
+        in_front: Vec::new(),
+        environment: Vec::new(),
         library_folder,
         cores: None,
         memory_limit_bytes: None,

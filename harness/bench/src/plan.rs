@@ -9,6 +9,7 @@ use cqldyno_scenarios::{Scenario, Workload, WorkloadError};
 
 use crate::arrangement::Arrangement;
 use crate::contender::Contender;
+use crate::pass::kind;
 use crate::placement::{Pin, Placement, PlacementError, place};
 use crate::target::Target;
 use crate::topology::Topology;
@@ -19,9 +20,6 @@ pub const COUNTING_COUNT: u64 = 250_000;
 
 /// Blocks from which on there is a control: with fewer it could say nothing.
 pub const CONTROL_BLOCKS: u32 = 3;
-
-/// Statements of a counting cell where the machine does not count: it only says why.
-const UNCOUNTED_COUNT: u64 = 10_000;
 
 /// What a run does.
 #[derive(Clone, Debug)]
@@ -42,8 +40,8 @@ pub struct Plan {
     pub warmup: u64,
     /// Blocks, and so timing cells a contender, scenario and arrangement.
     pub blocks: u32,
-    /// Whether there is a counting cell a contender, scenario and arrangement.
-    pub counting: bool,
+    /// The passes behind the timing blocks, each with a block of every scenario and arrangement.
+    pub passes: Vec<Pass>,
     /// Statements of a counting cell; `None` for those of a timing cell, but at most [`COUNTING_COUNT`].
     pub counting_count: Option<u64>,
     /// Whether the reference runs a second time under another name, from [`CONTROL_BLOCKS`] blocks on.
@@ -129,6 +127,8 @@ pub struct PlannedCell {
     pub block: u32,
     /// What it is run for.
     pub pass: Pass,
+    /// Index into the steps of its pass.
+    pub step: usize,
     /// From 1; more when its block is run again.
     pub attempt: u32,
     /// Statements in the window.
@@ -148,7 +148,7 @@ impl Plan {
             concurrency: 1_024,
             warmup: 20_000,
             blocks: 1,
-            counting: true,
+            passes: vec![Pass::Counting],
             counting_count: None,
             control: false,
             noise_share: None,
@@ -197,8 +197,8 @@ impl Plan {
             if self.scenarios[..at].iter().any(|other| other.name == scenario.name) {
                 return Err(PlanError::ScenarioTwice(scenario.name.clone()));
             }
-            let counting = self.counting.then(|| self.counting_count(true));
-            for count in std::iter::once(self.count).chain(counting) {
+            let behind = self.passes.iter().filter_map(|pass| kind(*pass)).flat_map(|kind| kind.steps(self, true));
+            for count in std::iter::once(self.count).chain(behind.map(|step| step.count)) {
                 Workload::new(scenario, count, self.warmup, self.seed)?;
             }
         }
@@ -236,13 +236,10 @@ impl Plan {
         contender.map_or("", |contender| contender.name.as_str())
     }
 
-    /// Statements of a counting cell; `countable` says whether the machine counts at all.
+    /// Statements of a counting cell, 0 when there is none; `countable` says whether the machine counts at all.
     pub(crate) fn counting_count(&self, countable: bool) -> u64 {
-        match (self.counting, countable) {
-            (false, _) => 0,
-            (true, true) => self.counting_count.unwrap_or(self.count.min(COUNTING_COUNT)),
-            (true, false) => self.count.min(UNCOUNTED_COUNT),
-        }
+        let asked = self.passes.iter().find(|pass| **pass == Pass::Counting).and_then(|pass| kind(*pass));
+        asked.and_then(|kind| kind.steps(self, countable).first().map(|step| step.count)).unwrap_or(0)
     }
 }
 
@@ -270,7 +267,7 @@ mod tests {
         assert!(error(plan(&["a"], &["writes", "writes"])).contains("writes is asked for twice"));
         assert!(error(Plan { blocks: 0, ..plan(&["a"], &["writes"]) }).contains("the number of blocks was set to 0"));
         assert!(error(Plan { count: 1, ..plan(&["a"], &["mixed"]) }).contains("ask for at least 2"));
-        let uncounted = Plan { counting: false, ..plan(&["a"], &["mixed"]) };
+        let uncounted = Plan { passes: Vec::new(), ..plan(&["a"], &["mixed"]) };
         assert!(uncounted.check(&Topology::sample(1, 1)).is_ok(), "there is no counting cell to be too short");
         assert!(
             error(Plan { reference: Some("b".to_owned()), ..plan(&["a", "c"], &["writes"]) })

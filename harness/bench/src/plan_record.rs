@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cqldyno_driver_api::Settings;
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{ArrangementInfo, PlanInfo, Run, ScenarioInfo, TargetInfo};
+use cqldyno_reports::{ArrangementInfo, Pass, PlanInfo, Run, ScenarioInfo, TargetInfo};
 use cqldyno_scenarios::Scenario;
 use sha2::{Digest, Sha256};
 
@@ -24,6 +24,7 @@ impl Plan {
         PlanInfo {
             seed: self.seed,
             count: self.count,
+            passes: self.passes.clone(),
             counting_count: self.counting_count(countable),
             concurrency: self.concurrency as u64,
             blocks: self.blocks,
@@ -80,7 +81,11 @@ impl Plan {
             concurrency: usize::try_from(info.concurrency).map_err(|_| wrong("concurrency", &info.concurrency))?,
             warmup: info.warmup,
             blocks: info.blocks,
-            counting: info.counting_count > 0,
+            passes: match info.passes.as_slice() {
+                // An earlier version had no other.
+                [] => (info.counting_count > 0).then_some(Pass::Counting).into_iter().collect(),
+                told => told.to_vec(),
+            },
             counting_count: Some(info.counting_count).filter(|count| *count > 0),
             control: run.contenders.iter().any(|row| row.id.ends_with(CONTROL_MARK)),
             noise_share: info.noise_share,

@@ -41,6 +41,8 @@ pub(crate) struct Launch<'a> {
     pub program: &'a Path,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// Further environment variables of the program, not of the gate.
+    pub environment: &'a [(OsString, OsString)],
     /// The folder in which the dynamic loader looks first.
     pub library_folder: Option<&'a Path>,
     /// The cores it may use; `None` for all.
@@ -85,6 +87,9 @@ impl AtGate {
         }
         if let Some(folder) = launch.library_folder {
             command.arg("--library-folder").arg(folder);
+        }
+        for (name, value) in launch.environment {
+            command.arg("--variable").arg(name).arg(value);
         }
         command.arg(launch.program).args(launch.arguments).env_remove(PASSWORD_VARIABLE);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use cqldyno_meter::{Attachment, Outcome, Reading, ServerWindow, SocketError, Traffic, Window, busy_connections};
+use cqldyno_meter::{
+    Attachment, Declaration, Outcome, Reading, ServerWindow, SocketError, Traffic, Window, busy_connections,
+};
 use cqldyno_protocol::{Done, End, Runtime};
 use cqldyno_reports::measure::{
     BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, WALL, WORKER_UTILISATION,
 };
-use cqldyno_reports::{ErrorLine, Measure, Unit};
+use cqldyno_reports::{Better, ErrorLine, Measure, MeasureInfo, Unit};
 
 use crate::agreement::{Counted, Reads, grouped};
+use crate::pass::of_results;
 use crate::placement::Placement;
 
 /// More statements than this share issued below the concurrency are a finding.
@@ -64,8 +67,27 @@ pub(crate) fn read(attachments: &mut [Box<dyn Attachment>], window: &Window) -> 
         whole.readings.extend(outcome.readings);
         whole.findings.extend(outcome.findings);
         whole.voids.extend(outcome.voids);
+        whole.breakdowns.extend(outcome.breakdowns);
+        whole.files.extend(outcome.files);
     }
     whole
+}
+
+/// What the meters read off, as a run tells it.
+pub(crate) fn measures() -> Vec<MeasureInfo> {
+    let of = |declared: &Declaration| MeasureInfo {
+        id: declared.id.to_owned(),
+        unit: unit(declared.unit),
+        better: match declared.better {
+            cqldyno_meter::Better::Lower => Better::Lower,
+            cqldyno_meter::Better::Higher => Better::Higher,
+            cqldyno_meter::Better::Neither => Better::Neither,
+        },
+        pass: of_results(declared.pass),
+        about: declared.about.to_owned(),
+        column: declared.column.map(str::to_owned),
+    };
+    cqldyno_meter::all().iter().flat_map(|meter| meter.declarations()).map(of).collect()
 }
 
 /// A reading as results hold it.
@@ -166,7 +188,6 @@ pub(crate) fn errors(done: &Done, redact: &dyn Fn(&str) -> String) -> Vec<ErrorL
 mod tests {
     use super::*;
     use crate::redaction::Redaction;
-    use cqldyno_reports::Pass;
     use cqldyno_reports::measure::DEFINITIONS;
 
     #[test]
@@ -177,11 +198,7 @@ mod tests {
             let found = declared.iter().find(|measure| measure.id == definition.id);
             let measure = found.unwrap_or_else(|| panic!("no meter gives {}", definition.id));
             assert_eq!(measure.unit, definition.unit.symbol(), "{}", definition.id);
-            let pass = match definition.pass {
-                Pass::Timing => cqldyno_meter::Pass::Timing,
-                Pass::Counting => cqldyno_meter::Pass::Counting,
-            };
-            assert!(measure.pass.taken_in(pass), "{}", definition.id);
+            assert!(measure.pass.taken_in(crate::pass::of_meters(definition.pass)), "{}", definition.id);
         }
     }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use cqldyno_meter::SystemCalls;
+use cqldyno_meter::{Probe, SystemCalls};
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Contender as Row, Environment, Role, Run, SCHEMA_VERSION};
+use cqldyno_reports::{Cell, Contender as Row, Environment, Pass, Role, Run, SCHEMA_VERSION};
 
 use crate::cancel::Cancel;
 use crate::cell::{CellBench, CellContext};
@@ -16,10 +16,12 @@ use crate::folder::{FolderError, RunFolder, file_stem};
 use crate::introduction::{Introduced, introduce, row};
 use crate::load_generator::{OtherGenerator, one_build, own_generator};
 use crate::observer::Observer;
+use crate::pass::kind;
 use crate::placement::Placement;
 use crate::plan::{CONTROL_BLOCKS, Plan, PlanError};
 use crate::plan_record::{CONTROL_MARK, scenario_info};
 use crate::programs::Programs;
+use crate::readings::measures;
 use crate::resume::{Reopened, ResumeError, reopen, same};
 use crate::schedule::Schedule;
 use crate::topology::{Topology, write_list};
@@ -184,6 +186,7 @@ impl Bench<'_> {
             environment: environment(machine),
             contenders: rows,
             scenarios: plan.scenarios.iter().map(scenario_info).collect(),
+            measures: measures(),
         };
         Ok(Begun { plan, introduced, control, countable, run })
     }
@@ -194,7 +197,10 @@ impl Bench<'_> {
         self.folder.write_run(&run)?;
         let is_there = |at: &usize| introduced[*at].is_ok() && Some(*at) != control;
         let available: Vec<usize> = (0..introduced.len()).filter(is_there).collect();
-        let schedule = Schedule::new(&plan, &available, control, countable);
+        let schedule = Schedule::new(&plan, &available, control, &|pass| match pass {
+            Pass::Counting => countable,
+            _ => kind(pass).is_some_and(|kind| kind.probe() == Probe::Available),
+        });
         let context = CellContext {
             plan: &plan,
             programs: self.programs,
@@ -203,7 +209,7 @@ impl Bench<'_> {
             folder: self.folder,
             cancel: self.cancel,
         };
-        let mut bench = CellBench::new(context, &introduced, there.len());
+        let mut bench = CellBench::new(context, &introduced, &schedule, there.len());
         let course = Course { plan: &plan, schedule: &schedule, run: &run };
         let Ended { cells, complete, trouble } =
             course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell));
@@ -291,6 +297,7 @@ pub(crate) fn sample_run(plan: &Plan, placements: &[Placement]) -> Run {
         environment: Environment::default(),
         contenders: plan.ids().iter().zip(&plan.contenders).map(|(id, one)| row(id, one, &missing)).collect(),
         scenarios: plan.scenarios.iter().map(scenario_info).collect(),
+        measures: measures(),
     }
 }
 

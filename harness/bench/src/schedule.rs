@@ -2,10 +2,14 @@
 //!
 //! A block is every contender once on one scenario in one arrangement, one right after the other, because ratios are taken
 //! within it. Round by round each scenario and arrangement has one block: a drift of the machine hits all of them alike, and a
-//! run that is ended early has as many blocks of each, give or take one. Behind the last round come the counting cells.
+//! run that is ended early has as many blocks of each, give or take one. Behind the last round come the blocks of the
+//! other passes.
+
+use std::collections::BTreeMap;
 
 use cqldyno_reports::Pass;
 
+use crate::pass::{Step, kind};
 use crate::plan::{Plan, PlannedCell};
 use crate::shuffle::shuffle;
 
@@ -20,8 +24,6 @@ pub(crate) struct Block {
     pub number: u32,
     /// What its cells are run for.
     pub pass: Pass,
-    /// Statements a cell.
-    pub count: u64,
 }
 
 /// What is run, in which order.
@@ -29,26 +31,36 @@ pub(crate) struct Block {
 pub(crate) struct Schedule {
     seed: u64,
     blocks: Vec<Block>,
+    /// The steps of every pass.
+    steps: BTreeMap<Pass, Vec<Step>>,
     contenders: Vec<usize>,
     control: Option<usize>,
 }
 
 impl Schedule {
     /// The schedule of `plan` for the contenders with index in `available`, and for the control's index: the control has no
-    /// counting cells, in which there is nothing to compare. `countable` says whether the machine counts at all.
-    pub(crate) fn new(plan: &Plan, available: &[usize], control: Option<usize>, countable: bool) -> Schedule {
+    /// counting cells, in which there is nothing to compare. `allowed` says which passes the
+    /// machine allows.
+    pub(crate) fn new(
+        plan: &Plan,
+        available: &[usize],
+        control: Option<usize>,
+        allowed: &dyn Fn(Pass) -> bool,
+    ) -> Schedule {
         let mut blocks = Vec::new();
         // A block of nobody would never be done.
         if !available.is_empty() {
             for number in 1..=plan.blocks {
-                blocks.extend(round(plan, number, Pass::Timing, plan.count));
+                blocks.extend(round(plan, number, Pass::Timing));
             }
-            if plan.counting {
-                blocks.extend(round(plan, 1, Pass::Counting, plan.counting_count(countable)));
+            for pass in &plan.passes {
+                blocks.extend(round(plan, 1, *pass));
             }
         }
         let contenders = available.iter().copied().chain(control).collect();
-        Schedule { seed: plan.seed, blocks, contenders, control }
+        let passes = std::iter::once(Pass::Timing).chain(plan.passes.iter().copied());
+        let steps = |pass| Some((pass, kind(pass)?.steps(plan, allowed(pass))));
+        Schedule { seed: plan.seed, blocks, steps: passes.filter_map(steps).collect(), contenders, control }
     }
 
     /// The blocks in the order in which they run.
@@ -58,21 +70,33 @@ impl Schedule {
 
     /// The block's cells in the order in which they run in that attempt, from 1.
     pub(crate) fn cells(&self, block: &Block, attempt: u32) -> Vec<PlannedCell> {
-        let counting = block.pass == Pass::Counting;
+        let behind = block.pass != Pass::Timing;
         let mut order: Vec<usize> =
-            self.contenders.iter().copied().filter(|who| !(counting && Some(*who) == self.control)).collect();
+            self.contenders.iter().copied().filter(|who| !(behind && Some(*who) == self.control)).collect();
         let place = [1, block.number.into(), block.pass as u64, block.scenario as u64, block.arrangement as u64];
         shuffle(&mut order, self.seed, &[&place[..], &[attempt.into()]].concat());
-        let cell = |contender| PlannedCell {
-            contender,
+        let cell = |contender: &usize, step: usize, count| PlannedCell {
+            contender: *contender,
             scenario: block.scenario,
             arrangement: block.arrangement,
             block: block.number,
             pass: block.pass,
+            step,
             attempt,
-            count: block.count,
+            count,
         };
-        order.into_iter().map(cell).collect()
+        let steps = self.steps(block.pass).iter().enumerate();
+        steps.flat_map(|(at, step)| order.iter().map(move |who| cell(who, at, step.count))).collect()
+    }
+
+    /// The steps of a pass of the plan.
+    pub(crate) fn steps(&self, pass: Pass) -> &[Step] {
+        self.steps.get(&pass).map_or(&[], Vec::as_slice)
+    }
+
+    /// The name of the cell's step, if it has one.
+    pub(crate) fn step(&self, cell: &PlannedCell) -> Option<&'static str> {
+        self.steps(cell.pass).get(cell.step)?.name
     }
 
     /// The first attempt at every cell of `blocks`.
@@ -82,10 +106,10 @@ impl Schedule {
 }
 
 /// One block of each scenario and arrangement.
-fn round(plan: &Plan, number: u32, pass: Pass, count: u64) -> Vec<Block> {
+fn round(plan: &Plan, number: u32, pass: Pass) -> Vec<Block> {
     let mut blocks: Vec<Block> = (0..plan.arrangements.len())
         .flat_map(|arrangement| (0..plan.scenarios.len()).map(move |scenario| (scenario, arrangement)))
-        .map(|(scenario, arrangement)| Block { scenario, arrangement, number, pass, count })
+        .map(|(scenario, arrangement)| Block { scenario, arrangement, number, pass })
         .collect();
     shuffle(&mut blocks, plan.seed, &[0, number.into(), pass as u64]);
     blocks
@@ -104,7 +128,7 @@ mod tests {
 
     #[test]
     fn every_contender_runs_once_a_block_and_every_block_once_a_round() {
-        let schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), true);
+        let schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), &|_| true);
         assert_eq!(schedule.blocks().len(), 13 * 6);
         for (nth, round) in schedule.blocks().chunks(6).enumerate() {
             let places: BTreeSet<_> = round.iter().map(|block| (block.scenario, block.arrangement)).collect();
@@ -123,7 +147,7 @@ mod tests {
     #[test]
     fn the_order_changes_from_block_to_block_and_from_attempt_to_attempt_and_with_the_seed() {
         let order = |plan: &Plan, nth: usize, attempt| {
-            let schedule = Schedule::new(plan, &[0, 1, 2], Some(3), true);
+            let schedule = Schedule::new(plan, &[0, 1, 2], Some(3), &|_| true);
             schedule.cells(&schedule.blocks()[nth], attempt).iter().map(|cell| cell.contender).collect::<Vec<_>>()
         };
         let plan = six();
@@ -133,7 +157,7 @@ mod tests {
         let all = |plan: &Plan, attempt| (0..72).map(|nth| order(plan, nth, attempt)).collect::<Vec<_>>();
         assert_ne!(all(&plan, 1), all(&plan, 2));
         assert_ne!(all(&plan, 1), all(&Plan { seed: 8, ..plan.clone() }, 1));
-        let rounds: Vec<Vec<(usize, usize)>> = Schedule::new(&plan, &[0], None, true)
+        let rounds: Vec<Vec<(usize, usize)>> = Schedule::new(&plan, &[0], None, &|_| true)
             .blocks()
             .chunks(6)
             .map(|round| round.iter().map(|block| (block.scenario, block.arrangement)).collect())
@@ -143,19 +167,22 @@ mod tests {
 
     #[test]
     fn where_no_contender_is_available_there_is_nothing_to_run() {
-        assert!(Schedule::new(&six(), &[], None, true).blocks().is_empty());
+        assert!(Schedule::new(&six(), &[], None, &|_| true).blocks().is_empty());
     }
 
     #[test]
     fn counting_cells_are_short_unless_asked_otherwise() {
-        let last = |plan: &Plan, countable| Schedule::new(plan, &[0], None, countable).blocks().last().unwrap().count;
+        let last = |plan: &Plan, countable| {
+            let schedule = Schedule::new(plan, &[0], None, &|_| countable);
+            schedule.first_attempts(schedule.blocks()).last().unwrap().count
+        };
         let mut plan = plan(&["scylla"], &["writes"]);
         plan.count = 10_000_000;
         assert_eq!(last(&plan, true), COUNTING_COUNT);
         assert_eq!(last(&plan, false), 10_000);
         plan.counting_count = Some(1_000_000);
         assert_eq!((last(&plan, true), last(&plan, false)), (1_000_000, 10_000));
-        plan.counting = false;
-        assert!(Schedule::new(&plan, &[0], None, true).blocks().iter().all(|block| block.pass == Pass::Timing));
+        plan.passes.clear();
+        assert!(Schedule::new(&plan, &[0], None, &|_| true).blocks().iter().all(|block| block.pass == Pass::Timing));
     }
 }

@@ -77,6 +77,7 @@ impl Server {
             gate: launch.program,
             program: launch.program,
             arguments,
+            environment: &[],
             library_folder: None,
             cores: launch.cores,
             log: launch.log.clone(),

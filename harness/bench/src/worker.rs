@@ -1,5 +1,6 @@
 //! The parent's side of the worker protocol.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -54,6 +55,10 @@ pub(crate) struct WorkerLaunch<'a> {
     pub gate: &'a Path,
     /// The worker.
     pub program: &'a Path,
+    /// A program with its arguments, which is started in the worker's place with the worker's path behind them.
+    pub in_front: Vec<OsString>,
+    /// Further environment variables of the worker.
+    pub environment: Vec<(OsString, OsString)>,
     /// The folder in which the dynamic loader looks first.
     pub library_folder: Option<PathBuf>,
     /// The cores it may use; `None` for all.
@@ -81,10 +86,16 @@ impl<'a> Waiting<'a> {
     /// Starts the gate of a worker.
     pub(crate) fn start(launch: WorkerLaunch<'a>) -> Result<Waiting<'a>, CellFailure> {
         let worker = file_name(launch.program);
+        // The gate finds a program without a slash as a shell does.
+        let (program, arguments) = match launch.in_front.split_first() {
+            Some((first, rest)) => (Path::new(first), [rest, &[launch.program.into()]].concat()),
+            None => (launch.program, Vec::new()),
+        };
         let gate = AtGate::start(Launch {
             gate: launch.gate,
-            program: launch.program,
-            arguments: Vec::new(),
+            program,
+            arguments,
+            environment: &launch.environment,
             library_folder: launch.library_folder.as_deref(),
             cores: launch.cores,
             log: launch.log.clone(),

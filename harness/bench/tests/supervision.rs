@@ -58,7 +58,7 @@ impl Place {
             count: 1_000,
             concurrency: 4,
             warmup: 0,
-            counting: false,
+            passes: Vec::new(),
             request_timeout_ms: None,
             // Long enough for a busy machine: only workers that hang use them up.
             deadlines: Deadlines { hello: second * 30, ready: second * 30, stall: second * 30, done: second * 30 },
@@ -100,7 +100,7 @@ fn nothing_left(out: &Path) {
 #[test]
 fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     let place = Place::new(&["honest", "noop"]);
-    let finished = place.run(&Plan { counting: true, ..place.plan(&["honest", "noop"]) });
+    let finished = place.run(&Plan { passes: vec![Pass::Counting], ..place.plan(&["honest", "noop"]) });
     assert_eq!(finished.cells.len(), 4);
     let of = |contender: &str, pass| {
         finished.cells.iter().find(|cell| cell.contender == contender && cell.pass == pass).unwrap()

@@ -9,6 +9,7 @@ use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Program
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::JobCredentials;
+use cqldyno_reports::Pass;
 
 use crate::command::scenarios;
 use crate::count::{bytes, count, count_or_none, duration};
@@ -106,6 +107,10 @@ pub struct Asked {
     /// Chooses the order of the blocks, of the contenders within each, and of the keys
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1")]
     seed: u64,
+    /// What else is measured, in short cells behind those that take time: counting (unless --no-counting), or several with commas,
+    /// or `all`
+    #[arg(long, value_name = "PASS,...", value_delimiter = ',')]
+    pass: Vec<String>,
     /// Do not count system calls, which takes a short cell more for each contender, scenario and arrangement
     #[arg(long)]
     no_counting: bool,
@@ -185,7 +190,7 @@ impl Asked {
             concurrency: usize::try_from(self.concurrency).map_err(usage)?,
             warmup: self.warmup,
             blocks: self.blocks(kind)?,
-            counting: !self.no_counting,
+            passes: self.passes()?,
             counting_count: self.counting_count,
             control: kind.compares,
             noise_share: self.noise_share.0,
@@ -207,6 +212,28 @@ impl Asked {
             memory_limit_bytes: self.memory,
             out: self.out.clone(),
         })
+    }
+
+    /// The passes behind the timing blocks, in the order in which they run.
+    fn passes(&self) -> Result<Vec<Pass>> {
+        let known: Vec<Pass> = cqldyno_bench::passes().map(|(pass, _)| pass).collect();
+        let mut asked = vec![Pass::Counting];
+        for name in &self.pass {
+            match known.iter().find(|pass| pass.name() == name) {
+                _ if name == "all" => asked.extend(&known),
+                Some(pass) => asked.push(*pass),
+                None => {
+                    let names: Vec<&str> = known.iter().map(|pass| pass.name()).collect();
+                    return Err(usage(format!(
+                        "there is no pass {name:?}: there are {}, and `all`.{}",
+                        names.join(", "),
+                        suggestion(name, names.iter().copied())
+                    )));
+                }
+            }
+        }
+        let is_asked = |pass: &Pass| asked.contains(pass) && !(self.no_counting && *pass == Pass::Counting);
+        Ok(known.into_iter().filter(is_asked).collect())
     }
 
     fn blocks(&self, kind: Kind) -> Result<u32> {

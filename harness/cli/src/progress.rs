@@ -97,7 +97,7 @@ impl Observer for Progress {
         let what = match start.pass {
             Pass::Timing if start.attempt > 1 => format!("block {}, attempt {}", start.block, start.attempt),
             Pass::Timing => format!("block {}", start.block),
-            Pass::Counting => "counting system calls".to_owned(),
+            other => cqldyno_bench::doing(other).to_owned(),
         };
         let width = start.of.to_string().len();
         self.place = format!(
@@ -146,16 +146,10 @@ impl Observer for Progress {
 
 fn figures(cell: &Cell) -> String {
     let of = |id: &str, format: fn(f64) -> String| cell.get(id).map(format);
-    let (value, what) = match cell.pass {
-        Pass::Timing => (of(measure::CPU_PER_STATEMENT, three_digits), "us of CPU time a statement"),
-        Pass::Counting => (of(measure::SYSCALLS_PER_STATEMENT, three_digits), "system calls a statement"),
-    };
+    let value =
+        cqldyno_bench::headline(cell.pass).and_then(|(id, what)| Some(format!("{} {what}", of(id, three_digits)?)));
     let rate = of(measure::THROUGHPUT, whole).filter(|_| cell.pass == Pass::Timing);
-    let parts: Vec<String> = rate
-        .map(|rate| format!("{rate} statements/s"))
-        .into_iter()
-        .chain(value.map(|value| format!("{value} {what}")))
-        .collect();
+    let parts: Vec<String> = rate.map(|rate| format!("{rate} statements/s")).into_iter().chain(value).collect();
     if parts.is_empty() { "done".to_owned() } else { parts.join(", ") }
 }
 

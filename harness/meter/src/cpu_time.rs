@@ -22,6 +22,7 @@ const MEASURES: [Declaration; 4] = [
         pass: Pass::Timing,
         hook: Hook::FromWorker,
         about: "CPU time of the worker in user mode, sampled: means something from 0.5 s of CPU time on",
+        column: None,
     },
     Declaration {
         id: "sys",
@@ -30,6 +31,7 @@ const MEASURES: [Declaration; 4] = [
         pass: Pass::Timing,
         hook: Hook::FromWorker,
         about: "CPU time of the worker in the kernel, sampled as user time is",
+        column: None,
     },
     Declaration {
         id: "cpu",
@@ -38,6 +40,7 @@ const MEASURES: [Declaration; 4] = [
         pass: Pass::Timing,
         hook: Hook::FromWorker,
         about: "CPU time of the worker, user and system, exact",
+        column: None,
     },
     Declaration {
         id: "cpu_per_statement",
@@ -46,6 +49,7 @@ const MEASURES: [Declaration; 4] = [
         pass: Pass::Timing,
         hook: Hook::FromWorker,
         about: "CPU time of the worker a verified statement",
+        column: None,
     },
 ];
 

@@ -11,13 +11,23 @@ pub enum Better {
     Neither,
 }
 
-/// The pass whose cells a measure is taken in.
+/// The pass whose cells a measure is taken in; all but the first disturb time, so their times mean nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
     /// Cells without any counter.
     Timing,
-    /// Cells with counters, whose times mean nothing.
+    /// Cells whose system calls are counted.
     Counting,
+    /// Cells whose system calls are counted by name.
+    Syscalls,
+    /// Cells whose allocations are counted.
+    Allocations,
+    /// Cells whose instructions are counted.
+    Instructions,
+    /// Cells whose stacks are sampled.
+    Flamegraph,
+    /// Cells below saturation.
+    Latency,
     /// Every cell.
     Any,
 }
@@ -57,6 +67,9 @@ pub struct Declaration {
     pub hook: Hook,
     /// One line for people.
     pub about: &'static str,
+    /// The heading of its column, with line feeds, in the tables that show what their readers did not ask for by name; `None`
+    /// where it has a place of its own or none.
+    pub column: Option<&'static str>,
 }
 
 /// Whether this machine allows a meter.

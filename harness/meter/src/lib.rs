@@ -24,7 +24,7 @@ pub use cpu_time::{CpuTime, process_cpu_ns};
 pub use declaration::{Better, Declaration, Hook, Pass, Probe};
 pub use environment::Environment;
 pub use memory::{PeakMemory, resident_bytes};
-pub use meter::{Attachment, Meter, Outcome, Reading, ServerWindow, Span, Subject, Window};
+pub use meter::{Artifact, Attachment, Meter, Outcome, Reading, ServerWindow, Span, Subject, Window};
 pub use noise::Noise;
 pub use server::ServerSide;
 pub use sockets::{SocketError, Traffic, busy_connections};

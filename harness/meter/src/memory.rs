@@ -18,6 +18,7 @@ const MEASURES: [Declaration; 1] = [Declaration {
     pass: Pass::Timing,
     hook: Hook::AtEdges,
     about: "the most memory the worker had resident in the window",
+    column: None,
 }];
 
 impl Meter for PeakMemory {

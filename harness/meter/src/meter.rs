@@ -1,5 +1,6 @@
 //! The seam between the supervisor of a cell and what is read off.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use crate::{Declaration, Probe};
@@ -123,6 +124,21 @@ pub struct Outcome {
     pub findings: Vec<String>,
     /// Full sentences about what does not fit together and makes the cell's figures worthless.
     pub voids: Vec<String>,
+    /// Figures that are many of one kind, by kind and name, each a statement: `syscalls` by the system call's name, for example.
+    pub breakdowns: BTreeMap<&'static str, BTreeMap<String, f64>>,
+    /// What is kept beside the figures.
+    pub files: Vec<Artifact>,
+}
+
+/// A file that a meter leaves in the run folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Artifact {
+    /// What it is, which is the name of its folder, for example `flamegraph`.
+    pub kind: &'static str,
+    /// The end of its name without a dot, for example `svg`.
+    pub extension: &'static str,
+    /// What is in it.
+    pub bytes: Vec<u8>,
 }
 
 impl Outcome {

@@ -22,6 +22,7 @@ const MEASURES: [Declaration; 2] = [
         pass: Pass::Timing,
         hook: Hook::AtEdges,
         about: "CPU time of the cell's cores that the hypervisor gave to others in the window",
+        column: None,
     },
     Declaration {
         id: "machine_other_cpu",
@@ -30,6 +31,7 @@ const MEASURES: [Declaration; 2] = [
         pass: Pass::Timing,
         hook: Hook::AtEdges,
         about: "CPU time of other processes on the cores of worker and server in the window, to a hundredth of a second a core",
+        column: None,
     },
 ];
 

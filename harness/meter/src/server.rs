@@ -14,6 +14,7 @@ const MEASURES: [Declaration; 5] = [
         pass: Pass::Timing,
         hook: Hook::AtEdges,
         about: "CPU time of the server in the window",
+        column: None,
     },
     Declaration {
         id: "server_cpu_per_statement",
@@ -22,6 +23,7 @@ const MEASURES: [Declaration; 5] = [
         pass: Pass::Timing,
         hook: Hook::AtEdges,
         about: "CPU time of the server a verified statement",
+        column: None,
     },
     Declaration {
         id: "server_executes",
@@ -30,6 +32,7 @@ const MEASURES: [Declaration; 5] = [
         pass: Pass::Any,
         hook: Hook::FromServer,
         about: "EXECUTEs of the scenario's statements that the server counted",
+        column: None,
     },
     Declaration {
         id: "control_requests",
@@ -38,6 +41,7 @@ const MEASURES: [Declaration; 5] = [
         pass: Pass::Any,
         hook: Hook::FromServer,
         about: "requests of the driver's own in the window",
+        column: None,
     },
     Declaration {
         id: "connections",
@@ -46,6 +50,7 @@ const MEASURES: [Declaration; 5] = [
         pass: Pass::Any,
         hook: Hook::FromServer,
         about: "connections that carried the scenario's statements",
+        column: None,
     },
 ];
 

@@ -13,7 +13,7 @@ const MEASURES: [Declaration; 4] = [
 ];
 
 const fn measure(id: &'static str, better: Better, about: &'static str) -> Declaration {
-    Declaration { id, unit: "1", better, pass: Pass::Any, hook: Hook::FromWorker, about }
+    Declaration { id, unit: "1", better, pass: Pass::Any, hook: Hook::FromWorker, about, column: None }
 }
 
 impl Meter for Statements {

@@ -14,7 +14,15 @@ const MEASURES: [Declaration; 5] = [
 ];
 
 const fn measure(id: &'static str, about: &'static str) -> Declaration {
-    Declaration { id, unit: "1", better: Better::Lower, pass: Pass::Timing, hook: Hook::FromWorker, about }
+    Declaration {
+        id,
+        unit: "1",
+        better: Better::Lower,
+        pass: Pass::Timing,
+        hook: Hook::FromWorker,
+        about,
+        column: None,
+    }
 }
 
 impl Meter for Switches {

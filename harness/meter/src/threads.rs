@@ -16,6 +16,7 @@ const MEASURES: [Declaration; 1] = [Declaration {
     pass: Pass::Any,
     hook: Hook::AtEdges,
     about: "threads of the worker at the end of the window",
+    column: None,
 }];
 
 /// Threads of the process `pid` now.

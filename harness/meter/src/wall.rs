@@ -20,6 +20,7 @@ const MEASURES: [Declaration; 2] = [
         pass: Pass::Timing,
         hook: Hook::FromWorker,
         about: "from the first statement issued to the last answer",
+        column: None,
     },
     Declaration {
         id: "throughput",
@@ -28,6 +29,7 @@ const MEASURES: [Declaration; 2] = [
         pass: Pass::Timing,
         hook: Hook::FromWorker,
         about: "statements answered as the scenario says, a second",
+        column: None,
     },
 ];
 

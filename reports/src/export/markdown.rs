@@ -1,6 +1,6 @@
 //! Tables as GitHub shows them.
 
-use crate::document::{Document, TableRow};
+use crate::document::{Document, Sheet, TableRow};
 use crate::{Cell, Run};
 
 /// The tables of [`crate::export::table`] in GitHub's Markdown.
@@ -17,17 +17,8 @@ pub fn markdown(run: &Run, cells: &[Cell]) -> String {
     for table in &document.tables {
         out.push_str(&format!("\n### {}\n\n", escape(&table.title)));
         out.push_str(&format!("{} {}.\n\n", escape(&table.about), capital(&escape(&table.arrangement))));
-        let titles = document.columns.iter().map(|column| escape(&column.title.join(" ").replace("- ", "")));
-        line(&mut out, std::iter::once("contender".to_owned()).chain(titles));
-        line(&mut out, std::iter::once("---".to_owned()).chain(document.columns.iter().map(|_| "---:".to_owned())));
-        for row in table.groups.iter().flatten() {
-            line(
-                &mut out,
-                std::iter::once(label(row)).chain(row.fields.iter().map(|field| {
-                    let text = escape(&field.text);
-                    if field.is_bad { format!("**{text}**") } else { text }
-                })),
-            );
+        for sheet in &table.sheets {
+            grid(&mut out, sheet);
         }
         bullets(&mut out, &table.remarks);
     }
@@ -39,6 +30,24 @@ pub fn markdown(run: &Run, cells: &[Cell]) -> String {
     }
     bullets(&mut out, &document.remarks);
     out
+}
+
+fn grid(out: &mut String, sheet: &Sheet) {
+    if !sheet.title.is_empty() {
+        out.push_str(&format!("\n{}:\n\n", capital(&escape(&sheet.title))));
+    }
+    let titles = sheet.columns.iter().map(|lines| escape(&lines.join(" ").replace("- ", "").replace("+ ", "+")));
+    line(out, std::iter::once(escape(&sheet.first)).chain(titles));
+    line(out, std::iter::once("---".to_owned()).chain(sheet.columns.iter().map(|_| "---:".to_owned())));
+    for row in sheet.groups.iter().flatten() {
+        line(
+            out,
+            std::iter::once(label(row)).chain(row.fields.iter().map(|field| {
+                let text = escape(&field.text);
+                if field.is_bad { format!("**{text}**") } else { text }
+            })),
+        );
+    }
 }
 
 fn label(row: &TableRow) -> String {

@@ -8,8 +8,7 @@ use tabled::settings::style::HorizontalLine;
 use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
-use crate::column::Column;
-use crate::document::{Document, Table, TableRow};
+use crate::document::{Document, Sheet, TableRow};
 use crate::text::{label_lines, pair, wrap};
 use crate::{Cell, Run};
 
@@ -61,11 +60,19 @@ pub fn table(run: &Run, cells: &[Cell], look: Look) -> String {
         let title = wrap(&format!("{}: {}", table.title, table.about), width, 2);
         out.push_str(&if look.colour { format!("\u{1b}[1m{title}\u{1b}[0m\n") } else { format!("{title}\n") });
         paragraph(&mut out, &table.arrangement, width, 2);
-        for panel in panels(table, &document.columns, width) {
+        for sheet in &table.sheets {
             out.push('\n');
-            for line in panel.grid(table, look.colour).to_string().lines() {
-                out.push_str(line.trim_end());
-                out.push('\n');
+            if !sheet.title.is_empty() {
+                paragraph(&mut out, &format!("{}:", sheet.title), width, 2);
+            }
+            for (nth, panel) in panels(sheet, width).into_iter().enumerate() {
+                if nth > 0 {
+                    out.push('\n');
+                }
+                for line in panel.grid(look.colour).to_string().lines() {
+                    out.push_str(line.trim_end());
+                    out.push('\n');
+                }
             }
         }
         if !table.remarks.is_empty() {
@@ -94,28 +101,28 @@ fn paragraph(out: &mut String, text: &str, width: usize, indent: usize) {
 
 /// Some of the columns, and how labels stand beside them.
 struct Panel<'a> {
-    all: &'a [&'static Column],
+    sheet: &'a Sheet,
     columns: std::ops::Range<usize>,
     /// The longest part of a label; `None` leaves labels whole.
     longest: Option<usize>,
 }
 
-fn panels<'a>(table: &Table, columns: &'a [&'static Column], width: usize) -> Vec<Panel<'a>> {
-    let all = 0..columns.len();
+fn panels(sheet: &Sheet, width: usize) -> Vec<Panel<'_>> {
+    let all = 0..sheet.columns.len();
     let narrowed = Some(LONGEST_LABEL_PART.min(width / 3));
     for longest in [None, Some(LONGEST_LABEL_PART)] {
-        let panel = Panel { all: columns, columns: all.clone(), longest };
-        if panel.width(table) <= width {
+        let panel = Panel { sheet, columns: all.clone(), longest };
+        if panel.width() <= width {
             return vec![panel];
         }
     }
     let mut panels = Vec::new();
     let mut start = 0;
     while start < all.end {
-        let mut panel = Panel { all: columns, columns: start..start + 1, longest: narrowed };
+        let mut panel = Panel { sheet, columns: start..start + 1, longest: narrowed };
         while panel.columns.end < all.end {
-            let wider = Panel { all: columns, columns: start..panel.columns.end + 1, longest: narrowed };
-            if wider.width(table) > width {
+            let wider = Panel { sheet, columns: start..panel.columns.end + 1, longest: narrowed };
+            if wider.width() > width {
                 break;
             }
             panel = wider;
@@ -127,17 +134,17 @@ fn panels<'a>(table: &Table, columns: &'a [&'static Column], width: usize) -> Ve
 }
 
 impl Panel<'_> {
-    fn width(&self, table: &Table) -> usize {
-        self.grid(table, false).total_width()
+    fn width(&self) -> usize {
+        self.grid(false).total_width()
     }
 
-    fn grid(&self, table: &Table, colour: bool) -> Grid {
+    fn grid(&self, colour: bool) -> Grid {
         let mut builder = Builder::default();
-        let titles = self.all[self.columns.clone()].iter().map(|column| column.title.join("\n"));
-        builder.push_record(std::iter::once("contender".to_owned()).chain(titles));
+        let titles = self.sheet.columns[self.columns.clone()].iter().map(|lines| lines.join("\n"));
+        builder.push_record(std::iter::once(self.sheet.first.clone()).chain(titles));
         let mut bad = Vec::new();
         let mut rules = vec![1];
-        for group in &table.groups {
+        for group in &self.sheet.groups {
             for row in group {
                 if !row.trouble.is_empty() {
                     bad.push((builder.count_records(), 0));

@@ -54,7 +54,7 @@ pub struct Arguments {
 }
 
 /// The arguments that a plan is made of.
-const PLANNED: [&str; 25] = [
+const PLANNED: [&str; 26] = [
     "contender",
     "reference",
     "scenario",
@@ -77,6 +77,7 @@ const PLANNED: [&str; 25] = [
     "stall",
     "memory",
     "seed",
+    "pass",
     "no_counting",
     "counting_count",
     "out",

@@ -28,6 +28,7 @@ const MEASURES: [Declaration; 2] = [
         pass: Pass::Counting,
         hook: Hook::BeforeExec,
         about: "system calls of the worker in the window",
+        column: None,
     },
     Declaration {
         id: "syscalls_per_statement",
@@ -36,6 +37,7 @@ const MEASURES: [Declaration; 2] = [
         pass: Pass::Counting,
         hook: Hook::BeforeExec,
         about: "system calls of the worker a verified statement",
+        column: None,
     },
 ];
 

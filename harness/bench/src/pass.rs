@@ -1,0 +1,174 @@
+//! What cells are run for besides time: one file a pass.
+//!
+//! A pass says how many cells of how many statements it runs each contender for, how long they take, and how its workers are
+//! started. What is read off in them is a matter of the meters, which declare the pass that they belong to. A new pass is a variant of
+//! [`Pass`], a file here and a line in [`kind`].
+
+mod counting;
+mod timing;
+
+use std::ffi::OsString;
+
+use cqldyno_meter::Probe;
+use cqldyno_reports::{Cell, Pass};
+
+use crate::failure::CellFailure;
+use crate::plan::{Plan, PlannedCell};
+use crate::worker::Deadlines;
+
+/// One pass.
+pub(crate) trait PassKind: Sync {
+    /// Which one.
+    fn pass(&self) -> Pass;
+
+    /// What it does, in a line for people.
+    fn about(&self) -> &'static str;
+
+    /// What is under way, for the progress of a cell.
+    fn doing(&self) -> &'static str;
+
+    /// The measure that stands for one of its cells as it ends, and what it is in words; `None` where there is none.
+    fn headline(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
+    /// Tries whether this machine allows it. Where it does not, its cells are short and say why.
+    fn probe(&self) -> Probe {
+        Probe::Available
+    }
+
+    /// The cells that a block has of each contender, with the statements of each; `allowed` is what the probe said. The order is
+    /// that in which they run: one after the other of all contenders.
+    fn steps(&self, plan: &Plan, allowed: bool) -> Vec<Step>;
+
+    /// What a cell of that step costs over a timing cell with as many statements.
+    fn cost(&self, step: usize) -> Cost;
+
+    /// How the worker is started.
+    fn start(&self) -> Start {
+        Start::default()
+    }
+
+    /// How a cell is asked for when it is its turn: `cells` are those of the run that have ended.
+    ///
+    /// # Errors
+    /// When what it depends on is not there; the cell then failed for that reason.
+    fn load(&self, plan: &Plan, planned: &PlannedCell, place: &Place<'_>, cells: &[Cell]) -> Result<Load, CellFailure> {
+        let _ = (place, cells);
+        Ok(Load { count: planned.count, warmup: plan.warmup, concurrency: plan.concurrency })
+    }
+}
+
+/// One of the cells that a block of a pass has of each contender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Its name; `None` where a contender has one cell.
+    pub name: Option<&'static str>,
+    /// Statements in its window.
+    pub count: u64,
+}
+
+impl Step {
+    /// The only step.
+    pub(crate) fn only(count: u64) -> Vec<Step> {
+        vec![Step { name: None, count }]
+    }
+}
+
+/// What a cell costs over a timing cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cost {
+    /// Further seconds.
+    pub seconds: f64,
+    /// By how much its statements take longer.
+    pub factor: f64,
+}
+
+/// How a worker is started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Start {
+    /// A program with its arguments, behind which the worker's path is put: valgrind, for example.
+    pub in_front: Vec<OsString>,
+    /// Further environment variables of the worker.
+    pub environment: Vec<(OsString, OsString)>,
+    /// By how much it may take longer for each step; 0 and 1 both mean as long as ever.
+    pub patience: u32,
+}
+
+impl Start {
+    pub(crate) fn deadlines(&self, usual: Deadlines) -> Deadlines {
+        let patience = self.patience.max(1);
+        Deadlines {
+            hello: usual.hello * patience,
+            ready: usual.ready * patience,
+            stall: usual.stall * patience,
+            done: usual.done * patience,
+        }
+    }
+}
+
+/// Where a cell is run, by the names that cells have.
+#[derive(Clone, Copy, Debug)]
+#[expect(dead_code, reason = "no pass here asks yet")]
+pub(crate) struct Place<'a> {
+    /// The scenario's name.
+    pub scenario: &'a str,
+    /// The arrangement's id.
+    pub arrangement: &'a str,
+    /// The ids of the drivers among the contenders.
+    pub drivers: &'a [&'a str],
+}
+
+/// What is asked of a worker in one cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Load {
+    /// Statements in the window.
+    pub count: u64,
+    /// Statements before it.
+    pub warmup: u64,
+    /// Statements in flight.
+    pub concurrency: usize,
+}
+
+/// The pass of that name; timing where this version has no other.
+pub(crate) fn kind(pass: Pass) -> Option<&'static dyn PassKind> {
+    match pass {
+        Pass::Timing => Some(&timing::Timing),
+        Pass::Counting => Some(&counting::Counting),
+        Pass::Latency | Pass::Syscalls | Pass::Allocations | Pass::Instructions | Pass::Flamegraph => None,
+    }
+}
+
+/// The passes that may be asked for behind the timing blocks, each with what it does.
+pub fn passes() -> impl Iterator<Item = (Pass, &'static str)> {
+    let behind = Pass::ALL.into_iter().filter(|pass| *pass != Pass::Timing);
+    behind.filter_map(kind).map(|kind| (kind.pass(), kind.about()))
+}
+
+/// The measure that stands for a cell of that pass as it ends, and what it is in words; `None` where there is none.
+pub fn headline(pass: Pass) -> Option<(&'static str, &'static str)> {
+    kind(pass)?.headline()
+}
+
+/// What a cell of that pass does, for its progress.
+pub fn doing(pass: Pass) -> &'static str {
+    kind(pass).map_or_else(|| pass.name(), PassKind::doing)
+}
+
+/// As the meters name it.
+pub(crate) fn of_meters(pass: Pass) -> cqldyno_meter::Pass {
+    match pass {
+        Pass::Timing => cqldyno_meter::Pass::Timing,
+        Pass::Counting => cqldyno_meter::Pass::Counting,
+        Pass::Syscalls => cqldyno_meter::Pass::Syscalls,
+        Pass::Allocations => cqldyno_meter::Pass::Allocations,
+        Pass::Instructions => cqldyno_meter::Pass::Instructions,
+        Pass::Flamegraph => cqldyno_meter::Pass::Flamegraph,
+        Pass::Latency => cqldyno_meter::Pass::Latency,
+    }
+}
+
+/// As results name it; timing where every cell has the measure.
+pub(crate) fn of_results(pass: cqldyno_meter::Pass) -> Pass {
+    Pass::ALL.into_iter().find(|known| of_meters(*known) == pass).unwrap_or(Pass::Timing)
+}
