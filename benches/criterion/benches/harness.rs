@@ -29,6 +29,7 @@ fn job(name: &str, runtime: Runtime, form: &str) -> Job {
         count: KEYS,
         warmup: 0,
         concurrency: 1_024,
+        rate: None,
         seed: 1,
         runtime,
         target: Vec::new(),

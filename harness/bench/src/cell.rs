@@ -382,6 +382,7 @@ impl<'a> Attempt<'a> {
             count: self.load.count,
             warmup: self.load.warmup,
             concurrency: if loads { FLOOR_CONCURRENCY } else { self.load.concurrency },
+            rate: None,
             seed: plan.seed,
             runtime: if loads { Runtime::Current } else { plan.arrangements[self.planned.arrangement].runtime },
             target: nodes.to_vec(),

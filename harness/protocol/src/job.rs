@@ -33,8 +33,12 @@ pub struct Job {
     pub count: u64,
     /// Statements before the window, on keys outside of it.
     pub warmup: u64,
-    /// Statements in flight.
+    /// Statements in flight; at a rate the most of them.
     pub concurrency: usize,
+    /// Statements a second that are to be started in the window, whatever the answers before them do (an open loop); absent for a
+    /// closed loop, in which every answer is followed by the next statement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
     /// Chooses the order of the keys.
     pub seed: u64,
     /// The async runtime that the driver runs on.
@@ -68,6 +72,9 @@ pub struct Job {
 pub enum Mode {
     /// Issue the scenario's statements and measure them.
     Measure,
+    /// Connect, prepare the scenario's statements and execute one, `count` times one after the other, each time on a session of
+    /// its own that is closed then; the histogram is that of the times from connecting to the answer.
+    Connect,
     /// Create the schema and load the rows that the scenario reads; what `floor` does before a contender's cell.
     Load,
     /// Select a sample of the rows that the window wrote and check them; what `floor` does after a contender's window.

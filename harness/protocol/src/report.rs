@@ -109,12 +109,34 @@ pub struct Done {
     pub below_concurrency: u64,
     /// Threads of the process at the end of the window.
     pub threads: u64,
-    /// Latency of every answered statement in nanoseconds: an HdrHistogram in its V2 form, base64. In a closed loop this
-    /// is throughput by Little's law.
+    /// Latency of every answered statement in nanoseconds, from its issue to its answer: an HdrHistogram in its V2 form,
+    /// base64. In a closed loop this is throughput by Little's law.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<String>,
+    /// What is to be said where the job asked for a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
     /// Statements answered in each second of the window.
     pub per_second: Vec<u64>,
+}
+
+/// How a window with a rate went: statement `i` was to start at the first one's time plus `i` over the rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pace {
+    /// Statements a second, as the job asked.
+    pub rate: u64,
+    /// From the intended start of the first statement to the last answer, in nanoseconds.
+    pub lasted_ns: u64,
+    /// Time from the intended start of every answered statement to its answer in nanoseconds: an HdrHistogram in its V2 form, base64.
+    pub response: String,
+    /// Time from the intended start to the issue, in nanoseconds, in the same form.
+    pub lateness: String,
+    /// A statement issued later than this after its intended start is late, in nanoseconds.
+    pub late_after_ns: u64,
+    /// Statements issued late.
+    pub late: u64,
+    /// The longest lateness, in nanoseconds.
+    pub latest_ns: u64,
 }
 
 /// Errors of one kind.

@@ -12,13 +12,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{Done, End, Job, JobCredentials, Mode, ParentMessage, Runtime, WorkerMessage, decode, encode};
 use cqldyno_scenarios::{Scenario, builtin};
+use hdrhistogram::serialization::Deserializer;
 
 const USAGE: &str = "\
-cell WORKER [--target HOST:PORT]... [--scenario NAME|FILE] [--count N] [--warmup N] [--concurrency N]
-     [--runtime current|multi:N] [--mode measure|load|read_back] [--connections N] [--seed N] [--settings equal|default]
+cell WORKER [--target HOST:PORT]... [--scenario NAME|FILE] [--count N] [--warmup N] [--concurrency N] [--rate N]
+     [--runtime current|multi:N] [--mode measure|connect|load|read_back] [--connections N] [--seed N] [--settings equal|default]
      [--option KEY=VALUE]... [--user NAME, with the password in CQLDYNO_PASSWORD]
 Counts take k and M.";
 
@@ -47,6 +50,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         count: 1_000_000,
         warmup: 20_000,
         concurrency: 1_024,
+        rate: None,
         seed: 1,
         runtime: Runtime::Multi { workers: 2 },
         target: Vec::new(),
@@ -67,10 +71,12 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
             "--count" => job.count = count(&value)?,
             "--warmup" => job.warmup = count(&value)?,
             "--concurrency" => job.concurrency = usize::try_from(count(&value)?)?,
+            "--rate" => job.rate = Some(count(&value)?),
             "--connections" => job.connections = value.parse()?,
             "--seed" => job.seed = value.parse()?,
             "--runtime" => job.runtime = runtime(&value)?,
             "--mode" if value == "measure" => job.mode = Mode::Measure,
+            "--mode" if value == "connect" => job.mode = Mode::Connect,
             "--mode" if value == "load" => job.mode = Mode::Load,
             "--mode" if value == "read_back" => job.mode = Mode::ReadBack,
             "--settings" if value == "equal" => job.settings = Settings::Equal,
@@ -176,6 +182,7 @@ fn print(job: &Job, end: &End, done: &Done, threads: u64) {
         job.scenario.name,
         match job.mode {
             Mode::Measure => "measured",
+            Mode::Connect => "connected for",
             Mode::Load => "loaded",
             Mode::ReadBack => "read back",
         },
@@ -202,7 +209,28 @@ fn print(job: &Job, end: &End, done: &Done, threads: u64) {
         done.threads
     );
     println!("  by statement {:?}; a second {:?}", done.issued_by_statement, done.per_second);
+    percentiles("from issue to answer", done.histogram.as_deref());
+    if let Some(pace) = &done.pace {
+        let seconds = pace.lasted_ns as f64 / 1e9;
+        println!("  asked for {} statements/s, kept {:.1}", pace.rate, done.answered as f64 / seconds);
+        percentiles("from intended start to answer", Some(&pace.response));
+        percentiles("from intended start to issue", Some(&pace.lateness));
+        println!("  {} late, the longest by {:.1} us", pace.late, pace.latest_ns as f64 / 1e3);
+    }
     for (kind, error) in &done.errors {
         println!("  {} errors of kind {kind}, the first: {}", error.count, error.first);
     }
+}
+
+fn percentiles(what: &str, histogram: Option<&str>) {
+    let bytes = histogram.and_then(|text| BASE64_STANDARD.decode(text).ok()).unwrap_or_default();
+    let Ok(histogram) = Deserializer::new().deserialize::<u64, _>(&mut bytes.as_slice()) else { return };
+    let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
+    println!(
+        "  {what}: p50 {:.1}, p99 {:.1}, p99.9 {:.1}, max {:.1} us",
+        at(0.5),
+        at(0.99),
+        at(0.999),
+        histogram.max() as f64 / 1e3
+    );
 }

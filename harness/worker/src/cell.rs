@@ -5,16 +5,18 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, Session};
-use cqldyno_protocol::{Done, End, Failed, FailureKind, Job, Mode, ParentMessage, Ready, WorkerMessage};
+use cqldyno_protocol::{Done, End, Failed, FailureKind, Job, Mode, Pace, ParentMessage, Ready, WorkerMessage};
 use cqldyno_scenarios::{Column, LoadPart, Workload};
 use quanta::Clock;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::binding::Columns;
+use crate::connecting;
 use crate::gauge::Gauge;
 use crate::generator::{Bench, OnError, Panicked, Prepared, Source, run};
 use crate::link::{Link, Phase};
+use crate::open_loop::{self, OpenLoopError};
 use crate::recorder::{Counted, MOST_STATEMENTS};
 use crate::usage::{Edge, threads};
 
@@ -58,6 +60,9 @@ pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
     if let cqldyno_protocol::Runtime::Multi { workers: 0 } = job.runtime {
         return refuse("a multi-thread runtime of 0 workers was asked for; ask for at least 1".to_owned());
     }
+    if job.rate == Some(0) {
+        return refuse("a rate of 0 statements a second was asked for; ask for at least 1".to_owned());
+    }
     if job.connections == 0 {
         return refuse("0 connections a node were asked for; ask for at least 1".to_owned());
     }
@@ -94,7 +99,7 @@ pub(crate) async fn cell<D: Driver>(
     let offline = info.capabilities.contains(&Capability::Offline);
     report_progress(link, job.progress_ms);
     let (bench, source, names) = match job.mode {
-        Mode::Measure => {
+        Mode::Measure | Mode::Connect => {
             let bench = Arc::new(prepare_statements(session, &job, offline).await?);
             warm_up(&bench, &workload, &job, clock.clone(), link).await?;
             let names = job.scenario.statements.iter().map(|statement| statement.name.clone()).collect();
@@ -117,17 +122,40 @@ pub(crate) async fn cell<D: Driver>(
     link.say(&WorkerMessage::Ready(Ready { settings: driver.settings(&options), threads: threads() }), Phase::Ready);
     expect(inbox).await;
 
-    let on_error = if job.mode == Mode::Load { OnError::Stop } else { OnError::Count };
-    let counted = measure(&bench, source, &gauge, clock, link, on_error).await?;
+    let begin = Edge::begin().map_err(|error| unmeasured(&error))?;
+    let (counted, pace) = match (job.mode, job.rate) {
+        (Mode::Load, _) => (load(&bench, source, &gauge, clock, link, begin).await?, None),
+        (Mode::Connect, _) => {
+            let counted = connecting::run(&driver, &options, &job, &bench, &source, &gauge, clock).await;
+            say_end(link, &begin.until_now());
+            (counted, None)
+        }
+        (Mode::Measure, Some(rate)) => {
+            let paced = open_loop::run(&bench, source, &gauge, clock, rate, end_of(link, begin)).await;
+            paced.map_err(|error| match error {
+                OpenLoopError::Panicked(panicked) => crashed(&panicked),
+                timer @ OpenLoopError::Timer(_) => failed(FailureKind::Job, timer.to_string()),
+            })?
+        }
+        (Mode::Measure | Mode::ReadBack, _) => {
+            let counted = run(&bench, source, &gauge, clock, OnError::Count, end_of(link, begin)).await;
+            (counted.map_err(|error| crashed(&error))?, None)
+        }
+    };
     let threads = threads();
     expect(inbox).await;
-    link.say(&WorkerMessage::Done(Box::new(done(counted, names, threads))), Phase::Closed);
+    link.say(&WorkerMessage::Done(Box::new(done(counted, pace, names, threads))), Phase::Closed);
     if let Some(bench) = Arc::into_inner(bench) {
         drop(bench.prepared);
         // The cell is over; a driver that does not close in time is ended with the process.
-        let _ = tokio::time::timeout(CLOSE_WITHIN, bench.session.close()).await;
+        close(bench.session).await;
     }
     Ok(())
+}
+
+/// Closes the session, if it does so in time.
+pub(crate) async fn close<S: Session>(session: S) {
+    let _ = tokio::time::timeout(CLOSE_WITHIN, session.close()).await;
 }
 
 /// Waits for the next message of the parent. Which one it is was checked when it was read, and when none can come any
@@ -260,41 +288,41 @@ fn unmeasured(error: &io::Error) -> Failed {
     failed(FailureKind::Job, format!("the system does not tell the process' time or resource usage: {error}"))
 }
 
-/// Runs the window and says `end`: at its last answer, or where an error is the end of it (while loading), when there was none.
-async fn measure<S: Session>(
+fn say_end(link: &Link, end: &io::Result<End>) {
+    match end {
+        Ok(end) => link.say(&WorkerMessage::End(end.clone()), Phase::Ended),
+        Err(error) => link.fail(unmeasured(error)),
+    }
+}
+
+/// Says `end` at the last answer of a window that began at `begin`.
+fn end_of(link: &Arc<Link>, begin: Edge) -> impl Fn() + Send + Sync + 'static {
+    let link = Arc::clone(link);
+    move || say_end(&link, &begin.until_now())
+}
+
+/// Loads rows and says `end`, where there was no error: the first one is the end of it.
+async fn load<S: Session>(
     bench: &Arc<Bench<S>>,
     source: Source,
     gauge: &Arc<Gauge>,
     clock: Clock,
-    link: &Arc<Link>,
-    on_error: OnError,
+    link: &Link,
+    begin: Edge,
 ) -> Result<Counted, Failed> {
     let count = source.count();
-    let say = {
-        let link = Arc::clone(link);
-        move |end: &io::Result<End>| match end {
-            Ok(end) => link.say(&WorkerMessage::End(end.clone()), Phase::Ended),
-            Err(error) => link.fail(unmeasured(error)),
-        }
-    };
     let ended = Arc::new(OnceLock::new());
     let at_end = {
-        let (ended, say) = (Arc::clone(&ended), say.clone());
-        let begin = Edge::begin().map_err(|error| unmeasured(&error))?;
-        move || match on_error {
-            OnError::Count => say(&begin.until_now()),
-            OnError::Stop => drop(ended.set(begin.until_now())),
-        }
+        let ended = Arc::clone(&ended);
+        move || drop(ended.set(begin.until_now()))
     };
-    let counted = run(bench, source, gauge, clock, on_error, at_end).await.map_err(|error| crashed(&error))?;
-    if on_error == OnError::Stop {
-        no_errors(&counted, FailureKind::Load, "loading", count)?;
-        ended.get().into_iter().for_each(say);
-    }
+    let counted = run(bench, source, gauge, clock, OnError::Stop, at_end).await.map_err(|error| crashed(&error))?;
+    no_errors(&counted, FailureKind::Load, "loading", count)?;
+    ended.get().into_iter().for_each(|end| say_end(link, end));
     Ok(counted)
 }
 
-fn done(counted: Counted, names: Vec<String>, threads: u64) -> Done {
+fn done(counted: Counted, pace: Option<Pace>, names: Vec<String>, threads: u64) -> Done {
     let answered = counted.answered();
     Done {
         issued: answered,
@@ -304,6 +332,7 @@ fn done(counted: Counted, names: Vec<String>, threads: u64) -> Done {
         below_concurrency: counted.below_concurrency,
         threads,
         histogram: counted.histogram(),
+        pace,
         per_second: counted.per_second,
         errors: counted.errors,
     }

@@ -68,6 +68,12 @@ impl Gauge {
         (start < self.count).then(|| start..self.count.min(start + chunk))
     }
 
+    /// The next ticket alone; `None` when all are taken.
+    pub(crate) fn take_one(&self) -> Option<u64> {
+        let ticket = self.next.0.fetch_add(1, Ordering::Relaxed);
+        (ticket < self.count).then_some(ticket)
+    }
+
     /// Tickets taken so far; at most a chunk a slot more than were issued.
     pub(crate) fn taken(&self) -> u64 {
         self.next.0.load(Ordering::Relaxed).min(self.count)

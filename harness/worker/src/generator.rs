@@ -7,7 +7,7 @@ use cqldyno_driver_api::{DriverError, Rows, Session};
 use cqldyno_scenarios::{Issue, LoadPart, MAX_VALUES, Workload};
 use quanta::Clock;
 use tokio::sync::Notify;
-use tokio::task::{coop::consume_budget, yield_now};
+use tokio::task::{JoinHandle, coop::consume_budget, yield_now};
 
 use crate::binding::{Columns, Scratch, Values};
 use crate::gauge::Gauge;
@@ -54,7 +54,7 @@ impl Source {
     }
 
     #[inline(always)]
-    fn issue(&self, ticket: u64) -> Issue {
+    pub(crate) fn issue(&self, ticket: u64) -> Issue {
         match self {
             Source::Window(workload) => workload.issue(ticket),
             _ => self.issue_outside_the_window(ticket),
@@ -96,11 +96,12 @@ pub(crate) enum OnError {
 #[error("the driver panicked while it executed a statement: {0}")]
 pub(crate) struct Panicked(String);
 
-struct Run<S: Session> {
-    bench: Arc<Bench<S>>,
-    source: Source,
-    gauge: Arc<Gauge>,
-    recorders: Recorders,
+/// What the slots of a run share.
+pub(crate) struct Run<S: Session> {
+    pub(crate) bench: Arc<Bench<S>>,
+    pub(crate) source: Source,
+    pub(crate) gauge: Arc<Gauge>,
+    pub(crate) recorders: Recorders,
     on_error: OnError,
     slots_left: AtomicUsize,
     panicked: AtomicBool,
@@ -122,38 +123,60 @@ pub(crate) async fn run<S: Session>(
     on_error: OnError,
     at_end: impl Fn() + Send + Sync + 'static,
 ) -> Result<Counted, Panicked> {
-    let run = Arc::new(Run {
-        bench: Arc::clone(bench),
-        source,
-        gauge: Arc::clone(gauge),
-        recorders: Recorders::new(bench.prepared.len(), clock),
-        on_error,
-        slots_left: AtomicUsize::new(gauge.concurrency()),
-        panicked: AtomicBool::new(false),
-        at_end: Box::new(at_end),
-        ended: Notify::new(),
-    });
+    let run = Arc::new(Run::new(bench, source, gauge, clock, on_error, at_end));
     // What a slot reserves for values that no statement has would only spread the slots over more of the processor's cache.
     let most_values = bench.prepared.iter().map(|prepared| prepared.values.len()).max().unwrap_or(0);
-    let slots: Vec<_> = (0..gauge.concurrency())
+    let slots = (0..gauge.concurrency())
         .map(|_| match most_values {
             ..=FEW_VALUES => tokio::spawn(slot::<S, FEW_VALUES>(Arc::clone(&run))),
             _ => tokio::spawn(slot::<S, MAX_VALUES>(Arc::clone(&run))),
         })
         .collect();
-    // One wake-up when all is over, instead of one for every slot that ends while others are at work.
-    run.ended.notified().await;
-    let mut panicked = None;
-    for slot in slots {
-        if let Err(error) = slot.await {
-            panicked.get_or_insert_with(|| {
-                error.try_into_panic().map_or_else(|error| error.to_string(), |payload| panic_message(&*payload))
-            });
+    run.wait_for(slots).await
+}
+
+impl<S: Session> Run<S> {
+    /// What the slots of a run share.
+    pub(crate) fn new(
+        bench: &Arc<Bench<S>>,
+        source: Source,
+        gauge: &Arc<Gauge>,
+        clock: Clock,
+        on_error: OnError,
+        at_end: impl Fn() + Send + Sync + 'static,
+    ) -> Run<S> {
+        Run {
+            bench: Arc::clone(bench),
+            source,
+            gauge: Arc::clone(gauge),
+            recorders: Recorders::new(bench.prepared.len(), clock),
+            on_error,
+            slots_left: AtomicUsize::new(gauge.concurrency()),
+            panicked: AtomicBool::new(false),
+            at_end: Box::new(at_end),
+            ended: Notify::new(),
         }
     }
-    match panicked {
-        Some(message) => Err(Panicked(message)),
-        None => Ok(run.recorders.merged()),
+
+    /// Waits until every slot has left, and gives what they counted.
+    ///
+    /// # Errors
+    /// When one of them panicked.
+    pub(crate) async fn wait_for(&self, slots: Vec<JoinHandle<()>>) -> Result<Counted, Panicked> {
+        // One wake-up when all is over, instead of one for every slot that ends while others are at work.
+        self.ended.notified().await;
+        let mut panicked = None;
+        for slot in slots {
+            if let Err(error) = slot.await {
+                panicked.get_or_insert_with(|| {
+                    error.try_into_panic().map_or_else(|error| error.to_string(), |payload| panic_message(&*payload))
+                });
+            }
+        }
+        match panicked {
+            Some(message) => Err(Panicked(message)),
+            None => Ok(self.recorders.merged()),
+        }
     }
 }
 
@@ -164,12 +187,16 @@ pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
 }
 
 /// Leaves the run when its slot does, also by a panic.
-struct Presence<'a, S: Session> {
+pub(crate) struct Presence<'a, S: Session> {
     run: &'a Run<S>,
     at_work: bool,
 }
 
-impl<S: Session> Presence<'_, S> {
+impl<'a, S: Session> Presence<'a, S> {
+    pub(crate) fn new(run: &'a Run<S>) -> Presence<'a, S> {
+        Presence { run, at_work: false }
+    }
+
     fn enter(&mut self) {
         if !self.at_work {
             self.at_work = true;
@@ -200,7 +227,7 @@ impl<S: Session> Drop for Presence<'_, S> {
 
 /// `N` is at least the number of values of every statement.
 async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
-    let mut presence = Presence { run: &run, at_work: false };
+    let mut presence = Presence::new(&run);
     let mut kept = run.recorders.keep();
     let mut rows = Rows::new();
     let mut scratch = Scratch::default();
@@ -258,7 +285,7 @@ async fn wait_for_all_to_begin<S: Session>(run: &Run<S>) -> u64 {
 }
 
 #[inline(always)]
-fn check<S: Session>(
+pub(crate) fn check<S: Session>(
     bench: &Bench<S>,
     prepared: &Prepared<S::Statement>,
     outcome: Result<(), DriverError>,

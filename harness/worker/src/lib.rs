@@ -29,12 +29,14 @@
 
 mod binding;
 mod cell;
+mod connecting;
 mod executable;
 mod gauge;
 mod generator;
 mod latencies;
 mod link;
 pub mod lock;
+mod open_loop;
 #[cfg(feature = "parts")]
 pub mod parts;
 mod recorder;

@@ -66,18 +66,26 @@ pub(crate) struct Kept {
     second_end: u64,
 }
 
+/// Minutes in clock ticks, from which the clock's factor between ticks and nanoseconds is read exactly enough.
+const LONG: u64 = 1 << 40;
+
+/// How fast the clock ticks; at least 1.
+pub(crate) fn ticks_per_second(clock: &Clock) -> u64 {
+    let nanoseconds = clock.delta_as_nanos(0, LONG).max(1);
+    ((u128::from(LONG) * 1_000_000_000 / u128::from(nanoseconds)) as u64).max(1)
+}
+
 impl Recorders {
     /// Recorders for a run of a scenario with so many statements, whose first second begins now.
     pub(crate) fn new(statements: usize, clock: Clock) -> Recorders {
-        // The clock turns ticks into nanoseconds by a factor: its inverse, from 2^40 ticks (minutes, so exact enough).
-        let nanoseconds = clock.delta_as_nanos(0, 1 << 40).max(1);
-        let ticks_per_second = ((1u128 << 40) * 1_000_000_000 / u128::from(nanoseconds)) as u64;
+        let nanoseconds = clock.delta_as_nanos(0, LONG).max(1);
+        let ticks_per_second = ticks_per_second(&clock);
         Recorders {
             run: RUNS.fetch_add(1, Ordering::Relaxed),
             statements,
             origin: clock.raw(),
             clock,
-            ticks_per_second: ticks_per_second.max(1),
+            ticks_per_second,
             nanoseconds: nanoseconds >> 8,
             all: Mutex::default(),
         }
@@ -246,10 +254,15 @@ impl Counted {
 
     /// The latencies as an HdrHistogram in its V2 form, base64; `None` when nothing was answered.
     pub(crate) fn histogram(&self) -> Option<String> {
-        let mut bytes = Vec::new();
-        V2Serializer::new().serialize(self.latencies.as_ref()?, &mut bytes).ok()?;
-        Some(BASE64_STANDARD.encode(bytes))
+        base64_of(self.latencies.as_ref()?)
     }
+}
+
+/// The histogram in its V2 form, base64.
+pub(crate) fn base64_of(histogram: &Histogram<u64>) -> Option<String> {
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(histogram, &mut bytes).ok()?;
+    Some(BASE64_STANDARD.encode(bytes))
 }
 
 #[cfg(test)]

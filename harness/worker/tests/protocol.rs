@@ -48,6 +48,61 @@ fn a_cell_goes_from_hello_to_done_in_order_for_every_scenario_and_runtime() {
 }
 
 #[test]
+fn a_job_with_a_rate_is_told_of_by_the_intended_start_of_every_statement() {
+    for runtime in RUNTIMES {
+        let mut paced = job("mixed", 1_000);
+        (paced.rate, paced.runtime) = (Some(20_000), runtime);
+        let mut worker = Worker::ready(paced);
+        worker.say(&ParentMessage::Go);
+        let (_, done) = worker.finish();
+        assert_eq!((done.issued, done.verified, done.below_concurrency), (1_000, 1_000, 0));
+        assert_eq!(done.issued_by_statement.values().collect::<Vec<_>>(), [&500, &500]);
+        // Pacing takes no thread: the driver's mallocs would be dearer for it.
+        assert_eq!(done.threads, if runtime == Runtime::Current { 1 } else { 3 });
+        let pace = done.pace.unwrap();
+        assert_eq!((pace.rate, pace.late_after_ns), (20_000, 1_000_000));
+        let read = |text: String| -> Histogram<u64> {
+            Deserializer::new().deserialize(&mut BASE64_STANDARD.decode(text).unwrap().as_slice()).unwrap()
+        };
+        let (response, lateness) = (read(pace.response), read(pace.lateness));
+        let driver = read(done.histogram.unwrap());
+        assert_eq!((response.len(), lateness.len(), driver.len()), (1_000, 1_000, 1_000));
+        assert!(response.max() >= driver.max() && response.max() >= lateness.max());
+        assert!(pace.lasted_ns > 49_000_000, "{}", pace.lasted_ns);
+    }
+    assert_eq!(cell(job("writes", 100)).1.pace, None, "a closed loop has none");
+}
+
+#[test]
+fn a_rate_that_a_driver_does_not_reach_takes_its_time_and_can_be_stopped() {
+    let mut slow = faulty("writes", 1_000_000, "slow");
+    slow.rate = Some(1_000_000);
+    let mut worker = Worker::going(slow);
+    worker.say(&ParentMessage::Stop);
+    let (_, done) = worker.finish();
+    assert!(done.issued < 1_000_000 && done.issued == done.verified, "{}", done.issued);
+}
+
+#[test]
+fn connecting_takes_a_session_a_statement_up_to_its_answer() {
+    for runtime in RUNTIMES {
+        let mut connecting = job("mixed", 20);
+        (connecting.mode, connecting.runtime) = (Mode::Connect, runtime);
+        let (end, done) = cell(connecting);
+        assert!(end.wall_ns > 0);
+        assert_eq!((done.issued, done.verified), (20, 20));
+        assert_eq!(done.issued_by_statement.values().collect::<Vec<_>>(), [&10, &10]);
+        let bytes = BASE64_STANDARD.decode(done.histogram.unwrap()).unwrap();
+        let times: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        assert_eq!(times.len(), 20);
+    }
+    let mut wrong = faulty("reads", 20, "swaps columns");
+    wrong.mode = Mode::Connect;
+    // For the key 0 both columns are alike.
+    assert_eq!(cell(wrong).1.errors[&ErrorKind::WrongRow].count, 19);
+}
+
+#[test]
 fn a_message_that_is_none_or_comes_too_early_is_a_failure_of_the_protocol() {
     let early = |text: &str| {
         let mut worker = Worker::start();
@@ -299,6 +354,7 @@ fn a_job_that_cannot_be_carried_out_is_refused_with_a_sentence() {
     assert!(refused(|job| job.concurrency = 0).contains("a concurrency of 0"));
     assert!(refused(|job| job.runtime = Runtime::Multi { workers: 0 }).contains("0 workers"));
     assert!(refused(|job| job.connections = 0).contains("0 connections"));
+    assert!(refused(|job| job.rate = Some(0)).contains("a rate of 0 statements a second"));
     assert!(refused(|job| job.target.clear()).contains("no address"));
     assert!(refused(|job| job.count = 1).contains("ask for at least 2"));
     assert!(refused(|job| job.scenario.statements.clear()).contains("has no [[statement]]"));

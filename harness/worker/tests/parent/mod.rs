@@ -23,6 +23,7 @@ pub fn job(scenario: &str, count: u64) -> Job {
         count,
         warmup: 100,
         concurrency: 64,
+        rate: None,
         seed: 7,
         runtime: Runtime::Current,
         target: vec![([127, 0, 0, 1], 9).into()],

@@ -1,0 +1,293 @@
+//! The open loop: statement `i` is to start at the first one's time plus `i` over the rate, whatever the answers before it do.
+//!
+//! Response time counts from that intended start, so that a driver that stands still is charged for every statement that should
+//! have started meanwhile (no coordinated omission, Tene 2013). Beside it stands the time from the issue to the answer.
+//!
+//! Who starts a statement that is due: a task of the driver's own runtime that sleeps on a timer of the kernel (timerfd, which
+//! has no slack), and every slot that has just got an answer. tokio's own timer wakes up once a millisecond, and would make
+//! bursts of a millisecond's statements; a task that looks at the clock without sleeping would take a core from the driver, and
+//! keep its runtime from ever waiting for the sockets; a thread of ours would have to wake the runtime up from outside, and make
+//! every malloc of the process dearer. So a statement starts as one does in a program whose own work comes in through the runtime:
+//! when the runtime is busy with the driver, it is late, and that is the driver's time. What is the pacer's own is what `noop`
+//! shows at the same rate.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use cqldyno_driver_api::{Rows, Session};
+use cqldyno_protocol::Pace;
+use cqldyno_scenarios::MAX_VALUES;
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use quanta::Clock;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+use tokio::sync::Semaphore;
+use tokio::task::{coop::consume_budget, yield_now};
+
+use crate::binding::{Scratch, Values};
+use crate::gauge::Gauge;
+use crate::generator::{Bench, OnError, Panicked, Presence, Run, Source, check};
+use crate::latencies::{Latencies, histogram};
+use crate::recorder::{Counted, base64_of, ticks_per_second};
+
+/// A statement issued later than this after its intended start is late.
+const LATE_AFTER: Duration = Duration::from_millis(1);
+
+/// The shortest sleep: what falls due within it starts together. A wake-up costs two system calls and a change of context,
+/// and at high rates one for each statement would be most of the process' time.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
+
+/// The longest: a run that is stopped is noticed within it.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+
+/// How many answers a slot keeps before it hands them over.
+const KEPT: usize = 16;
+
+/// Why a run at a rate has no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenLoopError {
+    /// A slot's task panicked.
+    #[error(transparent)]
+    Panicked(#[from] Panicked),
+    /// There is no timer, or it went away.
+    #[error("statements cannot be started at a rate, because the system refuses a timer (timerfd): {0}")]
+    Timer(#[from] io::Error),
+}
+
+/// Which statements may start.
+struct Pacer {
+    clock: Clock,
+    ticks_per_second: u64,
+    rate: u64,
+    count: u64,
+    /// The intended start of the first statement, in clock ticks; set before any statement is due.
+    origin: AtomicU64,
+    /// How many statements were let go.
+    released: AtomicU64,
+    /// One permit a statement that is due and that no slot has taken: slots that wait for one come first in, first out.
+    due: Semaphore,
+    counts: Mutex<Counts>,
+}
+
+/// What was counted beside the time in the driver.
+struct Counts {
+    response: Latencies,
+    lateness: Latencies,
+    late: u64,
+    latest_ns: u64,
+    last_answer: u64,
+}
+
+impl Pacer {
+    fn new(clock: Clock, rate: u64, count: u64) -> Pacer {
+        let ticks_per_second = ticks_per_second(&clock);
+        let (response, lateness) = (Latencies::new(), Latencies::new());
+        Pacer {
+            clock,
+            ticks_per_second,
+            rate,
+            count,
+            origin: AtomicU64::new(0),
+            released: AtomicU64::new(0),
+            due: Semaphore::new(0),
+            counts: Mutex::new(Counts { response, lateness, late: 0, latest_ns: 0, last_answer: 0 }),
+        }
+    }
+
+    /// When the statement is to start, in clock ticks.
+    fn intended(&self, ticket: u64) -> u64 {
+        let behind = (u128::from(ticket) * u128::from(self.ticks_per_second)).div_ceil(self.rate.into());
+        self.origin.load(Ordering::Relaxed).saturating_add(u64::try_from(behind).unwrap_or(u64::MAX))
+    }
+
+    /// How many statements are to have started at `now`.
+    fn due_at(&self, now: u64) -> u64 {
+        let Some(passed) = now.checked_sub(self.origin.load(Ordering::Relaxed)) else { return 0 };
+        let intervals = u128::from(passed) * u128::from(self.rate) / u128::from(self.ticks_per_second);
+        u64::try_from(intervals + 1).unwrap_or(u64::MAX).min(self.count)
+    }
+
+    /// Lets every statement go that is due at `now`.
+    fn release(&self, now: u64) {
+        let due = self.due_at(now);
+        // Whoever raises the number first has the statements in between; the semaphore orders the rest.
+        let before = self.released.fetch_max(due, Ordering::Relaxed);
+        if due > before {
+            self.due.add_permits((due - before) as usize);
+        }
+    }
+
+    fn take_in(&self, kept: &mut Kept) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        for &(intended, issued, answered) in kept.times.iter().take(kept.len) {
+            let lateness = self.clock.delta_as_nanos(intended, issued);
+            counts.response.record(self.clock.delta_as_nanos(intended, answered));
+            counts.lateness.record(lateness);
+            counts.late += u64::from(u128::from(lateness) > LATE_AFTER.as_nanos());
+            counts.latest_ns = counts.latest_ns.max(lateness);
+            counts.last_answer = counts.last_answer.max(answered);
+        }
+        kept.len = 0;
+    }
+
+    /// What is said of the whole run; `None` when nothing was answered.
+    fn told(&self) -> Option<Pace> {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = |latencies: &Latencies| {
+            let mut whole = histogram()?;
+            latencies.add_to(&mut whole);
+            base64_of(&whole).filter(|_| !whole.is_empty())
+        };
+        Some(Pace {
+            rate: self.rate,
+            lasted_ns: self.clock.delta_as_nanos(self.origin.load(Ordering::Relaxed), counts.last_answer),
+            response: text(&counts.response)?,
+            lateness: text(&counts.lateness)?,
+            late_after_ns: LATE_AFTER.as_nanos() as u64,
+            late: counts.late,
+            latest_ns: counts.latest_ns,
+        })
+    }
+}
+
+/// Answers that a slot has not handed over: intended start, issue and answer in clock ticks.
+struct Kept {
+    times: [(u64, u64, u64); KEPT],
+    len: usize,
+}
+
+impl Kept {
+    fn add(&mut self, pacer: &Pacer, intended: u64, issued: u64, answered: u64) {
+        if let Some(times) = self.times.get_mut(self.len) {
+            *times = (intended, issued, answered);
+            self.len += 1;
+        }
+        if self.len == KEPT {
+            pacer.take_in(self);
+        }
+    }
+}
+
+/// Starts every ticket of `source` at `rate` statements a second, as many in flight as the gauge has slots: a statement that finds
+/// all of them taken waits, and its response time with it. Errors are counted.
+///
+/// `at_end` is called as for a closed loop.
+///
+/// # Errors
+/// When a slot's task panicked, or the system has no timer.
+pub(crate) async fn run<S: Session>(
+    bench: &Arc<Bench<S>>,
+    source: Source,
+    gauge: &Arc<Gauge>,
+    clock: Clock,
+    rate: u64,
+    at_end: impl Fn() + Send + Sync + 'static,
+) -> Result<(Counted, Option<Pace>), OpenLoopError> {
+    let alarm = Alarm::new()?;
+    let pacer = Arc::new(Pacer::new(clock.clone(), rate.max(1), source.count()));
+    let run = Arc::new(Run::new(bench, source, gauge, clock, OnError::Count, at_end));
+    let slots = (0..gauge.concurrency()).map(|_| tokio::spawn(slot(Arc::clone(&run), Arc::clone(&pacer)))).collect();
+    let pacing = tokio::spawn(let_go(Arc::clone(&pacer), Arc::clone(gauge), alarm));
+    let counted = run.wait_for(slots).await?;
+    pacing.await.map_err(io::Error::other)??;
+    Ok((counted, pacer.told()))
+}
+
+/// A timer of the kernel whose expiry wakes a task of the runtime up.
+struct Alarm {
+    timer: TimerFd,
+    /// The same file to read from. A timer is no pipe, but a read of it is like one of a pipe: it waits until there is something.
+    expiries: pipe::Receiver,
+}
+
+impl Alarm {
+    fn new() -> io::Result<Alarm> {
+        let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
+        let expiries = pipe::Receiver::from_owned_fd_unchecked(timer.as_fd().try_clone_to_owned()?)?;
+        Ok(Alarm { timer, expiries })
+    }
+
+    async fn sleep(&mut self, time: Duration) -> io::Result<()> {
+        self.timer.set(Expiration::OneShot(TimeSpec::from_duration(time)), TimerSetTimeFlags::empty())?;
+        // More room than the 8 bytes that come: a read that does not fill it tells the runtime that nothing is left.
+        self.expiries.read(&mut [0; 16]).await.map(drop)
+    }
+}
+
+/// Lets statements go as they fall due, until all are or the run is stopped.
+async fn let_go(pacer: Arc<Pacer>, gauge: Arc<Gauge>, mut alarm: Alarm) -> io::Result<()> {
+    let paced = pace(&pacer, &gauge, &mut alarm).await;
+    // Else the slot that takes the last statement does.
+    if paced.is_err() || gauge.is_stopped() {
+        pacer.due.close();
+    }
+    paced
+}
+
+async fn pace(pacer: &Pacer, gauge: &Gauge, alarm: &mut Alarm) -> io::Result<()> {
+    while !gauge.all_begun() && !gauge.is_stopped() {
+        yield_now().await;
+    }
+    pacer.origin.store(pacer.clock.raw(), Ordering::Relaxed);
+    while !gauge.is_stopped() {
+        let now = pacer.clock.raw();
+        pacer.release(now);
+        let released = pacer.released.load(Ordering::Relaxed);
+        if released >= pacer.count {
+            break;
+        }
+        let sleep = Duration::from_nanos(pacer.clock.delta_as_nanos(now, pacer.intended(released)));
+        alarm.sleep(sleep.clamp(SHORTEST_SLEEP, LONGEST_SLEEP)).await?;
+    }
+    Ok(())
+}
+
+async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
+    let presence = Presence::new(&run);
+    let mut kept = run.recorders.keep();
+    let mut times = Kept { times: [(0, 0, 0); KEPT], len: 0 };
+    let mut rows = Rows::new();
+    let mut scratch = Scratch::default();
+    let (gauge, bench) = (&*run.gauge, &*run.bench);
+    gauge.begin();
+    while let Ok(permit) = pacer.due.acquire().await {
+        permit.forget();
+        consume_budget().await;
+        if gauge.is_stopped() {
+            pacer.due.close();
+            break;
+        }
+        let Some(ticket) = gauge.take_one() else { break };
+        if ticket + 1 == pacer.count {
+            pacer.due.close();
+        }
+        let issue = run.source.issue(ticket);
+        let Some(prepared) = bench.prepared.get(issue.statement) else { break };
+        rows.clear();
+        let issued = run.recorders.now();
+        let outcome = {
+            let mut values = Values::<MAX_VALUES>::new();
+            prepared.values.bind(issue.key, &mut scratch, &mut values);
+            bench.session.execute(&prepared.statement, &values, &mut rows).await
+        };
+        let answered = run.recorders.now();
+        run.recorders.answered(&mut kept, issue.statement, issued, answered);
+        times.add(&pacer, pacer.intended(ticket), issued, answered);
+        if let Err(error) = check(bench, prepared, outcome, issue.key, &mut rows, &mut scratch) {
+            run.recorders.failed(error);
+            // A driver that fails at once would otherwise never let its own tasks mend what is broken.
+            yield_now().await;
+        }
+        pacer.release(answered);
+    }
+    drop(presence);
+    run.recorders.flush(&mut kept);
+    pacer.take_in(&mut times);
+}
+
+#[cfg(test)]
+mod tests;

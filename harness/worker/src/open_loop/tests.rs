@@ -1,0 +1,191 @@
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use cqldyno_driver_api::{DriverError, ErrorKind, Value};
+use cqldyno_scenarios::{Workload, builtin};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use proptest::prelude::*;
+use tokio::runtime::{Builder, Runtime};
+
+use super::*;
+use crate::binding::Columns;
+use crate::generator::Prepared;
+
+/// Answers at once, except where it is told to stand still, fail or panic at a statement, counted from 0.
+#[derive(Default)]
+struct Obliging {
+    keys: Mutex<Vec<i64>>,
+    in_flight: AtomicUsize,
+    most_in_flight: AtomicUsize,
+    stands_still_at: Option<(usize, Duration)>,
+    fails: bool,
+    panics_at: Option<usize>,
+    stops_at: Option<(usize, Arc<Gauge>)>,
+}
+
+impl Session for Obliging {
+    type Statement = ();
+
+    async fn query(&self, _: &str) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn prepare(&self, _: &str) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn execute(&self, _: &(), values: &[Value<'_>], _: &mut Rows) -> Result<(), DriverError> {
+        let Some(&Value::Bigint(key)) = values.first() else { panic!("{values:?}") };
+        let nth = {
+            let mut keys = self.keys.lock().unwrap();
+            keys.push(key);
+            keys.len() - 1
+        };
+        let in_flight = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_in_flight.fetch_max(in_flight, Ordering::Relaxed);
+        match self.stands_still_at {
+            Some((at, time)) if at == nth => tokio::time::sleep(time).await,
+            _ => yield_now().await,
+        }
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        assert_ne!(self.panics_at, Some(nth), "as asked");
+        if let Some((at, gauge)) = &self.stops_at
+            && *at == nth
+        {
+            gauge.stop();
+        }
+        if self.fails { Err(DriverError::new(ErrorKind::Overloaded, "too much")) } else { Ok(()) }
+    }
+}
+
+fn runtimes() -> [Runtime; 2] {
+    [
+        Builder::new_current_thread().enable_all().build().unwrap(),
+        Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap(),
+    ]
+}
+
+type Outcome = Result<(Counted, Option<Pace>), OpenLoopError>;
+
+fn start(runtime: &Runtime, session: Obliging, gauge: &Arc<Gauge>, count: u64, rate: u64) -> (Outcome, Obliging, bool) {
+    let scenario = builtin("writes").unwrap();
+    let prepared = scenario
+        .statements
+        .iter()
+        .map(|statement| Prepared { statement: (), values: Columns::new(&statement.values), expect: None })
+        .collect();
+    let bench = Arc::new(Bench { session, prepared, offline: false });
+    let source = Source::Window(Workload::new(&scenario, count, 0, 7).unwrap());
+    let ended = Arc::new(AtomicBool::new(false));
+    let at_end = {
+        let (bench, ended) = (Arc::clone(&bench), Arc::clone(&ended));
+        move || {
+            assert_eq!(bench.session.in_flight.load(Ordering::Relaxed), 0, "the end comes after the last answer");
+            assert!(!ended.swap(true, Ordering::Relaxed), "and once");
+        }
+    };
+    let outcome = runtime.block_on(run(&bench, source, gauge, Clock::new(), rate, at_end));
+    let session = Arc::into_inner(bench).unwrap().session;
+    (outcome, session, ended.load(Ordering::Relaxed))
+}
+
+fn read(text: &str) -> Histogram<u64> {
+    Deserializer::new().deserialize(&mut BASE64_STANDARD.decode(text).unwrap().as_slice()).unwrap()
+}
+
+#[test]
+fn every_statement_is_started_once_and_all_of_them_are_in_every_histogram() {
+    for runtime in runtimes() {
+        for (count, concurrency, rate) in [(500, 64, 20_000), (1_000, 1, 200_000), (1, 8, 1), (100, 100, 5_000)] {
+            let gauge = Arc::new(Gauge::new(count, concurrency));
+            let (outcome, session, ended) = start(&runtime, Obliging::default(), &gauge, count, rate);
+            let (counted, pace) = outcome.unwrap();
+            let pace = pace.unwrap();
+            assert!(ended);
+            assert_eq!((counted.answered(), counted.failed(), gauge.taken()), (count, 0, count));
+            let mut keys = session.keys.into_inner().unwrap();
+            keys.sort_unstable();
+            keys.dedup();
+            assert_eq!(keys.len() as u64, count, "no key twice");
+            assert!(session.most_in_flight.into_inner() <= concurrency);
+            let (response, lateness) = (read(&pace.response), read(&pace.lateness));
+            assert_eq!((response.len(), lateness.len(), pace.rate), (count, count, rate));
+            assert!(pace.late <= count && pace.late_after_ns == 1_000_000);
+            let lowest = (count - 1) * 1_000_000_000 / rate;
+            assert!(pace.lasted_ns + 1_000 > lowest, "{} < {lowest}: no statement starts early", pace.lasted_ns);
+        }
+    }
+}
+
+#[test]
+fn a_driver_that_stands_still_is_charged_for_what_should_have_started_meanwhile() {
+    for runtime in runtimes() {
+        let pause = Duration::from_millis(60);
+        let session = Obliging { stands_still_at: Some((0, pause)), ..Obliging::default() };
+        let gauge = Arc::new(Gauge::new(40, 1));
+        let (outcome, ..) = start(&runtime, session, &gauge, 40, 1_000);
+        let (counted, pace) = outcome.unwrap();
+        let pace = pace.unwrap();
+        // The statements are intended to start within the first 39 ms, and none but the first can before the sixtieth.
+        let (response, lateness) = (read(&pace.response), read(&pace.lateness));
+        let slightly_less = |millis: u64| millis * 1_000_000 - 100_000;
+        assert!(response.min() >= slightly_less(21), "{}", response.min());
+        assert!(response.value_at_quantile(0.5) >= slightly_less(40), "{}", response.value_at_quantile(0.5));
+        assert!(lateness.value_at_quantile(0.5) >= slightly_less(40), "{}", lateness.value_at_quantile(0.5));
+        assert!(pace.late >= 39, "{}", pace.late);
+        assert!(pace.latest_ns >= slightly_less(59), "{}", pace.latest_ns);
+        let driver = read(&counted.histogram().unwrap());
+        assert!(driver.max() >= slightly_less(60), "{}", driver.max());
+        assert_eq!(driver.len(), 40);
+    }
+}
+
+#[test]
+fn errors_are_counted_and_the_rate_goes_on() {
+    for runtime in runtimes() {
+        let gauge = Arc::new(Gauge::new(100, 4));
+        let (outcome, ..) = start(&runtime, Obliging { fails: true, ..Obliging::default() }, &gauge, 100, 10_000);
+        let (counted, pace) = outcome.unwrap();
+        assert_eq!((counted.answered(), counted.failed()), (100, 100));
+        assert_eq!(read(&pace.unwrap().response).len(), 100);
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_or_panics_ends_before_its_last_statement() {
+    for runtime in runtimes() {
+        // A rate that would take minutes; and one at which all statements are let go at once.
+        for rate in [1_000, 1_000_000_000] {
+            let gauge = Arc::new(Gauge::new(100_000, 3));
+            let session = Obliging { stops_at: Some((5, Arc::clone(&gauge))), ..Obliging::default() };
+            let (outcome, _, ended) = start(&runtime, session, &gauge, 100_000, rate);
+            let (counted, _) = outcome.unwrap();
+            assert!((6..9).contains(&counted.answered()), "{}", counted.answered());
+            assert!(ended);
+
+            let gauge = Arc::new(Gauge::new(100_000, 3));
+            let session = Obliging { panics_at: Some(5), ..Obliging::default() };
+            let (outcome, _, ended) = start(&runtime, session, &gauge, 100_000, rate);
+            assert!(outcome.unwrap_err().to_string().contains("as asked"));
+            assert!(!ended);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_statement_is_due_from_its_intended_start_on_and_not_before(
+        rate in 1u64..10_000_000,
+        ticket in 0u64..1_000_000_000,
+        origin in 1u64 << 30..1 << 50,
+    ) {
+        let pacer = Pacer::new(Clock::new(), rate, u64::MAX);
+        pacer.origin.store(origin, Ordering::Relaxed);
+        let intended = pacer.intended(ticket);
+        prop_assert!(pacer.due_at(intended) > ticket);
+        prop_assert!(pacer.due_at(intended - 1) <= ticket);
+        prop_assert_eq!(pacer.due_at(origin - 1), 0);
+    }
+}
