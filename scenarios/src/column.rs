@@ -1,75 +1,95 @@
-//! Column generators: every value is a function of the row's key, so that any row can be checked without a copy.
+//! Columns: every value is a function of a number that the row has, so that any row can be checked without a copy.
 
 use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
-/// How a column's value follows from the row's key.
-///
-/// Numbers are `times * key + plus`, wrapping. Text and blobs are pseudo-random bytes seeded by the key and `plus`.
+/// What a column's values are, and which number of the row they follow from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Column {
-    /// `bigint`: `times * key + plus`.
+pub struct Column {
+    /// The type, and how a value follows from the number.
+    #[serde(flatten)]
+    pub kind: Kind,
+    /// The number.
+    #[serde(default, skip_serializing_if = "By::is_row")]
+    pub by: By,
+    /// Every so many numbers there is a null instead: for 4, of 0, 1, 2, 3 it is 3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub null_every: Option<u64>,
+    /// The share of nulls, from 0 to 1, scattered by the number and `plus`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nulls: Option<f64>,
+}
+
+/// A type, and how its values follow from a number.
+///
+/// Numeric ones are `times * number + plus`, wrapping. Others are pseudo-random, seeded by the number and `plus`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Kind {
+    /// `bigint`: `times * number + plus`.
     Bigint {
-        /// Factor of the key.
+        /// Factor of the number.
         #[serde(default = "one")]
         times: i64,
         /// What is added.
         #[serde(default)]
         plus: i64,
     },
-    /// `int`: the low 32 bits of `times * key + plus`.
+    /// `int`: the low 32 bits of `times * number + plus`.
     Int {
-        /// Factor of the key.
+        /// Factor of the number.
         #[serde(default = "one")]
         times: i64,
         /// What is added.
         #[serde(default)]
         plus: i64,
     },
-    /// `double`: `times * key + plus`, converted.
+    /// `double`: `times * number + plus`, converted.
     Double {
-        /// Factor of the key.
+        /// Factor of the number.
         #[serde(default = "one")]
         times: i64,
         /// What is added.
         #[serde(default)]
         plus: i64,
     },
-    /// `boolean`: whether `times * key + plus` is odd.
+    /// `boolean`: whether `times * number + plus` is odd.
     Boolean {
-        /// Factor of the key.
+        /// Factor of the number.
         #[serde(default = "one")]
         times: i64,
         /// What is added.
         #[serde(default)]
         plus: i64,
     },
-    /// `timestamp`: `times * key + plus` milliseconds since the Unix epoch.
+    /// `timestamp`: `times * number + plus` milliseconds since the Unix epoch.
     Timestamp {
-        /// Factor of the key.
+        /// Factor of the number.
         #[serde(default = "one")]
         times: i64,
         /// What is added.
         #[serde(default)]
         plus: i64,
     },
-    /// `uuid`: a version 4 uuid seeded by the key and `plus`.
+    /// `uuid`: a version 4 uuid.
     Uuid {
         /// Seeds another sequence.
         #[serde(default)]
         plus: i64,
     },
-    /// `text` of `length` lower-case letters.
+    /// `text`: [`crate::Texts`].
     Text {
-        /// Bytes, which are as many characters.
+        /// Bytes in UTF-8.
         length: usize,
         /// Seeds another sequence.
         #[serde(default)]
         plus: i64,
+        /// Characters of one to four bytes instead of lower-case letters.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unicode: bool,
     },
-    /// `blob` of `length` bytes.
+    /// `blob`: [`crate::Blobs`].
     Blob {
         /// Bytes.
         length: usize,
@@ -77,13 +97,46 @@ pub enum Column {
         #[serde(default)]
         plus: i64,
     },
-    /// `bigint`: the key divided by `rows`, so that as many consecutive keys have it in common, as the rows of a partition do.
+    /// `bigint`: the number divided by `rows`, so that as many consecutive numbers have it in common, as the rows of a
+    /// partition do.
     Partition {
-        /// Keys to a value, at least 1.
+        /// Numbers to a value, at least 1.
         rows: NonZeroU64,
     },
     /// Always null, of whatever type the column has.
     Null {},
+}
+
+/// The number that a column's values follow from.
+///
+/// A statement that reads or writes one row a key has that key for it. Where a key has several rows, as in a batch or a partition,
+/// each row has a number of its own: `key * rows + place`, its places counted from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// The row's own number.
+    #[default]
+    Row,
+    /// The key, which all its rows have in common.
+    Key,
+    /// The row's place among the rows of its key.
+    Place,
+}
+
+impl By {
+    fn is_row(&self) -> bool {
+        *self == By::Row
+    }
+
+    /// The number for the row with this number of its own, where a key has so many `rows`.
+    #[inline]
+    pub fn number(self, row: u64, rows: NonZeroU64) -> u64 {
+        match self {
+            By::Row => row,
+            By::Key => row / rows,
+            By::Place => row % rows,
+        }
+    }
 }
 
 fn one() -> i64 {
@@ -92,73 +145,105 @@ fn one() -> i64 {
 
 /// SplitMix64's output function (Steele, Lea and Flood 2014): mixes all bits of `x`.
 #[inline]
-fn mix(x: u64) -> u64 {
+pub(crate) fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
 
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Makes nulls fall independently of the values beside them.
+const NULL_SEED: u64 = 0x6e75_6c6c;
 
-fn words(key: u64, plus: i64) -> impl Iterator<Item = u64> {
-    let seed = mix(key.wrapping_mul(GOLDEN_GAMMA) ^ mix(plus as u64));
-    (1u64..).map(move |n| mix(seed.wrapping_add(n.wrapping_mul(GOLDEN_GAMMA))))
+/// What the words of `number` start from.
+#[inline]
+pub(crate) fn seed(number: u64, plus: i64) -> u64 {
+    mix(number.wrapping_mul(GOLDEN_GAMMA) ^ mix(plus as u64))
+}
+
+/// The `n`th word of SplitMix64 from `seed` on.
+#[inline]
+pub(crate) fn word(seed: u64, n: u64) -> u64 {
+    mix(seed.wrapping_add(n.wrapping_mul(GOLDEN_GAMMA)))
+}
+
+impl From<Kind> for Column {
+    /// By the row's own number and never null.
+    fn from(kind: Kind) -> Column {
+        Column { kind, by: By::Row, null_every: None, nulls: None }
+    }
 }
 
 impl Column {
-    /// `times * key + plus`, wrapping: the number behind the numeric kinds.
-    #[inline]
-    pub fn number(key: u64, times: i64, plus: i64) -> i64 {
-        (key as i64).wrapping_mul(times).wrapping_add(plus)
+    /// Whether the value follows from the row's own number and is never a null instead.
+    pub fn is_plain(&self) -> bool {
+        self.by == By::Row && self.null_every.is_none() && self.nulls.is_none()
     }
 
-    /// The number of a [`Column::Partition`] with so many rows.
-    #[inline]
-    pub fn partition(key: u64, rows: NonZeroU64) -> i64 {
-        (key / rows) as i64
+    /// Whether there is a null instead of a value.
+    pub fn is_null(&self, number: u64) -> bool {
+        let every = self.null_every.is_some_and(|every| every > 0 && number % every == every - 1);
+        let share = |share: f64| {
+            let seed = seed(number, self.kind.plus());
+            // The upper 53 bits are a double's from 0 to below 1.
+            ((word(seed, NULL_SEED) >> 11) as f64) < share * (1u64 << 53) as f64
+        };
+        every || self.nulls.is_some_and(share)
     }
 
-    /// Adds `by` to what is added; a null stays one.
+    /// Adds `by` to what is added; a null stays one, and a row keeps its place.
     pub(crate) fn shift(&mut self, by: i64) {
-        match self {
-            Column::Bigint { plus, .. }
-            | Column::Int { plus, .. }
-            | Column::Double { plus, .. }
-            | Column::Boolean { plus, .. }
-            | Column::Timestamp { plus, .. }
-            | Column::Uuid { plus }
-            | Column::Text { plus, .. }
-            | Column::Blob { plus, .. } => *plus = plus.wrapping_add(by),
-            Column::Partition { .. } | Column::Null {} => {}
+        if let (By::Row | By::Key, Some(plus)) = (self.by, self.kind.plus_mut()) {
+            *plus = plus.wrapping_add(by);
         }
     }
 
-    /// The sixteen bytes of a [`Column::Uuid`] with this `plus`, in network order.
-    pub fn uuid(key: u64, plus: i64) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        for (chunk, word) in bytes.chunks_mut(8).zip(words(key, plus)) {
-            chunk.copy_from_slice(&word.to_be_bytes());
+    /// The bytes of a text or blob.
+    pub fn length(&self) -> usize {
+        match self.kind {
+            Kind::Text { length, .. } | Kind::Blob { length, .. } => length,
+            _ => 0,
         }
+    }
+}
+
+impl Kind {
+    /// `times * number + plus`, wrapping: the number behind the numeric kinds.
+    #[inline]
+    pub fn number(number: u64, times: i64, plus: i64) -> i64 {
+        (number as i64).wrapping_mul(times).wrapping_add(plus)
+    }
+
+    /// The number of a [`Kind::Partition`] with so many rows.
+    #[inline]
+    pub fn partition(number: u64, rows: NonZeroU64) -> i64 {
+        (number / rows) as i64
+    }
+
+    /// The sixteen bytes of a [`Kind::Uuid`] with this `plus`, in network order.
+    pub fn uuid(number: u64, plus: i64) -> [u8; 16] {
+        let seed = seed(number, plus);
+        let mut bytes = (u128::from(word(seed, 1)) << 64 | u128::from(word(seed, 2))).to_be_bytes();
         bytes[6] = (bytes[6] & 0x0f) | 0x40;
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
         bytes
     }
 
-    /// Appends the letters of a [`Column::Text`] to `out`.
-    pub fn append_text(key: u64, length: usize, plus: i64, out: &mut String) {
-        let letters = words(key, plus).flat_map(u64::to_le_bytes).map(|byte| char::from(b'a' + byte % 26));
-        out.extend(letters.take(length));
+    fn plus(&self) -> i64 {
+        self.clone().plus_mut().map_or(0, |plus| *plus)
     }
 
-    /// Appends the bytes of a [`Column::Blob`] to `out`.
-    pub fn append_blob(key: u64, length: usize, plus: i64, out: &mut Vec<u8>) {
-        let end = out.len() + length;
-        for word in words(key, plus) {
-            let left = end - out.len();
-            if left == 0 {
-                break;
-            }
-            out.extend_from_slice(&word.to_le_bytes()[..left.min(8)]);
+    fn plus_mut(&mut self) -> Option<&mut i64> {
+        match self {
+            Kind::Bigint { plus, .. }
+            | Kind::Int { plus, .. }
+            | Kind::Double { plus, .. }
+            | Kind::Boolean { plus, .. }
+            | Kind::Timestamp { plus, .. }
+            | Kind::Uuid { plus }
+            | Kind::Text { plus, .. }
+            | Kind::Blob { plus, .. } => Some(plus),
+            Kind::Partition { .. } | Kind::Null {} => None,
         }
     }
 }
@@ -167,23 +252,50 @@ impl Column {
 mod tests {
     use super::*;
 
+    fn bigint() -> Column {
+        Column::from(Kind::Bigint { times: 1, plus: 0 })
+    }
+
     #[test]
-    fn text_and_blob_have_the_length_asked_for_and_differ_by_key_and_by_plus() {
-        for length in [0, 1, 7, 8, 9, 1000] {
-            let (mut text, mut blob) = (String::new(), Vec::new());
-            Column::append_text(5, length, 0, &mut text);
-            Column::append_blob(5, length, 0, &mut blob);
-            assert_eq!((text.len(), blob.len()), (length, length));
+    fn uuids_are_of_version_four_and_differ_by_number_and_by_plus() {
+        assert_ne!(Kind::uuid(1, 0), Kind::uuid(2, 0));
+        assert_ne!(Kind::uuid(1, 0), Kind::uuid(1, 1));
+        for number in 0..100 {
+            let uuid = Kind::uuid(number, 4);
+            assert_eq!((uuid[6] >> 4, uuid[8] >> 6), (4, 2));
         }
-        let text = |key, plus| {
-            let mut out = String::new();
-            Column::append_text(key, 16, plus, &mut out);
-            out
+    }
+
+    #[test]
+    fn nulls_come_every_nth_number_or_in_a_share_or_never() {
+        assert!((0..100).all(|number| !bigint().is_null(number)));
+        let every = Column { null_every: Some(4), ..bigint() };
+        assert_eq!((0..9).filter(|number| every.is_null(*number)).collect::<Vec<_>>(), [3, 7]);
+        let share = |nulls| Column { nulls: Some(nulls), ..bigint() };
+        let count = |column: &Column| (0..100_000).filter(|number| column.is_null(*number)).count();
+        assert_eq!((count(&share(0.0)), count(&share(1.0))), (0, 100_000));
+        assert!((24_500..25_500).contains(&count(&share(0.25))), "{}", count(&share(0.25)));
+        let other = Column { kind: Kind::Bigint { times: 1, plus: 1 }, ..share(0.25) };
+        let both = (0..100_000).filter(|number| other.is_null(*number) && share(0.25).is_null(*number)).count();
+        assert!((5_900..6_600).contains(&both), "two columns are null independently: {both}");
+    }
+
+    #[test]
+    fn a_row_has_three_numbers() {
+        let rows = NonZeroU64::new(100).unwrap();
+        assert_eq!([By::Row, By::Key, By::Place].map(|by| by.number(703, rows)), [703, 7, 3]);
+    }
+
+    #[test]
+    fn a_shift_moves_values_and_leaves_nulls_and_places() {
+        let shifted = |column: &Column| {
+            let mut column = column.clone();
+            column.shift(5);
+            column
         };
-        assert_eq!(text(1, 0), text(1, 0));
-        assert_ne!(text(1, 0), text(2, 0));
-        assert_ne!(text(1, 0), text(1, 1));
-        assert_ne!(Column::uuid(1, 0), Column::uuid(2, 0));
-        assert_eq!(Column::uuid(1, 0)[6] >> 4, 4);
+        assert_eq!(shifted(&bigint()).kind, Kind::Bigint { times: 1, plus: 5 });
+        let place = Column { by: By::Place, ..bigint() };
+        assert_eq!(shifted(&place), place);
+        assert_eq!(shifted(&Kind::Null {}.into()), Kind::Null {}.into());
     }
 }

@@ -5,14 +5,20 @@
 
 mod builtin;
 mod column;
+mod fault;
+mod form;
 mod operation;
 mod permutation;
 mod scenario;
+mod stream;
+mod suggestion;
 mod workload;
 
 pub use builtin::{builtin, builtin_toml, builtins, defaults};
-pub use column::Column;
+pub use column::{By, Column, Kind};
 pub use operation::{Limits, MAX_BATCH, Operation};
 pub use permutation::Permutation;
 pub use scenario::{Expectation, Load, MAX_VALUE_BYTES, MAX_VALUES, ReadBack, Scenario, ScenarioError, Statement};
+pub use stream::{Blobs, Texts};
+pub use suggestion::suggestion;
 pub use workload::{Issue, LoadPart, READ_BACK_ROWS, Workload, WorkloadError};

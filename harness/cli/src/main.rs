@@ -9,7 +9,6 @@ mod outcome;
 mod password;
 mod plan;
 mod progress;
-mod suggestion;
 mod terminal;
 
 use std::io::{Write, stderr, stdout};

@@ -15,7 +15,7 @@ use crate::command::scenarios;
 use crate::count::{bytes, count, count_or_none, duration};
 use crate::outcome::usage;
 use crate::password::Login;
-use crate::suggestion::suggestion;
+use cqldyno_scenarios::suggestion;
 
 /// Statements a cell where none were asked for.
 const COUNT: u64 = 250_000;

@@ -8,7 +8,7 @@ use cqldyno_protocol::Job;
 use cqldyno_scenarios::MAX_VALUES;
 use quanta::Clock;
 
-use crate::binding::{Scratch, Values};
+use crate::binding::Values;
 use crate::cell::close;
 use crate::gauge::Gauge;
 use crate::generator::{Bench, Source, check};
@@ -30,7 +30,6 @@ pub(crate) async fn run<D: Driver>(
     let recorders = Recorders::new(bench.prepared.len(), clock);
     let mut kept = recorders.keep();
     let mut rows = Rows::new();
-    let mut scratch = Scratch::default();
     while !gauge.is_stopped() {
         let Some(ticket) = gauge.take_one() else { break };
         let issue = source.issue(ticket);
@@ -38,13 +37,13 @@ pub(crate) async fn run<D: Driver>(
         rows.clear();
         let (session, outcome) = {
             let mut values = Values::<MAX_VALUES>::new();
-            known.values.bind(issue.key, &mut scratch, &mut values);
+            known.values.bind(issue.key, &mut values);
             let from = recorders.now();
             let answer = first_answer(driver, options, job, issue.statement, &values, &mut rows).await;
             recorders.answered(&mut kept, issue.statement, from, recorders.now());
             answer
         };
-        if let Err(error) = check(bench, known, outcome, issue.key, &mut rows, &mut scratch) {
+        if let Err(error) = check(bench, known, outcome, issue.key, &mut rows) {
             recorders.failed(error);
         }
         if let Some(session) = session {

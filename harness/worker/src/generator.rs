@@ -9,7 +9,7 @@ use quanta::Clock;
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, coop::consume_budget, yield_now};
 
-use crate::binding::{Columns, Scratch, Values};
+use crate::binding::{Columns, Values};
 use crate::gauge::Gauge;
 use crate::recorder::{Counted, Recorders};
 use crate::verify::verify;
@@ -230,7 +230,6 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
     let mut presence = Presence::new(&run);
     let mut kept = run.recorders.keep();
     let mut rows = Rows::new();
-    let mut scratch = Scratch::default();
     let mut below_concurrency = 0;
     let (gauge, bench) = (&*run.gauge, &*run.bench);
     gauge.begin();
@@ -251,13 +250,13 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
             rows.clear();
             let outcome = {
                 let mut values = Values::<N>::new();
-                prepared.values.bind(issue.key, &mut scratch, &mut values);
+                prepared.values.bind(issue.key, &mut values);
                 bench.session.execute(&prepared.statement, &values, &mut rows).await
             };
             let now = run.recorders.now();
             run.recorders.answered(&mut kept, issue.statement, before, now);
             before = now;
-            if let Err(error) = check(bench, prepared, outcome, issue.key, &mut rows, &mut scratch) {
+            if let Err(error) = check(bench, prepared, outcome, issue.key, &mut rows) {
                 run.recorders.failed(error);
                 if run.on_error == OnError::Stop {
                     gauge.stop();
@@ -291,15 +290,14 @@ pub(crate) fn check<S: Session>(
     outcome: Result<(), DriverError>,
     key: u64,
     rows: &mut Rows,
-    scratch: &mut Scratch,
 ) -> Result<(), DriverError> {
     outcome?;
     if bench.offline
         && let Some(expect) = &prepared.expect
     {
-        expect.fill(key, scratch, rows);
+        expect.fill(key, rows);
     }
-    verify(prepared.expect.as_ref(), key, rows, scratch)
+    verify(prepared.expect.as_ref(), key, rows)
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
 use tokio::task::{coop::consume_budget, yield_now};
 
-use crate::binding::{Scratch, Values};
+use crate::binding::Values;
 use crate::gauge::Gauge;
 use crate::generator::{Bench, OnError, Panicked, Presence, Run, Source, check};
 use crate::latencies::{Latencies, histogram};
@@ -251,7 +251,6 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
     let mut kept = run.recorders.keep();
     let mut times = Kept { times: [(0, 0, 0); KEPT], len: 0 };
     let mut rows = Rows::new();
-    let mut scratch = Scratch::default();
     let (gauge, bench) = (&*run.gauge, &*run.bench);
     gauge.begin();
     while let Ok(permit) = pacer.due.acquire().await {
@@ -271,13 +270,13 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
         let issued = run.recorders.now();
         let outcome = {
             let mut values = Values::<MAX_VALUES>::new();
-            prepared.values.bind(issue.key, &mut scratch, &mut values);
+            prepared.values.bind(issue.key, &mut values);
             bench.session.execute(&prepared.statement, &values, &mut rows).await
         };
         let answered = run.recorders.now();
         run.recorders.answered(&mut kept, issue.statement, issued, answered);
         times.add(&pacer, pacer.intended(ticket), issued, answered);
-        if let Err(error) = check(bench, prepared, outcome, issue.key, &mut rows, &mut scratch) {
+        if let Err(error) = check(bench, prepared, outcome, issue.key, &mut rows) {
             run.recorders.failed(error);
             // A driver that fails at once would otherwise never let its own tasks mend what is broken.
             yield_now().await;

@@ -9,7 +9,7 @@ use cqldyno_protocol::{Failed, FailureKind, Job};
 use cqldyno_scenarios::{Column, Workload};
 use quanta::Clock;
 
-use crate::binding::{Columns, Scratch, Values};
+use crate::binding::{Columns, Values};
 use crate::gauge::Gauge;
 use crate::generator::{Bench, FEW_VALUES, OnError, Source, run};
 use crate::latencies::Latencies;
@@ -66,21 +66,20 @@ impl<S: Session> LoadGenerator<S> {
 #[derive(Debug)]
 pub struct RowOfKey {
     columns: Columns,
-    scratch: Scratch,
     rows: Rows,
 }
 
 impl RowOfKey {
     /// Of consecutive columns.
     pub fn new(columns: &[Column]) -> RowOfKey {
-        RowOfKey { columns: Columns::new(columns), scratch: Scratch::default(), rows: Rows::new() }
+        RowOfKey { columns: Columns::new(columns), rows: Rows::new() }
     }
 
     /// Binds the values that `key` gives, and lends them; at most four, as of the built-in scenarios' statements.
     #[inline]
     pub fn bind<R>(&mut self, key: u64, lend: impl FnOnce(&[Value<'_>]) -> R) -> R {
         let mut values = Values::<FEW_VALUES>::new();
-        self.columns.bind(key, &mut self.scratch, &mut values);
+        self.columns.bind(key, &mut values);
         lend(&values)
     }
 
@@ -91,8 +90,8 @@ impl RowOfKey {
     #[inline]
     pub fn fill_and_verify(&mut self, key: u64) -> Result<(), DriverError> {
         self.rows.clear();
-        self.columns.fill(key, &mut self.scratch, &mut self.rows);
-        verify::verify(Some(&self.columns), key, &self.rows, &mut self.scratch)
+        self.columns.fill(key, &mut self.rows);
+        verify::verify(Some(&self.columns), key, &self.rows)
     }
 }
 

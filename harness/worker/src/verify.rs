@@ -2,7 +2,7 @@
 
 use cqldyno_driver_api::{DriverError, ErrorKind, Row, Rows, Value};
 
-use crate::binding::{Columns, Scratch};
+use crate::binding::Columns;
 
 /// The longest text or blob that a message shows, in characters or bytes.
 const SHOWN: usize = 40;
@@ -12,12 +12,7 @@ const SHOWN: usize = 40;
 /// # Errors
 /// [`ErrorKind::WrongRow`], naming key, column, what was expected and what was found.
 #[inline(always)]
-pub(crate) fn verify(
-    expected: Option<&Columns>,
-    key: u64,
-    rows: &Rows,
-    scratch: &mut Scratch,
-) -> Result<(), DriverError> {
+pub(crate) fn verify(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<(), DriverError> {
     let Some(expected) = expected else {
         return if rows.is_empty() { Ok(()) } else { Err(wrong_count(key, 0, rows.len())) };
     };
@@ -28,9 +23,9 @@ pub(crate) fn verify(
     if row.len() != expected.len() {
         return Err(wrong_width(key, expected.len(), row.len()));
     }
-    match expected.first_wrong(key, row, scratch) {
+    match expected.first_wrong(key, row) {
         None => Ok(()),
-        Some(column) => Err(wrong_value(expected, key, column, row, scratch)),
+        Some(column) => Err(wrong_value(expected, key, column, row)),
     }
 }
 
@@ -56,8 +51,8 @@ fn wrong_width(key: u64, expected: usize, found: usize) -> DriverError {
 }
 
 #[cold]
-fn wrong_value(expected: &Columns, key: u64, column: usize, row: Row<'_>, scratch: &mut Scratch) -> DriverError {
-    let expected = expected.show(key, column, scratch, show);
+fn wrong_value(expected: &Columns, key: u64, column: usize, row: Row<'_>) -> DriverError {
+    let expected = expected.value(key, column).map_or_else(|| "nothing".to_owned(), show);
     let found = row.get(column).map_or_else(|| "nothing".to_owned(), show);
     DriverError::new(
         ErrorKind::WrongRow,
@@ -90,7 +85,7 @@ mod tests {
     use super::*;
     use crate::binding::Values;
     use crate::binding::tests::one_of_each;
-    use cqldyno_scenarios::MAX_VALUES;
+    use cqldyno_scenarios::{Kind, MAX_VALUES};
 
     fn message(result: Result<(), DriverError>) -> String {
         let error = result.unwrap_err();
@@ -101,11 +96,11 @@ mod tests {
     #[test]
     fn the_right_row_passes_and_another_keys_row_does_not() {
         let expected = Columns::new(&one_of_each());
-        let (mut scratch, mut rows) = (Scratch::default(), Rows::new());
-        expected.fill(7, &mut scratch, &mut rows);
-        assert_eq!(verify(Some(&expected), 7, &rows, &mut scratch), Ok(()));
+        let mut rows = Rows::new();
+        expected.fill(7, &mut rows);
+        assert_eq!(verify(Some(&expected), 7, &rows), Ok(()));
         assert_eq!(
-            message(verify(Some(&expected), 8, &rows, &mut scratch)),
+            message(verify(Some(&expected), 8, &rows)),
             "in the row of key 8 column 1 should be bigint 23, and bigint 20 was found"
         );
     }
@@ -117,10 +112,10 @@ mod tests {
         let expected = Columns::new(&columns);
         for (wrong, column) in columns.iter().enumerate() {
             for fault in ["null", "other key"] {
-                let (mut scratch, mut other_scratch, mut rows) = (Scratch::default(), Scratch::default(), Rows::new());
+                let mut rows = Rows::new();
                 let (mut values, mut others) = (Values::<MAX_VALUES>::new(), Values::<MAX_VALUES>::new());
-                expected.bind(7, &mut scratch, &mut values);
-                expected.bind(8, &mut other_scratch, &mut others);
+                expected.bind(7, &mut values);
+                expected.bind(8, &mut others);
                 for (index, &value) in values.iter().enumerate() {
                     let value = match (index == wrong, fault) {
                         (false, _) => value,
@@ -130,10 +125,10 @@ mod tests {
                     push(&mut rows, value);
                 }
                 rows.end_row();
-                let result = verify(Some(&expected), 7, &rows, &mut Scratch::default());
+                let result = verify(Some(&expected), 7, &rows);
                 // A null column stays null, an empty blob is the same for every key.
-                let same = matches!(column, cqldyno_scenarios::Column::Null {})
-                    || (fault == "other key" && matches!(column, cqldyno_scenarios::Column::Blob { length: 0, .. }));
+                let same = matches!(column.kind, Kind::Null {})
+                    || (fault == "other key" && matches!(column.kind, Kind::Blob { length: 0, .. }));
                 if same {
                     assert_eq!(result, Ok(()), "column {wrong}, {fault}");
                 } else {
@@ -160,12 +155,12 @@ mod tests {
 
     #[test]
     fn a_value_of_the_right_number_and_the_wrong_type_is_found() {
-        let expected = Columns::new(&[cqldyno_scenarios::Column::Bigint { times: 1, plus: 0 }]);
-        let (mut scratch, mut rows) = (Scratch::default(), Rows::new());
+        let expected = Columns::new(&[Kind::Bigint { times: 1, plus: 0 }.into()]);
+        let mut rows = Rows::new();
         rows.push_int(7);
         rows.end_row();
         assert_eq!(
-            message(verify(Some(&expected), 7, &rows, &mut scratch)),
+            message(verify(Some(&expected), 7, &rows)),
             "in the row of key 7 column 1 should be bigint 7, and int 7 was found"
         );
     }
@@ -173,26 +168,20 @@ mod tests {
     #[test]
     fn missing_and_additional_rows_and_columns_are_found() {
         let expected = Columns::new(&one_of_each());
-        let (mut scratch, mut rows) = (Scratch::default(), Rows::new());
-        assert_eq!(verify(None, 7, &rows, &mut scratch), Ok(()));
-        assert_eq!(
-            message(verify(Some(&expected), 7, &rows, &mut scratch)),
-            "for key 7 1 row was expected, and no row came back"
-        );
+        let mut rows = Rows::new();
+        assert_eq!(verify(None, 7, &rows), Ok(()));
+        assert_eq!(message(verify(Some(&expected), 7, &rows)), "for key 7 1 row was expected, and no row came back");
         rows.push_bigint(20);
         rows.end_row();
         assert_eq!(
-            message(verify(Some(&expected), 7, &rows, &mut scratch)),
+            message(verify(Some(&expected), 7, &rows)),
             "for key 7 a row of 12 columns was expected, and one of 1 came back"
         );
-        assert_eq!(message(verify(None, 7, &rows, &mut scratch)), "for key 7 no row was expected, and 1 row came back");
+        assert_eq!(message(verify(None, 7, &rows)), "for key 7 no row was expected, and 1 row came back");
         rows.clear();
-        expected.fill(7, &mut scratch, &mut rows);
-        expected.fill(7, &mut scratch, &mut rows);
-        assert_eq!(
-            message(verify(Some(&expected), 7, &rows, &mut scratch)),
-            "for key 7 1 row was expected, and 2 rows came back"
-        );
+        expected.fill(7, &mut rows);
+        expected.fill(7, &mut rows);
+        assert_eq!(message(verify(Some(&expected), 7, &rows)), "for key 7 1 row was expected, and 2 rows came back");
     }
 
     #[test]

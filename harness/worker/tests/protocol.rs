@@ -359,7 +359,7 @@ fn a_job_that_cannot_be_carried_out_is_refused_with_a_sentence() {
     assert!(refused(|job| job.count = 1).contains("ask for at least 2"));
     assert!(refused(|job| job.scenario.statements.clear()).contains("has no [[statement]]"));
     assert!(
-        refused(|job| job.scenario.statements[0].values = vec![cqldyno_scenarios::Column::Null {}; 33])
+        refused(|job| job.scenario.statements[0].values = vec![cqldyno_scenarios::Kind::Null {}.into(); 33])
             .contains("at most 32")
     );
 }

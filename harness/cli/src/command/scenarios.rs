@@ -6,7 +6,7 @@ use anyhow::Result;
 use cqldyno_scenarios::{Scenario, builtin_toml, builtins};
 
 use crate::outcome::{Outcome, usage};
-use crate::suggestion::suggestion;
+use cqldyno_scenarios::suggestion;
 
 const EXAMPLES: &str = "\
 Examples:

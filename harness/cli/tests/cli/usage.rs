@@ -70,7 +70,12 @@ fn a_scenario_file_that_cannot_be_read_or_run_is_refused_with_the_reason() {
     let file = folder.path().join("mine.toml");
     std::fs::write(&file, "name = \"mine\"\nabuot = \"\"\n").unwrap();
     let error = refused(&["compare", "--scenario", file.to_str().unwrap()]);
-    assert!(error.contains("mine.toml") && error.contains("line 2") && error.contains("`about`"), "{error}");
+    assert!(
+        error.contains("mine.toml")
+            && error.contains("line 2")
+            && error.contains("must have about. Did you mean `about`?"),
+        "{error}"
+    );
     std::fs::write(&file, "name = \"mine\"\nabout = \"\"\nschema = []\nstatement = []\n").unwrap();
     assert!(refused(&["run", "noop", "--scenario", file.to_str().unwrap()]).contains("has no [[statement]]"));
 }

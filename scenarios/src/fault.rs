@@ -1,0 +1,30 @@
+//! What is wrong with a scenario, and which part of it is meant.
+
+/// One step from a whole to a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// To a field, by its name in TOML.
+    Field(&'static str),
+    /// To an item of a list.
+    Item(usize),
+}
+
+/// What is wrong with the part that `path` leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) path: Vec<Step>,
+    /// A full sentence without its full stop.
+    pub(crate) message: String,
+}
+
+impl Fault {
+    pub(crate) fn new(path: &[Step], message: impl Into<String>) -> Fault {
+        Fault { path: path.to_vec(), message: message.into() }
+    }
+
+    /// The same, where the path so far began at the part that `steps` lead to.
+    pub(crate) fn within(mut self, steps: &[Step]) -> Fault {
+        self.path.splice(0..0, steps.iter().copied());
+        self
+    }
+}

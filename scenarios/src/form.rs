@@ -1,0 +1,218 @@
+//! The TOML form of a scenario, read so that every mistake in it has a place and a sentence.
+
+mod fields;
+mod mistake;
+
+use std::num::NonZeroU64;
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue};
+
+use self::fields::{Entry, Fields, find};
+use self::mistake::{Mistake, Place};
+use crate::column::{By, Column, Kind};
+use crate::fault::{Fault, Step};
+use crate::operation::{Limits, MAX_BATCH, Operation};
+use crate::scenario::{Expectation, Load, ReadBack, Scenario, ScenarioError, Statement};
+
+/// Reads a scenario and checks it; `origin` names the text in messages.
+pub(crate) fn read(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
+    read_document(text).map_err(|Mistake { span, message }| {
+        let Place { line, column, excerpt } = Place::of(&span, text);
+        ScenarioError::Mistake { origin: origin.to_owned(), line, column, message, excerpt }
+    })
+}
+
+fn read_document(text: &str) -> Result<Scenario, Mistake> {
+    let document = DeTable::parse(text).map_err(|error| Mistake {
+        span: error.span().unwrap_or_default(),
+        message: format!("this is not TOML: {}", error.message().replace('\n', "; ")),
+    })?;
+    let table = document.get_ref();
+    let scenario = scenario(Fields::new("a scenario", table, 0..0))?;
+    scenario.check().map_err(|Fault { path, message }| Mistake { span: place(table, &path), message })?;
+    Ok(scenario)
+}
+
+/// Where what `path` leads to is, or the last thing on the way that is there.
+fn place(table: &DeTable<'_>, path: &[Step]) -> Range<usize> {
+    let mut span = 0..0;
+    let mut fields = Some(table);
+    let mut items = None;
+    for step in path {
+        let value = match step {
+            Step::Field(name) => fields.and_then(|table| find(table, name)),
+            Step::Item(index) => items.and_then(|items: &toml::de::DeArray<'_>| items.get(*index)),
+        };
+        let Some(value) = value else { break };
+        // A list of tables has no place of its own, but they have.
+        if !value.span().is_empty() || matches!(step, Step::Item(_)) {
+            span = value.span();
+        }
+        (fields, items) = match value.get_ref() {
+            DeValue::Table(table) => (Some(table), None),
+            DeValue::Array(array) => (None, Some(array)),
+            _ => (None, None),
+        };
+    }
+    span
+}
+
+fn scenario(mut fields: Fields<'_>) -> Result<Scenario, Mistake> {
+    let scenario = Scenario {
+        name: fields.required("name", text)?,
+        about: fields.required("about", text)?,
+        schema: fields.required("schema", |entry| entry.list(text))?,
+        limits: fields.optional("limits", limits)?.unwrap_or_default(),
+        statements: fields.optional("statement", |entry| entry.list(statement))?.unwrap_or_default(),
+    };
+    fields.end()?;
+    Ok(scenario)
+}
+
+fn limits(entry: Entry<'_>) -> Result<Limits, Mistake> {
+    let mut fields = entry.fields("[limits]")?;
+    let mut most = |name, least| {
+        fields.optional(name, |entry| entry.whole(least..=i128::from(i64::MAX))).map(|n| n.map(|n| n as u64))
+    };
+    let limits = Limits { count: most("count", 1)?, concurrency: most("concurrency", 1)?, warmup: most("warmup", 0)? };
+    fields.end()?;
+    Ok(limits)
+}
+
+fn text(entry: Entry<'_>) -> Result<String, Mistake> {
+    entry.text().map(str::to_owned)
+}
+
+fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
+    let mut fields = entry.fields("a statement")?;
+    let statement = Statement {
+        name: fields.required("name", text)?,
+        cql: fields.required("cql", text)?,
+        weight: fields.optional("weight", |entry| entry.whole(1..=i128::from(u32::MAX)))?.map_or(1, |n| n as u32),
+        operation: fields.optional("operation", |entry| entry.word(&operations()))?.unwrap_or_default(),
+        size: fields.optional("size", |entry| entry.whole(1..=i128::from(MAX_BATCH)))?.map(|size| size as u64),
+        values: fields.required("values", columns)?,
+        expect: fields.optional("expect", expectation)?,
+        load: fields.optional("load", load)?,
+        read_back: fields.optional("read_back", read_back)?,
+    };
+    fields.end()?;
+    Ok(statement)
+}
+
+fn operations() -> [(&'static str, Operation); Operation::ALL.len()] {
+    Operation::ALL.map(|operation| (operation.name(), operation))
+}
+
+fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
+    let mut fields = entry.fields("[statement.expect]")?;
+    let expectation = Expectation { columns: fields.required("columns", columns)? };
+    fields.end()?;
+    Ok(expectation)
+}
+
+fn load(entry: Entry<'_>) -> Result<Load, Mistake> {
+    let mut fields = entry.fields("[statement.load]")?;
+    let load = Load {
+        cql: fields.required("cql", text)?,
+        values: fields.required("values", columns)?,
+        shift: fields.optional("shift", Entry::truth)?.unwrap_or_default(),
+    };
+    fields.end()?;
+    Ok(load)
+}
+
+fn read_back(entry: Entry<'_>) -> Result<ReadBack, Mistake> {
+    let mut fields = entry.fields("[statement.read_back]")?;
+    let read_back = ReadBack {
+        cql: fields.required("cql", text)?,
+        values: fields.required("values", columns)?,
+        columns: fields.required("columns", columns)?,
+    };
+    fields.end()?;
+    Ok(read_back)
+}
+
+fn columns(entry: Entry<'_>) -> Result<Vec<Column>, Mistake> {
+    entry.list(column)
+}
+
+#[derive(Clone, Copy)]
+enum Type {
+    Bigint,
+    Int,
+    Double,
+    Boolean,
+    Timestamp,
+    Uuid,
+    Text,
+    Blob,
+    Partition,
+    Null,
+}
+
+const TYPES: [(&str, Type); 10] = [
+    ("bigint", Type::Bigint),
+    ("int", Type::Int),
+    ("double", Type::Double),
+    ("boolean", Type::Boolean),
+    ("timestamp", Type::Timestamp),
+    ("uuid", Type::Uuid),
+    ("text", Type::Text),
+    ("blob", Type::Blob),
+    ("partition", Type::Partition),
+    ("null", Type::Null),
+];
+
+const BY: [(&str, By); 3] = [("row", By::Row), ("key", By::Key), ("place", By::Place)];
+
+fn column(entry: Entry<'_>) -> Result<Column, Mistake> {
+    let mut fields = entry.fields("a column, such as { type = \"bigint\" },")?;
+    fields.are_of("a column");
+    let (found, name) = fields.required("type", |entry| Ok((entry.word(&TYPES)?, entry.text()?)))?;
+    fields.are_of(&format!("a column of type {name}"));
+    let kind = kind(found, &mut fields)?;
+    let mut column = Column::from(kind);
+    if !matches!(column.kind, Kind::Partition { .. } | Kind::Null {}) {
+        column.by = fields.optional("by", |entry| entry.word(&BY))?.unwrap_or_default();
+        let null_every = fields.optional("null_every", |entry| entry.whole(1..=i128::from(i64::MAX)))?;
+        column.null_every = null_every.map(|every| every as u64);
+        column.nulls = fields.optional("nulls", |entry| entry.number(0.0..=1.0))?;
+        if column.null_every.is_some() && column.nulls.is_some() {
+            return Err(entry.mistake("a column has either nulls or null_every; leave one of them out".to_owned()));
+        }
+    }
+    fields.end()?;
+    Ok(column)
+}
+
+fn kind(found: Type, fields: &mut Fields<'_>) -> Result<Kind, Mistake> {
+    let times = |fields: &mut Fields<'_>| fields.optional("times", Entry::i64).map(|times| times.unwrap_or(1));
+    let plus = |fields: &mut Fields<'_>| fields.optional("plus", Entry::i64).map(Option::unwrap_or_default);
+    let length = |fields: &mut Fields<'_>| {
+        fields.required("length", |entry| entry.whole(0..=i128::from(i64::MAX))).map(|length| length as usize)
+    };
+    Ok(match found {
+        Type::Bigint => Kind::Bigint { times: times(fields)?, plus: plus(fields)? },
+        Type::Int => Kind::Int { times: times(fields)?, plus: plus(fields)? },
+        Type::Double => Kind::Double { times: times(fields)?, plus: plus(fields)? },
+        Type::Boolean => Kind::Boolean { times: times(fields)?, plus: plus(fields)? },
+        Type::Timestamp => Kind::Timestamp { times: times(fields)?, plus: plus(fields)? },
+        Type::Uuid => Kind::Uuid { plus: plus(fields)? },
+        Type::Text => {
+            let (length, plus) = (length(fields)?, plus(fields)?);
+            let unicode = fields.optional("unicode", Entry::truth)?.unwrap_or_default();
+            Kind::Text { length, plus, unicode }
+        }
+        Type::Blob => Kind::Blob { length: length(fields)?, plus: plus(fields)? },
+        Type::Partition => {
+            let rows = fields.required("rows", |entry| entry.whole(1..=i128::from(i64::MAX)))?;
+            Kind::Partition { rows: NonZeroU64::new(rows as u64).unwrap_or(NonZeroU64::MIN) }
+        }
+        Type::Null => Kind::Null {},
+    })
+}
+
+#[cfg(test)]
+mod tests;

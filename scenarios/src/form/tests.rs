@@ -1,0 +1,232 @@
+use super::*;
+
+const GOOD: &str = r#"name = "tiny"
+about = "One insert and one select."
+schema = ["CREATE TABLE ks.t (pk bigint PRIMARY KEY, v text)"]
+
+[[statement]]
+name = "insert"
+cql = "INSERT INTO ks.t (pk, v) VALUES (?, ?)"
+values = [{ type = "bigint" }, { type = "text", length = 3 }]
+
+[[statement]]
+name = "select"
+weight = 3
+cql = "SELECT v FROM ks.t WHERE pk = ?"
+values = [{ type = "bigint" }]
+
+[statement.expect]
+columns = [{ type = "text", length = 3 }]
+
+[statement.load]
+cql = "INSERT INTO ks.t (pk, v) VALUES (?, ?)"
+values = [{ type = "bigint" }, { type = "text", length = 3 }]
+"#;
+
+/// What is said of [`GOOD`] with `from` replaced by `to`: line, column, sentence.
+fn said(from: &str, to: &str) -> (usize, usize, String) {
+    assert!(GOOD.contains(from), "{from}");
+    match read(&GOOD.replacen(from, to, 1), "tiny.toml") {
+        Err(ScenarioError::Mistake { line, column, message, .. }) => (line, column, message),
+        other => panic!("{from} -> {to}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_form_without_a_mistake_is_read() {
+    let scenario = read(GOOD, "tiny.toml").unwrap();
+    assert_eq!(scenario.statements.iter().map(|one| one.weight).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(scenario.statements[0].values[1], Kind::Text { length: 3, plus: 0, unicode: false }.into());
+    assert_eq!(scenario.limits, Limits::default());
+}
+
+#[test]
+fn a_mistake_names_the_file_its_line_and_column_and_shows_the_place() {
+    let message = read(&GOOD.replace("weight = 3", "weight = 0"), "dir/tiny.toml").unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "the scenario dir/tiny.toml cannot be read, line 12, column 10: weight is 0, which is out of its range; it takes a whole \
+         number from 1 to 4294967295\n   |\n12 | weight = 0\n   |          ^"
+    );
+}
+
+#[test]
+fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
+    let types = "\"bigint\", \"int\", \"double\", \"boolean\", \"timestamp\", \"uuid\", \"text\", \"blob\", \"partition\", \"null\"";
+    let mistakes: &[(&str, &str, usize, usize, &str)] = &[
+        // Not TOML.
+        ("name = \"tiny\"", "name = \"tiny", 1, 13, "this is not TOML: invalid basic string, expected `\"`"),
+        ("weight = 3", "weight = 3\nweight = 4", 13, 1, "this is not TOML: duplicate key"),
+        // Missing, misspelt and unknown fields.
+        ("about = ", "abuot = ", 2, 1, "a scenario has no field abuot, and must have about. Did you mean `about`?"),
+        ("name = \"tiny\"\n", "", 1, 1, "a scenario has no name here, and cannot be without one"),
+        (
+            "cql = \"INSERT INTO ks.t (pk, v) VALUES (?, ?)\"\n",
+            "",
+            5,
+            1,
+            "a statement has no cql here, and cannot be without one",
+        ),
+        (
+            "weight = 3",
+            "wieght = 3",
+            12,
+            1,
+            "a statement has no field wieght; its fields are name, cql, weight, operation, size, values, expect, load, read_back. \
+             Did you mean `weight`?",
+        ),
+        (
+            "[statement.load]",
+            "[statement.laod]",
+            19,
+            12,
+            "a statement has no field laod; its fields are name, cql, weight, operation, size, values, expect, load, read_back. Did you mean `load`?",
+        ),
+        (
+            "[statement.load]\n",
+            "[statement.load]\nrows = 5\n",
+            20,
+            1,
+            "[statement.load] has no field rows; its fields are cql, values, shift",
+        ),
+        // Types and what belongs to them.
+        (
+            "\"bigint\"",
+            "\"bigit\"",
+            8,
+            20,
+            &format!("type cannot be \"bigit\"; it is one of {types}. Did you mean `bigint`?"),
+        ),
+        ("{ type = \"bigint\" }", "{ times = 2 }", 8, 11, "a column has no type here, and cannot be without one"),
+        (
+            "length = 3",
+            "length = 3, times = 2",
+            8,
+            61,
+            "a column of type text has no field times; its fields are type, length, plus, unicode, by, null_every, nulls",
+        ),
+        (
+            "\"text\", length = 3",
+            "\"text\"",
+            8,
+            32,
+            "a column of type text has no length here, and cannot be without one",
+        ),
+        (
+            "length = 3",
+            "length = -3",
+            8,
+            58,
+            "length is -3, which is out of its range; it takes a whole number from 0 to 9223372036854775807",
+        ),
+        (
+            "length = 3",
+            "length = 3, nulls = 1.5",
+            8,
+            69,
+            "nulls is 1.5, which is out of its range; it takes a number from 0 to 1",
+        ),
+        (
+            "length = 3",
+            "length = 3, nulls = 0.5, null_every = 2",
+            8,
+            32,
+            "a column has either nulls or null_every; leave one of them out",
+        ),
+        (
+            "length = 3",
+            "length = 3, by = \"rows\"",
+            8,
+            66,
+            "by cannot be \"rows\"; it is one of \"row\", \"key\", \"place\". Did you mean `row`?",
+        ),
+        // Wrong kinds.
+        ("\"tiny\"", "7", 1, 8, "name is a whole number here; it takes a text in quotes"),
+        (
+            "weight = 3",
+            "weight = 1.5",
+            12,
+            10,
+            "weight is a number with a fraction here; it takes a whole number from 1 to 4294967295",
+        ),
+        ("weight = 3", "weight = \"3\"", 12, 10, "weight is a text here; it takes a whole number from 1 to 4294967295"),
+        (
+            "schema = [\"",
+            "schema = [7, \"",
+            3,
+            11,
+            "an item of schema is a whole number here; it takes a text in quotes",
+        ),
+        (
+            "values = [{ type = \"bigint\" }, { type = \"text\", length = 3 }]",
+            "values = \"bigint\"",
+            8,
+            10,
+            "values is a text here; it takes a list in brackets",
+        ),
+        (
+            "[{ type = \"bigint\" },",
+            "[\"bigint\",",
+            8,
+            11,
+            "an item of values is a text here; it takes the fields of a column, such as { type = \"bigint\" }, in a table",
+        ),
+        (
+            "[{ type = \"bigint\" },",
+            "[{ type = 5 },",
+            8,
+            20,
+            &format!("type is a whole number here; it takes one of {types}"),
+        ),
+        (
+            "schema = ",
+            "limits = 5\nschema = ",
+            3,
+            10,
+            "limits is a whole number here; it takes the fields of [limits] in a table",
+        ),
+        // What makes no scenario.
+        (
+            "\"tiny\"",
+            "\"Tiny 1\"",
+            1,
+            8,
+            "the name is \"Tiny 1\"; use a word of lower-case letters, digits and hyphens",
+        ),
+        ("\"select\"", "\"insert\"", 11, 8, "two statements are named insert; give each a name of its own"),
+        (
+            "weight = 3",
+            "weight = 0",
+            12,
+            10,
+            "weight is 0, which is out of its range; it takes a whole number from 1 to 4294967295",
+        ),
+        (
+            "VALUES (?, ?)",
+            "VALUES (?, '?')",
+            8,
+            10,
+            "statement insert has 2 values for the 1 bind marker of its cql; give one for each ?",
+        ),
+        (
+            "[statement.expect]\ncolumns = [{ type = \"text\", length = 3 }]\n",
+            "",
+            17,
+            1,
+            "statement select loads rows but expects none; add [statement.expect]",
+        ),
+    ];
+    for (from, to, line, column, sentence) in mistakes {
+        assert_eq!(said(from, to), (*line, *column, (*sentence).to_owned()), "{from} -> {to}");
+    }
+}
+
+#[test]
+fn one_statement_that_is_no_list_is_told_what_a_list_is() {
+    let single = GOOD.split("[[statement]]\nname = \"select\"").next().unwrap().replace("[[statement]]", "[statement]");
+    let message = read(&single, "x").unwrap_err().to_string();
+    assert!(
+        message.contains("line 5, column 1: statement is a table here; it takes a list in brackets, or [[statement]]"),
+        "{message}"
+    );
+}
