@@ -5,6 +5,7 @@
 //! [`Pass`], a file here and a line in [`kind`].
 
 mod counting;
+mod syscalls;
 mod timing;
 
 use std::ffi::OsString;
@@ -135,7 +136,8 @@ pub(crate) fn kind(pass: Pass) -> Option<&'static dyn PassKind> {
     match pass {
         Pass::Timing => Some(&timing::Timing),
         Pass::Counting => Some(&counting::Counting),
-        Pass::Latency | Pass::Syscalls | Pass::Allocations | Pass::Instructions | Pass::Flamegraph => None,
+        Pass::Syscalls => Some(&syscalls::Syscalls),
+        Pass::Latency | Pass::Allocations | Pass::Instructions | Pass::Flamegraph => None,
     }
 }
 

@@ -1,8 +1,10 @@
-//! The system calls that no safe library wraps. This is the only place with `unsafe`.
+//! The system calls that no safe library wraps. This, with what lies below it, is the only place with `unsafe`.
 #![allow(
     unsafe_code,
-    reason = "perf_event_open(2) and the mount API have no safe wrapper; each block says why it is sound"
+    reason = "perf_event_open(2), bpf(2) and the mount API have no safe wrapper; each block says why it is sound"
 )]
+
+pub(crate) mod bpf;
 
 use std::ffi::CStr;
 use std::fs::File;

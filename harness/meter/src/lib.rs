@@ -30,7 +30,7 @@ pub use server::ServerSide;
 pub use sockets::{SocketError, Traffic, busy_connections};
 pub use statements::Statements;
 pub use switches::Switches;
-pub use syscalls::{Refusal, SystemCalls};
+pub use syscalls::{BpfRefusal, BpfStep, Refusal, SystemCalls, SystemCallsByName};
 pub use threads::{Threads, thread_count};
 pub use wall::Wall;
 
@@ -39,6 +39,7 @@ pub use wall::Wall;
 pub fn all() -> Vec<Box<dyn Meter>> {
     vec![
         Box::new(SystemCalls),
+        Box::new(SystemCallsByName),
         Box::new(CpuTime),
         Box::new(ServerSide),
         Box::new(Wall),
@@ -89,11 +90,12 @@ mod tests {
     }
 
     #[test]
-    fn only_the_counting_pass_counts_system_calls_and_only_the_timing_pass_takes_time() {
+    fn only_passes_of_their_own_count_system_calls_and_only_the_timing_pass_takes_time() {
         for meter in all() {
             for measure in meter.declarations() {
                 match measure.id {
                     "syscalls" | "syscalls_per_statement" => assert_eq!(measure.pass, Pass::Counting),
+                    "syscalls_by_name" => assert_eq!(measure.pass, Pass::Syscalls),
                     "wall" | "user" | "sys" | "cpu" | "throughput" | "server_cpu" => {
                         assert_eq!(measure.pass, Pass::Timing)
                     }

@@ -4,6 +4,7 @@
 //! Counting costs the worker 0.1 to 0.3 us a call: it has a pass of its own. Between the parent's readings lie, besides the
 //! window, the worker's reading of `go`, its `progress` and `end` lines: a handful of calls.
 
+mod by_name;
 mod refusal;
 mod tracepoint;
 
@@ -11,6 +12,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::OnceLock;
 
+pub use by_name::{BpfRefusal, BpfStep, SystemCallsByName};
 pub use refusal::Refusal;
 
 use crate::kernel::{Counts, open_tracepoint};

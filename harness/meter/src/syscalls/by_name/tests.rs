@@ -1,0 +1,162 @@
+use super::*;
+use crate::SystemCalls;
+use crate::meter::{NO_PROCESS, window};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+
+/// Whether this machine counts by name; says so where it does not, as `doctor` would.
+fn countable() -> bool {
+    match SystemCallsByName::check() {
+        Ok(()) => true,
+        Err(refusal) => {
+            eprintln!("not tested here: {refusal} {}", refusal.remedy());
+            false
+        }
+    }
+}
+
+fn subject(worker: i32) -> Subject {
+    Subject { worker, server: Err(String::new()), cores: vec![0] }
+}
+
+/// A shell that waits for a line and then becomes another one, which says `ready`, waits for a line, makes so many writes, says
+/// `end` and waits.
+fn writer(writes: u32) -> Child {
+    let work = format!("i=0; while [ $i -lt {writes} ]; do echo x; i=$((i+1)); done");
+    let script = format!("echo ready; read line; {work}; echo end; read line");
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", "read line; exec /bin/sh -c \"$0\"", &script]);
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+/// What `attachments` read off a [`writer`]'s writes; at both edges no call but its waiting is under way.
+fn outcomes(mut child: Child, attachments: &mut [Box<dyn Attachment>]) -> Vec<Outcome> {
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let (syscall, reading) = (format!("/proc/{}/syscall", child.id()), format!("{} ", libc::SYS_read));
+    let mut next = |word: &str| {
+        child.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
+        assert!(lines.any(|line| line.unwrap() == word));
+        while !std::fs::read_to_string(&syscall).unwrap().starts_with(&reading) {
+            std::thread::yield_now();
+        }
+    };
+    next("ready");
+    attachments.iter_mut().for_each(|attachment| attachment.at_go());
+    next("end");
+    attachments.iter_mut().for_each(|attachment| attachment.at_end());
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    attachments.iter_mut().map(|attachment| attachment.read(&window())).collect()
+}
+
+/// Calls in the window that a figure a statement stands for.
+fn calls_of(each: f64) -> f64 {
+    (each * window().verified as f64).round()
+}
+
+#[test]
+fn each_call_of_a_process_is_counted_under_its_name() {
+    if !countable() {
+        return;
+    }
+    let names = |writes| {
+        let child = writer(writes);
+        let mut attached = [SystemCallsByName.attach(&subject(child.id().cast_signed()))];
+        let outcome = outcomes(child, &mut attached).remove(0);
+        assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
+        let names = &outcome.breakdowns["syscalls"];
+        let sum: f64 = names.values().sum();
+        assert_eq!(calls_of(sum), calls_of(outcome.readings[0].value.clone().unwrap()));
+        names.iter().map(|(name, each)| (name.clone(), calls_of(*each))).collect::<BTreeMap<_, _>>()
+    };
+    let (few, many) = (names(100), names(600));
+    assert_eq!((few["write"], many["write"]), (101.0, 601.0), "{few:?} {many:?}");
+    assert!(few["read"] >= 3.0, "a shell reads byte by byte: {few:?}");
+    let others = |mut names: BTreeMap<String, f64>| names.remove("write").map(|_| names);
+    assert_eq!(others(few), others(many));
+}
+
+#[test]
+fn the_count_by_name_and_the_total_of_the_counting_pass_agree_call_by_call() {
+    if !countable() || SystemCalls::check().is_err() {
+        return;
+    }
+    let child = writer(500);
+    let worker = subject(child.id().cast_signed());
+    let mut attached = [SystemCallsByName.attach(&worker), SystemCalls.attach(&worker)];
+    let found = outcomes(child, &mut attached);
+    let by_name = calls_of(found[0].readings[0].value.clone().unwrap());
+    let total = found[1].readings[0].value.clone().unwrap();
+    assert_eq!(by_name, total);
+}
+
+#[test]
+fn threads_on_all_cores_lose_no_call() {
+    if !countable() {
+        return;
+    }
+    const THREADS: u64 = 8;
+    const CALLS: u64 = 20_000;
+    let counter = Counter::attach(std::process::id()).unwrap();
+    let number = usize::try_from(libc::SYS_getsid).unwrap();
+    let before = counter.read().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            // A call that nothing else in this test program makes.
+            scope.spawn(|| (0..CALLS).for_each(|_| assert!(nix::unistd::getsid(None).is_ok())));
+        }
+    });
+    let after = counter.read().unwrap();
+    assert_eq!(after.calls[number] - before.calls[number], THREADS * CALLS);
+    assert_eq!(skipped(&before, &after), None);
+}
+
+#[test]
+fn calls_of_other_processes_are_not_counted() {
+    if !countable() {
+        return;
+    }
+    let mut child = Command::new("sh").args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut idle = SystemCallsByName.attach(&subject(child.id().cast_signed()));
+    let mut gone = SystemCallsByName.attach(&subject(NO_PROCESS));
+    idle.at_go();
+    gone.at_go();
+    for _ in 0..1_000 {
+        nix::unistd::getppid();
+    }
+    idle.at_end();
+    gone.at_end();
+    let calls = idle.read(&window()).breakdowns["syscalls"].get("getppid").copied();
+    assert_eq!(calls, None);
+    let nothing = gone.read(&window());
+    let why = nothing.readings[0].value.clone().unwrap_err();
+    assert!(why.contains("another process"), "{why}");
+    assert!(nothing.breakdowns["syscalls"].is_empty());
+    drop(child.stdin.take());
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_number_beyond_the_tables_and_what_was_skipped_are_told() {
+    let mut calls = vec![0; NUMBERS + 1];
+    let go = Count { calls: calls.clone(), skipped: Some(1) };
+    calls[400] = 500_000;
+    calls[NUMBERS] = 250_000;
+    let end = Count { calls, skipped: Some(3) };
+    let (each, names) = super::calls(&go, &end, &window()).unwrap();
+    assert_eq!(each, 0.75);
+    assert_eq!(names, BTreeMap::from([("syscall_400".to_owned(), 0.5), ("syscall_above_510".to_owned(), 0.25)]));
+    let finding = skipped(&go, &end).unwrap();
+    assert!(finding.starts_with("At 2 system calls"), "{finding}");
+    assert_eq!(skipped(&go, &Count { skipped: None, ..end }), None);
+}
+
+#[test]
+fn a_window_without_an_end_has_no_counts_and_says_so() {
+    if !countable() {
+        return;
+    }
+    let mut counter = SystemCallsByName.attach(&subject(std::process::id().cast_signed()));
+    counter.at_go();
+    assert_eq!(counter.read(&window()).readings[0].value, Err(UNFINISHED.to_owned()));
+}
