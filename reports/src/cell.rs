@@ -32,9 +32,9 @@ pub struct Cell {
     /// Statements issued, by the scenario's statement name.
     #[serde(default)]
     pub issued_by_statement: BTreeMap<String, u64>,
-    /// Statements answered in each second of the window.
+    /// What was done in each second of the window.
     #[serde(default)]
-    pub series: Vec<u64>,
+    pub series: crate::Series,
     /// Which of the several cells that its pass runs a contender for; absent where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
@@ -44,7 +44,7 @@ pub struct Cell {
     /// Files that the cell left, by kind, relative to the run folder.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
-    /// Latency of the answered statements.
+    /// Latency of the answered statements, from issue to answer.
     #[serde(default)]
     pub latency: Option<Latency>,
     /// Errors by kind, the first of each with its message.
@@ -147,8 +147,8 @@ impl Pass {
     }
 }
 
-/// Percentiles of the latency of a cell's answered statements, in microseconds. The load is a closed loop: they are
-/// throughput by Little's law and belong to no comparison.
+/// Percentiles of the latency of a cell's answered statements, in microseconds. In every pass but [`Pass::Latency`] the load is a
+/// closed loop that keeps the driver busy: they are throughput by Little's law and belong to no comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Half of the statements took at most this.

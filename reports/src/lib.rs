@@ -19,6 +19,7 @@ mod ranking;
 mod run;
 #[cfg(test)]
 mod sample;
+mod series;
 mod sheets;
 mod summary;
 mod text;
@@ -32,5 +33,6 @@ pub use run::{
     ArrangementInfo, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,
     Setting, TargetInfo,
 };
+pub use series::Series;
 pub use summary::{Summary, SummaryRow, Verdict, reference, summary};
 pub use text::{pair, plain, wrap};

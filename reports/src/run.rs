@@ -5,8 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::Pass;
 use crate::measure::{self, MeasureInfo};
 
-/// The version of the result model; a reader refuses another one.
-pub const SCHEMA_VERSION: u32 = 1;
+/// The version of the result model that is written. Since version 2 a cell's series has the CPU times beside the answers; version
+/// 1 is read, too, and any other one is refused.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// The oldest version that is read.
+const OLDEST_VERSION: u32 = 1;
 
 /// A comparison: what was asked, of whom, on what machine. `run.json` of a run folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,7 +61,7 @@ impl Run {
             schema: u32,
         }
         let Version { schema } = serde_json::from_str(text).map_err(ModelError::NotARun)?;
-        if schema != SCHEMA_VERSION {
+        if !(OLDEST_VERSION..=SCHEMA_VERSION).contains(&schema) {
             return Err(ModelError::Version { found: schema });
         }
         serde_json::from_str(text).map_err(ModelError::NotARun)
@@ -74,7 +78,8 @@ impl Run {
 pub enum ModelError {
     /// Written by another version of the program.
     #[error(
-        "the run has schema version {found} and this cqldyno reads version {SCHEMA_VERSION}; render it with the version of \
+        "the run has schema version {found} and this cqldyno reads versions {OLDEST_VERSION} to \
+         {SCHEMA_VERSION}; render it with the version of \
          cqldyno that wrote it, or run the comparison again"
     )]
     Version {
@@ -277,7 +282,7 @@ mod tests {
     #[test]
     fn a_run_of_another_schema_version_is_refused_with_what_to_do() {
         let error = Run::from_json(r#"{"schema": 99, "later": true}"#).unwrap_err().to_string();
-        assert!(error.starts_with("the run has schema version 99 and this cqldyno reads version 1"), "{error}");
+        assert!(error.starts_with("the run has schema version 99 and this cqldyno reads versions 1 to 2"), "{error}");
         assert!(error.contains("run the comparison again"), "{error}");
     }
 

@@ -5,11 +5,12 @@ mod floor;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_meter::{Attachment, Meter, Outcome, Subject, Traffic};
 use cqldyno_protocol::{Done, End, Hello, Job, Mode, Ready, Runtime};
-use cqldyno_reports::{Cell, Measure, Pass, Role, Run, Unit};
+use cqldyno_reports::{Cell, Measure, Pass, Role, Run, Series, Unit};
 use cqldyno_scenarios::{Permutation, Scenario, Workload};
 
 use self::floor::ReadBack;
@@ -20,7 +21,7 @@ use crate::estimate::delay;
 use crate::failure::CellFailure;
 use crate::folder::{RunFolder, file_stem};
 use crate::introduction::{Introduced, setting};
-use crate::latency;
+use crate::latency::Latencies;
 use crate::observer::Stage;
 use crate::pass::{Load, PassKind, Place, kind, of_meters};
 use crate::placement::Placement;
@@ -169,7 +170,7 @@ pub(crate) fn empty_cell() -> Cell {
         step: None,
         breakdowns: BTreeMap::new(),
         files: BTreeMap::new(),
-        series: Vec::new(),
+        series: Series::default(),
         latency: None,
         error_kinds: Vec::new(),
         settings: Vec::new(),
@@ -198,6 +199,8 @@ struct Attempt<'a> {
 struct Measured {
     ready: Ready,
     done: Done,
+    /// When `go` was said.
+    began: SystemTime,
     /// The window, by the worker's clock.
     wall_ns: u64,
     counted: Result<Counted, String>,
@@ -274,6 +277,7 @@ impl<'a> Attempt<'a> {
         let foreign = !offline && server.is_none();
         let look = || foreign.then(|| Traffic::of(subject.worker, nodes));
         let traffic_before = look();
+        let began = SystemTime::now();
         let end = window(&mut worker, &mut attachments, self.load.count, &mut || ended(&mut server), stage)?;
         let traffic_after = look();
         let after = server.as_mut().map(|server| server.snapshot(cancel)).transpose()?;
@@ -295,7 +299,8 @@ impl<'a> Attempt<'a> {
             true => Err(no_server()),
             false => self.read_back(nodes, &mut || ended(&mut server), &mut exits, &mut outcome)?,
         };
-        Ok(Measured { ready, done, wall_ns: end.wall_ns, counted, outcome, connections, read_back, exits })
+        let wall_ns = end.wall_ns;
+        Ok(Measured { ready, done, began, wall_ns, counted, outcome, connections, read_back, exits })
     }
 
     /// Whether this cell is that of noop, the only contender that needs no server.
@@ -407,13 +412,17 @@ impl<'a> Attempt<'a> {
 
     /// The meters that have a measure of this cell's pass, attached to its processes.
     fn attach(&self, subject: &Subject) -> Vec<Box<dyn Attachment>> {
-        let taken = |meter: &dyn Meter| meter.declarations().iter().any(|measure| measure.pass.taken_in(self.pass()));
+        // One without a measure has something else to say of every cell.
+        let taken = |meter: &dyn Meter| {
+            let mut measures = meter.declarations().iter();
+            measures.len() == 0 || measures.any(|measure| measure.pass.taken_in(self.pass()))
+        };
         let meters = self.bench.meters.iter().map(AsRef::as_ref);
         meters.filter(|meter| taken(*meter)).map(|meter| meter.attach(subject)).collect()
     }
 
     fn fill(&self, cell: &mut Cell, measured: Measured) {
-        let Measured { ready, done, wall_ns, counted, outcome, connections, read_back, exits } = measured;
+        let Measured { ready, done, began, wall_ns, counted, mut outcome, connections, read_back, exits } = measured;
         let redact = |text: &str| self.bench.redaction.apply(text);
         let pass = self.pass();
         for reading in outcome.readings.into_iter().filter(|reading| reading.measure.pass.taken_in(pass)) {
@@ -431,12 +440,12 @@ impl<'a> Attempt<'a> {
             setting.value = redact(&setting.value);
         }
         cell.error_kinds = errors(&done, &redact);
-        if let Some(histogram) = &done.histogram {
-            let kept = latency::read(histogram).map_err(|error| error.to_string()).and_then(|(bytes, latency)| {
-                cell.latency = Some(latency);
-                self.bench.context.folder.write_histogram(self.stem, &bytes).map_err(|error| error.to_string())
-            });
-            cell.findings.extend(kept.err().map(|error| crate::introduction::sentence(&error)));
+        match Latencies::of(&done, began, Duration::from_nanos(wall_ns)) {
+            Ok(Latencies { driver, log }) => {
+                cell.latency = driver;
+                outcome.files.extend(log);
+            }
+            Err(error) => cell.findings.push(crate::introduction::sentence(&error.to_string())),
         }
         for artifact in outcome.files {
             match self.bench.context.folder.write_artifact(self.stem, &artifact) {
@@ -467,7 +476,8 @@ impl<'a> Attempt<'a> {
         }
         cell.void = (!reasons.is_empty()).then(|| redact(&reasons.join(" ")));
         cell.issued_by_statement = done.issued_by_statement;
-        cell.series = done.per_second;
+        let mut of = |series| outcome.series.remove(series).unwrap_or_default();
+        cell.series = Series::new(done.per_second, of("cpu_us"), of("server_cpu_us"));
     }
 }
 
@@ -481,7 +491,11 @@ fn window(
 ) -> Result<End, CellFailure> {
     stage(Stage::Window { issued: 0, of });
     attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
-    let end = worker.go(look, |issued| stage(Stage::Window { issued, of }))?;
+    let mut look = || {
+        attachments.iter_mut().for_each(|attachment| attachment.meanwhile());
+        look()
+    };
+    let end = worker.go(&mut look, |issued| stage(Stage::Window { issued, of }))?;
     attachments.iter_mut().for_each(|attachment| attachment.at_end());
     Ok(end)
 }

@@ -139,24 +139,8 @@ impl RunFolder {
         cut.map_err(|error| FolderError::Io { path: self.path.join(CELLS), error })
     }
 
-    /// Keeps a histogram in its V2 form as `hdr/NAME.hdr` and waits until it is on the disk: the cell's line, which is written
-    /// behind it, is never without it.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub fn write_histogram(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
-        let folder = self.path.join("hdr");
-        let path = folder.join(format!("{name}.hdr"));
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&path)?;
-            file.write_all(bytes)?;
-            file.sync_data()?;
-            sync_folder(&folder)
-        };
-        write().map_err(|error| FolderError::Io { path: path.clone(), error })
-    }
-
-    /// Keeps a meter's file as `KIND/NAME.EXTENSION` and waits until it is on the disk; gives the name that results have for it.
+    /// Keeps a meter's file as `KIND/NAME.EXTENSION` and waits until it is on the disk: the cell's line, which is written behind it,
+    /// is never without it. Gives the name that results have for it.
     ///
     /// # Errors
     /// When the system refuses.
@@ -255,14 +239,16 @@ mod tests {
     }
 
     #[test]
-    fn a_histogram_is_there_under_its_name() {
+    fn a_file_of_a_cell_is_there_under_its_name_and_an_error_names_it() {
         let dir = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(Some(dir.path()), jiff::Timestamp::UNIX_EPOCH).unwrap();
-        folder.write_histogram("001-writes", b"HIST").unwrap();
-        assert_eq!(fs::read(dir.path().join("hdr/001-writes.hdr")).unwrap(), b"HIST");
+        let artifact = Artifact { kind: "hdr", extension: "hlog", bytes: b"HIST".to_vec() };
+        assert_eq!(folder.write_artifact("001-writes", &artifact).unwrap(), "hdr/001-writes.hlog");
+        assert_eq!(fs::read(dir.path().join("hdr/001-writes.hlog")).unwrap(), b"HIST");
         fs::remove_dir_all(dir.path().join("hdr")).unwrap();
-        let error = folder.write_histogram("002", b"").unwrap_err().to_string();
-        assert!(error.contains("hdr/002.hdr"), "{error}");
+        fs::write(dir.path().join("hdr"), "a file").unwrap();
+        let error = folder.write_artifact("002", &artifact).unwrap_err().to_string();
+        assert!(error.contains("hdr/002.hlog"), "{error}");
     }
 
     #[test]

@@ -1,12 +1,28 @@
-//! The worker's histogram: kept as it came, and its percentiles.
+//! Histograms that a worker sends: their percentiles, and the log in which they are kept.
+//!
+//! The log is in the format of HdrHistogram's own log files, version 1.3, which its Java, Python and other readers take: a line an
+//! interval with its start and length in seconds, its greatest value in milliseconds, and the histogram of nanoseconds in its
+//! compressed V2 form. A cell is one interval, from its window's first second to its last; where a cell has several histograms,
+//! each has a tag.
+
+use std::time::{Duration, SystemTime};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use cqldyno_meter::Artifact;
+use cqldyno_protocol::Done;
 use cqldyno_reports::Latency;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 
-/// A histogram that cannot be read.
+/// The folder of a run that has the logs, and by which name a cell knows its one.
+pub(crate) const KIND: &str = "hdr";
+
+/// Nanoseconds a millisecond: what the greatest value of an interval is shown in, as HdrHistogram's own writers do.
+const SHOWN_NS: f64 = 1e6;
+
+/// A histogram that cannot be read or kept.
 #[derive(Debug, thiserror::Error)]
 pub enum HistogramError {
     /// Not base64.
@@ -15,41 +31,107 @@ pub enum HistogramError {
     /// Not an HdrHistogram.
     #[error("the histogram of the worker is no HdrHistogram in its V2 form: {0}")]
     Form(String),
+    /// It cannot be written as a log.
+    #[error("the histogram of the worker cannot be written as a log: {0}")]
+    Log(String),
 }
 
-/// The bytes of the V2 form, and the percentiles in microseconds; `text` is what `done` carries.
+/// The histogram in `text`, which is what `done` carries: the V2 form, base64.
 ///
 /// # Errors
 /// When the text is not base64 or the bytes are no histogram.
-pub fn read(text: &str) -> Result<(Vec<u8>, Latency), HistogramError> {
+pub fn read(text: &str) -> Result<Histogram<u64>, HistogramError> {
     let bytes = STANDARD.decode(text)?;
-    let histogram: Histogram<u64> = Deserializer::new()
-        .deserialize(&mut bytes.as_slice())
-        .map_err(|error| HistogramError::Form(format!("{error:?}")))?;
+    Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| HistogramError::Form(format!("{error:?}")))
+}
+
+/// Percentiles in microseconds of a histogram of nanoseconds.
+pub fn percentiles(histogram: &Histogram<u64>) -> Latency {
     let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
-    let latency = Latency {
+    Latency {
         p50_us: at(0.5),
         p90_us: at(0.9),
         p99_us: at(0.99),
         p999_us: at(0.999),
         max_us: histogram.max() as f64 / 1e3,
-    };
-    Ok((bytes, latency))
+    }
+}
+
+/// What a worker told of its latencies.
+#[derive(Debug, Default)]
+pub(crate) struct Latencies {
+    /// From the issue of a statement to its answer.
+    pub driver: Option<Latency>,
+    /// What is kept of them; `None` where nothing was answered.
+    pub log: Option<Artifact>,
+}
+
+impl Latencies {
+    /// Of a window that began at `began` and took `lasted`.
+    ///
+    /// # Errors
+    /// When a histogram cannot be read or written.
+    pub(crate) fn of(done: &Done, began: SystemTime, lasted: Duration) -> Result<Latencies, HistogramError> {
+        let driver = done.histogram.as_deref().map(read).transpose()?;
+        let Some(driver) = driver else { return Ok(Latencies::default()) };
+        let log = match &done.pace {
+            None => log(began, lasted, &[(None, &driver)])?,
+            Some(pace) => {
+                let (response, lateness) = (read(&pace.response)?, read(&pace.lateness)?);
+                let tagged = [(Some("response"), &response), (Some("driver"), &driver), (Some("lateness"), &lateness)];
+                log(began, lasted, &tagged)?
+            }
+        };
+        Ok(Latencies { driver: Some(percentiles(&driver)), log: Some(log) })
+    }
+}
+
+/// The log of a window that began at `began` and took `lasted`, with its histograms by tag; what is kept of a cell.
+///
+/// # Errors
+/// When a histogram cannot be written.
+pub fn log(
+    began: SystemTime,
+    lasted: Duration,
+    histograms: &[(Option<&'static str>, &Histogram<u64>)],
+) -> Result<Artifact, HistogramError> {
+    let failed = |error: &dyn std::fmt::Debug| HistogramError::Log(format!("{error:?}"));
+    let mut bytes = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut writer = IntervalLogWriterBuilder::new()
+        .add_comment("[Histogram log format version 1.3]")
+        .with_start_time(began)
+        .with_base_time(began)
+        .with_max_value_divisor(SHOWN_NS)
+        .begin_log_with(&mut bytes, &mut serializer)
+        .map_err(|error| failed(&error))?;
+    for (tag, histogram) in histograms {
+        writer
+            .write_histogram(*histogram, Duration::ZERO, lasted, tag.and_then(Tag::new))
+            .map_err(|error| failed(&error))?;
+    }
+    Ok(Artifact { kind: KIND, extension: "hlog", bytes })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
     use hdrhistogram::serialization::{Serializer, V2Serializer};
+
+    fn sample() -> Histogram<u64> {
+        let mut histogram = Histogram::<u64>::new(3).unwrap();
+        (1..=1_000u64).for_each(|micros| histogram.record(micros * 1_000).unwrap());
+        histogram
+    }
 
     #[test]
     fn percentiles_are_read_from_what_a_worker_sends() {
-        let mut histogram = Histogram::<u64>::new(3).unwrap();
-        (1..=1_000u64).for_each(|micros| histogram.record(micros * 1_000).unwrap());
         let mut bytes = Vec::new();
-        V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
-        let (kept, latency) = read(&STANDARD.encode(&bytes)).unwrap();
-        assert_eq!(kept, bytes);
+        V2Serializer::new().serialize(&sample(), &mut bytes).unwrap();
+        let histogram = read(&STANDARD.encode(&bytes)).unwrap();
+        assert_eq!(histogram, sample());
+        let latency = percentiles(&histogram);
         assert!((latency.p50_us - 500.0).abs() < 1.0 && (latency.max_us - 1_000.0).abs() < 1.0, "{latency:?}");
     }
 
@@ -57,5 +139,32 @@ mod tests {
     fn other_texts_are_errors() {
         assert!(read("%%%").unwrap_err().to_string().contains("not base64"));
         assert!(read("AAAA").unwrap_err().to_string().contains("no HdrHistogram"));
+    }
+
+    #[test]
+    fn a_log_has_the_windows_beginning_and_every_histogram_under_its_tag() {
+        let began = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_250);
+        let (histogram, empty) = (sample(), Histogram::<u64>::new(3).unwrap());
+        let all = [(Some("response"), &histogram), (Some("driver"), &histogram), (None, &empty)];
+        let Artifact { kind, extension, bytes } = log(began, Duration::from_millis(2_500), &all).unwrap();
+        assert_eq!((kind, extension), ("hdr", "hlog"));
+        let text = String::from_utf8(bytes).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..3],
+            [
+                "#[Histogram log format version 1.3]",
+                "#[StartTime: 1700000000.250 (seconds since epoch)]",
+                "#[BaseTime: 1700000000.250 (seconds since epoch)]"
+            ]
+        );
+        assert!(text.contains("\nTag=response,0.000,2.500,1.000,HISTF"), "{text}");
+        assert!(text.contains("\nTag=driver,0.000,2.500,1.000,HISTF"), "{text}");
+        let intervals = IntervalLogIterator::new(text.as_bytes()).filter_map(|entry| match entry.unwrap() {
+            LogEntry::Interval(interval) => Some(interval.encoded_histogram().to_owned()),
+            _ => None,
+        });
+        let back: Vec<Histogram<u64>> = intervals.map(|encoded| read(&encoded).unwrap()).collect();
+        assert_eq!(back, [histogram.clone(), histogram, empty]);
     }
 }

@@ -68,6 +68,7 @@ pub(crate) fn read(attachments: &mut [Box<dyn Attachment>], window: &Window) -> 
         whole.findings.extend(outcome.findings);
         whole.voids.extend(outcome.voids);
         whole.breakdowns.extend(outcome.breakdowns);
+        whole.series.extend(outcome.series);
         whole.files.extend(outcome.files);
     }
     whole

@@ -108,6 +108,10 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     let (timing, counting) = (of("honest", Pass::Timing), of("honest", Pass::Counting));
     let noop = of("noop", Pass::Timing);
     assert_eq!((timing.failed.as_deref(), timing.void.as_deref()), (None, None));
+    for cell in &finished.cells {
+        assert_eq!(cell.series.cpu_us.len(), 1, "a window below a second has one value: {cell:?}");
+        assert_eq!(cell.series.server_cpu_us.len(), usize::from(cell.contender == "honest"), "{cell:?}");
+    }
     assert_eq!(timing.measures["wall"], Measure::value(0.001, cqldyno_reports::Unit::Seconds));
     assert_eq!(timing.measures["throughput"].get(), Some(1e6));
     assert!(timing.measures["server_cpu"].get().is_some());

@@ -51,6 +51,6 @@ fn long_version() -> &'static str {
         env!("CQLDYNO_PROFILE"),
         ", ",
         env!("CQLDYNO_COMPILER"),
-        ", result schema 1, worker protocol 1)"
+        ", result schema 2, worker protocol 1)"
     )
 }

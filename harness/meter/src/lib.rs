@@ -12,6 +12,7 @@ mod kernel;
 mod memory;
 mod meter;
 mod noise;
+mod series;
 mod server;
 mod sockets;
 mod statements;
@@ -26,6 +27,7 @@ pub use environment::Environment;
 pub use memory::{PeakMemory, resident_bytes};
 pub use meter::{Artifact, Attachment, Meter, Outcome, Reading, ServerWindow, Span, Subject, Window};
 pub use noise::Noise;
+pub use series::Series;
 pub use server::ServerSide;
 pub use sockets::{SocketError, Traffic, busy_connections};
 pub use statements::Statements;
@@ -43,6 +45,7 @@ pub fn all() -> Vec<Box<dyn Meter>> {
         Box::new(CpuTime),
         Box::new(ServerSide),
         Box::new(Wall),
+        Box::new(Series),
         Box::new(Switches),
         Box::new(Statements),
         Box::new(Threads),

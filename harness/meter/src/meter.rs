@@ -33,6 +33,9 @@ pub trait Attachment: Send {
     /// Just before the worker is told to start.
     fn at_go(&mut self) {}
 
+    /// Every 100 ms at most of the window, while the parent waits for its end: for a few microseconds.
+    fn meanwhile(&mut self) {}
+
     /// Just after the worker has told that the window is over; it waits meanwhile.
     fn at_end(&mut self) {}
 
@@ -126,6 +129,8 @@ pub struct Outcome {
     pub voids: Vec<String>,
     /// Figures that are many of one kind, by kind and name, each a statement: `syscalls` by the system call's name, for example.
     pub breakdowns: BTreeMap<&'static str, BTreeMap<String, f64>>,
+    /// One figure a second of the window, by what they are of.
+    pub series: BTreeMap<&'static str, Vec<u64>>,
     /// What is kept beside the figures.
     pub files: Vec<Artifact>,
 }

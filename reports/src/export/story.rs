@@ -97,8 +97,14 @@ impl Story {
         if let Some(latency) = &cell.latency {
             self.pair("latency", &percentiles(latency), 24);
         }
-        if cell.series.len() > 1 {
-            self.pair("answers by second", &sparkline(&cell.series, self.look.width.saturating_sub(50).max(10)), 24);
+        let seconds = [
+            ("answers by second", &cell.series.answered, ""),
+            ("CPU time by second", &cell.series.cpu_us, " us"),
+            ("server CPU by second", &cell.series.server_cpu_us, " us"),
+        ];
+        for (name, series, unit) in seconds.into_iter().filter(|(_, series, _)| series.len() > 1) {
+            let bars = sparkline(series, self.look.width.saturating_sub(50).max(10));
+            self.pair(name, &format!("{bars}{unit}"), 24);
         }
         if let Some(log) = &cell.log {
             self.pair("log", &plain(log), 24);
