@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use crate::{ConnectOptions, DriverError, DriverInfo, Rows, Setting, Value};
+use crate::{BatchRows, ConnectOptions, DriverError, DriverInfo, ErrorKind, Rows, Setting, Value};
 
 /// A CQL driver: how it describes itself and connects.
 pub trait Driver: Default + Send + Sync + 'static {
@@ -54,6 +54,39 @@ pub trait Session: Send + Sync + 'static {
         values: &[Value<'_>],
         rows: &mut Rows,
     ) -> impl Future<Output = Result<(), DriverError>> + Send;
+
+    /// Executes `statement` once for every row in one unlogged BATCH, built by the driver's own API for batches; rows that come back are
+    /// dropped. A driver that has batches declares [`crate::Capability::Batch`].
+    ///
+    /// # Errors
+    /// The server's or the driver's error, by kind; the default gives one.
+    fn batch(
+        &self,
+        statement: &Self::Statement,
+        rows: BatchRows<'_>,
+    ) -> impl Future<Output = Result<(), DriverError>> + Send {
+        let _ = (statement, rows);
+        std::future::ready(Err(DriverError::new(ErrorKind::Other, "this adapter sends no batches")))
+    }
+
+    /// Executes `cql` with `values` without preparing it before, by the driver's own call for that, and decodes every column of every
+    /// row of every page into `rows`, which the caller has cleared. A driver that has such a call declares
+    /// [`crate::Capability::Unprepared`].
+    ///
+    /// # Errors
+    /// The server's or the driver's error, by kind; the default gives one.
+    fn query_values(
+        &self,
+        cql: &str,
+        values: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> impl Future<Output = Result<(), DriverError>> + Send {
+        let _ = (cql, values, rows);
+        std::future::ready(Err(DriverError::new(
+            ErrorKind::Other,
+            "this adapter sends no values with an unprepared statement",
+        )))
+    }
 
     /// Ends the session's connections and tasks as far as the driver can; the default drops it.
     fn close(self) -> impl Future<Output = ()> + Send

@@ -21,6 +21,14 @@ pub enum Capability {
     Credentials,
     /// Sends nothing at all: no cluster is needed (noop).
     Offline,
+    /// Sends several rows of a prepared statement as one unlogged BATCH.
+    Batch,
+    /// Takes values with a statement that was not prepared.
+    Unprepared,
+    /// Preparing is asking the server, each time.
+    Prepare,
+    /// A session can be made, used and closed again and again in one process.
+    Connect,
 }
 
 /// A library at work in the worker, as read from the build or the running process.

@@ -5,6 +5,7 @@
 //! adapter, with no dynamic dispatch and no boxed future.
 #![deny(missing_docs)]
 
+mod batch;
 mod driver;
 mod error;
 mod info;
@@ -14,6 +15,7 @@ mod rows;
 pub mod suite;
 mod value;
 
+pub use batch::BatchRows;
 pub use driver::{Driver, Session};
 pub use error::{DriverError, ErrorKind};
 pub use info::{Capability, DriverInfo, Library, Setting};

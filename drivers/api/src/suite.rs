@@ -10,6 +10,7 @@
 pub mod connecting;
 pub mod errors;
 pub mod flight;
+pub mod operations;
 pub mod outages;
 pub mod paging;
 mod relay;
@@ -51,6 +52,11 @@ macro_rules! behaviour_suite {
             connecting::frames_are_of_version_4_uncompressed_and_of_the_consistency_asked_for,
             flight::a_thousand_statements_in_flight_each_get_their_own_answer,
             flight::nothing_is_sent_twice,
+            operations::a_batch_writes_all_its_rows_in_one_unlogged_request,
+            operations::a_batch_with_a_wrong_value_is_an_error_and_writes_nothing,
+            operations::an_unprepared_statement_takes_values_and_gives_rows,
+            operations::preparing_another_text_asks_the_server_each_time,
+            operations::sessions_made_and_closed_in_turn_leave_no_connection_open,
             outages::a_slow_answer_is_waited_for_as_long_as_declared,
             outages::a_server_that_is_gone_gives_errors_until_it_is_back,
             outages::a_statement_prepared_before_a_restart_is_prepared_again_as_declared,

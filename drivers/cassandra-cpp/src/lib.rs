@@ -48,6 +48,10 @@ impl Driver for CassandraCpp {
                 Capability::Reprepare,
                 Capability::Reconnect,
                 Capability::Credentials,
+                Capability::Batch,
+                Capability::Unprepared,
+                Capability::Prepare,
+                Capability::Connect,
             ]
             .into(),
             caveats: [

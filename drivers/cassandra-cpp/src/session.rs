@@ -1,7 +1,7 @@
 //! Preparing and executing.
 
-use cassandra_cpp::{PreparedStatement, Statement};
-use cqldyno_driver_api::{ConnectOptions, Consistency, DriverError, Rows, Session, Settings, Value};
+use cassandra_cpp::{BatchType, PreparedStatement, Statement};
+use cqldyno_driver_api::{BatchRows, ConnectOptions, Consistency, DriverError, Rows, Session, Settings, Value};
 
 use crate::values::Columns;
 use crate::{errors, values};
@@ -96,6 +96,50 @@ impl Session for CassandraCppSession {
                 statement.set_paging_state(page).map_err(errors::at_bind)?;
             }
         }
+    }
+
+    async fn batch(&self, prepared: &CassandraCppStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
+        let mut batch = self.session.batch(BatchType::UNLOGGED);
+        if let Some(consistency) = self.consistency {
+            batch.set_consistency(consistency).map_err(errors::at_bind)?;
+        }
+        for row in rows.iter() {
+            if row.len() != prepared.markers {
+                return Err(errors::wrong_number_of_values(prepared.markers, row.len()));
+            }
+            let mut statement = prepared.prepared.bind();
+            values::bind(&mut statement, row)?;
+            batch.add_statement(statement).map_err(errors::at_bind)?;
+        }
+        batch.execute().await.map(drop).map_err(errors::at_execute)
+    }
+
+    async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
+        let columns = Columns::default();
+        let mut statement = self.unprepared(cql, values)?;
+        loop {
+            let page = statement.execute().await.map_err(errors::at_execute)?;
+            if !values::decode(&page, &columns, rows)? || !page.has_more_pages() {
+                return Ok(());
+            }
+            statement = self.unprepared(cql, values)?;
+            statement.set_paging_state(page).map_err(errors::at_bind)?;
+        }
+    }
+}
+
+impl CassandraCppSession {
+    /// A statement that is not prepared, with its values.
+    fn unprepared(&self, cql: &str, values: &[Value<'_>]) -> Result<Statement, DriverError> {
+        let mut statement = self.session.statement(cql);
+        if let Some(consistency) = self.consistency {
+            statement.set_consistency(consistency).map_err(errors::at_bind)?;
+        }
+        if let Some(page_size) = self.page_size {
+            statement.set_paging_size(page_size).map_err(errors::at_bind)?;
+        }
+        values::bind(&mut statement, values)?;
+        Ok(statement)
     }
 }
 

@@ -49,6 +49,10 @@ impl Driver for CdrsTokio {
                 Capability::Reprepare,
                 Capability::Reconnect,
                 Capability::Credentials,
+                Capability::Batch,
+                Capability::Unprepared,
+                Capability::Prepare,
+                Capability::Connect,
             ]
             .into(),
             caveats: vec![
@@ -56,6 +60,9 @@ impl Driver for CdrsTokio {
                 "It never asks to skip the result's metadata, so a select's answer is longer than for a driver that does."
                     .to_owned(),
                 "It decodes every answer twice: once itself, in search of a new metadata id, and once for the caller."
+                    .to_owned(),
+                "It sends a batch to any node, not to one that has its first row.".to_owned(),
+                "The adapter opens and closes one connection before the session's, because a session that is refused tells nobody."
                     .to_owned(),
                 "It does not check the types of bound values; the server does.".to_owned(),
             ],

@@ -3,12 +3,13 @@
 use cdrs_tokio::cluster::TcpConnectionManager;
 use cdrs_tokio::cluster::session::Session as DriverSession;
 use cdrs_tokio::consistency::Consistency;
+use cdrs_tokio::frame::message_batch::BatchType;
 use cdrs_tokio::frame::message_result::BodyResResultPrepared;
 use cdrs_tokio::load_balancing::{RoundRobinLoadBalancingStrategy, TopologyAwareLoadBalancingStrategy};
-use cdrs_tokio::query::{PreparedQuery, QueryParams};
+use cdrs_tokio::query::{BatchQueryBuilder, PreparedQuery, QueryParams, QueryValues};
 use cdrs_tokio::statement::StatementParams;
 use cdrs_tokio::transport::TransportTcp;
-use cqldyno_driver_api::{ConnectOptions, DriverError, Rows, Session, Value};
+use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Value};
 
 use crate::errors;
 use crate::values::{self, Kind};
@@ -141,6 +142,42 @@ impl Session for CdrsTokioSession {
                 Err(error) => return Err(errors::execution(error)),
             };
             paging_state = values::decode(&answer, &statement.columns, rows)?;
+            if paging_state.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn batch(&self, statement: &CdrsTokioStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
+        let mut batch =
+            BatchQueryBuilder::new().with_batch_type(BatchType::Unlogged).with_consistency(self.consistency);
+        for row in rows.iter() {
+            let values = values::bind(row).unwrap_or(QueryValues::SimpleValues(Vec::new()));
+            batch = batch.add_query_prepared(&statement.prepared, values);
+        }
+        let batch = batch.build().map_err(errors::execution)?;
+        on_session!(&self.session, session => session.batch(batch).await).map(drop).map_err(errors::execution)
+    }
+
+    async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
+        let mut paging_state = None;
+        loop {
+            let parameters = StatementParams {
+                query_params: QueryParams {
+                    consistency: self.consistency,
+                    values: values::bind(values),
+                    page_size: self.page_size,
+                    paging_state,
+                    ..QueryParams::default()
+                },
+                ..StatementParams::default()
+            };
+            let answer = on_session!(&self.session, session => session.query_with_params(cql, parameters).await);
+            let answer = answer.map_err(errors::execution)?;
+            if !values::is_page(&answer) {
+                return Ok(());
+            }
+            paging_state = values::decode(&answer, &[], rows)?;
             if paging_state.is_none() {
                 return Ok(());
             }

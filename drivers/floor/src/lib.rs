@@ -36,8 +36,17 @@ impl Driver for Floor {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             variant: String::new(),
             libraries: vec![lock::library("tokio")?],
-            capabilities: [Capability::Paging, Capability::Reprepare, Capability::Reconnect, Capability::Credentials]
-                .into(),
+            capabilities: [
+                Capability::Paging,
+                Capability::Reprepare,
+                Capability::Reconnect,
+                Capability::Credentials,
+                Capability::Batch,
+                Capability::Unprepared,
+                Capability::Prepare,
+                Capability::Connect,
+            ]
+            .into(),
             caveats: [
                 "It is no driver but a lower bound: no metadata, no events, no policies, no request timeout.",
                 "It asks the server to leave out the result's metadata.",

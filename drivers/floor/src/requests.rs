@@ -1,6 +1,6 @@
 //! Request frames: native_protocol_v4.spec sections 2 and 4.1.
 
-use cqldyno_driver_api::{Consistency, Credentials, DriverError, Value};
+use cqldyno_driver_api::{BatchRows, Consistency, Credentials, DriverError, Value};
 
 use crate::errors::codec;
 use crate::values::{self, ColumnType};
@@ -13,7 +13,13 @@ const STARTUP: u8 = 0x01;
 const QUERY: u8 = 0x07;
 const PREPARE: u8 = 0x09;
 const EXECUTE: u8 = 0x0A;
+const BATCH: u8 = 0x0D;
 const AUTH_RESPONSE: u8 = 0x0F;
+
+/// Kind of a BATCH (section 4.1.7).
+const UNLOGGED: u8 = 1;
+/// Kind of a statement in a BATCH.
+const PREPARED: u8 = 1;
 
 const WITH_VALUES: u8 = 0x01;
 const SKIP_METADATA: u8 = 0x02;
@@ -86,6 +92,52 @@ pub(crate) fn query(cql: &str, consistency: Consistency, out: &mut Vec<u8>) -> R
     })
 }
 
+/// QUERY with values, whose answer has metadata: section 4.1.4.
+pub(crate) fn query_values(
+    cql: &str,
+    consistency: Consistency,
+    values: &[Value<'_>],
+    page_size: i32,
+    paging_state: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) -> Result<(), DriverError> {
+    frame(QUERY, out, |out| {
+        values::bytes(cql.as_bytes(), out)?;
+        out.extend_from_slice(&consistency_code(consistency).to_be_bytes());
+        let with_state = if paging_state.is_some() { WITH_PAGING_STATE } else { 0 };
+        out.push(WITH_VALUES | WITH_PAGE_SIZE | with_state);
+        out.extend_from_slice(&short(values.len())?);
+        // Nobody told which types the markers have: the server takes the bytes by its own.
+        values.iter().try_for_each(|value| values::encode(value, ColumnType::of(value), out))?;
+        out.extend_from_slice(&page_size.to_be_bytes());
+        paging_state.map_or(Ok(()), |state| values::bytes(state, out))
+    })
+}
+
+/// An unlogged BATCH of one prepared statement: section 4.1.7.
+pub(crate) fn batch(
+    id: &[u8],
+    execute: &ExecuteTemplate,
+    rows: BatchRows<'_>,
+    consistency: Consistency,
+    out: &mut Vec<u8>,
+) -> Result<(), DriverError> {
+    frame(BATCH, out, |out| {
+        out.push(UNLOGGED);
+        out.extend_from_slice(&short(rows.len())?);
+        for row in rows.iter() {
+            out.push(PREPARED);
+            out.extend_from_slice(&short(id.len())?);
+            out.extend_from_slice(id);
+            out.extend_from_slice(&short(row.len())?);
+            execute.encode_values(row, out)?;
+        }
+        out.extend_from_slice(&consistency_code(consistency).to_be_bytes());
+        out.push(0);
+        Ok(())
+    })
+}
+
 /// PREPARE: section 4.1.5.
 pub(crate) fn prepare(cql: &str, out: &mut Vec<u8>) -> Result<(), DriverError> {
     frame(PREPARE, out, |out| values::bytes(cql.as_bytes(), out))
@@ -151,11 +203,7 @@ impl ExecuteTemplate {
         out: &mut Vec<u8>,
     ) -> Result<(), DriverError> {
         if values.len() != self.markers.len() {
-            return Err(codec(format_args!(
-                "{} values were bound to a statement with {} markers",
-                values.len(),
-                self.markers.len()
-            )));
+            return Err(self.wrong_number(values));
         }
         let start = out.len();
         out.extend_from_slice(&self.head);
@@ -170,5 +218,18 @@ impl ExecuteTemplate {
             values::bytes(state, out)?;
         }
         close(out, start)
+    }
+
+    /// Appends the values alone, as they stand in a BATCH behind their number.
+    fn encode_values(&self, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<(), DriverError> {
+        if values.len() != self.markers.len() {
+            return Err(self.wrong_number(values));
+        }
+        values.iter().zip(&self.markers).try_for_each(|(value, wanted)| values::encode(value, *wanted, out))
+    }
+
+    #[cold]
+    fn wrong_number(&self, values: &[Value<'_>]) -> DriverError {
+        codec(format_args!("{} values were bound to a statement with {} markers", values.len(), self.markers.len()))
     }
 }

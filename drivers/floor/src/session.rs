@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use cqldyno_driver_api::{ConnectOptions, Consistency, DriverError, ErrorKind, Rows, Session, Value};
+use cqldyno_driver_api::{BatchRows, ConnectOptions, Consistency, DriverError, ErrorKind, Rows, Session, Value};
 use tokio::task::JoinHandle;
 
-use crate::answers::Prepared;
+use crate::answers::{Answer, Prepared};
 use crate::connection::Connection;
 use crate::errors::malformed;
 use crate::requests::{self, ExecuteTemplate};
@@ -146,6 +146,46 @@ impl Session for FloorSession {
             next = self.page(connection, statement, values, Some(&state), rows).await?;
         }
         Ok(())
+    }
+
+    async fn batch(&self, statement: &FloorStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
+        let connection = self.next_connection()?;
+        match self.batch_on(connection, statement, rows).await {
+            Err(error) if error.kind == ErrorKind::Unprepared => {
+                self.prepare_again(connection, statement).await?;
+                self.batch_on(connection, statement, rows).await
+            }
+            done => done,
+        }
+    }
+
+    async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
+        let connection = self.next_connection()?;
+        let mut paging_state: Option<Vec<u8>> = None;
+        loop {
+            let encode = |out: &mut Vec<u8>| {
+                let state = paging_state.as_deref();
+                requests::query_values(cql, self.consistency, values, self.page_size, state, out)
+            };
+            let decode = |answer: Answer<'_>| answer.into_rows(&[], rows).map(|state| state.map(<[u8]>::to_vec));
+            match connection.exchange(encode, decode).await? {
+                None => return Ok(()),
+                next => paging_state = next,
+            }
+        }
+    }
+}
+
+impl FloorSession {
+    async fn batch_on(
+        &self,
+        connection: &Connection,
+        statement: &FloorStatement,
+        rows: BatchRows<'_>,
+    ) -> Result<(), DriverError> {
+        let encode =
+            |out: &mut Vec<u8>| requests::batch(&statement.id, &statement.execute, rows, self.consistency, out);
+        connection.exchange(encode, |answer| answer.into_done()).await
     }
 }
 

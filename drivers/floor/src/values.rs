@@ -20,6 +20,21 @@ pub(crate) enum ColumnType {
 }
 
 impl ColumnType {
+    /// The type of a value; a null is of any.
+    pub(crate) fn of(value: &Value<'_>) -> ColumnType {
+        match value {
+            Value::Null => ColumnType::Other(0),
+            Value::Boolean(_) => ColumnType::Boolean,
+            Value::Int(_) => ColumnType::Int,
+            Value::Bigint(_) => ColumnType::Bigint,
+            Value::Double(_) => ColumnType::Double,
+            Value::Timestamp(_) => ColumnType::Timestamp,
+            Value::Uuid(_) => ColumnType::Uuid,
+            Value::Text(_) => ColumnType::Text,
+            Value::Blob(_) => ColumnType::Blob,
+        }
+    }
+
     pub(crate) fn from_option_id(id: u16) -> ColumnType {
         match id {
             0x0001 | 0x000D => ColumnType::Text,

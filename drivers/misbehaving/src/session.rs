@@ -6,7 +6,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cqldyno_driver_api::{DriverError, ErrorKind, Rows, Session, Value};
+use cqldyno_driver_api::{BatchRows, DriverError, ErrorKind, Rows, Session, Value};
 use cqldyno_driver_floor::{FloorSession, FloorStatement};
 
 use crate::how::How;
@@ -189,5 +189,13 @@ impl Session for MisbehavingSession {
             }
             _ => floor(rows).await,
         }
+    }
+
+    async fn batch(&self, statement: &MisbehavingStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
+        self.floor.batch(&statement.floor, rows).await
+    }
+
+    async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
+        self.floor.query_values(cql, values, rows).await
     }
 }

@@ -61,7 +61,7 @@ impl Driver for Noop {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             variant: String::new(),
             libraries: vec![lock::library("tokio")?],
-            capabilities: [Capability::Offline].into(),
+            capabilities: [Capability::Offline, Capability::Batch, Capability::Unprepared].into(),
             caveats: vec![
                 "It sends nothing: this is what the harness itself costs. The rows of a select are put in place by the \
                  load generator before it checks them."

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cqldyno_driver_api::{DriverError, Rows, Session, Value};
+use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
 use tokio::task::JoinHandle;
 
 use crate::queue::Queue;
@@ -51,5 +51,13 @@ impl Session for NoopSession {
             queue.wait().await;
         }
         Ok(())
+    }
+
+    async fn batch(&self, statement: &(), rows: BatchRows<'_>) -> Result<(), DriverError> {
+        self.execute(statement, rows.get(0), &mut Rows::new()).await
+    }
+
+    async fn query_values(&self, _cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
+        self.execute(&(), values, rows).await
     }
 }

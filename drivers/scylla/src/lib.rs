@@ -42,11 +42,17 @@ impl Driver for Scylla {
                 Capability::Reprepare,
                 Capability::Reconnect,
                 Capability::Credentials,
+                Capability::Batch,
+                Capability::Unprepared,
+                Capability::Prepare,
+                Capability::Connect,
             ]
             .into(),
             caveats: vec![
                 "It asks for the result's metadata with every row (skipping it is a setting of the statement, off by \
                  default), so a select's answer is longer than for a driver that skips it."
+                    .to_owned(),
+                "A statement with values that is not prepared it prepares and executes: two requests, one after the other."
                     .to_owned(),
                 "It sends a serial consistency with every statement and no timestamp.".to_owned(),
                 "It reads the cluster's metadata again every 60 seconds and after schema changes; that is control \

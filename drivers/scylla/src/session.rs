@@ -1,11 +1,15 @@
 //! The hot path.
 
-use cqldyno_driver_api::{DriverError, Rows, Session, Value};
+use std::sync::OnceLock;
+
+use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
 use scylla::response::{PagingState, PagingStateResponse};
+use scylla::statement::Statement;
+use scylla::statement::batch::{Batch, BatchType};
 use scylla::statement::prepared::PreparedStatement;
 
 use crate::errors;
-use crate::values::{Bound, decode};
+use crate::values::{Bound, BoundRows, decode};
 
 /// A connected session of the crate `scylla`.
 pub struct ScyllaSession {
@@ -18,6 +22,15 @@ pub struct ScyllaSession {
 pub struct ScyllaStatement {
     prepared: PreparedStatement,
     has_rows: bool,
+    /// The first batch that was made of it, with its number of rows: a batch holds no values, so that it is made once and used again.
+    batch: OnceLock<(usize, Batch)>,
+}
+
+impl ScyllaStatement {
+    fn new_batch(&self, rows: usize) -> Batch {
+        let statements = std::iter::repeat_n(&self.prepared, rows).map(|prepared| prepared.clone().into());
+        Batch::new_with_statements(BatchType::Unlogged, statements.collect())
+    }
 }
 
 impl ScyllaSession {
@@ -39,7 +52,7 @@ impl Session for ScyllaSession {
             prepared.set_page_size(page_size);
         }
         let has_rows = prepared.get_current_result_set_col_specs().get().len() > 0;
-        Ok(ScyllaStatement { prepared, has_rows })
+        Ok(ScyllaStatement { prepared, has_rows, batch: OnceLock::new() })
     }
 
     async fn execute(
@@ -61,6 +74,38 @@ impl Session for ScyllaSession {
             let result = self.session.execute_single_page(&statement.prepared, Bound(values), page).await;
             let (result, next) = result.map_err(errors::execution)?;
             decode(result, rows)?;
+            page = match next {
+                PagingStateResponse::HasMorePages { state } => state,
+                PagingStateResponse::NoMorePages => return Ok(()),
+            };
+        }
+    }
+
+    async fn batch(&self, statement: &ScyllaStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
+        let (size, known) = statement.batch.get_or_init(|| (rows.len(), statement.new_batch(rows.len())));
+        let other;
+        let batch = match *size == rows.len() {
+            true => known,
+            false => {
+                other = statement.new_batch(rows.len());
+                &other
+            }
+        };
+        self.session.batch(batch, BoundRows(rows)).await.map(drop).map_err(errors::execution)
+    }
+
+    async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
+        let mut statement = Statement::new(cql);
+        if let Some(page_size) = self.page_size {
+            statement.set_page_size(page_size);
+        }
+        let mut page = PagingState::start();
+        loop {
+            let result = self.session.query_single_page(statement.clone(), Bound(values), page).await;
+            let (result, next) = result.map_err(errors::execution)?;
+            if result.is_rows() {
+                decode(result, rows)?;
+            }
             page = match next {
                 PagingStateResponse::HasMorePages { state } => state,
                 PagingStateResponse::NoMorePages => return Ok(()),

@@ -1,11 +1,12 @@
 //! Values in and rows out, through the driver's own typed serialisation.
 
-use cqldyno_driver_api::{Consistency, DriverError, ErrorKind, Rows, Value};
+use cqldyno_driver_api::{BatchRows, Consistency, DriverError, ErrorKind, Rows, Value};
 use scylla::cluster::metadata::{ColumnType, NativeType};
 use scylla::deserialize::row::{ColumnIterator, RawColumn};
 use scylla::deserialize::value::DeserializeValue;
 use scylla::response::query_result::QueryResult;
 use scylla::serialize::SerializationError;
+use scylla::serialize::batch::{BatchValues, BatchValuesIterator};
 use scylla::serialize::row::{RowSerializationContext, SerializeRow};
 use scylla::serialize::value::SerializeValue;
 use scylla::serialize::writers::RowWriter;
@@ -66,6 +67,57 @@ impl SerializeRow for Bound<'_> {
     #[inline]
     fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// The rows of a batch.
+pub(crate) struct BoundRows<'a>(pub(crate) BatchRows<'a>);
+
+/// See [`BoundRows`].
+pub(crate) struct BoundRowsIterator<'a> {
+    rows: BatchRows<'a>,
+    next: usize,
+}
+
+impl BatchValues for BoundRows<'_> {
+    type BatchValuesIter<'r>
+        = BoundRowsIterator<'r>
+    where
+        Self: 'r;
+
+    #[inline]
+    fn batch_values_iter(&self) -> BoundRowsIterator<'_> {
+        BoundRowsIterator { rows: self.0, next: 0 }
+    }
+}
+
+impl<'a> BoundRowsIterator<'a> {
+    #[inline]
+    fn next(&mut self) -> Option<Bound<'a>> {
+        let row = self.next;
+        self.next += 1;
+        (row < self.rows.len()).then(|| Bound(self.rows.get(row)))
+    }
+}
+
+impl<'a> BatchValuesIterator<'a> for BoundRowsIterator<'a> {
+    #[inline]
+    fn serialize_next(
+        &mut self,
+        context: &RowSerializationContext<'_>,
+        writer: &mut RowWriter,
+    ) -> Option<Result<(), SerializationError>> {
+        self.next().map(|row| row.serialize(context, writer))
+    }
+
+    #[inline]
+    fn is_empty_next(&mut self) -> Option<bool> {
+        self.next().map(|row| row.is_empty())
+    }
+
+    #[inline]
+    fn skip_next(&mut self) -> Option<()> {
+        self.next().map(drop)
     }
 }
 

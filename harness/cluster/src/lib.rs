@@ -13,6 +13,7 @@ pub mod cql;
 mod database;
 pub mod exchange;
 mod execute;
+mod operations;
 pub mod plan;
 mod prepared_statements;
 mod requests;
@@ -32,7 +33,8 @@ pub mod types;
 
 pub use auth::Credentials;
 pub use control::{Control, ControlError, Listening};
+pub use operations::{Request, without_comment};
 pub use serve::{ServeError, ServeOptions, serve};
 pub use server::{Answers, Node, NodeOptions, StartError, StoppedNode};
-pub use snapshot::{ConnectionSnapshot, ExecuteTimes, Snapshot};
+pub use snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Snapshot};
 pub use socketless::SocketlessNode;

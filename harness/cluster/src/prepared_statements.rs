@@ -1,4 +1,6 @@
-//! The prepared statements of a node, bounded in number and in the length of their texts, as Cassandra's cache is.
+//! The prepared statements of a node, bounded in number and in the length of their texts, as Cassandra's cache is. When there are
+//! too many, the oldest is forgotten that was not used since it was last looked at (second chance, Corbato 1968): a client that
+//! executes a forgotten one is answered UNPREPARED.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -35,9 +37,15 @@ impl PreparedStatements {
     /// Keeps a statement; says whether older ones were removed to make room.
     pub(crate) fn insert(&mut self, statement: Arc<Statement>) -> bool {
         let (id, length) = (statement.id, statement.query.len());
-        let mut removed = false;
+        let (mut removed, mut looks) = (false, self.order.len());
         while self.by_id.len() >= MOST_STATEMENTS || self.text + length > MOST_TEXT {
             let Some(oldest) = self.order.pop_front() else { break };
+            // One that is used again and again must not keep this from ending.
+            if looks > 0 && self.by_id.get(&oldest).is_some_and(|statement| statement.take_used()) {
+                looks -= 1;
+                self.order.push_back(oldest);
+                continue;
+            }
             self.forget(&oldest);
             removed = true;
         }

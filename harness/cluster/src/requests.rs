@@ -11,6 +11,7 @@ use crate::codec::{Opcode, write as wire};
 use crate::execute::select::{Page, Paging, select};
 use crate::execute::values::bind;
 use crate::execute::write::{Mode, TimestampSource, modify, not_in_a_batch, using_timestamp};
+use crate::operations::Request;
 use crate::plan::{CqlError, Ddl, Plan, Prepared, Select, Value};
 use crate::schema::SchemaChange;
 use crate::state::NodeState;
@@ -19,6 +20,9 @@ use crate::statement_cache::StatementCache;
 use crate::stats::ConnectionStats;
 use crate::storage::table::TableStore;
 use crate::system::{self, SystemView};
+
+/// Statements of a batch among which the next one is looked for before the node's are.
+const STATEMENTS_REMEMBERED: usize = 16;
 
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,11 +147,12 @@ impl Requests {
             Opcode::Register => self.register(body),
             Opcode::Prepare => {
                 let query = request::prepare(body)?;
+                cache.count_operation(Request::Prepare, self.state.texts.number(query), 0);
                 Ok(Answer::Prepared(self.state.prepare(query, self.keyspace.as_deref())?))
             }
-            Opcode::Query => self.query(version, body).await.map(Answer::Result),
+            Opcode::Query => self.query(version, body, cache).await.map(Answer::Result),
             Opcode::Execute => self.execute(version, body, cache).await.map(Answer::Result),
-            Opcode::Batch => self.batch(version, body).map(Answer::Result),
+            Opcode::Batch => self.batch(version, body, cache).map(Answer::Result),
             other => Err(ErrorAnswer::Protocol(format!("{other} is not a request"))),
         }
     }
@@ -234,8 +239,9 @@ impl Requests {
         Ok(Answer::Registered { schema_changes })
     }
 
-    async fn query(&mut self, version: u8, body: &[u8]) -> Result<Outcome, ErrorAnswer> {
+    async fn query(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Outcome, ErrorAnswer> {
         let query = request::query(body, version)?;
+        cache.count_operation(Request::Query, self.state.texts.number(query.query), 0);
         let (prepared, store) = self.state.resolve(query.query, self.keyspace.as_deref())?;
         self.run(Arc::new(prepared), store, query.parameters, |_, _| "Invalid amount of bind variables".to_owned())
             .await
@@ -326,7 +332,7 @@ impl Requests {
         Ok(Page { row_count: i32::try_from(found.len()).unwrap_or(i32::MAX), rows, paging_state: None })
     }
 
-    fn batch(&mut self, version: u8, body: &[u8]) -> Result<Outcome, ErrorAnswer> {
+    fn batch(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Outcome, ErrorAnswer> {
         let batch = request::batch(body, version)?;
         if batch.kind == 2 {
             return Err(CqlError::invalid(
@@ -335,6 +341,8 @@ impl Requests {
             .into());
         }
         let mut resolved = Vec::with_capacity(batch.statements.len());
+        // Each statement of the batch with its rows, in their order: most batches are of one.
+        let mut in_it: Vec<(Arc<Statement>, u64)> = Vec::new();
         for (what, values) in batch.statements {
             let (prepared, store) = match what {
                 BatchQuery::Text(text) => {
@@ -342,11 +350,26 @@ impl Requests {
                     (Arc::new(prepared), store)
                 }
                 BatchQuery::Id(id) => {
-                    let statement = self.state.statement(id)?;
+                    let mut lately = (0..in_it.len()).rev().take(STATEMENTS_REMEMBERED);
+                    let at = match lately.find(|at| in_it[*at].0.id == *id) {
+                        Some(at) => at,
+                        None => {
+                            let statement = self.state.statement(id)?;
+                            statement.set_used();
+                            in_it.push((statement, 0));
+                            in_it.len() - 1
+                        }
+                    };
+                    let (statement, rows) = &mut in_it[at];
+                    *rows += 1;
                     (statement.prepared.clone(), statement.store.clone())
                 }
             };
             resolved.push((prepared, store, values));
+        }
+        let request = if batch.kind == 0 { Request::LoggedBatch } else { Request::UnloggedBatch };
+        for (statement, rows) in &in_it {
+            cache.count_operation(request, self.state.texts.number(&statement.query), *rows);
         }
         let mut statements = Vec::with_capacity(resolved.len());
         for (prepared, store, values) in &resolved {

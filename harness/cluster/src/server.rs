@@ -221,6 +221,11 @@ impl Node {
         self.state.snapshot()
     }
 
+    /// Connections that are open now.
+    pub fn open_connections(&self) -> usize {
+        self.state.stats.open_connections()
+    }
+
     /// Holds each answer back for this long, from now on.
     pub fn set_delay(&self, delay: Duration) {
         self.state.set_delay(delay);

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::operations::Request;
+
 /// Everything that is counted, at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
@@ -26,11 +28,17 @@ pub struct Snapshot {
     pub writes: u64,
     /// ERROR answers, by code in hexadecimal as the specification writes it (`0x2200`).
     pub errors: BTreeMap<String, u64>,
-    /// The text of each prepared statement, by id in hexadecimal.
+    /// The text of each prepared statement that was executed, by id in hexadecimal, and of up to a thousand others.
     pub prepared: BTreeMap<String, String>,
     /// EXECUTEs by prepared id in hexadecimal, of closed connections that are no longer listed.
     #[serde(default)]
     pub executes_forgotten: BTreeMap<String, u64>,
+    /// Connections that are no longer listed and executed the statement *since the snapshot before*, by prepared id in hexadecimal.
+    #[serde(default)]
+    pub executes_forgotten_connections: BTreeMap<String, u64>,
+    /// PREPAREs, QUERYs and BATCHes, by request and text.
+    #[serde(default)]
+    pub operations: Vec<OperationSnapshot>,
     /// When the first and the last EXECUTE *since the snapshot before* were read, by prepared id in hexadecimal.
     #[serde(default)]
     pub execute_times: BTreeMap<String, ExecuteTimes>,
@@ -65,6 +73,25 @@ impl ExecuteTimes {
             (one, other) => one.or(other),
         }
     }
+}
+
+/// Requests of one kind about one statement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationSnapshot {
+    /// Which kind.
+    pub request: Request,
+    /// The statement's text, without a comment at its end; empty for all texts that are too many or too long to be told apart.
+    pub text: String,
+    /// Requests since the start. A batch of several statements counts for each of them.
+    pub count: u64,
+    /// Of batches: how often the statement was in them.
+    pub rows: u64,
+    /// When the first and the last were read *since the snapshot before*; none if there was none.
+    pub times: Option<ExecuteTimes>,
+    /// The numbers of the listed connections that sent some *since the snapshot before*.
+    pub connections: Vec<u64>,
+    /// How many sent some *since the snapshot before* and are no longer listed.
+    pub forgotten_connections: u64,
 }
 
 /// One connection of a [`Snapshot`].

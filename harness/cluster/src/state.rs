@@ -1,5 +1,6 @@
 //! What the connections of a running node share.
 
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -10,6 +11,7 @@ use crate::analyze::analyze;
 use crate::auth::Credentials;
 use crate::codec::response::{ErrorAnswer, Hex};
 use crate::database::Database;
+use crate::operations::Texts;
 use crate::plan::{CqlError, Ddl, Plan, Prepared};
 use crate::prepared_statements::{LONGEST_TEXT, PreparedStatements};
 use crate::schema::SchemaChange;
@@ -19,6 +21,9 @@ use crate::statement::{Statement, StatementId, statement_id};
 use crate::stats::Stats;
 use crate::storage::table::TableStore;
 use crate::system::NodeIdentity;
+
+/// Prepared statements that a snapshot tells of beside those that were executed.
+const OTHERS_TOLD: u32 = 1_024;
 
 /// Schema changes that a slow connection may be behind before it misses some.
 const EVENTS_BEHIND: usize = 1_024;
@@ -31,6 +36,7 @@ pub(crate) struct NodeState {
     pub(crate) credentials: Option<Credentials>,
     pub(crate) answers: Answers,
     pub(crate) stats: Stats,
+    pub(crate) texts: Texts,
     events: broadcast::Sender<Arc<SchemaChange>>,
     delay_us: AtomicU64,
     prepared: RwLock<PreparedStatements>,
@@ -52,6 +58,7 @@ impl NodeState {
             credentials,
             answers,
             stats: Stats::default(),
+            texts: Texts::default(),
             events: broadcast::Sender::new(EVENTS_BEHIND),
             delay_us: AtomicU64::new(0),
             prepared: RwLock::default(),
@@ -92,6 +99,7 @@ impl NodeState {
     pub(crate) fn prepare(&self, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>, ErrorAnswer> {
         let id = statement_id(keyspace, query);
         if let Ok(statement) = self.statement(&id) {
+            statement.set_used();
             return Ok(statement);
         }
         if query.len() > LONGEST_TEXT {
@@ -158,11 +166,16 @@ impl NodeState {
 
     /// All that was counted.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let mut snapshot = self.stats.snapshot();
+        let mut snapshot = self.stats.snapshot(&self.texts.by_number());
+        let listed = snapshot.connections.iter().flat_map(|connection| connection.executes.keys());
+        let executed: HashSet<&String> = listed.chain(snapshot.executes_forgotten.keys()).collect();
         let all = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
-        snapshot.prepared =
-            all.all().map(|statement| (Hex(&statement.id).to_string(), statement.query.clone())).collect();
+        let mut others = 0..OTHERS_TOLD;
+        let told = all.all().map(|statement| (Hex(&statement.id).to_string(), statement));
+        let told = told.filter(|(id, _)| executed.contains(id) || others.next().is_some());
+        let told: BTreeMap<String, String> = told.map(|(id, statement)| (id, statement.query.clone())).collect();
         drop(all);
+        snapshot.prepared = told;
         snapshot.rows_by_table = self.database.rows_by_table();
         snapshot.rows = snapshot.rows_by_table.values().sum();
         snapshot

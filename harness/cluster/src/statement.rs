@@ -1,6 +1,7 @@
 //! A prepared statement as the node keeps it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use md5::{Digest, Md5};
 
@@ -34,13 +35,28 @@ pub struct Statement {
     pub point: Option<Point>,
     /// The rows of its table, if it is about one that is not virtual.
     pub store: Option<Arc<TableStore>>,
+    /// Whether it was used since this was last looked at.
+    used: AtomicBool,
 }
 
 impl Statement {
     /// Of a statement prepared in `keyspace`.
     pub fn new(id: StatementId, query: String, prepared: Prepared, store: Option<Arc<TableStore>>) -> Self {
         let point = store.as_ref().and_then(|store| Point::of(&prepared, store));
-        Statement { id, query, prepared: Arc::new(prepared), point, store }
+        Statement { id, query, prepared: Arc::new(prepared), point, store, used: AtomicBool::new(false) }
+    }
+
+    /// It is in use: it is not forgotten before others that are not.
+    pub fn set_used(&self) {
+        // What is there already need not be written: the line stays with all cores that read it.
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it was used since the last time.
+    pub fn take_used(&self) -> bool {
+        self.used.swap(false, Ordering::Relaxed)
     }
 
     /// Whether it is about a table of this handle.

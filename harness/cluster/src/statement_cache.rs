@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::execute::group::PointStatements;
 use crate::execute::point::Point;
+use crate::operations::{Operation, Request, TextNumber};
 use crate::state::NodeState;
 use crate::statement::{Statement, StatementId};
 use crate::stats::{ConnectionStats, Tally};
@@ -26,6 +27,8 @@ pub(crate) struct StatementCache {
     /// The one that was found last.
     last: usize,
     generation: u64,
+    /// Requests other than EXECUTE that are not published yet.
+    operations: Vec<Operation>,
 }
 
 impl StatementCache {
@@ -67,9 +70,16 @@ impl StatementCache {
         }
     }
 
+    /// Counts another request about the statement of this text, with so many rows.
+    pub(crate) fn count_operation(&mut self, request: Request, text: TextNumber, rows: u64) {
+        Operation::count(&mut self.operations, request, text, rows);
+    }
+
     /// Publishes what was counted.
     pub(crate) fn publish(&mut self, stats: &ConnectionStats, tally: &mut Tally) {
+        tally.operations.append(&mut self.operations);
         let counted = self.cached.iter_mut().filter(|cached| cached.executes > 0);
+        let counted = counted.inspect(|cached| cached.statement.set_used());
         stats.publish(tally, counted.map(|cached| (cached.id, std::mem::take(&mut cached.executes))));
     }
 }

@@ -3,14 +3,15 @@
 //! A connection counts for itself and publishes after each read of its socket, before the answers are written: who has an answer finds
 //! its request counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::codec::Opcode;
 use crate::codec::response::Hex;
-use crate::snapshot::{ConnectionSnapshot, ExecuteTimes, Snapshot};
+use crate::operations::{Operation, Request, TextNumber};
+use crate::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Snapshot};
 use crate::statement::StatementId;
 
 /// Closed connections that are remembered one by one; what older ones did stays in the totals.
@@ -31,6 +32,7 @@ pub(crate) struct Tally {
     pub(crate) writes: u64,
     pub(crate) answers: u64,
     pub(crate) errors: Vec<i32>,
+    pub(crate) operations: Vec<Operation>,
 }
 
 impl Tally {
@@ -54,6 +56,7 @@ struct Counts {
     answers: u64,
     errors: BTreeMap<i32, u64>,
     executes: Vec<Executed>,
+    operations: BTreeMap<(Request, TextNumber), Operated>,
 }
 
 /// EXECUTEs of one statement.
@@ -63,6 +66,26 @@ struct Executed {
     count: u64,
     /// Of those since the last snapshot.
     times: Option<ExecuteTimes>,
+    /// Connections that are no longer listed and executed it since the last snapshot.
+    forgotten: u64,
+}
+
+/// Requests of one kind about one text; times and connections as in [`Executed`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Operated {
+    count: u64,
+    rows: u64,
+    times: Option<ExecuteTimes>,
+    forgotten: u64,
+}
+
+impl Operated {
+    fn add(&mut self, more: Operated) {
+        self.count += more.count;
+        self.rows += more.rows;
+        self.times = ExecuteTimes::of_both(self.times, more.times);
+        self.forgotten += more.forgotten;
+    }
 }
 
 impl Counts {
@@ -81,6 +104,20 @@ impl Counts {
         for executed in &other.executes {
             self.executed(*executed);
         }
+        for (what, operated) in &other.operations {
+            self.operations.entry(*what).or_default().add(*operated);
+        }
+    }
+
+    /// Adds those of a connection that is listed no more.
+    fn forget(&mut self, connection: &Counts) {
+        self.add(connection);
+        for executed in connection.executes.iter().filter(|executed| executed.times.is_some()) {
+            self.executed(Executed { count: 0, times: None, forgotten: 1, ..*executed });
+        }
+        for (what, _) in connection.operations.iter().filter(|(_, operated)| operated.times.is_some()) {
+            self.operations.entry(*what).or_default().forgotten += 1;
+        }
     }
 
     fn executed(&mut self, more: Executed) {
@@ -88,6 +125,7 @@ impl Counts {
             Some(known) => {
                 known.count += more.count;
                 known.times = ExecuteTimes::of_both(known.times, more.times);
+                known.forgotten += more.forgotten;
             }
             None => self.executes.push(more),
         }
@@ -101,9 +139,16 @@ impl Counts {
         self.executes.iter().map(|executed| (Hex(&executed.id).to_string(), executed.count)).collect()
     }
 
-    /// When the statements were executed; forgotten by this.
+    /// When the statements were executed; forgotten by this, with all else that is told of the time since the last snapshot.
     fn take_times(&mut self) -> Vec<(StatementId, ExecuteTimes)> {
-        self.executes.iter_mut().filter_map(|executed| Some((executed.id, executed.times.take()?))).collect()
+        for operated in self.operations.values_mut() {
+            (operated.times, operated.forgotten) = (None, 0);
+        }
+        let times = self.executes.iter_mut().filter_map(|executed| {
+            executed.forgotten = 0;
+            Some((executed.id, executed.times.take()?))
+        });
+        times.collect()
     }
 }
 
@@ -158,7 +203,10 @@ impl ConnectionStats {
         }
         let times = Some(ExecuteTimes { first_ns: tally.read_at_ns, last_ns: tally.read_at_ns });
         for (id, count) in executes {
-            counts.executed(Executed { id, count, times });
+            counts.executed(Executed { id, count, times, forgotten: 0 });
+        }
+        for Operation { request, text, count, rows } in tally.operations.drain(..) {
+            counts.operations.entry((request, text)).or_default().add(Operated { count, rows, times, forgotten: 0 });
         }
     }
 
@@ -213,22 +261,46 @@ impl Stats {
             && closed.count() >= CLOSED_REMEMBERED
         {
             let oldest = connections.list.remove(oldest);
-            connections.forgotten.add(&lock(&oldest.counts));
+            connections.forgotten.forget(&lock(&oldest.counts));
         }
         stats
     }
 
-    /// All counters; prepared statements and rows are for the caller to fill in. The times of EXECUTEs begin anew.
-    pub(crate) fn snapshot(&self) -> Snapshot {
+    /// Connections that are open now.
+    pub(crate) fn open_connections(&self) -> usize {
+        let connections = lock(&self.connections);
+        connections.list.iter().filter(|connection| connection.open.load(Ordering::Relaxed)).count()
+    }
+
+    /// All counters; prepared statements and rows are for the caller to fill in. The times of EXECUTEs begin anew. `texts` are those
+    /// of the numbers by which requests are counted.
+    pub(crate) fn snapshot(&self, texts: &HashMap<TextNumber, Arc<str>>) -> Snapshot {
         let mut connections = lock(&self.connections);
         let mut sum = Counts::default();
         sum.add(&connections.forgotten);
         connections.forgotten.take_times();
+        let mut carried: BTreeMap<(Request, TextNumber), Vec<u64>> = BTreeMap::new();
         for connection in &connections.list {
             let mut counts = lock(&connection.counts);
             sum.add(&counts);
+            for (what, _) in counts.operations.iter().filter(|(_, operated)| operated.times.is_some()) {
+                carried.entry(*what).or_default().push(connection.id);
+            }
             counts.take_times();
         }
+        let operations = sum.operations.iter().map(|(what, operated)| OperationSnapshot {
+            request: what.0,
+            text: texts.get(&what.1).map(|text| text.to_string()).unwrap_or_default(),
+            count: operated.count,
+            rows: operated.rows,
+            times: operated.times,
+            connections: carried.remove(what).unwrap_or_default(),
+            forgotten_connections: operated.forgotten,
+        });
+        let operations = operations.collect();
+        let forgotten = sum.executes.iter().filter(|executed| executed.forgotten > 0);
+        let executes_forgotten_connections =
+            forgotten.map(|executed| (Hex(&executed.id).to_string(), executed.forgotten)).collect();
         let times = sum.take_times();
         let mut opcodes: BTreeMap<String, u64> = Opcode::ALL
             .iter()
@@ -251,6 +323,8 @@ impl Stats {
             errors: sum.errors.iter().map(|(code, count)| (format!("{code:#06x}"), *count)).collect(),
             prepared: BTreeMap::new(),
             executes_forgotten: connections.forgotten.executes_by_hex(),
+            executes_forgotten_connections,
+            operations,
             execute_times: times.into_iter().map(|(id, times)| (Hex(&id).to_string(), times)).collect(),
             cpu_user_us,
             cpu_sys_us,
@@ -294,9 +368,37 @@ mod tests {
             connection.publish(&mut Tally::default(), std::iter::once((id, 2)));
             connection.set_closed();
         }
-        let snapshot = stats.snapshot();
+        let snapshot = stats.snapshot(&HashMap::new());
         assert!(snapshot.connections.len() <= CLOSED_REMEMBERED + 1);
         assert_eq!(snapshot.executes_of(&Hex(&id).to_string()), 2 * (CLOSED_REMEMBERED as u64 + 10));
+    }
+
+    #[test]
+    fn connections_that_sent_something_since_the_last_snapshot_are_counted_when_they_are_listed_no_more() {
+        let stats = Stats::default();
+        let id = StatementId::default();
+        let texts: HashMap<TextNumber, Arc<str>> = [(1, "SELECT 1".into())].into();
+        let connections = |count: usize| {
+            for _ in 0..count {
+                let connection = stats.connection(([127, 0, 0, 1], 1).into());
+                for _ in 0..2 {
+                    let operation = Operation { request: Request::Prepare, text: 1, count: 3, rows: 0 };
+                    let mut tally = Tally { read_at_ns: 7, operations: vec![operation], ..Tally::default() };
+                    connection.publish(&mut tally, std::iter::once((id, 1)));
+                }
+                connection.set_closed();
+            }
+            let snapshot = stats.snapshot(&texts);
+            let [prepares] = snapshot.operations.as_slice() else { panic!("{:?}", snapshot.operations) };
+            assert_eq!((prepares.request, prepares.text.as_str()), (Request::Prepare, "SELECT 1"));
+            let executed = snapshot.executes_forgotten_connections.values().sum::<u64>();
+            assert_eq!(executed, prepares.forgotten_connections);
+            (prepares.count, prepares.times, prepares.connections.len() as u64 + prepares.forgotten_connections)
+        };
+        let times = Some(ExecuteTimes { first_ns: 7, last_ns: 7 });
+        assert_eq!(connections(3_000), (18_000, times, 3_000));
+        assert_eq!(connections(0), (18_000, None, 0));
+        assert_eq!(connections(2_000), (30_000, times, 2_000));
     }
 
     #[test]
@@ -309,13 +411,13 @@ mod tests {
             let mut tally = Tally { read_at_ns, reads: 1, read_bytes: 10, ..Tally::default() };
             connection.publish(&mut tally, std::iter::once((id, 1)));
         }
-        let snapshot = stats.snapshot();
+        let snapshot = stats.snapshot(&HashMap::new());
         assert_eq!(snapshot.execute_times[&hex], ExecuteTimes { first_ns: 20, last_ns: 50 });
         assert_eq!((snapshot.reads, snapshot.read_bytes), (3, 30));
         assert_eq!((snapshot.connections[0].reads, snapshot.connections[0].read_bytes), (2, 20));
-        assert!(stats.snapshot().execute_times.is_empty());
+        assert!(stats.snapshot(&HashMap::new()).execute_times.is_empty());
         other.publish(&mut Tally { read_at_ns: 60, ..Tally::default() }, std::iter::once((id, 1)));
-        let snapshot = stats.snapshot();
+        let snapshot = stats.snapshot(&HashMap::new());
         assert_eq!(snapshot.execute_times[&hex], ExecuteTimes { first_ns: 60, last_ns: 60 });
         assert_eq!(snapshot.executes_of(&hex), 4);
     }

@@ -89,6 +89,16 @@ impl Server {
         Some(ids.map(|(id, _)| seen.executes_of(id)).sum())
     }
 
+    /// What the server itself counted; `None` where it is only an address.
+    pub(crate) fn stats(&self) -> Option<cqldyno_cluster::Snapshot> {
+        self.node.as_ref().map(Node::stats)
+    }
+
+    /// Connections that are open; `None` where the server is only an address.
+    pub(crate) fn open_connections(&self) -> Option<usize> {
+        self.node.as_ref().map(Node::open_connections)
+    }
+
     pub(crate) fn keyspace(&self) -> &str {
         &self.keyspace
     }

@@ -183,7 +183,7 @@ impl Client {
 
     /// Sends a frame on the next stream, and gives the stream.
     pub fn send(&mut self, opcode: u8, body: &[u8]) -> i16 {
-        self.stream = (self.stream + 1) & i16::MAX;
+        self.stream = self.stream.wrapping_add(1) & i16::MAX;
         let frame = frame(self.version, self.stream, opcode, body);
         self.socket.write_all(&frame).unwrap();
         self.stream

@@ -9,6 +9,8 @@ mod connection;
 #[cfg(test)]
 mod drivers;
 #[cfg(test)]
+mod operations;
+#[cfg(test)]
 mod paging;
 #[cfg(test)]
 mod prepared;
