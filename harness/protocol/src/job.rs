@@ -1,11 +1,11 @@
 //! What the parent says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
 
-use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_scenarios::Scenario;
+use cqldyno_driver_api::{Capability, Consistency, Settings};
+use cqldyno_scenarios::{Operation, Scenario};
 use serde::{Deserialize, Serialize};
 
 /// A message from the parent to a worker, on the worker's standard input.
@@ -81,6 +81,20 @@ pub enum Mode {
     ReadBack,
 }
 
+/// What a worker with these capabilities lacks for issuing statements as `operation`: the capability as it is written, or `None`.
+///
+/// Every worker executes prepared statements.
+pub fn lacking(operation: Operation, capabilities: &BTreeSet<Capability>) -> Option<&'static str> {
+    let needed = match operation {
+        Operation::Execute => return None,
+        Operation::Batch => Capability::Batch,
+        Operation::Prepare => Capability::Prepare,
+        Operation::Unprepared => Capability::Unprepared,
+        Operation::Connect => Capability::Connect,
+    };
+    (!capabilities.contains(&needed)).then(|| operation.name())
+}
+
 /// The async runtime of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -115,5 +129,23 @@ pub struct JobCredentials {
 impl fmt::Debug for JobCredentials {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("JobCredentials(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capability_is_named_as_the_operation_that_needs_it() {
+        for operation in Operation::ALL {
+            match lacking(operation, &BTreeSet::new()) {
+                None => assert_eq!(operation, Operation::Execute),
+                Some(capability) => {
+                    let named: Capability = serde_json::from_value(capability.into()).unwrap();
+                    assert_eq!(lacking(operation, &BTreeSet::from([named])), None);
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! From a row's key to its values, without allocating.
 
 use std::num::NonZeroU64;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use cqldyno_driver_api::{Row, Rows, Value};
 use cqldyno_scenarios::{Blobs, Column, Kind, MAX_VALUES, Texts};
@@ -152,6 +152,13 @@ impl Columns {
         Some(if column.is_null(number) { Value::Null } else { generator.value(number) })
     }
 
+    /// Appends the values of the rows with these numbers, row by row.
+    pub(crate) fn bind_rows(&self, rows: Range<u64>, values: &mut Vec<Value<'static>>) {
+        for row in rows {
+            values.extend((0..self.len()).filter_map(|index| self.value(row, index)));
+        }
+    }
+
     /// The index of the first column of `found` that is not that of the row with this number, if any; both must have as many
     /// columns.
     #[inline(always)]
@@ -263,6 +270,19 @@ pub(crate) mod tests {
         let mut values = Values::<MAX_VALUES>::new();
         columns.bind(703, &mut values);
         assert_eq!(*values, [703, 7, 3].map(Value::Bigint));
+    }
+
+    #[test]
+    fn the_rows_of_a_batch_have_the_values_of_their_numbers() {
+        let columns = Columns::new(&one_of_each_with_nulls());
+        let mut together = Vec::new();
+        columns.bind_rows(5..8, &mut together);
+        for (row, number) in together.chunks(columns.len()).zip(5..8) {
+            let mut values = Values::<MAX_VALUES>::new();
+            columns.bind(number, &mut values);
+            assert_eq!(row, &*values, "row {number}");
+        }
+        assert_eq!(together.len(), 3 * columns.len());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, Session};
-use cqldyno_protocol::{Done, End, Failed, FailureKind, Job, Mode, Pace, ParentMessage, Ready, WorkerMessage};
+use cqldyno_protocol::{Done, End, Failed, FailureKind, Job, Mode, Pace, ParentMessage, Ready, WorkerMessage, lacking};
 use cqldyno_scenarios::{Column, LoadPart, Workload};
 use quanta::Clock;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -17,6 +17,7 @@ use crate::gauge::Gauge;
 use crate::generator::{Bench, OnError, Panicked, Prepared, Source, run};
 use crate::link::{Link, Phase};
 use crate::open_loop::{self, OpenLoopError};
+use crate::operations::{Connect, Operations};
 use crate::recorder::{Counted, MOST_STATEMENTS};
 use crate::usage::{Edge, threads};
 
@@ -77,6 +78,15 @@ pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
             job.scenario.statements.len()
         ));
     }
+    let measured = if matches!(job.mode, Mode::Measure | Mode::Connect) { &job.scenario.statements[..] } else { &[] };
+    for statement in measured {
+        if let Some(capability) = lacking(statement.operation, &info.capabilities) {
+            return refuse(format!(
+                "the scenario {} issues the statement {} as {}, and {} does not declare the capability {capability}",
+                job.scenario.name, statement.name, statement.operation, info.name
+            ));
+        }
+    }
     Workload::new(&job.scenario, job.count, job.warmup, job.seed)
         .map_err(|error| failed(FailureKind::Job, error.to_string()))
 }
@@ -91,6 +101,7 @@ pub(crate) async fn cell<D: Driver>(
 ) -> Result<(), Failed> {
     let workload = check(&job, info)?;
     let options = connect_options(&job);
+    let driver = Arc::new(driver);
     let clock = Clock::new();
     let session = driver.connect(&options).await.map_err(|error| {
         let nodes: Vec<String> = job.target.iter().map(ToString::to_string).collect();
@@ -100,7 +111,15 @@ pub(crate) async fn cell<D: Driver>(
     report_progress(link, job.progress_ms);
     let (bench, source, names) = match job.mode {
         Mode::Measure | Mode::Connect => {
-            let bench = Arc::new(prepare_statements(session, &job, offline).await?);
+            let connect: Connect<D::Session> = {
+                let (driver, options) = (Arc::clone(&driver), options.clone());
+                Box::new(move || {
+                    let (driver, options) = (Arc::clone(&driver), options.clone());
+                    Box::pin(async move { driver.connect(&options).await })
+                })
+            };
+            let bench = prepare_statements(session, &job, offline).await?;
+            let bench = Arc::new(Bench { operations: Operations::new(&job, connect), ..bench });
             warm_up(&bench, &workload, &job, clock.clone(), link).await?;
             let names = job.scenario.statements.iter().map(|statement| statement.name.clone()).collect();
             (bench, Source::Window(workload), names)
@@ -126,7 +145,7 @@ pub(crate) async fn cell<D: Driver>(
     let (counted, pace) = match (job.mode, job.rate) {
         (Mode::Load, _) => (load(&bench, source, &gauge, clock, link, begin).await?, None),
         (Mode::Connect, _) => {
-            let counted = connecting::run(&driver, &options, &job, &bench, &source, &gauge, clock).await;
+            let counted = connecting::run(&*driver, &options, &job, &bench, &source, &gauge, clock).await;
             say_end(link, &begin.until_now());
             (counted, None)
         }
@@ -178,7 +197,7 @@ pub(crate) async fn prepare_statements<S: Session>(session: S, job: &Job, offlin
         let expect = statement.expect.as_ref().map(|expect| expect.columns.as_slice());
         prepared.push(prepare(&session, &statement.name, &statement.cql, &statement.values, expect).await?);
     }
-    Ok(Bench { session, prepared, offline })
+    Ok(Bench { session, prepared, operations: None, offline })
 }
 
 async fn prepare_loads<S: Session>(session: S, job: &Job, parts: &[LoadPart]) -> Result<Bench<S>, Failed> {
@@ -189,7 +208,7 @@ async fn prepare_loads<S: Session>(session: S, job: &Job, parts: &[LoadPart]) ->
             prepared.push(prepare(&session, &statement.name, &load.cql, &load.values, None).await?);
         }
     }
-    Ok(Bench { session, prepared, offline: false })
+    Ok(Bench { session, prepared, operations: None, offline: false })
 }
 
 async fn prepare_reads_back<S: Session>(session: S, job: &Job, parts: &[LoadPart]) -> Result<Bench<S>, Failed> {
@@ -200,7 +219,7 @@ async fn prepare_reads_back<S: Session>(session: S, job: &Job, parts: &[LoadPart
             prepared.push(prepare(&session, &statement.name, &back.cql, &back.values, Some(&back.columns)).await?);
         }
     }
-    Ok(Bench { session, prepared, offline: false })
+    Ok(Bench { session, prepared, operations: None, offline: false })
 }
 
 async fn prepare<S: Session>(

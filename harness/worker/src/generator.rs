@@ -11,6 +11,7 @@ use tokio::task::{JoinHandle, coop::consume_budget, yield_now};
 
 use crate::binding::{Columns, Values};
 use crate::gauge::Gauge;
+use crate::operations::{self, Operations};
 use crate::recorder::{Counted, Recorders};
 use crate::verify::verify;
 
@@ -28,6 +29,8 @@ pub(crate) struct Prepared<T> {
 pub(crate) struct Bench<S: Session> {
     pub(crate) session: S,
     pub(crate) prepared: Vec<Prepared<S::Statement>>,
+    /// What the statements are issued as, when not all of them are executed.
+    pub(crate) operations: Option<Operations<S>>,
     /// The driver sends nothing, so the expected rows are put in the place of an answer's.
     pub(crate) offline: bool,
 }
@@ -102,7 +105,7 @@ pub(crate) struct Run<S: Session> {
     pub(crate) source: Source,
     pub(crate) gauge: Arc<Gauge>,
     pub(crate) recorders: Recorders,
-    on_error: OnError,
+    pub(crate) on_error: OnError,
     slots_left: AtomicUsize,
     panicked: AtomicBool,
     at_end: Box<dyn Fn() + Send + Sync>,
@@ -128,6 +131,7 @@ pub(crate) async fn run<S: Session>(
     let most_values = bench.prepared.iter().map(|prepared| prepared.values.len()).max().unwrap_or(0);
     let slots = (0..gauge.concurrency())
         .map(|_| match most_values {
+            _ if bench.operations.is_some() => tokio::spawn(operations::slot(Arc::clone(&run))),
             ..=FEW_VALUES => tokio::spawn(slot::<S, FEW_VALUES>(Arc::clone(&run))),
             _ => tokio::spawn(slot::<S, MAX_VALUES>(Arc::clone(&run))),
         })
@@ -197,7 +201,7 @@ impl<'a, S: Session> Presence<'a, S> {
         Presence { run, at_work: false }
     }
 
-    fn enter(&mut self) {
+    pub(crate) fn enter(&mut self) {
         if !self.at_work {
             self.at_work = true;
             self.run.gauge.enter();
@@ -276,7 +280,7 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
 
 /// No slot issues a second statement before every slot had its turn to issue a first one. Gives the time then.
 #[cold]
-async fn wait_for_all_to_begin<S: Session>(run: &Run<S>) -> u64 {
+pub(crate) async fn wait_for_all_to_begin<S: Session>(run: &Run<S>) -> u64 {
     while !run.gauge.all_begun() && !run.gauge.is_stopped() {
         yield_now().await;
     }

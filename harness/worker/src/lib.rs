@@ -37,6 +37,7 @@ mod latencies;
 mod link;
 pub mod lock;
 mod open_loop;
+mod operations;
 #[cfg(feature = "parts")]
 pub mod parts;
 mod recorder;

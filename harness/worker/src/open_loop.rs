@@ -32,6 +32,7 @@ use crate::binding::Values;
 use crate::gauge::Gauge;
 use crate::generator::{Bench, OnError, Panicked, Presence, Run, Source, check};
 use crate::latencies::{Latencies, histogram};
+use crate::operations::Room;
 use crate::recorder::{Counted, base64_of, ticks_per_second};
 
 /// A statement issued later than this after its intended start is late.
@@ -251,6 +252,7 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
     let mut kept = run.recorders.keep();
     let mut times = Kept { times: [(0, 0, 0); KEPT], len: 0 };
     let mut rows = Rows::new();
+    let mut room = Room::default();
     let (gauge, bench) = (&*run.gauge, &*run.bench);
     gauge.begin();
     while let Ok(permit) = pacer.due.acquire().await {
@@ -268,15 +270,19 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
         let Some(prepared) = bench.prepared.get(issue.statement) else { break };
         rows.clear();
         let issued = run.recorders.now();
-        let outcome = {
+        let (answered, outcome) = if let Some(operations) = &bench.operations {
+            let now = || run.recorders.now();
+            Box::pin(operations.issue(bench, prepared, issue, &mut room, now)).await
+        } else {
             let mut values = Values::<MAX_VALUES>::new();
             prepared.values.bind(issue.key, &mut values);
-            bench.session.execute(&prepared.statement, &values, &mut rows).await
+            let outcome = bench.session.execute(&prepared.statement, &values, &mut rows).await;
+            let answered = run.recorders.now();
+            (answered, check(bench, prepared, outcome, issue.key, &mut rows))
         };
-        let answered = run.recorders.now();
         run.recorders.answered(&mut kept, issue.statement, issued, answered);
         times.add(&pacer, pacer.intended(ticket), issued, answered);
-        if let Err(error) = check(bench, prepared, outcome, issue.key, &mut rows) {
+        if let Err(error) = outcome {
             run.recorders.failed(error);
             // A driver that fails at once would otherwise never let its own tasks mend what is broken.
             yield_now().await;

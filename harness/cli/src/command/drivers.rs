@@ -77,5 +77,9 @@ fn words(capability: Capability) -> &'static str {
         Capability::Reconnect => "reconnect",
         Capability::Credentials => "log in",
         Capability::Offline => "run without a cluster",
+        Capability::Batch => "send batches",
+        Capability::Unprepared => "send values unprepared",
+        Capability::Prepare => "prepare again and again",
+        Capability::Connect => "connect again and again",
     }
 }

@@ -82,7 +82,7 @@ fn bench(scenario: &str, session: Memory) -> Arc<Bench<Memory>> {
         values: Columns::new(&statement.values),
         expect: statement.expect.as_ref().map(|expect| Columns::new(&expect.columns)),
     });
-    Arc::new(Bench { session, prepared: prepared.collect(), offline: false })
+    Arc::new(Bench { session, prepared: prepared.collect(), operations: None, offline: false })
 }
 
 fn workload(scenario: &str, count: u64, warmup: u64) -> Workload {

@@ -76,7 +76,7 @@ fn start(runtime: &Runtime, session: Obliging, gauge: &Arc<Gauge>, count: u64, r
         .iter()
         .map(|statement| Prepared { statement: (), values: Columns::new(&statement.values), expect: None })
         .collect();
-    let bench = Arc::new(Bench { session, prepared, offline: false });
+    let bench = Arc::new(Bench { session, prepared, operations: None, offline: false });
     let source = Source::Window(Workload::new(&scenario, count, 0, 7).unwrap());
     let ended = Arc::new(AtomicBool::new(false));
     let at_end = {

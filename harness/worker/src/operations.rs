@@ -1,0 +1,181 @@
+//! Statements that are issued as something else than a prepared EXECUTE.
+//!
+//! Whether a scenario has any is looked at once a run: one without goes through [`crate::generator`]'s own slots, which know
+//! nothing of what is here.
+
+use std::fmt::Write;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
+use cqldyno_protocol::Job;
+use cqldyno_scenarios::{Issue, MAX_VALUES, Operation};
+use tokio::task::{coop::consume_budget, yield_now};
+
+use crate::binding::Values;
+use crate::cell::close;
+use crate::generator::{Bench, OnError, Prepared, Presence, Run, check, wait_for_all_to_begin};
+
+/// Connects as the job says.
+pub(crate) type Connect<S> =
+    Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<S, DriverError>> + Send>> + Send + Sync>;
+
+/// What a statement is issued as.
+enum How {
+    Execute,
+    Batch { rows: u64 },
+    Prepare { cql: String },
+    Unprepared { cql: String },
+    Connect { cql: String },
+}
+
+/// What each statement of a scenario is issued as.
+pub(crate) struct Operations<S> {
+    each: Vec<How>,
+    /// Makes the texts that are prepared others than those of any other cell.
+    cell: u128,
+    connect: Connect<S>,
+}
+
+/// What a slot keeps from one statement to the next.
+#[derive(Default)]
+pub(crate) struct Room {
+    rows: Rows,
+    values: Vec<Value<'static>>,
+    text: String,
+}
+
+impl<S: Session> Operations<S> {
+    /// Those of the job's scenario; `None` when all of its statements are executed.
+    pub(crate) fn new(job: &Job, connect: Connect<S>) -> Option<Operations<S>> {
+        let statements = &job.scenario.statements;
+        if statements.iter().all(|statement| statement.operation == Operation::Execute) {
+            return None;
+        }
+        let how = statements.iter().map(|statement| {
+            let cql = || statement.cql.trim_end().to_owned();
+            match statement.operation {
+                Operation::Execute => How::Execute,
+                Operation::Batch => How::Batch { rows: statement.rows() },
+                Operation::Prepare => How::Prepare { cql: cql() },
+                Operation::Unprepared => How::Unprepared { cql: cql() },
+                Operation::Connect => How::Connect { cql: cql() },
+            }
+        });
+        let cell = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        Some(Operations { each: how.collect(), cell, connect })
+    }
+
+    /// Issues one statement; gives what came of it and when that was, by `now`.
+    pub(crate) async fn issue(
+        &self,
+        bench: &Bench<S>,
+        prepared: &Prepared<S::Statement>,
+        issue: Issue,
+        room: &mut Room,
+        now: impl Fn() -> u64,
+    ) -> (u64, Result<(), DriverError>) {
+        room.rows.clear();
+        let statement = &prepared.statement;
+        let (answered, outcome) = match self.each.get(issue.statement) {
+            None | Some(How::Execute) => {
+                let mut values = Values::<MAX_VALUES>::new();
+                prepared.values.bind(issue.key, &mut values);
+                let outcome = bench.session.execute(statement, &values, &mut room.rows).await;
+                (now(), outcome)
+            }
+            Some(How::Batch { rows }) => {
+                let first = issue.key.wrapping_mul(*rows);
+                room.values.clear();
+                prepared.values.bind_rows(first..first.saturating_add(*rows), &mut room.values);
+                let batch = BatchRows::new(&room.values, usize::try_from(*rows).unwrap_or_default());
+                let outcome = bench.session.batch(statement, batch).await;
+                (now(), outcome)
+            }
+            Some(How::Prepare { cql }) => {
+                room.text.clear();
+                // Writing to a text does not fail.
+                let _ = write!(room.text, "{cql} /* {:x}-{:x} */", self.cell, issue.key);
+                let outcome = bench.session.prepare(&room.text).await;
+                (now(), outcome.map(drop))
+            }
+            Some(How::Unprepared { cql }) => {
+                let mut values = Values::<MAX_VALUES>::new();
+                prepared.values.bind(issue.key, &mut values);
+                let outcome = bench.session.query_values(cql, &values, &mut room.rows).await;
+                (now(), outcome)
+            }
+            Some(How::Connect { cql }) => {
+                let mut values = Values::<MAX_VALUES>::new();
+                prepared.values.bind(issue.key, &mut values);
+                let (session, outcome) = first_answer(&self.connect, cql, &values, &mut room.rows).await;
+                let answered = now();
+                if let Some(session) = session {
+                    close(session).await;
+                }
+                (answered, outcome)
+            }
+        };
+        (answered, check(bench, prepared, outcome, issue.key, &mut room.rows))
+    }
+}
+
+/// The session, if there is one, and how its first statement went.
+async fn first_answer<S: Session>(
+    connect: &Connect<S>,
+    cql: &str,
+    values: &[Value<'_>],
+    rows: &mut Rows,
+) -> (Option<S>, Result<(), DriverError>) {
+    let session = match connect().await {
+        Ok(session) => session,
+        Err(error) => return (None, Err(error)),
+    };
+    let outcome = match session.prepare(cql).await {
+        Ok(statement) => session.execute(&statement, values, rows).await,
+        Err(error) => Err(error),
+    };
+    (Some(session), outcome)
+}
+
+/// A slot of a run with such statements: as [`crate::generator`]'s, and ticket by ticket.
+pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
+    let mut presence = Presence::new(&run);
+    let mut kept = run.recorders.keep();
+    let mut room = Room::default();
+    let mut below_concurrency = 0;
+    let (gauge, bench) = (&*run.gauge, &*run.bench);
+    let Some(operations) = &bench.operations else { return };
+    gauge.begin();
+    let mut before = run.recorders.now();
+    while let Some(ticket) = gauge.take_one() {
+        presence.enter();
+        consume_budget().await;
+        if gauge.is_stopped() {
+            break;
+        }
+        below_concurrency += u64::from(gauge.is_below_concurrency());
+        let issue = run.source.issue(ticket);
+        let Some(prepared) = bench.prepared.get(issue.statement) else { break };
+        let (answered, outcome) = operations.issue(bench, prepared, issue, &mut room, || run.recorders.now()).await;
+        run.recorders.answered(&mut kept, issue.statement, before, answered);
+        if let Err(error) = outcome {
+            run.recorders.failed(error);
+            if run.on_error == OnError::Stop {
+                gauge.stop();
+            }
+            // A driver that fails at once would otherwise never let its own tasks mend what is broken.
+            yield_now().await;
+        }
+        if !gauge.all_begun() {
+            wait_for_all_to_begin(&run).await;
+        }
+        // What is done behind an answer, as closing a session, is not the next statement's.
+        before = run.recorders.now();
+    }
+    drop(presence);
+    run.recorders.flush(&mut kept);
+    run.recorders.below_concurrency(below_concurrency);
+}
