@@ -24,6 +24,7 @@ native_path = $$(cat $(LIBCASSANDRA)/directory 2>/dev/null || true)
 # One cargo call a worker: one call for several would unify the features of what they share.
 build: rust libcassandra
 	cargo build --release --locked -p cqldyno
+	cargo build --release --locked -p cqldyno-interposer
 	for driver in $(DRIVERS); do cargo build --release --locked -p cqldyno-driver-$$driver; done
 	$(MAKE) $(RELEASE)/cqldyno-driver-cassandra-cpp
 

@@ -262,11 +262,15 @@ impl<'a> Attempt<'a> {
             true => "This contender sends nothing, so no server took part.".to_owned(),
             false => "The target is not ours: what it did and what it cost is not known.".to_owned(),
         };
-        let waiting = Waiting::start(self.launch(introduced, self.log.clone()))?;
+        let scratch = tempfile::tempdir().map_err(|error| {
+            CellFailure::Machine(format!("A folder for temporary files could not be made: {error}."))
+        })?;
+        let waiting = Waiting::start(self.launch(introduced, scratch.path()))?;
         let subject = Subject {
             worker: waiting.pid(),
             server: server.as_ref().map(|server| server.pid()).ok_or_else(no_server),
             cores: self.placement.cores(self.plan.target.is_embedded()),
+            scratch: scratch.path().to_path_buf(),
         };
         let mut attachments = self.attach(&subject);
         let (mut worker, hello) = waiting.open()?;
@@ -338,9 +342,9 @@ impl<'a> Attempt<'a> {
         )
     }
 
-    fn launch(&self, introduced: &'a Introduced, log: PathBuf) -> WorkerLaunch<'a> {
-        let start = self.kind.start();
-        let usual = self.launch_of(&introduced.program, log);
+    fn launch(&self, introduced: &'a Introduced, scratch: &Path) -> WorkerLaunch<'a> {
+        let start = self.kind.start(self.planned.step, scratch);
+        let usual = self.launch_of(&introduced.program, self.log.clone());
         WorkerLaunch {
             library_folder: introduced.library_folder.clone(),
             memory_limit_bytes: self.plan.memory_limit_bytes,

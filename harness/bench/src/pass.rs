@@ -4,11 +4,13 @@
 //! started. What is read off in them is a matter of the meters, which declare the pass that they belong to. A new pass is a variant of
 //! [`Pass`], a file here and a line in [`kind`].
 
+mod allocations;
 mod counting;
 mod syscalls;
 mod timing;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use cqldyno_meter::Probe;
 use cqldyno_reports::{Cell, Pass};
@@ -45,8 +47,9 @@ pub(crate) trait PassKind: Sync {
     /// What a cell of that step costs over a timing cell with as many statements.
     fn cost(&self, step: usize) -> Cost;
 
-    /// How the worker is started.
-    fn start(&self) -> Start {
+    /// How the worker of a cell of that step is started; `scratch` is a folder of the cell's own.
+    fn start(&self, step: usize, scratch: &Path) -> Start {
+        let _ = (step, scratch);
         Start::default()
     }
 
@@ -137,7 +140,8 @@ pub(crate) fn kind(pass: Pass) -> Option<&'static dyn PassKind> {
         Pass::Timing => Some(&timing::Timing),
         Pass::Counting => Some(&counting::Counting),
         Pass::Syscalls => Some(&syscalls::Syscalls),
-        Pass::Latency | Pass::Allocations | Pass::Instructions | Pass::Flamegraph => None,
+        Pass::Allocations => Some(&allocations::Allocations),
+        Pass::Latency | Pass::Instructions | Pass::Flamegraph => None,
     }
 }
 

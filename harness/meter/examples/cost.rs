@@ -68,7 +68,8 @@ struct Cost {
 fn cost(meter: Option<&dyn Meter>) -> Fallible<Cost> {
     let (mut counted, mut other) = (Caller::start()?, Caller::start()?);
     let start = Instant::now();
-    let subject = Subject { worker: counted.pid(), server: Err(String::new()), cores: Vec::new() };
+    let subject =
+        Subject { worker: counted.pid(), server: Err(String::new()), cores: Vec::new(), scratch: std::env::temp_dir() };
     let mut attachment: Option<Box<dyn Attachment>> = meter.map(|meter| meter.attach(&subject));
     let attach = start.elapsed();
     counted.open()?;

@@ -5,6 +5,7 @@
 //! ([`Meter::attach`]). The supervisor calls [`Attachment::at_go`] and [`Attachment::at_end`] at the edges of the window and
 //! [`Attachment::read`] when the worker has told what it counted. A new meter is a new file and a line in [`all`].
 
+mod allocations;
 mod cpu_time;
 mod declaration;
 mod environment;
@@ -12,6 +13,7 @@ mod kernel;
 mod memory;
 mod meter;
 mod noise;
+mod preload;
 mod series;
 mod server;
 mod sockets;
@@ -21,6 +23,7 @@ mod syscalls;
 mod threads;
 mod wall;
 
+pub use allocations::{Allocations, Refusal as AllocationRefusal};
 pub use cpu_time::{CpuTime, process_cpu_ns};
 pub use declaration::{Better, Declaration, Hook, Pass, Probe};
 pub use environment::Environment;
@@ -42,6 +45,7 @@ pub fn all() -> Vec<Box<dyn Meter>> {
     vec![
         Box::new(SystemCalls),
         Box::new(SystemCallsByName),
+        Box::new(Allocations),
         Box::new(CpuTime),
         Box::new(ServerSide),
         Box::new(Wall),

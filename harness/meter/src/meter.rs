@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 
 use crate::{Declaration, Probe};
 
@@ -52,6 +53,8 @@ pub struct Subject {
     pub server: Result<i32, String>,
     /// The cores that the processes of the cell may use, by the kernel's numbers.
     pub cores: Vec<usize>,
+    /// A folder of the cell's own, empty before the worker starts and gone afterwards.
+    pub scratch: PathBuf,
 }
 
 /// What worker and server told of the window: differences between its edges.

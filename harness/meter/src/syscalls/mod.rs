@@ -157,6 +157,7 @@ mod tests {
     use super::*;
     use crate::meter::{NO_PROCESS, window};
     use std::io::Write;
+    use std::path::PathBuf;
     use std::process::{Command, Stdio};
 
     /// Whether this machine counts; says so where it does not, as `doctor` would.
@@ -195,7 +196,12 @@ mod tests {
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
-            let subject = Subject { worker: child.id().cast_signed(), server: Err(String::new()), cores: vec![0] };
+            let subject = Subject {
+                worker: child.id().cast_signed(),
+                server: Err(String::new()),
+                cores: vec![0],
+                scratch: PathBuf::new(),
+            };
             let mut counter = SystemCalls.attach(&subject);
             counter.at_go();
             let mut input = child.stdin.take().unwrap();
@@ -226,6 +232,7 @@ mod tests {
             worker: child.id().cast_signed(),
             server: Err(String::new()),
             cores: vec![0],
+            scratch: PathBuf::new(),
         });
         counter.at_go();
         child.stdin.take().unwrap().write_all(b"go\n").unwrap();
@@ -239,8 +246,12 @@ mod tests {
         if !countable() {
             return;
         }
-        let mut counter =
-            SystemCalls.attach(&Subject { worker: NO_PROCESS, server: Err(String::new()), cores: vec![0] });
+        let mut counter = SystemCalls.attach(&Subject {
+            worker: NO_PROCESS,
+            server: Err(String::new()),
+            cores: vec![0],
+            scratch: PathBuf::new(),
+        });
         counter.at_go();
         counter.at_end();
         let outcome = counter.read(&window());

@@ -16,7 +16,7 @@ fn countable() -> bool {
 }
 
 fn subject(worker: i32) -> Subject {
-    Subject { worker, server: Err(String::new()), cores: vec![0] }
+    Subject { worker, server: Err(String::new()), cores: vec![0], scratch: std::path::PathBuf::new() }
 }
 
 /// A shell that waits for a line and then becomes another one, which says `ready`, waits for a line, makes so many writes, says
