@@ -271,6 +271,7 @@ impl<'a> Attempt<'a> {
             server: server.as_ref().map(|server| server.pid()).ok_or_else(no_server),
             cores: self.placement.cores(self.plan.target.is_embedded()),
             scratch: scratch.path().to_path_buf(),
+            nodes: nodes.to_vec(),
         };
         let mut attachments = self.attach(&subject);
         let (mut worker, hello) = waiting.open()?;

@@ -68,8 +68,13 @@ struct Cost {
 fn cost(meter: Option<&dyn Meter>) -> Fallible<Cost> {
     let (mut counted, mut other) = (Caller::start()?, Caller::start()?);
     let start = Instant::now();
-    let subject =
-        Subject { worker: counted.pid(), server: Err(String::new()), cores: Vec::new(), scratch: std::env::temp_dir() };
+    let subject = Subject {
+        worker: counted.pid(),
+        server: Err(String::new()),
+        cores: Vec::new(),
+        scratch: std::env::temp_dir(),
+        nodes: Vec::new(),
+    };
     let mut attachment: Option<Box<dyn Attachment>> = meter.map(|meter| meter.attach(&subject));
     let attach = start.elapsed();
     counted.open()?;

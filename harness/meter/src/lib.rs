@@ -3,17 +3,34 @@
 //! A [`Meter`] declares its measures ([`Declaration`]), says whether this machine allows them ([`Meter::probe`], which
 //! `cqldyno doctor` prints) and is attached to the worker of each cell before the worker's program starts
 //! ([`Meter::attach`]). The supervisor calls [`Attachment::at_go`] and [`Attachment::at_end`] at the edges of the window and
-//! [`Attachment::read`] when the worker has told what it counted. A new meter is a new file and a line in [`all`].
+//! [`Attachment::read`] when the worker has told what it counted.
+//!
+//! # Adding a meter
+//!
+//! A new meter is one file here and one line in [`all`]; no exporter, no table and no page of `doctor` is touched. In the file:
+//!
+//! 1. Its measures, each a [`Declaration`]: the id and unit under which results keep it, the pass in whose cells it is taken
+//!    ([`Pass::Timing`] only for what costs nothing in the window), and with `column` the heading under which tables show it.
+//! 2. A type that implements [`Meter`]: its name, what it needs of the machine and costs the worker in words, and `probe`, which
+//!    tries it out (that something opened proves nothing: count or read something known) and else says in a sentence what
+//!    is missing, with a remedy. What needs nothing beyond the worker's own account keeps the defaults.
+//! 3. A type that implements [`Attachment`], made by [`Meter::attach`]. What cannot be read is a reading with the reason, and
+//!    [`Outcome`] has room for breakdowns by name, files, findings, and what makes a cell worthless.
+//!
+//! The place in [`all`] is that of being read: who takes long stands last. Counting that disturbs time belongs to a pass of its
+//! own, which is one file in the bench.
 
 mod allocations;
 mod cpu_time;
 mod declaration;
 mod environment;
+mod faults;
 mod kernel;
 mod memory;
 mod meter;
 mod noise;
 mod preload;
+mod proportional_memory;
 mod series;
 mod server;
 mod sockets;
@@ -22,22 +39,26 @@ mod switches;
 mod syscalls;
 mod threads;
 mod wall;
+mod wire;
 
 pub use allocations::{Allocations, Refusal as AllocationRefusal};
 pub use cpu_time::{CpuTime, process_cpu_ns};
 pub use declaration::{Better, Declaration, Hook, Pass, Probe};
 pub use environment::Environment;
+pub use faults::Faults;
 pub use memory::{PeakMemory, resident_bytes};
 pub use meter::{Artifact, Attachment, Meter, Outcome, Reading, ServerWindow, Span, Subject, Window};
 pub use noise::Noise;
+pub use proportional_memory::ProportionalMemory;
 pub use series::Series;
 pub use server::ServerSide;
-pub use sockets::{SocketError, Traffic, busy_connections};
+pub use sockets::{Carried, SocketError, Traffic, busy_connections, busy_traffic};
 pub use statements::Statements;
 pub use switches::Switches;
 pub use syscalls::{BpfRefusal, BpfStep, Refusal, SystemCalls, SystemCallsByName};
 pub use threads::{Threads, thread_count};
 pub use wall::Wall;
+pub use wire::Wire;
 
 /// Every meter. The order is that of reading at the window's end; at `go` they are read the other way round, so that the
 /// cheapest and most exact stand closest to the window.
@@ -51,10 +72,13 @@ pub fn all() -> Vec<Box<dyn Meter>> {
         Box::new(Wall),
         Box::new(Series),
         Box::new(Switches),
+        Box::new(Faults),
         Box::new(Statements),
         Box::new(Threads),
         Box::new(PeakMemory),
         Box::new(Noise),
+        Box::new(Wire),
+        Box::new(ProportionalMemory),
     ]
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::{Declaration, Probe};
@@ -17,6 +18,11 @@ pub trait Meter: Send + Sync {
     /// What it needs of the machine, in words.
     fn needs(&self) -> &'static str {
         "nothing"
+    }
+
+    /// What it adds to the worker's work in the window, in words; `None` where that is nothing.
+    fn costs(&self) -> Option<&'static str> {
+        None
     }
 
     /// Tries whether this machine allows it; what needs nothing is allowed.
@@ -55,6 +61,8 @@ pub struct Subject {
     pub cores: Vec<usize>,
     /// A folder of the cell's own, empty before the worker starts and gone afterwards.
     pub scratch: PathBuf,
+    /// The nodes that the worker is sent to; empty where it sends nothing.
+    pub nodes: Vec<SocketAddr>,
 }
 
 /// What worker and server told of the window: differences between its edges.
@@ -190,6 +198,18 @@ pub(crate) fn per_statement(amount: f64, window: &Window) -> Result<f64, String>
 /// Beyond the highest process id that Linux gives (PID_MAX_LIMIT, 2^22).
 #[cfg(test)]
 pub(crate) const NO_PROCESS: i32 = (1 << 22) + 1;
+
+/// A cell of the process `worker`, without a server.
+#[cfg(test)]
+pub(crate) fn subject(worker: i32) -> Subject {
+    Subject {
+        worker,
+        server: Err("There is no server.".to_owned()),
+        cores: vec![0],
+        scratch: PathBuf::new(),
+        nodes: Vec::new(),
+    }
+}
 
 #[cfg(test)]
 pub(crate) fn window() -> Window {

@@ -163,12 +163,7 @@ mod tests {
     #[test]
     fn a_processs_own_clock_is_read_from_go_to_end() {
         let me = std::process::id().cast_signed();
-        let subject = Subject {
-            worker: me,
-            server: Err("There is none.".to_owned()),
-            cores: vec![0],
-            scratch: std::path::PathBuf::new(),
-        };
+        let subject = crate::meter::subject(me);
         let mut attachment = Series.attach(&subject);
         attachment.at_go();
         let mut x = 0u64;

@@ -1,5 +1,5 @@
-//! TCP connections of a process and the bytes that they carried: how data connections are counted where the server is not
-//! ours. The kernel tells by sock_diag(7), which needs no rights.
+//! TCP connections of a process and what they carried: what statements take on the wire, and how data connections are counted
+//! where the server is not ours. The kernel tells by sock_diag(7), which needs no rights.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -27,11 +27,24 @@ pub enum SocketError {
     Diag(#[source] io::Error),
 }
 
-/// Bytes that each connection of a process to some addresses has carried so far.
+/// What each connection of a process to some addresses has carried so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Bytes that the other side has acknowledged, by our and their address.
-    bytes: BTreeMap<(SocketAddr, SocketAddr), u64>,
+    /// By our and their address.
+    connections: BTreeMap<(SocketAddr, SocketAddr), Carried>,
+}
+
+/// What a connection, or several of them, carried: from the process' side, and without what was sent again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Bytes sent that the other side has acknowledged.
+    pub bytes_sent: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// TCP segments with data sent: one `send` of more than a segment holds counts as several.
+    pub segments_sent: u64,
+    /// TCP segments with data received.
+    pub segments_received: u64,
 }
 
 /// A connection that carried this fraction of what the busiest one did is busy.
@@ -40,13 +53,45 @@ const BUSY_FRACTION: u64 = 20;
 /// The connections that were busy between two looks: with statements on it a connection carries megabytes, a driver's
 /// control connection a few kilobytes.
 pub fn busy_connections(before: &Traffic, after: &Traffic) -> u64 {
-    let carried: Vec<u64> = after
-        .bytes
+    busy(before, after).count() as u64
+}
+
+/// What the connections that were busy between two looks carried in between, together; `None` when a connection was closed
+/// meanwhile, or none was busy.
+pub fn busy_traffic(before: &Traffic, after: &Traffic) -> Option<Carried> {
+    let gone = before.connections.keys().any(|connection| !after.connections.contains_key(connection));
+    let busy = busy(before, after).reduce(|sum, carried| Carried {
+        bytes_sent: sum.bytes_sent + carried.bytes_sent,
+        bytes_received: sum.bytes_received + carried.bytes_received,
+        segments_sent: sum.segments_sent + carried.segments_sent,
+        segments_received: sum.segments_received + carried.segments_received,
+    });
+    busy.filter(|_| !gone)
+}
+
+/// What each connection carried between two looks that was busy.
+fn busy(before: &Traffic, after: &Traffic) -> impl Iterator<Item = Carried> {
+    let carried: Vec<Carried> = after
+        .connections
         .iter()
-        .map(|(connection, bytes)| bytes.saturating_sub(before.bytes.get(connection).copied().unwrap_or(0)))
+        .map(|(connection, now)| now.since(before.connections.get(connection).copied().unwrap_or_default()))
         .collect();
-    let busiest = carried.iter().copied().max().unwrap_or(0);
-    carried.into_iter().filter(|&bytes| bytes > 0 && bytes.saturating_mul(BUSY_FRACTION) >= busiest).count() as u64
+    let busiest = carried.iter().map(|carried| carried.bytes_sent).max().unwrap_or(0);
+    carried
+        .into_iter()
+        .filter(move |carried| carried.bytes_sent > 0 && carried.bytes_sent.saturating_mul(BUSY_FRACTION) >= busiest)
+}
+
+impl Carried {
+    fn since(self, before: Carried) -> Carried {
+        Carried {
+            bytes_sent: self.bytes_sent.saturating_sub(before.bytes_sent),
+            bytes_received: self.bytes_received.saturating_sub(before.bytes_received),
+            // The kernel counts segments in 32 bits.
+            segments_sent: u64::from((self.segments_sent as u32).wrapping_sub(before.segments_sent as u32)),
+            segments_received: u64::from((self.segments_received as u32).wrapping_sub(before.segments_received as u32)),
+        }
+    }
 }
 
 impl Traffic {
@@ -56,15 +101,15 @@ impl Traffic {
     /// When /proc does not show the process' files, or the kernel does not tell.
     pub fn of(pid: i32, targets: &[SocketAddr]) -> Result<Traffic, SocketError> {
         let mine = socket_inodes(pid)?;
-        let mut bytes = BTreeMap::new();
+        let mut connections = BTreeMap::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
             for found in established(family as u8).map_err(SocketError::Diag)? {
                 if mine.contains(&found.inode) && targets.contains(&found.remote) {
-                    bytes.insert((found.local, found.remote), found.bytes_acked);
+                    connections.insert((found.local, found.remote), found.carried);
                 }
             }
         }
-        Ok(Traffic { bytes })
+        Ok(Traffic { connections })
     }
 }
 
@@ -81,7 +126,7 @@ struct Connection {
     local: SocketAddr,
     remote: SocketAddr,
     inode: u32,
-    bytes_acked: u64,
+    carried: Carried,
 }
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -95,8 +140,12 @@ const INET_DIAG_INFO: u16 = 2;
 /// Sizes of `struct nlmsghdr` and `struct inet_diag_msg`.
 const HEADER: usize = 16;
 const MESSAGE: usize = 72;
-/// Where `tcpi_bytes_acked` lies in `struct tcp_info` (linux/tcp.h).
+/// Where `tcpi_bytes_acked`, `tcpi_bytes_received`, `tcpi_data_segs_in` and `tcpi_data_segs_out` lie in `struct tcp_info`
+/// (linux/tcp.h), the last two from Linux 4.6 on.
 const BYTES_ACKED: usize = 120;
+const BYTES_RECEIVED: usize = 128;
+const DATA_SEGMENTS_IN: usize = 152;
+const DATA_SEGMENTS_OUT: usize = 156;
 
 /// All established TCP connections of this network namespace.
 fn established(family: u8) -> io::Result<Vec<Connection>> {
@@ -164,11 +213,21 @@ fn connection(body: &[u8]) -> Option<Connection> {
         let length = usize::from(u16::from_ne_bytes(number(attributes, 0)?));
         let kind = u16::from_ne_bytes(number(attributes, 2)?);
         if kind == INET_DIAG_INFO {
-            let bytes_acked = u64::from_ne_bytes(number(attributes.get(4..length)?, BYTES_ACKED)?);
-            return Some(Connection { local, remote, inode, bytes_acked });
+            return Some(Connection { local, remote, inode, carried: carried(attributes.get(4..length)?)? });
         }
         attributes = attributes.get(length.max(4).next_multiple_of(4)..)?;
     }
+}
+
+fn carried(tcp_info: &[u8]) -> Option<Carried> {
+    let bytes = |at| number(tcp_info, at).map(u64::from_ne_bytes);
+    let segments = |at| number(tcp_info, at).map(|number| u64::from(u32::from_ne_bytes(number)));
+    Some(Carried {
+        bytes_sent: bytes(BYTES_ACKED)?,
+        bytes_received: bytes(BYTES_RECEIVED)?,
+        segments_sent: segments(DATA_SEGMENTS_OUT)?,
+        segments_received: segments(DATA_SEGMENTS_IN)?,
+    })
 }
 
 fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
@@ -211,13 +270,45 @@ mod tests {
         let _far = exchange(&mut elsewhere, &other, 300 << 10);
         let pid = std::process::id().cast_signed();
         let before = Traffic::of(pid, &[address]).unwrap();
-        assert_eq!(before.bytes.len(), 3);
+        assert_eq!(before.connections.len(), 3);
         for ((client, end), bytes) in clients.iter_mut().zip(&mut ends).zip([1 << 10, 200 << 10, 300 << 10]) {
             pump(client, end, bytes);
         }
         let after = Traffic::of(pid, &[address]).unwrap();
         assert_eq!(busy_connections(&before, &after), 2);
         assert_eq!(busy_connections(&after, &after), 0);
+        assert_eq!(busy_traffic(&before, &after).unwrap().bytes_sent, 500 << 10);
+        assert_eq!(busy_traffic(&after, &after), None);
+    }
+
+    #[test]
+    fn bytes_and_segments_are_counted_each_way() {
+        let target = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = target.local_addr().unwrap();
+        let mut client = TcpStream::connect(address).unwrap();
+        client.set_nodelay(true).unwrap();
+        let (mut end, _) = target.accept().unwrap();
+        let look = || Traffic::of(std::process::id().cast_signed(), &[address]).unwrap();
+        let before = look();
+        // Ten requests of 100 bytes one by one, each answered by 1,000 bytes: what is answered is acknowledged.
+        for _ in 0..10 {
+            client.write_all(&[0; 100]).unwrap();
+            end.read_exact(&mut [0; 100]).unwrap();
+            end.write_all(&[0; 1_000]).unwrap();
+            client.read_exact(&mut [0; 1_000]).unwrap();
+        }
+        let carried = busy_traffic(&before, &look()).unwrap();
+        let expected = Carried { bytes_sent: 1_000, bytes_received: 10_000, segments_sent: 10, segments_received: 10 };
+        assert_eq!(carried, expected);
+        drop(client);
+        assert_eq!(busy_traffic(&before, &look()), None, "what a closed connection carried is not known");
+    }
+
+    #[test]
+    fn segments_are_counted_on_when_the_kernels_number_starts_again() {
+        let carried = |segments_sent| Carried { segments_sent, ..Carried::default() };
+        let (before, after) = (carried(u64::from(u32::MAX)), carried(4));
+        assert_eq!(after.since(before).segments_sent, 5);
     }
 
     #[test]

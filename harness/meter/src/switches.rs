@@ -1,16 +1,14 @@
-//! Context switches and page faults, by the worker's rusage: perf's own switch counter reads 0 where the kernel is excluded.
+//! Context switches, by the worker's rusage: perf's own switch counter reads 0 where the kernel is excluded.
 
 use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
 
-/// Context switches and page faults of the worker in the window.
+/// Context switches of the worker in the window.
 pub struct Switches;
 
-const MEASURES: [Declaration; 5] = [
+const MEASURES: [Declaration; 3] = [
     measure("context_switches", "context switches of the worker, voluntary and involuntary"),
     measure("voluntary_switches", "context switches because the worker waited"),
     measure("involuntary_switches", "context switches because the kernel gave the core to another"),
-    measure("minor_faults", "page faults of the worker that were served without I/O"),
-    measure("major_faults", "page faults of the worker that needed I/O"),
 ];
 
 const fn measure(id: &'static str, about: &'static str) -> Declaration {
@@ -51,8 +49,6 @@ impl Attachment for Told {
             window.voluntary_switches + window.involuntary_switches,
             window.voluntary_switches,
             window.involuntary_switches,
-            window.minor_faults,
-            window.major_faults,
         ];
         Outcome::of(&MEASURES, counts.map(|count| Ok(count as f64)))
     }

@@ -6,8 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 const NOBODY: u32 = 65_534;
+
+/// A copy of a program cannot be run while a child that another test starts has it open for writing.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The example `probe`, built beside this test; says so where it cannot be used.
 fn probe_program() -> Option<PathBuf> {
@@ -38,6 +42,7 @@ fn said<'a>(lines: &'a [String], meter: &str) -> &'a str {
 #[test]
 fn an_unprivileged_user_gets_a_reason_and_a_remedy_or_a_count_but_never_a_crash() {
     let Some(program) = probe_program() else { return };
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // The target directory may be closed to others: a copy in a folder of everyone's.
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -75,6 +80,7 @@ fn an_unprivileged_user_gets_a_reason_and_a_remedy_or_a_count_but_never_a_crash(
 #[test]
 fn within_a_pid_namespace_the_same_meters_work_as_outside() {
     let Some(program) = probe_program() else { return };
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let inside = Command::new("unshare").args(["--pid", "--fork", "--mount-proc"]).arg(&program).output();
     let Ok(inside) = inside else {
         eprintln!("not tested here: there is no unshare");

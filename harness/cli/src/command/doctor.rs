@@ -62,11 +62,14 @@ impl<W: Write> Page<'_, W> {
     fn meters(&mut self) -> Result<()> {
         self.title("meters")?;
         for meter in cqldyno_meter::all() {
+            let costs = meter.costs().map(|costs| format!("; costs {costs}")).unwrap_or_default();
+            let needs = format!("needs {}{costs}", meter.needs());
             match meter.probe() {
-                Probe::Available => self.line(meter.name(), "available")?,
+                Probe::Available => self.line(meter.name(), &format!("available; {needs}"))?,
                 Probe::Unavailable { sentence, remedy } => {
                     self.line(meter.name(), &format!("not available: {sentence}"))?;
                     self.line("", &remedy)?;
+                    self.line("", &needs)?;
                 }
             }
         }

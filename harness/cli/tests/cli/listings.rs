@@ -56,6 +56,11 @@ fn doctor_says_of_every_meter_and_every_driver_whether_it_is_there() {
     {
         assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "{name}: {text}");
     }
+    for meter in cqldyno_meter::all() {
+        let line = text.lines().find(|line| line.trim_start().starts_with(meter.name())).unwrap_or_default();
+        assert!(line.contains("available; needs ") || line.contains("not available: "), "{}: {text}", meter.name());
+        assert!(words(&text).contains(&format!("needs {}", meter.needs())), "{}: {text}", meter.name());
+    }
     for driver in drivers() {
         assert!(
             text.lines().any(|line| line.trim_start().starts_with(driver) && line.contains("available: ")),

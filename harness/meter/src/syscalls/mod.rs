@@ -81,6 +81,10 @@ impl Meter for SystemCalls {
         "perf_event_open(2) on the tracepoint raw_syscalls:sys_enter"
     }
 
+    fn costs(&self) -> Option<&'static str> {
+        Some("0.13 to 0.15 us a system call of the worker, and 0.04 us one of any other process")
+    }
+
     fn probe(&self) -> Probe {
         match SystemCalls::check() {
             Ok(()) => Probe::Available,
@@ -155,9 +159,8 @@ impl Attachment for Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::{NO_PROCESS, window};
+    use crate::meter::{NO_PROCESS, subject, window};
     use std::io::Write;
-    use std::path::PathBuf;
     use std::process::{Command, Stdio};
 
     /// Whether this machine counts; says so where it does not, as `doctor` would.
@@ -196,12 +199,7 @@ mod tests {
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
-            let subject = Subject {
-                worker: child.id().cast_signed(),
-                server: Err(String::new()),
-                cores: vec![0],
-                scratch: PathBuf::new(),
-            };
+            let subject = subject(child.id().cast_signed());
             let mut counter = SystemCalls.attach(&subject);
             counter.at_go();
             let mut input = child.stdin.take().unwrap();
@@ -228,12 +226,7 @@ mod tests {
             return;
         }
         let mut child = Command::new("sh").args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap();
-        let mut counter = SystemCalls.attach(&Subject {
-            worker: child.id().cast_signed(),
-            server: Err(String::new()),
-            cores: vec![0],
-            scratch: PathBuf::new(),
-        });
+        let mut counter = SystemCalls.attach(&subject(child.id().cast_signed()));
         counter.at_go();
         child.stdin.take().unwrap().write_all(b"go\n").unwrap();
         child.wait().unwrap();
@@ -246,12 +239,7 @@ mod tests {
         if !countable() {
             return;
         }
-        let mut counter = SystemCalls.attach(&Subject {
-            worker: NO_PROCESS,
-            server: Err(String::new()),
-            cores: vec![0],
-            scratch: PathBuf::new(),
-        });
+        let mut counter = SystemCalls.attach(&subject(NO_PROCESS));
         counter.at_go();
         counter.at_end();
         let outcome = counter.read(&window());

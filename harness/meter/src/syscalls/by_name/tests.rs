@@ -1,6 +1,6 @@
 use super::*;
 use crate::SystemCalls;
-use crate::meter::{NO_PROCESS, window};
+use crate::meter::{NO_PROCESS, subject, window};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
@@ -13,10 +13,6 @@ fn countable() -> bool {
             false
         }
     }
-}
-
-fn subject(worker: i32) -> Subject {
-    Subject { worker, server: Err(String::new()), cores: vec![0], scratch: std::path::PathBuf::new() }
 }
 
 /// A shell that waits for a line and then becomes another one, which says `ready`, waits for a line, makes so many writes, says

@@ -1,0 +1,56 @@
+//! Page faults, by the worker's rusage.
+
+use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
+
+/// Page faults of the worker in the window.
+pub struct Faults;
+
+const MEASURES: [Declaration; 2] = [
+    measure("minor_faults", "page faults of the worker that were served without I/O", "minor\nfaults"),
+    measure("major_faults", "page faults of the worker that needed I/O", "major\nfaults"),
+];
+
+const fn measure(id: &'static str, about: &'static str, column: &'static str) -> Declaration {
+    let (better, pass, hook) = (Better::Lower, Pass::Timing, Hook::FromWorker);
+    Declaration { id, unit: "1", better, pass, hook, about, column: Some(column) }
+}
+
+impl Meter for Faults {
+    fn declarations(&self) -> &'static [Declaration] {
+        &MEASURES
+    }
+
+    fn name(&self) -> &'static str {
+        "page faults"
+    }
+
+    fn needs(&self) -> &'static str {
+        "getrusage in the worker"
+    }
+
+    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
+        Box::new(Told)
+    }
+}
+
+struct Told;
+
+impl Attachment for Told {
+    fn read(&mut self, window: &Window) -> Outcome {
+        Outcome::of(&MEASURES, [window.minor_faults, window.major_faults].map(|count| Ok(count as f64)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::window;
+
+    #[test]
+    fn faults_are_told_by_the_worker() {
+        let outcome = Told.read(&Window { minor_faults: 7, major_faults: 2, ..window() });
+        let values: Vec<_> =
+            outcome.readings.iter().map(|reading| (reading.measure.id, reading.value.clone())).collect();
+        assert_eq!(values, [("minor_faults", Ok(7.0)), ("major_faults", Ok(2.0))]);
+    }
+}
