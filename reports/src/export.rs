@@ -3,11 +3,13 @@
 mod csv;
 mod json;
 mod markdown;
+mod side_by_side;
 mod story;
 mod table;
 
 pub use csv::csv;
 pub use json::json;
-pub use markdown::markdown;
+pub use markdown::{markdown, markdown_of_runs};
+pub use side_by_side::NO_RATIOS;
 pub use story::story;
-pub use table::{Look, table};
+pub use table::{Look, table, table_of_runs};

@@ -6,6 +6,8 @@
 mod attempts;
 mod bottleneck;
 mod cell;
+mod check;
+mod checksum;
 mod column;
 mod comparison;
 mod document;
@@ -16,6 +18,7 @@ mod head;
 pub mod measure;
 mod quantity;
 mod ranking;
+mod recorded;
 mod run;
 #[cfg(test)]
 mod sample;
@@ -26,9 +29,12 @@ mod text;
 
 pub use bottleneck::Bottleneck;
 pub use cell::{Cell, ErrorLine, Latency, Pass};
-pub use export::{Look, csv, json, markdown, story, table};
+pub use check::{Check, CheckError, Finding, Judgement, Line};
+pub use checksum::Checksum;
+pub use export::{Look, NO_RATIOS, csv, json, markdown, markdown_of_runs, story, table, table_of_runs};
 pub use measure::{Better, Definition, Measure, MeasureInfo, Unit};
 pub use quantity::{memory, three_digits, whole};
+pub use recorded::{Recorded, RecordedError, foreign};
 pub use run::{
     ArrangementInfo, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,
     Setting, TargetInfo,

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Pass;
 use crate::measure::{self, MeasureInfo};
+use crate::{Checksum, Pass};
 
 /// The version of the result model that is written. Since version 2 a cell's series has the CPU times beside the answers; version
 /// 1 is read, too, and any other one is refused.
@@ -42,6 +42,9 @@ pub struct Run {
     /// What was read off; empty where an earlier version did not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<MeasureInfo>,
+    /// What shows that the cells are as they were measured; absent while the run has no end, and where an earlier version kept none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<Checksum>,
 }
 
 impl Run {

@@ -92,6 +92,7 @@ pub fn run() -> (Run, Vec<Cell>) {
             scenario("reads", "Selects loaded rows by key."),
         ],
         measures: Vec::new(),
+        checksum: None,
     };
     let mut cells = Vec::new();
     for scenario in &run.scenarios {

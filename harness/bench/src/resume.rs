@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Contender, ModelError, Run};
+use cqldyno_reports::{Cell, Contender, ModelError, Run, foreign};
 
 use crate::folder::{CELLS, RUN, RunFolder};
 use crate::placement::Placement;
@@ -159,15 +159,9 @@ enum Fault {
 /// The cell of a line, which must belong to the run.
 fn cell(line: &[u8], run: &Run) -> Result<Cell, Fault> {
     let cell: Cell = serde_json::from_slice(line).map_err(|error| Fault::NotACell(error.to_string()))?;
-    let scenario = run.scenarios.iter().any(|one| one.name == cell.scenario && one.hash == cell.scenario_hash);
-    let known = [
-        (scenario, "scenario", &cell.scenario),
-        (run.contender(&cell.contender).is_some(), "contender", &cell.contender),
-        (run.plan.arrangements.iter().any(|one| one.id == cell.arrangement), "arrangement", &cell.arrangement),
-    ];
-    match known.iter().find(|(known, ..)| !known) {
+    match foreign(&cell, run) {
         None => Ok(cell),
-        Some((_, what, name)) => Err(Fault::Foreign(format!("its {what} {name:?} is none of the run's"))),
+        Some(why) => Err(Fault::Foreign(why)),
     }
 }
 

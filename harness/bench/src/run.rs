@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cqldyno_meter::{Probe, SystemCalls};
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Contender as Row, Environment, Pass, Role, Run, SCHEMA_VERSION};
+use cqldyno_reports::{Cell, Checksum, Contender as Row, Environment, Pass, Role, Run, SCHEMA_VERSION};
 
 use crate::cancel::Cancel;
 use crate::cell::{CellBench, CellContext};
@@ -113,7 +113,7 @@ pub fn resume(
     // What was found at the start stays, with the plan as it was written then.
     let mut resumed = began.resumed.clone();
     resumed.push(jiff::Timestamp::now());
-    begun.run = Run { resumed, ended: None, interrupted: false, ..began };
+    begun.run = Run { resumed, ended: None, interrupted: false, checksum: None, ..began };
     bench.carry_out(begun, cells, observer)
 }
 
@@ -187,6 +187,7 @@ impl Bench<'_> {
             contenders: rows,
             scenarios: plan.scenarios.iter().map(scenario_info).collect(),
             measures: measures(),
+            checksum: None,
         };
         Ok(Begun { plan, introduced, control, countable, run })
     }
@@ -215,6 +216,7 @@ impl Bench<'_> {
             course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell));
         run.interrupted = self.cancel.is_cancelled() || !complete;
         run.ended = Some(jiff::Timestamp::now());
+        run.checksum = Some(Checksum::of_cells(&cells));
         let written = self.folder.write_run(&run).err();
         let trouble = trouble.or(written).map(|error| error.to_string());
         Ok(Finished { run, cells, folder: self.folder.path().to_path_buf(), trouble })
@@ -298,6 +300,7 @@ pub(crate) fn sample_run(plan: &Plan, placements: &[Placement]) -> Run {
         contenders: plan.ids().iter().zip(&plan.contenders).map(|(id, one)| row(id, one, &missing)).collect(),
         scenarios: plan.scenarios.iter().map(scenario_info).collect(),
         measures: measures(),
+        checksum: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
-use crate::command::{compare, doctor, drivers, run, scenarios, serve};
+use crate::command::{check, compare, doctor, drivers, report, run, scenarios, serve};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,6 +38,8 @@ pub struct Arguments {
 pub enum Command {
     Compare(compare::Arguments),
     Run(run::Arguments),
+    Report(report::Arguments),
+    Check(check::Arguments),
     Drivers(drivers::Arguments),
     Scenarios(scenarios::Arguments),
     Serve(serve::Arguments),

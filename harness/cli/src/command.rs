@@ -1,8 +1,10 @@
 //! One file a command: its arguments, and what it does.
 
+pub mod check;
 pub mod compare;
 pub mod doctor;
 pub mod drivers;
+pub mod report;
 pub mod run;
 pub mod scenarios;
 pub mod serve;

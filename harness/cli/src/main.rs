@@ -9,6 +9,7 @@ mod outcome;
 mod password;
 mod plan;
 mod progress;
+mod recorded;
 mod terminal;
 
 use std::io::{Write, stderr, stdout};
@@ -51,6 +52,8 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Compare(arguments) => command::compare::run(arguments, out),
         Command::Run(arguments) => command::run::run(arguments, out),
+        Command::Report(arguments) => command::report::run(arguments, out),
+        Command::Check(arguments) => command::check::run(arguments, out),
         Command::Drivers(arguments) => command::drivers::run(arguments, out),
         Command::Scenarios(arguments) => command::scenarios::run(arguments, out),
         Command::Serve(arguments) => command::serve::run(arguments),

@@ -1,7 +1,9 @@
 //! Tables as GitHub shows them.
 
 use crate::document::{Document, Sheet, TableRow};
-use crate::{Cell, Run};
+use crate::export::side_by_side::SideBySide;
+use crate::text::plain;
+use crate::{Cell, Recorded, Run};
 
 /// The tables of [`crate::export::table`] in GitHub's Markdown.
 pub fn markdown(run: &Run, cells: &[Cell]) -> String {
@@ -29,6 +31,20 @@ pub fn markdown(run: &Run, cells: &[Cell]) -> String {
         out.push_str(&format!("\\[{}\\] {}  \n", place + 1, escape(note)));
     }
     bullets(&mut out, &document.remarks);
+    out
+}
+
+/// The tables of [`crate::table_of_runs`] in GitHub's Markdown.
+pub fn markdown_of_runs(named: &[(String, &Recorded)]) -> String {
+    let SideBySide { runs, remarks, sheets } = SideBySide::new(named);
+    let mut out = String::new();
+    for (name, sentence) in &runs {
+        out.push_str(&format!("- {}: {}\n", escape(&plain(name)), escape(sentence)));
+    }
+    for sheet in &sheets {
+        grid(&mut out, sheet);
+    }
+    bullets(&mut out, &remarks);
     out
 }
 

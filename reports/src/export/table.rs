@@ -9,8 +9,9 @@ use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
 use crate::document::{Document, Sheet, TableRow};
-use crate::text::{label_lines, pair, wrap};
-use crate::{Cell, Run};
+use crate::export::side_by_side::SideBySide;
+use crate::text::{label_lines, pair, plain, wrap};
+use crate::{Cell, Recorded, Run};
 
 /// Parts of labels longer than this are broken where room is short.
 const LONGEST_LABEL_PART: usize = 32;
@@ -61,19 +62,7 @@ pub fn table(run: &Run, cells: &[Cell], look: Look) -> String {
         out.push_str(&if look.colour { format!("\u{1b}[1m{title}\u{1b}[0m\n") } else { format!("{title}\n") });
         paragraph(&mut out, &table.arrangement, width, 2);
         for sheet in &table.sheets {
-            out.push('\n');
-            if !sheet.title.is_empty() {
-                paragraph(&mut out, &format!("{}:", sheet.title), width, 2);
-            }
-            for (nth, panel) in panels(sheet, width).into_iter().enumerate() {
-                if nth > 0 {
-                    out.push('\n');
-                }
-                for line in panel.grid(look.colour).to_string().lines() {
-                    out.push_str(line.trim_end());
-                    out.push('\n');
-                }
-            }
+            draw(&mut out, sheet, width, look.colour);
         }
         if !table.remarks.is_empty() {
             out.push('\n');
@@ -92,6 +81,40 @@ pub fn table(run: &Run, cells: &[Cell], look: Look) -> String {
         paragraph(&mut out, remark, width, 2);
     }
     out
+}
+
+/// Several runs beside each other by the names that they are to have: their medians, and no ratio between them.
+pub fn table_of_runs(named: &[(String, &Recorded)], look: Look) -> String {
+    let SideBySide { runs, remarks, sheets } = SideBySide::new(named);
+    let width = look.width.max(LEAST_WIDTH);
+    let mut out = String::new();
+    for (name, sentence) in &runs {
+        paragraph(&mut out, &format!("{}: {sentence}", plain(name)), width, 2);
+    }
+    for sheet in &sheets {
+        draw(&mut out, sheet, width, look.colour);
+    }
+    out.push('\n');
+    for remark in &remarks {
+        paragraph(&mut out, remark, width, 2);
+    }
+    out
+}
+
+fn draw(out: &mut String, sheet: &Sheet, width: usize, colour: bool) {
+    out.push('\n');
+    if !sheet.title.is_empty() {
+        paragraph(out, &format!("{}:", sheet.title), width, 2);
+    }
+    for (nth, panel) in panels(sheet, width).into_iter().enumerate() {
+        if nth > 0 {
+            out.push('\n');
+        }
+        for line in panel.grid(colour).to_string().lines() {
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+    }
 }
 
 fn paragraph(out: &mut String, text: &str, width: usize, indent: usize) {

@@ -1,0 +1,91 @@
+//! `cqldyno check`: a run judged for a CI.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use cqldyno_reports::{Check, CheckError, Judgement};
+
+use crate::outcome::{Outcome, usage};
+use crate::recorded::read;
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno compare scylla cdrs-tokio --blocks 20 --format json > run.json
+  cqldyno check run.json --threshold 5% >> \"$GITHUB_STEP_SUMMARY\"
+  cqldyno check run.json --threshold 5% --require-power 5%
+  cqldyno check run.json --against baseline.json --threshold 1%
+
+Exit codes: 0 passed or inconclusive, 1 worse than the threshold, not judged, or weaker than required, 2 wrong usage.";
+
+/// Judges a run that holds both contenders: fails when one costs more than the reference, by the interval.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A run folder, or a file that `--format json` wrote
+    run: PathBuf,
+    /// By how much a contender may cost more than the reference: fails when the whole interval lies beyond
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
+    threshold: f64,
+    /// Fail, too, when the run could not have found a difference of this much
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "against")]
+    require_power: Option<f64>,
+    /// The contender that the others are judged against [default: the run's reference]
+    #[arg(long, value_name = "CONTENDER", conflicts_with = "against")]
+    reference: Option<String>,
+    /// Who is judged; give it several times for several [default: every driver but the reference]
+    #[arg(long, value_name = "CONTENDER")]
+    contender: Vec<String>,
+    /// Judge what is counted (system calls, allocations, instructions) against this earlier run, under equal conditions; times
+    /// are never judged across runs
+    #[arg(long, value_name = "RUN")]
+    against: Option<PathBuf>,
+}
+
+pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+    let mut recorded = read(&arguments.run)?;
+    if let Some(asked) = &arguments.reference {
+        recorded.run.plan.reference = Some(crate::command::report::known(&recorded, asked)?);
+    }
+    let check = Check {
+        threshold: arguments.threshold,
+        require_power: arguments.require_power,
+        contenders: arguments.contender.clone(),
+    };
+    let judgement = match &arguments.against {
+        None => Judgement::within(&recorded, &check),
+        Some(path) => Judgement::against(&recorded, &read(path)?, &check),
+    };
+    let judgement = judgement.map_err(|error| match error {
+        CheckError::Unknown { .. } => usage(error),
+        error => anyhow::Error::new(error),
+    })?;
+    out.write_all(judgement.markdown().as_bytes())?;
+    out.flush()?;
+    Ok(if judgement.fails() { Outcome::Failed } else { Outcome::Done })
+}
+
+/// A share such as 5% or 0.05.
+fn share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse::<f64>(),
+    };
+    match share {
+        Ok(share) if (0.0..=10.0).contains(&share) => Ok(share),
+        _ => Err("write a share such as 5% or 0.05".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_in_hundredths_or_a_number() {
+        assert_eq!((share("5%"), share("0.05"), share("0")), (Ok(0.05), Ok(0.05), Ok(0.0)));
+        for text in ["", "five", "-1%", "NaN", "1e9"] {
+            assert_eq!(share(text).unwrap_err(), "write a share such as 5% or 0.05", "{text}");
+        }
+    }
+}

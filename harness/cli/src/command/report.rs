@@ -1,0 +1,83 @@
+//! `cqldyno report`: earlier runs rendered again.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use cqldyno_reports::{Recorded, markdown_of_runs, plain, table_of_runs};
+
+use crate::format::Format;
+use crate::outcome::{Outcome, usage};
+use crate::recorded::read;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno report cqldyno-runs/2026-01-02T03-04-05Z                    the tables once more
+  cqldyno report cqldyno-runs/2026-01-02T03-04-05Z --format markdown
+  cqldyno report RUN --reference cdrs-tokio                           against another reference
+  cqldyno report LAPTOP SERVER                                        two runs beside each other
+
+Of several runs the medians stand beside each other, without ratios: those are only taken within a run.";
+
+/// Renders earlier runs again; several stand beside each other, without ratios between them.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A run folder, or a file that `--format json` wrote; several stand beside each other
+    #[arg(required = true, value_name = "RUN")]
+    run: Vec<PathBuf>,
+    /// How the result is printed on standard output: table, markdown, csv, json or html
+    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    format: Format,
+    /// The contender that ratios are taken against, of a single run [default: the run's own]
+    #[arg(long, value_name = "CONTENDER")]
+    reference: Option<String>,
+}
+
+pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+    arguments.format.check()?;
+    let mut runs = arguments.run.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
+    let text = match runs.as_mut_slice() {
+        [one] => {
+            if let Some(asked) = &arguments.reference {
+                one.run.plan.reference = Some(known(one, asked)?);
+            }
+            for note in &one.notes {
+                eprintln!("{note}");
+            }
+            arguments.format.render(&one.run, &one.cells, terminal::look())?
+        }
+        several => beside(arguments, several)?,
+    };
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(Outcome::Done)
+}
+
+/// The id of a contender that was named by it or by its label.
+pub fn known(recorded: &Recorded, asked: &str) -> Result<String> {
+    let run = &recorded.run;
+    let found = run.contenders.iter().find(|one| (one.id == asked || one.label == asked) && !one.control);
+    found.map(|one| one.id.clone()).ok_or_else(|| {
+        let ids: Vec<String> = run.contenders.iter().filter(|one| !one.control).map(|one| plain(&one.id)).collect();
+        usage(format!("the reference {asked:?} is none of the run's contenders: {}", ids.join(", ")))
+    })
+}
+
+fn beside(arguments: &Arguments, runs: &[Recorded]) -> Result<String> {
+    if arguments.reference.is_some() {
+        return Err(usage(
+            "a reference was named for several runs, and no ratios are taken across runs; name one run, or leave --reference out",
+        ));
+    }
+    let names = arguments.run.iter().map(|path| path.display().to_string());
+    let named: Vec<(String, &Recorded)> = names.zip(runs).collect();
+    match arguments.format {
+        Format::Table => Ok(table_of_runs(&named, terminal::look())),
+        Format::Markdown => Ok(markdown_of_runs(&named)),
+        Format::Csv | Format::Json | Format::Html => Err(usage(
+            "several runs were asked for in a format that holds one; use table or markdown, or render each run by itself",
+        )),
+    }
+}

@@ -1,0 +1,77 @@
+//! Runs that were kept, through the executable.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{refused, run, stderr, stdout};
+
+/// The latest run that is published with the sources.
+fn published() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/published");
+    let dates = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    dates.filter(|path| path.is_dir()).max().unwrap()
+}
+
+/// A copy of a run, which may be changed.
+fn copy() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["run.json", "cells.jsonl", "result.json"] {
+        fs::copy(published().join(name), folder.path().join(name)).unwrap();
+    }
+    let path = folder.path().to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+#[test]
+fn a_run_that_was_kept_is_shown_as_it_was_from_its_folder_and_from_its_json() {
+    let (_folder, path) = copy();
+    let from_folder = run(&["report", &path, "--format", "markdown"]);
+    assert_eq!(from_folder.status.code(), Some(0), "{}", stderr(&from_folder));
+    assert!(stdout(&from_folder).contains("| scylla@"), "{}", stdout(&from_folder));
+    let document = format!("{path}/result.json");
+    assert_eq!(stdout(&run(&["report", &document, "--format", "markdown"])), stdout(&from_folder));
+}
+
+#[test]
+fn several_runs_stand_beside_each_other_without_ratios() {
+    let (_one, first) = copy();
+    let (_two, second) = copy();
+    let output = run(&["report", &first, &second]);
+    let text = stdout(&output);
+    assert!(text.contains("No ratio is taken across runs") && !text.contains("reference's"), "{text}");
+    assert!(refused(&["report", &first, &second, "--format", "csv"]).contains("in a format that holds one"));
+    assert!(refused(&["report", &first, &second, "--reference", "scylla"]).contains("no ratios are taken across runs"));
+}
+
+#[test]
+fn another_reference_is_taken_and_an_unknown_one_refused_with_those_there_are() {
+    let (_folder, path) = copy();
+    assert_eq!(run(&["report", &path, "--reference", "cdrs-tokio"]).status.code(), Some(0));
+    let error = refused(&["report", &path, "--reference", "gocql"]);
+    assert!(error.contains("\"gocql\" is none of the run's contenders: scylla, cdrs-tokio"), "{error}");
+}
+
+#[test]
+fn what_is_no_run_is_refused_with_its_path() {
+    let error = refused(&["report", "/nowhere"]);
+    assert!(error.contains("the run /nowhere was asked for, and there is no such file or folder"), "{error}");
+    let (folder, path) = copy();
+    fs::write(folder.path().join("cells.jsonl"), "{}\n").unwrap();
+    let output = run(&["report", &path]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    assert!(stderr(&output).contains(&format!("the run {path} cannot be used: its cell")), "{}", stderr(&output));
+    fs::write(folder.path().join("run.json"), "{\"schema\": 99}").unwrap();
+    assert!(stderr(&run(&["report", &path])).contains("schema version 99"));
+}
+
+#[test]
+fn a_check_of_a_run_with_one_block_fails_because_nothing_can_be_judged() {
+    let (_folder, path) = copy();
+    let output = run(&["check", &path, "--contender", "cdrs-tokio"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("### cqldyno check failed"), "{}", stdout(&output));
+    let against_itself = run(&["check", &path, "--against", &path]);
+    assert_eq!(against_itself.status.code(), Some(0), "{}", stderr(&against_itself));
+    assert!(refused(&["check", &path, "--threshold", "much"]).contains("write a share such as 5% or 0.05"));
+    assert!(refused(&["check", &path, "--contender", "gocql"]).contains("\"gocql\" was to be checked"));
+}
