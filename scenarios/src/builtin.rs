@@ -2,10 +2,13 @@
 
 use crate::Scenario;
 
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 6] = [
     ("writes", include_str!("../builtin/writes.toml")),
     ("reads", include_str!("../builtin/reads.toml")),
     ("mixed", include_str!("../builtin/mixed.toml")),
+    ("rows", include_str!("../builtin/rows.toml")),
+    ("payload-1k", include_str!("../builtin/payload-1k.toml")),
+    ("payload-16k", include_str!("../builtin/payload-16k.toml")),
 ];
 
 const DEFAULTS: usize = 3;
@@ -33,6 +36,18 @@ pub fn builtin_toml(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_commented_example_is_read_and_its_mix_has_the_orders_that_it_says() {
+        let example = Scenario::from_toml(include_str!("../example.toml"), "example.toml").unwrap();
+        let workload = crate::Workload::new(&example, 10_000, 100, 7).unwrap();
+        assert_eq!([0, 1, 2].map(|index| workload.share(index)), [6_000, 3_000, 1_000]);
+        let writes = (0..10_000).map(|ticket| workload.issue(ticket)).filter(|issue| issue.statement == 0);
+        assert!(writes.map(|issue| issue.key).eq(0..6_000));
+        assert_eq!(example.pages(&example.statements[2]), 3);
+        // 10,000 sensors and 3,000 / 10 of the warm-up's, 500 days of 250 rows and those of the warm-up.
+        assert_eq!(workload.load().iter().map(|part| part.rows()).sum::<u64>(), 10_000 + 100 + 600 * 250);
+    }
 
     #[test]
     fn every_built_in_scenario_can_be_read_and_is_named_as_its_file() {

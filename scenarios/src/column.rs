@@ -223,7 +223,7 @@ impl Kind {
     /// The sixteen bytes of a [`Kind::Uuid`] with this `plus`, in network order.
     pub fn uuid(number: u64, plus: i64) -> [u8; 16] {
         let seed = seed(number, plus);
-        let mut bytes = (u128::from(word(seed, 1)) << 64 | u128::from(word(seed, 2))).to_be_bytes();
+        let mut bytes = ((u128::from(word(seed, 1)) << 64) | u128::from(word(seed, 2))).to_be_bytes();
         bytes[6] = (bytes[6] & 0x0f) | 0x40;
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
         bytes

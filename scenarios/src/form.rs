@@ -13,7 +13,11 @@ use self::mistake::{Mistake, Place};
 use crate::column::{By, Column, Kind};
 use crate::fault::{Fault, Step};
 use crate::operation::{Limits, MAX_BATCH, Operation};
-use crate::scenario::{Expectation, Load, ReadBack, Scenario, ScenarioError, Statement};
+use crate::order::Order;
+use crate::scenario::{
+    Expectation, Load, MAX_EXPONENT, MAX_ROWS, MIN_EXPONENT, ReadBack, Scenario, ScenarioError, Statement,
+};
+use crate::workload::MOST;
 
 /// Reads a scenario and checks it; `origin` names the text in messages.
 pub(crate) fn read(text: &str, origin: &str) -> Result<Scenario, ScenarioError> {
@@ -64,6 +68,7 @@ fn scenario(mut fields: Fields<'_>) -> Result<Scenario, Mistake> {
         about: fields.required("about", text)?,
         schema: fields.required("schema", |entry| entry.list(text))?,
         limits: fields.optional("limits", limits)?.unwrap_or_default(),
+        page_size: fields.optional("page_size", |entry| entry.whole(1..=i128::from(i32::MAX)))?.map(|size| size as u32),
         statements: fields.optional("statement", |entry| entry.list(statement))?.unwrap_or_default(),
     };
     fields.end()?;
@@ -93,6 +98,9 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
         operation: fields.optional("operation", |entry| entry.word(&operations()))?.unwrap_or_default(),
         size: fields.optional("size", |entry| entry.whole(1..=i128::from(MAX_BATCH)))?.map(|size| size as u64),
         values: fields.required("values", columns)?,
+        keys: fields.optional("keys", |entry| entry.whole(1..=i128::from(MOST)))?.map(|keys| keys as u64),
+        order: fields.optional("order", |entry| entry.word(&orders()))?.unwrap_or_default(),
+        exponent: fields.optional("exponent", |entry| entry.number(MIN_EXPONENT..=MAX_EXPONENT))?,
         expect: fields.optional("expect", expectation)?,
         load: fields.optional("load", load)?,
         read_back: fields.optional("read_back", read_back)?,
@@ -105,9 +113,14 @@ fn operations() -> [(&'static str, Operation); Operation::ALL.len()] {
     Operation::ALL.map(|operation| (operation.name(), operation))
 }
 
+fn orders() -> [(&'static str, Order); Order::ALL.len()] {
+    Order::ALL.map(|order| (order.name(), order))
+}
+
 fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
     let mut fields = entry.fields("[statement.expect]")?;
-    let expectation = Expectation { columns: fields.required("columns", columns)? };
+    let rows = fields.optional("rows", |entry| entry.whole(1..=i128::from(MAX_ROWS)))?.map(|rows| rows as u64);
+    let expectation = Expectation { rows, columns: fields.required("columns", columns)? };
     fields.end()?;
     Ok(expectation)
 }

@@ -7,18 +7,27 @@ mod builtin;
 mod column;
 mod fault;
 mod form;
+mod load;
 mod operation;
+mod order;
 mod permutation;
 mod scenario;
 mod stream;
 mod suggestion;
+mod turns;
 mod workload;
+mod zipf;
 
 pub use builtin::{builtin, builtin_toml, builtins, defaults};
 pub use column::{By, Column, Kind};
+pub use load::{LoadPart, READ_BACK_ROWS};
 pub use operation::{Limits, MAX_BATCH, Operation};
+pub use order::{DEFAULT_EXPONENT, Order};
 pub use permutation::Permutation;
-pub use scenario::{Expectation, Load, MAX_VALUE_BYTES, MAX_VALUES, ReadBack, Scenario, ScenarioError, Statement};
+pub use scenario::{
+    Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, ReadBack, Scenario, ScenarioError, Statement,
+};
 pub use stream::{Blobs, Texts};
 pub use suggestion::suggestion;
-pub use workload::{Issue, LoadPart, READ_BACK_ROWS, Workload, WorkloadError};
+pub use workload::{Issue, Workload, WorkloadError};
+pub use zipf::Zipf;

@@ -6,14 +6,22 @@ use crate::fault::Fault;
 use crate::fault::Step::{Field, Item};
 use crate::form;
 use crate::operation::{DEFAULT_BATCH, MAX_BATCH};
-use crate::{Column, Limits, Operation};
+use crate::workload::MOST;
+use crate::{By, Column, Limits, Operation, Order};
 
-/// The most values that one statement may bind.
+/// The most values that one statement may bind, and the most columns of a row that is expected.
 pub const MAX_VALUES: usize = 32;
 
 /// The most bytes that the texts and blobs of one statement, or of one row, may have together: a frame of the protocol has at
 /// most 16 MiB here, and 64 KiB of that are left for everything else in it.
 pub const MAX_VALUE_BYTES: usize = (16 << 20) - (64 << 10);
+
+/// The most rows that may be expected of one statement.
+pub const MAX_ROWS: u64 = 1 << 20;
+
+/// Exponents of [`Order::Zipf`].
+pub(crate) const MIN_EXPONENT: f64 = 0.01;
+pub(crate) const MAX_EXPONENT: f64 = 10.0;
 
 /// What is asked of every contender: schema, statements, their mix, their values and what must come back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +36,9 @@ pub struct Scenario {
     /// The most that makes sense of it; absent for no limits.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
+    /// The most rows of a page, where the plan does not ask for fewer; absent for those that the plan asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_size: Option<u32>,
     /// What is issued, at least one.
     #[serde(rename = "statement")]
     pub statements: Vec<Statement>,
@@ -53,13 +64,23 @@ pub struct Statement {
     /// One generator a bind marker, at most [`MAX_VALUES`]; none for [`Operation::Prepare`]. In a batch the row `j` of the statement
     /// with key `k` has the values of the key `k * size + j`.
     pub values: Vec<Column>,
+    /// How many keys it has; absent for as many as it is issued in the window. Where they are fewer they come again and again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<u64>,
+    /// The order in which they come.
+    #[serde(default, skip_serializing_if = "Order::is_permuted")]
+    pub order: Order,
+    /// Of [`Order::Zipf`] alone, above 0; absent for [`DEFAULT_EXPONENT`](crate::DEFAULT_EXPONENT).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exponent: Option<f64>,
     /// What must come back; absent for a statement that returns no rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expectation>,
     /// How the rows that this statement reads come into the table before the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
-    /// How a row that this statement wrote is read again after the window. A statement that has this writes one new row a key.
+    /// How a row that this statement wrote is read again after the window. A statement that has this writes one new row a key, or the
+    /// rows of a batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBack>,
 }
@@ -68,11 +89,14 @@ pub struct Statement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// One generator a column of the one row that must come back, in the order of the result's columns.
+    /// How many rows must come back: those of the key, in the order of their places. Absent for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+    /// One generator a column of each row that must come back, in the order of the result's columns.
     pub columns: Vec<Column>,
 }
 
-/// A statement that loads one row a key.
+/// A statement that loads one row: it is executed for every row that the scenario's statement reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
@@ -131,11 +155,11 @@ pub enum ScenarioError {
 }
 
 impl Statement {
-    /// Rows that one issue of it writes or reads: those of a batch, else 1.
+    /// Rows that one issue of it writes or reads: those of a batch, or those that are expected.
     pub fn rows(&self) -> u64 {
         match self.operation {
             Operation::Batch => self.size.unwrap_or(DEFAULT_BATCH),
-            _ => 1,
+            _ => self.expect.as_ref().and_then(|expect| expect.rows).unwrap_or(1),
         }
     }
 }
@@ -157,6 +181,17 @@ impl Scenario {
     /// When the scenario has no runnable content.
     pub fn validate(&self, origin: &str) -> Result<(), ScenarioError> {
         self.check().map_err(|Fault { message, .. }| ScenarioError::Invalid { origin: origin.to_owned(), message })
+    }
+
+    /// The pages in which the answer of `statement` comes, [`Scenario::page_size`] being in force; 1 where it is absent.
+    ///
+    /// A page that is full is never the last one: Cassandra learns only by looking that there is no more.
+    pub fn pages(&self, statement: &Statement) -> u64 {
+        let rows = statement.expect.as_ref().map_or(1, |_| statement.rows());
+        match self.page_size {
+            Some(page_size) if rows > 1 => rows / u64::from(page_size.max(1)) + 1,
+            _ => 1,
+        }
     }
 
     /// The scenario with `by` added to whatever its loads shift ([`Load::shift`]), in what is loaded and in what is expected
@@ -218,13 +253,23 @@ impl Statement {
             return Err(Fault::new(&[Field("weight")], message));
         }
         self.check_operation()?;
+        self.check_keys()?;
+        if self.operation != Operation::Batch {
+            check_by(&self.values, 1).map_err(|fault| fault.within(&[Field("values")]))?;
+        }
         if let Some(expect) = &self.expect {
             let here = [Field("expect"), Field("columns")];
             check_length(name, "expects", &expect.columns).map_err(|fault| fault.within(&here))?;
+            check_by(&expect.columns, self.rows()).map_err(|fault| fault.within(&here))?;
+            if !(1..=MAX_ROWS).contains(&self.rows()) {
+                let message = format!("statement {name} expects {} rows; 1 to {MAX_ROWS} are possible", self.rows());
+                return Err(Fault::new(&[Field("expect"), Field("rows")], message));
+            }
         }
         if let Some(load) = &self.load {
             let here = [Field("load")];
             check_values(name, "its load", &load.cql, &load.values).map_err(|fault| fault.within(&here))?;
+            check_by(&load.values, self.rows()).map_err(|fault| fault.within(&[Field("load"), Field("values")]))?;
             if self.expect.is_none() {
                 let message = format!("statement {name} loads rows but expects none; add [statement.expect]");
                 return Err(Fault::new(&here, message));
@@ -236,6 +281,9 @@ impl Statement {
                 .map_err(|fault| fault.within(&here))?;
             check_length(name, "reads back", &read_back.columns)
                 .map_err(|fault| fault.within(&[Field("read_back"), Field("columns")]))?;
+            for (field, columns) in [("values", &read_back.values), ("columns", &read_back.columns)] {
+                check_by(columns, self.rows()).map_err(|fault| fault.within(&[Field("read_back"), Field(field)]))?;
+            }
             if self.expect.is_some() {
                 let message = format!(
                     "statement {name} expects rows and is read back; only one that writes can be: leave out \
@@ -249,6 +297,28 @@ impl Statement {
 }
 
 impl Statement {
+    /// Checks how many keys there are and how they come.
+    fn check_keys(&self) -> Result<(), Fault> {
+        let name = &self.name;
+        if let Some(keys) = self.keys.filter(|keys| !(1..=MOST).contains(keys)) {
+            let message = format!("statement {name} has {keys} keys; 1 to {MOST} are possible");
+            return Err(Fault::new(&[Field("keys")], message));
+        }
+        let Some(exponent) = self.exponent else { return Ok(()) };
+        if self.order != Order::Zipf {
+            let message = format!(
+                "statement {name} has an exponent and no zipf order; add order = \"zipf\", or leave the exponent out"
+            );
+            return Err(Fault::new(&[Field("exponent")], message));
+        }
+        if !(MIN_EXPONENT..=MAX_EXPONENT).contains(&exponent) {
+            let message =
+                format!("statement {name} has the exponent {exponent}; {MIN_EXPONENT} to {MAX_EXPONENT} are possible");
+            return Err(Fault::new(&[Field("exponent")], message));
+        }
+        Ok(())
+    }
+
     /// Checks what the statement is issued as, and its values.
     fn check_operation(&self) -> Result<(), Fault> {
         let (name, operation, rows) = (&self.name, self.operation, self.rows());
@@ -316,8 +386,13 @@ fn check_values(statement: &str, what: &str, cql: &str, values: &[Column]) -> Re
     check_length(statement, "binds", values).map_err(|fault| fault.within(&here))
 }
 
-/// Refuses what no frame can carry, before anybody makes room for it.
+/// Refuses what no frame can carry, before anybody makes room for it, and more columns than a slot has room for.
 fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), Fault> {
+    if columns.len() > MAX_VALUES {
+        let message =
+            format!("statement {statement} {does} {} columns; at most {MAX_VALUES} are possible", columns.len());
+        return Err(Fault::new(&[], message));
+    }
     let bytes = bytes(columns);
     if bytes > MAX_VALUE_BYTES {
         let message = format!(
@@ -327,6 +402,16 @@ fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), F
         return Err(Fault::new(&[], message));
     }
     Ok(())
+}
+
+/// Refuses another number than a row's own where every key has one row.
+fn check_by(columns: &[Column], rows: u64) -> Result<(), Fault> {
+    let other = columns.iter().position(|column| column.by != By::Row).filter(|_| rows == 1);
+    other.map_or(Ok(()), |index| {
+        let message = "a column goes by its key or its place only where a key has several rows; leave by out, or say in \
+                       [statement.expect] how many rows there are";
+        Err(Fault::new(&[Item(index), Field("by")], message))
+    })
 }
 
 /// The bytes of the texts and blobs.
@@ -435,6 +520,15 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
         }
         let writes = crate::builtin("writes").unwrap();
         assert_eq!(writes.shifted(1_000), writes);
+    }
+
+    #[test]
+    fn rows_come_in_pages_of_which_the_last_is_never_full() {
+        let rows = crate::builtin("rows").unwrap();
+        let pages = |page_size| Scenario { page_size, ..rows.clone() }.pages(&rows.statements[0]);
+        assert_eq!([Some(30), Some(50), Some(99), Some(100), Some(101), None].map(pages), [4, 3, 2, 2, 1, 1]);
+        let reads = Scenario { page_size: Some(1), ..crate::builtin("reads").unwrap() };
+        assert_eq!(reads.pages(&reads.statements[0]), 1);
     }
 
     #[test]

@@ -1,5 +1,10 @@
 //! A scenario at a count: which statement and which key each ticket is.
 
+use std::ops::Range;
+
+use crate::load::{LoadPart, Numbers, READ_BACK_ROWS};
+use crate::order::{DEFAULT_EXPONENT, Keys, Order};
+use crate::turns::Turns;
 use crate::{Permutation, Scenario, Statement};
 
 /// One statement to issue.
@@ -13,79 +18,69 @@ pub struct Issue {
 
 /// A scenario for `count` statements with a warm-up before.
 ///
-/// The keys `0..count` are divided among the statements by weight into ranges that do not touch; a seeded permutation of
-/// `0..count` gives each ticket its key and with it its statement, so that the mix is random, exact in its shares, and
-/// every key is used once. Warm-up keys lie behind `count`.
+/// Where every statement has as many keys as issues and takes them permuted, as is so if it does not say otherwise, the keys
+/// `0..count` are divided among the statements by weight into ranges that do not touch, and a seeded permutation of `0..count` gives
+/// each ticket its key and with it its statement: the mix is random, exact in its shares, and every key is used once.
+///
+/// Else each statement has a range of keys of the length that it asks for. The permutation gives each ticket its statement
+/// and a number among that statement's issues, from which the key follows; where a statement wants its keys in sequence, the
+/// statements take turns instead, as evenly as their weights allow, so that the numbers are in sequence, too.
+///
+/// Warm-up keys lie behind all these, those of each statement in a range of their own.
 #[derive(Clone, Debug)]
 pub struct Workload {
     count: u64,
     warmup: u64,
     permutation: Permutation,
-    /// First key behind each statement's range.
+    /// First key behind each statement's range, and with it the number of the statements' issues up to there, when every key is
+    /// used once.
     ends: Vec<u64>,
-    weights: Vec<u64>,
-    /// Rows that each statement writes or reads at once: so many keys a row has behind a key of the statement.
-    rows: Vec<u64>,
-    loads: Vec<bool>,
-    reads_back: Vec<bool>,
+    asks: Vec<Ask>,
+    warmup_turns: Turns,
+    /// How a ticket becomes statement and key, where not every key is used once.
+    ways: Option<Ways>,
     seed: u64,
 }
 
-/// The rows of one statement that are read back after the window, if it wrote as many.
-pub const READ_BACK_ROWS: u64 = 1_000;
-
-/// Rows of one statement, each by its key: those to load before the window, or those to read back after it.
+/// What one statement asks for.
 #[derive(Clone, Debug)]
-pub struct LoadPart {
-    /// Index into the scenario's statements: the one whose `load` or `read_back` is executed.
-    pub statement: usize,
+struct Ask {
+    /// Issues in the window.
+    share: u64,
+    /// The first key.
+    start: u64,
     keys: Keys,
+    /// The first key of the warm-up, and how many there are.
+    warm: Range<u64>,
+    /// Rows that it writes or reads at once: so many keys a row has behind a key of the statement.
+    rows: u64,
+    loads: bool,
+    reads_back: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Keys {
-    /// All of the one and then all of the other.
-    Both([std::ops::Range<u64>; 2]),
-    /// So many of those from `start` on, scattered over them by the permutation.
-    Sample { start: u64, order: Permutation, rows: u64 },
-}
-
-impl LoadPart {
-    /// The number of rows.
-    pub fn rows(&self) -> u64 {
-        match &self.keys {
-            Keys::Both(ranges) => ranges.iter().map(|range| range.end - range.start).sum(),
-            Keys::Sample { rows, .. } => *rows,
-        }
-    }
-
-    /// The key of row `index`, counted from 0; behind the last row it is that of some row.
-    #[inline]
-    pub fn key(&self, index: u64) -> u64 {
-        match &self.keys {
-            Keys::Both([first, second]) => {
-                let length = first.end - first.start;
-                if index < length { first.start + index } else { second.start + (index - length) }
-            }
-            Keys::Sample { start, order, .. } => start + order.apply(index),
-        }
-    }
+struct Ways {
+    /// `None` where the permutation says whose turn it is.
+    turns: Option<Turns>,
 }
 
 /// A count that makes no workload.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// Fewer statements than the scenario's weights add up to.
+    /// So few statements that one of the scenario's would not be issued.
     #[error(
-        "{count} statements were asked of the scenario {scenario}, whose weights add up to {weights}; ask for at least {weights}"
+        "{count} statements were asked of the scenario {scenario}, and its statement {statement} would be none of them; ask \
+         for at least {enough}"
     )]
     TooFew {
         /// The scenario's name.
         scenario: String,
+        /// The statement's.
+        statement: String,
         /// What was asked.
         count: u64,
-        /// The sum of the weights.
-        weights: u64,
+        /// A count of which every statement has a part.
+        enough: u64,
     },
     /// More keys than a signed 64-bit number holds.
     #[error("{count} statements were asked of the scenario {scenario}; at most {most} are possible")]
@@ -99,39 +94,54 @@ pub enum WorkloadError {
     },
 }
 
-const MOST: u64 = 1 << 40;
+/// The most statements, and the most keys of one.
+pub(crate) const MOST: u64 = 1 << 40;
 
 impl Workload {
     /// Divides `count` statements and `warmup` before them; `seed` chooses the order of the keys.
     ///
     /// # Errors
-    /// When `count` is smaller than the sum of the weights, or beyond 2^40.
+    /// When a statement would have no part of `count`, or `count` or `warmup` are beyond 2^40.
     pub fn new(scenario: &Scenario, count: u64, warmup: u64, seed: u64) -> Result<Workload, WorkloadError> {
-        let weights: Vec<u64> = scenario.statements.iter().map(|statement| u64::from(statement.weight)).collect();
-        let sum: u64 = weights.iter().sum();
-        if count < sum {
-            return Err(WorkloadError::TooFew { scenario: scenario.name.clone(), count, weights: sum });
-        }
+        let statements = &scenario.statements;
+        let weights: Vec<u64> = statements.iter().map(|statement| u64::from(statement.weight)).collect();
         if count.max(warmup) > MOST {
-            return Err(WorkloadError::TooMany {
+            let scenario = scenario.name.clone();
+            return Err(WorkloadError::TooMany { scenario, count: count.max(warmup), most: MOST });
+        }
+        let ends = ends(&weights, count);
+        let shares: Vec<u64> =
+            (0..ends.len()).map(|index| range(&ends, index)).map(|one| one.end - one.start).collect();
+        if let Some(none) = shares.iter().position(|share| *share == 0) {
+            let least = weights.iter().copied().min().unwrap_or(1).max(1);
+            return Err(WorkloadError::TooFew {
                 scenario: scenario.name.clone(),
-                count: count.max(warmup),
-                most: MOST,
+                statement: statements.get(none).map_or_else(String::new, |one| one.name.clone()),
+                count,
+                enough: weights.iter().sum::<u64>().div_ceil(least),
             });
         }
-        let mut before = 0;
-        let ends = weights
-            .iter()
-            .map(|weight| {
-                before += weight;
-                (u128::from(count) * u128::from(before) / u128::from(sum)) as u64
-            })
-            .collect();
-        let rows = scenario.statements.iter().map(Statement::rows).collect();
-        let loads = scenario.statements.iter().map(|statement| statement.load.is_some()).collect();
-        let reads_back = scenario.statements.iter().map(|statement| statement.read_back.is_some()).collect();
+        let numbered = statements.iter().any(|one| one.order == Order::Sequential);
+        let is_once = |one: &Statement| one.keys.is_none() && one.order == Order::Permuted;
+        let ways = (!statements.iter().all(is_once)).then(|| Ways { turns: numbered.then(|| Turns::new(&shares)) });
+        let mut start = 0;
+        let mut asks: Vec<Ask> = Vec::with_capacity(statements.len());
+        for (index, (statement, &share)) in statements.iter().zip(&shares).enumerate() {
+            let (keys, exponent) = (statement.keys.unwrap_or(share), statement.exponent.unwrap_or(DEFAULT_EXPONENT));
+            // More keys than issues are scattered over all of them.
+            let numbered = numbered || statement.keys.is_some_and(|keys| keys > share);
+            let keys = Keys::new(keys, statement.order, exponent, numbered, seed.wrapping_add(index as u64));
+            let warm = 0..statement.keys.map_or(warmup, |keys| keys.min(warmup));
+            let (loads, reads_back) = (statement.load.is_some(), statement.read_back.is_some());
+            asks.push(Ask { share, start, keys, warm, rows: statement.rows(), loads, reads_back });
+            start += keys.count;
+        }
+        for ask in &mut asks {
+            ask.warm = start..start + ask.warm.end;
+            start += warmup;
+        }
         let permutation = Permutation::new(count, seed);
-        Ok(Workload { count, warmup, permutation, ends, weights, rows, loads, reads_back, seed })
+        Ok(Workload { count, warmup, permutation, ends, asks, warmup_turns: Turns::new(&weights), ways, seed })
     }
 
     /// The number of statements in the window.
@@ -146,79 +156,109 @@ impl Workload {
 
     /// The number of statements of the window that are the scenario's statement `index`.
     pub fn share(&self, index: usize) -> u64 {
-        self.range(index).map_or(0, |range| range.end - range.start)
+        self.asks.get(index).map_or(0, |ask| ask.share)
     }
 
-    /// What ticket `0..count` issues.
+    /// Whether every key is used once, so that [`Workload::issue_once`] tells what a ticket issues.
+    pub fn is_once(&self) -> bool {
+        self.ways.is_none()
+    }
+
+    /// What ticket `0..count` issues where every key is used once.
     #[inline]
-    pub fn issue(&self, ticket: u64) -> Issue {
+    pub fn issue_once(&self, ticket: u64) -> Issue {
         let key = self.permutation.apply(ticket);
         let statement = self.ends.iter().position(|&end| key < end).unwrap_or(self.ends.len() - 1);
         Issue { statement, key }
     }
 
-    /// What ticket `0..warmup` issues before the window: the same mix, on keys behind the window's. Statements with a
-    /// `load` read warm-up keys that are loaded, the others have keys of their own.
+    /// What ticket `0..count` issues.
+    pub fn issue(&self, ticket: u64) -> Issue {
+        let Some(ways) = &self.ways else { return self.issue_once(ticket) };
+        let (statement, number) = match &ways.turns {
+            Some(turns) => turns.whose(ticket),
+            None => {
+                let Issue { statement, key } = self.issue_once(ticket);
+                (statement, key - range(&self.ends, statement).start)
+            }
+        };
+        Issue { statement, key: self.key(statement, number) }
+    }
+
+    /// The key of a statement's issue with this number, from 0 to below its share.
+    fn key(&self, statement: usize, number: u64) -> u64 {
+        self.asks.get(statement).map_or(number, |ask| ask.start + ask.keys.key(number))
+    }
+
+    /// What ticket `0..warmup` issues before the window: the same mix, on keys behind the window's, each statement on keys of its
+    /// own, which are loaded where it has a `load`.
     #[inline]
     pub fn warmup_issue(&self, ticket: u64) -> Issue {
-        let sum: u64 = self.weights.iter().sum();
-        let mut rest = ticket % sum;
-        let mut statement = 0;
-        for (index, &weight) in self.weights.iter().enumerate() {
-            statement = index;
-            if rest < weight {
-                break;
-            }
-            rest -= weight;
-        }
-        let base = if self.loads[statement] { self.count } else { self.count + self.warmup };
-        Issue { statement, key: base + ticket }
+        let (statement, _) = self.warmup_turns.whose(ticket);
+        let warm = self.asks.get(statement).map_or(0..1, |ask| ask.warm.clone());
+        Issue { statement, key: warm.start + ticket % (warm.end - warm.start).max(1) }
     }
 
     /// What must be loaded before the warm-up, statement by statement.
     pub fn load(&self) -> Vec<LoadPart> {
-        (0..self.ends.len())
-            .filter(|&index| self.loads[index])
-            .filter_map(|statement| {
-                let warm = self.count..self.count + self.warmup;
-                Some(LoadPart { statement, keys: Keys::Both([self.range(statement)?, warm]) })
-            })
-            .collect()
+        let loading = self.asks.iter().enumerate().filter(|(_, ask)| ask.loads);
+        let part = |(statement, ask): (usize, &Ask)| {
+            let keys = [ask.start..ask.start + ask.keys.count, ask.warm.clone()];
+            LoadPart { statement, numbers: Numbers::Both(keys.map(|keys| keys.start * ask.rows..keys.end * ask.rows)) }
+        };
+        loading.map(part).collect()
     }
 
     /// What is read back after the window, statement by statement: at most [`READ_BACK_ROWS`] of the rows that each wrote
     /// in it, chosen by the seed.
     pub fn read_back(&self) -> Vec<LoadPart> {
-        (0..self.ends.len())
-            .filter(|&index| self.reads_back[index])
-            .filter_map(|statement| {
-                let (range, rows) = (self.range(statement)?, self.rows_of(statement));
-                let range = range.start * rows..range.end * rows;
-                let length = range.end - range.start;
-                // Another order than that of the window: else these would be the first rows that were written.
-                let order = Permutation::new(length, !self.seed);
-                let keys = Keys::Sample { start: range.start, order, rows: length.min(READ_BACK_ROWS) };
-                Some(LoadPart { statement, keys })
-            })
-            .collect()
+        let reading = self.asks.iter().enumerate().filter(|(_, ask)| ask.reads_back);
+        let part = |(statement, ask): (usize, &Ask)| {
+            let written = ask.keys.sampled(ask.share) * ask.rows;
+            // Another order than that of the window: else these would be the first rows that were written.
+            let order = Permutation::new(written, !self.seed);
+            let (start, keys, rows) = (ask.start, ask.keys, ask.rows);
+            let numbers = Numbers::Sample { start, keys, rows, order, count: written.min(READ_BACK_ROWS) };
+            LoadPart { statement, numbers }
+        };
+        reading.map(part).collect()
+    }
+
+    /// The rows that statement `index` has written when it was issued so often, each counted once; `None` where that cannot be
+    /// told because its keys repeat and it was not issued as often as it should.
+    pub fn rows_written(&self, index: usize, issued: u64) -> Option<u64> {
+        let ask = self.asks.get(index)?;
+        match &self.ways {
+            None => Some(issued * ask.rows),
+            Some(_) => (issued == ask.share).then(|| ask.keys.different(issued) * ask.rows),
+        }
+    }
+
+    /// The keys of statement `index`, of the window and of the warm-up.
+    pub fn keys(&self, index: usize) -> [Range<u64>; 2] {
+        self.asks.get(index).map_or([0..0, 0..0], |ask| [ask.start..ask.start + ask.keys.count, ask.warm.clone()])
     }
 
     /// The most rows that the tables hold at the end of the window.
     pub fn rows(&self) -> u64 {
-        let window = (0..self.rows.len()).map(|statement| self.share(statement) * self.rows_of(statement)).sum::<u64>();
-        window + 2 * self.warmup * self.rows.iter().copied().max().unwrap_or(1)
+        self.asks.iter().map(|ask| (ask.keys.count + ask.warm.end - ask.warm.start) * ask.rows).sum()
     }
+}
 
-    /// Rows that statement `index` writes or reads at once.
-    fn rows_of(&self, index: usize) -> u64 {
-        self.rows.get(index).copied().unwrap_or(1)
-    }
+/// The first number behind each statement's part of `0..count`.
+fn ends(weights: &[u64], count: u64) -> Vec<u64> {
+    let sum: u64 = weights.iter().sum();
+    let mut before = 0;
+    let end = |weight: &u64| {
+        before += weight;
+        (u128::from(count) * u128::from(before) / u128::from(sum.max(1))) as u64
+    };
+    weights.iter().map(end).collect()
+}
 
-    fn range(&self, index: usize) -> Option<std::ops::Range<u64>> {
-        let end = *self.ends.get(index)?;
-        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        Some(start..end)
-    }
+fn range(ends: &[u64], index: usize) -> Range<u64> {
+    let start = index.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
+    start..ends.get(index).copied().unwrap_or(start)
 }
 
 #[cfg(test)]
@@ -258,8 +298,10 @@ mod tests {
             let mut keys = HashSet::new();
             for ticket in 0..workload.warmup() {
                 let issue = workload.warmup_issue(ticket);
-                assert!(issue.key >= 100 && issue.key < workload.rows());
-                assert!(keys.insert(issue.key));
+                assert!(workload.keys(issue.statement)[1].contains(&issue.key));
+                let window = (0..scenario.statements.len()).map(|index| workload.keys(index)[0].clone());
+                assert!(window.into_iter().all(|keys| !keys.contains(&issue.key)));
+                assert!(keys.insert(issue.key) || scenario.statements[issue.statement].keys.is_some());
                 assert_eq!(loaded.contains(&issue.key), scenario.statements[issue.statement].load.is_some());
             }
         }
@@ -293,7 +335,7 @@ mod tests {
         let mut scenario = builtin("writes").unwrap();
         scenario.statements[0].operation = crate::Operation::Batch;
         let workload = Workload::new(&scenario, 1_000, 10, 7).unwrap();
-        assert_eq!(workload.rows(), 1_020 * 64);
+        assert_eq!(workload.rows(), 1_010 * 64);
         let part = &workload.read_back()[0];
         let keys: Vec<u64> = (0..part.rows()).map(|index| part.key(index)).collect();
         assert_eq!(keys.len() as u64, READ_BACK_ROWS);
@@ -306,7 +348,117 @@ mod tests {
         let error = Workload::new(&builtin("mixed").unwrap(), 1, 0, 0).unwrap_err().to_string();
         assert_eq!(
             error,
-            "1 statements were asked of the scenario mixed, whose weights add up to 2; ask for at least 2"
+            "1 statements were asked of the scenario mixed, and its statement select would be none of them; ask for at least 2"
         );
+    }
+
+    /// The scenario `mixed` with other weights, and with `change` made to its select.
+    fn mixed(weights: [u32; 2], change: impl Fn(&mut Statement)) -> Scenario {
+        let mut scenario = builtin("mixed").unwrap();
+        for (statement, weight) in scenario.statements.iter_mut().zip(weights) {
+            statement.weight = weight;
+        }
+        change(&mut scenario.statements[0]);
+        scenario
+    }
+
+    fn issues(workload: &Workload) -> Vec<Issue> {
+        (0..workload.count()).map(|ticket| workload.issue(ticket)).collect()
+    }
+
+    #[test]
+    fn weights_of_any_size_give_exact_shares_in_a_mix() {
+        for (weights, count, shares) in [
+            ([3, 1], 1_000, [750, 250]),
+            ([u32::MAX, u32::MAX - 1], 1_001, [500, 501]),
+            ([1, 999], 10_000, [10, 9_990]),
+            ([1_000_000, 1], 2_000_000, [1_999_998, 2]),
+        ] {
+            let workload = Workload::new(&mixed(weights, |_| ()), count, 10, 7).unwrap();
+            assert_eq!([0, 1].map(|index| workload.share(index)), shares);
+            let issued = issues(&workload);
+            assert_eq!(issued.iter().filter(|issue| issue.statement == 0).count() as u64, shares[0]);
+            let keys: HashSet<u64> = issued.iter().map(|issue| issue.key).collect();
+            assert_eq!(keys.len() as u64, count);
+        }
+        let rare = mixed([1, 999], |_| ());
+        assert!(Workload::new(&rare, 999, 10, 7).unwrap_err().to_string().contains("ask for at least 1000"));
+        assert!(Workload::new(&rare, 1_000, 10, 7).is_ok());
+    }
+
+    #[test]
+    fn a_limited_number_of_keys_comes_again_and_again_each_as_often() {
+        let workload = Workload::new(&mixed([1, 1], |select| select.keys = Some(100)), 10_000, 30, 7).unwrap();
+        assert_eq!([workload.keys(0), workload.keys(1)], [[0..100, 5_100..5_130], [100..5_100, 5_130..5_160]]);
+        assert_eq!((workload.rows(), workload.load()[0].rows()), (100 + 5_000 + 60, 130));
+        let mut counts = [0; 100];
+        let mut written = HashSet::new();
+        for issue in issues(&workload) {
+            match issue.statement {
+                0 => counts[issue.key as usize] += 1,
+                _ => assert!((100..5_100).contains(&issue.key) && written.insert(issue.key)),
+            }
+        }
+        assert_eq!(counts, [50; 100]);
+        let few = Workload::new(&mixed([1, 1], |select| select.keys = Some(7)), 100, 30, 7).unwrap();
+        assert!(
+            (0..30)
+                .map(|ticket| few.warmup_issue(ticket))
+                .all(|issue| few.keys(issue.statement)[1].contains(&issue.key))
+        );
+        assert_eq!(few.keys(0)[1], 57..64, "a warm-up has no more keys than the window");
+    }
+
+    #[test]
+    fn more_keys_than_issues_are_taken_from_all_over_them() {
+        let workload = Workload::new(&mixed([1, 1], |select| select.keys = Some(100_000)), 2_000, 0, 7).unwrap();
+        let keys: HashSet<u64> =
+            issues(&workload).iter().filter(|issue| issue.statement == 0).map(|issue| issue.key).collect();
+        assert_eq!(keys.len(), 1_000);
+        assert!((400..600).contains(&keys.iter().filter(|key| **key < 50_000).count()));
+    }
+
+    #[test]
+    fn keys_in_sequence_come_in_sequence_also_beside_another_statement() {
+        let workload = Workload::new(&mixed([1, 2], |select| select.order = Order::Sequential), 3_000, 30, 7).unwrap();
+        let issued = issues(&workload);
+        let of = |statement| issued.iter().filter(move |issue| issue.statement == statement).map(|issue| issue.key);
+        assert!(of(0).eq(0..1_000));
+        let others: Vec<u64> = of(1).collect();
+        assert!(!others.is_sorted() && others.iter().collect::<HashSet<_>>().len() == 2_000);
+        assert!(issued.chunks(3).all(|three| three.iter().filter(|issue| issue.statement == 0).count() == 1));
+    }
+
+    #[test]
+    fn drawn_keys_are_loaded_and_what_they_write_is_counted_once_and_read_back() {
+        for order in [Order::Uniform, Order::Zipf] {
+            let mut scenario = mixed([1, 1], |select| select.order = order);
+            scenario.statements[1].order = order;
+            let workload = Workload::new(&scenario, 2_000, 30, 7).unwrap();
+            let loaded: HashSet<u64> = (0..workload.load()[0].rows()).map(|row| workload.load()[0].key(row)).collect();
+            let issued = issues(&workload);
+            let of = |statement| issued.iter().filter(move |issue| issue.statement == statement).map(|issue| issue.key);
+            assert!(of(0).all(|key| loaded.contains(&key)));
+            let written: HashSet<u64> = of(1).collect();
+            assert!(written.len() < 700 && written.is_disjoint(&loaded), "{order:?} {}", written.len());
+            assert_eq!(workload.rows_written(1, 1_000), Some(written.len() as u64));
+            assert_eq!(workload.rows_written(1, 999), None);
+            let part = &workload.read_back()[0];
+            assert!((0..part.rows()).all(|row| written.contains(&part.key(row))));
+        }
+    }
+
+    #[test]
+    fn a_partition_is_loaded_row_by_row() {
+        let rows = |select: &mut Statement| {
+            select.keys = Some(10);
+            select.expect.as_mut().unwrap().rows = Some(100);
+        };
+        let workload = Workload::new(&mixed([1, 1], rows), 1_000, 30, 7).unwrap();
+        let part = &workload.load()[0];
+        assert_eq!(part.rows(), 2_000);
+        assert!((0..1_000).map(|row| part.key(row)).eq(0..1_000));
+        assert!((1_000..2_000).map(|row| part.key(row)).eq(51_000..52_000), "those of the warm-up's keys 510..520");
+        assert_eq!(workload.rows(), 2_000 + 500 + 30);
     }
 }

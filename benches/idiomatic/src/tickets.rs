@@ -64,8 +64,9 @@ impl Tickets {
         };
         match self.scenario {
             Scenario::Reads => Statement::Select(key as i64),
+            Scenario::Writes => Statement::Insert(key as i64),
             Scenario::Mixed if is_select => Statement::Select(key as i64),
-            Scenario::Writes | Scenario::Mixed => Statement::Insert(insert_key as i64),
+            Scenario::Mixed => Statement::Insert(insert_key as i64),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cqldyno_meter::Span;
 use cqldyno_protocol::Done;
-use cqldyno_scenarios::Scenario;
+use cqldyno_scenarios::{Scenario, Statement, Workload};
 
 /// What the server has counted since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl Counted {
         for statement in &scenario.statements {
             let entry = issued.entry(text(&statement.cql)).or_default();
             entry.0.push(&statement.name);
-            entry.1 += done.issued_by_statement.get(&statement.name).copied().unwrap_or(0);
+            entry.1 += done.issued_by_statement.get(&statement.name).copied().unwrap_or(0) * scenario.pages(statement);
         }
         issued
             .into_iter()
@@ -154,13 +154,16 @@ impl Counted {
 
     /// A sentence when the tables have not got as many new rows as the window's statements write; nothing where the scenario
     /// does not say how many that is: every statement must either expect rows or say how its own is read back.
-    pub fn rows_void(&self, scenario: &Scenario, done: &Done) -> Option<String> {
+    pub fn rows_void(&self, scenario: &Scenario, workload: &Workload, done: &Done) -> Option<String> {
         let statements = &scenario.statements;
         if !statements.iter().all(|one| one.expect.is_some() || one.read_back.is_some()) {
             return None;
         }
-        let writes = statements.iter().filter(|one| one.read_back.is_some());
-        let asked: u64 = writes.filter_map(|one| done.issued_by_statement.get(&one.name)).sum();
+        let writes = statements.iter().enumerate().filter(|(_, one)| one.read_back.is_some());
+        let written = |(index, one): (usize, &Statement)| {
+            workload.rows_written(index, done.issued_by_statement.get(&one.name).copied().unwrap_or(0))
+        };
+        let asked: u64 = writes.map(written).sum::<Option<u64>>()?;
         (self.new_rows != asked.cast_signed()).then(|| {
             format!(
                 "The server has {}{} rows more than before the window, and {} were to be inserted, each with a key of its own.",
@@ -303,7 +306,8 @@ mod tests {
     #[test]
     fn as_many_rows_as_were_inserted_must_be_there() {
         let rows = |new_rows, scenario: &Scenario| {
-            Counted { new_rows, ..Counted::default() }.rows_void(scenario, &done(60, 1_040))
+            let workload = Workload::new(scenario, 1_100, 10, 7).unwrap();
+            Counted { new_rows, ..Counted::default() }.rows_void(scenario, &workload, &done(60, 1_040))
         };
         assert_eq!(rows(1_040, &mixed()), None);
         assert_eq!(
@@ -314,6 +318,12 @@ mod tests {
         let mut unknown = mixed();
         unknown.statements[1].read_back = None;
         assert_eq!(rows(0, &unknown), None, "an insert that may meet a row that is there");
+        let mut few = mixed();
+        few.statements[0].weight = 3;
+        few.statements[1].weight = 52;
+        few.statements[1].keys = Some(100);
+        assert_eq!(rows(100, &few), None, "keys that come again make no new row");
+        assert!(rows(1_040, &few).unwrap().contains("and 100 were to be inserted"));
     }
 
     #[test]
@@ -332,6 +342,19 @@ mod tests {
             2,
             "the sums agree, the statements do not"
         );
+    }
+
+    #[test]
+    fn every_page_of_an_answer_is_an_execute() {
+        let rows = cqldyno_scenarios::builtin("rows").unwrap();
+        let text = &rows.statements[0].cql;
+        let done = done(1_000, 0);
+        let disagreements = |executes| {
+            Counted::between(&Snapshot::default(), &snapshot(5_000, &[(text, 2, executes)]), &rows)
+                .disagreements(&rows, &done)
+        };
+        assert!(disagreements(4_000).is_empty());
+        assert_eq!(disagreements(3_999).len(), 1);
     }
 
     #[test]

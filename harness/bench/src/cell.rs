@@ -134,7 +134,7 @@ impl Executor for CellBench<'_> {
             kind,
             load,
             plan: self.context.plan,
-            scenario: self.context.plan.scenarios[planned.scenario].shifted(shift(self.context.plan.seed, self.number)),
+            scenario: self.scenario(planned),
             placement: &self.context.placements[planned.arrangement],
             stem: &stem,
             log,
@@ -145,6 +145,23 @@ impl Executor for CellBench<'_> {
             Err(failure) => cell.failed = Some(self.redaction.apply(&failure.to_string())),
         }
         Some(cell)
+    }
+}
+
+impl CellBench<'_> {
+    /// The scenario of a cell, with what is loaded in this cell only, and with the page size that is in force.
+    fn scenario(&self, planned: &PlannedCell) -> Scenario {
+        let plan = self.context.plan;
+        let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, self.number));
+        scenario.page_size = match plan.settings {
+            Settings::Equal => {
+                let asked = u32::try_from(plan.page_size).unwrap_or(u32::MAX);
+                Some(scenario.page_size.map_or(asked, |own| own.min(asked)))
+            }
+            // Every driver has its own, which is beyond what an answer has here, or none.
+            Settings::Default => None,
+        };
+        scenario
     }
 }
 
@@ -399,7 +416,7 @@ impl<'a> Attempt<'a> {
             credentials: plan.credentials.clone(),
             connections: if loads { 1 } else { plan.connections },
             consistency: plan.consistency,
-            page_size: plan.page_size,
+            page_size: self.scenario.page_size.map_or(plan.page_size, u32::cast_signed),
             request_timeout_ms: plan.request_timeout_ms,
             settings: if loads { Settings::Equal } else { plan.settings },
             options: if loads { BTreeMap::new() } else { self.options() },
@@ -464,7 +481,8 @@ impl<'a> Attempt<'a> {
         if let Ok(counted) = &counted {
             reasons.extend(counted.disagreements(&self.scenario, &done));
             reasons.extend(counted.own_statements_void(done.issued, wall_ns));
-            reasons.extend(counted.rows_void(&self.scenario, &done));
+            let rows = self.workload().ok().and_then(|workload| counted.rows_void(&self.scenario, &workload, &done));
+            reasons.extend(rows);
         }
         let (measure, wrong) = match &read_back {
             Ok(found) => (Measure::value(found.verified as f64, Unit::Count), found.void()),

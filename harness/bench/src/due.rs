@@ -47,7 +47,7 @@ pub(crate) fn due<'a>(scenario: &'a Scenario, done: &Done) -> Vec<Due<'a>> {
         due.names.push(&statement.name);
         let issued = done.issued_by_statement.get(&statement.name).copied().unwrap_or(0);
         match statement.operation {
-            Operation::Execute => due.executes += issued,
+            Operation::Execute => due.executes += issued * scenario.pages(statement),
             Operation::Unprepared => {
                 due.executes += issued;
                 due.unprepared = true;

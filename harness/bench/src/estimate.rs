@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cqldyno_protocol::Runtime;
 use cqldyno_reports::Pass;
-use cqldyno_scenarios::{Scenario, Workload};
+use cqldyno_scenarios::{Column, LoadPart, Scenario, Statement, Workload};
 
 use crate::pass::{Cost, kind};
 use crate::plan::{Plan, PlannedCell};
@@ -19,6 +19,14 @@ const ONLINE_SECONDS: f64 = 0.06;
 const ROW_SECONDS: f64 = 15e-9;
 /// A row that floor loads.
 const LOAD_SECONDS: f64 = 0.18e-6;
+/// A value of a row that is written or read, beside the three of the statements in the table below, and a KiB of them; floor and
+/// noop take a part of it.
+const VALUE_SECONDS: f64 = 40e-9;
+const KIB_SECONDS: f64 = 0.7e-6;
+const PART_OF_FLOOR: f64 = 0.4;
+const PART_OF_NOOP: f64 = 0.25;
+/// The values that the statements of the table have.
+const VALUES: f64 = 3.0;
 /// One statement after the other takes at least this long: a round trip on loopback.
 const ROUND_TRIP_SECONDS: f64 = 80e-6;
 
@@ -101,9 +109,16 @@ impl<'a> Estimate<'a> {
         else {
             return on_top;
         };
-        let (insert, select) = by_table(driver, arrangement.runtime);
-        let reads = share_of_reads(scenario);
-        let mut each = insert * (1.0 - reads) + select * reads;
+        let part = match driver {
+            "noop" => PART_OF_NOOP,
+            "floor" => PART_OF_FLOOR,
+            _ => 1.0,
+        };
+        let mut each = a_statement(scenario, plan.page_size, |statement, pages| {
+            let (insert, select) = by_table(driver, arrangement.runtime);
+            let exchange = if statement.load.is_some() { select } else { insert };
+            exchange * pages + beyond_the_table(size(statement)) * part
+        });
         let statements = (cell.count + plan.warmup) as f64;
         if driver == "noop" {
             return OFFLINE_SECONDS + on_top + statements * each * factor;
@@ -112,9 +127,43 @@ impl<'a> Estimate<'a> {
             .max((ROUND_TRIP_SECONDS + delay(&plan.serve_arguments).as_secs_f64()) / plan.concurrency.max(1) as f64);
         let workload = Workload::new(scenario, cell.count, plan.warmup, plan.seed).ok();
         let rows = workload.as_ref().map_or(0, Workload::rows) as f64;
-        let loaded = workload.map_or(0, |workload| workload.load().iter().map(|part| part.rows()).sum::<u64>()) as f64;
-        ONLINE_SECONDS + on_top + rows * ROW_SECONDS + loaded * LOAD_SECONDS + statements * each * factor
+        let loads = workload.map_or(Vec::new(), |workload| workload.load());
+        let loading = |part: &LoadPart| {
+            let values = scenario.statements.get(part.statement).and_then(|statement| statement.load.as_ref());
+            let size = values.map_or((0.0, 0.0), |load| of_columns(&load.values));
+            part.rows() as f64 * (LOAD_SECONDS + beyond_the_table(size) * PART_OF_FLOOR)
+        };
+        let loaded: f64 = loads.iter().map(loading).sum();
+        ONLINE_SECONDS + on_top + rows * ROW_SECONDS + loaded + statements * each * factor
     }
+}
+
+/// Values and bytes of texts and blobs of one row.
+fn of_columns(columns: &[Column]) -> (f64, f64) {
+    (columns.len() as f64, columns.iter().map(|column| column.length() as f64).sum())
+}
+
+/// Values and bytes that a statement writes or reads.
+fn size(statement: &Statement) -> (f64, f64) {
+    let columns = statement.expect.as_ref().map_or(&statement.values, |expect| &expect.columns);
+    let (values, bytes) = of_columns(columns);
+    (values * statement.rows() as f64, bytes * statement.rows() as f64)
+}
+
+/// What a statement of this size takes longer than those of the table.
+fn beyond_the_table((values, bytes): (f64, f64)) -> f64 {
+    (values - VALUES).max(0.0) * VALUE_SECONDS + bytes / 1_024.0 * KIB_SECONDS
+}
+
+/// The mean over the scenario's statements by their weights; `seconds` is given each with its pages.
+fn a_statement(scenario: &Scenario, page_size: i32, seconds: impl Fn(&Statement, f64) -> f64) -> f64 {
+    let asked = u32::try_from(page_size).unwrap_or(u32::MAX);
+    let paged =
+        Scenario { page_size: Some(scenario.page_size.map_or(asked, |own| own.min(asked))), ..scenario.clone() };
+    let weight = |statement: &Statement| f64::from(statement.weight);
+    let all: f64 = paged.statements.iter().map(weight).sum();
+    let of = |statement: &Statement| weight(statement) * seconds(statement, paged.pages(statement) as f64);
+    if all > 0.0 { paged.statements.iter().map(of).sum::<f64>() / all } else { 0.0 }
 }
 
 fn key(cell: &PlannedCell) -> Key {
@@ -134,16 +183,6 @@ pub(crate) fn delay(arguments: &[String]) -> Duration {
         _ => 1.0,
     };
     number.parse().ok().and_then(|number: f64| Duration::try_from_secs_f64(number * seconds).ok()).unwrap_or_default()
-}
-
-/// The part of the scenario's statements that read rows.
-fn share_of_reads(scenario: &Scenario) -> f64 {
-    let weight = |reads: bool| -> f64 {
-        let chosen = scenario.statements.iter().filter(|statement| !reads || statement.load.is_some());
-        chosen.map(|statement| f64::from(statement.weight)).sum()
-    };
-    let all = weight(false);
-    if all > 0.0 { weight(true) / all } else { 0.0 }
 }
 
 #[cfg(test)]

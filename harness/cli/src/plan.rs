@@ -38,8 +38,8 @@ pub struct Kind {
 /// What is asked of every contender.
 #[derive(clap::Args)]
 pub struct Asked {
-    /// What is asked: writes, reads, mixed, or the path of a TOML file. Give it several times for several [default: writes,
-    /// reads and mixed]
+    /// What is asked: a built-in scenario (`cqldyno scenarios` lists them), or the path of a TOML file. Give it several times
+    /// for several [default: writes, reads and mixed]
     #[arg(long, value_name = "NAME|FILE")]
     scenario: Vec<String>,
     /// Statements a cell, for example 10M or 250k [default: 250k]
@@ -82,7 +82,7 @@ pub struct Asked {
     /// or which, the worker's first, for example 2-3/0-1
     #[arg(long, value_name = "auto|off|WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
     pin: Pin,
-    /// Rows a page
+    /// Rows a page, where the scenario does not ask for fewer
     #[arg(long, value_name = "N", value_parser = page_size, default_value = "5000")]
     page_size: i32,
     /// What is written and read counts when so many replicas have answered: ONE, QUORUM, LOCAL_ONE and so on
@@ -176,7 +176,7 @@ impl Asked {
         }
         Ok(Plan {
             contenders: contenders.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
-            scenarios: scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<_>>()?,
+            scenarios: scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat(),
             arrangements: self
                 .arrangement
                 .iter()

@@ -6,6 +6,8 @@ use std::ops::{Deref, Range};
 use cqldyno_driver_api::{Row, Rows, Value};
 use cqldyno_scenarios::{Blobs, Column, Kind, MAX_VALUES, Texts};
 
+use crate::partition::Known;
+
 /// The values of one statement, in the order of its markers, at most `N`.
 #[derive(Debug)]
 pub(crate) struct Values<'a, const N: usize> {
@@ -87,6 +89,10 @@ pub(crate) struct Columns {
     columns: Vec<Column>,
     /// Rows of a key.
     rows: NonZeroU64,
+    /// Rows that come together: those of a key, or one.
+    together: NonZeroU64,
+    /// Checksums of a key's rows, where they are several and expected.
+    known: Option<Box<Known>>,
 }
 
 impl Columns {
@@ -102,7 +108,33 @@ impl Columns {
             plain: columns.iter().all(Column::is_plain),
             columns: columns.to_vec(),
             rows,
+            together: NonZeroU64::MIN,
+            known: None,
         }
+    }
+
+    /// Of rows that are expected, of which a key has so many; the keys that will come are in `keys`.
+    pub(crate) fn expected(columns: &[Column], rows: NonZeroU64, keys: &[Range<u64>]) -> Columns {
+        let mut columns = Columns::of_rows(columns, rows);
+        if rows > NonZeroU64::MIN {
+            columns.plain = false;
+            columns.together = rows;
+            columns.known = Some(Box::new(Known::of(&columns, keys)));
+        }
+        columns
+    }
+
+    /// The numbers of the rows that come together for `key`.
+    #[inline]
+    pub(crate) fn rows_of(&self, key: u64) -> Range<u64> {
+        let start = key.wrapping_mul(self.together.get());
+        start..start.wrapping_add(self.together.get())
+    }
+
+    /// The checksums that the rows of a key should have, where several are expected.
+    #[inline]
+    pub(crate) fn known(&self) -> Option<&Known> {
+        self.known.as_deref()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -175,11 +207,20 @@ impl Columns {
 
     #[inline(never)]
     fn first_wrong_of_others(&self, row: u64, found: Row<'_>) -> Option<usize> {
+        if self.known.is_some() {
+            // One row instead of several.
+            return Some(0);
+        }
         (0..self.len()).find(|index| !self.value(row, *index).is_some_and(|value| found.holds(*index, value)))
     }
 
-    /// Puts the row with this number into `rows`, as an adapter does that received it.
-    pub(crate) fn fill(&self, row: u64, rows: &mut Rows) {
+    /// Puts the rows of `key` into `rows`, as an adapter does that received them.
+    pub(crate) fn fill(&self, key: u64, rows: &mut Rows) {
+        self.rows_of(key).for_each(|row| self.fill_row(row, rows));
+        rows.end_page();
+    }
+
+    fn fill_row(&self, row: u64, rows: &mut Rows) {
         let mut values = Values::<MAX_VALUES>::new();
         self.bind(row, &mut values);
         for value in values.iter() {
@@ -196,7 +237,6 @@ impl Columns {
             }
         }
         rows.end_row();
-        rows.end_page();
     }
 }
 

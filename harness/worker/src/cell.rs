@@ -1,12 +1,13 @@
 //! One cell, from the job to `done`.
 
 use std::io;
+use std::num::NonZeroU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, Session};
 use cqldyno_protocol::{Done, End, Failed, FailureKind, Job, Mode, Pace, ParentMessage, Ready, WorkerMessage, lacking};
-use cqldyno_scenarios::{Column, LoadPart, Workload};
+use cqldyno_scenarios::{Column, LoadPart, Operation, Statement, Workload};
 use quanta::Clock;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -122,7 +123,7 @@ pub(crate) async fn cell<D: Driver>(
             let bench = Arc::new(Bench { operations: Operations::new(&job, connect), ..bench });
             warm_up(&bench, &workload, &job, clock.clone(), link).await?;
             let names = job.scenario.statements.iter().map(|statement| statement.name.clone()).collect();
-            (bench, Source::Window(workload), names)
+            (bench, Source::window(workload), names)
         }
         Mode::Load => {
             create_schema(&session, &job).await?;
@@ -193,11 +194,23 @@ fn names_of(parts: &[LoadPart], job: &Job) -> Vec<String> {
 
 pub(crate) async fn prepare_statements<S: Session>(session: S, job: &Job, offline: bool) -> Result<Bench<S>, Failed> {
     let mut prepared = Vec::with_capacity(job.scenario.statements.len());
-    for statement in &job.scenario.statements {
+    let workload = Workload::new(&job.scenario, job.count, job.warmup, job.seed).ok();
+    for (index, statement) in job.scenario.statements.iter().enumerate() {
         let expect = statement.expect.as_ref().map(|expect| expect.columns.as_slice());
-        prepared.push(prepare(&session, &statement.name, &statement.cql, &statement.values, expect).await?);
+        let mut one = prepare(&session, &statement.name, &statement.cql, &statement.values, expect).await?;
+        if statement.operation == Operation::Batch {
+            one.values = Columns::of_rows(&statement.values, rows(statement));
+        }
+        let keys = workload.as_ref().map(|workload| workload.keys(index)).unwrap_or_default();
+        one.expect = expect.map(|columns| Columns::expected(columns, rows(statement), &keys));
+        prepared.push(one);
     }
     Ok(Bench { session, prepared, operations: None, offline })
+}
+
+/// Rows of a key.
+fn rows(statement: &Statement) -> NonZeroU64 {
+    NonZeroU64::new(statement.rows()).unwrap_or(NonZeroU64::MIN)
 }
 
 async fn prepare_loads<S: Session>(session: S, job: &Job, parts: &[LoadPart]) -> Result<Bench<S>, Failed> {
@@ -205,7 +218,9 @@ async fn prepare_loads<S: Session>(session: S, job: &Job, parts: &[LoadPart]) ->
     for part in parts {
         let statement = job.scenario.statements.get(part.statement);
         if let Some((statement, load)) = statement.and_then(|statement| Some((statement, statement.load.as_ref()?))) {
-            prepared.push(prepare(&session, &statement.name, &load.cql, &load.values, None).await?);
+            let mut one = prepare(&session, &statement.name, &load.cql, &load.values, None).await?;
+            one.values = Columns::of_rows(&load.values, rows(statement));
+            prepared.push(one);
         }
     }
     Ok(Bench { session, prepared, operations: None, offline: false })
@@ -216,7 +231,10 @@ async fn prepare_reads_back<S: Session>(session: S, job: &Job, parts: &[LoadPart
     for part in parts {
         let statement = job.scenario.statements.get(part.statement);
         if let Some((statement, back)) = statement.and_then(|one| Some((one, one.read_back.as_ref()?))) {
-            prepared.push(prepare(&session, &statement.name, &back.cql, &back.values, Some(&back.columns)).await?);
+            let mut one = prepare(&session, &statement.name, &back.cql, &back.values, Some(&back.columns)).await?;
+            one.values = Columns::of_rows(&back.values, rows(statement));
+            one.expect = Some(Columns::of_rows(&back.columns, rows(statement)));
+            prepared.push(one);
         }
     }
     Ok(Bench { session, prepared, operations: None, offline: false })

@@ -38,8 +38,10 @@ pub(crate) struct Bench<S: Session> {
 /// Which statement and key a ticket of a run stands for.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// The scenario's statements, in the window.
+    /// The scenario's statements, in the window, each key once.
     Window(Workload),
+    /// The same with keys that come in another way.
+    Ways(Workload),
     /// The same on the warm-up's keys.
     WarmUp(Workload),
     /// Rows to load before the window, or to read back after it; the index of a part is that of its prepared statement.
@@ -47,10 +49,15 @@ pub(crate) enum Source {
 }
 
 impl Source {
+    /// The scenario's statements in the window.
+    pub(crate) fn window(workload: Workload) -> Source {
+        if workload.is_once() { Source::Window(workload) } else { Source::Ways(workload) }
+    }
+
     /// The number of tickets.
     pub(crate) fn count(&self) -> u64 {
         match self {
-            Source::Window(workload) => workload.count(),
+            Source::Window(workload) | Source::Ways(workload) => workload.count(),
             Source::WarmUp(workload) => workload.warmup(),
             Source::Load(parts) => parts.iter().map(LoadPart::rows).sum(),
         }
@@ -59,15 +66,15 @@ impl Source {
     #[inline(always)]
     pub(crate) fn issue(&self, ticket: u64) -> Issue {
         match self {
-            Source::Window(workload) => workload.issue(ticket),
-            _ => self.issue_outside_the_window(ticket),
+            Source::Window(workload) => workload.issue_once(ticket),
+            _ => self.issue_otherwise(ticket),
         }
     }
 
     #[cold]
-    fn issue_outside_the_window(&self, ticket: u64) -> Issue {
+    fn issue_otherwise(&self, ticket: u64) -> Issue {
         match self {
-            Source::Window(workload) => workload.issue(ticket),
+            Source::Window(workload) | Source::Ways(workload) => workload.issue(ticket),
             Source::WarmUp(workload) => workload.warmup_issue(ticket),
             Source::Load(parts) => {
                 let mut index = ticket;

@@ -38,6 +38,7 @@ mod link;
 pub mod lock;
 mod open_loop;
 mod operations;
+mod partition;
 #[cfg(feature = "parts")]
 pub mod parts;
 mod recorder;

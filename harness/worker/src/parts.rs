@@ -55,7 +55,7 @@ impl<S: Session> LoadGenerator<S> {
         let workload = Workload::new(&self.job.scenario, count, 0, self.job.seed)
             .map_err(|error| Failed { kind: FailureKind::Job, message: error.to_string() })?;
         let gauge = Arc::new(Gauge::new(count, self.job.concurrency));
-        let source = Source::Window(workload);
+        let source = Source::window(workload);
         let window = run(&self.bench, source, &gauge, self.clock.clone(), OnError::Stop, || {});
         let counted = self.runtime.block_on(window).map_err(|error| cell::crashed(&error))?;
         cell::no_errors(&counted, FailureKind::WarmUp, "the run", count)

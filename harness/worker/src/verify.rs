@@ -3,6 +3,7 @@
 use cqldyno_driver_api::{DriverError, ErrorKind, Row, Rows, Value};
 
 use crate::binding::Columns;
+use crate::partition;
 
 /// The longest text or blob that a message shows, in characters or bytes.
 const SHOWN: usize = 40;
@@ -18,15 +19,47 @@ pub(crate) fn verify(expected: Option<&Columns>, key: u64, rows: &Rows) -> Resul
     };
     let row = match rows.get(0) {
         Some(row) if rows.len() == 1 => row,
-        _ => return Err(wrong_count(key, 1, rows.len())),
+        _ => return verify_several(expected, key, rows),
     };
     if row.len() != expected.len() {
         return Err(wrong_width(key, expected.len(), row.len()));
     }
     match expected.first_wrong(key, row) {
         None => Ok(()),
-        Some(column) => Err(wrong_value(expected, key, column, row)),
+        Some(column) => Err(wrong_in_row(expected, key, column, row)),
     }
+}
+
+/// The same where several rows came, or none.
+#[inline(never)]
+fn verify_several(expected: &Columns, key: u64, rows: &Rows) -> Result<(), DriverError> {
+    let due = expected.rows_of(key);
+    let count = due.end.wrapping_sub(due.start);
+    let Some(known) = expected.known().filter(|_| rows.len() as u64 == count) else {
+        return Err(wrong_count(key, count as usize, rows.len()));
+    };
+    match partition::found(rows, expected.len()) {
+        Ok(sums) if sums == known.get(expected, key) => Ok(()),
+        Ok(_) => Err(wrong_cell(expected, key, rows)),
+        Err(at) => Err(wrong_width(key, expected.len(), rows.get(at).map_or(0, |row| row.len()))),
+    }
+}
+
+/// Looks for the cell that makes a checksum wrong.
+#[cold]
+fn wrong_cell(expected: &Columns, key: u64, rows: &Rows) -> DriverError {
+    let all = rows.len();
+    for (at, (number, row)) in expected.rows_of(key).zip(rows.iter()).enumerate() {
+        let is_wrong = |column: &usize| !expected.value(number, *column).is_some_and(|value| row.holds(*column, value));
+        if let Some(column) = (0..expected.len()).find(is_wrong) {
+            let place = format!("row {} of the {all} of key {key}", at + 1);
+            return wrong_value(expected, &place, number, column, row);
+        }
+    }
+    DriverError::new(
+        ErrorKind::WrongRow,
+        format!("the checksums of the {all} rows of key {key} are not as they should be"),
+    )
 }
 
 #[cold]
@@ -38,7 +71,12 @@ fn wrong_count(key: u64, expected: usize, found: usize) -> DriverError {
     };
     DriverError::new(
         ErrorKind::WrongRow,
-        format!("for key {key} {} was expected, and {} came back", rows(expected), rows(found)),
+        format!(
+            "for key {key} {} {} expected, and {} came back",
+            rows(expected),
+            if expected > 1 { "were" } else { "was" },
+            rows(found)
+        ),
     )
 }
 
@@ -51,12 +89,20 @@ fn wrong_width(key: u64, expected: usize, found: usize) -> DriverError {
 }
 
 #[cold]
-fn wrong_value(expected: &Columns, key: u64, column: usize, row: Row<'_>) -> DriverError {
-    let expected = expected.value(key, column).map_or_else(|| "nothing".to_owned(), show);
+fn wrong_in_row(expected: &Columns, key: u64, column: usize, row: Row<'_>) -> DriverError {
+    match expected.rows_of(key) {
+        due if due.end.wrapping_sub(due.start) > 1 => wrong_count(key, due.end.wrapping_sub(due.start) as usize, 1),
+        _ => wrong_value(expected, &format!("the row of key {key}"), key, column, row),
+    }
+}
+
+#[cold]
+fn wrong_value(expected: &Columns, place: &str, number: u64, column: usize, row: Row<'_>) -> DriverError {
+    let expected = expected.value(number, column).map_or_else(|| "nothing".to_owned(), show);
     let found = row.get(column).map_or_else(|| "nothing".to_owned(), show);
     DriverError::new(
         ErrorKind::WrongRow,
-        format!("in the row of key {key} column {} should be {expected}, and {found} was found", column + 1),
+        format!("in {place} column {} should be {expected}, and {found} was found", column + 1),
     )
 }
 

@@ -72,7 +72,7 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "wieght = 3",
             12,
             1,
-            "a statement has no field wieght; its fields are name, cql, weight, operation, size, values, expect, load, read_back. \
+            "a statement has no field wieght; its fields are name, cql, weight, operation, size, values, keys, order, exponent, expect, load, read_back. \
              Did you mean `weight`?",
         ),
         (
@@ -80,7 +80,7 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "[statement.laod]",
             19,
             12,
-            "a statement has no field laod; its fields are name, cql, weight, operation, size, values, expect, load, read_back. Did you mean `load`?",
+            "a statement has no field laod; its fields are name, cql, weight, operation, size, values, keys, order, exponent, expect, load, read_back. Did you mean `load`?",
         ),
         (
             "[statement.load]\n",

@@ -25,7 +25,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     match &arguments.name {
         Some(name) => {
-            let text = builtin_toml(name).ok_or_else(|| usage(unknown(name)))?;
+            let text = builtin_toml(name).ok_or_else(|| usage(unprintable(name)))?;
             out.write_all(text.as_bytes())?;
         }
         None => {
@@ -38,13 +38,17 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// A scenario by the name of a built-in one or the path of a TOML file.
+/// Scenarios by the name of a built-in one, by what the names of several begin with (`payload`), or by the path of a TOML file.
 ///
 /// # Errors
 /// When there is no such scenario or file, or the file holds none.
-pub fn find(name: &str) -> Result<Scenario> {
+pub fn find(name: &str) -> Result<Vec<Scenario>> {
     if let Some(scenario) = cqldyno_scenarios::builtin(name) {
-        return Ok(scenario);
+        return Ok(vec![scenario]);
+    }
+    let family = family(name);
+    if !family.is_empty() {
+        return Ok(family);
     }
     let looks_like_a_file = name.contains('/') || name.ends_with(".toml") || std::path::Path::new(name).is_file();
     if !looks_like_a_file {
@@ -53,7 +57,20 @@ pub fn find(name: &str) -> Result<Scenario> {
     let text = std::fs::read_to_string(name).map_err(|error| {
         usage(format!("the scenario file {name} cannot be read: {error}; give the path of a TOML file"))
     })?;
-    Scenario::from_toml(&text, name).map_err(usage)
+    Ok(vec![Scenario::from_toml(&text, name).map_err(usage)?])
+}
+
+/// The built-in scenarios of which the names go on behind `name` with a hyphen.
+fn family(name: &str) -> Vec<Scenario> {
+    let is_of = |scenario: &Scenario| scenario.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
+    builtins().into_iter().filter(is_of).collect()
+}
+
+fn unprintable(name: &str) -> String {
+    match family(name).iter().map(|scenario| scenario.name.clone()).collect::<Vec<_>>() {
+        names if names.is_empty() => unknown(name),
+        names => format!("{name} stands for several scenarios; print one of {}", names.join(", ")),
+    }
 }
 
 fn unknown(name: &str) -> String {

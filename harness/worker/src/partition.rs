@@ -1,0 +1,298 @@
+//! The rows of a partition, checked by a checksum a column instead of row by row.
+//!
+//! A column's checksum is a polynomial of its cells' hashes in the order of the rows, so that a wrong, missing, doubled or swapped
+//! cell changes it: one wrong cell always, because every step is a bijection of the hash of that cell, anything else but with
+//! a chance below 2^-40. What it should be is worked out before the window for as many keys as there is room for.
+
+use std::ops::Range;
+
+use cqldyno_driver_api::{Rows, Value};
+use cqldyno_scenarios::MAX_VALUES;
+
+use crate::binding::Columns;
+
+/// Checksums that are kept at most: 8 MiB of them.
+const MOST_KEPT: u64 = 1 << 20;
+
+/// The factor of the polynomial: odd, and 3 modulo 8, so that powers of it differ in their low bits, too.
+const POINT: u64 = 0x9e37_79b9_7f4a_7c1b;
+const ODD: u64 = 0xd6e8_feb8_6659_fd93;
+
+/// Checksums of the columns, at most [`MAX_VALUES`] of them.
+pub(crate) type Sums = [u64; MAX_VALUES];
+
+/// What the checksums of keys should be, as far as they are kept.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    parts: Vec<(Range<u64>, Vec<u64>)>,
+}
+
+impl Known {
+    /// Works out those of `ranges` for which there is room.
+    pub(crate) fn of(columns: &Columns, ranges: &[Range<u64>]) -> Known {
+        let width = columns.len();
+        let mut room = MOST_KEPT / width.max(1) as u64;
+        let mut parts = Vec::new();
+        for range in ranges {
+            let kept = range.start..range.end.min(range.start.saturating_add(room));
+            room -= kept.end - kept.start;
+            let sums = kept.clone().flat_map(|key| due(columns, key).into_iter().take(width)).collect();
+            parts.push((kept, sums));
+        }
+        Known { parts }
+    }
+
+    /// What those of `key` should be.
+    #[inline]
+    pub(crate) fn get(&self, columns: &Columns, key: u64) -> Sums {
+        let width = columns.len();
+        for (range, sums) in &self.parts {
+            if range.contains(&key)
+                && let Some(found) = sums.chunks_exact(width.max(1)).nth((key - range.start) as usize)
+            {
+                let mut all = [0; MAX_VALUES];
+                all.iter_mut().zip(found).for_each(|(sum, found)| *sum = *found);
+                return all;
+            }
+        }
+        due(columns, key)
+    }
+}
+
+/// What the checksums of `key` should be, worked out cell by cell.
+fn due(columns: &Columns, key: u64) -> Sums {
+    let mut sums = [0; MAX_VALUES];
+    for row in columns.rows_of(key) {
+        for (index, sum) in sums.iter_mut().enumerate().take(columns.len()) {
+            *sum = with(*sum, columns.value(row, index));
+        }
+    }
+    sums
+}
+
+/// The checksums of the columns of `rows`, each with so many; `Err` has the index of a row with another number of columns.
+#[inline]
+pub(crate) fn found(rows: &Rows, width: usize) -> Result<Sums, usize> {
+    let mut sums = [0; MAX_VALUES];
+    for (at, row) in rows.iter().enumerate() {
+        if row.len() != width {
+            return Err(at);
+        }
+        for (index, sum) in sums.iter_mut().enumerate().take(width) {
+            *sum = with(*sum, row.get(index));
+        }
+    }
+    Ok(sums)
+}
+
+/// The checksum with one cell more.
+#[inline(always)]
+fn with(sum: u64, cell: Option<Value<'_>>) -> u64 {
+    sum.wrapping_mul(POINT).wrapping_add(hash(cell))
+}
+
+/// A hash of a cell's type and value.
+#[inline(always)]
+fn hash(cell: Option<Value<'_>>) -> u64 {
+    match cell {
+        None => stir(1),
+        Some(Value::Null) => stir(2),
+        Some(Value::Boolean(value)) => stir(stir(3) ^ u64::from(value)),
+        Some(Value::Int(value)) => stir(stir(4) ^ u64::from(value.cast_unsigned())),
+        Some(Value::Bigint(value)) => stir(stir(5) ^ value.cast_unsigned()),
+        Some(Value::Double(value)) => stir(stir(6) ^ value.to_bits()),
+        Some(Value::Timestamp(value)) => stir(stir(7) ^ value.cast_unsigned()),
+        Some(Value::Uuid(value)) => bytes(8, &value),
+        Some(Value::Text(value)) => bytes(9, value.as_bytes()),
+        Some(Value::Blob(value)) => bytes(10, value),
+    }
+}
+
+#[inline]
+fn bytes(kind: u64, bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut hash = stir(stir(kind) ^ bytes.len() as u64);
+    for word in words {
+        hash = stir(hash ^ u64::from_le_bytes(*word));
+    }
+    let mut last = [0; 8];
+    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    stir(hash ^ u64::from_le_bytes(last))
+}
+
+/// A bijection that mixes.
+#[inline(always)]
+fn stir(x: u64) -> u64 {
+    let x = x.wrapping_add(ODD).wrapping_mul(ODD);
+    x ^ (x >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cqldyno_driver_api::{DriverError, ErrorKind};
+    use cqldyno_scenarios::{By, Column, Kind};
+    use std::num::NonZeroU64;
+
+    use crate::verify::verify;
+
+    const ROWS: u64 = 20;
+    const KEY: u64 = 7;
+
+    fn columns() -> Vec<Column> {
+        let place = Column { by: By::Place, ..Kind::Int { times: 1, plus: 0 }.into() };
+        let some = Column { nulls: Some(0.3), ..Kind::Double { times: 3, plus: 1 }.into() };
+        let kinds = [
+            Kind::Text { length: 13, plus: 0, unicode: true },
+            Kind::Blob { length: 21, plus: 0 },
+            Kind::Uuid { plus: 1 },
+            Kind::Timestamp { times: 1_000, plus: 5 },
+            Kind::Boolean { times: 1, plus: 0 },
+            Kind::Bigint { times: 1, plus: 0 },
+        ];
+        [place, some].into_iter().chain(kinds.map(Column::from)).collect()
+    }
+
+    fn expected(keys: &[Range<u64>]) -> Columns {
+        Columns::expected(&columns(), NonZeroU64::new(ROWS).unwrap(), keys)
+    }
+
+    type Cells = Vec<Vec<Value<'static>>>;
+
+    fn cells(columns: &Columns) -> Cells {
+        let row = |row| (0..columns.len()).map(|index| columns.value(row, index).unwrap()).collect();
+        columns.rows_of(KEY).map(row).collect()
+    }
+
+    fn rows(cells: &Cells) -> Rows {
+        let mut rows = Rows::new();
+        for row in cells {
+            for cell in row {
+                match *cell {
+                    Value::Null => rows.push_null(),
+                    Value::Boolean(value) => rows.push_boolean(value),
+                    Value::Int(value) => rows.push_int(value),
+                    Value::Bigint(value) => rows.push_bigint(value),
+                    Value::Double(value) => rows.push_double(value),
+                    Value::Timestamp(value) => rows.push_timestamp(value),
+                    Value::Uuid(value) => rows.push_uuid(value),
+                    Value::Text(value) => rows.push_text(value),
+                    Value::Blob(value) => rows.push_blob(value),
+                }
+            }
+            rows.end_row();
+        }
+        rows
+    }
+
+    /// What is said of a partition that was changed, by checksums that were kept and by those that were not.
+    fn check(change: impl Fn(&mut Cells)) -> Result<(), DriverError> {
+        let [kept, unkept] = [&[5..9, 20..21][..], &[]].map(|keys| {
+            let expected = expected(keys);
+            let mut cells = cells(&expected);
+            change(&mut cells);
+            verify(Some(&expected), KEY, &rows(&cells))
+        });
+        assert_eq!(kept, unkept);
+        kept
+    }
+
+    fn message(change: impl Fn(&mut Cells)) -> String {
+        let error = check(change).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::WrongRow);
+        error.message
+    }
+
+    #[test]
+    fn the_rows_of_a_key_in_their_order_are_right_and_those_of_another_are_not() {
+        assert_eq!(check(|_| ()), Ok(()));
+        let expected = expected(&[]);
+        assert!(verify(Some(&expected), KEY + 1, &rows(&cells(&expected))).is_err());
+        let mut offline = Rows::new();
+        expected.fill(KEY, &mut offline);
+        assert_eq!(verify(Some(&expected), KEY, &offline), Ok(()));
+    }
+
+    #[test]
+    fn every_single_wrong_cell_is_found_and_told_with_its_row_and_column() {
+        let width = columns().len();
+        for row in 0..ROWS as usize {
+            for column in 0..width {
+                let wrong = |cells: &mut Cells| {
+                    cells[row][column] = match cells[row][column] {
+                        Value::Null => Value::Double(0.0),
+                        Value::Boolean(value) => Value::Boolean(!value),
+                        Value::Int(value) => Value::Int(value ^ 1),
+                        Value::Bigint(value) => Value::Bigint(value ^ (1 << 40)),
+                        Value::Double(value) => Value::Double(-value),
+                        Value::Timestamp(value) => Value::Timestamp(value + 1),
+                        Value::Uuid(value) => Value::Uuid((u128::from_be_bytes(value) ^ 1).to_be_bytes()),
+                        Value::Text(_) => Value::Text("abcdefghijklm"),
+                        Value::Blob(value) => Value::Blob(&value[1..]),
+                    };
+                };
+                let message = message(wrong);
+                let place = format!("in row {} of the 20 of key 7 column {} should be", row + 1, column + 1);
+                assert!(message.starts_with(&place), "{message}");
+                assert!(check(|cells| cells[row][column] = Value::Null).is_err() || column == 1);
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_found() {
+        let column = columns().len() - 1;
+        assert!(
+            message(|cells| cells[3][column] = Value::Timestamp(143))
+                .ends_with("be bigint 143, and timestamp 143 was found")
+        );
+    }
+
+    #[test]
+    fn missing_doubled_and_swapped_rows_and_cells_are_found() {
+        assert_eq!(message(|cells| drop(cells.pop())), "for key 7 20 rows were expected, and 19 rows came back");
+        assert_eq!(message(|cells| cells.truncate(1)), "for key 7 20 rows were expected, and 1 row came back");
+        assert_eq!(message(Cells::clear), "for key 7 20 rows were expected, and no row came back");
+        assert_eq!(
+            message(|cells| cells.push(cells[19].clone())),
+            "for key 7 20 rows were expected, and 21 rows came back"
+        );
+        assert!(
+            message(|cells| cells[4] = cells[3].clone()).starts_with("in row 5 of the 20"),
+            "one instead of another"
+        );
+        for (one, other) in [(0, 1), (0, 19), (3, 11), (17, 18)] {
+            assert!(check(|cells| cells.swap(one, other)).is_err(), "rows {one} and {other}");
+            for column in [0, 2, 3, 4, 5, 7] {
+                let swapped = check(|cells| {
+                    let kept = cells[one][column];
+                    cells[one][column] = cells[other][column];
+                    cells[other][column] = kept;
+                });
+                assert!(swapped.is_err(), "column {column} of rows {one} and {other}");
+            }
+        }
+        assert!(check(|cells| cells.rotate_left(1)).is_err());
+        assert!(check(|cells| cells.reverse()).is_err());
+    }
+
+    #[test]
+    fn a_row_of_another_width_is_found() {
+        assert_eq!(
+            message(|cells| cells[4].truncate(7)),
+            "for key 7 a row of 8 columns was expected, and one of 7 came back"
+        );
+    }
+
+    #[test]
+    fn one_row_where_several_are_expected_is_a_wrong_count_even_when_it_is_a_right_row() {
+        let null = Columns::expected(&[Kind::Null {}.into()], NonZeroU64::new(2).unwrap(), &[]);
+        let mut rows = Rows::new();
+        rows.push_null();
+        rows.end_row();
+        assert_eq!(
+            verify(Some(&null), 0, &rows).unwrap_err().message,
+            "for key 0 2 rows were expected, and 1 row came back"
+        );
+    }
+}

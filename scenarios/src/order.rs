@@ -1,0 +1,175 @@
+//! The order in which a statement's keys come.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::column::{seed, word};
+use crate::{Permutation, Zipf};
+
+/// The exponent of [`Order::Zipf`] where a statement does not say: that of the YCSB benchmark (Cooper et al. 2010).
+pub const DEFAULT_EXPONENT: f64 = 0.99;
+
+/// The order in which a statement's keys come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Each once, in an order that the seed chooses; then again.
+    #[default]
+    Permuted,
+    /// Each once, from the first to the last; then again.
+    Sequential,
+    /// Drawn anew each time, all alike.
+    Uniform,
+    /// Drawn anew each time, few of them often: the `k`th in a share in proportion to `k^-exponent`. Which key is the `k`th the seed
+    /// chooses.
+    Zipf,
+}
+
+impl Order {
+    /// Every one.
+    pub const ALL: [Order; 4] = [Order::Permuted, Order::Sequential, Order::Uniform, Order::Zipf];
+
+    /// Its word in TOML.
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::Permuted => "permuted",
+            Order::Sequential => "sequential",
+            Order::Uniform => "uniform",
+            Order::Zipf => "zipf",
+        }
+    }
+
+    pub(crate) fn is_permuted(&self) -> bool {
+        *self == Order::Permuted
+    }
+}
+
+/// Gives the `n`th issue of a statement its key, counted from the statement's first key. It needs no memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keys {
+    /// So many there are.
+    pub(crate) count: u64,
+    way: Way,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    InTurn,
+    Permuted(Permutation),
+    Uniform { seed: i64 },
+    Zipf { seed: i64, zipf: Zipf, permutation: Permutation },
+}
+
+impl Keys {
+    /// Of `count` keys in their order; `numbered` says that the issues have their numbers in the order in which they are issued, and
+    /// not in a random one.
+    pub(crate) fn new(count: u64, order: Order, exponent: f64, numbered: bool, seed: u64) -> Keys {
+        let permutation = Permutation::new(count, seed);
+        let seed = seed.cast_signed();
+        let way = match order {
+            Order::Sequential => Way::InTurn,
+            Order::Permuted if numbered => Way::Permuted(permutation),
+            Order::Permuted => Way::InTurn,
+            Order::Uniform => Way::Uniform { seed },
+            Order::Zipf => Way::Zipf { seed, zipf: Zipf::new(count, exponent), permutation },
+        };
+        Keys { count: count.max(1), way }
+    }
+
+    /// The key of issue `n`.
+    pub(crate) fn key(&self, n: u64) -> u64 {
+        match &self.way {
+            Way::InTurn => n % self.count,
+            Way::Permuted(permutation) => permutation.apply(n % self.count),
+            // The upper half of the product: some keys are more likely by a 2^64th at most (Lemire 2019).
+            Way::Uniform { seed: of } => ((u128::from(word(seed(n, *of), 1)) * u128::from(self.count)) >> 64) as u64,
+            Way::Zipf { seed: of, zipf, permutation } => {
+                let (seed, mut draws) = (seed(n, *of), 0);
+                let uniform = || {
+                    draws += 1;
+                    // The upper 53 bits are a double's from 0 to below 1.
+                    (word(seed, draws) >> 11) as f64 / (1u64 << 53) as f64
+                };
+                permutation.apply(zipf.sample(uniform) - 1)
+            }
+        }
+    }
+
+    /// How many different keys the issues `0..issued` have: known at once where they come in turn, else counted.
+    pub(crate) fn different(&self, issued: u64) -> u64 {
+        match self.way {
+            Way::InTurn | Way::Permuted(_) => issued.min(self.count),
+            Way::Uniform { .. } | Way::Zipf { .. } => {
+                let keys = (0..issued).map(|n| self.key(n));
+                if self.count / 64 > issued {
+                    return keys.collect::<HashSet<u64>>().len() as u64;
+                }
+                let mut seen = vec![0u64; usize::try_from(self.count.div_ceil(64)).unwrap_or(0)];
+                for key in keys {
+                    if let Some(word) = seen.get_mut((key / 64) as usize) {
+                        *word |= 1 << (key % 64);
+                    }
+                }
+                seen.iter().map(|word| u64::from(word.count_ones())).sum()
+            }
+        }
+    }
+
+    /// Issues from 0 on, all with keys of their own if the order gives them so.
+    pub(crate) fn sampled(&self, issued: u64) -> u64 {
+        match self.way {
+            Way::InTurn | Way::Permuted(_) => issued.min(self.count),
+            Way::Uniform { .. } | Way::Zipf { .. } => issued,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn keys(order: Order, numbered: bool) -> Keys {
+        Keys::new(1_000, order, 1.0, numbered, 7)
+    }
+
+    #[test]
+    fn in_turn_means_each_once_and_then_again() {
+        let drawn = |keys: Keys| (0..2_000).map(|n| keys.key(n)).collect::<Vec<_>>();
+        let sequential = drawn(keys(Order::Sequential, true));
+        assert!(sequential.iter().copied().eq((0..1_000).chain(0..1_000)));
+        let permuted = drawn(keys(Order::Permuted, true));
+        assert_eq!(permuted[..1_000], permuted[1_000..]);
+        assert_eq!(permuted[..1_000].iter().collect::<HashSet<_>>().len(), 1_000);
+        assert_ne!(permuted, sequential);
+        assert_eq!(drawn(keys(Order::Permuted, false)), sequential, "what is random already stays as it is");
+    }
+
+    #[test]
+    fn uniform_keys_repeat_and_are_all_alike_and_zipf_prefers_few_that_lie_anywhere() {
+        let drawn = |order| {
+            let mut counts = BTreeMap::<u64, u32>::new();
+            (0..100_000).for_each(|n| *counts.entry(keys(order, true).key(n)).or_default() += 1);
+            counts
+        };
+        let uniform = drawn(Order::Uniform);
+        assert!(uniform.len() == 1_000 && uniform.values().all(|count| (50..160).contains(count)));
+        let zipf = drawn(Order::Zipf);
+        let (hottest, most) = zipf.iter().max_by_key(|(_, count)| **count).unwrap();
+        // 1 / H(1000) = 13.36 %.
+        assert!((13_000..13_700).contains(most) && *hottest > 0, "{hottest}: {most}");
+        assert!(zipf.keys().all(|key| *key < 1_000));
+    }
+
+    #[test]
+    fn different_keys_are_counted_as_they_come() {
+        for order in Order::ALL {
+            for issued in [0, 1, 3, 300, 5_000] {
+                let keys = keys(order, true);
+                let seen: HashSet<u64> = (0..issued).map(|n| keys.key(n)).collect();
+                assert_eq!(keys.different(issued), seen.len() as u64, "{order:?} {issued}");
+            }
+        }
+    }
+}
