@@ -103,6 +103,9 @@ pub struct PlanInfo {
     pub count: u64,
     /// Statements a counting cell; 0 when there is no counting pass.
     pub counting_count: u64,
+    /// Statements a second of the latency pass; absent for half of what the slowest driver reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
     /// The passes behind the timing blocks; empty where an earlier version did not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<Pass>,

@@ -25,6 +25,7 @@ pub fn run() -> (Run, Vec<Cell>) {
             seed: 42,
             count: 500_000,
             passes: vec![Pass::Counting],
+            rate: None,
             counting_count: 100_000,
             concurrency: 1_024,
             blocks: 3,

@@ -42,6 +42,8 @@ pub enum How {
     HalvesCpuTime,
     /// Says that the window took half the time and when it ended, so that both fit together.
     BeginsLate,
+    /// Pauses for 200 ms once a second, and is quick otherwise.
+    Pauses,
     /// Never answers a statement of the warm-up.
     HangsInWarmUp,
     /// Answers no more from the middle of the window on.
@@ -61,7 +63,7 @@ pub enum How {
 }
 
 /// Each with its name.
-pub const ALL: [(&str, How); 25] = [
+pub const ALL: [(&str, How); 26] = [
     ("honestly", How::Honestly),
     ("skips-decoding", How::SkipsDecoding),
     ("decodes-one-column", How::DecodesOneColumn),
@@ -79,6 +81,7 @@ pub const ALL: [(&str, How); 25] = [
     ("halves-wall-time", How::HalvesWallTime),
     ("halves-cpu-time", How::HalvesCpuTime),
     ("begins-late", How::BeginsLate),
+    ("pauses", How::Pauses),
     ("hangs-in-warm-up", How::HangsInWarmUp),
     ("hangs", How::Hangs),
     ("leaks", How::Leaks),

@@ -5,6 +5,7 @@ use std::future::pending;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use cqldyno_driver_api::{BatchRows, DriverError, ErrorKind, Rows, Session, Value};
 use cqldyno_driver_floor::{FloorSession, FloorStatement};
@@ -21,6 +22,11 @@ const MIDDLE: u64 = 3_000;
 /// What a driver that leaks keeps of each statement.
 const LEAK_BYTES: usize = 1 << 20;
 
+/// A driver that pauses does so from the half of each second on.
+const HALF: Duration = Duration::from_millis(500);
+/// For so long.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// A session of floor and how to misbehave with it.
 pub struct MisbehavingSession {
     how: How,
@@ -29,6 +35,7 @@ pub struct MisbehavingSession {
     /// Statements executed so far, the warm-up's too.
     executed: AtomicU64,
     leaked: Mutex<Vec<Vec<u8>>>,
+    connected: Instant,
 }
 
 /// A prepared statement.
@@ -64,13 +71,26 @@ impl MisbehavingSession {
             }
         }
         let leaked = Mutex::default();
-        Ok(MisbehavingSession { how, floor: Arc::new(floor), cache, executed: AtomicU64::new(0), leaked })
+        Ok(MisbehavingSession {
+            how,
+            floor: Arc::new(floor),
+            cache,
+            executed: AtomicU64::new(0),
+            leaked,
+            connected: Instant::now(),
+        })
     }
 
     /// Breaks when it is time to.
     async fn break_down(&self, how: How, nth: u64) {
         match how {
             How::HangsInWarmUp => pending().await,
+            How::Pauses => {
+                let in_second = Duration::from_nanos(self.connected.elapsed().subsec_nanos().into());
+                if (HALF..HALF + PAUSE).contains(&in_second) {
+                    tokio::time::sleep(HALF + PAUSE - in_second).await;
+                }
+            }
             How::Hangs if nth >= MIDDLE => pending().await,
             How::Leaks => {
                 let mut leaked = self.leaked.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use cqldyno_driver_api::{Capability, Settings};
-use cqldyno_meter::{Attachment, Meter, Outcome, Subject, Traffic};
+use cqldyno_meter::{Attachment, Meter, Outcome, Subject, Traffic, Window};
 use cqldyno_protocol::{Done, End, Hello, Job, Mode, Ready, Runtime};
-use cqldyno_reports::{Cell, Measure, Pass, Role, Run, Series, Unit};
+use cqldyno_reports::{Cell, Latency, Measure, Pass, Role, Run, Series, Unit};
 use cqldyno_scenarios::{Permutation, Scenario, Workload};
 
 use self::floor::ReadBack;
@@ -21,9 +21,9 @@ use crate::estimate::delay;
 use crate::failure::CellFailure;
 use crate::folder::{RunFolder, file_stem};
 use crate::introduction::{Introduced, setting};
-use crate::latency::Latencies;
+use crate::latency::{Latencies, not_paced};
 use crate::observer::Stage;
-use crate::pass::{Load, PassKind, Place, kind, of_meters};
+use crate::pass::{Load, PassKind, Place, Shape, kind, of_meters};
 use crate::placement::Placement;
 use crate::plan::{Plan, PlannedCell};
 use crate::process::file_name;
@@ -216,10 +216,10 @@ struct Attempt<'a> {
 struct Measured {
     ready: Ready,
     done: Done,
-    /// When `go` was said.
-    began: SystemTime,
     /// The window, by the worker's clock.
     wall_ns: u64,
+    /// From issue to answer.
+    latency: Option<Latency>,
     counted: Result<Counted, String>,
     outcome: Outcome,
     connections: Result<u64, String>,
@@ -294,7 +294,8 @@ impl<'a> Attempt<'a> {
         let (mut worker, hello) = waiting.open()?;
         introduced.same(&hello)?;
         self.refuse_offline(&hello, introduced)?;
-        let ready = worker.job(self.job(Mode::Measure, nodes), &mut || ended(&mut server))?;
+        let mode = if self.load.shape == Shape::Connecting { Mode::Connect } else { Mode::Measure };
+        let ready = worker.job(self.job(mode, nodes), &mut || ended(&mut server))?;
         let before = server.as_mut().map(|server| server.snapshot(cancel)).transpose()?;
         let foreign = !offline && server.is_none();
         let look = || foreign.then(|| Traffic::of(subject.worker, nodes));
@@ -315,14 +316,22 @@ impl<'a> Attempt<'a> {
             (Err(_), Some(before), Some(after)) => busy(before, after),
             (Err(why), _, _) => Err(why.clone()),
         };
-        let window = window_of(&end, &done, &counted, &connections);
+        let lasted = Duration::from_nanos(end.wall_ns);
+        let (latencies, unread) = match Latencies::of(&done, began, lasted, &self.load) {
+            Ok(latencies) => (latencies, None),
+            Err(error) => (Latencies::default(), Some(crate::introduction::sentence(&error.to_string()))),
+        };
+        let window = Window { latencies: latencies.told.clone(), ..window_of(&end, &done, &counted, &connections) };
         let mut outcome = read(&mut attachments, &window);
+        outcome.findings.extend(unread);
+        outcome.files.extend(latencies.log);
         let read_back = match offline {
             true => Err(no_server()),
             false => self.read_back(nodes, &mut || ended(&mut server), &mut exits, &mut outcome)?,
         };
         let wall_ns = end.wall_ns;
-        Ok(Measured { ready, done, began, wall_ns, counted, outcome, connections, read_back, exits })
+        let latency = latencies.driver;
+        Ok(Measured { ready, done, wall_ns, latency, counted, outcome, connections, read_back, exits })
     }
 
     /// Whether this cell is that of noop, the only contender that needs no server.
@@ -397,7 +406,7 @@ impl<'a> Attempt<'a> {
 
     fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
         let plan = self.plan;
-        let loads = mode != Mode::Measure;
+        let loads = matches!(mode, Mode::Load | Mode::ReadBack);
         let mut scenario = self.scenario.clone();
         if mode != Mode::ReadBack {
             // Nobody else need know what is read back.
@@ -409,7 +418,10 @@ impl<'a> Attempt<'a> {
             count: self.load.count,
             warmup: self.load.warmup,
             concurrency: if loads { FLOOR_CONCURRENCY } else { self.load.concurrency },
-            rate: None,
+            rate: match self.load.shape {
+                Shape::AtRate(rate) if mode == Mode::Measure => Some(rate),
+                _ => None,
+            },
             seed: plan.seed,
             runtime: if loads { Runtime::Current } else { plan.arrangements[self.planned.arrangement].runtime },
             target: nodes.to_vec(),
@@ -444,7 +456,7 @@ impl<'a> Attempt<'a> {
     }
 
     fn fill(&self, cell: &mut Cell, measured: Measured) {
-        let Measured { ready, done, began, wall_ns, counted, mut outcome, connections, read_back, exits } = measured;
+        let Measured { ready, done, wall_ns, latency, counted, mut outcome, connections, read_back, exits } = measured;
         let redact = |text: &str| self.bench.redaction.apply(text);
         let pass = self.pass();
         for reading in outcome.readings.into_iter().filter(|reading| reading.measure.pass.taken_in(pass)) {
@@ -462,13 +474,7 @@ impl<'a> Attempt<'a> {
             setting.value = redact(&setting.value);
         }
         cell.error_kinds = errors(&done, &redact);
-        match Latencies::of(&done, began, Duration::from_nanos(wall_ns)) {
-            Ok(Latencies { driver, log }) => {
-                cell.latency = driver;
-                outcome.files.extend(log);
-            }
-            Err(error) => cell.findings.push(crate::introduction::sentence(&error.to_string())),
-        }
+        cell.latency = latency;
         for artifact in outcome.files {
             match self.bench.context.folder.write_artifact(self.stem, &artifact) {
                 Ok(name) => drop(cell.files.insert(artifact.kind.to_owned(), name)),
@@ -476,11 +482,14 @@ impl<'a> Attempt<'a> {
             }
         }
         cell.breakdowns.extend(outcome.breakdowns.into_iter().map(|(kind, figures)| (kind.to_owned(), figures)));
+        let connecting = self.load.shape == Shape::Connecting;
         let mut reasons = voids(&done, self.load.count);
+        reasons.extend(not_paced(&done, self.load.shape));
         reasons.extend(outcome.voids);
         if let Ok(counted) = &counted {
             reasons.extend(counted.disagreements(&self.scenario, &done));
-            reasons.extend(counted.own_statements_void(done.issued, wall_ns));
+            // Every session asks for schema and topology of its own.
+            reasons.extend(counted.own_statements_void(done.issued, wall_ns).filter(|_| !connecting));
             let rows = self.workload().ok().and_then(|workload| counted.rows_void(&self.scenario, &workload, &done));
             reasons.extend(rows);
         }
@@ -494,7 +503,7 @@ impl<'a> Attempt<'a> {
             // Replicas may lag behind at a consistency that allows it.
             Target::Addresses { .. } => cell.findings.extend(wrong.map(|wrong| redact(&wrong))),
         }
-        if let (Ok(found), Settings::Equal) = (connections, self.plan.settings) {
+        if let (Ok(found), Settings::Equal, false) = (connections, self.plan.settings, connecting) {
             reasons.extend(connection_void(found, self.plan.connections as u64, self.nodes()));
         }
         cell.void = (!reasons.is_empty()).then(|| redact(&reasons.join(" ")));

@@ -167,6 +167,9 @@ pub enum CellFailure {
     /// The schema could not be made or the rows not be loaded.
     #[error("The rows could not be loaded by floor: {0}")]
     Load(String),
+    /// There is nothing to take the rate from.
+    #[error("{0}, and no rate was asked for; ask for one with --rate.")]
+    NoRate(String),
     /// The machine failed us.
     #[error("The cell could not be run: {0}.")]
     Machine(String),

@@ -9,12 +9,15 @@ use std::time::{Duration, SystemTime};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cqldyno_meter::Artifact;
+use cqldyno_meter::{Artifact, Latencies as Told, Percentiles};
 use cqldyno_protocol::Done;
 use cqldyno_reports::Latency;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+
+use crate::agreement::grouped;
+use crate::pass::{Load, Shape};
 
 /// The folder of a run that has the logs, and by which name a cell knows its one.
 pub(crate) const KIND: &str = "hdr";
@@ -62,27 +65,73 @@ pub fn percentiles(histogram: &Histogram<u64>) -> Latency {
 pub(crate) struct Latencies {
     /// From the issue of a statement to its answer.
     pub driver: Option<Latency>,
+    /// All of it, for the meters.
+    pub told: Option<Told>,
     /// What is kept of them; `None` where nothing was answered.
     pub log: Option<Artifact>,
 }
 
 impl Latencies {
-    /// Of a window that began at `began` and took `lasted`.
+    /// Of a window that began at `began`, took `lasted` and was asked for as `load` says.
     ///
     /// # Errors
     /// When a histogram cannot be read or written.
-    pub(crate) fn of(done: &Done, began: SystemTime, lasted: Duration) -> Result<Latencies, HistogramError> {
+    pub(crate) fn of(
+        done: &Done,
+        began: SystemTime,
+        lasted: Duration,
+        load: &Load,
+    ) -> Result<Latencies, HistogramError> {
         let driver = done.histogram.as_deref().map(read).transpose()?;
         let Some(driver) = driver else { return Ok(Latencies::default()) };
-        let log = match &done.pace {
-            None => log(began, lasted, &[(None, &driver)])?,
-            Some(pace) => {
+        let (told, log) = match (load.shape, &done.pace) {
+            (Shape::AtRate(_), Some(pace)) => {
                 let (response, lateness) = (read(&pace.response)?, read(&pace.lateness)?);
+                let told = Told::AtRate {
+                    rate: pace.rate,
+                    answered: done.answered,
+                    lasted_ns: pace.lasted_ns,
+                    response: told(&response),
+                    driver: told(&driver),
+                    lateness: told(&lateness),
+                    late: pace.late,
+                };
                 let tagged = [(Some("response"), &response), (Some("driver"), &driver), (Some("lateness"), &lateness)];
-                log(began, lasted, &tagged)?
+                (Some(told), log(began, lasted, &tagged)?)
+            }
+            (Shape::AtRate(_), None) => (None, log(began, lasted, &[(None, &driver)])?),
+            (Shape::Closed, _) => {
+                let told = Told::ClosedLoop { in_flight: load.concurrency, driver: told(&driver) };
+                (Some(told), log(began, lasted, &[(None, &driver)])?)
+            }
+            (Shape::Connecting, _) => {
+                let told = Told::Connecting { first_answer: told(&driver) };
+                (Some(told), log(began, lasted, &[(None, &driver)])?)
             }
         };
-        Ok(Latencies { driver: Some(percentiles(&driver)), log: Some(log) })
+        Ok(Latencies { driver: Some(percentiles(&driver)), told, log: Some(log) })
+    }
+}
+
+fn told(histogram: &Histogram<u64>) -> Percentiles {
+    let Latency { p50_us, p99_us, p999_us, max_us, .. } = percentiles(histogram);
+    Percentiles { p50: p50_us, p99: p99_us, p999: p999_us, max: max_us }
+}
+
+/// Why a window has nothing to do with the rate that it was asked for, as a sentence.
+pub(crate) fn not_paced(done: &Done, shape: Shape) -> Option<String> {
+    let Shape::AtRate(asked) = shape else { return None };
+    match &done.pace {
+        None => Some(format!(
+            "The worker was asked for {} statements a second and tells nothing of it: its load generator has no open loop.",
+            grouped(asked)
+        )),
+        Some(pace) if pace.rate != asked => Some(format!(
+            "The worker was asked for {} statements a second and says that it was asked for {}.",
+            grouped(asked),
+            grouped(pace.rate)
+        )),
+        Some(_) => None,
     }
 }
 

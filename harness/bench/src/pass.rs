@@ -6,6 +6,7 @@
 
 mod allocations;
 mod counting;
+mod latency;
 mod syscalls;
 mod timing;
 
@@ -59,7 +60,7 @@ pub(crate) trait PassKind: Sync {
     /// When what it depends on is not there; the cell then failed for that reason.
     fn load(&self, plan: &Plan, planned: &PlannedCell, place: &Place<'_>, cells: &[Cell]) -> Result<Load, CellFailure> {
         let _ = (place, cells);
-        Ok(Load { count: planned.count, warmup: plan.warmup, concurrency: plan.concurrency })
+        Ok(Load::closed(plan, planned))
     }
 }
 
@@ -113,7 +114,6 @@ impl Start {
 
 /// Where a cell is run, by the names that cells have.
 #[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "no pass here asks yet")]
 pub(crate) struct Place<'a> {
     /// The scenario's name.
     pub scenario: &'a str,
@@ -130,8 +130,28 @@ pub(crate) struct Load {
     pub count: u64,
     /// Statements before it.
     pub warmup: u64,
-    /// Statements in flight.
+    /// Statements in flight; at a rate the most of them.
     pub concurrency: usize,
+    /// When a statement is started.
+    pub shape: Shape,
+}
+
+impl Load {
+    /// As the plan says, each answer followed by the next statement.
+    pub(crate) fn closed(plan: &Plan, planned: &PlannedCell) -> Load {
+        Load { count: planned.count, warmup: plan.warmup, concurrency: plan.concurrency, shape: Shape::Closed }
+    }
+}
+
+/// When a statement is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// With the answer before it.
+    Closed,
+    /// At so many a second, whatever the answers do.
+    AtRate(u64),
+    /// With a session of its own, one after the other.
+    Connecting,
 }
 
 /// The pass of that name; timing where this version has no other.
@@ -141,7 +161,8 @@ pub(crate) fn kind(pass: Pass) -> Option<&'static dyn PassKind> {
         Pass::Counting => Some(&counting::Counting),
         Pass::Syscalls => Some(&syscalls::Syscalls),
         Pass::Allocations => Some(&allocations::Allocations),
-        Pass::Latency | Pass::Instructions | Pass::Flamegraph => None,
+        Pass::Latency => Some(&latency::Latency),
+        Pass::Instructions | Pass::Flamegraph => None,
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Plan {
     pub blocks: u32,
     /// The passes behind the timing blocks, each with a block of every scenario and arrangement.
     pub passes: Vec<Pass>,
+    /// Statements a second that every contender is asked for in the latency pass; `None` for half of what the slowest driver reached.
+    pub rate: Option<u64>,
     /// Statements of a counting cell; `None` for those of a timing cell, but at most [`COUNTING_COUNT`].
     pub counting_count: Option<u64>,
     /// Whether the reference runs a second time under another name, from [`CONTROL_BLOCKS`] blocks on.
@@ -149,6 +151,7 @@ impl Plan {
             warmup: 20_000,
             blocks: 1,
             passes: vec![Pass::Counting],
+            rate: None,
             counting_count: None,
             control: false,
             noise_share: None,
@@ -188,6 +191,7 @@ impl Plan {
             ("the number of blocks", self.blocks == 0),
             ("the number of attempts at a block", self.most_attempts == 0),
             ("the count of a counting cell", self.counting_count == Some(0)),
+            ("the rate", self.rate == Some(0)),
             ("the number of connections", self.connections == 0),
         ];
         if let Some((what, _)) = numbers.iter().find(|(_, zero)| *zero) {

@@ -57,6 +57,7 @@ pub(crate) fn window_of(
             received: counted.received,
         }),
         connections: connections.clone(),
+        latencies: None,
     }
 }
 

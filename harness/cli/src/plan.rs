@@ -117,6 +117,10 @@ pub struct Asked {
     /// Statements of such a cell [default: as many as a cell has, 250k at most]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting")]
     counting_count: Option<u64>,
+    /// Statements a second that every contender is asked for in the latency pass, which this adds [default: half of what the slowest
+    /// driver reached in the cells that take time]
+    #[arg(long, value_name = "N", value_parser = count)]
+    rate: Option<u64>,
     /// Keep the run in the folder DIR [default: one below cqldyno-runs/ named by the time]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -191,6 +195,7 @@ impl Asked {
             warmup: self.warmup,
             blocks: self.blocks(kind)?,
             passes: self.passes()?,
+            rate: self.rate,
             counting_count: self.counting_count,
             control: kind.compares,
             noise_share: self.noise_share.0,
@@ -218,6 +223,7 @@ impl Asked {
     fn passes(&self) -> Result<Vec<Pass>> {
         let known: Vec<Pass> = cqldyno_bench::passes().map(|(pass, _)| pass).collect();
         let mut asked = vec![Pass::Counting];
+        asked.extend(self.rate.map(|_| Pass::Latency));
         for name in &self.pass {
             match known.iter().find(|pass| pass.name() == name) {
                 _ if name == "all" => asked.extend(&known),

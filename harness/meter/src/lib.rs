@@ -26,6 +26,7 @@ mod declaration;
 mod environment;
 mod faults;
 mod kernel;
+mod latency;
 mod memory;
 mod meter;
 mod noise;
@@ -46,6 +47,7 @@ pub use cpu_time::{CpuTime, process_cpu_ns};
 pub use declaration::{Better, Declaration, Hook, Pass, Probe};
 pub use environment::Environment;
 pub use faults::Faults;
+pub use latency::{Latencies, Latency, Percentiles};
 pub use memory::{PeakMemory, resident_bytes};
 pub use meter::{Artifact, Attachment, Meter, Outcome, Reading, ServerWindow, Span, Subject, Window};
 pub use noise::Noise;
@@ -71,6 +73,7 @@ pub fn all() -> Vec<Box<dyn Meter>> {
         Box::new(ServerSide),
         Box::new(Wall),
         Box::new(Series),
+        Box::new(Latency),
         Box::new(Switches),
         Box::new(Faults),
         Box::new(Statements),

@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::{Declaration, Probe};
+use crate::{Declaration, Latencies, Probe};
 
 /// A kind of reading: what it measures, whether this machine allows it, and how it is attached to a cell.
 pub trait Meter: Send + Sync {
@@ -96,6 +96,8 @@ pub struct Window {
     pub server: Result<ServerWindow, String>,
     /// Data connections of the worker, or the sentence that says why they could not be counted.
     pub connections: Result<u64, String>,
+    /// How long answers took; `None` where the worker does not tell.
+    pub latencies: Option<Latencies>,
 }
 
 /// The server's own account of the window.
@@ -228,5 +230,6 @@ pub(crate) fn window() -> Window {
         below_concurrency: 100,
         server: Ok(ServerWindow { executes: 1_000_000, control_requests: 7, cpu_ns: 500_000_000, received: None }),
         connections: Ok(1),
+        latencies: None,
     }
 }

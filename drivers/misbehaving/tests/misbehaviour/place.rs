@@ -53,7 +53,7 @@ impl Place {
             concurrency: 64,
             // As many statements as the driver behaves for.
             warmup: 500,
-            counting: false,
+            passes: Vec::new(),
             // Long enough for a busy machine: only workers that hang use them up.
             deadlines: Deadlines { hello: minute, ready: minute, stall: minute, done: minute },
             out: Some(self.dir.path().join("out")),

@@ -1,0 +1,336 @@
+//! Latency below saturation: what the worker told of it.
+
+use std::collections::BTreeMap;
+
+use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Reading, Subject, Window};
+
+/// Times of answers at a rate that all contenders have alike, with one, 16 and 256 statements in flight, and up to a session's
+/// first answer. A cell has those of its step only.
+pub struct Latency;
+
+/// Percentiles, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Percentiles {
+    /// Half took at most this.
+    pub p50: f64,
+    /// 99 % took at most this.
+    pub p99: f64,
+    /// 99.9 % took at most this.
+    pub p999: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// What a worker told of the latencies of its window.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Latencies {
+    /// Every answer was followed by the next statement.
+    ClosedLoop {
+        /// Statements in flight.
+        in_flight: usize,
+        /// From issue to answer.
+        driver: Percentiles,
+    },
+    /// Statements were started at a rate.
+    AtRate {
+        /// Statements a second that were asked for.
+        rate: u64,
+        /// Statements answered.
+        answered: u64,
+        /// From the first intended start to the last answer, nanoseconds.
+        lasted_ns: u64,
+        /// From the intended start to the answer.
+        response: Percentiles,
+        /// From the issue to the answer.
+        driver: Percentiles,
+        /// From the intended start to the issue.
+        lateness: Percentiles,
+        /// Statements issued late.
+        late: u64,
+    },
+    /// Every statement had a session of its own.
+    Connecting {
+        /// From connecting to the answer.
+        first_answer: Percentiles,
+    },
+}
+
+/// A rate that was kept to less than this share was not held.
+const HELD: f64 = 0.99;
+
+const MEASURES: [Declaration; 22] = [
+    measure(
+        "rate",
+        "1/s",
+        Better::Neither,
+        Some("asked\n/s"),
+        "statements a second that all contenders were asked for",
+    ),
+    measure(
+        "rate_held",
+        "%",
+        Better::Higher,
+        Some("held\n%"),
+        "statements answered a second, in hundredths of those asked for",
+    ),
+    measure(
+        "response_p50",
+        "us",
+        Better::Lower,
+        Some("response\np50 us"),
+        "half of the statements were answered within this time of their intended start",
+    ),
+    measure(
+        "response_p99",
+        "us",
+        Better::Lower,
+        Some("response\np99 us"),
+        "99 % of the statements were answered within this time of their intended start",
+    ),
+    measure(
+        "response_p999",
+        "us",
+        Better::Lower,
+        Some("response\np99.9 us"),
+        "99.9 % of the statements were answered within this time of their intended start",
+    ),
+    measure(
+        "response_max",
+        "us",
+        Better::Lower,
+        Some("response\nmax us"),
+        "the longest time from an intended start to the answer",
+    ),
+    measure(
+        "driver_p50",
+        "us",
+        Better::Lower,
+        Some("driver\np50 us"),
+        "half of the statements were answered within this time of their issue, at the rate",
+    ),
+    measure(
+        "driver_p99",
+        "us",
+        Better::Lower,
+        Some("driver\np99 us"),
+        "99 % of the statements were answered within this time of their issue, at the rate",
+    ),
+    measure(
+        "driver_p999",
+        "us",
+        Better::Lower,
+        None,
+        "99.9 % of the statements were answered within this time of their issue, at the rate",
+    ),
+    measure("driver_max", "us", Better::Lower, None, "the longest time from an issue to the answer, at the rate"),
+    measure(
+        "lateness_p50",
+        "us",
+        Better::Lower,
+        Some("start\np50 us"),
+        "half of the statements were issued within this time of their intended start",
+    ),
+    measure(
+        "lateness_p99",
+        "us",
+        Better::Lower,
+        None,
+        "99 % of the statements were issued within this time of their intended start",
+    ),
+    measure("lateness_max", "us", Better::Lower, None, "the longest time from an intended start to the issue"),
+    measure(
+        "late_share",
+        "%",
+        Better::Lower,
+        Some("late\n%"),
+        "statements issued more than a millisecond after their intended start",
+    ),
+    measure(
+        "service_1_p50",
+        "us",
+        Better::Lower,
+        Some("1 in flight\np50 us"),
+        "half of the statements were answered within this time, one in flight",
+    ),
+    measure(
+        "service_1_p99",
+        "us",
+        Better::Lower,
+        Some("1 in flight\np99 us"),
+        "99 % of the statements were answered within this time, one in flight",
+    ),
+    measure(
+        "service_16_p50",
+        "us",
+        Better::Lower,
+        Some("16 in flight\np50 us"),
+        "half of the statements were answered within this time, 16 in flight",
+    ),
+    measure(
+        "service_16_p99",
+        "us",
+        Better::Lower,
+        Some("16 in flight\np99 us"),
+        "99 % of the statements were answered within this time, 16 in flight",
+    ),
+    measure(
+        "service_256_p50",
+        "us",
+        Better::Lower,
+        Some("256 in flight\np50 us"),
+        "half of the statements were answered within this time, 256 in flight",
+    ),
+    measure(
+        "service_256_p99",
+        "us",
+        Better::Lower,
+        Some("256 in flight\np99 us"),
+        "99 % of the statements were answered within this time, 256 in flight",
+    ),
+    measure(
+        "connect_to_first_answer",
+        "us",
+        Better::Lower,
+        Some("connect\np50 us"),
+        "the median time from connecting to the answer of a session's first statement",
+    ),
+    measure(
+        "connect_to_first_answer_max",
+        "us",
+        Better::Lower,
+        Some("connect\nmax us"),
+        "the longest time from connecting to the answer of a session's first statement",
+    ),
+];
+
+const fn measure(
+    id: &'static str,
+    unit: &'static str,
+    better: Better,
+    column: Option<&'static str>,
+    about: &'static str,
+) -> Declaration {
+    Declaration { id, unit, better, pass: Pass::Latency, hook: Hook::FromWorker, about, column }
+}
+
+impl Meter for Latency {
+    fn declarations(&self) -> &'static [Declaration] {
+        &MEASURES
+    }
+
+    fn name(&self) -> &'static str {
+        "latency"
+    }
+
+    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
+        Box::new(Told)
+    }
+}
+
+struct Told;
+
+impl Attachment for Told {
+    fn read(&mut self, window: &Window) -> Outcome {
+        let mut values: BTreeMap<String, f64> = BTreeMap::new();
+        let mut set = |id: &str, value: f64| {
+            values.insert(id.to_owned(), value);
+        };
+        let mut findings = Vec::new();
+        match &window.latencies {
+            None => {}
+            Some(Latencies::ClosedLoop { in_flight, driver }) => {
+                set(&format!("service_{in_flight}_p50"), driver.p50);
+                set(&format!("service_{in_flight}_p99"), driver.p99);
+            }
+            Some(Latencies::Connecting { first_answer }) => {
+                set("connect_to_first_answer", first_answer.p50);
+                set("connect_to_first_answer_max", first_answer.max);
+            }
+            Some(Latencies::AtRate { rate, answered, lasted_ns, response, driver, lateness, late }) => {
+                let kept = *answered as f64 * 1e9 / (*lasted_ns).max(1) as f64;
+                set("rate", *rate as f64);
+                set("rate_held", 100.0 * kept / (*rate).max(1) as f64);
+                set("late_share", 100.0 * *late as f64 / (*answered).max(1) as f64);
+                for (name, times) in [("response", response), ("driver", driver), ("lateness", lateness)] {
+                    set(&format!("{name}_p50"), times.p50);
+                    set(&format!("{name}_p99"), times.p99);
+                    set(&format!("{name}_p999"), times.p999);
+                    set(&format!("{name}_max"), times.max);
+                }
+                findings.extend(not_held(*rate, *answered, *lasted_ns, kept));
+            }
+        }
+        let reading = |measure: &Declaration| Some(Reading { measure: *measure, value: Ok(*values.get(measure.id)?) });
+        Outcome { readings: MEASURES.iter().filter_map(reading).collect(), findings, ..Outcome::default() }
+    }
+}
+
+/// A sentence when fewer statements were answered a second than were to start: what waits then grows as long as the window lasts,
+/// and its response times say how long that was, and nothing of the driver.
+fn not_held(rate: u64, answered: u64, lasted_ns: u64, kept: f64) -> Option<String> {
+    // The last statement is to start one interval before its second is over, and is answered after that.
+    let intended_ns = answered as f64 * 1e9 / rate.max(1) as f64;
+    let behind_ns = lasted_ns as f64 - intended_ns;
+    (kept < HELD * rate as f64).then(|| {
+        format!(
+            "The rate of {rate} statements/s was not held: {kept:.0} a second were answered, and the last one {:.3} s later than at \
+             that rate. The response times grow with the window.",
+            behind_ns / 1e9
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::window;
+
+    const TIMES: Percentiles = Percentiles { p50: 50.0, p99: 99.0, p999: 99.9, max: 200.0 };
+
+    fn read(latencies: Option<Latencies>) -> (BTreeMap<&'static str, f64>, Vec<String>) {
+        let outcome = Told.read(&Window { latencies, ..window() });
+        let values = outcome.readings.iter().map(|reading| (reading.measure.id, reading.value.clone().unwrap()));
+        (values.collect(), outcome.findings)
+    }
+
+    fn at_rate(lasted_ns: u64) -> Latencies {
+        Latencies::AtRate {
+            rate: 1_000,
+            answered: 2_000,
+            lasted_ns,
+            response: TIMES,
+            driver: Percentiles { p50: 40.0, ..TIMES },
+            lateness: Percentiles { p50: 10.0, ..TIMES },
+            late: 20,
+        }
+    }
+
+    #[test]
+    fn each_step_has_its_own_measures_and_no_others() {
+        let (values, findings) = read(Some(at_rate(2_000_100_000)));
+        assert_eq!((values["response_p50"], values["driver_p50"], values["lateness_p50"]), (50.0, 40.0, 10.0));
+        assert_eq!((values["response_p999"], values["response_max"], values["late_share"]), (99.9, 200.0, 1.0));
+        assert!((99.9..100.0).contains(&values["rate_held"]), "{values:?}");
+        assert_eq!((values.len(), findings), (14, vec![]));
+        let (values, _) = read(Some(Latencies::ClosedLoop { in_flight: 16, driver: TIMES }));
+        assert_eq!(values.into_iter().collect::<Vec<_>>(), [("service_16_p50", 50.0), ("service_16_p99", 99.0)]);
+        let (values, _) = read(Some(Latencies::Connecting { first_answer: TIMES }));
+        let of_connecting = [("connect_to_first_answer", 50.0), ("connect_to_first_answer_max", 200.0)];
+        assert_eq!(values.into_iter().collect::<Vec<_>>(), of_connecting);
+        assert!(read(None).0.is_empty());
+    }
+
+    #[test]
+    fn a_rate_that_was_not_held_is_said_with_both_numbers() {
+        assert_eq!(read(Some(at_rate(2_019_000_000))).1, [""; 0]);
+        let (values, findings) = read(Some(at_rate(2_500_000_000)));
+        assert!((values["rate_held"] - 80.0).abs() < 0.001, "{values:?}");
+        assert_eq!(
+            findings,
+            [
+                "The rate of 1000 statements/s was not held: 800 a second were answered, and the last one 0.500 s later than at that \
+              rate. The response times grow with the window."
+            ]
+        );
+    }
+}
