@@ -1,11 +1,18 @@
 //! The whole story of one contender.
 
+use std::collections::BTreeMap;
+
 use crate::document::{caveats, libraries, settings};
 use crate::head::{arrangement, head};
 use crate::measure::{CONTROL_REQUESTS, SERVER_EXECUTES, STATEMENTS, definition, definitions};
 use crate::quantity::{mebibytes, three_digits, time, whole};
 use crate::text::{pair, plain, wrap};
 use crate::{Cell, Contender, Latency, Look, Measure, Run, Unit};
+
+/// Figures of a breakdown below this are left out.
+const LEAST: f64 = 0.001;
+
+const BYTES_PER_MIB: f64 = 1_048_576.0;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -80,6 +87,9 @@ impl Story {
             self.line(&plain(finding), 2);
         }
         self.measures(cell);
+        for (kind, figures) in &cell.breakdowns {
+            self.pair(&format!("{} a statement", plain(kind)), &greatest_first(figures), 24);
+        }
         for (statement, issued) in &cell.issued_by_statement {
             self.pair("", &format!("{} statements `{}` were issued", whole(*issued as f64), plain(statement)), 24);
         }
@@ -128,12 +138,23 @@ fn quantity(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => time(value),
         Unit::Microseconds => format!("{} us", three_digits(value)),
+        Unit::Bytes if value < BYTES_PER_MIB => format!("{} B", three_digits(value)),
         Unit::Bytes => format!("{} MiB", mebibytes(value)),
         Unit::Count if value.fract() == 0.0 => whole(value),
         Unit::Count => three_digits(value),
         Unit::PerSecond => format!("{} /s", whole(value)),
         Unit::Percent => format!("{} %", three_digits(value)),
     }
+}
+
+/// The figures that a statement has a thousandth of, at least.
+fn greatest_first(figures: &BTreeMap<String, f64>) -> String {
+    let mut shown: Vec<(&String, f64)> =
+        figures.iter().map(|(name, value)| (name, *value)).filter(|(_, value)| *value >= LEAST).collect();
+    shown.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
+    let shown: Vec<String> =
+        shown.into_iter().map(|(name, value)| format!("{} {}", plain(name), three_digits(value))).collect();
+    if shown.is_empty() { format!("all below {LEAST}") } else { shown.join(", ") }
 }
 
 fn agreement(cell: &Cell) -> Option<String> {
@@ -183,6 +204,20 @@ mod tests {
     fn a_sparkline_has_a_bar_a_second_and_says_its_range() {
         assert_eq!(sparkline(&[700, 350, 0, 700], 10), "█▅▁█ from 0 to 700");
         assert_eq!(sparkline(&[0, 0], 10), "▁▁ from 0 to 0");
+    }
+
+    #[test]
+    fn a_breakdown_is_told_with_the_greatest_figure_first() {
+        let figures = |all: &[(&str, f64)]| all.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let calls = figures(&[("futex", 0.5), ("read", 0.000_4), ("sendto", 1.25)]);
+        assert_eq!(greatest_first(&calls), "sendto 1.25, futex 0.500");
+        assert_eq!(greatest_first(&figures(&[("read", 0.000_4)])), "all below 0.001");
+    }
+
+    #[test]
+    fn few_bytes_are_shown_as_such() {
+        assert_eq!(quantity(68.04, Unit::Bytes), "68.0 B");
+        assert_eq!(quantity(3.0 * 1_048_576.0, Unit::Bytes), "3.0 MiB");
     }
 
     #[test]
