@@ -292,6 +292,13 @@ impl Statement {
                 return Err(Fault::new(&here, message));
             }
         }
+        if self.expect.is_some() && self.load.is_none() && !self.values.is_empty() {
+            let message = format!(
+                "statement {name} expects rows by its keys, which no other statement has, and nothing loads them; add \
+                 [statement.load]"
+            );
+            return Err(Fault::new(&[Field("expect")], message));
+        }
         Ok(())
     }
 }
