@@ -217,3 +217,6 @@ mod tests {
         assert_eq!(back, [histogram.clone(), histogram, empty]);
     }
 }
+
+#[cfg(test)]
+mod readers;
