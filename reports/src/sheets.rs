@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::column::COLUMNS;
 use crate::document::{Field, Notes, Place, Sheet, TableRow};
+use crate::measure::SYSCALLS_PER_STATEMENT;
 use crate::quantity::{mebibytes, three_digits, time, whole};
 use crate::text::plain;
 use crate::{Contender, MeasureInfo, Pass, Role, SummaryRow, Unit};
@@ -36,13 +37,18 @@ impl Place<'_> {
     /// A row a contender, a column a measure that its meter gave a heading and the main table has no column for.
     fn measures(&self, pass: Pass, summary: &[SummaryRow], notes: &mut Notes) -> Option<Sheet> {
         let in_main = |id: &str| COLUMNS.iter().any(|column| column.meter == id);
-        let measures: Vec<(&MeasureInfo, &String)> = self
+        let mut measures: Vec<(&MeasureInfo, &str)> = self
             .run
             .measures
             .iter()
             .filter(|measure| measure.pass == pass && !in_main(&measure.id))
-            .filter_map(|measure| Some((measure, measure.column.as_ref()?)))
+            .filter_map(|measure| Some((measure, measure.column.as_deref()?)))
             .collect();
+        // Instructions in user mode are half of the work: the kernel's part is asked for by system calls.
+        let beside = |measure: &&MeasureInfo| pass == Pass::Instructions && measure.id == SYSCALLS_PER_STATEMENT;
+        if !measures.is_empty() && self.has_run(Pass::Counting) {
+            measures.extend(self.run.measures.iter().find(beside).map(|measure| (measure, "system\ncalls")));
+        }
         let mut groups: Vec<Vec<TableRow>> = vec![Vec::new(), Vec::new()];
         for contender in self.run.contenders.iter().filter(|one| one.unavailable.is_none() && !one.control) {
             if self.cells_of(contender, pass).is_empty() {

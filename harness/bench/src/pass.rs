@@ -6,6 +6,7 @@
 
 mod allocations;
 mod counting;
+mod instructions;
 mod latency;
 mod syscalls;
 mod timing;
@@ -162,7 +163,8 @@ pub(crate) fn kind(pass: Pass) -> Option<&'static dyn PassKind> {
         Pass::Syscalls => Some(&syscalls::Syscalls),
         Pass::Allocations => Some(&allocations::Allocations),
         Pass::Latency => Some(&latency::Latency),
-        Pass::Instructions | Pass::Flamegraph => None,
+        Pass::Instructions => Some(&instructions::Instructions),
+        Pass::Flamegraph => None,
     }
 }
 

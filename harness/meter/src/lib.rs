@@ -25,6 +25,7 @@ mod cpu_time;
 mod declaration;
 mod environment;
 mod faults;
+mod instructions;
 mod kernel;
 mod latency;
 mod memory;
@@ -39,6 +40,7 @@ mod statements;
 mod switches;
 mod syscalls;
 mod threads;
+mod tool;
 mod wall;
 mod wire;
 
@@ -47,6 +49,7 @@ pub use cpu_time::{CpuTime, process_cpu_ns};
 pub use declaration::{Better, Declaration, Hook, Pass, Probe};
 pub use environment::Environment;
 pub use faults::Faults;
+pub use instructions::{Callgrind, CallgrindRefusal, CounterRefusal, ProcessorCounters};
 pub use latency::{Latencies, Latency, Percentiles};
 pub use memory::{PeakMemory, resident_bytes};
 pub use meter::{Artifact, Attachment, Meter, Outcome, Reading, ServerWindow, Span, Subject, Window};
@@ -59,6 +62,7 @@ pub use statements::Statements;
 pub use switches::Switches;
 pub use syscalls::{BpfRefusal, BpfStep, Refusal, SystemCalls, SystemCallsByName};
 pub use threads::{Threads, thread_count};
+pub use tool::ToolError;
 pub use wall::Wall;
 pub use wire::Wire;
 
@@ -69,6 +73,7 @@ pub fn all() -> Vec<Box<dyn Meter>> {
         Box::new(SystemCalls),
         Box::new(SystemCallsByName),
         Box::new(Allocations),
+        Box::new(ProcessorCounters),
         Box::new(CpuTime),
         Box::new(ServerSide),
         Box::new(Wall),
@@ -82,6 +87,7 @@ pub fn all() -> Vec<Box<dyn Meter>> {
         Box::new(Noise),
         Box::new(Wire),
         Box::new(ProportionalMemory),
+        Box::new(Callgrind),
     ]
 }
 

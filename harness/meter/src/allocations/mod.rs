@@ -131,6 +131,10 @@ impl Meter for Allocations {
         "libcqldyno_interposer.so beside cqldyno, and a worker that is linked to the C library dynamically"
     }
 
+    fn costs(&self) -> Option<&'static str> {
+        Some("a few nanoseconds an allocation")
+    }
+
     fn probe(&self) -> Probe {
         match Allocations::check() {
             Ok(()) => Probe::Available,
