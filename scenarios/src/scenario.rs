@@ -203,7 +203,12 @@ impl Scenario {
             if !load.shift {
                 continue;
             }
-            let shifts = |column: &Column| !statement.values.contains(column) && load.values.contains(column);
+            // Where a key has several rows, what they have in common by it is what the statement binds for it.
+            let bound: Vec<Column> = match expect.rows {
+                Some(2..) => statement.values.iter().map(|value| Column { by: By::Key, ..value.clone() }).collect(),
+                _ => statement.values.clone(),
+            };
+            let shifts = |column: &Column| !bound.contains(column) && load.values.contains(column);
             let shifted: Vec<Column> = expect.columns.iter().filter(|column| shifts(column)).cloned().collect();
             load.shift = false;
             for column in expect.columns.iter_mut().chain(&mut load.values).filter(|column| shifted.contains(column)) {
@@ -527,6 +532,20 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
         }
         let writes = crate::builtin("writes").unwrap();
         assert_eq!(writes.shifted(1_000), writes);
+    }
+
+    #[test]
+    fn the_key_that_several_rows_have_in_common_is_not_shifted_and_what_each_has_for_itself_is() {
+        let example = Scenario::from_toml(include_str!("../example.toml"), "x").unwrap().shifted(1_000);
+        let day = &example.statements[2];
+        let (expect, load) = (day.expect.as_ref().unwrap(), day.load.as_ref().unwrap());
+        assert_eq!(expect.columns, load.values);
+        let plus = |column: &Column| match column.kind {
+            Kind::Bigint { plus, .. } | Kind::Timestamp { plus, .. } | Kind::Double { plus, .. } => plus,
+            Kind::Blob { plus, .. } => plus,
+            _ => -1,
+        };
+        assert_eq!(load.values.iter().map(plus).collect::<Vec<_>>(), [0, 0, 1_000, 1_000]);
     }
 
     #[test]
