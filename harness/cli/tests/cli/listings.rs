@@ -78,8 +78,9 @@ fn doctor_says_of_every_meter_and_every_driver_whether_it_is_there() {
         assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "{name}: {text}");
     }
     for meter in cqldyno_meter::all() {
-        let line = text.lines().find(|line| line.trim_start().starts_with(meter.name())).unwrap_or_default();
-        assert!(line.contains("available; needs ") || line.contains("not available: "), "{}: {text}", meter.name());
+        let is_told = |line: &str| line.contains("available; needs ") || line.contains("not available: ");
+        let mut lines = text.lines().filter(|line| line.trim_start().starts_with(meter.name()));
+        assert!(lines.any(is_told), "{}: {text}", meter.name());
         assert!(words(&text).contains(&format!("needs {}", meter.needs())), "{}: {text}", meter.name());
     }
     for driver in drivers() {
@@ -113,19 +114,24 @@ fn what_doctor_tells_an_unprivileged_user_stands_in_that_users_results() {
     let doctor = as_nobody(&["doctor"]);
     assert_eq!(doctor.status.code(), Some(0), "{}", stderr(&doctor));
     let doctor = words(&stdout(&doctor));
-    let output = as_nobody(&["run", "noop", "--scenario", "writes", "--count", "10k", "--format", "json"]);
+    let output = as_nobody(&["run", "noop", "--scenario=writes", "--count=10k", "--pass=syscalls", "--format=json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let whole = json(&output);
-    let counting =
-        whole["cells"].as_array().unwrap().iter().find(|cell| cell["pass"] == "counting").expect("a counting cell");
-    for id in ["syscalls", "syscalls_per_statement"] {
-        let measure = &counting["measures"][id];
+    let cell =
+        |pass: &str| whole["cells"].as_array().unwrap().iter().find(|cell| cell["pass"] == pass).expect("a cell");
+    for (pass, id, meter) in [
+        ("counting", "syscalls", "system calls"),
+        ("counting", "syscalls_per_statement", "system calls"),
+        ("syscalls", "syscalls_by_name", "calls by name"),
+    ] {
+        let measure = &cell(pass)["measures"][id];
         match measure["unavailable"].as_str() {
             Some(reason) => {
                 assert!(doctor.contains(&format!("not available: {}", words(reason))), "{reason} is not in: {doctor}");
             }
             None => {
-                assert!(measure["value"].is_f64() && doctor.contains("system calls available"), "{measure}: {doctor}")
+                let available = format!("{meter} available");
+                assert!(measure["value"].is_f64() && doctor.contains(&available), "{measure}: {doctor}")
             }
         }
     }

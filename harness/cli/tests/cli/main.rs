@@ -9,6 +9,8 @@ mod listings;
 #[cfg(test)]
 mod measures;
 #[cfg(test)]
+mod readings;
+#[cfg(test)]
 mod report;
 #[cfg(test)]
 mod resume;
