@@ -137,7 +137,8 @@ impl Place<'_> {
             let caveats: Vec<String> = caveats(contender, self.cells.iter().copied()).collect();
             let note =
                 (!caveats.is_empty()).then(|| notes.number(&format!("{}: {}", contender.label, caveats.join(" "))));
-            let fields = fields(&row, self.columns, notes);
+            let left_out = self.scenario.left_out.get(&contender.id);
+            let fields = fields(&row, left_out.is_some(), self.columns, notes);
             // A row without any figure says so in its first field already.
             let trouble = trouble(&self.cells_of(contender, Pass::Timing));
             let trouble = if fields[0].text == trouble && trouble == FAILED { String::new() } else { trouble };
@@ -165,11 +166,17 @@ impl Place<'_> {
         sheets.extend(self.more(summary, notes));
         Table {
             title: plain(&self.scenario.name),
-            about: plain(&self.scenario.about),
+            about: self.about(),
             arrangement: arrangement(self.arrangement),
             sheets,
             remarks,
         }
+    }
+
+    /// The scenario's sentence, and what of it need be said.
+    fn about(&self) -> String {
+        let asked = self.scenario.asked.iter();
+        std::iter::once(&self.scenario.about).chain(asked).map(|text| plain(text)).collect::<Vec<_>>().join(" ")
     }
 
     pub(crate) fn figures<'s>(
@@ -214,6 +221,9 @@ impl Place<'_> {
         let label = plain(&contender.label);
         if let Some(why) = &contender.unavailable {
             remarks.push(format!("{label} is missing: {}", plain(why)));
+        }
+        if let Some(why) = self.scenario.left_out.get(&contender.id).filter(|_| !contender.control) {
+            remarks.push(format!("{label} is not asked: {}", plain(why)));
         }
         let mut said: Vec<&String> = Vec::new();
         for pass in Pass::ALL {
@@ -275,19 +285,20 @@ fn trouble(cells: &[&Cell]) -> String {
 }
 
 /// One a column, or a word for the whole row.
-fn fields(row: &Row, columns: &[&Column], notes: &mut Notes) -> Vec<Field> {
+fn fields(row: &Row, left_out: bool, columns: &[&Column], notes: &mut Notes) -> Vec<Field> {
     let contender = row.contender;
     let wall = row.figures.get(WALL);
     let state = match wall {
         Some(figure) if figure.median.is_some() => None,
         _ if contender.unavailable.is_some() => Some("missing"),
+        _ if left_out => Some("n/a"),
         Some(figure) if figure.failed.is_some() => Some(FAILED),
         _ => Some("not run"),
     };
     match state {
         Some(state) => {
             let mut fields = vec![Field { text: "-".to_owned(), is_bad: false }; columns.len()];
-            fields[0] = Field { text: state.to_owned(), is_bad: true };
+            fields[0] = Field { text: state.to_owned(), is_bad: !left_out };
             fields
         }
         None => columns

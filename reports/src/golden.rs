@@ -396,3 +396,21 @@ fn the_published_run_can_still_be_read_and_shown() {
     assert!(text.contains("0m16.222s"), "{text}");
     assert!(text.contains("verdicts none. An interval needs at least 8 blocks"), "{text}");
 }
+
+#[test]
+fn who_is_not_asked_a_scenario_is_a_row_with_the_reason_and_a_table_says_what_a_statement_is() {
+    let (mut run, mut cells) = sample::run();
+    let writes = &mut run.scenarios[0];
+    writes.asked = Some("A statement batch is one unlogged BATCH of 64 rows.".to_owned());
+    writes.left_out.insert("scylla".to_owned(), "It does not declare the capability.".to_owned());
+    cells.retain(|cell| (cell.contender.as_str(), cell.scenario.as_str()) != ("scylla", "writes"));
+    for text in [table(&run, &cells, at(160)), markdown(&run, &cells)] {
+        assert!(text.contains("A statement batch is one unlogged BATCH of 64 rows."), "{text}");
+        assert!(text.contains("scylla@1.9.0 is not asked: It does not declare the capability."), "{text}");
+        assert!(text.lines().any(|line| line.contains("scylla@1.9.0") && line.contains("n/a")), "{text}");
+        assert!(!text.contains("not run"), "{text}");
+    }
+    let summary = crate::summary(&run, &cells);
+    let row = summary.iter().find(|row| row.contender == "scylla" && row.scenario == "writes").unwrap();
+    assert_eq!(row.unavailable.as_deref(), Some("It does not declare the capability."));
+}

@@ -1,5 +1,7 @@
 //! One call of `compare` or `run`, as it is kept.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::measure::{self, MeasureInfo};
@@ -197,7 +199,7 @@ pub struct Environment {
     pub profile: String,
     /// Further facts by name, for example `load average at start`, `steal`, `governor`.
     #[serde(default)]
-    pub more: std::collections::BTreeMap<String, String>,
+    pub more: BTreeMap<String, String>,
 }
 
 /// A row of a table: a driver at a version with settings.
@@ -276,6 +278,12 @@ pub struct ScenarioInfo {
     pub about: String,
     /// SHA-256 of its canonical form, in hexadecimal.
     pub hash: String,
+    /// What a statement of it is, and where a cell has less than the plan asks for; absent where neither need be said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// The contenders that it is not asked of, by id, with the reason as a full sentence.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, String>,
     /// The scenario itself, in its JSON form; absent where an earlier version did not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<serde_json::Value>,

@@ -171,7 +171,14 @@ fn contender(id: &str, label: &str, role: Role) -> Contender {
 }
 
 fn scenario(name: &str, about: &str) -> ScenarioInfo {
-    ScenarioInfo { name: name.to_owned(), about: about.to_owned(), hash: "00ff".to_owned(), definition: None }
+    ScenarioInfo {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        hash: "00ff".to_owned(),
+        asked: None,
+        left_out: BTreeMap::new(),
+        definition: None,
+    }
 }
 
 fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, nth: usize) -> Cell {

@@ -42,6 +42,7 @@ impl Place<'_> {
             .measures
             .iter()
             .filter(|measure| measure.pass == pass && !in_main(&measure.id))
+            .filter(|measure| self.has_any(&measure.id))
             .filter_map(|measure| Some((measure, measure.column.as_deref()?)))
             .collect();
         // Instructions in user mode are half of the work: the kernel's part is asked for by system calls.
@@ -71,6 +72,16 @@ impl Place<'_> {
             columns: measures.iter().map(|(_, title)| title.lines().map(plain).collect()).collect(),
             groups,
         })
+    }
+
+    /// Whether a cell here has that measure, or the reason why it has no value.
+    fn has_any(&self, id: &str) -> bool {
+        let mut mine = self
+            .run
+            .contenders
+            .iter()
+            .flat_map(|contender| Pass::ALL.into_iter().flat_map(|pass| self.cells_of(contender, pass)));
+        mine.any(|cell| cell.measures.contains_key(id))
     }
 
     /// A row a name, the greatest first, a column a contender.

@@ -165,6 +165,7 @@ fn row(
         let reason = measures.iter().find_map(|measure| measure.reason()).map(str::to_owned);
         reason
             .or_else(|| contender.unavailable.clone())
+            .or_else(|| scenario.left_out.get(&contender.id).cloned())
             .or_else(|| failed.clone())
             .unwrap_or_else(|| why_not_measured(run, pass, mine.is_empty()))
     });

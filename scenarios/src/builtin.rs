@@ -2,13 +2,17 @@
 
 use crate::Scenario;
 
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 10] = [
     ("writes", include_str!("../builtin/writes.toml")),
     ("reads", include_str!("../builtin/reads.toml")),
     ("mixed", include_str!("../builtin/mixed.toml")),
     ("rows", include_str!("../builtin/rows.toml")),
     ("payload-1k", include_str!("../builtin/payload-1k.toml")),
     ("payload-16k", include_str!("../builtin/payload-16k.toml")),
+    ("batch", include_str!("../builtin/batch.toml")),
+    ("prepare", include_str!("../builtin/prepare.toml")),
+    ("unprepared", include_str!("../builtin/unprepared.toml")),
+    ("connect", include_str!("../builtin/connect.toml")),
 ];
 
 const DEFAULTS: usize = 3;

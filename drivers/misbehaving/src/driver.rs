@@ -1,7 +1,9 @@
 //! The driver: floor with other words.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use cqldyno_driver_api::{ConnectOptions, Driver, DriverError, DriverInfo, Setting};
-use cqldyno_driver_floor::Floor;
+use cqldyno_driver_floor::{Floor, FloorSession};
 
 use crate::how::{How, OPTION};
 use crate::lies;
@@ -11,6 +13,8 @@ use crate::session::MisbehavingSession;
 #[derive(Default)]
 pub struct Misbehaving {
     floor: Floor,
+    /// The session of a driver that has only one.
+    kept: Mutex<Option<Arc<FloorSession>>>,
 }
 
 impl Driver for Misbehaving {
@@ -32,6 +36,14 @@ impl Driver for Misbehaving {
         if how == How::OpensMoreConnections {
             options.connections += 1;
         }
-        MisbehavingSession::new(how, self.floor.connect(&options).await?).await
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let floor = match kept.filter(|_| how == How::ReusesItsSession) {
+            Some(floor) => floor,
+            None => Arc::new(self.floor.connect(&options).await?),
+        };
+        if how == How::ReusesItsSession {
+            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&floor));
+        }
+        MisbehavingSession::new(how, floor).await
     }
 }

@@ -36,6 +36,12 @@ pub enum How {
     WritesOtherValues,
     /// Inserts the same few rows over and over.
     WritesFewRows,
+    /// Sends each batch as two.
+    SplitsBatches,
+    /// Prepares once, and remembers it whatever the text.
+    PreparesOnce,
+    /// Has one session, however often it is asked to connect.
+    ReusesItsSession,
     /// Says that the window took half the time.
     HalvesWallTime,
     /// Says that it used half the CPU time.
@@ -63,7 +69,7 @@ pub enum How {
 }
 
 /// Each with its name.
-pub const ALL: [(&str, How); 26] = [
+pub const ALL: [(&str, How); 29] = [
     ("honestly", How::Honestly),
     ("skips-decoding", How::SkipsDecoding),
     ("decodes-one-column", How::DecodesOneColumn),
@@ -78,6 +84,9 @@ pub const ALL: [(&str, How); 26] = [
     ("answers-early", How::AnswersEarly),
     ("writes-other-values", How::WritesOtherValues),
     ("writes-few-rows", How::WritesFewRows),
+    ("splits-batches", How::SplitsBatches),
+    ("prepares-once", How::PreparesOnce),
+    ("reuses-its-session", How::ReusesItsSession),
     ("halves-wall-time", How::HalvesWallTime),
     ("halves-cpu-time", How::HalvesCpuTime),
     ("begins-late", How::BeginsLate),

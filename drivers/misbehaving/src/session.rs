@@ -36,6 +36,8 @@ pub struct MisbehavingSession {
     executed: AtomicU64,
     leaked: Mutex<Vec<Vec<u8>>>,
     connected: Instant,
+    /// The statement of a driver that prepares only one.
+    prepared: Mutex<Option<Arc<FloorStatement>>>,
 }
 
 /// A prepared statement.
@@ -59,7 +61,7 @@ fn push(rows: &mut Rows, row: [i64; 3]) {
 }
 
 impl MisbehavingSession {
-    pub async fn new(how: How, floor: FloorSession) -> Result<MisbehavingSession, DriverError> {
+    pub async fn new(how: How, floor: Arc<FloorSession>) -> Result<MisbehavingSession, DriverError> {
         let mut cache = HashMap::new();
         if how == How::AnswersFromCache {
             let all = floor.prepare(WHOLE_TABLE).await?;
@@ -73,11 +75,12 @@ impl MisbehavingSession {
         let leaked = Mutex::default();
         Ok(MisbehavingSession {
             how,
-            floor: Arc::new(floor),
+            floor,
             cache,
             executed: AtomicU64::new(0),
             leaked,
             connected: Instant::now(),
+            prepared: Mutex::default(),
         })
     }
 
@@ -138,7 +141,12 @@ impl Session for MisbehavingSession {
             How::RetriesUnderAnotherText => Some(self.floor.prepare(&cql.replacen(' ', "  ", 1)).await?),
             _ => None,
         };
-        let floor = Arc::new(self.floor.prepare(cql).await?);
+        let known = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let floor = match known.filter(|_| self.how == How::PreparesOnce) {
+            Some(known) => known,
+            None => Arc::new(self.floor.prepare(cql).await?),
+        };
+        *self.prepared.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&floor));
         Ok(MisbehavingStatement { floor, other, selects: cql.starts_with("SELECT") })
     }
 
@@ -212,7 +220,14 @@ impl Session for MisbehavingSession {
     }
 
     async fn batch(&self, statement: &MisbehavingStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
-        self.floor.batch(&statement.floor, rows).await
+        let all: Vec<Value<'_>> = rows.iter().flatten().copied().collect();
+        let half = rows.len() / 2;
+        if self.how != How::SplitsBatches || half == 0 {
+            return self.floor.batch(&statement.floor, rows).await;
+        }
+        let (first, second) = all.split_at(half * rows.get(0).len());
+        self.floor.batch(&statement.floor, BatchRows::new(first, half)).await?;
+        self.floor.batch(&statement.floor, BatchRows::new(second, rows.len() - half)).await
     }
 
     async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {

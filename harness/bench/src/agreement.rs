@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cqldyno_cluster::{OperationSnapshot, Request, without_comment};
 use cqldyno_meter::Span;
 use cqldyno_protocol::Done;
-use cqldyno_scenarios::{Scenario, Statement, Workload};
+use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
+
+use crate::due::{Due, due};
 
 /// What the server has counted since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +26,22 @@ pub struct Snapshot {
     pub rows: u64,
     /// When it received the first and the last EXECUTE since the snapshot before, by the prepared statement's text.
     pub received: BTreeMap<String, Span>,
+    /// EXECUTEs of connections that are no longer told one by one, by the prepared statement's text.
+    pub forgotten_executes: BTreeMap<String, u64>,
+    /// How many of these connections there were since the snapshot before, by the prepared statement's text.
+    pub forgotten_connections: BTreeMap<String, u64>,
+    /// PREPAREs, QUERYs and BATCHes by text.
+    pub operations: Vec<OperationSnapshot>,
+    /// Connections since its start.
+    pub opened: u64,
+}
+
+impl Snapshot {
+    /// Requests and rows of this kind about the statement of this text.
+    fn operated(&self, request: Request, text: &str) -> (u64, u64) {
+        let found = self.operations.iter().find(|one| one.request == request && one.text == text);
+        found.map_or((0, 0), |one| (one.count, one.rows))
+    }
 }
 
 /// How a server reads its connections.
@@ -41,8 +60,14 @@ pub struct Reads {
 pub struct Counted {
     /// EXECUTEs by the statement's text, for the scenario's statements only.
     pub by_text: BTreeMap<String, u64>,
+    /// The scenario's PREPAREs, QUERYs and BATCHes with their rows, by the statement's text without a comment at its end.
+    pub operations: BTreeMap<(Request, String), (u64, u64)>,
     /// Connections that carried them.
     pub connections: u64,
+    /// Connections that were opened.
+    pub opened: u64,
+    /// Requests of any kind.
+    pub requests: u64,
     /// All other requests.
     pub control_requests: u64,
     /// CPU time of the server, nanoseconds.
@@ -62,7 +87,7 @@ impl Counted {
     pub fn between(before: &Snapshot, after: &Snapshot, scenario: &Scenario) -> Counted {
         let mut by_text: BTreeMap<String, u64> =
             scenario.statements.iter().map(|statement| (text(&statement.cql), 0)).collect();
-        let mut connections = BTreeSet::new();
+        let (mut connections, mut forgotten) = (BTreeSet::new(), 0);
         for ((cql, connection), count) in &after.executes {
             let earlier = before.executes.get(&(cql.clone(), *connection)).copied().unwrap_or(0);
             let count = count.saturating_sub(earlier);
@@ -70,6 +95,27 @@ impl Counted {
                 *sum += count;
                 connections.insert(*connection);
             }
+        }
+        for (cql, count) in &after.forgotten_executes {
+            if let Some(sum) = by_text.get_mut(&text(cql)) {
+                let earlier = before.forgotten_executes.get(cql).copied().unwrap_or(0);
+                *sum += count.saturating_sub(earlier);
+                forgotten += after.forgotten_connections.get(cql).copied().unwrap_or(0);
+            }
+        }
+        let mut operations: BTreeMap<(Request, String), (u64, u64)> = BTreeMap::new();
+        let mut operated = Vec::new();
+        for (request, text) in scenario.statements.iter().flat_map(requests_of) {
+            let (was, is) = (before.operated(request, &text), after.operated(request, &text));
+            let found = after.operations.iter().find(|one| one.request == request && one.text == text);
+            operations.insert((request, text), (is.0.saturating_sub(was.0), is.1.saturating_sub(was.1)));
+            operated.extend(found);
+        }
+        // A driver may prepare where it does not execute: only what a scenario asks for as such says where its data go.
+        let prepares = scenario.statements.iter().any(|statement| statement.operation == Operation::Prepare);
+        for found in operated.iter().filter(|one| prepares || one.request != Request::Prepare) {
+            connections.extend(&found.connections);
+            forgotten += found.forgotten_connections;
         }
         let reads = |at: &Snapshot, pick: fn(&Reads) -> u64| -> u64 {
             connections.iter().filter_map(|connection| at.reads.get(connection)).map(pick).sum()
@@ -82,19 +128,30 @@ impl Counted {
         };
         let requests = after.requests.saturating_sub(before.requests);
         let executes: u64 = by_text.values().sum();
+        let of = |is_statement: &dyn Fn(Request) -> bool| -> u64 {
+            operations.iter().filter(|((request, _), _)| is_statement(*request)).map(|(_, (count, _))| count).sum()
+        };
+        let asked_for = executes + of(&|_| true);
+        let issued = executes + of(&|request| request != Request::Prepare);
         let statements = after.statements.saturating_sub(before.statements);
         let received = after.received.iter().filter(|(cql, _)| by_text.contains_key(&text(cql))).map(|(_, span)| *span);
+        let span =
+            |one: &&OperationSnapshot| one.times.map(|times| Span { first_ns: times.first_ns, last_ns: times.last_ns });
+        let received = received.chain(operated.iter().filter_map(span));
         let received = received.reduce(|one, other| Span {
             first_ns: one.first_ns.min(other.first_ns),
             last_ns: one.last_ns.max(other.last_ns),
         });
         Counted {
-            own_statements: statements.saturating_sub(executes),
+            own_statements: statements.saturating_sub(issued),
             new_rows: after.rows.cast_signed().saturating_sub(before.rows.cast_signed()),
             received,
             by_text,
-            connections: connections.len() as u64,
-            control_requests: requests.saturating_sub(executes),
+            operations,
+            connections: connections.len() as u64 + forgotten,
+            opened: after.opened.saturating_sub(before.opened),
+            requests,
+            control_requests: requests.saturating_sub(asked_for),
             cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
             reads,
         }
@@ -107,40 +164,67 @@ impl Counted {
 
     /// A sentence for each statement of which the server counted another number than the worker issued.
     pub fn disagreements(&self, scenario: &Scenario, done: &Done) -> Vec<String> {
-        // Statements with one text share a prepared id.
-        let mut issued: BTreeMap<String, (Vec<&str>, u64)> = BTreeMap::new();
-        for statement in &scenario.statements {
-            let entry = issued.entry(text(&statement.cql)).or_default();
-            entry.0.push(&statement.name);
-            entry.1 += done.issued_by_statement.get(&statement.name).copied().unwrap_or(0) * scenario.pages(statement);
+        due(scenario, done).iter().flat_map(|due| self.disagrees(due)).collect()
+    }
+
+    /// Sentences about one text.
+    fn disagrees(&self, due: &Due<'_>) -> Vec<String> {
+        let of = |request, text: &str| self.operations.get(&(request, text.to_owned())).copied().unwrap_or_default();
+        let differ = |counted: u64, what: &str, issued: u64| {
+            let differ = format!(
+                "The server counted {} {what} of the statement {} in the window and the worker says that it issued {}.",
+                grouped(counted),
+                due.names.join(" and "),
+                grouped(issued)
+            );
+            (counted != issued).then_some(differ)
+        };
+        let executes = self.by_text.get(&due.text).copied().unwrap_or(0);
+        let mut sentences = Vec::new();
+        if due.unprepared {
+            let (queries, _) = of(Request::Query, &due.uncommented);
+            sentences.extend(differ(executes + queries, "EXECUTEs and QUERYs", due.executes));
+        } else {
+            sentences.extend(differ(executes, "EXECUTEs", due.executes));
         }
-        issued
-            .into_iter()
-            .filter_map(|(cql, (names, issued))| {
-                let counted = self.by_text.get(&cql).copied().unwrap_or(0);
-                let differ = format!(
-                    "The server counted {} EXECUTEs of the statement {} in the window and the worker says that it issued {}.",
-                    grouped(counted),
-                    names.join(" and "),
-                    grouped(issued)
-                );
-                (counted != issued).then_some(differ)
-            })
-            .collect()
+        if let Some(issued) = due.prepares {
+            sentences.extend(differ(of(Request::Prepare, &due.prepared_as).0, "PREPAREs", issued));
+        }
+        if let Some((batches, rows)) = due.batches {
+            let (counted, counted_rows) = of(Request::UnloggedBatch, &due.uncommented);
+            sentences.extend(differ(counted, "unlogged BATCHes", batches));
+            sentences.extend(differ(counted_rows, "rows in unlogged BATCHes", rows));
+            sentences.extend(differ(of(Request::LoggedBatch, &due.uncommented).0, "logged BATCHes", 0));
+        }
+        sentences
+    }
+}
+
+/// The requests besides EXECUTE that a statement is issued as, or may be, each with the text by which the server counts them.
+fn requests_of(statement: &Statement) -> Vec<(Request, String)> {
+    let uncommented = || without_comment(&statement.cql).to_owned();
+    match statement.operation {
+        Operation::Execute => Vec::new(),
+        Operation::Batch => vec![(Request::UnloggedBatch, uncommented()), (Request::LoggedBatch, uncommented())],
+        Operation::Prepare => vec![(Request::Prepare, text(&statement.cql))],
+        Operation::Unprepared => vec![(Request::Query, uncommented()), (Request::Prepare, uncommented())],
+        Operation::Connect => vec![(Request::Prepare, uncommented())],
     }
 }
 
 /// Beside every 10,000 statements asked for, the driver may send one of its own, and this many in any case and for every minute:
 /// drivers ask for the cluster's state again and again.
 const OWN_STATEMENTS: u64 = 100;
+/// What a driver may send for each session that it is asked to make.
+const OWN_STATEMENTS_A_SESSION: u64 = 100;
 const MINUTE_NS: u128 = 60_000_000_000;
 
 impl Counted {
     /// A sentence when the driver sent so many statements of its own that they could be what was asked for in another way:
     /// unprepared, prepared under another text, in batches, or again. The window took `wall_ns`.
-    pub fn own_statements_void(&self, issued: u64, wall_ns: u64) -> Option<String> {
+    pub fn own_statements_void(&self, issued: u64, sessions: u64, wall_ns: u64) -> Option<String> {
         let in_time = u64::try_from(u128::from(OWN_STATEMENTS) * u128::from(wall_ns) / MINUTE_NS).unwrap_or(u64::MAX);
-        let most = (OWN_STATEMENTS + issued / 10_000).saturating_add(in_time);
+        let most = (OWN_STATEMENTS + issued / 10_000 + OWN_STATEMENTS_A_SESSION * sessions).saturating_add(in_time);
         (self.own_statements > most).then(|| {
             format!(
                 "The server counted {} statements of the driver's own in the window, beside the {} asked for; more than {} could \
@@ -156,7 +240,9 @@ impl Counted {
     /// does not say how many that is: every statement must either expect rows or say how its own is read back.
     pub fn rows_void(&self, scenario: &Scenario, workload: &Workload, done: &Done) -> Option<String> {
         let statements = &scenario.statements;
-        if !statements.iter().all(|one| one.expect.is_some() || one.read_back.is_some()) {
+        let is_known =
+            |one: &Statement| one.expect.is_some() || one.read_back.is_some() || one.operation == Operation::Prepare;
+        if !statements.iter().all(is_known) {
             return None;
         }
         let writes = statements.iter().enumerate().filter(|(_, one)| one.read_back.is_some());
@@ -176,7 +262,7 @@ impl Counted {
 }
 
 /// A statement's text as it is compared: without white space around it.
-fn text(cql: &str) -> String {
+pub(crate) fn text(cql: &str) -> String {
     cql.trim().to_owned()
 }
 
@@ -209,10 +295,19 @@ pub fn voids(done: &Done, asked: u64) -> Vec<String> {
     voids
 }
 
-/// What voids the figures because the driver had another number of data connections.
-pub fn connection_void(found: u64, asked: u64, nodes: u64) -> Option<String> {
-    let expected = asked * nodes;
+/// What voids the figures because the driver had another number of data connections; `sessions` are those that were made for one
+/// statement each, beside the worker's own where it `has_own` statements.
+pub fn connection_void(found: u64, asked: u64, nodes: u64, sessions: u64, has_own: bool) -> Option<String> {
+    let expected = if has_own { asked * nodes + sessions } else { sessions };
     (found != expected).then(|| {
+        if sessions > 0 {
+            return format!(
+                "{} connections carried the statements, and {} were due: one for each of {} sessions that were made for one.",
+                grouped(found),
+                grouped(expected),
+                grouped(sessions)
+            );
+        }
         format!(
             "{found} connections carried the statements, and {asked} to each of {nodes} {} were asked for.",
             if nodes == 1 { "node" } else { "nodes" }
@@ -285,10 +380,92 @@ mod tests {
         assert_eq!(Counted::between(&after, &snapshot(20, &[]), &mixed()).received, None);
     }
 
+    fn operated(request: Request, text: &str, count: u64, rows: u64) -> OperationSnapshot {
+        let times = Some(cqldyno_cluster::ExecuteTimes { first_ns: 30, last_ns: 40 });
+        let (connections, forgotten_connections) = (vec![2], 0);
+        OperationSnapshot { request, text: text.to_owned(), count, rows, times, connections, forgotten_connections }
+    }
+
+    fn one(name: &str) -> (Scenario, String) {
+        let scenario = cqldyno_scenarios::builtin(name).unwrap();
+        let cql = scenario.statements[0].cql.clone();
+        (scenario, cql)
+    }
+
+    fn issued(scenario: &Scenario, count: u64) -> Done {
+        let by = [(scenario.statements[0].name.clone(), count)];
+        Done { issued: count, answered: count, verified: count, issued_by_statement: by.into(), ..Done::default() }
+    }
+
+    #[test]
+    fn batches_and_their_rows_must_be_as_many_as_were_issued_and_unlogged() {
+        let (batch, cql) = one("batch");
+        let workload = Workload::new(&batch, 10, 0, 1).unwrap();
+        let before = Snapshot { operations: vec![operated(Request::UnloggedBatch, &cql, 5, 320)], ..snapshot(5, &[]) };
+        let counted = |operations| {
+            let after = Snapshot { operations, rows: 640, ..snapshot(15, &[]) };
+            Counted::between(&before, &after, &batch)
+        };
+        let right = counted(vec![operated(Request::UnloggedBatch, &cql, 15, 960)]);
+        assert_eq!(right.disagreements(&batch, &issued(&batch, 10)), [""; 0]);
+        assert_eq!(right.rows_void(&batch, &workload, &issued(&batch, 10)), None);
+        assert_eq!((right.own_statements, right.control_requests, right.connections), (0, 0, 1));
+        assert_eq!(right.received, Some(Span { first_ns: 30, last_ns: 40 }));
+        let split = counted(vec![operated(Request::UnloggedBatch, &cql, 25, 960)]);
+        assert_eq!(
+            split.disagreements(&batch, &issued(&batch, 10)),
+            [
+                "The server counted 20 unlogged BATCHes of the statement batch in the window and the worker says that it issued 10."
+            ]
+        );
+        let logged = counted(vec![operated(Request::LoggedBatch, &cql, 10, 640)]);
+        assert_eq!(logged.disagreements(&batch, &issued(&batch, 10)).len(), 3, "none unlogged, no rows, ten logged");
+        assert!(right.rows_void(&batch, &workload, &issued(&batch, 11)).is_some());
+    }
+
+    #[test]
+    fn prepares_and_sessions_must_be_as_many_as_were_issued() {
+        let (prepare, cql) = one("prepare");
+        let after = Snapshot { operations: vec![operated(Request::Prepare, &cql, 9, 0)], ..snapshot(9, &[]) };
+        let counted = Counted::between(&Snapshot::default(), &after, &prepare);
+        assert_eq!(counted.disagreements(&prepare, &issued(&prepare, 9)), [""; 0]);
+        assert_eq!((counted.connections, counted.control_requests), (1, 0));
+        assert_eq!(
+            counted.disagreements(&prepare, &issued(&prepare, 10)),
+            [
+                "The server counted 9 PREPAREs of the statement prepare in the window and the worker says that it issued 10."
+            ]
+        );
+        let (connect, cql) = one("connect");
+        let mut after = snapshot(90, &[(&cql, 7, 1), (&cql, 8, 1)]);
+        after.forgotten_executes = [(cql.clone(), 3)].into();
+        after.forgotten_connections = [(cql.clone(), 3)].into();
+        after.operations = vec![operated(Request::Prepare, &cql, 5, 0)];
+        after.opened = 10;
+        let counted = Counted::between(&Snapshot::default(), &after, &connect);
+        assert_eq!((counted.connections, counted.opened, counted.control_requests), (5, 10, 80));
+        assert_eq!(counted.disagreements(&connect, &issued(&connect, 5)), [""; 0]);
+        assert_eq!(counted.disagreements(&connect, &issued(&connect, 6)).len(), 2);
+        assert_eq!(counted.own_statements_void(5, 5, 0), None, "each session has statements of its own");
+    }
+
+    #[test]
+    fn an_unprepared_statement_is_a_query_or_prepared_and_executed_as_the_driver_does_it() {
+        let (unprepared, cql) = one("unprepared");
+        for (queries, executes) in [(8, 0), (0, 8)] {
+            let mut after = snapshot(20, &[(&cql, 2, executes)]);
+            after.operations = vec![operated(Request::Query, &cql, queries, 0)];
+            let counted = Counted::between(&Snapshot::default(), &after, &unprepared);
+            assert_eq!(counted.disagreements(&unprepared, &issued(&unprepared, 8)), [""; 0]);
+            assert_eq!(counted.disagreements(&unprepared, &issued(&unprepared, 7)).len(), 1);
+            assert_eq!(counted.connections, 1);
+        }
+    }
+
     #[test]
     fn many_statements_of_the_drivers_own_are_void() {
         let own = |own_statements, wall_ns| {
-            Counted { own_statements, ..Counted::default() }.own_statements_void(250_000, wall_ns)
+            Counted { own_statements, ..Counted::default() }.own_statements_void(250_000, 0, wall_ns)
         };
         let minute = 60_000_000_000;
         assert_eq!(own(125, 0), None);
@@ -372,9 +549,15 @@ mod tests {
 
     #[test]
     fn another_number_of_connections_voids() {
-        assert_eq!(connection_void(2, 1, 2), None);
+        assert_eq!(connection_void(2, 1, 2, 0, true), None);
+        assert_eq!(connection_void(100, 1, 1, 100, false), None);
+        assert_eq!(connection_void(101, 1, 1, 100, true), None);
         assert_eq!(
-            connection_void(3, 1, 1).unwrap(),
+            connection_void(99, 1, 1, 100, false).unwrap(),
+            "99 connections carried the statements, and 100 were due: one for each of 100 sessions that were made for one."
+        );
+        assert_eq!(
+            connection_void(3, 1, 1, 0, true).unwrap(),
             "3 connections carried the statements, and 1 to each of 1 node were asked for."
         );
     }

@@ -11,12 +11,13 @@ use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_meter::{Attachment, Meter, Outcome, Subject, Traffic, Window};
 use cqldyno_protocol::{Done, End, Hello, Job, Mode, Ready, Runtime};
 use cqldyno_reports::{Cell, Latency, Measure, Pass, Role, Run, Series, Unit};
-use cqldyno_scenarios::{Permutation, Scenario, Workload};
+use cqldyno_scenarios::{Operation, Permutation, Scenario, Workload};
 
 use self::floor::ReadBack;
 use crate::agreement::{Counted, connection_void, voids};
 use crate::cancel::Cancel;
 use crate::course::Executor;
+use crate::due::{rows, sessions};
 use crate::estimate::delay;
 use crate::failure::CellFailure;
 use crate::folder::{RunFolder, file_stem};
@@ -132,7 +133,7 @@ impl Executor for CellBench<'_> {
             bench: self,
             planned,
             kind,
-            load,
+            load: load.within(&self.context.plan.scenarios[planned.scenario].limits),
             plan: self.context.plan,
             scenario: self.scenario(planned),
             placement: &self.context.placements[planned.arrangement],
@@ -313,6 +314,10 @@ impl<'a> Attempt<'a> {
         };
         let connections = match (&counted, traffic_before, traffic_after) {
             (Ok(counted), _, _) => Ok(counted.connections),
+            (Err(_), ..) if sessions(&self.scenario, &done) > 0 => {
+                Err("Each of these statements had connections of its own, which only a target of ours counts."
+                    .to_owned())
+            }
             (Err(_), Some(before), Some(after)) => busy(before, after),
             (Err(why), _, _) => Err(why.clone()),
         };
@@ -321,7 +326,8 @@ impl<'a> Attempt<'a> {
             Ok(latencies) => (latencies, None),
             Err(error) => (Latencies::default(), Some(crate::introduction::sentence(&error.to_string()))),
         };
-        let window = Window { latencies: latencies.told.clone(), ..window_of(&end, &done, &counted, &connections) };
+        let window = window_of(&end, &done, &counted, &connections, rows(&self.scenario, &done));
+        let window = Window { latencies: latencies.told.clone(), ..window };
         let mut outcome = read(&mut attachments, &window);
         outcome.findings.extend(unread);
         outcome.files.extend(latencies.log);
@@ -483,13 +489,14 @@ impl<'a> Attempt<'a> {
         }
         cell.breakdowns.extend(outcome.breakdowns.into_iter().map(|(kind, figures)| (kind.to_owned(), figures)));
         let connecting = self.load.shape == Shape::Connecting;
+        let sessions = sessions(&self.scenario, &done);
         let mut reasons = voids(&done, self.load.count);
         reasons.extend(not_paced(&done, self.load.shape));
         reasons.extend(outcome.voids);
         if let Ok(counted) = &counted {
             reasons.extend(counted.disagreements(&self.scenario, &done));
             // Every session asks for schema and topology of its own.
-            reasons.extend(counted.own_statements_void(done.issued, wall_ns).filter(|_| !connecting));
+            reasons.extend(counted.own_statements_void(done.issued, sessions, wall_ns).filter(|_| !connecting));
             let rows = self.workload().ok().and_then(|workload| counted.rows_void(&self.scenario, &workload, &done));
             reasons.extend(rows);
         }
@@ -504,7 +511,9 @@ impl<'a> Attempt<'a> {
             Target::Addresses { .. } => cell.findings.extend(wrong.map(|wrong| redact(&wrong))),
         }
         if let (Ok(found), Settings::Equal, false) = (connections, self.plan.settings, connecting) {
-            reasons.extend(connection_void(found, self.plan.connections as u64, self.nodes()));
+            let has_own = self.scenario.statements.iter().any(|one| one.operation != Operation::Connect);
+            let asked = self.plan.connections as u64;
+            reasons.extend(connection_void(found, asked, self.nodes(), sessions, has_own));
         }
         cell.void = (!reasons.is_empty()).then(|| redact(&reasons.join(" ")));
         cell.issued_by_statement = done.issued_by_statement;

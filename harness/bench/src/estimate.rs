@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cqldyno_protocol::Runtime;
 use cqldyno_reports::Pass;
-use cqldyno_scenarios::{Column, LoadPart, Scenario, Statement, Workload};
+use cqldyno_scenarios::{Column, LoadPart, Operation, Scenario, Statement, Workload};
 
 use crate::pass::{Cost, kind};
 use crate::plan::{Plan, PlannedCell};
@@ -30,6 +30,16 @@ const VALUES: f64 = 3.0;
 /// One statement after the other takes at least this long: a round trip on loopback.
 const ROUND_TRIP_SECONDS: f64 = 80e-6;
 
+/// What a row in a batch takes of a driver over what a statement takes.
+const BATCHED_ROW_SHARE: f64 = 0.15;
+/// What a row in a batch takes of the embedded node.
+const NODE_ROW_SECONDS: f64 = 0.3e-6;
+/// What a PREPARE, and a statement that is not prepared, takes of the embedded node.
+const PREPARE_SECONDS: f64 = 8e-6;
+const UNPREPARED_SECONDS: f64 = 6e-6;
+/// What a session takes.
+const CONNECT_SECONDS: f64 = 8e-3;
+
 /// Seconds of wall time an insert and a select with 1,024 in flight, of a contender that has not run yet.
 fn by_table(driver: &str, runtime: Runtime) -> (f64, f64) {
     let microseconds = match (driver, runtime) {
@@ -46,6 +56,20 @@ fn by_table(driver: &str, runtime: Runtime) -> (f64, f64) {
         _ => (2.0, 2.2),
     };
     (microseconds.0 * 1e-6, microseconds.1 * 1e-6)
+}
+
+/// Seconds that a statement takes as what it is issued as, of which an EXECUTE would take `execute`; with `noop`, a session takes no
+/// longer than anything else.
+fn issued_as(statement: &Statement, driver: &str, execute: f64) -> f64 {
+    match statement.operation {
+        Operation::Execute => execute,
+        Operation::Batch => execute + statement.rows() as f64 * (BATCHED_ROW_SHARE * execute + NODE_ROW_SECONDS),
+        Operation::Prepare => execute + PREPARE_SECONDS,
+        // Two requests one after the other where the driver prepares by itself.
+        Operation::Unprepared => 2.0 * execute + UNPREPARED_SECONDS,
+        Operation::Connect if driver == "noop" => execute,
+        Operation::Connect => CONNECT_SECONDS,
+    }
 }
 
 /// A contender on a scenario in an arrangement, for one kind of figure: a step of a pass.
@@ -117,15 +141,16 @@ impl<'a> Estimate<'a> {
         let mut each = a_statement(scenario, plan.page_size, |statement, pages| {
             let (insert, select) = by_table(driver, arrangement.runtime);
             let exchange = if statement.load.is_some() { select } else { insert };
-            exchange * pages + beyond_the_table(size(statement)) * part
+            issued_as(statement, driver, exchange * pages + beyond_the_table(size(statement)) * part)
         });
-        let statements = (cell.count + plan.warmup) as f64;
+        let limits = &scenario.limits;
+        let (warmup, concurrency) = (limits.warmup(plan.warmup), limits.concurrency(plan.concurrency));
+        let statements = (cell.count + warmup) as f64;
         if driver == "noop" {
             return OFFLINE_SECONDS + on_top + statements * each * factor;
         }
-        each = each
-            .max((ROUND_TRIP_SECONDS + delay(&plan.serve_arguments).as_secs_f64()) / plan.concurrency.max(1) as f64);
-        let workload = Workload::new(scenario, cell.count, plan.warmup, plan.seed).ok();
+        each = each.max((ROUND_TRIP_SECONDS + delay(&plan.serve_arguments).as_secs_f64()) / concurrency.max(1) as f64);
+        let workload = Workload::new(scenario, cell.count, warmup, plan.seed).ok();
         let rows = workload.as_ref().map_or(0, Workload::rows) as f64;
         let loads = workload.map_or(Vec::new(), |workload| workload.load());
         let loading = |part: &LoadPart| {

@@ -6,10 +6,12 @@
 
 mod agreement;
 mod arrangement;
+mod asked;
 mod cancel;
 mod cell;
 mod contender;
 mod course;
+mod due;
 mod estimate;
 mod executable;
 mod failure;

@@ -16,6 +16,7 @@ use std::path::Path;
 
 use cqldyno_meter::Probe;
 use cqldyno_reports::{Cell, Pass};
+use cqldyno_scenarios::Limits;
 
 use crate::failure::CellFailure;
 use crate::plan::{Plan, PlannedCell};
@@ -153,6 +154,18 @@ pub(crate) enum Shape {
     AtRate(u64),
     /// With a session of its own, one after the other.
     Connecting,
+}
+
+impl Load {
+    /// At most what makes sense of a scenario with these limits.
+    pub(crate) fn within(self, limits: &Limits) -> Load {
+        Load {
+            count: limits.count(self.count),
+            warmup: limits.warmup(self.warmup),
+            concurrency: limits.concurrency(self.concurrency),
+            ..self
+        }
+    }
 }
 
 /// The pass of that name; timing where this version has no other.

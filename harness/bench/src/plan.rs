@@ -203,7 +203,8 @@ impl Plan {
             }
             let behind = self.passes.iter().filter_map(|pass| kind(*pass)).flat_map(|kind| kind.steps(self, true));
             for count in std::iter::once(self.count).chain(behind.map(|step| step.count)) {
-                Workload::new(scenario, count, self.warmup, self.seed)?;
+                let limits = &scenario.limits;
+                Workload::new(scenario, limits.count(count), limits.warmup(self.warmup), self.seed)?;
             }
         }
         if let Some(reference) = &self.reference {

@@ -1,5 +1,6 @@
 //! The plan as `run.json` holds it, and read back from there.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cqldyno_driver_api::Settings;
@@ -150,6 +151,8 @@ pub(crate) fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
         name: scenario.name.clone(),
         about: scenario.about.clone(),
         hash: scenario_hash(scenario),
+        asked: None,
+        left_out: BTreeMap::new(),
         definition: serde_json::to_value(scenario).ok(),
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn window_of(
     done: &Done,
     counted: &Result<Counted, String>,
     connections: &Result<u64, String>,
+    rows: Option<u64>,
 ) -> Window {
     Window {
         wall_ns: end.wall_ns,
@@ -49,9 +50,12 @@ pub(crate) fn window_of(
         issued: done.issued,
         verified: done.verified,
         errors: done.errors.values().map(|error| error.count).sum(),
+        rows,
         below_concurrency: done.below_concurrency,
         server: counted.as_ref().map_err(Clone::clone).map(|counted| ServerWindow {
             executes: counted.executes(),
+            requests: counted.requests,
+            opened: counted.opened,
             control_requests: counted.control_requests,
             cpu_ns: counted.cpu_ns,
             received: counted.received,

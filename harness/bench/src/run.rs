@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use cqldyno_meter::{Probe, SystemCalls};
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Checksum, Contender as Row, Environment, Pass, Role, Run, SCHEMA_VERSION};
+use cqldyno_reports::{Cell, Checksum, Contender as Row, Environment, Pass, Role, Run, SCHEMA_VERSION, ScenarioInfo};
+use cqldyno_scenarios::Scenario;
 
+use crate::asked::{asked, left_out};
 use crate::cancel::Cancel;
 use crate::cell::{CellBench, CellContext};
 use crate::course::{Course, Ended};
@@ -184,8 +186,8 @@ impl Bench<'_> {
             executable: Executable::read(&self.programs.cqldyno).hash,
             plan: plan.info(self.placements, countable),
             environment: environment(machine),
+            scenarios: scenarios(&plan, &rows, &introduced),
             contenders: rows,
-            scenarios: plan.scenarios.iter().map(scenario_info).collect(),
             measures: measures(),
             checksum: None,
         };
@@ -198,10 +200,16 @@ impl Bench<'_> {
         self.folder.write_run(&run)?;
         let is_there = |at: &usize| introduced[*at].is_ok() && Some(*at) != control;
         let available: Vec<usize> = (0..introduced.len()).filter(is_there).collect();
-        let schedule = Schedule::new(&plan, &available, control, &|pass| match pass {
+        let mut schedule = Schedule::new(&plan, &available, control, &|pass| match pass {
             Pass::Counting => countable,
             _ => kind(pass).is_some_and(|kind| kind.probe() == Probe::Available),
         });
+        let numbered = || run.scenarios.iter().enumerate();
+        let is_left_out = |who: usize| {
+            let id = &run.contenders[who].id;
+            numbered().filter(move |(_, scenario)| scenario.left_out.contains_key(id)).map(move |(at, _)| (who, at))
+        };
+        schedule.leave_out((0..run.contenders.len()).flat_map(is_left_out).collect());
         let context = CellContext {
             plan: &plan,
             programs: self.programs,
@@ -228,6 +236,16 @@ impl Plan {
     fn has_control(&self) -> bool {
         self.control && self.blocks >= CONTROL_BLOCKS
     }
+}
+
+/// The scenarios of the plan, each with who is not asked it.
+fn scenarios(plan: &Plan, rows: &[Row], introduced: &[Result<Introduced, CellFailure>]) -> Vec<ScenarioInfo> {
+    let of = |scenario: &Scenario| {
+        let hellos = rows.iter().zip(introduced).filter_map(|(row, found)| Some((row, &found.as_ref().ok()?.hello)));
+        let left_out = hellos.filter_map(|(row, hello)| Some((row.id.clone(), left_out(hello, scenario)?))).collect();
+        ScenarioInfo { asked: asked(plan, scenario), left_out, ..scenario_info(scenario) }
+    };
+    plan.scenarios.iter().map(of).collect()
 }
 
 /// The index of the contender that ratios are taken against: the plan's, else the first driver, if it could be asked.

@@ -5,9 +5,10 @@
 //! run that is ended early has as many blocks of each, give or take one. Behind the last round come the blocks of the
 //! other passes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cqldyno_reports::Pass;
+use cqldyno_scenarios::Limits;
 
 use crate::pass::{Step, kind};
 use crate::plan::{Plan, PlannedCell};
@@ -35,6 +36,10 @@ pub(crate) struct Schedule {
     steps: BTreeMap<Pass, Vec<Step>>,
     contenders: Vec<usize>,
     control: Option<usize>,
+    /// Of each scenario.
+    limits: Vec<Limits>,
+    /// Who is not asked what: contender and scenario.
+    left_out: BTreeSet<(usize, usize)>,
 }
 
 impl Schedule {
@@ -60,7 +65,27 @@ impl Schedule {
         let contenders = available.iter().copied().chain(control).collect();
         let passes = std::iter::once(Pass::Timing).chain(plan.passes.iter().copied());
         let steps = |pass| Some((pass, kind(pass)?.steps(plan, allowed(pass))));
-        Schedule { seed: plan.seed, blocks, steps: passes.filter_map(steps).collect(), contenders, control }
+        let limits = plan.scenarios.iter().map(|scenario| scenario.limits).collect();
+        Schedule {
+            seed: plan.seed,
+            blocks,
+            steps: passes.filter_map(steps).collect(),
+            contenders,
+            control,
+            limits,
+            left_out: BTreeSet::new(),
+        }
+    }
+
+    /// Without the cells of these contenders on these scenarios.
+    pub(crate) fn leave_out(&mut self, left_out: BTreeSet<(usize, usize)>) {
+        self.left_out = left_out;
+        // A block of nobody would never be done.
+        let (contenders, control, left_out) = (&self.contenders, self.control, &self.left_out);
+        self.blocks.retain(|block| {
+            let mut able = contenders.iter().filter(|who| !left_out.contains(&(**who, block.scenario)));
+            able.any(|who| block.pass == Pass::Timing || Some(*who) != control)
+        });
     }
 
     /// The blocks in the order in which they run.
@@ -71,8 +96,9 @@ impl Schedule {
     /// The block's cells in the order in which they run in that attempt, from 1.
     pub(crate) fn cells(&self, block: &Block, attempt: u32) -> Vec<PlannedCell> {
         let behind = block.pass != Pass::Timing;
-        let mut order: Vec<usize> =
-            self.contenders.iter().copied().filter(|who| !(behind && Some(*who) == self.control)).collect();
+        let takes_part =
+            |who: &usize| !(behind && Some(*who) == self.control || self.left_out.contains(&(*who, block.scenario)));
+        let mut order: Vec<usize> = self.contenders.iter().copied().filter(takes_part).collect();
         let place = [1, block.number.into(), block.pass as u64, block.scenario as u64, block.arrangement as u64];
         shuffle(&mut order, self.seed, &[&place[..], &[attempt.into()]].concat());
         let cell = |contender: &usize, step: usize, count| PlannedCell {
@@ -85,8 +111,10 @@ impl Schedule {
             attempt,
             count,
         };
+        let limits = self.limits.get(block.scenario).copied().unwrap_or_default();
+        let count = |step: &Step| limits.count(step.count);
         let steps = self.steps(block.pass).iter().enumerate();
-        steps.flat_map(|(at, step)| order.iter().map(move |who| cell(who, at, step.count))).collect()
+        steps.flat_map(|(at, step)| order.iter().map(move |who| cell(who, at, count(step)))).collect()
     }
 
     /// The steps of a pass of the plan.
@@ -141,6 +169,34 @@ mod tests {
                 who.sort_unstable();
                 assert_eq!(who, if counting { vec![0, 1, 2] } else { vec![0, 1, 2, 3] }, "the control is not counted");
             }
+        }
+    }
+
+    #[test]
+    fn who_cannot_do_a_scenario_has_no_cells_of_it_and_a_block_of_nobody_is_none() {
+        let mut schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), &|_| true);
+        let before = schedule.blocks().len();
+        schedule.leave_out([(2, 0), (0, 1), (1, 1), (2, 1)].into());
+        assert_eq!(schedule.blocks().len(), before - 2, "the control alone is not counted");
+        for block in schedule.blocks() {
+            let mut who: Vec<usize> = schedule.cells(block, 1).iter().map(|cell| cell.contender).collect();
+            who.sort_unstable();
+            match (block.scenario, block.pass) {
+                (0, Pass::Timing) => assert_eq!(who, [0, 1, 3]),
+                (0, _) => assert_eq!(who, [0, 1]),
+                (1, pass) => assert_eq!((who.as_slice(), pass), (&[3][..], Pass::Timing)),
+                _ => assert!(who.len() >= 3),
+            }
+        }
+    }
+
+    #[test]
+    fn a_cell_has_no_more_statements_than_its_scenario_allows() {
+        let mut plan = six();
+        plan.scenarios[1].limits.count = Some(100);
+        let schedule = Schedule::new(&plan, &[0, 1, 2], None, &|_| true);
+        for cell in schedule.first_attempts(schedule.blocks()) {
+            assert_eq!(cell.count == 100, cell.scenario == 1, "{cell:?}");
         }
     }
 

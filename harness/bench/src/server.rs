@@ -62,8 +62,26 @@ fn counted(counters: cqldyno_cluster::Snapshot) -> Snapshot {
             *executes.entry((text, connection.id)).or_default() += count;
         }
     }
+    let text_of = |id: String| counters.prepared.get(&id).cloned().unwrap_or(id);
+    let by_text = |counts: BTreeMap<String, u64>| {
+        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+        counts.into_iter().for_each(|(id, count)| *sums.entry(text_of(id)).or_default() += count);
+        sums
+    };
     let cpu_ns = (counters.cpu_user_us + counters.cpu_sys_us) * 1_000;
-    Snapshot { cpu_ns, requests: counters.frames, executes, reads, statements, rows: counters.rows, received }
+    Snapshot {
+        cpu_ns,
+        requests: counters.frames,
+        executes,
+        reads,
+        statements,
+        rows: counters.rows,
+        received,
+        forgotten_executes: by_text(counters.executes_forgotten),
+        forgotten_connections: by_text(counters.executes_forgotten_connections),
+        operations: counters.operations,
+        opened: counters.connections_ever,
+    }
 }
 
 impl Server {

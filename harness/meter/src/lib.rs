@@ -31,6 +31,7 @@ mod latency;
 mod memory;
 mod meter;
 mod noise;
+mod operations;
 mod preload;
 mod proportional_memory;
 mod series;
@@ -54,6 +55,7 @@ pub use latency::{Latencies, Latency, Percentiles};
 pub use memory::{PeakMemory, resident_bytes};
 pub use meter::{Artifact, Attachment, Meter, Outcome, Reading, ServerWindow, Span, Subject, Window};
 pub use noise::Noise;
+pub use operations::Operations;
 pub use proportional_memory::ProportionalMemory;
 pub use series::Series;
 pub use server::ServerSide;
@@ -82,6 +84,7 @@ pub fn all() -> Vec<Box<dyn Meter>> {
         Box::new(Switches),
         Box::new(Faults),
         Box::new(Statements),
+        Box::new(Operations),
         Box::new(Threads),
         Box::new(PeakMemory),
         Box::new(Noise),

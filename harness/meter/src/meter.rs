@@ -90,6 +90,8 @@ pub struct Window {
     pub verified: u64,
     /// Statements answered with an error or with wrong rows.
     pub errors: u64,
+    /// Rows of the statements issued, where not all of these are EXECUTEs.
+    pub rows: Option<u64>,
     /// Statements issued while fewer than 99 % of the slots were at work.
     pub below_concurrency: u64,
     /// The server's side, or the sentence that says why it is not known.
@@ -105,6 +107,10 @@ pub struct Window {
 pub struct ServerWindow {
     /// EXECUTEs of the scenario's statements.
     pub executes: u64,
+    /// Requests of any kind.
+    pub requests: u64,
+    /// Connections that were opened.
+    pub opened: u64,
     /// Requests that were none of the scenario's EXECUTEs: the driver's own control traffic.
     pub control_requests: u64,
     /// CPU time of the server process by its own account, nanoseconds.
@@ -227,8 +233,16 @@ pub(crate) fn window() -> Window {
         issued: 1_000_000,
         verified: 1_000_000,
         errors: 0,
+        rows: None,
         below_concurrency: 100,
-        server: Ok(ServerWindow { executes: 1_000_000, control_requests: 7, cpu_ns: 500_000_000, received: None }),
+        server: Ok(ServerWindow {
+            executes: 1_000_000,
+            requests: 1_000_007,
+            opened: 0,
+            control_requests: 7,
+            cpu_ns: 500_000_000,
+            received: None,
+        }),
         connections: Ok(1),
         latencies: None,
     }

@@ -33,6 +33,40 @@ fn what_is_around_the_misbehaving_client_gets_a_clean_row_by_itself() {
     }
 }
 
+/// The cell of `misbehaving+how=HOW` in a scenario of other statements than EXECUTEs.
+fn operation(scenario: &str, how: &str) -> Cell {
+    let place = Place::new();
+    let plan = place.plan(scenario, &["floor", how]);
+    misbehaving(place.run(&cqldyno_bench::Plan { count: 500, warmup: 20, ..plan }))
+}
+
+#[test]
+fn batches_prepares_unprepared_statements_and_sessions_get_a_clean_row_when_they_are_honest() {
+    for (scenario, count) in [("batch", 500.0), ("prepare", 500.0), ("unprepared", 500.0), ("connect", 100.0)] {
+        let cell = operation(scenario, "honestly");
+        assert_eq!((cell.failed.as_deref(), cell.void.as_deref()), (None, None), "{scenario}");
+        assert_eq!(cell.measures["verified"].get(), Some(count), "{scenario}");
+        assert_eq!(
+            cell.measures["connections"].get(),
+            Some(if scenario == "connect" { 100.0 } else { 1.0 }),
+            "{scenario}"
+        );
+    }
+}
+
+#[test]
+fn batches_that_are_split_preparing_that_is_spared_and_sessions_that_are_shared_are_found() {
+    let found = [
+        ("batch", "splits-batches", "The server counted 1,000 unlogged BATCHes of the statement batch"),
+        ("prepare", "prepares-once", "The server counted 0 PREPAREs of the statement prepare"),
+        ("connect", "reuses-its-session", "1 connections carried the statements, and 100 were due"),
+    ];
+    for (scenario, how, sentence) in found {
+        let void = operation(scenario, how).void.unwrap_or_else(|| panic!("{how} got a clean row"));
+        assert!(void.contains(sentence), "{how}: {void}");
+    }
+}
+
 #[test]
 fn skipped_decoding_is_found() {
     says("reads", "skips-decoding", &["5,000 of 5,000 statements failed: 5,000 of kind wrong row."]);
