@@ -21,10 +21,10 @@ const ROW_SECONDS: f64 = 15e-9;
 const LOAD_SECONDS: f64 = 0.18e-6;
 /// A value of a row that is written or read, beside the three of the statements in the table below, and a KiB of them; floor and
 /// noop take a part of it.
-const VALUE_SECONDS: f64 = 40e-9;
+const VALUE_SECONDS: f64 = 80e-9;
 const KIB_SECONDS: f64 = 0.7e-6;
-const PART_OF_FLOOR: f64 = 0.4;
-const PART_OF_NOOP: f64 = 0.25;
+const PART_OF_FLOOR: f64 = 0.6;
+const PART_OF_NOOP: f64 = 0.4;
 /// The values that the statements of the table have.
 const VALUES: f64 = 3.0;
 /// One statement after the other takes at least this long: a round trip on loopback.
@@ -259,6 +259,19 @@ mod tests {
         assert!((0.8..1.0).contains(&seconds(&one)), "{}", seconds(&one));
         let delayed = Plan { serve_arguments: vec!["--delay".to_owned(), "10ms".to_owned()], ..one };
         assert!((100.0..102.0).contains(&seconds(&delayed)), "{}", seconds(&delayed));
+    }
+
+    #[test]
+    fn a_payload_takes_longer_than_a_number_and_a_partition_longer_than_a_row() {
+        let plan =
+            Plan { count: 100_000, ..plan(&["scylla", "noop"], &["mixed", "payload-1k", "payload-16k", "rows"]) };
+        let all = cells(&plan);
+        let seconds = [0, 1, 2, 3].map(|scenario| {
+            let cell = all.iter().find(|cell| cell.contender == 0 && cell.scenario == scenario).unwrap();
+            Estimate::new(&plan).of([PlannedCell { count: 20_000, ..*cell }]).as_secs_f64()
+        });
+        assert!(seconds.is_sorted(), "{seconds:?}");
+        assert!(seconds[3] - seconds[0] > 1.0, "50 us a partition: {seconds:?}");
     }
 
     #[test]
