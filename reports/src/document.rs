@@ -91,6 +91,15 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
+    /// Those sentences, from 1.
+    pub(crate) fn of(sentences: Vec<String>) -> Notes {
+        Notes { sentences }
+    }
+
+    pub(crate) fn sentences(&self) -> &[String] {
+        &self.sentences
+    }
+
     pub(crate) fn number(&mut self, sentence: &str) -> usize {
         let sentence = plain(sentence);
         match self.sentences.iter().position(|known| *known == sentence) {
@@ -107,17 +116,13 @@ pub(crate) struct Place<'a> {
     pub run: &'a Run,
     /// Those of the attempts that count.
     pub cells: &'a [&'a Cell],
-    columns: &'a [&'static Column],
+    pub columns: &'a [&'static Column],
     pub scenario: &'a ScenarioInfo,
     pub arrangement: &'a ArrangementInfo,
 }
 
 impl Place<'_> {
     fn table(&self, summary: &[SummaryRow], notes: &mut Notes) -> Table {
-        let noop = self.run.contenders.iter().find(|contender| contender.role == Role::Noop);
-        let of_noop =
-            |meter: &str| self.figures(summary, noop?).find(|row| row.meter == meter).and_then(|row| row.median);
-        let (noop_peak, noop_threads) = (of_noop(PEAK_RSS), of_noop(THREADS));
         let mut remarks = Vec::new();
         let mut findings = Findings::default();
         let (mut drivers, mut apart) = (Vec::new(), Vec::new());
@@ -125,14 +130,7 @@ impl Place<'_> {
         let (first, then): (Vec<_>, Vec<_>) =
             self.run.contenders.iter().partition(|contender| contender.role == Role::Driver);
         for contender in first.into_iter().chain(then) {
-            let row = Row {
-                contender,
-                figures: self.figures(summary, contender).map(|row| (row.meter.as_str(), row)).collect(),
-                errors: self.cells_of(contender, Pass::Timing).iter().map(|cell| cell.errors()).sum(),
-                noop_peak,
-                noop_threads,
-                standing: self.standing(contender),
-            };
+            let row = self.row(summary, contender);
             let group = if contender.role == Role::Driver { &mut drivers } else { &mut apart };
             let caveats: Vec<String> = caveats(contender, self.cells.iter().copied()).collect();
             let note =
@@ -177,6 +175,21 @@ impl Place<'_> {
     fn about(&self) -> String {
         let asked = self.scenario.asked.iter();
         std::iter::once(&self.scenario.about).chain(asked).map(|text| plain(text)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What the contender's row of the main table is made of.
+    pub(crate) fn row<'s>(&'s self, summary: &'s [SummaryRow], contender: &'s Contender) -> Row<'s> {
+        let noop = self.run.contenders.iter().find(|contender| contender.role == Role::Noop);
+        let of_noop =
+            |meter: &str| self.figures(summary, noop?).find(|row| row.meter == meter).and_then(|row| row.median);
+        Row {
+            contender,
+            figures: self.figures(summary, contender).map(|row| (row.meter.as_str(), row)).collect(),
+            errors: self.cells_of(contender, Pass::Timing).iter().map(|cell| cell.errors()).sum(),
+            noop_peak: of_noop(PEAK_RSS),
+            noop_threads: of_noop(THREADS),
+            standing: self.standing(contender),
+        }
     }
 
     pub(crate) fn figures<'s>(
@@ -272,7 +285,7 @@ impl Findings {
 }
 
 /// How many of the cells give no figure to compare, for example `void` or `failed 1/3`; empty where all count.
-fn trouble(cells: &[&Cell]) -> String {
+pub(crate) fn trouble(cells: &[&Cell]) -> String {
     let all = cells.len();
     let part = |what: &str, some: usize| match some {
         0 => None,

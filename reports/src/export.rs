@@ -1,6 +1,7 @@
 //! One exporter a format: functions from a run and its cells to text, which print nothing and open nothing.
 
 mod csv;
+mod html;
 mod json;
 mod markdown;
 mod side_by_side;
@@ -8,6 +9,7 @@ mod story;
 mod table;
 
 pub use csv::csv;
+pub use html::{PAGE_LIMIT, PageError, html};
 pub use json::json;
 pub use markdown::{markdown, markdown_of_runs};
 pub use side_by_side::NO_RATIOS;

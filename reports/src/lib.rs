@@ -3,6 +3,7 @@
 //! A [`Run`] and its [`Cell`]s are what a comparison leaves behind (`run.json` and `cells.jsonl` of a run folder). An exporter
 //! is a function from those two to text: it prints nothing and opens nothing.
 
+mod against;
 mod attempts;
 mod bottleneck;
 mod cell;
@@ -15,10 +16,12 @@ mod export;
 #[cfg(test)]
 mod golden;
 mod head;
+mod headline;
 pub mod measure;
 mod quantity;
 mod ranking;
 mod recorded;
+mod repetition;
 mod run;
 #[cfg(test)]
 mod sample;
@@ -27,14 +30,19 @@ mod sheets;
 mod summary;
 mod text;
 
+pub use against::{against, references};
 pub use bottleneck::Bottleneck;
 pub use cell::{Cell, ErrorLine, Latency, Pass};
 pub use check::{Check, CheckError, Finding, Judgement, Line};
 pub use checksum::Checksum;
-pub use export::{Look, NO_RATIOS, csv, json, markdown, markdown_of_runs, story, table, table_of_runs};
+pub use export::{
+    Look, NO_RATIOS, PAGE_LIMIT, PageError, csv, html, json, markdown, markdown_of_runs, story, table, table_of_runs,
+};
+pub use headline::headline;
 pub use measure::{Better, Definition, Measure, MeasureInfo, Unit};
 pub use quantity::{memory, three_digits, whole};
 pub use recorded::{Recorded, RecordedError, foreign};
+pub use repetition::{arguments, command};
 pub use run::{
     ArrangementInfo, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,
     Setting, TargetInfo,

@@ -1,0 +1,94 @@
+(() => {
+  'use strict';
+  const all = (selector, within = document) => Array.from(within.querySelectorAll(selector));
+  const data = JSON.parse(document.getElementById('page-data').textContent);
+  const status = document.querySelector('.status');
+  const verdicts = ['faster', 'slower', 'same', 'inconclusive', 'bad', 'keep'];
+
+  // The reference: everything was reckoned beforehand, here it is only put in place.
+  const choose = (at) => {
+    for (const element of all('[data-view]')) element.hidden = element.dataset.view !== String(at);
+    for (const [id, [text, sub, kind, sort]] of Object.entries(data.fields[at])) {
+      const field = document.getElementById(id);
+      if (!field) continue;
+      field.querySelector('.v').textContent = text;
+      field.querySelector('.sub').textContent = sub;
+      field.classList.remove(...verdicts);
+      field.classList.add(...kind.split(' ').filter(Boolean));
+      if (sort === null) delete field.dataset.sort; else field.dataset.sort = sort;
+    }
+    for (const button of all('[data-reference]')) {
+      button.setAttribute('aria-pressed', String(button.dataset.reference === String(at)));
+    }
+    for (const table of all('table.sortable')) sort(table);
+    status.textContent = 'Compared with ' + data.names[at] + '.';
+  };
+
+  // A figure, or what is behind every figure.
+  const figure = (field) => {
+    if (!field) return Infinity;
+    if ('sort' in field.dataset) return Number(field.dataset.sort);
+    const text = field.textContent.trim().replaceAll(',', '');
+    const time = /^(\d+)m([\d.]+)s$/.exec(text);
+    const number = time ? Number(time[1]) * 60 + Number(time[2]) : parseFloat(text);
+    return Number.isNaN(number) ? Infinity : number;
+  };
+
+  // Rows are sorted within their group: what is set apart stays apart.
+  const sort = (table) => {
+    const heads = Array.from(table.tHead.rows[0].cells);
+    const at = heads.findIndex((head) => head.hasAttribute('aria-sort'));
+    if (at < 0) return;
+    const sign = heads[at].getAttribute('aria-sort') === 'ascending' ? 1 : -1;
+    const text = (row) => row.cells[at].textContent.trim();
+    for (const body of table.tBodies) {
+      const rows = Array.from(body.rows).sort((one, other) => {
+        const [a, b] = [figure(one.cells[at]), figure(other.cells[at])];
+        if (at === 0 || (a === Infinity && b === Infinity)) return sign * text(one).localeCompare(text(other));
+        if (a === Infinity || b === Infinity) return a === b ? 0 : a === Infinity ? 1 : -1;
+        return sign * (a - b);
+      });
+      body.append(...rows);
+    }
+  };
+
+  for (const table of all('table.sortable')) {
+    for (const head of table.tHead.rows[0].cells) {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener('click', () => {
+        const way = head.getAttribute('aria-sort') === 'ascending' ? 'descending' : 'ascending';
+        for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
+        head.setAttribute('aria-sort', way);
+        sort(table);
+        status.textContent = 'Sorted by ' + head.textContent.trim() + ', ' + way + '.';
+      });
+    }
+  }
+
+  // What is shown.
+  const show = (box) => {
+    if (box.dataset.hides === 'r-0') document.body.classList.toggle('no-ratios', !box.checked);
+    for (const element of all('.' + box.dataset.hides)) element.toggleAttribute('hidden', !box.checked);
+  };
+  for (const box of all('[data-hides]')) {
+    show(box);
+    box.addEventListener('change', () => show(box));
+  }
+  for (const button of all('[data-reference]')) {
+    button.addEventListener('click', () => choose(Number(button.dataset.reference)));
+  }
+  document.getElementById('choices').hidden = false;
+
+  // On paper nothing can be opened.
+  let closed = [];
+  window.addEventListener('beforeprint', () => {
+    closed = all('details:not([open])');
+    for (const one of closed) one.open = true;
+  });
+  window.addEventListener('afterprint', () => {
+    for (const one of closed) one.open = false;
+  });
+})();
