@@ -15,11 +15,12 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(TARGET)/release
 LIBCASSANDRA := $(TARGET)/libcassandra
 DRIVERS := scylla cdrs-tokio floor noop
+NO_BROWSER := $(TARGET)/no-browser
 
 # The directory of libcassandra, empty where there is none; known after `make libcassandra`.
 native_path = $$(cat $(LIBCASSANDRA)/directory 2>/dev/null || true)
 
-.PHONY: build compare adapter-cost test libcassandra rust lint clean
+.PHONY: build compare adapter-cost test libcassandra rust lint browser clean
 
 # One cargo call a worker: one call for several would unify the features of what they share.
 build: rust libcassandra
@@ -41,15 +42,31 @@ adapter-cost: build
 	$(RELEASE)/cqldyno-adapter-cost $(ARGS)
 
 # The comparison through the real executables uses the workers of the release build, each with its own features.
-test: build lint
+test: build lint browser
+	browser=$$([[ -f $(NO_BROWSER) ]] && echo absent || echo required); \
 	without=; absent=; \
 	if [[ -f $(LIBCASSANDRA)/unavailable ]]; then \
 	    absent=cassandra-cpp; \
 	    without="--exclude cqldyno-driver-cassandra-cpp --exclude cqldyno-idiomatic-cassandra-cpp"; \
 	fi; \
 	CASSANDRA_SYS_LIB_PATH=$(native_path) CQLDYNO_WORKERS=$(abspath $(RELEASE)) CQLDYNO_ABSENT_WORKERS=$$absent \
-	    cargo test --locked --workspace $$without
+	    CQLDYNO_BROWSER=$$browser cargo test --locked --workspace $$without
 	$(MAKE) adapter-cost ARGS="--count 20000 --rounds 1 $$(if [[ -f $(LIBCASSANDRA)/unavailable ]]; then echo scylla cdrs-tokio; fi)"
+	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
+
+# The page is tried in Chromium, which Debian and Ubuntu have as packages. Where it cannot be had, NO_BROWSER says so.
+browser:
+	@mkdir -p $(TARGET); rm -f $(NO_BROWSER)
+	@if ! command -v chromedriver >/dev/null && [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; then \
+	    echo "chromedriver was not found; the packages chromium and chromium-driver are installed." >&2; \
+	    apt-get install -y chromium chromium-driver >/dev/null 2>&1 \
+	        || { apt-get update >/dev/null 2>&1 && apt-get install -y chromium chromium-driver >/dev/null 2>&1; } || true; \
+	fi
+	@if ! command -v chromedriver >/dev/null; then \
+	    echo "The page was not tried in a browser: chromedriver was not found and could not be installed; install the packages" \
+	        "chromium and chromium-driver." | tee $(NO_BROWSER) >&2; \
+	    [[ "$${CQLDYNO_BROWSER:-}" != required ]]; \
+	fi
 
 lint: rust libcassandra
 	cargo fmt --all --check

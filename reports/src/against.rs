@@ -10,10 +10,7 @@ use crate::{Cell, Contender, Role, Run, Summary, reference};
 pub fn references(run: &Run) -> Vec<&Contender> {
     let own = reference(run);
     let others = run.contenders.iter().filter(|one| {
-        one.role == Role::Driver
-            && !one.control
-            && one.unavailable.is_none()
-            && own.is_some_and(|own| own.id != one.id)
+        one.role == Role::Driver && !one.control && one.unavailable.is_none() && own.is_some_and(|own| own.id != one.id)
     });
     own.into_iter().chain(others).collect()
 }

@@ -50,7 +50,12 @@ pub(crate) fn head(run: &Run) -> Vec<(&'static str, String)> {
     head.push(("machine", machine(run)));
     head.push((
         "program",
-        format!("cqldyno {}, {}, {}", run.cqldyno, run.environment.compiler, run.environment.profile),
+        format!(
+            "cqldyno {}, {}, {}",
+            plain(&run.cqldyno),
+            plain(&run.environment.compiler),
+            plain(&run.environment.profile)
+        ),
     ));
     if run.interrupted {
         head.push(("ended", "early: what was not finished is missing here".to_owned()));

@@ -242,7 +242,10 @@ mod tests {
         let (run, cells) = sample::blocks(12);
         let said = of(&run, &cells);
         assert_eq!(said.len(), 2, "{said:?}");
-        assert!(said[0].starts_with("cdrs-tokio needed 56 % more CPU time than scylla for writes (95 % interval 5"), "{said:?}");
+        assert!(
+            said[0].starts_with("cdrs-tokio needed 56 % more CPU time than scylla for writes (95 % interval 5"),
+            "{said:?}"
+        );
         assert!(said[0].contains(") and 57 % more for reads ("), "{said:?}");
         assert_eq!(said[1], "cassandra-cpp is missing from this run.");
     }
@@ -255,7 +258,10 @@ mod tests {
         run.plan.arrangements.push(current);
         cells.extend(cells.clone().into_iter().map(|cell| Cell { arrangement: "current".to_owned(), ..cell }));
         let said = of(&run, &cells);
-        assert!(said[0].contains("for writes on multi:2 (95 %") && said[0].contains("for writes on current ("), "{said:?}");
+        assert!(
+            said[0].contains("for writes on multi:2 (95 %") && said[0].contains("for writes on current ("),
+            "{said:?}"
+        );
         assert!(!said[0].contains("alone"), "{said:?}");
     }
 

@@ -41,8 +41,7 @@ pub fn arguments(run: &Run) -> Vec<String> {
         flag("memory", bytes.to_string());
     }
     flag("seed", plan.seed.to_string());
-    let more: Vec<&str> =
-        plan.passes.iter().filter(|pass| **pass != Pass::Counting).map(|pass| pass.name()).collect();
+    let more: Vec<&str> = plan.passes.iter().filter(|pass| **pass != Pass::Counting).map(|pass| pass.name()).collect();
     if !more.is_empty() {
         flag("pass", more.join(","));
     }

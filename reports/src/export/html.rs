@@ -1,11 +1,15 @@
 //! One page that holds everything: tables, charts, what they rest on, and the data. It needs nothing else, neither a server nor
 //! a network, and runs no code but its own.
 
+#[cfg(test)]
+mod browser;
 mod charts;
 mod fields;
 mod paint;
 mod raw;
 mod sections;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use base64::Engine;
@@ -22,9 +26,9 @@ use crate::attempts::Attempts;
 use crate::column::{Column, columns};
 use crate::document::{Document, Notes, Place, caveats, trouble};
 use crate::head::judgement;
+use crate::quantity::whole;
 use crate::summary::places;
 use crate::text::count;
-use crate::quantity::whole;
 use crate::{Cell, Pass, Role, Run, plain, reference};
 
 const STYLE: &str = include_str!("html/page.css");
@@ -163,7 +167,8 @@ impl<'a> Page<'a> {
             let place = Place { run: self.run, cells: &self.counted, columns: &self.columns, scenario, arrangement };
             let line = |(at, contender): (usize, &crate::Contender)| {
                 let said: Vec<String> = caveats(contender, self.counted.iter().copied()).collect();
-                let note = (!said.is_empty()).then(|| notes.number(&format!("{}: {}", contender.label, said.join(" "))));
+                let note =
+                    (!said.is_empty()).then(|| notes.number(&format!("{}: {}", contender.label, said.join(" "))));
                 let mine = place.cells_of(contender, Pass::Timing);
                 let trouble = match trouble(&mine) {
                     none if none.is_empty() && contender.unavailable.is_some() => "missing".to_owned(),

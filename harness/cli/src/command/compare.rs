@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use cqldyno_bench::{BenchError, Cancel, Finished, Plan, Programs, resume, run as carry_out};
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Contender, Look, Role};
+use cqldyno_reports::{Cell, Contender, Look, Role, Summary, headline};
 
 use crate::format::Format;
 use crate::interrupt::on_interrupt;
@@ -29,6 +29,7 @@ Examples:
   cqldyno compare --arrangement multi:2,current      a table for each of both
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
   cqldyno compare --format json > result.json        run, cells, summary and warnings
+  cqldyno compare --format html > page.html          a page to publish
 
 A contender is NAME[@VERSION][+KEY=VALUE], for example scylla@1.9.0 or
 cassandra-cpp+lib=/opt/lib/libcassandra.so.2.";
@@ -44,7 +45,7 @@ pub struct Arguments {
     /// The contender that ratios are taken against [default: the first driver]
     #[arg(long, value_name = "CONTENDER")]
     reference: Option<String>,
-    /// How the result is printed on standard output: table, markdown, csv or json
+    /// How the result is printed on standard output: table, markdown, csv, json or html
     #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
     format: Format,
     /// Go on with the run in the folder DIR, which was ended or broke off: whole blocks stay, the one under way starts again.
@@ -83,11 +84,13 @@ const PLANNED: [&str; 26] = [
     "out",
 ];
 
+/// The page in the run's folder.
+const PAGE: &str = "page.html";
+
 /// Blocks of a comparison where nothing was said: enough for intervals of some percent.
 const BLOCKS: u32 = 12;
 
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
-    arguments.format.check()?;
     let programs = Programs::find().context("the program does not know where it lies")?;
     let asked = &arguments.asked;
     let finished = match &arguments.resume {
@@ -105,6 +108,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     show(&finished, asked.quiet, out, |finished| {
         arguments.format.render(&finished.run, &finished.cells, terminal::look())
     })?;
+    conclude(&finished, asked.quiet);
     Ok(outcome(&finished, !arguments.contender.is_empty()))
 }
 
@@ -166,6 +170,15 @@ pub fn show(
     Ok(())
 }
 
+/// Says what the run says of its drivers, and where its page is.
+fn conclude(finished: &Finished, quiet: bool) {
+    let progress = Progress::new(quiet, false);
+    for sentence in headline(&finished.run, &Summary::new(&finished.run, &finished.cells)) {
+        progress.say(&sentence);
+    }
+    progress.say(&format!("The page is {}.", finished.folder.join(PAGE).display()));
+}
+
 /// How to go on with a run that was ended.
 fn go_on(finished: &Finished) -> String {
     format!("Go on with it by `cqldyno compare --resume {}`.", finished.folder.display())
@@ -178,6 +191,7 @@ fn keep(finished: &Finished) -> Result<()> {
         ("table.md", Format::Markdown),
         ("cells.csv", Format::Csv),
         ("result.json", Format::Json),
+        (PAGE, Format::Html),
     ];
     for (name, format) in files {
         let path = finished.folder.join(name);
@@ -217,7 +231,72 @@ pub fn outcome(finished: &Finished, named: bool) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+    use cqldyno_reports::{Pass, Run, command};
+
     use super::*;
+    use crate::arguments;
+
+    /// The run of which the results are published, with values that no argument has by itself.
+    fn unusual() -> Run {
+        let text = include_str!("../../../../reports/published/2026-11-20/run.json");
+        let mut run = Run::from_json(text).unwrap();
+        let plan = &mut run.plan;
+        (plan.seed, plan.count, plan.blocks, plan.concurrency, plan.warmup) = (7, 123_456, 9, 77, 0);
+        (plan.noise_share, plan.connections, plan.page_size) = (Some(0.25), 3, 400);
+        plan.consistency = "LOCAL_QUORUM".to_owned();
+        plan.request_timeout_ms = Some(1_500);
+        plan.settings = "default".to_owned();
+        plan.reference = Some("cdrs-tokio".to_owned());
+        plan.serve_arguments = ["--answers", "each", "--delay", "50us"].map(str::to_owned).to_vec();
+        (plan.stall_ms, plan.memory_limit_bytes) = (Some(12_000), Some(1 << 30));
+        (plan.passes, plan.counting_count) = (vec![Pass::Counting], 5_000);
+        run
+    }
+
+    fn parsed(run: &Run) -> Plan {
+        let line = command(run);
+        let words: Vec<&str> = line.split(' ').collect();
+        let arguments = arguments::Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let arguments::Command::Compare(found) = arguments.command else { panic!("{line}") };
+        let kind = Kind { blocks: BLOCKS, compares: true };
+        found.asked.plan(&found.contender, found.reference.clone(), &Programs::find().unwrap(), kind).unwrap()
+    }
+
+    #[test]
+    fn the_command_that_a_page_gives_for_its_run_asks_for_the_same_run() {
+        let run = unusual();
+        let (plan, asked) = (parsed(&run), &run.plan);
+        let names: Vec<String> = plan.contenders.iter().map(ToString::to_string).collect();
+        let drivers: Vec<&str> = run.contenders.iter().filter(|one| !one.control).map(|one| one.id.as_str()).collect();
+        assert_eq!(names, drivers);
+        let scenarios: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
+        assert_eq!(scenarios, ["writes", "reads", "mixed"]);
+        let arrangements: Vec<String> = plan.arrangements.iter().map(ToString::to_string).collect();
+        assert_eq!(arrangements, ["multi:2", "current"]);
+        assert_eq!(plan.pin, cqldyno_bench::Pin::Off);
+        assert_eq!((plan.seed, plan.count, plan.blocks), (asked.seed, asked.count, asked.blocks));
+        assert_eq!((plan.concurrency as u64, plan.warmup), (asked.concurrency, asked.warmup));
+        assert_eq!((plan.noise_share, plan.connections as u64), (asked.noise_share, asked.connections));
+        assert_eq!((plan.page_size, plan.consistency.to_string()), (asked.page_size, asked.consistency.clone()));
+        assert_eq!((plan.request_timeout_ms, &plan.reference), (asked.request_timeout_ms, &asked.reference));
+        assert_eq!(format!("{:?}", plan.settings), "Default");
+        assert_eq!(plan.serve_arguments, asked.serve_arguments);
+        assert_eq!(plan.deadlines.stall.as_millis(), 12_000);
+        assert_eq!((plan.memory_limit_bytes, plan.counting_count), (asked.memory_limit_bytes, Some(5_000)));
+        assert_eq!((plan.passes, plan.target.to_string()), (asked.passes.clone(), "embedded".to_owned()));
+    }
+
+    #[test]
+    fn what_a_run_did_without_its_command_does_without() {
+        let mut run = unusual();
+        let plan = &mut run.plan;
+        (plan.noise_share, plan.request_timeout_ms, plan.memory_limit_bytes) = (None, None, None);
+        (plan.passes, plan.counting_count, plan.serve_arguments) = (Vec::new(), 0, Vec::new());
+        let plan = parsed(&run);
+        assert_eq!((plan.noise_share, plan.request_timeout_ms, plan.memory_limit_bytes), (None, None, None));
+        assert!(plan.passes.is_empty() && plan.serve_arguments.is_empty());
+    }
 
     #[test]
     fn a_cell_whose_block_was_run_again_does_not_decide_how_the_program_ends() {

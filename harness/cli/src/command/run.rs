@@ -29,13 +29,12 @@ pub struct Arguments {
     contender: String,
     #[command(flatten)]
     asked: Asked,
-    /// Print another format than the whole story: table, markdown, csv or json
+    /// Print another format than the whole story: table, markdown, csv, json or html
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     format: Option<Format>,
 }
 
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
-    arguments.format.map_or(Ok(()), Format::check)?;
     let programs = Programs::find().context("the program does not know where it lies")?;
     let kind = Kind { blocks: BLOCKS, compares: false };
     let plan = arguments.asked.plan(std::slice::from_ref(&arguments.contender), None, &programs, kind)?;

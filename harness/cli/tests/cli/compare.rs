@@ -107,7 +107,7 @@ fn check_kept(folder: &Path, cells: usize) {
     assert_eq!(lines.lines().count(), cells);
     let run = cqldyno_reports::Run::from_json(&std::fs::read_to_string(folder.join("run.json")).unwrap()).unwrap();
     assert!(!run.interrupted && run.ended.is_some());
-    for file in ["table.txt", "table.md", "cells.csv", "result.json"] {
+    for file in ["table.txt", "table.md", "cells.csv", "result.json", "page.html"] {
         assert!(folder.join(file).metadata().unwrap().len() > 0, "{file}");
     }
     for (name, least) in [("hdr", cells), ("logs", cells)] {
@@ -206,6 +206,8 @@ fn default_settings_are_another_run_that_says_so_in_every_head() {
     let output = cqldyno(folder.path(), &arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(words(&stdout(&output)).contains("default settings"), "{}", stdout(&output));
+    let said = stderr(&output);
+    assert!(said.ends_with("The page is kept/page.html.\n"), "{said}");
     for file in ["table.txt", "table.md"] {
         let text = std::fs::read_to_string(folder.path().join("kept").join(file)).unwrap();
         assert!(words(&text).contains("default settings"), "{file}: {text}");

@@ -76,7 +76,8 @@ impl Here<'_> {
         draw: impl FnOnce(&Area) -> Result<(), Unpainted>,
     ) -> Result<String, String> {
         let titles = if self.detail == Detail::Full { titles } else { &[] };
-        painted(height, label, titles, &self.faces.classes, draw).map_err(|error| format!("It could not be drawn: {error}."))
+        painted(height, label, titles, &self.faces.classes, draw)
+            .map_err(|error| format!("It could not be drawn: {error}."))
     }
 }
 
@@ -91,7 +92,10 @@ fn rows<'a, 'b, X>(
     x: X,
     count: usize,
     format: &dyn Fn(&f64) -> String,
-) -> Result<ChartContext<'a, SVGBackend<'b>, Cartesian2d<X::CoordDescType, plotters::coord::types::RangedCoordf64>>, Unpainted>
+) -> Result<
+    ChartContext<'a, SVGBackend<'b>, Cartesian2d<X::CoordDescType, plotters::coord::types::RangedCoordf64>>,
+    Unpainted,
+>
 where
     X: plotters::coord::ranged1d::AsRangedCoord<Value = f64>,
     X::CoordDescType: Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
@@ -114,4 +118,3 @@ where
         .draw()?;
     Ok(chart)
 }
-

@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 
 use crate::column::{Column, Entry, Row, Standing};
 use crate::document::Notes;
-use crate::measure::{
-    CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL,
-};
+use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL};
 use crate::quantity::three_digits;
 use crate::{Better, Run, SummaryRow, Verdict};
 

@@ -104,7 +104,7 @@ fn element(line: &str, titles: &[String], palette: &[String]) -> String {
             }
             ("font-family" | "font-size", _) => {}
             ("stroke", _) if value == "none" => {}
-            ("opacity", _) if value == "1" => {}
+            ("opacity" | "stroke-width", _) if value == "1" => {}
             ("points", _) => {
                 let _ = write!(attributes, " {name}=\"{}\"", value.trim_end());
             }
@@ -179,8 +179,16 @@ mod tests {
             area.draw(&Text::new("</svg><script>", (1, 1), text(MUTED)))
         })
         .unwrap();
-        assert!(svg.starts_with("<svg viewBox=\"0 0 960 40\" role=\"img\" aria-label=\"a &quot;chart&quot;\">"), "{svg}");
-        assert!(svg.contains("<circle class=\"c-0 k-3 f\" cx=\"10\" cy=\"10\" r=\"5\"><title>block &lt;1&gt;</title></circle>"), "{svg}");
+        assert!(
+            svg.starts_with("<svg viewBox=\"0 0 960 40\" role=\"img\" aria-label=\"a &quot;chart&quot;\">"),
+            "{svg}"
+        );
+        assert!(
+            svg.contains(
+                "<circle class=\"c-0 k-3 f\" cx=\"10\" cy=\"10\" r=\"5\"><title>block &lt;1&gt;</title></circle>"
+            ),
+            "{svg}"
+        );
         assert!(svg.contains("<polyline class=\"ink s\" fill=\"none\""), "{svg}");
         assert!(svg.contains("&lt;/svg&gt;&lt;script&gt;") && !svg.contains('#') && !svg.contains("font"), "{svg}");
         assert!(svg.ends_with("</svg>"), "{svg}");

@@ -25,7 +25,8 @@ pub struct Download {
 /// # Errors
 /// When the model cannot be written as JSON, or not be compressed.
 pub fn downloads(run: &Run, cells: &[Cell], room: usize) -> Result<(Vec<Download>, Option<String>), PageError> {
-    let whole = file("result.json.gz", "run, cells, summary and warnings, as --format json gives them", &json(run, cells)?)?;
+    let whole =
+        file("result.json.gz", "run, cells, summary and warnings, as --format json gives them", &json(run, cells)?)?;
     let table = file("cells.csv.gz", "one row a measure", &csv(run, cells))?;
     let sizes = (whole.address.len(), table.address.len());
     if sizes.0 + sizes.1 <= room {
@@ -35,7 +36,8 @@ pub fn downloads(run: &Run, cells: &[Cell], room: usize) -> Result<(Vec<Download
         return Ok((vec![whole], None));
     }
     let small: Vec<Cell> = cells.iter().map(without_large_parts).collect();
-    let slim = file("result.json.gz", "run, cells without their large parts, summary and warnings", &json(run, &small)?)?;
+    let slim =
+        file("result.json.gz", "run, cells without their large parts, summary and warnings", &json(run, &small)?)?;
     if slim.address.len() <= room {
         let left = "The cells in it have no series by second, breakdowns, findings and settings, for which the page has no room; \
                     the run's folder has them.";

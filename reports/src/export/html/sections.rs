@@ -9,8 +9,8 @@ use super::view::{Faces, View};
 use crate::column::Column;
 use crate::document::{Sheet, caveats, libraries, settings};
 use crate::measure::CPU_PER_STATEMENT;
-use crate::quantity::three_digits;
 use crate::measure::definition;
+use crate::quantity::three_digits;
 use crate::{ArrangementInfo, Bottleneck, Cell, Role, Run, ScenarioInfo, SummaryRow, command, plain};
 
 /// Blocks that differ by reference: all but the first are hidden until they are chosen.
@@ -153,7 +153,14 @@ pub struct Line {
 }
 
 /// The main table of one scenario in one arrangement.
-pub fn main_table(place: usize, caption: &str, faces: &Faces, columns: &[&Column], lines: &[Line], fields: &Fields) -> Markup {
+pub fn main_table(
+    place: usize,
+    caption: &str,
+    faces: &Faces,
+    columns: &[&Column],
+    lines: &[Line],
+    fields: &Fields,
+) -> Markup {
     let body = |apart: bool| {
         html! {
             @if lines.iter().any(|line| (line.role != Role::Driver) == apart) { tbody {
@@ -296,7 +303,13 @@ pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
 }
 
 /// What was run on what, how to repeat it, and the data.
-pub fn method(run: &Run, head: &[(&'static str, String)], remarks: &[String], downloads: &[Download], left_out: Option<&str>) -> Markup {
+pub fn method(
+    run: &Run,
+    head: &[(&'static str, String)],
+    remarks: &[String],
+    downloads: &[Download],
+    left_out: Option<&str>,
+) -> Markup {
     html! {
         section aria-labelledby="method" {
             h2 id="method" { "How it was measured" }
@@ -346,7 +359,12 @@ pub fn notes(sentences: &[String]) -> Markup {
 }
 
 /// The summary's row on CPU time of a contender in a place.
-pub fn cpu<'a>(view: &'a View, contender: &str, scenario: &ScenarioInfo, arrangement: &ArrangementInfo) -> Option<&'a SummaryRow> {
+pub fn cpu<'a>(
+    view: &'a View,
+    contender: &str,
+    scenario: &ScenarioInfo,
+    arrangement: &ArrangementInfo,
+) -> Option<&'a SummaryRow> {
     view.rows.iter().find(|row| {
         row.meter == CPU_PER_STATEMENT
             && row.contender == contender

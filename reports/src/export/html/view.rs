@@ -49,7 +49,8 @@ impl Faces {
                 // A control has the colour of whom it is once more.
                 Role::Driver => {
                     let base = one.id.rsplit_once('#').filter(|_| one.control).map(|(base, _)| base);
-                    let known = colours.iter().find(|(id, _)| Some(id.as_str()) == base).map(|(_, colour)| colour.clone());
+                    let known =
+                        colours.iter().find(|(id, _)| Some(id.as_str()) == base).map(|(_, colour)| colour.clone());
                     known.unwrap_or_else(|| {
                         drivers += 1;
                         format!("k-{}", (drivers - 1) % COLOURS)

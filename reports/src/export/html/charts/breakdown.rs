@@ -54,7 +54,11 @@ impl Here<'_> {
             parts
         };
         let name = |nth: usize| named.get(nth).map_or("others".to_owned(), |name| plain(name));
-        let what = if kind == "syscalls" { "System calls a statement by name".to_owned() } else { format!("{} a statement", plain(kind)) };
+        let what = if kind == "syscalls" {
+            "System calls a statement by name".to_owned()
+        } else {
+            format!("{} a statement", plain(kind))
+        };
         let mut titles = Vec::new();
         let mut said = Vec::new();
         let mut most = 0.0f64;
@@ -63,7 +67,12 @@ impl Here<'_> {
             let all: f64 = figures.values().sum();
             most = most.max(all);
             said.push(format!("{label} {}", three_digits(all)));
-            titles.extend(parts(figures).iter().enumerate().map(|(nth, value)| format!("{label}, {}: {}", name(nth), three_digits(*value))));
+            titles.extend(
+                parts(figures)
+                    .iter()
+                    .enumerate()
+                    .map(|(nth, value)| format!("{label}, {}: {}", name(nth), three_digits(*value))),
+            );
         }
         let alternative = format!("{what}: {}. The table of this scenario has the figures by name.", said.join("; "));
         let picture = self.paint(ROW * found.len() as u32 + 56, &alternative, &titles, |area| {

@@ -46,8 +46,10 @@ impl Here<'_> {
         let last = all().map(|(percentile, _)| tail(*percentile)).fold(1.0, f64::max);
         let mut titles = Vec::new();
         for (place, points) in curves {
-            let said: Vec<String> =
-                points.iter().map(|(percentile, us)| format!("{percentile} % within {} us", three_digits(*us))).collect();
+            let said: Vec<String> = points
+                .iter()
+                .map(|(percentile, us)| format!("{percentile} % within {} us", three_digits(*us)))
+                .collect();
             titles.push(format!("{}: {}", self.faces.labels[*place], said.join(", ")));
         }
         let alternative = format!("{title}. {}.", titles.join("; "));
@@ -88,7 +90,9 @@ fn percentiles(cell: &Cell) -> BTreeMap<String, Vec<(f64, f64)>> {
     let mut found: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for (id, measure) in &cell.measures {
         let Some((kind, digits)) = id.rsplit_once("_p") else { continue };
-        let (Some(value), Some(unit), Ok(number)) = (measure.get(), measure.unit(), digits.parse::<f64>()) else { continue };
+        let (Some(value), Some(unit), Ok(number)) = (measure.get(), measure.unit(), digits.parse::<f64>()) else {
+            continue;
+        };
         let us = match unit {
             Unit::Microseconds => value,
             Unit::Seconds => value * 1e6,
@@ -128,7 +132,9 @@ mod tests {
         let (_, mut cells) = sample::run();
         let cell = &mut cells[0];
         cell.measures.clear();
-        for (id, us) in [("response_p50", 40.0), ("response_p999", 300.0), ("response_p99", 90.0), ("service_p50", 30.0)] {
+        for (id, us) in
+            [("response_p50", 40.0), ("response_p999", 300.0), ("response_p99", 90.0), ("service_p50", 30.0)]
+        {
             cell.measures.insert(id.to_owned(), Measure::value(us, Unit::Microseconds));
         }
         cell.measures.insert("wall".to_owned(), Measure::value(1.0, Unit::Seconds));

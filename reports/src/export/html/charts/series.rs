@@ -26,15 +26,19 @@ impl Here<'_> {
             .filter(|(_, seconds)| seconds.len() >= LEAST)
             .collect();
         let title = "Statements a second over time".to_owned();
-        let about = "A line is one run of one worker; its last second, which is not a whole one, is left out.".to_owned();
+        let about =
+            "A line is one run of one worker; its last second, which is not a whole one, is left out.".to_owned();
         if shown.is_empty() {
-            let why = "Every run was shorter than four seconds, which is no course of time; a greater --count shows it.";
+            let why =
+                "Every run was shorter than four seconds, which is no course of time; a greater --count shows it.";
             return Chart { title, about: String::new(), view: None, picture: Err(why.to_owned()), legend: Vec::new() };
         }
         let longest = shown.iter().map(|(_, seconds)| seconds.len()).max().unwrap_or(1);
         let most = shown.iter().flat_map(|(_, seconds)| seconds).copied().fold(1.0, f64::max);
-        let titles: Vec<String> =
-            shown.iter().map(|(cell, _)| format!("{}, block {}", self.faces.label(&cell.contender), cell.block)).collect();
+        let titles: Vec<String> = shown
+            .iter()
+            .map(|(cell, _)| format!("{}, block {}", self.faces.label(&cell.contender), cell.block))
+            .collect();
         let said: Vec<String> = shown
             .iter()
             .zip(&titles)
@@ -57,7 +61,9 @@ impl Here<'_> {
                 .x_labels(8)
                 .y_labels(6)
                 .x_label_formatter(&|x| format!("{x:.0} s"))
-                .y_label_formatter(&|y| if most >= 2e6 { format!("{:.1} M", y / 1e6) } else { format!("{:.0} k", y / 1e3) })
+                .y_label_formatter(&|y| {
+                    if most >= 2e6 { format!("{:.1} M", y / 1e6) } else { format!("{:.0} k", y / 1e3) }
+                })
                 .axis_style(INK)
                 .bold_line_style(GRID)
                 .light_line_style(TRANSPARENT)
@@ -77,5 +83,5 @@ impl Here<'_> {
 
 /// Statements answered in each second of the window.
 fn answered(cell: &Cell) -> Vec<f64> {
-    cell.series.iter().map(|answers| *answers as f64).collect()
+    cell.series.answered.iter().map(|answers| *answers as f64).collect()
 }

@@ -36,12 +36,19 @@ impl Here<'_> {
             let label = &self.faces.labels[*place];
             let mut values: Vec<f64> = figures.iter().map(|(_, value)| *value).collect();
             if let (Some(middle), Some(least), Some(most)) = (median(&mut values), values.first(), values.last()) {
-                let range = if values.len() > 1 { format!(" ({} to {})", figure(*least), figure(*most)) } else { String::new() };
+                let range = if values.len() > 1 {
+                    format!(" ({} to {})", figure(*least), figure(*most))
+                } else {
+                    String::new()
+                };
                 said.push((middle, format!("{label} {}{range}", figure(middle))));
             }
-            titles.extend(figures.iter().map(|(cell, value)| format!("{label}, block {}: {} {unit}", cell.block, figure(*value))));
+            titles.extend(
+                figures.iter().map(|(cell, value)| format!("{label}, block {}: {} {unit}", cell.block, figure(*value))),
+            );
         }
-        let title = if is_cpu { "CPU time a statement, block by block, in us" } else { "Statements a second, block by block" };
+        let title =
+            if is_cpu { "CPU time a statement, block by block, in us" } else { "Statements a second, block by block" };
         let sentences: Vec<&str> = said.iter().map(|(_, sentence)| sentence.as_str()).collect();
         let alternative = format!("{title}; medians and ranges: {}.", sentences.join("; "));
         let picture = self.paint(ROW * found.len() as u32 + 56, &alternative, &titles, |area| {
