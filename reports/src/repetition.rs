@@ -45,6 +45,9 @@ pub fn arguments(run: &Run) -> Vec<String> {
     if !more.is_empty() {
         flag("pass", more.join(","));
     }
+    if let Some(rate) = plan.rate {
+        flag("rate", rate.to_string());
+    }
     match plan.counting_count {
         0 => all.push("--no-counting".to_owned()),
         count => all.extend(["--counting-count".to_owned(), count.to_string()]),

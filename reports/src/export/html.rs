@@ -65,7 +65,7 @@ pub fn html(run: &Run, cells: &[Cell]) -> Result<String, PageError> {
     let (files, left_out) = raw::downloads(run, cells, room)?;
     let mut head = page.document.head.clone();
     head.retain(|(name, _)| *name != "verdicts");
-    let method = sections::method(run, &head, &page.document.remarks, &files, left_out.as_deref());
+    let method = sections::method(run, &head, &files, left_out.as_deref());
     let title = format!("{} – cqldyno", page.names());
     let text = html! {
         (DOCTYPE)

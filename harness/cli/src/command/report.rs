@@ -36,7 +36,6 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
-    arguments.format.check()?;
     let mut runs = arguments.run.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
     let text = match runs.as_mut_slice() {
         [one] => {

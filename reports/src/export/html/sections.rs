@@ -107,8 +107,8 @@ pub fn overview(run: &Run, faces: &Faces, fields: &Fields) -> Markup {
 pub fn overview_field(figure: Option<&SummaryRow>, is_reference: bool) -> Field {
     let Some(figure) = figure else { return Field { text: "–".to_owned(), ..Field::default() } };
     let Some(median) = figure.median else {
-        let text = if figure.failed.is_some() { "failed" } else { "–" };
-        return Field { text: text.to_owned(), class: "bad".to_owned(), ..Field::default() };
+        let (text, class) = if figure.failed.is_some() { ("failed", "bad") } else { ("–", "") };
+        return Field { text: text.to_owned(), class: class.to_owned(), ..Field::default() };
     };
     if figure.void.is_some() {
         return Field { text: "void".to_owned(), class: "bad".to_owned(), ..Field::default() };
@@ -303,13 +303,7 @@ pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
 }
 
 /// What was run on what, how to repeat it, and the data.
-pub fn method(
-    run: &Run,
-    head: &[(&'static str, String)],
-    remarks: &[String],
-    downloads: &[Download],
-    left_out: Option<&str>,
-) -> Markup {
+pub fn method(run: &Run, head: &[(&'static str, String)], downloads: &[Download], left_out: Option<&str>) -> Markup {
     html! {
         section aria-labelledby="method" {
             h2 id="method" { "How it was measured" }
@@ -335,7 +329,6 @@ pub fn method(
                 } }
             }
             @if let Some(sentence) = left_out { p { (sentence) } }
-            @for remark in remarks { p.muted { (remark) } }
         }
     }
 }

@@ -126,7 +126,7 @@ fn tables_charts_caveats_environment_and_data_are_there() {
         "CPU time a statement over that of cdrs-tokio",
         "Throughput over that of scylla",
         "Statements a second over time",
-        "Latency by percentile: response, at a fixed rate",
+        "Response time by percentile, at a fixed rate",
         "System calls a statement by name",
         "CPU time a statement, block by block, in us",
         "It has no time limit a statement of its own.",

@@ -36,6 +36,8 @@ pub struct Faces {
     pub labels: Vec<String>,
     /// The classes of what is a contender's: `c-N` by its place in the run, by which it is hidden, and `k-N` for its colour.
     pub classes: Vec<String>,
+    /// Whether it is a driver, not one of ours.
+    pub drivers: Vec<bool>,
 }
 
 impl Faces {
@@ -61,6 +63,7 @@ impl Faces {
         }
         Faces {
             ids: run.contenders.iter().map(|one| one.id.clone()).collect(),
+            drivers: run.contenders.iter().map(|one| one.role == Role::Driver).collect(),
             labels: run.contenders.iter().map(|one| plain(&one.label)).collect(),
             classes: colours.iter().enumerate().map(|(place, (_, colour))| format!("c-{place} {colour}")).collect(),
         }

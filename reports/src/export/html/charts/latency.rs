@@ -10,6 +10,9 @@ use crate::quantity::three_digits;
 use crate::text::plain;
 use crate::{Cell, Pass, Unit};
 
+/// Kinds of latency that have no chart.
+const BESIDE: [&str; 2] = ["driver", "lateness"];
+
 /// A contender's place in the run, and its percentiles with their latency in microseconds.
 type Curve = (usize, Vec<(f64, f64)>);
 
@@ -18,7 +21,8 @@ impl Here<'_> {
     pub(super) fn latency(&self) -> Vec<Chart> {
         let mut curves: BTreeMap<(String, String), Vec<Curve>> = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| cell.pass == Pass::Latency && cell.failed.is_none()) {
-            for (kind, points) in percentiles(cell) {
+            // How late statements were issued, and how long the driver had them, is in the tables.
+            for (kind, points) in percentiles(cell).into_iter().filter(|(kind, _)| !BESIDE.contains(&kind.as_str())) {
                 let step = cell.step.clone().unwrap_or_default();
                 curves.entry((step, kind)).or_default().push((self.faces.place(&cell.contender), points));
             }
@@ -33,11 +37,12 @@ impl Here<'_> {
     }
 
     fn curves(&self, step: &str, kind: &str, curves: &[Curve]) -> Chart {
-        let kind = plain(&kind.replace('_', " "));
-        let title = match step {
-            "" => format!("Latency by percentile: {kind}"),
-            "rate" => format!("Latency by percentile: {kind}, at a fixed rate"),
-            step => format!("Latency by percentile: {kind}, {} in flight", plain(step)),
+        let title = match (kind, kind.strip_prefix("service_")) {
+            ("response", _) => "Response time by percentile, at a fixed rate".to_owned(),
+            (_, Some(in_flight)) => format!("Time by percentile, {} in flight", plain(in_flight)),
+            _ => format!("Latency by percentile: {} {}", plain(&kind.replace('_', " ")), plain(step))
+                .trim_end()
+                .to_owned(),
         };
         let about = "In microseconds, on a logarithmic axis; further down is faster.".to_owned();
         let all = || curves.iter().flat_map(|(_, points)| points);
@@ -63,7 +68,7 @@ impl Here<'_> {
             chart
                 .configure_mesh()
                 .disable_x_mesh()
-                .x_labels(8)
+                .x_labels(4)
                 .y_labels(6)
                 .x_label_formatter(&|x| percent(*x))
                 .y_label_formatter(&|us| three_digits(*us))
@@ -115,11 +120,8 @@ fn tail(percentile: f64) -> f64 {
 /// The percentile of so many nines.
 fn percent(nines: f64) -> String {
     let share = 100.0 * (1.0 - 10f64.powf(-nines));
-    match nines {
-        few if few < 1.5 => format!("{share:.0} %"),
-        some if some < 2.5 => format!("{share:.1} %"),
-        _ => format!("{share:.2} %"),
-    }
+    let digits = (nines.round() as usize).saturating_sub(2);
+    format!("{share:.digits$} %")
 }
 
 #[cfg(test)]

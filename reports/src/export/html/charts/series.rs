@@ -22,12 +22,13 @@ impl Here<'_> {
             .cells
             .iter()
             .filter(|cell| cell.pass == Pass::Timing && cell.failed.is_none())
+            .filter(|cell| self.faces.drivers.get(self.faces.place(&cell.contender)) == Some(&true))
             .map(|cell| (*cell, whole_seconds(cell)))
             .filter(|(_, seconds)| seconds.len() >= LEAST)
             .collect();
         let title = "Statements a second over time".to_owned();
-        let about =
-            "A line is one run of one worker; its last second, which is not a whole one, is left out.".to_owned();
+        let about = "A line is one run of one driver's worker; its last second, which is not a whole one, is left out."
+            .to_owned();
         if shown.is_empty() {
             let why =
                 "Every run was shorter than four seconds, which is no course of time; a greater --count shows it.";
