@@ -264,8 +264,8 @@ impl<'a> Page<'a> {
                      inconclusive about it. Every other figure is exploratory: it has no verdict of that strength."
                 }
                 (by_view(&self.views, |view| html! {
-                    @for (name, sentence) in judgement(&view.run, self.cells, &view.rows) {
-                        @if name == "verdicts" { p.muted { "Verdicts: " (sentence) "." } }
+                    @for (name, said) in judgement(&view.run, self.cells, &view.rows) {
+                        @if name == "verdicts" { p.muted { (sentence(&format!("Verdicts: {said}"))) } }
                     }
                 }))
                 @if !changes.is_empty() { ul { @for change in changes { li { (change) } } } }

@@ -189,6 +189,7 @@ fn one_run_each_or_nobody_at_all_is_a_page_too() {
     let page = html(&run, &cells).unwrap();
     assert!(headline_of(&page).starts_with("This run calls no driver faster or slower."), "{}", headline_of(&page));
     assert!(page.contains("Latency was not measured in this run"));
+    assert!(page.contains("Verdicts: none. An interval needs") && !page.contains("blocks.."));
     let (mut run, _) = sample::run();
     run.contenders.clear();
     run.interrupted = true;
