@@ -17,6 +17,7 @@ use std::path::Path;
 use cqldyno_meter::Probe;
 use cqldyno_reports::{Cell, Pass};
 use cqldyno_scenarios::Limits;
+use cqldyno_scenarios::Scenario;
 
 use crate::failure::CellFailure;
 use crate::plan::{Plan, PlannedCell};
@@ -46,6 +47,11 @@ pub(crate) trait PassKind: Sync {
     /// The cells that a block has of each contender, with the statements of each; `allowed` is what the probe said. The order is
     /// that in which they run: one after the other of all contenders.
     fn steps(&self, plan: &Plan, allowed: bool) -> Vec<Step>;
+
+    /// Whether that step makes sense of the scenario.
+    fn suits(&self, _step: usize, _scenario: &Scenario) -> bool {
+        true
+    }
 
     /// What a cell of that step costs over a timing cell with as many statements.
     fn cost(&self, step: usize) -> Cost;

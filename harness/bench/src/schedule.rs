@@ -38,6 +38,8 @@ pub(crate) struct Schedule {
     control: Option<usize>,
     /// Of each scenario.
     limits: Vec<Limits>,
+    /// Steps that make no sense of a scenario: pass, step and scenario.
+    unsuited: BTreeSet<(Pass, usize, usize)>,
     /// Who is not asked what: contender and scenario.
     left_out: BTreeSet<(usize, usize)>,
 }
@@ -66,15 +68,15 @@ impl Schedule {
         let passes = std::iter::once(Pass::Timing).chain(plan.passes.iter().copied());
         let steps = |pass| Some((pass, kind(pass)?.steps(plan, allowed(pass))));
         let limits = plan.scenarios.iter().map(|scenario| scenario.limits).collect();
-        Schedule {
-            seed: plan.seed,
-            blocks,
-            steps: passes.filter_map(steps).collect(),
-            contenders,
-            control,
-            limits,
-            left_out: BTreeSet::new(),
+        let steps: BTreeMap<Pass, Vec<Step>> = passes.filter_map(steps).collect();
+        let mut unsuited = BTreeSet::new();
+        for (pass, all) in &steps {
+            let suits = |step, scenario| kind(*pass).is_some_and(|kind| kind.suits(step, scenario));
+            for (nth, scenario) in plan.scenarios.iter().enumerate() {
+                unsuited.extend((0..all.len()).filter(|step| !suits(*step, scenario)).map(|step| (*pass, step, nth)));
+            }
         }
+        Schedule { seed: plan.seed, blocks, steps, unsuited, contenders, control, limits, left_out: BTreeSet::new() }
     }
 
     /// Without the cells of these contenders on these scenarios.
@@ -113,7 +115,8 @@ impl Schedule {
         };
         let limits = self.limits.get(block.scenario).copied().unwrap_or_default();
         let count = |step: &Step| limits.count(step.count);
-        let steps = self.steps(block.pass).iter().enumerate();
+        let suits = |step: &(usize, &Step)| !self.unsuited.contains(&(block.pass, step.0, block.scenario));
+        let steps = self.steps(block.pass).iter().enumerate().filter(suits);
         steps.flat_map(|(at, step)| order.iter().map(move |who| cell(who, at, count(step)))).collect()
     }
 
@@ -240,5 +243,17 @@ mod tests {
         assert_eq!((last(&plan, true), last(&plan, false)), (1_000_000, 10_000));
         plan.passes.clear();
         assert!(Schedule::new(&plan, &[0], None, &|_| true).blocks().iter().all(|block| block.pass == Pass::Timing));
+    }
+
+    #[test]
+    fn a_step_that_makes_no_sense_of_a_scenario_is_left_out_of_it() {
+        let plan = Plan { passes: vec![Pass::Latency], ..plan(&["scylla"], &["writes", "batch"]) };
+        let schedule = Schedule::new(&plan, &[0], None, &|_| true);
+        let names = |scenario: usize| -> Vec<&str> {
+            let is = |cell: &PlannedCell| cell.pass == Pass::Latency && cell.scenario == scenario;
+            schedule.first_attempts(schedule.blocks()).filter(is).filter_map(|cell| schedule.step(&cell)).collect()
+        };
+        assert_eq!(names(0), ["rate", "1", "16", "256", "connect"]);
+        assert_eq!(names(1), ["rate", "1", "16", "256"], "a batch is no EXECUTE");
     }
 }

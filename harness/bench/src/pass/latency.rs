@@ -2,6 +2,7 @@
 
 use cqldyno_reports::measure::THROUGHPUT;
 use cqldyno_reports::{Cell, Pass};
+use cqldyno_scenarios::{Operation, Scenario, Statement};
 
 use super::{Cost, Load, PassKind, Place, Shape, Step};
 use crate::failure::CellFailure;
@@ -51,6 +52,12 @@ impl PassKind for Latency {
         let closed = CLOSED.map(|(name, _, most)| Step { name: Some(name), count: plan.count.min(most) });
         let connect = Step { name: Some(CONNECT), count: SESSIONS.min(plan.count) };
         std::iter::once(rate).chain(closed).chain([connect]).collect()
+    }
+
+    fn suits(&self, step: usize, scenario: &Scenario) -> bool {
+        // Up to the first answer of an EXECUTE.
+        let executes = |statement: &Statement| statement.operation == Operation::Execute;
+        step <= CLOSED.len() || scenario.statements.iter().all(executes)
     }
 
     fn cost(&self, step: usize) -> Cost {
