@@ -13,7 +13,7 @@ use crate::{Contender, Role, Run, Summary, SummaryRow, Verdict, plain, reference
 /// `run` and `summary` belong together: ratios are those against [`reference`].
 pub fn headline(run: &Run, summary: &Summary) -> Vec<String> {
     let Some(reference) = reference(run) else {
-        return vec!["No driver could be asked, so there is nothing to compare.".to_owned()];
+        return vec!["No driver took part, so there is nothing to compare.".to_owned()];
     };
     let primary: Vec<&SummaryRow> = summary.rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT).collect();
     let drivers = run.contenders.iter().filter(|one| {
@@ -299,7 +299,7 @@ mod tests {
             ]
         );
         run.contenders.clear();
-        assert_eq!(of(&run, &[]), ["No driver could be asked, so there is nothing to compare."]);
+        assert_eq!(of(&run, &[]), ["No driver took part, so there is nothing to compare."]);
     }
 
     #[test]
