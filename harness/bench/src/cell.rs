@@ -24,7 +24,7 @@ use crate::folder::{RunFolder, file_stem};
 use crate::introduction::{Introduced, setting};
 use crate::latency::{Latencies, not_paced};
 use crate::observer::Stage;
-use crate::pass::{Load, PassKind, Place, Shape, kind, of_meters};
+use crate::pass::{Ended, Load, PassKind, Place, Shape, kind, of_meters};
 use crate::placement::Placement;
 use crate::plan::{Plan, PlannedCell};
 use crate::process::file_name;
@@ -141,7 +141,13 @@ impl Executor for CellBench<'_> {
             log,
         };
         match attempt.measure(stage) {
-            Ok(measured) => attempt.fill(&mut cell, measured),
+            Ok(measured) => {
+                attempt.fill(&mut cell, measured);
+                let reference = run.plan.reference.as_deref();
+                let ended = Ended { folder: self.context.folder, stem: &stem, reference, cells };
+                let trouble = kind.ended(&ended, &mut cell);
+                cell.findings.extend(trouble.iter().map(|trouble| crate::introduction::sentence(trouble)));
+            }
             Err(CellFailure::Cancelled) => return None,
             Err(failure) => cell.failed = Some(self.redaction.apply(&failure.to_string())),
         }

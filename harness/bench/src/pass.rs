@@ -6,6 +6,7 @@
 
 mod allocations;
 mod counting;
+mod flamegraph;
 mod instructions;
 mod latency;
 mod syscalls;
@@ -20,6 +21,7 @@ use cqldyno_scenarios::Limits;
 use cqldyno_scenarios::Scenario;
 
 use crate::failure::CellFailure;
+use crate::folder::RunFolder;
 use crate::plan::{Plan, PlannedCell};
 use crate::worker::Deadlines;
 
@@ -70,6 +72,25 @@ pub(crate) trait PassKind: Sync {
         let _ = (place, cells);
         Ok(Load::closed(plan, planned))
     }
+
+    /// Makes of a cell that has ended, and of those before it, what is only made of them together; sentences about what failed.
+    fn ended(&self, ended: &Ended<'_>, cell: &mut Cell) -> Vec<String> {
+        let _ = (ended, cell);
+        Vec::new()
+    }
+}
+
+/// What there is when a cell has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended<'a> {
+    /// Where the run is kept.
+    pub folder: &'a RunFolder,
+    /// What the names of the cell's files begin with.
+    pub stem: &'a str,
+    /// The reference's id.
+    pub reference: Option<&'a str>,
+    /// The cells of the run that ended before.
+    pub cells: &'a [Cell],
 }
 
 /// One of the cells that a block of a pass has of each contender.
@@ -183,7 +204,7 @@ pub(crate) fn kind(pass: Pass) -> Option<&'static dyn PassKind> {
         Pass::Allocations => Some(&allocations::Allocations),
         Pass::Latency => Some(&latency::Latency),
         Pass::Instructions => Some(&instructions::Instructions),
-        Pass::Flamegraph => None,
+        Pass::Flamegraph => Some(&flamegraph::Flamegraph),
     }
 }
 

@@ -25,6 +25,7 @@ mod cpu_time;
 mod declaration;
 mod environment;
 mod faults;
+mod flamegraph;
 mod instructions;
 mod kernel;
 mod latency;
@@ -50,6 +51,7 @@ pub use cpu_time::{CpuTime, process_cpu_ns};
 pub use declaration::{Better, Declaration, Hook, Pass, Probe};
 pub use environment::Environment;
 pub use faults::Faults;
+pub use flamegraph::{PerfRefusal, PictureError, STACKS, Stacks, differential, picture};
 pub use instructions::{Callgrind, CallgrindRefusal, CounterRefusal, ProcessorCounters};
 pub use latency::{Latencies, Latency, Percentiles};
 pub use memory::{PeakMemory, resident_bytes};
@@ -91,6 +93,7 @@ pub fn all() -> Vec<Box<dyn Meter>> {
         Box::new(Wire),
         Box::new(ProportionalMemory),
         Box::new(Callgrind),
+        Box::new(Stacks),
     ]
 }
 
