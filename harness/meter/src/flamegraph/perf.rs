@@ -17,8 +17,9 @@ use crate::tool::{Ended, ToolError, run, run_into, said, temporary, text};
 
 /// Not a divisor of what timers tick by, so that samples do not fall in step with them.
 const FREQUENCY: &str = "499";
-/// Every sample has this much of the stack, of which its frames are found afterwards, without frame pointers.
-const CALL_GRAPH: &str = "dwarf,16384";
+/// Every sample has this much of the stack, of which its frames are found afterwards, without frame pointers. It is
+/// the most that perf takes: a driver's futures lie deep on the stack.
+const CALL_GRAPH: &str = "dwarf,65528";
 /// How long perf may take to begin and to end.
 const FOLLOWS_WITHIN: Duration = Duration::from_secs(30);
 /// How long perf may take to find the frames of all samples.
@@ -59,7 +60,7 @@ impl PerfRefusal {
             }
             PerfRefusal::OutOfReach(_) => "Use perf from Linux 5.10 on, which takes --control.",
             PerfRefusal::NoFiles(_) | PerfRefusal::Unreadable(_) => {
-                "Have room in the folder for temporary files, about 40 MB for a cell; TMPDIR names another one."
+                "Have room in the folder for temporary files, about 200 MB for a cell; TMPDIR names another one."
             }
         }
     }
