@@ -51,7 +51,9 @@ pub use cpu_time::{CpuTime, process_cpu_ns};
 pub use declaration::{Better, Declaration, Hook, Pass, Probe};
 pub use environment::Environment;
 pub use faults::Faults;
-pub use flamegraph::{PerfRefusal, PictureError, STACKS, Stacks, differential, picture};
+pub use flamegraph::{
+    Frames, LibraryRefusal, NoSampling, PerfRefusal, PictureError, STACKS, Sampling, Stacks, differential, picture,
+};
 pub use instructions::{Callgrind, CallgrindRefusal, CounterRefusal, ProcessorCounters};
 pub use latency::{Latencies, Latency, Percentiles};
 pub use memory::{PeakMemory, resident_bytes};

@@ -25,6 +25,11 @@ pub trait Meter: Send + Sync {
         None
     }
 
+    /// What a user should know of how it works on this machine: full sentences; `None` where there is nothing to say.
+    fn remark(&self) -> Option<String> {
+        None
+    }
+
     /// Tries whether this machine allows it; what needs nothing is allowed.
     fn probe(&self) -> Probe {
         Probe::Available

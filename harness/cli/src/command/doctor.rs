@@ -65,7 +65,12 @@ impl<W: Write> Page<'_, W> {
             let costs = meter.costs().map(|costs| format!("; costs {costs}")).unwrap_or_default();
             let needs = format!("needs {}{costs}", meter.needs());
             match meter.probe() {
-                Probe::Available => self.line(meter.name(), &format!("available; {needs}"))?,
+                Probe::Available => {
+                    self.line(meter.name(), &format!("available; {needs}"))?;
+                    if let Some(remark) = meter.remark() {
+                        self.line("", &remark)?;
+                    }
+                }
                 Probe::Unavailable { sentence, remedy } => {
                     self.line(meter.name(), &format!("not available: {sentence}"))?;
                     self.line("", &remedy)?;
