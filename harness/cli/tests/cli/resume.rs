@@ -175,7 +175,7 @@ fn a_file_that_may_not_grow_ends_the_run_as_a_full_disk_does_and_it_can_be_gone_
     let folder = tempfile::tempdir().unwrap();
     // Blocks of 512 bytes: run.json fits, and so do some cells.
     let limited = format!(
-        "ulimit -f 24; exec {CQLDYNO} compare noop --scenario writes --count 1k --blocks 12 --noise-share none --no-counting --out kept"
+        "ulimit -f 56; exec {CQLDYNO} compare noop --scenario writes --count 1k --blocks 12 --noise-share none --no-counting --out kept"
     );
     let output =
         Command::new("sh").args(["-c", &limited]).current_dir(folder.path()).env_remove("RUST_LOG").output().unwrap();
