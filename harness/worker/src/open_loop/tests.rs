@@ -133,7 +133,8 @@ fn a_driver_that_stands_still_is_charged_for_what_should_have_started_meanwhile(
         let slightly_less = |millis: u64| millis * 1_000_000 - 100_000;
         assert!(response.min() >= slightly_less(21), "{}", response.min());
         assert!(response.value_at_quantile(0.5) >= slightly_less(40), "{}", response.value_at_quantile(0.5));
-        assert!(lateness.value_at_quantile(0.5) >= slightly_less(40), "{}", lateness.value_at_quantile(0.5));
+        // The first one is not late, so that the twentieth of the forty is the nineteenth that is.
+        assert!(lateness.value_at_quantile(0.5) >= slightly_less(39), "{}", lateness.value_at_quantile(0.5));
         assert!(pace.late >= 39, "{}", pace.late);
         assert!(pace.latest_ns >= slightly_less(59), "{}", pace.latest_ns);
         let driver = read(&counted.histogram().unwrap());
