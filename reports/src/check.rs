@@ -1,8 +1,9 @@
 //! A run judged for a CI: whether a contender costs more than the reference, or more than it did.
 
+use crate::against::against;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::summary::Summary;
-use crate::text::plain;
+use crate::text::{escape, plain};
 use crate::{Better, Contender, Pass, Recorded, Role, Run, SummaryRow, reference};
 
 /// What is asked of a run.
@@ -12,6 +13,8 @@ pub struct Check {
     pub threshold: f64,
     /// The share of which the run must have been able to find a difference; `None` for no such demand.
     pub require_power: Option<f64>,
+    /// The id of the contender that the others are judged against; `None` for the run's own reference.
+    pub reference: Option<String>,
     /// The ids of the contenders that are judged; empty for all drivers but the reference.
     pub contenders: Vec<String>,
 }
@@ -133,8 +136,10 @@ impl Judgement {
     /// When there is nobody to judge or to judge against.
     pub fn within(recorded: &Recorded, check: &Check) -> Result<Judgement, CheckError> {
         let Recorded { run, cells, .. } = recorded;
-        let Summary { rows, warnings } = Summary::new(run, cells);
-        let base = reference(run).ok_or(CheckError::NoReference)?;
+        let own = reference(run).ok_or(CheckError::NoReference)?;
+        // What the run's own control takes away stays away, whoever the others are judged against.
+        let (run, Summary { rows, warnings }) = against(run, cells, check.reference.as_ref().unwrap_or(&own.id));
+        let (run, base) = (&run, reference(&run).ok_or(CheckError::NoReference)?);
         let judged = judged(run, base, check)?;
         let rows = rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT && judged.contains(&row.contender.as_str()));
         let lines = rows.map(|row| by_interval(row, base, check)).collect();
@@ -201,21 +206,6 @@ impl Judgement {
         }
         out
     }
-}
-
-/// Text without a meaning of its own in a table of Markdown.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => out.extend(['\\', c]),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 fn judged<'a>(run: &'a Run, base: &Contender, check: &Check) -> Result<Vec<&'a str>, CheckError> {
@@ -348,7 +338,7 @@ mod tests {
     use crate::{Measure, Unit, measure::SYSCALLS_PER_STATEMENT, sample};
 
     fn asked() -> Check {
-        Check { threshold: 0.05, require_power: None, contenders: Vec::new() }
+        Check { threshold: 0.05, require_power: None, reference: None, contenders: Vec::new() }
     }
 
     fn recorded() -> Recorded {
@@ -425,6 +415,9 @@ mod tests {
         let judgement = Judgement::within(&found, &asked()).unwrap();
         assert!(judgement.warnings.len() == 1 && !judgement.fails(), "{judgement:?}");
         assert!(Judgement::within(&found, &Check { require_power: Some(0.5), ..asked() }).unwrap().fails());
+        let other = Check { reference: Some("cdrs-tokio".to_owned()), ..asked() };
+        let judgement = Judgement::within(&found, &other).unwrap();
+        assert!(!judgement.warnings.is_empty() && !judgement.fails(), "also against another reference: {judgement:?}");
     }
 
     #[test]

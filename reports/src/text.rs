@@ -20,6 +20,21 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{61c}')
 }
 
+/// Text without any meaning of its own in Markdown or HTML, and without mentions of users (`scylla@1.9.0` is none).
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => out.extend(['\\', c]),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// `text` in lines of at most `width` columns, broken between words where that is possible; lines after the first
 /// begin with `indent` spaces.
 pub fn wrap(text: &str, width: usize, indent: usize) -> String {

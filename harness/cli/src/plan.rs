@@ -12,7 +12,7 @@ use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::Pass;
 
 use crate::command::scenarios;
-use crate::count::{bytes, count, count_or_none, duration};
+use crate::count::{bytes, count, count_or_none, duration, parts};
 use crate::outcome::usage;
 use crate::password::Login;
 use cqldyno_scenarios::suggestion;
@@ -286,12 +286,8 @@ fn noise_share(text: &str) -> Result<NoiseShare, String> {
     if text == "none" {
         return Ok(NoiseShare(None));
     }
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-        None => text.parse::<f64>(),
-    };
-    match share {
-        Ok(share) if share > 0.0 && share <= 1.0 => Ok(NoiseShare(Some(share))),
+    match parts(text) {
+        Some(share) if share > 0.0 && share <= 1.0 => Ok(NoiseShare(Some(share))),
         _ => Err("write a share above 0, at most 100%, such as 10% or 0.1, or `none`".to_owned()),
     }
 }

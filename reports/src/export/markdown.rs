@@ -2,7 +2,7 @@
 
 use crate::document::{Document, Sheet, TableRow};
 use crate::export::side_by_side::SideBySide;
-use crate::text::plain;
+use crate::text::{escape, plain};
 use crate::{Cell, Recorded, Run};
 
 /// The tables of [`crate::export::table`] in GitHub's Markdown.
@@ -92,19 +92,4 @@ fn bullets(out: &mut String, sentences: &[String]) {
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
-}
-
-/// Text without any meaning of its own in Markdown or HTML, and without mentions of users (`scylla@1.9.0` is none).
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' => out.extend(['\\', c]),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            c => out.push(c),
-        }
-    }
-    out
 }

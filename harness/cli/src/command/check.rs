@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use cqldyno_reports::{Check, CheckError, Judgement};
 
+use crate::count::parts;
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
 
@@ -43,13 +44,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
-    let mut recorded = read(&arguments.run)?;
-    if let Some(asked) = &arguments.reference {
-        recorded.run.plan.reference = Some(crate::command::report::known(&recorded, asked)?);
-    }
+    let recorded = read(&arguments.run)?;
+    let reference = arguments.reference.as_ref();
+    let reference = reference.map(|asked| crate::command::report::known(&recorded, asked)).transpose()?;
     let check = Check {
         threshold: arguments.threshold,
         require_power: arguments.require_power,
+        reference,
         contenders: arguments.contender.clone(),
     };
     let judgement = match &arguments.against {
@@ -67,12 +68,8 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
 
 /// A share such as 5% or 0.05.
 fn share(text: &str) -> Result<f64, String> {
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-        None => text.parse::<f64>(),
-    };
-    match share {
-        Ok(share) if (0.0..=10.0).contains(&share) => Ok(share),
+    match parts(text) {
+        Some(share) if (0.0..=10.0).contains(&share) => Ok(share),
         _ => Err("write a share such as 5% or 0.05".to_owned()),
     }
 }
