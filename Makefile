@@ -51,7 +51,7 @@ test: build lint browser
 	    without="--exclude cqldyno-driver-cassandra-cpp --exclude cqldyno-idiomatic-cassandra-cpp"; \
 	fi; \
 	CASSANDRA_SYS_LIB_PATH=$(native_path) CQLDYNO_WORKERS=$(abspath $(RELEASE)) CQLDYNO_ABSENT_WORKERS=$$absent \
-	    CQLDYNO_BROWSER=$$browser cargo test --locked --workspace $$without
+	    CQLDYNO_BROWSER=$$browser cargo test --locked --workspace --no-fail-fast $$without
 	$(MAKE) adapter-cost ARGS="--count 20000 --rounds 1 $$(if [[ -f $(LIBCASSANDRA)/unavailable ]]; then echo scylla cdrs-tokio; fi)"
 	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
 

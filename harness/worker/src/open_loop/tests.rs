@@ -21,7 +21,8 @@ struct Obliging {
     most_in_flight: AtomicUsize,
     stands_still_at: Option<(usize, Duration)>,
     fails: bool,
-    panics_at: Option<usize>,
+    /// This statement panics, or stops the run; those behind it wait until the run is stopped.
+    panics_at: Option<(usize, Arc<Gauge>)>,
     stops_at: Option<(usize, Arc<Gauge>)>,
 }
 
@@ -49,12 +50,17 @@ impl Session for Obliging {
             Some((at, time)) if at == nth => tokio::time::sleep(time).await,
             _ => yield_now().await,
         }
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        assert_ne!(self.panics_at, Some(nth), "as asked");
-        if let Some((at, gauge)) = &self.stops_at
-            && *at == nth
-        {
-            gauge.stop();
+        if let Some((at, gauge)) = self.panics_at.as_ref().or(self.stops_at.as_ref()) {
+            while nth > *at && !gauge.is_stopped() {
+                yield_now().await;
+            }
+            self.in_flight.fetch_sub(1, Ordering::Relaxed);
+            assert!(nth != *at || self.panics_at.is_none(), "as asked");
+            if nth == *at {
+                gauge.stop();
+            }
+        } else {
+            self.in_flight.fetch_sub(1, Ordering::Relaxed);
         }
         if self.fails { Err(DriverError::new(ErrorKind::Overloaded, "too much")) } else { Ok(()) }
     }
@@ -167,7 +173,7 @@ fn a_run_that_is_stopped_or_panics_ends_before_its_last_statement() {
             assert!(ended);
 
             let gauge = Arc::new(Gauge::new(100_000, 3));
-            let session = Obliging { panics_at: Some(5), ..Obliging::default() };
+            let session = Obliging { panics_at: Some((5, Arc::clone(&gauge))), ..Obliging::default() };
             let (outcome, _, ended) = start(&runtime, session, &gauge, 100_000, rate);
             assert!(outcome.unwrap_err().to_string().contains("as asked"));
             assert!(!ended);
