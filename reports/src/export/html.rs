@@ -5,22 +5,21 @@
 mod browser;
 mod charts;
 mod fields;
-mod paint;
+pub(super) mod paint;
 mod raw;
 mod sections;
+pub(super) mod shell;
 #[cfg(test)]
 mod tests;
 mod view;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use self::charts::{Detail, Here};
 use self::fields::{Fields, fields};
 use self::sections::{Line, by_view, cpu, overview_field};
+use self::shell::{STYLE, shell};
 use self::view::{Faces, View, views};
 use crate::attempts::Attempts;
 use crate::column::{Column, columns};
@@ -31,7 +30,6 @@ use crate::summary::places;
 use crate::text::count;
 use crate::{Cell, Pass, Role, Run, plain, reference};
 
-const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
 /// What a page may weigh, in bytes.
@@ -67,37 +65,11 @@ pub fn html(run: &Run, cells: &[Cell]) -> Result<String, PageError> {
     head.retain(|(name, _)| *name != "verdicts");
     let method = sections::method(run, &head, &files, left_out.as_deref());
     let title = format!("{} – cqldyno", page.names());
-    let text = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy());
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content={ "cqldyno " (plain(&run.cqldyno)) };
-                link rel="icon" href="data:,";
-                title { (title) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                (PreEscaped(body))
-                main.wide { (method) (sections::notes(page.notes.sentences())) }
-                footer { p { "Made by cqldyno " (plain(&run.cqldyno)) ", a dynamometer for CQL drivers." } }
-                script { (PreEscaped(SCRIPT)) }
-            }
-        }
+    let content = html! {
+        (PreEscaped(body))
+        main.wide { (method) (sections::notes(page.notes.sentences())) }
     };
-    Ok(text.into_string())
-}
-
-/// Nothing is loaded, and nothing runs but the page's own script and style.
-fn policy() -> String {
-    let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
-    format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",
-        hash(SCRIPT),
-        hash(STYLE)
-    )
+    Ok(shell(&title, &run.cqldyno, &content, Some(SCRIPT)))
 }
 
 /// What the page is made of.
