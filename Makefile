@@ -4,6 +4,8 @@
 #
 # make adapter-cost   compares each adapter with the program that its driver's documentation would have you write
 #
+# make schema         writes reports/schema again from the types of the result model
+#
 # ARGS are passed on: make compare ARGS="--count 10M --scenario writes"
 
 SHELL := /bin/bash
@@ -20,7 +22,7 @@ NO_BROWSER := $(TARGET)/no-browser
 # The directory of libcassandra, empty where there is none; known after `make libcassandra`.
 native_path = $$(cat $(LIBCASSANDRA)/directory 2>/dev/null || true)
 
-.PHONY: build compare adapter-cost test libcassandra rust lint browser clean
+.PHONY: build compare adapter-cost schema test libcassandra rust lint browser clean
 
 # One cargo call a worker: one call for several would unify the features of what they share.
 build: rust libcassandra
@@ -41,6 +43,9 @@ adapter-cost: build
 	    CASSANDRA_SYS_LIB_PATH=$(native_path) cargo build --release --locked -p cqldyno-idiomatic-cassandra-cpp; \
 	fi
 	$(RELEASE)/cqldyno-adapter-cost $(ARGS)
+
+schema: rust
+	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-reports --lib the_committed_schemas_are_what_the_types_give
 
 # The comparison through the real executables uses the workers of the release build, each with its own features.
 test: build lint browser

@@ -11,6 +11,7 @@ const BUSY: f64 = 80.0;
 
 /// Which side was at its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
     /// The server used more than 80 % of its cores, or more of them than the worker of its own: throughput is the server's.

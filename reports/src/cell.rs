@@ -8,6 +8,7 @@ use crate::{Measure, measure};
 
 /// One run of one worker: who, on what, and what was read off. One line of `cells.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cell {
     /// [`crate::Contender::id`].
     pub contender: String,
@@ -90,6 +91,7 @@ impl Cell {
 
 /// What a cell was run for: time and what disturbs it are never taken in the same cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pass {
     /// No counters are taken.
@@ -150,6 +152,7 @@ impl Pass {
 /// Percentiles of the latency of a cell's answered statements, in microseconds. In every pass but [`Pass::Latency`] the load is a
 /// closed loop that keeps the driver busy: they are throughput by Little's law and belong to no comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Latency {
     /// Half of the statements took at most this.
     pub p50_us: f64,
@@ -165,6 +168,7 @@ pub struct Latency {
 
 /// Errors of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ErrorLine {
     /// The kind, as the worker protocol names it.
     pub kind: String,

@@ -8,6 +8,7 @@ use crate::Cell;
 
 /// How many cells a run has, and what they come to. It is no signature: it shows damage and hands, not malice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Checksum {
     /// Cells.
     pub cells: u64,

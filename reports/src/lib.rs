@@ -22,9 +22,13 @@ mod quantity;
 mod ranking;
 mod recorded;
 mod repetition;
+#[cfg(test)]
+mod round_trip;
 mod run;
 #[cfg(test)]
 mod sample;
+#[cfg(test)]
+mod schema;
 mod series;
 mod sheets;
 mod summary;

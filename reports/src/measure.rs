@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One figure of a cell, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Measure {
     /// What was read off.
@@ -62,6 +63,7 @@ impl Measure {
 
 /// The unit of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Unit {
     /// Seconds.
     #[serde(rename = "s")]
@@ -99,6 +101,7 @@ impl Unit {
 
 /// Which way a measure is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
     /// Less is better.
@@ -222,6 +225,7 @@ pub const DERIVED: &[Definition] = {
 
 /// A measure as a run tells it: what its meters declare, so that a reader knows measures of which it never heard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MeasureInfo {
     /// The key in [`crate::Cell::measures`].
     pub id: String,

@@ -16,8 +16,10 @@ const OLDEST_VERSION: u32 = 1;
 
 /// A comparison: what was asked, of whom, on what machine. `run.json` of a run folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Run {
-    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    /// The version of the result model, [`SCHEMA_VERSION`] of the program that wrote it.
+    #[cfg_attr(test, schemars(range(min = OLDEST_VERSION, max = SCHEMA_VERSION)))]
     pub schema: u32,
     /// The version of cqldyno.
     pub cqldyno: String,
@@ -62,6 +64,7 @@ impl Run {
     /// When the text is not JSON, of another schema version, or not a run.
     pub fn from_json(text: &str) -> Result<Run, ModelError> {
         #[derive(Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
         struct Version {
             schema: u32,
         }
@@ -98,6 +101,7 @@ pub enum ModelError {
 
 /// What was asked for, equal for all contenders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlanInfo {
     /// Chooses the order of keys and of contenders.
     pub seed: u64,
@@ -157,6 +161,7 @@ pub struct PlanInfo {
 
 /// How client and server sit on the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ArrangementInfo {
     /// As on the command line, for example `multi:2` or `pinned+multi:1`.
     pub id: String,
@@ -173,6 +178,7 @@ pub struct ArrangementInfo {
 
 /// Who answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TargetInfo {
     /// `embedded` or the addresses, as on the command line.
     pub id: String,
@@ -184,6 +190,7 @@ pub struct TargetInfo {
 
 /// The machine and the build.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Environment {
     /// The processor's model.
     pub cpu: String,
@@ -204,6 +211,7 @@ pub struct Environment {
 
 /// A row of a table: a driver at a version with settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Contender {
     /// As on the command line, unique in the run, for example `scylla` or `cassandra-cpp+lib=/opt/lib`.
     pub id: String,
@@ -236,6 +244,7 @@ pub struct Contender {
 
 /// What a contender is in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// A driver that is compared.
@@ -248,6 +257,7 @@ pub enum Role {
 
 /// A library at work in a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Library {
     /// Its name.
     pub name: String,
@@ -260,6 +270,7 @@ pub struct Library {
 
 /// One of the settings that are equal for all, and what the driver made of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Setting {
     /// Its name.
     pub name: String,
@@ -271,6 +282,7 @@ pub struct Setting {
 
 /// What is asked of every contender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ScenarioInfo {
     /// Its name.
     pub name: String,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One value a second of a cell's window, from its first on. The last second is a part of one, as long as the window was; a window
 /// below a second has one value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(from = "Form")]
 pub struct Series {
     /// Statements answered in the second, as the worker counted them.
@@ -15,15 +16,22 @@ pub struct Series {
     pub server_cpu_us: Vec<u64>,
 }
 
-/// As it stands in files: schema version 1 knew the answers only.
+/// One value a second of a cell's window, from its first on, the last of which is a part of one; schema version 1 knew the answers
+/// only.
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum Form {
+    /// Schema version 1: statements answered in the second.
     Answered(Vec<u64>),
+    /// Since schema version 2.
     All {
+        /// Statements answered in the second, as the worker counted them.
         answered: Vec<u64>,
+        /// CPU time of the worker in the second, in microseconds; empty where it could not be read.
         #[serde(default)]
         cpu_us: Vec<u64>,
+        /// CPU time of the server in the second, in microseconds; empty where it could not be read or there is no server of ours.
         #[serde(default)]
         server_cpu_us: Vec<u64>,
     },

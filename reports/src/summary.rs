@@ -12,6 +12,7 @@ use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, Scenario
 
 /// One contender's figure for one meter in one scenario and arrangement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SummaryRow {
     /// [`Contender::id`].
     pub contender: String,
@@ -64,6 +65,7 @@ pub struct SummaryRow {
 
 /// What an interval says of a contender beside the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The whole interval lies beyond 2 % on the better side.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::schema::check_schema;
 use crate::support::{
     Running, Serving, cqldyno, drivers, json, run, says_hello, script, stderr, stdout, words, workers_and,
 };
@@ -110,6 +111,7 @@ fn check_kept(folder: &Path, cells: usize) {
     for file in ["table.txt", "table.md", "cells.csv", "result.json", "page.html"] {
         assert!(folder.join(file).metadata().unwrap().len() > 0, "{file}");
     }
+    check_schema(folder);
     for (name, least) in [("hdr", cells), ("logs", cells)] {
         assert!(std::fs::read_dir(folder.join(name)).unwrap().count() >= least, "{name}");
     }

@@ -15,6 +15,8 @@ mod report;
 #[cfg(test)]
 mod resume;
 #[cfg(test)]
+mod schema;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod support;
