@@ -1,6 +1,6 @@
 //! Preparing and executing.
 
-use cassandra_cpp::{BatchType, PreparedStatement, Statement};
+use cassandra_cpp::{BatchType, CassResult, PreparedStatement, Statement};
 use cqldyno_driver_api::{BatchRows, ConnectOptions, Consistency, DriverError, Rows, Session, Settings, Value};
 
 use crate::values::Columns;
@@ -85,16 +85,16 @@ impl Session for CassandraCppSession {
         rows: &mut Rows,
     ) -> impl Future<Output = Result<(), DriverError>> + Send {
         async move {
-            let mut statement = self.bind(prepared, values)?;
-            loop {
-                let page = statement.execute().await.map_err(errors::at_execute)?;
-                if !values::decode(&page, &prepared.columns, rows)? || !page.has_more_pages() {
-                    return Ok(());
-                }
-                // Executing consumes a statement, so the next page wants a new one.
-                statement = self.bind(prepared, values)?;
-                statement.set_paging_state(page).map_err(errors::at_bind)?;
+            // Not by map_err, which would move what an error needs, 152 bytes, after every answer.
+            let page = match self.bind(prepared, values)?.execute().await {
+                Ok(page) => page,
+                Err(error) => return Err(errors::at_execute(error)),
+            };
+            if values::decode(&page, &prepared.columns, rows)? && page.has_more_pages() {
+                // Kept elsewhere, so that a statement with one page does not carry it along.
+                return Box::pin(self.next_pages(prepared, values, page, rows)).await;
             }
+            Ok(())
         }
     }
 
@@ -129,6 +129,26 @@ impl Session for CassandraCppSession {
 }
 
 impl CassandraCppSession {
+    /// Fetches the pages behind `page`.
+    #[cold]
+    async fn next_pages(
+        &self,
+        prepared: &CassandraCppStatement,
+        values: &[Value<'_>],
+        mut page: CassResult,
+        rows: &mut Rows,
+    ) -> Result<(), DriverError> {
+        loop {
+            // Executing consumes a statement, so the next page wants a new one.
+            let mut statement = self.bind(prepared, values)?;
+            statement.set_paging_state(page).map_err(errors::at_bind)?;
+            page = statement.execute().await.map_err(errors::at_execute)?;
+            if !values::decode(&page, &prepared.columns, rows)? || !page.has_more_pages() {
+                return Ok(());
+            }
+        }
+    }
+
     /// A statement that is not prepared, with its values.
     fn unprepared(&self, cql: &str, values: &[Value<'_>]) -> Result<Statement, DriverError> {
         let mut statement = self.session.statement(cql);

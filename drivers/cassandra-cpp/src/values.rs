@@ -13,19 +13,32 @@ use crate::errors;
 #[inline(always)]
 pub(crate) fn bind(statement: &mut Statement, values: &[Value<'_>]) -> Result<(), DriverError> {
     for (index, value) in values.iter().enumerate() {
-        let bound = match *value {
-            Value::Null => statement.bind_null(index),
-            Value::Boolean(value) => statement.bind_bool(index, value),
-            Value::Int(value) => statement.bind_int32(index, value),
-            Value::Bigint(value) | Value::Timestamp(value) => statement.bind_int64(index, value),
-            Value::Double(value) => statement.bind_double(index, value),
-            Value::Uuid(value) => statement.bind_uuid(index, Uuid::from_bytes(value).into()),
-            Value::Text(value) => statement.bind_string(index, value),
-            Value::Blob(value) => statement.bind_bytes(index, value.to_vec()),
-        };
-        bound.map_err(errors::at_bind)?;
+        // The commonest type comes first, so that its few instructions lie together in the caller.
+        if let Value::Bigint(value) = *value {
+            if let Err(error) = statement.bind_int64(index, value) {
+                return Err(errors::at_bind(error));
+            }
+        } else {
+            bind_other(statement, index, value)?;
+        }
     }
     Ok(())
+}
+
+/// Binds a value of a type that is not the commonest.
+#[inline(never)]
+fn bind_other(statement: &mut Statement, index: usize, value: &Value<'_>) -> Result<(), DriverError> {
+    let bound = match *value {
+        Value::Null => statement.bind_null(index),
+        Value::Boolean(value) => statement.bind_bool(index, value),
+        Value::Int(value) => statement.bind_int32(index, value),
+        Value::Bigint(value) | Value::Timestamp(value) => statement.bind_int64(index, value),
+        Value::Double(value) => statement.bind_double(index, value),
+        Value::Uuid(value) => statement.bind_uuid(index, Uuid::from_bytes(value).into()),
+        Value::Text(value) => statement.bind_string(index, value),
+        Value::Blob(value) => statement.bind_bytes(index, value.to_vec()),
+    };
+    bound.map(drop).map_err(errors::at_bind)
 }
 
 /// What a statement's answers are known to be like.
@@ -48,6 +61,27 @@ impl Columns {
         self.types.get().is_none_or(|types| !types.is_empty())
     }
 
+    /// The first answer was not of kind Rows.
+    #[cold]
+    fn are_not_answered(&self) {
+        self.types.get_or_init(Vec::new);
+    }
+
+    /// Appends a value that is not of the commonest type, or null.
+    #[inline(never)]
+    fn push_other(
+        &self,
+        kind: ValueType,
+        value: &cassandra_cpp::Value<'_>,
+        rows: &mut Rows,
+    ) -> Result<(), DriverError> {
+        if push_as(kind, value, rows).is_ok() {
+            return Ok(());
+        }
+        self.ask_values.store(true, Ordering::Relaxed);
+        push(value, rows)
+    }
+
     /// The types of the columns of `page`, which has so many, at least one; `None` when its values have to be asked one by one.
     #[inline]
     fn types_of(&self, page: &CassResult, count: usize) -> Option<&[ValueType]> {
@@ -59,34 +93,54 @@ impl Columns {
 /// Decodes every column of every row of `page` into `rows`; `false` when the answer is not one of kind Rows.
 #[inline(always)]
 pub(crate) fn decode(page: &CassResult, columns: &Columns, rows: &mut Rows) -> Result<bool, DriverError> {
-    let count = page.column_count() as usize;
-    if count == 0 {
-        columns.types.get_or_init(Vec::new);
-        return Ok(false);
+    match page.column_count() as usize {
+        0 => {
+            if columns.may_be_answered() {
+                columns.are_not_answered();
+            }
+            Ok(false)
+        }
+        count => decode_rows(page, count, columns, rows).map(|()| true),
     }
-    let types = columns.types_of(page, count);
+}
+
+#[inline]
+fn decode_rows(page: &CassResult, count: usize, columns: &Columns, rows: &mut Rows) -> Result<(), DriverError> {
+    let Some(types) = columns.types_of(page, count) else { return decode_one_by_one(page, count, rows) };
     let mut iterator = page.iter();
     while let Some(row) = iterator.next() {
-        match types {
-            Some(types) => {
-                for (column, &kind) in types.iter().enumerate() {
-                    let value = row.get_column(column).map_err(errors::at_decode)?;
-                    if push_as(kind, &value, rows).is_err() {
-                        columns.ask_values.store(true, Ordering::Relaxed);
-                        push(&value, rows)?;
-                    }
-                }
-            }
-            None => {
-                for column in 0..count {
-                    push(&row.get_column(column).map_err(errors::at_decode)?, rows)?;
-                }
+        for (column, &kind) in types.iter().enumerate() {
+            let value = match row.get_column(column) {
+                Ok(value) => value,
+                Err(error) => return Err(errors::at_decode(error)),
+            };
+            // The commonest type comes first, so that its few instructions lie together in the caller.
+            if kind == ValueType::BIGINT
+                && let Ok(value) = value.get_i64()
+            {
+                rows.push_bigint(value);
+            } else {
+                columns.push_other(kind, &value, rows)?;
             }
         }
         rows.end_row();
     }
     rows.end_page();
-    Ok(true)
+    Ok(())
+}
+
+/// Decodes values of which the types are not known.
+#[inline(never)]
+fn decode_one_by_one(page: &CassResult, count: usize, rows: &mut Rows) -> Result<(), DriverError> {
+    let mut iterator = page.iter();
+    while let Some(row) = iterator.next() {
+        for column in 0..count {
+            push(&row.get_column(column).map_err(errors::at_decode)?, rows)?;
+        }
+        rows.end_row();
+    }
+    rows.end_page();
+    Ok(())
 }
 
 /// Appends a value of whatever type it has.
@@ -100,12 +154,7 @@ fn push(value: &cassandra_cpp::Value<'_>, rows: &mut Rows) -> Result<(), DriverE
 }
 
 /// Appends a value of this type, or nothing when it is of another or null.
-#[inline]
 fn push_as(kind: ValueType, value: &cassandra_cpp::Value<'_>, rows: &mut Rows) -> Result<(), DriverError> {
-    // Before the others, because it is the commonest and this is cheaper than a jump by a table.
-    if kind == ValueType::BIGINT {
-        return value.get_i64().map(|value| rows.push_bigint(value)).map_err(errors::at_decode);
-    }
     let pushed = match kind {
         ValueType::BIGINT | ValueType::COUNTER => value.get_i64().map(|value| rows.push_bigint(value)),
         ValueType::TIMESTAMP => value.get_i64().map(|value| rows.push_timestamp(value)),
