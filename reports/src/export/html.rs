@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod browser;
 mod charts;
+mod choices;
 mod fields;
 pub(super) mod paint;
 mod raw;
@@ -11,13 +12,18 @@ mod sections;
 pub(super) mod shell;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tried;
 mod view;
+mod words;
 
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Map, Value, json};
 
-use self::charts::{Detail, Here};
+use self::charts::{Chart, Detail, Here};
+use self::choices::{Meters, choices};
 use self::fields::{Fields, fields};
+use self::raw::Packed;
 use self::sections::{Line, by_view, cpu, overview_field};
 use self::shell::{STYLE, shell};
 use self::view::{Faces, View, views};
@@ -49,21 +55,28 @@ pub enum PageError {
 /// The run as a page in HTML.
 ///
 /// Everything that came from outside (names, errors, definitions) is escaped; a policy in the page keeps it from loading
-/// anything and from running any script but its own. A page that would be larger than [`PAGE_LIMIT`] has fewer charts and less
-/// of the data, and says so; its tables are always whole.
+/// anything and from running any script but its own. A page that would be larger than [`PAGE_LIMIT`] leaves out, in this order and
+/// each by a sentence: the table of measures as CSV, the charts' hover titles, attempts that do not count, what is large in a
+/// cell, charts of anything but CPU time, all cells. Its tables are always whole.
 ///
 /// # Errors
 /// When the data cannot be written as JSON, which none of their types brings about, or not be compressed.
 pub fn html(run: &Run, cells: &[Cell]) -> Result<String, PageError> {
     let page = Page::new(run, cells);
-    let whole = page.body(Detail::Full)?;
-    // Room for most of the data comes before the last chart.
-    let body = if whole.len() > PAGE_LIMIT * 4 / 5 { page.body(Detail::Few)? } else { whole };
-    let room = PAGE_LIMIT.saturating_sub(body.len() + STYLE.len() + SCRIPT.len() + 10_000);
-    let (files, left_out) = raw::downloads(run, cells, room)?;
+    let packed = Packed::of(run, cells)?;
+    let room = |body: &str| PAGE_LIMIT.saturating_sub(body.len() + STYLE.len() + SCRIPT.len() + 10_000);
+    // Hover titles repeat what tables and data have; the other charts are worth more than what is left out of the data first.
+    let mut body = page.body(Detail::Full)?;
+    if !packed.is_whole_in(room(&body)) {
+        body = page.body(Detail::Untitled)?;
+    }
+    if !packed.is_any_in(room(&body)) {
+        body = page.body(Detail::Few)?;
+    }
+    let (files, left_out) = packed.within(room(&body));
     let mut head = page.document.head.clone();
     head.retain(|(name, _)| *name != "verdicts");
-    let method = sections::method(run, &head, &files, left_out.as_deref());
+    let method = sections::method(run, &head, &files, left_out);
     let title = format!("{} – cqldyno", page.names());
     let content = html! {
         (PreEscaped(body))
@@ -163,6 +176,8 @@ impl<'a> Page<'a> {
 
     /// The page down to the contenders, and what its script reads.
     fn body(&self, detail: Detail) -> Result<String, PageError> {
+        let charts: Vec<Vec<Chart>> = (0..self.document.tables.len()).map(|p| self.charts(p, detail)).collect();
+        let meters = Meters::of(&self.document.tables);
         let text = html! {
             header {
                 p.brand { "cqldyno" span { (self.run.started.strftime("%Y-%m-%d").to_string()) } }
@@ -175,7 +190,7 @@ impl<'a> Page<'a> {
                     p.warning role="note" { strong { "Ended early. " } "What was not finished is missing here." }
                 }
             }
-            (sections::choices(self.run, &self.views, &self.faces, &self.columns))
+            (choices(self.run, &self.views, &self.faces, &self.columns, &meters, &charts))
             main {
                 (sections::overview(self.run, &self.faces, &self.fields[0]))
                 (self.reading())
@@ -193,9 +208,12 @@ impl<'a> Page<'a> {
                         p.muted { (sentence(&table.arrangement)) }
                         (sections::main_table(p, &format!("{}, {}", table.title, table.arrangement), &self.faces, &self.columns, &self.lines[p], &self.fields[0]))
                         @if !table.remarks.is_empty() { ul.remarks { @for remark in &table.remarks { li { (remark) } } } }
-                        (sections::charts(&self.charts(p, detail)))
-                        @for sheet in table.sheets.iter().skip(1) { (sections::sheet(sheet, &self.faces)) }
+                        (sections::charts(&charts[p]))
+                        @for sheet in table.sheets.iter().skip(1) { (sections::sheet(sheet, &self.faces, &meters)) }
                     }
+                }
+                @if detail == Detail::Untitled {
+                    p.muted { "This run has so many cells that its charts have no figures at the pointer; tables and data have them." }
                 }
                 @if detail == Detail::Few {
                     p.muted { "This run has so many cells that the page has room for the charts of CPU time only." }
@@ -210,15 +228,26 @@ impl<'a> Page<'a> {
     /// What was asked of whom, for somebody who never saw the tool.
     fn lead(&self) -> String {
         let plan = &self.run.plan;
+        let drivers = self
+            .run
+            .contenders
+            .iter()
+            .filter(|one| one.role == Role::Driver && !one.control && one.unavailable.is_none());
         let scenarios: Vec<String> = self.run.scenarios.iter().map(|one| plain(&one.name)).collect();
+        let target = if plan.target.embedded {
+            "against cqldyno's own server in memory".to_owned()
+        } else {
+            format!("against {}", plain(&plan.target.id))
+        };
         format!(
-            "Client drivers for Apache Cassandra and ScyllaDB under the same load: {} prepared statements a run, {} in flight, {}, \
-             on {} ({}).",
+            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load and read off what each costs: {} prepared \
+             statements a run ({}), {} in flight, {}, {target}; they ran on {}.",
+            count(drivers.count() as u64, "client driver"),
             whole(plan.count as f64),
+            scenarios.join(", "),
             whole(plan.concurrency as f64),
             count(plan.blocks.into(), "block"),
             plain(&self.run.environment.cpu),
-            scenarios.join(", "),
         )
     }
 
@@ -235,17 +264,19 @@ impl<'a> Page<'a> {
                      only when its whole interval lies beyond 2 %, the same when all of it lies within, and otherwise the run is \
                      inconclusive about it. Every other figure is exploratory: it has no verdict of that strength."
                 }
+                (words::arrangements(self.run))
                 (by_view(&self.views, |view| html! {
                     @for (name, said) in judgement(&view.run, self.cells, &view.rows) {
                         @if name == "verdicts" { p.muted { (sentence(&format!("Verdicts: {said}"))) } }
                     }
                 }))
                 @if !changes.is_empty() { ul { @for change in changes { li { (change) } } } }
+                (words::words(self.run, &self.views[0].rows, &self.columns))
             }
         }
     }
 
-    fn charts(&self, place: usize, detail: Detail) -> Vec<charts::Chart> {
+    fn charts(&self, place: usize, detail: Detail) -> Vec<Chart> {
         let Some((scenario, arrangement)) = places(self.run).nth(place) else { return Vec::new() };
         let is_here = |cell: &&&Cell| cell.scenario == scenario.name && cell.arrangement == arrangement.id;
         let cells = self.counted.iter().filter(is_here).copied().collect();
@@ -268,9 +299,17 @@ impl<'a> Page<'a> {
 fn headline(view: &View) -> Markup {
     html! {
         @for (at, sentence) in view.headline.iter().enumerate() {
-            @if at == 0 { h1 { (sentence) } } @else { p.headline { (sentence) } }
+            @let (claim, rest) = claim(sentence);
+            @if at == 0 { h1 { (claim) span { (rest) } } } @else { p.headline { (claim) span { (rest) } } }
         }
     }
+}
+
+/// What a sentence claims, and what it adds, which is set smaller.
+fn claim(sentence: &str) -> (&str, &str) {
+    let ends = ["; inconclusive for ", "; no verdict for ", "; on the arrangement "];
+    let end = ends.iter().filter_map(|end| sentence.find(end)).min().unwrap_or(sentence.len());
+    sentence.split_at(end)
 }
 
 fn sentence(text: &str) -> String {

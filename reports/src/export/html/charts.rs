@@ -8,7 +8,7 @@ mod strip;
 
 use std::ops::Range;
 
-use plotters::coord::ranged1d::Ranged;
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 
 use super::paint::{Area, GRID, INK, MUTED, Unpainted, painted, text};
@@ -21,12 +21,52 @@ use crate::{ArrangementInfo, Cell, ScenarioInfo};
 pub enum Detail {
     /// All of them.
     Full,
+    /// All of them without hover titles.
+    Untitled,
     /// What the verdicts are read from, without hover titles.
     Few,
 }
 
+/// What a chart is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Cpu,
+    Throughput,
+    Latency,
+    /// Throughput over time.
+    Time,
+    /// Figures by name.
+    Names,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 5] = [Kind::Cpu, Kind::Throughput, Kind::Latency, Kind::Time, Kind::Names];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Cpu => "CPU time",
+            Kind::Throughput => "throughput",
+            Kind::Latency => "latency",
+            Kind::Time => "throughput over time",
+            Kind::Names => "figures by name",
+        }
+    }
+
+    /// By what it is hidden.
+    pub fn class(self) -> &'static str {
+        match self {
+            Kind::Cpu => "g-cpu",
+            Kind::Throughput => "g-throughput",
+            Kind::Latency => "g-latency",
+            Kind::Time => "g-time",
+            Kind::Names => "g-names",
+        }
+    }
+}
+
 /// A chart, or why there is none.
 pub struct Chart {
+    pub kind: Kind,
     pub title: String,
     /// What helps to read it.
     pub about: String,
@@ -78,6 +118,32 @@ impl Here<'_> {
         let titles = if self.detail == Detail::Full { titles } else { &[] };
         painted(height, label, titles, &self.faces.classes, draw)
             .map_err(|error| format!("It could not be drawn: {error}."))
+    }
+}
+
+/// An axis with marks of its own choice.
+struct Marked {
+    range: Range<f64>,
+    is_log: bool,
+    marks: Vec<f64>,
+}
+
+impl Ranged for Marked {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
+        let scaled = |value: f64| if self.is_log { value.ln() } else { value };
+        let (low, high) = (scaled(self.range.start), scaled(self.range.end));
+        from + ((scaled(*value) - low) / (high - low) * f64::from(to - from)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.marks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
     }
 }
 

@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 
 use crate::column::{Column, Entry, Row, Standing};
 use crate::document::Notes;
-use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL};
+use crate::measure::{
+    CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL, definition,
+};
 use crate::quantity::three_digits;
-use crate::{Better, Run, SummaryRow, Verdict};
+use crate::{Better, Bottleneck, Run, SummaryRow, Verdict};
 
 /// The class of a field of which the line below the text stays where ratios are hidden.
 const KEPT: &str = "keep";
@@ -17,8 +19,10 @@ const KEPT: &str = "keep";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Field {
     pub text: String,
-    /// Below the text, smaller: an interval, or the ratio of a figure.
+    /// Below the text, smaller, in lines: an interval, or the ratio of a figure.
     pub sub: String,
+    /// The number of the note that says why there is no figure.
+    pub note: Option<usize>,
     /// How it is coloured; empty for not at all.
     pub class: String,
     /// What it is sorted by.
@@ -27,7 +31,7 @@ pub struct Field {
 
 impl Field {
     pub fn json(&self) -> Value {
-        json!([self.text, self.sub, self.class, self.sort])
+        json!([self.text, self.sub, self.class, self.sort, self.note])
     }
 }
 
@@ -47,6 +51,22 @@ pub fn is_shown_first(column: &Column) -> bool {
         && column.title[0] != "bottleneck"
 }
 
+/// What a column shows, for somebody who never saw one.
+pub fn meaning(column: &Column) -> &'static str {
+    match column.title[0] {
+        "verdict" => {
+            "What the interval of CPU time says: faster or slower when all of it lies beyond 2 %, same when all of it lies \
+             within, else inconclusive; withheld where the control or a remark makes it doubtful."
+        }
+        "smallest" => "The smallest difference in CPU time that this run would have found with a chance of 90 %.",
+        "bottleneck" => "What kept the row from being faster: the worker with the driver, or the server.",
+        kind if kind.starts_with("CPU time") => {
+            "CPU time a statement over that of the reference, block by block, and the interval of that ratio."
+        }
+        _ => definition(column.meter).map_or("", |known| known.about),
+    }
+}
+
 /// One a column.
 pub fn fields(run: &Run, row: &Row, columns: &[&Column], notes: &mut Notes) -> Vec<Field> {
     let ran = row.figures.get(WALL).is_some_and(|figure| figure.median.is_some());
@@ -61,29 +81,50 @@ fn field(run: &Run, row: &Row, column: &Column, notes: &mut Notes) -> Field {
     let (text, sub) = match column.entry(row) {
         Entry::Void => return Field { text: "void".to_owned(), class: "bad".to_owned(), ..Field::default() },
         Entry::Missing(why) => {
-            let sub = format!("[{}]", notes.number(&why));
-            return Field { text: "n/a".to_owned(), sub, class: KEPT.to_owned(), sort: None };
+            // A control is only timed.
+            if row.contender.control {
+                return Field { text: "–".to_owned(), ..Field::default() };
+            }
+            let note = Some(notes.number(&why));
+            return Field { text: "n/a".to_owned(), note, class: KEPT.to_owned(), ..Field::default() };
         }
         Entry::Figure(text) if kind.starts_with("CPU time") => match text.split_once(" (") {
             Some((ratio, interval)) => (ratio.to_owned(), interval.trim_end_matches(')').to_owned()),
             None => (text, String::new()),
         },
+        Entry::Figure(text) if column.meter == THROUGHPUT => {
+            let sub = figure.filter(|_| row.standing == Standing::Compared).map(|figure| judged(figure, "×"));
+            (text, sub.unwrap_or_default())
+        }
         Entry::Figure(text) => {
             let sub = figure.filter(|_| !is_of_cpu && row.standing == Standing::Compared);
             (text, sub.and_then(|figure| exploratory(run, figure)).unwrap_or_default())
         }
     };
-    let judged = kind == "verdict" || kind.starts_with("CPU time") || column.meter == THROUGHPUT;
-    let verdict = figure.and_then(|figure| figure.verdict).filter(|_| judged);
+    let is_judged = kind == "verdict" || kind.starts_with("CPU time") || column.meter == THROUGHPUT;
+    let verdict = figure.and_then(|figure| figure.verdict).filter(|_| is_judged);
     let sort = figure.and_then(|figure| match kind {
         "verdict" => None,
         "smallest" => figure.detectable,
         _ if kind.starts_with("CPU time") => figure.ratio,
         _ => figure.median,
     });
-    let kept = kind.starts_with("CPU time").then_some(KEPT);
+    let kept = (kind.starts_with("CPU time") || column.meter == THROUGHPUT).then_some(KEPT);
     let classes: Vec<&str> = verdict.map(class).into_iter().chain(kept).collect();
-    Field { text, sub, class: classes.join(" "), sort }
+    Field { text, sub, class: classes.join(" "), sort, note: None }
+}
+
+/// A ratio with its verdict in words, so that nothing hangs on a colour, and its interval below; empty without an interval.
+pub fn judged(figure: &SummaryRow, sign: &str) -> String {
+    let Some((ratio, [low, high])) = figure.ratio.zip(figure.interval) else { return String::new() };
+    let verdict = match figure.verdict {
+        Some(verdict) => class(verdict),
+        None if figure.bottleneck == Some(Bottleneck::Server) && figure.meter == THROUGHPUT => {
+            "server-bound, no verdict"
+        }
+        None => "verdict withheld",
+    };
+    format!("{sign}{ratio:.3} {verdict}\n{low:.3} to {high:.3}")
 }
 
 /// The ratio of a figure that is no part of the verdicts, and its interval, which holds by itself.

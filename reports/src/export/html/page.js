@@ -5,23 +5,35 @@
   const status = document.querySelector('.status');
   const verdicts = ['faster', 'slower', 'same', 'inconclusive', 'bad', 'keep'];
 
+  const say = (text) => { status.textContent = text; };
+
+  // The line below a figure: the number of a note, which is a link, or a text.
+  const below = (element, text, note) => {
+    if (note === null) { element.textContent = text; return; }
+    const link = document.createElement('a');
+    link.href = '#note-' + note;
+    link.ariaLabel = 'note ' + note;
+    link.textContent = '[' + note + ']';
+    element.replaceChildren(link, text);
+  };
+
   // The reference: everything was reckoned beforehand, here it is only put in place.
   const choose = (at) => {
     for (const element of all('[data-view]')) element.hidden = element.dataset.view !== String(at);
-    for (const [id, [text, sub, kind, sort]] of Object.entries(data.fields[at])) {
+    for (const [id, [text, sub, kind, order, note]] of Object.entries(data.fields[at])) {
       const field = document.getElementById(id);
       if (!field) continue;
       field.querySelector('.v').textContent = text;
-      field.querySelector('.sub').textContent = sub;
+      below(field.querySelector('.sub'), sub, note);
       field.classList.remove(...verdicts);
       field.classList.add(...kind.split(' ').filter(Boolean));
-      if (sort === null) delete field.dataset.sort; else field.dataset.sort = sort;
+      if (order === null) delete field.dataset.sort; else field.dataset.sort = order;
     }
     for (const button of all('[data-reference]')) {
       button.setAttribute('aria-pressed', String(button.dataset.reference === String(at)));
     }
     for (const table of all('table.sortable')) sort(table);
-    status.textContent = 'Compared with ' + data.names[at] + '.';
+    say('Compared with ' + data.names[at] + '.');
   };
 
   // A figure, or what is behind every figure.
@@ -63,24 +75,63 @@
         for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
         head.setAttribute('aria-sort', way);
         sort(table);
-        status.textContent = 'Sorted by ' + head.textContent.trim() + ', ' + way + '.';
+        say('Sorted by ' + head.textContent.trim() + ', ' + way + '.');
       });
     }
   }
 
-  // What is shown.
+  // What is shown. Not by the attribute `hidden`: that is what the reference hides by.
   const show = (box) => {
     if (box.dataset.hides === 'r-0') document.body.classList.toggle('no-ratios', !box.checked);
-    for (const element of all('.' + box.dataset.hides)) element.toggleAttribute('hidden', !box.checked);
+    for (const element of all('.' + box.dataset.hides)) element.classList.toggle('off', !box.checked);
   };
   for (const box of all('[data-hides]')) {
     show(box);
-    box.addEventListener('change', () => show(box));
+    box.addEventListener('change', () => {
+      show(box);
+      const group = box.closest('fieldset').querySelector('legend').textContent;
+      say(group + ': ' + box.parentElement.textContent.trim() + (box.checked ? ' is shown.' : ' is hidden.'));
+    });
   }
   for (const button of all('[data-reference]')) {
     button.addEventListener('click', () => choose(Number(button.dataset.reference)));
   }
   document.getElementById('choices').hidden = false;
+
+  // A contender's name leads to what is known of it.
+  const open = () => {
+    const target = /^#contender-\d+$/.test(location.hash) && document.querySelector(location.hash);
+    if (!target) return;
+    target.open = true;
+    target.querySelector('summary').focus();
+  };
+  window.addEventListener('hashchange', open);
+  for (const link of all('a[href^="#contender-"]')) {
+    link.addEventListener('click', () => { if (link.hash === location.hash) open(); });
+  }
+  open();
+
+  // The files are kept packed; where the browser can, it unpacks them before it saves them.
+  const unpack = async (link) => {
+    const packed = Uint8Array.from(atob(link.href.slice(link.href.indexOf(',') + 1)), (c) => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+    const file = await new Response(stream).blob();
+    const saved = document.createElement('a');
+    saved.href = URL.createObjectURL(new Blob([file], { type: link.dataset.type }));
+    saved.download = link.dataset.name;
+    saved.click();
+    setTimeout(() => URL.revokeObjectURL(saved.href), 60000);
+    say(link.dataset.name + ' is handed to the browser.');
+  };
+  if ('DecompressionStream' in window) {
+    for (const link of all('a[data-name]')) {
+      link.textContent = link.dataset.name;
+      link.addEventListener('click', (event) => {
+        event.preventDefault();
+        unpack(link).catch(() => say(link.dataset.name + ' could not be unpacked.'));
+      });
+    }
+  }
 
   // On paper nothing can be opened.
   let closed = [];

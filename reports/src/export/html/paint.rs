@@ -25,6 +25,9 @@ pub const MUTED: RGBColor = RGBColor(3, 0, 0);
 /// Where two contenders are the same.
 pub const BAND: RGBColor = RGBColor(4, 0, 0);
 
+/// What is written on a colour.
+pub const PAPER: RGBColor = RGBColor(5, 0, 0);
+
 const CONTENDERS: u8 = 0x20;
 const NAMES: u8 = 0xe0;
 
@@ -141,6 +144,7 @@ fn kind(key: [u8; 3], palette: &[String]) -> String {
         2 => "grid".to_owned(),
         3 => "muted".to_owned(),
         4 => "band".to_owned(),
+        5 => "paper".to_owned(),
         name if name >= NAMES => format!("n-{}", name - NAMES),
         place if place >= CONTENDERS => {
             palette.get(usize::from(place - CONTENDERS)).cloned().unwrap_or_else(|| "muted".to_owned())

@@ -8,43 +8,82 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::PageError;
+use crate::attempts::Attempts;
 use crate::{Cell, Run, csv, json};
+
+const WHOLE: (&str, &str) = ("result.json", "application/json");
+const TABLE: (&str, &str) = ("cells.csv", "text/csv");
+
+const WITHOUT_TABLE: &str =
+    "The page has no room for the same figures as CSV; `cqldyno report result.json --format csv` makes them of it.";
+const WITHOUT_ATTEMPTS: &str = "The attempts at a block that do not count are left out, and with them the checksum: the page has no room for \
+                                them. The run's folder has them.";
+const WITHOUT_PARTS: &str = "The cells in it have no series by second, breakdowns, findings and settings, attempts that do not count \
+                             are left out, and there is no checksum: the page has no room for them. The run's folder has them.";
+const WITHOUT_CELLS: &str = "The page has no room for the cells of this run; the run's folder has them.";
 
 /// A file in the page.
 pub struct Download {
+    /// What it is called once it is unpacked.
     pub name: &'static str,
+    /// Its media type once it is unpacked.
+    pub media: &'static str,
     pub about: String,
     /// `data:` and the file, compressed.
     pub address: String,
     /// Its size in bytes, compressed.
+    pub packed: usize,
+    /// Its size in bytes.
     pub bytes: usize,
 }
 
-/// The files that have room in `room` bytes, and a sentence where they are not everything.
-///
-/// # Errors
-/// When the model cannot be written as JSON, or not be compressed.
-pub fn downloads(run: &Run, cells: &[Cell], room: usize) -> Result<(Vec<Download>, Option<String>), PageError> {
-    let whole =
-        file("result.json.gz", "run, cells, summary and warnings, as --format json gives them", &json(run, cells)?)?;
-    let table = file("cells.csv.gz", "one row a measure", &csv(run, cells))?;
-    let sizes = (whole.address.len(), table.address.len());
-    if sizes.0 + sizes.1 <= room {
-        return Ok((vec![whole, table], None));
+/// The run and its cells, packed, whole and in what can stand for it where the page has no room.
+pub struct Packed {
+    /// The best first, each with what it lacks.
+    results: Vec<(Download, Option<&'static str>)>,
+    table: Download,
+}
+
+impl Packed {
+    /// # Errors
+    /// When the model cannot be written as JSON, or not be compressed.
+    pub fn of(run: &Run, cells: &[Cell]) -> Result<Packed, PageError> {
+        let attempts = Attempts::of(cells);
+        let counted: Vec<Cell> = cells.iter().filter(|cell| attempts.counts(cell)).cloned().collect();
+        let small: Vec<Cell> = counted.iter().map(without_large_parts).collect();
+        // The checksum is that of the cells as they were measured.
+        let unsealed = Run { checksum: None, ..run.clone() };
+        let all = "run, cells, summary and warnings, as --format json gives them and `cqldyno report` reads them";
+        let mut results = vec![(file(WHOLE, all, &json(run, cells)?)?, None)];
+        if counted.len() < cells.len() {
+            let about = "run, the cells that count, summary and warnings";
+            results.push((file(WHOLE, about, &json(&unsealed, &counted)?)?, Some(WITHOUT_ATTEMPTS)));
+        }
+        let about = "run, the cells that count without their large parts, summary and warnings";
+        results.push((file(WHOLE, about, &json(&unsealed, &small)?)?, Some(WITHOUT_PARTS)));
+        Ok(Packed { results, table: file(TABLE, "one row a measure", &csv(run, cells))? })
     }
-    if sizes.0 <= room {
-        return Ok((vec![whole], None));
+
+    /// Whether everything that was measured has room in so many bytes.
+    pub fn is_whole_in(&self, room: usize) -> bool {
+        self.results.first().is_some_and(|(whole, _)| whole.address.len() <= room)
     }
-    let small: Vec<Cell> = cells.iter().map(without_large_parts).collect();
-    let slim =
-        file("result.json.gz", "run, cells without their large parts, summary and warnings", &json(run, &small)?)?;
-    if slim.address.len() <= room {
-        let left = "The cells in it have no series by second, breakdowns, findings and settings, for which the page has no room; \
-                    the run's folder has them.";
-        return Ok((vec![slim], Some(left.to_owned())));
+
+    /// Whether there is anything that has room in so many bytes.
+    pub fn is_any_in(&self, room: usize) -> bool {
+        self.results.iter().any(|(result, _)| result.address.len() <= room)
     }
-    let none = "The page has no room for the cells of this run; the run's folder has them.";
-    Ok((Vec::new(), Some(none.to_owned())))
+
+    /// The files that have room in so many bytes, and a sentence where they are not everything. What is given up first can be
+    /// made again from what is left: the table, then attempts that do not count, then what is large in a cell, then all cells.
+    pub fn within(self, room: usize) -> (Vec<Download>, Option<&'static str>) {
+        let Packed { results, table } = self;
+        match results.into_iter().find(|(result, _)| result.address.len() <= room) {
+            Some((result, None)) if result.address.len() + table.address.len() <= room => (vec![result, table], None),
+            Some((result, lacks)) => (vec![result], Some(lacks.unwrap_or(WITHOUT_TABLE))),
+            None => (Vec::new(), Some(WITHOUT_CELLS)),
+        }
+    }
 }
 
 fn without_large_parts(cell: &Cell) -> Cell {
@@ -57,10 +96,10 @@ fn without_large_parts(cell: &Cell) -> Cell {
     small
 }
 
-fn file(name: &'static str, about: &str, text: &str) -> Result<Download, PageError> {
+fn file((name, media): (&'static str, &'static str), about: &str, text: &str) -> Result<Download, PageError> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(text.as_bytes()).map_err(PageError::Compress)?;
-    let bytes = encoder.finish().map_err(PageError::Compress)?;
-    let address = format!("data:application/gzip;base64,{}", STANDARD.encode(&bytes));
-    Ok(Download { name, about: about.to_owned(), address, bytes: bytes.len() })
+    let packed = encoder.finish().map_err(PageError::Compress)?;
+    let address = format!("data:application/gzip;base64,{}", STANDARD.encode(&packed));
+    Ok(Download { name, media, about: about.to_owned(), address, packed: packed.len(), bytes: text.len() })
 }

@@ -3,13 +3,13 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::charts::Chart;
-use super::fields::{Field, Fields, class, is_shown_first, title};
+use super::choices::{Meters, heading, name};
+use super::fields::{Field, Fields, class, judged, meaning, title};
 use super::raw::Download;
 use super::view::{Faces, View};
 use crate::column::Column;
 use crate::document::{Sheet, caveats, libraries, settings};
 use crate::measure::CPU_PER_STATEMENT;
-use crate::measure::definition;
 use crate::quantity::three_digits;
 use crate::{ArrangementInfo, Bottleneck, Cell, Role, Run, ScenarioInfo, SummaryRow, command, plain};
 
@@ -18,48 +18,6 @@ pub fn by_view(views: &[View], content: impl Fn(&View) -> Markup) -> Markup {
     html! {
         @for (at, view) in views.iter().enumerate() {
             div data-view=(at) hidden[at != 0] { (content(view)) }
-        }
-    }
-}
-
-/// What may be chosen: the reference, contenders, columns, scenarios.
-pub fn choices(run: &Run, views: &[View], faces: &Faces, columns: &[&Column]) -> Markup {
-    let named = |name: &str, id: &str, shown: bool| {
-        html! { label { input type="checkbox" data-hides=(id) checked[shown]; " " (name) } }
-    };
-    html! {
-        div.choices id="choices" hidden {
-            @if views.len() > 1 {
-                div.group role="group" aria-label="Reference" {
-                    span.name { "Compared with" }
-                    @for (at, view) in views.iter().enumerate() {
-                        button type="button" data-reference=(at) aria-pressed=(if at == 0 { "true" } else { "false" }) { (view.name) }
-                    }
-                }
-            }
-            details {
-                summary { "Show or hide" }
-                fieldset {
-                    legend { "Contenders" }
-                    @for (place, label) in faces.labels.iter().enumerate() { (named(label, &format!("c-{place}"), true)) }
-                }
-                fieldset {
-                    legend { "Columns" }
-                    @for (place, column) in columns.iter().enumerate() {
-                        (named(&title(column), &format!("m-{place}"), is_shown_first(column)))
-                    }
-                    (named("ratios below the figures", "r-0", false))
-                }
-                @if run.scenarios.len() > 1 {
-                    fieldset {
-                        legend { "Scenarios" }
-                        @for (place, one) in run.scenarios.iter().enumerate() {
-                            (named(&plain(&one.name), &format!("s-{place}"), true))
-                        }
-                    }
-                }
-            }
-            p.status role="status" aria-live="polite" {}
         }
     }
 }
@@ -88,7 +46,7 @@ pub fn overview(run: &Run, faces: &Faces, fields: &Fields) -> Markup {
                         @for (place, contender) in run.contenders.iter().enumerate() {
                             @if contender.role == Role::Driver && !contender.control {
                                 tr class={ "c-" (place) } {
-                                    th scope="row" { (swatch(&faces.classes[place])) (faces.labels[place]) }
+                                    th.who scope="row" { (who(faces, place)) }
                                     @for p in 0..run.scenarios.len() * run.plan.arrangements.len() {
                                         @let id = format!("o-{p}-{place}");
                                         (field(&id, &format!("s-{}", p / run.plan.arrangements.len().max(1)), fields.get(&id)))
@@ -115,15 +73,17 @@ pub fn overview_field(figure: Option<&SummaryRow>, is_reference: bool) -> Field 
     }
     let sub = match (is_reference, figure.ratio, figure.interval) {
         (true, ..) => "reference".to_owned(),
-        (_, Some(ratio), Some([low, high])) => {
-            let verdict = figure.verdict.map_or("withheld", class);
-            format!("{ratio:.3} ({low:.3} to {high:.3}) {verdict}")
-        }
-        (_, Some(ratio), None) => format!("{ratio:.3}, no interval"),
+        (_, Some(_), Some(_)) => judged(figure, "×"),
+        (_, Some(ratio), None) => format!("×{ratio:.3}\nno interval"),
         _ => String::new(),
     };
     let class = figure.verdict.map_or("", class).to_owned();
-    Field { text: three_digits(median), sub, class, sort: Some(median) }
+    Field { text: three_digits(median), sub, class, sort: Some(median), note: None }
+}
+
+/// A contender's name, from which its caveats, versions and settings are one click away.
+fn who(faces: &Faces, place: usize) -> Markup {
+    html! { (swatch(&faces.classes[place])) a href={ "#contender-" (place) } { (faces.labels[place]) } }
 }
 
 fn swatch(class: &str) -> Markup {
@@ -136,7 +96,10 @@ fn field(id: &str, class: &str, field: Option<&Field>) -> Markup {
     html! {
         td.num.(class).(field.class) id=(id) data-sort=[field.sort] {
             span.v { (field.text) }
-            span.sub { (field.sub) }
+            span.sub {
+                @if let Some(note) = field.note { a href={ "#note-" (note) } aria-label={ "note " (note) } { "[" (note) "]" } }
+                (field.sub)
+            }
         }
     }
 }
@@ -166,8 +129,8 @@ pub fn main_table(
             @if lines.iter().any(|line| (line.role != Role::Driver) == apart) { tbody {
                 @for line in lines.iter().filter(|line| (line.role != Role::Driver) == apart) {
                     tr class={ "c-" (line.place) } {
-                        th scope="row" {
-                            (swatch(&faces.classes[line.place])) (faces.labels[line.place])
+                        th.who scope="row" {
+                            (who(faces, line.place))
                             @if let Some(note) = line.note { " " sup { a href={ "#note-" (note) } aria-label={ "note " (note) } { (note) } } }
                             @if !line.trouble.is_empty() { " " span.badge.bad { (line.trouble) } }
                             @if line.bottleneck == Some(Bottleneck::Server) { " " span.badge.warn { "server-bound" } }
@@ -188,7 +151,7 @@ pub fn main_table(
                 thead { tr {
                     th scope="col" { "contender" }
                     @for (at, column) in columns.iter().enumerate() {
-                        th.num.{ "m-" (at) } scope="col" title=[definition(column.meter).map(|known| known.about)] { (title(column)) }
+                        th.num.{ "m-" (at) } scope="col" title=(meaning(column)) { (title(column)) }
                     }
                 } }
                 (body(false))
@@ -199,33 +162,34 @@ pub fn main_table(
 }
 
 /// A table of figures that are the same for every reference.
-pub fn sheet(sheet: &Sheet, faces: &Faces) -> Markup {
+pub fn sheet(sheet: &Sheet, faces: &Faces, meters: &Meters) -> Markup {
     let of = |label: &str| faces.labels.iter().position(|known| known == label).map(|place| format!("c-{place}"));
-    let columns: Vec<(String, Option<String>)> = sheet
+    let columns: Vec<(String, String)> = sheet
         .columns
         .iter()
-        .map(|lines| (lines.join(" ").replace("- ", "").replace("+ ", "+").replace(" +", "+"), of(&lines.concat())))
+        .map(|lines| {
+            let title = heading(lines);
+            let class = meters.class_of(sheet, &title).or_else(|| of(&lines.concat())).unwrap_or_default();
+            (title, class)
+        })
         .collect();
-    let mut name = sheet.title.clone();
-    if let Some(first) = name.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
+    let name = name(&sheet.title);
     html! {
-        details.more {
+        details.more.(meters.class(sheet)) {
             summary { (name) }
             div.scroll tabindex="0" role="region" aria-label=(name) {
                 table.sortable {
                     caption.unseen { (name) }
                     thead { tr {
                         th scope="col" { (sheet.first) }
-                        @for (title, class) in &columns { th.num.(class.as_deref().unwrap_or_default()) scope="col" { (title) } }
+                        @for (title, class) in &columns { th.num.(class) scope="col" { (title) } }
                     } }
                     @for group in &sheet.groups { tbody {
                         @for row in group {
                             tr class=[of(&row.label)] {
                                 th scope="row" { (row.label) @if !row.trouble.is_empty() { " " span.badge.bad { (row.trouble) } } }
                                 @for (field, (_, class)) in row.fields.iter().zip(&columns) {
-                                    td.num.(class.as_deref().unwrap_or_default()).(if field.is_bad { "bad" } else { "" }) { (field.text) }
+                                    td.num.(class).(if field.is_bad { "bad" } else { "" }) { (noted(&field.text)) }
                                 }
                             }
                         }
@@ -236,13 +200,24 @@ pub fn sheet(sheet: &Sheet, faces: &Faces) -> Markup {
     }
 }
 
+/// A text that may end with the number of a note, for example `n/a [3]`.
+fn noted(text: &str) -> Markup {
+    let number = text.strip_suffix(']').and_then(|text| text.rsplit_once(" ["));
+    match number.and_then(|(text, number)| Some((text, number.parse::<usize>().ok()?))) {
+        Some((text, note)) => {
+            html! { (text) " " a href={ "#note-" (note) } aria-label={ "note " (note) } { "[" (note) "]" } }
+        }
+        None => html! { (text) },
+    }
+}
+
 /// The charts of one scenario in one arrangement.
 pub fn charts(charts: &[Chart]) -> Markup {
     html! {
         div.charts {
             @for chart in charts {
                 @match &chart.picture {
-                    Ok(picture) => figure data-view=[chart.view] hidden[chart.view.is_some_and(|view| view != 0)] {
+                    Ok(picture) => figure.(chart.kind.class()) data-view=[chart.view] hidden[chart.view.is_some_and(|view| view != 0)] {
                         figcaption { strong { (chart.title) } @if !chart.about.is_empty() { span { (chart.about) } } }
                         (PreEscaped(picture))
                         @if !chart.legend.is_empty() {
@@ -254,7 +229,7 @@ pub fn charts(charts: &[Chart]) -> Markup {
             }
         }
         @for chart in charts {
-            @if let Err(why) = &chart.picture { p.muted { (chart.title) ": " (why) } }
+            @if let Err(why) = &chart.picture { p.muted.(chart.kind.class()) { (chart.title) ": " (why) } }
         }
     }
 }
@@ -266,7 +241,7 @@ pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
         section aria-labelledby="contenders" {
             h2 id="contenders" { "Contenders" }
             @for (place, one) in run.contenders.iter().enumerate() {
-                details.contender class={ "c-" (place) } {
+                details.contender class={ "c-" (place) } id={ "contender-" (place) } {
                     summary {
                         (swatch(&faces.classes[place])) (faces.labels[place])
                         @if one.unavailable.is_some() { " " span.badge.bad { "missing" } }
@@ -325,7 +300,10 @@ pub fn method(run: &Run, head: &[(&'static str, String)], downloads: &[Download]
             h3 { "Data" }
             @if !downloads.is_empty() {
                 ul.files { @for file in downloads {
-                    li { a download=(file.name) href=(file.address) { (file.name) } " – " (file.about) ", " (file.bytes.div_ceil(1024)) " KiB" }
+                    li {
+                        a download={ (file.name) ".gz" } href=(file.address) data-name=(file.name) data-type=(file.media) { (file.name) ".gz" }
+                        " – " (file.about) "; " (file.bytes.div_ceil(1024)) " KiB, packed " (file.packed.div_ceil(1024)) " KiB"
+                    }
                 } }
             }
             @if let Some(sentence) = left_out { p { (sentence) } }

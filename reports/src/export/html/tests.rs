@@ -1,9 +1,13 @@
 //! What the page holds, and that nothing in it is more than text.
 
+use std::io::Read;
+
 use serde_json::Value;
 
 use super::*;
-use crate::{ArrangementInfo, Measure, Series, Setting, Unit, csv, sample};
+use crate::{
+    ArrangementInfo, Better, ErrorLine, Measure, MeasureInfo, Recorded, Series, Setting, Unit, csv, json, sample,
+};
 
 /// A run with everything that a page can show: two arrangements, a control, seconds, system calls by name, latency below
 /// saturation, a void, a failed and a server-bound row, and a driver that is missing.
@@ -54,38 +58,149 @@ pub fn rich() -> (Run, Vec<Cell>) {
     (run, cells)
 }
 
+/// What came from outside, hostile: to HTML, SVG, JSON in a script, CSV and a terminal.
+pub const NAME: &str = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u{202e}<!--&amp;,\r\n</title></svg>]]>\u{1b}[31m";
+
 /// Every text of the run, hostile.
 pub fn hostile() -> (Run, Vec<Cell>) {
-    const NAME: &str = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u{202e}<!--&amp;";
     let (mut run, mut cells) = rich();
     for (nth, one) in run.contenders.iter_mut().enumerate() {
         one.label = format!("{NAME}{nth}");
         one.caveats = vec![format!("Says {NAME}")];
         one.settings = vec![Setting { name: NAME.to_owned(), value: NAME.to_owned(), as_asked: false }];
-        one.libraries[..].iter_mut().for_each(|library| library.origin = Some(NAME.to_owned()));
-        (one.build, one.compiler) = (NAME.to_owned(), NAME.to_owned());
+        for library in &mut one.libraries {
+            (library.name, library.version, library.origin) = (NAME.to_owned(), NAME.to_owned(), Some(NAME.to_owned()));
+        }
+        (one.build, one.compiler, one.version) = (NAME.to_owned(), NAME.to_owned(), NAME.to_owned());
+        one.executable = NAME.to_owned();
         one.unavailable = one.unavailable.as_ref().map(|_| NAME.to_owned());
+        cells.iter_mut().filter(|cell| cell.contender == one.id).for_each(|cell| cell.label = one.label.clone());
     }
     for scenario in &mut run.scenarios {
         let name = format!("{NAME}{}", scenario.name);
         cells.iter_mut().filter(|cell| cell.scenario == scenario.name).for_each(|cell| cell.scenario = name.clone());
-        (scenario.name, scenario.about) = (name, NAME.to_owned());
-        scenario.definition = Some(Value::String(NAME.to_owned()));
+        (scenario.name, scenario.about, scenario.asked) = (name, NAME.to_owned(), Some(NAME.to_owned()));
+        scenario.definition = Some(serde_json::json!({ NAME: [NAME, { "cql": NAME }] }));
+        scenario.left_out = [("noop".to_owned(), NAME.to_owned())].into();
+    }
+    for arrangement in &mut run.plan.arrangements {
+        let id = format!("{NAME}{}", arrangement.id);
+        cells
+            .iter_mut()
+            .filter(|cell| cell.arrangement == arrangement.id)
+            .for_each(|cell| cell.arrangement = id.clone());
+        (arrangement.id, arrangement.runtime, arrangement.note) = (id, NAME.to_owned(), Some(NAME.to_owned()));
     }
     run.plan.target.about = NAME.to_owned();
+    (run.plan.target.id, run.plan.target.embedded) = (NAME.to_owned(), false);
     run.plan.consistency = NAME.to_owned();
+    run.plan.settings = NAME.to_owned();
     run.plan.serve_arguments = vec![NAME.to_owned()];
-    run.environment.cpu = NAME.to_owned();
-    run.environment.more = [(NAME.to_owned(), NAME.to_owned())].into();
-    run.cqldyno = NAME.to_owned();
-    for cell in &mut cells {
+    let machine = &mut run.environment;
+    for text in [&mut machine.cpu, &mut machine.kernel, &mut machine.compiler, &mut machine.profile, &mut run.cqldyno] {
+        *text = NAME.to_owned();
+    }
+    machine.more = [(NAME.to_owned(), NAME.to_owned())].into();
+    let id = format!("{NAME}_x");
+    run.measures.push(MeasureInfo {
+        id: id.clone(),
+        unit: Unit::Count,
+        better: Better::Lower,
+        pass: Pass::Timing,
+        about: NAME.to_owned(),
+        column: Some(NAME.to_owned()),
+    });
+    for (nth, cell) in cells.iter_mut().enumerate() {
         cell.findings = vec![NAME.to_owned()];
         cell.failed = cell.failed.as_ref().map(|_| NAME.to_owned());
         cell.void = cell.void.as_ref().map(|_| NAME.to_owned());
+        cell.settings = vec![Setting { name: NAME.to_owned(), value: NAME.to_owned(), as_asked: false }];
+        cell.error_kinds = vec![ErrorLine { kind: NAME.to_owned(), count: 1, first: NAME.to_owned() }];
+        (cell.log, cell.noisy) = (Some(NAME.to_owned()), Some(NAME.to_owned()));
+        let unavailable = Measure::unavailable(NAME);
+        cell.measures.insert(id.clone(), if nth % 2 == 0 { unavailable } else { Measure::value(1.5, Unit::Count) });
+        if cell.pass == Pass::Latency {
+            cell.step = Some(NAME.to_owned());
+            for digits in ["50", "99"] {
+                cell.measures.insert(format!("{NAME}_p{digits}"), Measure::value(40.0, Unit::Microseconds));
+            }
+        }
         for figures in cell.breakdowns.values_mut() {
             figures.insert(NAME.to_owned(), 0.5);
         }
+        let figures = cell.breakdowns.get("syscalls").cloned();
+        cell.breakdowns.extend(figures.map(|figures| (NAME.to_owned(), figures)));
     }
+    (run, cells)
+}
+
+/// 20 blocks of six contenders, three scenarios and two arrangements, with as many digits as a real run has.
+fn large() -> (Run, Vec<Cell>) {
+    let (mut run, base) = sample::blocks(20);
+    let mut seed = 1u64;
+    let mut digits = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        0.97 + (seed >> 33) as f64 / (1u64 << 31) as f64 * 0.06
+    };
+    let cpp = run.contenders.iter_mut().find(|one| one.id == "cassandra-cpp").unwrap();
+    cpp.unavailable = None;
+    let mut scenarios = run.scenarios.clone();
+    scenarios.push(crate::ScenarioInfo { name: "mixed".to_owned(), ..scenarios[0].clone() });
+    let current =
+        ArrangementInfo { id: "current".to_owned(), runtime: "current".to_owned(), ..run.plan.arrangements[0].clone() };
+    run.plan.arrangements.push(current);
+    run.plan.passes = vec![Pass::Counting, Pass::Latency, Pass::Syscalls];
+    let settings: Vec<Setting> = ["protocol version", "consistency", "compression", "retries", "routing", "page size"]
+        .map(|name| Setting { name: name.to_owned(), value: "as the others".to_owned(), as_asked: true })
+        .into();
+    let mut cells = Vec::new();
+    for scenario in &scenarios {
+        for arrangement in &run.plan.arrangements {
+            let of = |cell: &&Cell| cell.scenario == "writes";
+            let mut mine: Vec<Cell> = base.iter().filter(of).cloned().collect();
+            let like = |cell: &Cell| Cell {
+                contender: "cassandra-cpp".to_owned(),
+                label: "cassandra-cpp".to_owned(),
+                ..cell.clone()
+            };
+            mine.extend(base.iter().filter(of).filter(|cell| cell.contender == "cdrs-tokio").map(like));
+            let counting: Vec<Cell> = mine.iter().filter(|cell| cell.pass == Pass::Counting).cloned().collect();
+            for cell in counting {
+                let calls = ["sendto", "recvfrom", "epoll_wait", "futex", "write", "read", "epoll_ctl", "mmap", "brk"];
+                let calls = calls.map(|name| (name.to_owned(), digits() * 0.1)).into();
+                mine.push(Cell {
+                    pass: Pass::Syscalls,
+                    breakdowns: [("syscalls".to_owned(), calls)].into(),
+                    ..cell.clone()
+                });
+                for step in ["rate", "1", "16", "256"] {
+                    let kind = if step == "rate" { "response".to_owned() } else { format!("service_{step}") };
+                    let measures = ["50", "90", "99", "999"].map(|share| {
+                        (format!("{kind}_p{share}"), Measure::value(100.0 * digits(), Unit::Microseconds))
+                    });
+                    let step = Some(step.to_owned());
+                    mine.push(Cell { pass: Pass::Latency, step, measures: measures.into(), ..cell.clone() });
+                }
+            }
+            for cell in &mut mine {
+                (cell.scenario, cell.arrangement) = (scenario.name.clone(), arrangement.id.clone());
+                cell.settings = settings.clone();
+                cell.files.insert("hdr".to_owned(), format!("hdr/{}-{}.hlog", cell.label, cell.block));
+                for nth in 0..20 {
+                    cell.measures.insert(format!("figure_{nth}"), Measure::value(1_000.0 * digits(), Unit::Count));
+                }
+                for measure in cell.measures.values_mut() {
+                    if let Measure::Value { value, .. } = measure {
+                        *value *= digits();
+                    }
+                }
+                let second = || (0..5).map(|nth| 400_000 + (nth * 7_919) % 20_000).collect::<Vec<u64>>();
+                cell.series = Series::new(second(), second(), second());
+            }
+            cells.extend(mine);
+        }
+    }
+    run.scenarios = scenarios;
     (run, cells)
 }
 
@@ -157,7 +272,7 @@ fn what_stands_in_the_page_for_another_reference_is_what_the_same_method_gives()
         summary.rows.iter().find(|row| row.contender == "scylla" && row.meter == crate::measure::CPU_PER_STATEMENT);
     let (ratio, [low, high]) = row.and_then(|row| row.ratio.zip(row.interval)).unwrap();
     let shown = &data["fields"][1]["o-0-0"];
-    assert_eq!(shown[1], format!("{ratio:.3} ({low:.3} to {high:.3}) faster"));
+    assert_eq!(shown[1], format!("×{ratio:.3} faster\n{low:.3} to {high:.3}"));
     assert_eq!(shown[2], "faster");
 }
 
@@ -222,14 +337,122 @@ fn a_run_that_is_too_large_has_fewer_charts_and_less_data_and_says_so() {
 #[test]
 fn data_that_have_no_room_are_left_out_by_a_sentence() {
     let (run, cells) = rich();
-    let (all, none) = raw::downloads(&run, &cells, usize::MAX).unwrap();
+    let mut again = cells.clone();
+    again.retain(|cell| cell.block == 1);
+    again.iter_mut().for_each(|cell| cell.attempt = 2);
+    again.extend(cells);
+    let cells = again;
+    let within = |room: usize| raw::Packed::of(&run, &cells).unwrap().within(room);
+    let (all, none) = within(usize::MAX);
     assert_eq!((all.len(), none), (2, None));
-    let size = |at: usize| all[at].address.len();
-    let (without_table, none) = raw::downloads(&run, &cells, size(0)).unwrap();
-    assert_eq!((without_table.len(), none), (1, None));
-    let (small, said) = raw::downloads(&run, &cells, size(0) - 1).unwrap();
-    assert!(small[0].address.len() < size(0) && said.unwrap().contains("no series by second"));
-    let (nothing, said) = raw::downloads(&run, &cells, 10).unwrap();
+    let size = |files: &[raw::Download]| files[0].address.len();
+    let (without_table, said) = within(size(&all));
+    assert_eq!((without_table.len(), size(&without_table)), (1, size(&all)));
+    assert!(said.unwrap().contains("no room for the same figures as CSV"));
+    let (counted, said) = within(size(&all) - 1);
+    assert!(size(&counted) < size(&all) && said.unwrap().contains("attempts at a block that do not count"));
+    let (small, said) = within(size(&counted) - 1);
+    assert!(size(&small) < size(&counted) && said.unwrap().contains("no series by second"));
+    let (nothing, said) = within(10);
     assert!(nothing.is_empty() && said.unwrap().contains("no room for the cells"));
-    assert!(!csv(&run, &cells).is_empty());
+    // What is left out is no longer sealed as measured, and everything is read back.
+    for (files, count) in [
+        (&all, cells.len()),
+        (&counted, cells.len() - cells.iter().filter(|cell| cell.block == 1 && cell.attempt == 1).count()),
+    ] {
+        let read = Recorded::from_document(&unpacked(&files[0].address)).unwrap();
+        assert_eq!(read.cells.len(), count);
+    }
+    assert_eq!(unpacked(&all[1].address), csv(&run, &cells));
+}
+
+/// The file that an address in the page holds.
+pub fn unpacked(address: &str) -> String {
+    use base64::Engine;
+    let packed = address.strip_prefix("data:application/gzip;base64,").unwrap();
+    let packed = base64::engine::general_purpose::STANDARD.decode(packed).unwrap();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(packed.as_slice()).read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn a_large_run_has_all_its_tables_charts_and_cells_below_the_limit() {
+    let (run, cells) = large();
+    let page = html(&run, &cells).unwrap();
+    assert!(page.len() < PAGE_LIMIT, "{}", page.len());
+    assert!(!page.contains("This run has so many cells"), "all charts, with their titles");
+    let pictures = page.matches("<svg ").count();
+    assert!(pictures >= 6 * (2 * 3 + 2 + 4 + 1), "{pictures}");
+    let whole =
+        Recorded::from_document(&unpacked(between(&page, "download=\"result.json.gz\" href=\"", "\""))).unwrap();
+    assert_eq!((whole.cells.len(), cells.len()), (900, 900));
+    assert_eq!(whole.cells, cells);
+    assert!(page.contains("no room for the same figures as CSV"));
+}
+
+#[test]
+fn the_files_of_a_hostile_run_are_json_that_is_read_back_and_csv_with_as_many_fields_in_every_row() {
+    let (run, cells) = hostile();
+    let page = html(&run, &cells).unwrap();
+    let file = |name: &str| unpacked(between(&page, &format!("download=\"{name}.gz\" href=\""), "\""));
+    let read = Recorded::from_document(&file("result.json")).unwrap();
+    assert_eq!((read.run, read.cells), (run, cells));
+    let table = file("cells.csv");
+    let mut rows = table.split("\r\n").filter(|row| !row.is_empty());
+    let columns = rows.next().unwrap().split(',').count();
+    let mut count = 0;
+    for row in rows {
+        // A comma counts outside of quotes, and a quote in quotes is doubled.
+        let outside = row.split('"').step_by(2).collect::<Vec<_>>().concat();
+        assert_eq!(outside.matches(',').count() + 1, columns, "{row}");
+        assert!(!row.contains(|c: char| c.is_control()), "{row:?}");
+        count += 1;
+    }
+    assert!(count > 1_000, "{count}");
+}
+
+#[test]
+fn every_field_for_a_reference_is_what_a_run_with_that_reference_shows() {
+    let (mut run, mut cells) = rich();
+    // A control is the reference's: with another reference there is another one.
+    run.contenders.retain(|one| !one.control);
+    cells.retain(|cell| cell.contender != "scylla#control");
+    let page = Page::new(&run, &cells);
+    let names: Vec<&str> = page.views.iter().map(|view| view.name.as_str()).collect();
+    assert_eq!(names, ["scylla", "cdrs-tokio"]);
+    for (at, reference) in names.iter().enumerate() {
+        let mut turned = run.clone();
+        turned.plan.reference = Some((*reference).to_owned());
+        let other = Page::new(&turned, &cells);
+        let shown = |field: &fields::Field| (field.text.clone(), field.sub.clone(), field.class.clone(), field.sort);
+        let fields = |of: &Fields| of.iter().map(|(id, field)| (id.clone(), shown(field))).collect::<Vec<_>>();
+        assert_eq!(fields(&page.fields[at]), fields(&other.fields[0]), "{reference}");
+        assert_eq!(page.views[at].headline, other.views[0].headline);
+        // And that is what the program prints.
+        let printed = bare(&crate::markdown(&turned, &cells));
+        let ratio = page.fields[at].values().filter(|field| field.class.contains("keep") && !field.sub.is_empty());
+        let cpu: Vec<&fields::Field> = ratio.filter(|field| !field.sub.starts_with('×')).collect();
+        assert!(cpu.len() >= 3, "{reference}: {cpu:?}");
+        for field in cpu {
+            assert!(printed.contains(&format!("{} ({})", field.text, field.sub)), "{field:?} {printed}");
+        }
+    }
+}
+
+/// A Markdown text without what only sets it.
+fn bare(markdown: &str) -> String {
+    markdown.replace(['*', '\\'], "")
+}
+
+#[test]
+fn a_claim_is_set_apart_from_what_is_not_decided() {
+    let (said, rest) = (
+        "a needed 7 % less CPU time than b for writes (95 % interval 5 to 9 %)",
+        "; inconclusive for reads (1 to 2 % more).",
+    );
+    assert_eq!(claim(&format!("{said}{rest}")), (said, rest));
+    assert_eq!(claim("This run gives no verdict."), ("This run gives no verdict.", ""));
+    let open = "Whether a needs more or less CPU time than b is inconclusive for writes (1 % less to 9 % more)";
+    assert_eq!(claim(&format!("{open}; on the arrangement x alone.")), (open, "; on the arrangement x alone."));
 }

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use plotters::prelude::*;
 
-use super::super::paint::{INK, of_name, text};
-use super::{Chart, Here, room, rows};
+use super::super::paint::{INK, PAPER, WIDTH, of_name, text};
+use super::{Chart, Here, Kind, room, rows};
 use crate::quantity::three_digits;
 use crate::text::plain;
 
 /// As many names have a colour of their own; the others are summed up.
 const NAMES: usize = 8;
 const ROW: u32 = 84;
+/// The width of a letter, in units of the chart, reckoned generously.
+const LETTER: f64 = 17.0;
 
 impl Here<'_> {
     /// One chart a kind of breakdown.
@@ -28,6 +30,7 @@ impl Here<'_> {
         if !kinds.contains_key("syscalls") {
             let why = "System calls were not counted by name in this run; `--pass syscalls` does.";
             charts.push(Chart {
+                kind: Kind::Names,
                 title: "System calls a statement by name".to_owned(),
                 about: String::new(),
                 view: None,
@@ -75,6 +78,8 @@ impl Here<'_> {
             );
         }
         let alternative = format!("{what}: {}. The table of this scenario has the figures by name.", said.join("; "));
+        let about =
+            "A bar is one contender, its parts are the names; shorter is less. The table has all figures.".to_owned();
         let picture = self.paint(ROW * found.len() as u32 + 56, &alternative, &titles, |area| {
             let top = found.len() as f64;
             let mut chart = rows(area, room(0.0..most * 1.04), found.len(), &|x| three_digits(*x))?;
@@ -88,6 +93,12 @@ impl Here<'_> {
                     if value > 0.0 {
                         let bar = [(from, y - 0.5), (from + value, y - 0.88)];
                         chart.draw_series([Rectangle::new(bar, of_name(which, Some(nth)).filled())])?;
+                        // The names stand on the colours where there is room, for who cannot tell them apart.
+                        let written = name(which);
+                        if value / (most * 1.04) * f64::from(WIDTH) > written.chars().count() as f64 * LETTER + 16.0 {
+                            let at = (from + most * 0.008, y - 0.56);
+                            chart.draw_series([Text::new(written, at, text(PAPER))])?;
+                        }
                     }
                     from += value;
                     nth += 1;
@@ -97,6 +108,6 @@ impl Here<'_> {
         });
         let others = usize::from(names.len() > NAMES);
         let legend = (0..named.len() + others).map(|nth| (format!("n-{nth}"), name(nth))).collect();
-        Chart { title: what, about: String::new(), view: None, picture, legend }
+        Chart { kind: Kind::Names, title: what, about, view: None, picture, legend }
     }
 }

@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use plotters::prelude::*;
 
 use super::super::paint::{GRID, INK, MUTED, of_contender, text};
-use super::{Chart, Here};
-use crate::quantity::three_digits;
+use super::{Chart, Here, Kind, Marked};
+use crate::quantity::{three_digits, whole};
 use crate::text::plain;
 use crate::{Cell, Pass, Unit};
 
 /// Kinds of latency that have no chart.
 const BESIDE: [&str; 2] = ["driver", "lateness"];
+
+/// What kinds of latency begin with that were taken with a fixed number of statements in flight.
+const IN_FLIGHT: &str = "service_";
 
 /// A contender's place in the run, and its percentiles with their latency in microseconds.
 type Curve = (usize, Vec<(f64, f64)>);
@@ -31,62 +34,85 @@ impl Here<'_> {
         if curves.is_empty() {
             let why = "Latency was not measured in this run; `--pass latency` does, at a fixed rate below saturation.";
             let (title, about) = ("Latency by percentile".to_owned(), String::new());
-            return vec![Chart { title, about, view: None, picture: Err(why.to_owned()), legend: Vec::new() }];
+            return vec![Chart {
+                kind: Kind::Latency,
+                title,
+                about,
+                view: None,
+                picture: Err(why.to_owned()),
+                legend: Vec::new(),
+            }];
         }
+        let mut curves: Vec<((String, String), Vec<Curve>)> = curves.into_iter().collect();
+        // Response times first, then by the number in flight.
+        curves.sort_by_key(|((_, kind), _)| in_flight(kind));
         curves.iter().map(|((step, kind), curves)| self.curves(step, kind, curves)).collect()
     }
 
     fn curves(&self, step: &str, kind: &str, curves: &[Curve]) -> Chart {
-        let title = match (kind, kind.strip_prefix("service_")) {
+        let title = match (kind, kind.strip_prefix(IN_FLIGHT)) {
             ("response", _) => "Response time by percentile, at a fixed rate".to_owned(),
             (_, Some(in_flight)) => format!("Time by percentile, {} in flight", plain(in_flight)),
             _ => format!("Latency by percentile: {} {}", plain(&kind.replace('_', " ")), plain(step))
                 .trim_end()
                 .to_owned(),
         };
-        let about = "In microseconds, on a logarithmic axis; further down is faster.".to_owned();
+        let about = "In microseconds, on a logarithmic axis; further down is faster. At 99 %, one statement in a hundred took longer.".to_owned();
         let all = || curves.iter().flat_map(|(_, points)| points);
         let least = all().map(|(_, us)| *us).fold(f64::INFINITY, f64::min).max(0.01);
         let most = all().map(|(_, us)| *us).fold(least * 2.0, f64::max);
-        let last = all().map(|(percentile, _)| tail(*percentile)).fold(1.0, f64::max);
+        let (bottom, top) = (least * 0.8, most * 1.25);
+        let mut at: Vec<f64> = all().map(|(percentile, _)| *percentile).collect();
+        at.sort_by(f64::total_cmp);
+        at.dedup();
+        let last = at.iter().map(|percentile| tail(*percentile)).fold(1.0, f64::max);
+        let nines: Vec<f64> = at.iter().map(|percentile| tail(*percentile)).collect();
         let mut titles = Vec::new();
+        let mut said = Vec::new();
         for (place, points) in curves {
-            let said: Vec<String> = points
-                .iter()
-                .map(|(percentile, us)| format!("{percentile} % within {} us", three_digits(*us)))
-                .collect();
-            titles.push(format!("{}: {}", self.faces.labels[*place], said.join(", ")));
+            let label = &self.faces.labels[*place];
+            let within = |(percentile, us): &(f64, f64)| format!("{percentile} % within {} us", three_digits(*us));
+            let points: Vec<String> = points.iter().map(within).collect();
+            said.push(format!("{label}: {}", points.join(", ")));
+            titles.extend(points.iter().map(|point| format!("{label}: {point}")));
         }
-        let alternative = format!("{title}. {}.", titles.join("; "));
+        let alternative = format!("{title}. {}.", said.join("; "));
         let picture = self.paint(460, &alternative, &titles, |area| {
             let mut chart = ChartBuilder::on(area)
                 .margin(12)
                 .margin_right(40)
                 .x_label_area_size(44)
                 .y_label_area_size(110)
-                .build_cartesian_2d(0.2..last + 0.05, (least * 0.8..most * 1.25).log_scale())?;
+                .build_cartesian_2d(
+                    Marked { range: 0.2..last + 0.05, is_log: false, marks: nines.clone() },
+                    Marked { range: bottom..top, is_log: true, marks: round(bottom, top) },
+                )?;
             chart
                 .configure_mesh()
                 .disable_x_mesh()
-                .x_labels(4)
-                .y_labels(6)
+                .x_labels(nines.len())
+                .y_labels(8)
                 .x_label_formatter(&|x| percent(*x))
-                .y_label_formatter(&|us| three_digits(*us))
+                .y_label_formatter(&|us| if *us < 1.0 { three_digits(*us) } else { whole(*us) })
                 .axis_style(INK)
                 .bold_line_style(GRID)
                 .light_line_style(TRANSPARENT)
                 .label_style(text(MUTED))
                 .draw()?;
-            for (nth, (place, points)) in curves.iter().enumerate() {
-                let colour = of_contender(*place, Some(nth));
+            let mut nth = 0;
+            for (place, points) in curves {
                 let points: Vec<(f64, f64)> = points.iter().map(|(percentile, us)| (tail(*percentile), *us)).collect();
+                let colour = of_contender(*place, None);
                 chart.draw_series([PathElement::new(points.clone(), colour.stroke_width(4))])?;
-                chart.draw_series(points.into_iter().map(|point| Circle::new(point, 7, colour.filled())))?;
+                for point in points {
+                    chart.draw_series([Circle::new(point, 7, of_contender(*place, Some(nth)).filled())])?;
+                    nth += 1;
+                }
             }
             Ok(())
         });
         let ids = curves.iter().filter_map(|(place, _)| self.faces.ids.get(*place).map(String::as_str));
-        Chart { title, about, view: None, picture, legend: self.faces.legend(ids) }
+        Chart { kind: Kind::Latency, title, about, view: None, picture, legend: self.faces.legend(ids) }
     }
 }
 
@@ -108,8 +134,32 @@ fn percentiles(cell: &Cell) -> BTreeMap<String, Vec<(f64, f64)>> {
             found.entry(kind.to_owned()).or_default().push((percentile, us));
         }
     }
+    // A cell of a fixed number in flight is of one kind only, so that what is kept of its histogram is of that kind.
+    if let (Some(latency), Some((kind, points))) = (&cell.latency, found.iter_mut().next())
+        && in_flight(kind).is_some()
+        && cell.step.as_deref() == kind.strip_prefix(IN_FLIGHT)
+    {
+        for (percentile, us) in [(90.0, latency.p90_us), (99.9, latency.p999_us)] {
+            if us > 0.0 && points.iter().all(|(known, _)| *known != percentile) {
+                points.push((percentile, us));
+            }
+        }
+    }
     found.values_mut().for_each(|points| points.sort_by(|one, other| one.0.total_cmp(&other.0)));
     found
+}
+
+/// Of how many statements in flight a kind of latency is, for example 16 of `service_16`.
+fn in_flight(kind: &str) -> Option<u32> {
+    kind.strip_prefix(IN_FLIGHT)?.parse().ok()
+}
+
+/// 1, 2 and 5 times powers of ten within the range; powers alone where it spans more than three.
+fn round(from: f64, to: f64) -> Vec<f64> {
+    let factors: &[f64] = if to / from > 1_000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let powers = (from.log10().floor() as i32)..=(to.log10().ceil() as i32);
+    let all = powers.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
+    all.filter(|us| (from..=to).contains(us)).collect()
 }
 
 /// How many nines: 90 % is 1, 99 % is 2.
@@ -144,5 +194,27 @@ mod tests {
         assert_eq!(found["response"], [(50.0, 40.0), (99.0, 90.0), (99.9, 300.0)]);
         assert_eq!(found["service"], [(50.0, 30.0)]);
         assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn what_is_kept_of_a_histogram_completes_the_curve_of_a_number_in_flight() {
+        let (_, mut cells) = sample::run();
+        let cell = &mut cells[0];
+        cell.measures.clear();
+        for (id, us) in [("service_16_p50", 40.0), ("service_16_p99", 90.0)] {
+            cell.measures.insert(id.to_owned(), Measure::value(us, Unit::Microseconds));
+        }
+        cell.latency = Some(crate::Latency { p50_us: 40.0, p90_us: 60.0, p99_us: 90.0, p999_us: 300.0, max_us: 900.0 });
+        assert_eq!(percentiles(cell)["service_16"], [(50.0, 40.0), (99.0, 90.0)], "of another step");
+        cell.step = Some("16".to_owned());
+        assert_eq!(percentiles(cell)["service_16"], [(50.0, 40.0), (90.0, 60.0), (99.0, 90.0), (99.9, 300.0)]);
+    }
+
+    #[test]
+    fn an_axis_has_round_figures_and_the_percentiles_that_were_taken() {
+        assert_eq!(round(8.0, 120.0), [10.0, 20.0, 50.0, 100.0]);
+        assert_eq!(round(15.0, 60_000.0), [100.0, 1_000.0, 10_000.0]);
+        let shown: Vec<String> = [50.0, 90.0, 99.0, 99.9, 99.99].map(|share| percent(tail(share))).into();
+        assert_eq!(shown, ["50 %", "90 %", "99 %", "99.9 %", "99.99 %"]);
     }
 }

@@ -4,7 +4,7 @@ use plotters::prelude::*;
 
 use super::super::paint::{BAND, INK, MUTED, of_contender, text};
 use super::super::view::View;
-use super::{Chart, Here, room, rows};
+use super::{Chart, Here, Kind, room, rows};
 use crate::comparison::BAND as SAME;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::{Bottleneck, Role, SummaryRow};
@@ -68,6 +68,7 @@ impl Here<'_> {
             Ok(())
         });
         Some(Chart {
+            kind: if is_cpu { Kind::Cpu } else { Kind::Throughput },
             title,
             about: format!(
                 "{better}. Lines are 95 % intervals, {holds}; the strip around 1 is the 2 % within which two drivers count as \

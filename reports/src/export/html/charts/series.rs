@@ -1,9 +1,11 @@
 //! Throughput over time.
 
+use std::collections::BTreeMap;
+
 use plotters::prelude::*;
 
 use super::super::paint::{GRID, INK, MUTED, of_contender, text};
-use super::{Chart, Here};
+use super::{Chart, Here, Kind, Marked};
 use crate::quantity::whole;
 use crate::{Cell, Pass};
 
@@ -31,8 +33,15 @@ impl Here<'_> {
             .to_owned();
         if shown.is_empty() {
             let why =
-                "Every run was shorter than four seconds, which is no course of time; a greater --count shows it.";
-            return Chart { title, about: String::new(), view: None, picture: Err(why.to_owned()), legend: Vec::new() };
+                "Every run was shorter than four seconds, which is no course of time; a greater `--count` shows it.";
+            return Chart {
+                kind: Kind::Time,
+                title,
+                about: String::new(),
+                view: None,
+                picture: Err(why.to_owned()),
+                legend: Vec::new(),
+            };
         }
         let longest = shown.iter().map(|(_, seconds)| seconds.len()).max().unwrap_or(1);
         let most = shown.iter().flat_map(|(_, seconds)| seconds).copied().fold(1.0, f64::max);
@@ -40,22 +49,26 @@ impl Here<'_> {
             .iter()
             .map(|(cell, _)| format!("{}, block {}", self.faces.label(&cell.contender), cell.block))
             .collect();
-        let said: Vec<String> = shown
-            .iter()
-            .zip(&titles)
-            .take(12)
-            .map(|((_, seconds), title)| {
-                let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
-                format!("{title}: {} to {}", whole(least), whole(seconds.iter().copied().fold(0.0, f64::max)))
-            })
+        // A range a contender, over all of its lines.
+        let mut ranges: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+        for (cell, seconds) in &shown {
+            let range = ranges.entry(self.faces.place(&cell.contender)).or_insert((f64::INFINITY, 0.0));
+            *range = seconds.iter().fold(*range, |(least, most), value| (least.min(*value), most.max(*value)));
+        }
+        let said: Vec<String> = ranges
+            .into_iter()
+            .map(|(place, (least, most))| format!("{}: {} to {}", self.faces.labels[place], whole(least), whole(most)))
             .collect();
-        let alternative = format!("{title}, least and most: {}.", said.join("; "));
+        let alternative = format!("{title}, least and most in a second: {}.", said.join("; "));
+        let last = longest.max(2);
+        let step = last.div_ceil(8);
+        let marks = (1..=last).filter(|second| step == 1 || second % step == 0).map(|second| second as f64).collect();
         let picture = self.paint(420, &alternative, &titles, |area| {
             let mut chart = ChartBuilder::on(area)
                 .margin(12)
                 .x_label_area_size(44)
                 .y_label_area_size(96)
-                .build_cartesian_2d(1.0..longest.max(2) as f64, 0.0..most * 1.06)?;
+                .build_cartesian_2d(Marked { range: 1.0..last as f64, is_log: false, marks }, 0.0..most * 1.06)?;
             chart
                 .configure_mesh()
                 .disable_x_mesh()
@@ -78,7 +91,7 @@ impl Here<'_> {
             Ok(())
         });
         let legend = self.faces.legend(shown.iter().map(|(cell, _)| cell.contender.as_str()));
-        Chart { title, about, view: None, picture, legend }
+        Chart { kind: Kind::Time, title, about, view: None, picture, legend }
     }
 }
 

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 use super::super::paint::{INK, of_contender, text};
-use super::{Chart, Here, room, rows};
+use super::{Chart, Here, Kind, room, rows};
 use crate::measure::CPU_PER_STATEMENT;
 use crate::quantity::{three_digits, whole};
 use crate::summary::median;
@@ -65,7 +65,7 @@ impl Here<'_> {
             for (at, ((place, figures), (middle, _))) in found.iter().zip(&said).enumerate() {
                 let y = top - at as f64;
                 let name = format!("{}  {}", self.faces.labels[*place], figure(*middle));
-                chart.draw_series([Text::new(name, (0.0, y - 0.04), text(of_contender(*place, None)))])?;
+                chart.draw_series([Text::new(name, (0.0, y - 0.04), text(INK))])?;
                 for (_, value) in figures {
                     let colour = of_contender(*place, Some(nth)).mix(0.55);
                     chart.draw_series([Circle::new((*value, y - 0.7), 8, colour.filled())])?;
@@ -79,6 +79,7 @@ impl Here<'_> {
             Ok(())
         });
         Some(Chart {
+            kind: if is_cpu { Kind::Cpu } else { Kind::Throughput },
             title: title.to_owned(),
             about: "A dot is one run of one worker; the mark is the median, which stands behind the name. Failed and void ones \
                     are left out."

@@ -1,0 +1,139 @@
+//! What a reader may choose: the reference, and which contenders, meters, charts and scenarios are shown.
+
+use maud::{Markup, html};
+
+use super::charts::{Chart, Kind};
+use super::fields::{is_shown_first, title};
+use super::view::{Faces, View};
+use crate::column::Column;
+use crate::document::{Sheet, Table};
+use crate::{Run, plain};
+
+/// The further tables of the page and the meters in them: each has a class by which it is hidden.
+pub struct Meters {
+    sheets: Vec<(String, Vec<String>)>,
+}
+
+impl Meters {
+    pub fn of(tables: &[Table]) -> Meters {
+        let mut sheets: Vec<(String, Vec<String>)> = Vec::new();
+        for sheet in tables.iter().flat_map(|table| table.sheets.iter().skip(1)) {
+            let at = sheets.iter().position(|(title, _)| *title == sheet.title).unwrap_or_else(|| {
+                sheets.push((sheet.title.clone(), Vec::new()));
+                sheets.len() - 1
+            });
+            // The columns of a breakdown are contenders.
+            for heading in sheet.columns.iter().filter(|_| is_of_meters(sheet)).map(|lines| heading(lines)) {
+                if !sheets[at].1.contains(&heading) {
+                    sheets[at].1.push(heading);
+                }
+            }
+        }
+        Meters { sheets }
+    }
+
+    /// By what the whole table is hidden.
+    pub fn class(&self, sheet: &Sheet) -> String {
+        self.place(sheet).map(|at| format!("x-{at}")).unwrap_or_default()
+    }
+
+    /// By what a column of it is hidden; none for one that is no meter's.
+    pub fn class_of(&self, sheet: &Sheet, heading: &str) -> Option<String> {
+        let at = self.place(sheet).filter(|_| is_of_meters(sheet))?;
+        let column = self.sheets[at].1.iter().position(|known| known == heading)?;
+        Some(format!("y-{at}-{column}"))
+    }
+
+    fn place(&self, sheet: &Sheet) -> Option<usize> {
+        self.sheets.iter().position(|(title, _)| *title == sheet.title)
+    }
+}
+
+fn is_of_meters(sheet: &Sheet) -> bool {
+    sheet.first == "contender"
+}
+
+/// The heading of a further table's column on one line.
+pub fn heading(lines: &[String]) -> String {
+    plain(&lines.join(" ")).replace("- ", "").replace("+ ", "+").replace(" +", "+")
+}
+
+/// The name of a further table, which its first letter begins.
+pub fn name(sheet: &str) -> String {
+    let mut name = plain(sheet);
+    if let Some(first) = name.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    name
+}
+
+/// The bar from which all of it is chosen.
+pub fn choices(
+    run: &Run,
+    views: &[View],
+    faces: &Faces,
+    columns: &[&Column],
+    meters: &Meters,
+    charts: &[Vec<Chart>],
+) -> Markup {
+    let kinds: Vec<Kind> = Kind::ALL
+        .into_iter()
+        .filter(|kind| charts.iter().flatten().any(|chart| chart.kind == *kind && chart.picture.is_ok()))
+        .collect();
+    html! {
+        div.choices id="choices" hidden {
+            @if views.len() > 1 {
+                div.group role="group" aria-label="Reference" {
+                    span.name { "Compared with" }
+                    @for (at, view) in views.iter().enumerate() {
+                        button type="button" data-reference=(at) aria-pressed=(if at == 0 { "true" } else { "false" }) { (view.name) }
+                    }
+                }
+            }
+            details {
+                summary { "Show or hide" }
+                div.panel {
+                    fieldset {
+                        legend { "Contenders" }
+                        @for (place, label) in faces.labels.iter().enumerate() { (choice(label, &format!("c-{place}"), true)) }
+                    }
+                    fieldset {
+                        legend { "Meters" }
+                        @for (place, column) in columns.iter().enumerate() {
+                            (choice(&title(column), &format!("m-{place}"), is_shown_first(column)))
+                        }
+                        (choice("ratios below the figures", "r-0", false))
+                    }
+                    @if !kinds.is_empty() {
+                        fieldset {
+                            legend { "Charts" }
+                            @for kind in kinds { (choice(kind.name(), kind.class(), true)) }
+                        }
+                    }
+                    @for (at, (sheet, headings)) in meters.sheets.iter().enumerate() {
+                        fieldset {
+                            legend { (name(sheet)) }
+                            (choice("the table", &format!("x-{at}"), true))
+                            @for (column, heading) in headings.iter().enumerate() {
+                                (choice(heading, &format!("y-{at}-{column}"), true))
+                            }
+                        }
+                    }
+                    @if run.scenarios.len() > 1 {
+                        fieldset {
+                            legend { "Scenarios" }
+                            @for (place, one) in run.scenarios.iter().enumerate() {
+                                (choice(&plain(&one.name), &format!("s-{place}"), true))
+                            }
+                        }
+                    }
+                }
+            }
+            p.status role="status" aria-live="polite" {}
+        }
+    }
+}
+
+fn choice(name: &str, hides: &str, is_shown: bool) -> Markup {
+    html! { label { input type="checkbox" data-hides=(hides) checked[is_shown]; " " span { (name) } } }
+}
