@@ -5,9 +5,7 @@ use std::io::Read;
 use serde_json::Value;
 
 use super::*;
-use crate::{
-    ArrangementInfo, Better, ErrorLine, Measure, MeasureInfo, Recorded, Series, Setting, Unit, csv, json, sample,
-};
+use crate::{ArrangementInfo, Better, ErrorLine, Measure, MeasureInfo, Recorded, Series, Setting, Unit, csv, sample};
 
 /// A run with everything that a page can show: two arrangements, a control, seconds, system calls by name, latency below
 /// saturation, a void, a failed and a server-bound row, and a driver that is missing.
