@@ -46,7 +46,10 @@ pub fn overview(run: &Run, faces: &Faces, fields: &Fields) -> Markup {
                         @for (place, contender) in run.contenders.iter().enumerate() {
                             @if contender.role == Role::Driver && !contender.control {
                                 tr class={ "c-" (place) } {
-                                    th.who scope="row" { (who(faces, place)) }
+                                    th.who scope="row" {
+                                        (who(faces, place))
+                                        @if contender.unavailable.is_some() { " " span.badge.bad { "missing" } }
+                                    }
                                     @for p in 0..run.scenarios.len() * run.plan.arrangements.len() {
                                         @let id = format!("o-{p}-{place}");
                                         (field(&id, &format!("s-{}", p / run.plan.arrangements.len().max(1)), fields.get(&id)))
