@@ -5,6 +5,8 @@
 # make adapter-cost   compares each adapter with the program that its driver's documentation would have you write
 #
 # make schema         writes reports/schema again from the types of the result model
+# make readme         writes the README's tables and chart again from the newest published runs
+# make publish RUNS="DIR DIR"   publishes the runs in these folders in reports/published, and makes the README
 #
 # ARGS are passed on: make compare ARGS="--count 10M --scenario writes"
 
@@ -22,7 +24,7 @@ NO_BROWSER := $(TARGET)/no-browser
 # The directory of libcassandra, empty where there is none; known after `make libcassandra`.
 native_path = $$(cat $(LIBCASSANDRA)/directory 2>/dev/null || true)
 
-.PHONY: build compare adapter-cost schema test libcassandra rust lint browser clean
+.PHONY: build compare adapter-cost schema publish readme test libcassandra rust lint browser clean
 
 # One cargo call a worker: one call for several would unify the features of what they share.
 build: rust libcassandra
@@ -46,6 +48,13 @@ adapter-cost: build
 
 schema: rust
 	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-reports --lib the_committed_schemas_are_what_the_types_give
+
+publish: rust
+	@[[ -n "$(RUNS)" ]] || { echo 'Name the folders of the runs: make publish RUNS="DIR DIR".' >&2; exit 2; }
+	cargo run --quiet --release --locked -p cqldyno-reports --bin cqldyno-publish -- $(RUNS)
+
+readme: rust
+	cargo run --quiet --release --locked -p cqldyno-reports --bin cqldyno-publish
 
 # The comparison through the real executables uses the workers of the release build, each with its own features.
 test: build lint browser

@@ -1,17 +1,21 @@
 //! One exporter a format: functions from a run and its cells to text, which print nothing and open nothing.
 
+mod chart;
 mod csv;
 mod html;
 mod json;
 mod markdown;
+mod readme;
 mod side_by_side;
 mod story;
 mod table;
 
+pub(crate) use chart::chart;
 pub use csv::csv;
 pub use html::{PAGE_LIMIT, PageError, html};
 pub use json::json;
 pub use markdown::{markdown, markdown_of_runs};
+pub(crate) use readme::{Shown, front, of_date};
 pub use side_by_side::NO_RATIOS;
 pub use story::story;
 pub use table::{Look, table, table_of_runs};

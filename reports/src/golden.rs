@@ -388,7 +388,7 @@ fn a_run_without_cells_or_drivers_is_still_a_table() {
 
 #[test]
 fn the_published_run_can_still_be_read_and_shown() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("published/2026-11-20");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("published/2026-11-20/classic");
     let run = Run::from_json(&std::fs::read_to_string(folder.join("run.json")).unwrap()).unwrap();
     let lines = std::fs::read_to_string(folder.join("cells.jsonl")).unwrap();
     let cells: Vec<Cell> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -18,6 +18,7 @@ mod golden;
 mod head;
 mod headline;
 pub mod measure;
+pub mod published;
 mod quantity;
 mod ranking;
 mod recorded;

@@ -239,7 +239,7 @@ mod tests {
 
     /// The run of which the results are published, with values that no argument has by itself.
     fn unusual() -> Run {
-        let text = include_str!("../../../../reports/published/2026-11-20/run.json");
+        let text = include_str!("../../../../reports/published/2026-11-20/classic/run.json");
         let mut run = Run::from_json(text).unwrap();
         let plan = &mut run.plan;
         (plan.seed, plan.count, plan.blocks, plan.concurrency, plan.warmup) = (7, 123_456, 9, 77, 0);

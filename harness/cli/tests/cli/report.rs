@@ -5,20 +5,22 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{refused, run, stderr, stdout};
 
-/// The latest run that is published with the sources.
+/// The latest run with every cell run once that is published with the sources.
 fn published() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/published");
     let dates = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    dates.filter(|path| path.is_dir()).max().unwrap()
+    dates.map(|date| date.join("classic")).filter(|path| path.is_dir()).max().unwrap()
 }
 
 /// A copy of a run, which may be changed.
 fn copy() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["run.json", "cells.jsonl", "result.json"] {
+    for name in ["run.json", "cells.jsonl"] {
         fs::copy(published().join(name), folder.path().join(name)).unwrap();
     }
     let path = folder.path().to_str().unwrap().to_owned();
+    let document = run(&["report", &path, "--format", "json"]);
+    fs::write(folder.path().join("result.json"), document.stdout).unwrap();
     (folder, path)
 }
 

@@ -1,0 +1,38 @@
+//! Publishes runs, and makes the README from what is published; started in the repository's root, by `make publish` and `make readme`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use cqldyno_reports::published::{self, PublishError};
+
+const USAGE: &str = "usage: cqldyno-publish DIR...   publishes the runs in these folders, and makes the README\n       \
+                     cqldyno-publish          makes the README from the newest published runs";
+
+fn main() -> ExitCode {
+    let folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    if folders.iter().any(|folder| folder.to_string_lossy().starts_with('-')) {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    }
+    match publish(&folders) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("Error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn publish(folders: &[PathBuf]) -> Result<(), PublishError> {
+    for made in published::publish(folders, Path::new("reports/published"))? {
+        eprintln!(
+            "{} is published: run.json, cells.jsonl and hdr/ as they were measured, page.html and table.md made from them. The \
+             workers' logs and the other renderings stay where they are.",
+            made.display()
+        );
+    }
+    for written in published::write(Path::new("."))? {
+        eprintln!("{} is written.", written.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,246 @@
+//! CPU time a statement as a picture beside a table: one panel an arrangement, readable on light and dark.
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::attempts::Attempts;
+use crate::headline::short;
+use crate::measure::CPU_PER_STATEMENT;
+use crate::quantity::three_digits;
+use crate::text::count;
+use crate::{ArrangementInfo, Cell, Contender, Pass, Role, Run, plain};
+
+const WIDTH: u32 = 880;
+const LABELS: i32 = 204;
+const MARGIN: i32 = 12;
+const HEAD: i32 = 64;
+const ROW: i32 = 21;
+const GAP: i32 = 12;
+const FOOT: i32 = 34;
+/// Room for a figure behind its bar.
+const FIGURE: i32 = 64;
+
+/// Light first, then dark: the picture brings its own ground, so that it is readable wherever it stands.
+const GROUND: (RGBColor, &str) = (RGBColor(0xff, 0xff, 0xff), "#0d1117");
+const INK: (RGBColor, &str) = (RGBColor(0x1f, 0x23, 0x28), "#e6edf3");
+const MUTED: (RGBColor, &str) = (RGBColor(0x59, 0x63, 0x6e), "#9198a1");
+const GRID: (RGBColor, &str) = (RGBColor(0xd8, 0xde, 0xe4), "#30363d");
+const CONTENDERS: [(RGBColor, &str); 6] = [
+    (RGBColor(0x3b, 0x6f, 0xb5), "#6ea3e6"),
+    (RGBColor(0xc9, 0x6a, 0x1b), "#e8975a"),
+    (RGBColor(0x3d, 0x8a, 0x5a), "#63b886"),
+    (RGBColor(0x8a, 0x5a, 0xa8), "#b48bd0"),
+    (RGBColor(0xa3, 0x3f, 0x57), "#d97a90"),
+    (RGBColor(0x6b, 0x72, 0x80), "#a5adba"),
+];
+
+/// One contender's bar.
+struct Bar {
+    median: f64,
+    interval: Option<[f64; 2]>,
+}
+
+/// A 95 % interval of the median that assumes nothing of the distribution: between the k-th smallest and the k-th largest value,
+/// with the largest k that the binomial distribution allows. Needs six values.
+fn interval(sorted: &[f64]) -> Option<[f64; 2]> {
+    let n = sorted.len();
+    let (mut chance, mut below, mut k) = (0.5_f64.powi(i32::try_from(n).ok()?), 0.0, 0);
+    while 2.0 * (below + chance) <= 0.05 && k < n / 2 {
+        below += chance;
+        chance *= (n - k) as f64 / (k + 1) as f64;
+        k += 1;
+    }
+    (k > 0).then(|| [sorted[k - 1], sorted[n - k]])
+}
+
+fn bar(
+    run: &Run,
+    cells: &[&Cell],
+    contender: &Contender,
+    scenario: &str,
+    arrangement: &ArrangementInfo,
+) -> Option<Bar> {
+    let is_mine = |cell: &&&Cell| {
+        cell.contender == contender.id
+            && cell.scenario == scenario
+            && cell.arrangement == arrangement.id
+            && cell.pass == Pass::Timing
+            && cell.counts()
+    };
+    let mut values: Vec<f64> = cells.iter().filter(is_mine).filter_map(|cell| cell.get(CPU_PER_STATEMENT)).collect();
+    values.sort_by(f64::total_cmp);
+    let median = crate::summary::median(&mut values)?;
+    Some(Bar { median, interval: interval(&values).filter(|_| run.plan.blocks > 1) })
+}
+
+/// The picture in SVG: the median over the blocks of each driver and of floor, with an interval where there are enough blocks.
+///
+/// # Errors
+/// When plotters cannot draw it.
+pub(crate) fn chart(run: &Run, cells: &[Cell]) -> Result<String, DrawingAreaErrorKind<std::io::Error>> {
+    let of = Attempts::of(cells);
+    let counted: Vec<&Cell> = cells.iter().filter(|cell| of.counts(cell)).collect();
+    let contenders: Vec<&Contender> =
+        run.contenders.iter().filter(|one| one.role != Role::Noop && !one.control).collect();
+    let arrangements = &run.plan.arrangements;
+    let panels = arrangements.len().max(1) as i32;
+    let group = ROW * contenders.len() as i32 + GAP;
+    let height = HEAD + group * run.scenarios.len() as i32 + FOOT;
+    let width = (WIDTH as i32 - LABELS - MARGIN) / panels;
+    let all: Vec<Vec<Vec<Option<Bar>>>> = arrangements
+        .iter()
+        .map(|arrangement| {
+            let of_scenario = |scenario: &crate::ScenarioInfo| {
+                contenders.iter().map(|one| bar(run, &counted, one, &scenario.name, arrangement)).collect()
+            };
+            run.scenarios.iter().map(of_scenario).collect()
+        })
+        .collect();
+    let far = |bar: &Bar| bar.interval.map_or(bar.median, |[_, high]| high.max(bar.median));
+    let most = all.iter().flatten().flatten().flatten().map(far).fold(0.0, f64::max);
+    let step = step(most);
+    let end = (most / step).ceil().max(1.0) * step;
+    let mut drawn = String::new();
+    {
+        let area = SVGBackend::with_string(&mut drawn, (WIDTH, height as u32)).into_drawing_area();
+        area.fill(&GROUND.0)?;
+        let write = |text: String, at: (i32, i32), size: u32, colour: RGBColor, h: HPos| {
+            let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(h, VPos::Center));
+            area.draw(&Text::new(text, at, style))
+        };
+        write(heading(run), (MARGIN, 18), 19, INK.0, HPos::Left)?;
+        for (nth, scenario) in run.scenarios.iter().enumerate() {
+            let top = HEAD + group * nth as i32;
+            write(plain(&scenario.name), (MARGIN, top + ROW / 2), 17, INK.0, HPos::Left)?;
+            for (row, one) in contenders.iter().enumerate() {
+                let at = (LABELS - 8, top + ROW * row as i32 + ROW / 2);
+                write(short(run, one), at, 16, MUTED.0, HPos::Right)?;
+            }
+        }
+        for (panel, arrangement) in arrangements.iter().enumerate() {
+            let left = LABELS + width * panel as i32;
+            let room = f64::from(width - FIGURE - 14);
+            let x = |value: f64| left + (value / end * room).round() as i32;
+            let bottom = height - FOOT;
+            write(plain(&arrangement.id), (left, 44), 17, INK.0, HPos::Left)?;
+            for tick in 0..=((end / step).round() as i32) {
+                let value = f64::from(tick) * step;
+                let line = vec![(x(value), HEAD - 6), (x(value), bottom)];
+                area.draw(&PathElement::new(line, GRID.0))?;
+                write(tick_text(value, step), (x(value), bottom + 14), 14, MUTED.0, HPos::Center)?;
+            }
+            for (nth, bars) in all[panel].iter().enumerate() {
+                for (row, bar) in bars.iter().enumerate() {
+                    let middle = HEAD + group * nth as i32 + ROW * row as i32 + ROW / 2;
+                    let Some(bar) = bar else {
+                        write("no figure".to_owned(), (left + 4, middle), 14, MUTED.0, HPos::Left)?;
+                        continue;
+                    };
+                    let colour = CONTENDERS[row % CONTENDERS.len()].0;
+                    let corners = [(left, middle - 7), (x(bar.median), middle + 7)];
+                    area.draw(&Rectangle::new(corners, colour.filled()))?;
+                    let mut behind = x(bar.median);
+                    if let Some([low, high]) = bar.interval {
+                        let stroke = INK.0.stroke_width(1);
+                        area.draw(&PathElement::new(vec![(x(low), middle), (x(high), middle)], stroke))?;
+                        for edge in [low, high] {
+                            area.draw(&PathElement::new(vec![(x(edge), middle - 4), (x(edge), middle + 4)], stroke))?;
+                        }
+                        behind = behind.max(x(high));
+                    }
+                    write(three_digits(bar.median), (behind + 6, middle), 14, INK.0, HPos::Left)?;
+                }
+            }
+        }
+        area.present()?;
+    }
+    Ok(dressed(&drawn))
+}
+
+fn heading(run: &Run) -> String {
+    let what = "CPU time a statement, in microseconds";
+    match run.plan.blocks {
+        blocks if blocks >= 6 => {
+            format!("{what}: medians of {}, lines are 95 % intervals of the median", count(blocks.into(), "block"))
+        }
+        blocks if blocks > 1 => format!("{what}: medians of {}", count(blocks.into(), "block")),
+        _ => what.to_owned(),
+    }
+}
+
+/// A round distance of the ticks: four to eight of them.
+fn step(most: f64) -> f64 {
+    if most <= 0.0 || !most.is_finite() {
+        return 1.0;
+    }
+    let rough = 10.0_f64.powf((most / 4.0).log10().floor());
+    [5.0, 2.0, 1.0].into_iter().map(|times| times * rough).find(|step| most / step >= 3.0).unwrap_or(rough)
+}
+
+fn tick_text(value: f64, step: f64) -> String {
+    let digits = if step < 1.0 { (-step.log10()).ceil() as usize } else { 0 };
+    format!("{value:.digits$}")
+}
+
+/// With a name for those who do not see it, and other colours where the reader prefers dark.
+fn dressed(drawn: &str) -> String {
+    let mut style = String::from(
+        "<style>text{font-family:system-ui,-apple-system,\"Segoe UI\",sans-serif}@media (prefers-color-scheme:dark){",
+    );
+    for (light, dark) in [GROUND, INK, MUTED, GRID].iter().chain(&CONTENDERS) {
+        let RGBColor(red, green, blue) = light;
+        let light = format!("#{red:02X}{green:02X}{blue:02X}");
+        style.push_str(&format!("[fill=\"{light}\"]{{fill:{dark}}}[stroke=\"{light}\"]{{stroke:{dark}}}"));
+    }
+    style.push_str("}</style>");
+    let name = "<title>CPU time a statement by scenario, driver and arrangement</title>";
+    match drawn.split_once('>') {
+        Some((head, rest)) => format!("{head} role=\"img\">\n{name}\n{style}{rest}\n"),
+        None => drawn.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn the_interval_of_a_median_takes_the_ranks_of_the_binomial_distribution() {
+        let of = |n: u32| interval(&(1..=n).map(f64::from).collect::<Vec<_>>());
+        // Hollander and Wolfe, Nonparametric Statistical Methods, table of the sign test.
+        for (n, expected) in
+            [(5, None), (6, Some([1.0, 6.0])), (8, Some([1.0, 8.0])), (12, Some([3.0, 10.0])), (20, Some([6.0, 15.0]))]
+        {
+            assert_eq!(of(n), expected, "{n}");
+        }
+    }
+
+    #[test]
+    fn every_driver_and_floor_has_a_bar_in_every_place_and_names_are_only_text() {
+        let (mut run, mut cells) = sample::blocks(12);
+        run.contenders[1].label = "</text><script>alert(1)</script>".to_owned();
+        for cell in &mut cells {
+            if cell.scenario == "reads" && cell.contender == "cdrs-tokio" {
+                cell.void = Some("A statement failed.".to_owned());
+            }
+        }
+        let svg = chart(&run, &cells).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
+        assert!(!svg.contains("<script"), "{svg}");
+        // Two scenarios: scylla and floor in both, cdrs-tokio in one; cassandra-cpp has no figure in either.
+        assert_eq!(svg.matches("no figure").count(), 3, "{svg}");
+        assert!(svg.contains("95 % intervals of the median") && svg.contains("prefers-color-scheme:dark"), "{svg}");
+        let (once, cells) = sample::run();
+        assert!(!chart(&once, &cells).unwrap().contains("intervals"));
+    }
+
+    #[test]
+    fn ticks_are_at_round_numbers() {
+        for (most, expected) in [(4.4, 1.0), (2.9, 0.5), (7.0, 2.0), (0.3, 0.05), (40.0, 10.0), (0.0, 1.0)] {
+            assert!((step(most) - expected).abs() < 1e-9, "{most}: {}", step(most));
+        }
+        assert_eq!(tick_text(0.5, 0.5), "0.5");
+        assert_eq!(tick_text(20.0, 10.0), "20");
+    }
+}

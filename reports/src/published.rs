@@ -1,0 +1,164 @@
+//! Published results: `reports/published/DATE/NAME`, a folder a run.
+//!
+//! A published run is what was measured (`run.json`, `cells.jsonl`, `hdr/`) and what is rendered from it (`page.html`, `table.md`).
+//! Beside the runs of a date lie `README.md` and `chart.svg`, made from them, and `notes.md`, written by hand, where there is
+//! something that a reader must be told.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{PageError, Recorded, RecordedError};
+
+mod check;
+mod make;
+mod readme;
+#[cfg(test)]
+mod tests;
+
+pub use check::check;
+pub use make::publish;
+pub use readme::{Stale, stale, write};
+
+pub(crate) const RUN: &str = "run.json";
+pub(crate) const CELLS: &str = "cells.jsonl";
+pub(crate) const PAGE: &str = "page.html";
+pub(crate) const TABLE: &str = "table.md";
+pub(crate) const NOTES: &str = "notes.md";
+pub(crate) const README: &str = "README.md";
+pub(crate) const CHART: &str = "chart.svg";
+/// The name of a run in which every cell was run once.
+pub(crate) const CLASSIC: &str = "classic";
+/// The name of a run of several blocks.
+pub(crate) const BLOCKS: &str = "blocks";
+
+/// Why something could not be published, or what is published not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// The system refused.
+    #[error(
+        "{path} could not be used: {error}; name folders of runs, and start this where the repository's README.md lies"
+    )]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A run that cannot be read.
+    #[error("the run {path} cannot be used: {error}")]
+    Run {
+        /// Its folder.
+        path: PathBuf,
+        /// What is wrong.
+        error: RecordedError,
+    },
+    /// There is one.
+    #[error(
+        "{run} was to be published as {path}, and that is there already; remove it first where it is to be replaced"
+    )]
+    Taken {
+        /// The run's folder.
+        run: PathBuf,
+        /// Where it was to go.
+        path: PathBuf,
+    },
+    /// What was to be published is not what may be.
+    #[error(
+        "nothing was published, because this was found:\n{}\nMeasure again; a cell that failed or is void may also be told of in \
+         {}, in a line that names it as above",
+        found.join("\n"),
+        notes.display()
+    )]
+    Unsound {
+        /// Full sentences.
+        found: Vec<String>,
+        /// Where it may be told.
+        notes: PathBuf,
+    },
+    /// A page could not be made.
+    #[error("the page of {path} could not be made: {error}")]
+    Page {
+        /// The run's folder.
+        path: PathBuf,
+        /// What is wrong.
+        error: PageError,
+    },
+    /// A chart could not be drawn.
+    #[error("the chart of {path} could not be drawn: {why}")]
+    Chart {
+        /// The date's folder.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// The README has no place for what is generated.
+    #[error(
+        "{path} has no line that begins with `{begin}` and none with `{end}` behind it; put both where the tables are to stand"
+    )]
+    NoPlace {
+        /// The README.
+        path: PathBuf,
+        /// How the first line begins.
+        begin: &'static str,
+        /// The last line.
+        end: &'static str,
+    },
+    /// There is nothing to show.
+    #[error("{0} holds no published run; publish one by `make publish RUNS=DIR`")]
+    Nothing(PathBuf),
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> PublishError {
+    move |error| PublishError::Io { path: path.to_path_buf(), error }
+}
+
+fn text(path: &Path) -> Result<String, PublishError> {
+    fs::read_to_string(path).map_err(io_error(path))
+}
+
+/// A run that is published.
+pub(crate) struct PublishedRun {
+    /// [`CLASSIC`] or [`BLOCKS`], or as its folder is called.
+    pub name: String,
+    pub folder: PathBuf,
+    pub recorded: Recorded,
+}
+
+impl PublishedRun {
+    fn read(folder: &Path) -> Result<PublishedRun, PublishError> {
+        let recorded = recorded(folder)?;
+        Ok(PublishedRun { name: name_of(folder), folder: folder.to_path_buf(), recorded })
+    }
+}
+
+fn recorded(folder: &Path) -> Result<Recorded, PublishError> {
+    let run = text(&folder.join(RUN))?;
+    let cells = fs::read(folder.join(CELLS)).map_err(io_error(&folder.join(CELLS)))?;
+    Recorded::from_folder(&run, &cells).map_err(|error| PublishError::Run { path: folder.to_path_buf(), error })
+}
+
+fn name_of(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The folders in `folder`, in the order of their names.
+fn folders(folder: &Path) -> Result<Vec<PathBuf>, PublishError> {
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(io_error(folder))?;
+    let mut found: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()).collect();
+    found.sort();
+    Ok(found)
+}
+
+/// The folders of all dates below `published`, the oldest first.
+///
+/// # Errors
+/// When `published` cannot be read.
+pub fn dates(published: &Path) -> Result<Vec<PathBuf>, PublishError> {
+    folders(published)
+}
+
+/// The runs of one date.
+fn runs(date: &Path) -> Result<Vec<PublishedRun>, PublishError> {
+    folders(date)?.iter().map(|folder| PublishedRun::read(folder)).collect()
+}

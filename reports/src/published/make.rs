@@ -1,0 +1,77 @@
+//! From run folders to what is published.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{BLOCKS, CELLS, CLASSIC, NOTES, PAGE, PublishError, RUN, TABLE, check, io_error, name_of, recorded};
+use crate::{Recorded, html, markdown};
+
+/// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it. Gives
+/// the folders that were made. A worker's logs and the other renderings stay behind.
+///
+/// # Errors
+/// When a run cannot be read, is there already, or is not as a published one must be; nothing is left behind then.
+pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>, PublishError> {
+    let mut made = Vec::new();
+    let done = folders.iter().try_for_each(|folder| one(folder, published, &mut made));
+    let done = done.and_then(|()| {
+        let dates: BTreeSet<&Path> = made.iter().filter_map(|path| path.parent()).collect();
+        let found: Vec<(PathBuf, Vec<String>)> = dates
+            .into_iter()
+            .map(|date| (date.join(NOTES), check(date)))
+            .filter(|(_, found)| !found.is_empty())
+            .collect();
+        match found.into_iter().next() {
+            Some((notes, found)) => Err(PublishError::Unsound { found, notes }),
+            None => Ok(()),
+        }
+    });
+    if done.is_err() {
+        for path in &made {
+            // What it is about is told; that a part stayed is seen at the next attempt.
+            let _ = fs::remove_dir_all(path);
+            let _ = path.parent().map(fs::remove_dir);
+        }
+    }
+    done.map(|()| made)
+}
+
+fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<(), PublishError> {
+    let Recorded { run, cells, .. } = recorded(folder)?;
+    let name = if run.plan.blocks > 1 { BLOCKS } else { CLASSIC };
+    let to = published.join(run.started.strftime("%Y-%m-%d").to_string()).join(name);
+    if to.exists() {
+        return Err(PublishError::Taken { run: folder.to_path_buf(), path: to });
+    }
+    fs::create_dir_all(&to).map_err(io_error(&to))?;
+    made.push(to.clone());
+    let mut files: Vec<String> = vec![RUN.to_owned(), CELLS.to_owned()];
+    files.extend(cells.iter().flat_map(|cell| cell.files.values().cloned()));
+    if files.len() == 2 {
+        files.extend(histograms(folder)?);
+    }
+    for file in files.iter().collect::<BTreeSet<_>>() {
+        copy(&folder.join(file), &to.join(file))?;
+    }
+    let page = html(&run, &cells).map_err(|error| PublishError::Page { path: folder.to_path_buf(), error })?;
+    for (name, text) in [(PAGE, page), (TABLE, markdown(&run, &cells))] {
+        let path = to.join(name);
+        fs::write(&path, text).map_err(io_error(&path))?;
+    }
+    Ok(())
+}
+
+/// The histograms of a run that does not name them: schema version 1.
+fn histograms(folder: &Path) -> Result<Vec<String>, PublishError> {
+    let folder = folder.join("hdr");
+    let entries = fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(io_error(&folder))?;
+    Ok(entries.iter().map(|entry| format!("hdr/{}", name_of(&entry.path()))).collect())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), PublishError> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(io_error(folder))?;
+    }
+    fs::copy(from, to).map(|_| ()).map_err(io_error(from))
+}
