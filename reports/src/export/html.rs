@@ -184,7 +184,7 @@ impl<'a> Page<'a> {
                 (by_view(&self.views, headline))
                 p.lead { (self.lead()) }
                 (by_view(&self.views, |view| html! {
-                    @for warning in &view.warnings { p.warning role="note" { strong { "Warning. " } (warning) } }
+                    @for warning in &view.warnings { p.warning role="note" { strong { "Warning. " } (sections::words(warning)) } }
                 }))
                 @if self.run.interrupted {
                     p.warning role="note" { strong { "Ended early. " } "What was not finished is missing here." }
@@ -207,7 +207,7 @@ impl<'a> Page<'a> {
                         p { (table.about) }
                         p.muted { (sentence(&table.arrangement)) }
                         (sections::main_table(p, &format!("{}, {}", table.title, table.arrangement), &self.faces, &self.columns, &self.lines[p], &self.fields[0]))
-                        @if !table.remarks.is_empty() { ul.remarks { @for remark in &table.remarks { li { (remark) } } } }
+                        @if !table.remarks.is_empty() { ul.remarks { @for remark in &table.remarks { li { (sections::words(remark)) } } } }
                         (sections::charts(&charts[p]))
                         @for sheet in table.sheets.iter().skip(1) { (sections::sheet(sheet, &self.faces, &meters)) }
                     }

@@ -95,35 +95,41 @@ pub fn choices(
                 div.panel {
                     fieldset {
                         legend { "Contenders" }
-                        @for (place, label) in faces.labels.iter().enumerate() { (choice(label, &format!("c-{place}"), true)) }
+                        div { @for (place, label) in faces.labels.iter().enumerate() { (choice(label, &format!("c-{place}"), true)) } }
                     }
                     fieldset {
                         legend { "Meters" }
-                        @for (place, column) in columns.iter().enumerate() {
-                            (choice(&title(column), &format!("m-{place}"), is_shown_first(column)))
+                        div {
+                            @for (place, column) in columns.iter().enumerate() {
+                                (choice(&title(column), &format!("m-{place}"), is_shown_first(column)))
+                            }
+                            (choice("ratios below the figures", "r-0", false))
                         }
-                        (choice("ratios below the figures", "r-0", false))
                     }
                     @if !kinds.is_empty() {
                         fieldset {
                             legend { "Charts" }
-                            @for kind in kinds { (choice(kind.name(), kind.class(), true)) }
+                            div { @for kind in kinds { (choice(kind.name(), kind.class(), true)) } }
                         }
                     }
                     @for (at, (sheet, headings)) in meters.sheets.iter().enumerate() {
                         fieldset {
                             legend { (name(sheet)) }
-                            (choice("the table", &format!("x-{at}"), true))
-                            @for (column, heading) in headings.iter().enumerate() {
-                                (choice(heading, &format!("y-{at}-{column}"), true))
+                            div {
+                                (choice("the table", &format!("x-{at}"), true))
+                                @for (column, heading) in headings.iter().enumerate() {
+                                    (choice(heading, &format!("y-{at}-{column}"), true))
+                                }
                             }
                         }
                     }
                     @if run.scenarios.len() > 1 {
                         fieldset {
                             legend { "Scenarios" }
-                            @for (place, one) in run.scenarios.iter().enumerate() {
-                                (choice(&plain(&one.name), &format!("s-{place}"), true))
+                            div {
+                                @for (place, one) in run.scenarios.iter().enumerate() {
+                                    (choice(&plain(&one.name), &format!("s-{place}"), true))
+                                }
                             }
                         }
                     }

@@ -203,6 +203,19 @@ pub fn sheet(sheet: &Sheet, faces: &Faces, meters: &Meters) -> Markup {
     }
 }
 
+/// A sentence; what stands between backticks is set as what a program reads.
+pub fn words(sentence: &str) -> Markup {
+    let parts: Vec<&str> = sentence.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return html! { (sentence) };
+    }
+    html! {
+        @for (at, part) in parts.iter().enumerate() {
+            @if at % 2 == 0 { (part) } @else { code.word { (part) } }
+        }
+    }
+}
+
 /// A text that may end with the number of a note, for example `n/a [3]`.
 fn noted(text: &str) -> Markup {
     let number = text.strip_suffix(']').and_then(|text| text.rsplit_once(" ["));
@@ -232,7 +245,7 @@ pub fn charts(charts: &[Chart]) -> Markup {
             }
         }
         @for chart in charts {
-            @if let Err(why) = &chart.picture { p.muted.(chart.kind.class()) { (chart.title) ": " (why) } }
+            @if let Err(why) = &chart.picture { p.muted.(chart.kind.class()) { (chart.title) ": " (words(why)) } }
         }
     }
 }
@@ -250,10 +263,10 @@ pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
                         @if one.unavailable.is_some() { " " span.badge.bad { "missing" } }
                         @if one.control { " " span.badge { "control" } }
                     }
-                    @if let Some(why) = &one.unavailable { p { (plain(why)) } }
+                    @if let Some(why) = &one.unavailable { p { (words(&plain(why))) } }
                     @if one.role == Role::Floor { p { "A minimal client of our own: the least that a client can cost on this machine." } }
                     @if one.role == Role::Noop { p { "It sends nothing: what the harness itself costs." } }
-                    @for caveat in caveats(one, cells.iter()) { p { (plain(&caveat)) } }
+                    @for caveat in caveats(one, cells.iter()) { p { (words(&plain(&caveat))) } }
                     @if let Some(versions) = libraries(run, one) { p.muted { (versions) } }
                     @let settings = settings(one, cells.iter());
                     @if !settings.is_empty() {
@@ -305,11 +318,11 @@ pub fn method(run: &Run, head: &[(&'static str, String)], downloads: &[Download]
                 ul.files { @for file in downloads {
                     li {
                         a download={ (file.name) ".gz" } href=(file.address) data-name=(file.name) data-type=(file.media) { (file.name) ".gz" }
-                        " – " (file.about) "; " (file.bytes.div_ceil(1024)) " KiB, packed " (file.packed.div_ceil(1024)) " KiB"
+                        " – " (words(&file.about)) "; " (file.bytes.div_ceil(1024)) " KiB, packed " (file.packed.div_ceil(1024)) " KiB"
                     }
                 } }
             }
-            @if let Some(sentence) = left_out { p { (sentence) } }
+            @if let Some(sentence) = left_out { p { (words(sentence)) } }
         }
     }
 }
@@ -326,7 +339,7 @@ pub fn notes(sentences: &[String]) -> Markup {
         @if !sentences.is_empty() {
             section aria-labelledby="notes" {
                 h2 id="notes" { "Notes" }
-                ol { @for (at, sentence) in sentences.iter().enumerate() { li id={ "note-" (at + 1) } { (sentence) } } }
+                ol { @for (at, sentence) in sentences.iter().enumerate() { li id={ "note-" (at + 1) } { (words(sentence)) } } }
             }
         }
     }

@@ -13,6 +13,14 @@ pub fn rich() -> (Run, Vec<Cell>) {
     let (mut run, mut cells) = sample::blocks(12);
     run.plan.passes = vec![Pass::Counting, Pass::Latency, Pass::Syscalls];
     run.plan.reference = Some("scylla".to_owned());
+    run.measures.push(MeasureInfo {
+        id: "faults".to_owned(),
+        unit: Unit::Count,
+        better: Better::Lower,
+        pass: Pass::Timing,
+        about: "page faults".to_owned(),
+        column: Some("page\nfaults".to_owned()),
+    });
     let first: Vec<Cell> = cells.iter().filter(|cell| cell.pass == Pass::Counting).cloned().collect();
     for cell in first {
         let weight = cell.get(crate::measure::SYSCALLS_PER_STATEMENT).unwrap_or(0.1);
@@ -33,6 +41,7 @@ pub fn rich() -> (Run, Vec<Cell>) {
         let answered = (0..7).map(|second| rate - rate / 40 * (second % 3)).collect();
         cell.series = Series { answered, ..Series::default() };
         cell.measures.insert(crate::measure::THROUGHPUT.to_owned(), Measure::value(rate as f64, Unit::PerSecond));
+        cell.measures.insert("faults".to_owned(), Measure::value(1_200.0, Unit::Count));
     }
     let current =
         ArrangementInfo { id: "current".to_owned(), runtime: "current".to_owned(), ..run.plan.arrangements[0].clone() };

@@ -91,6 +91,16 @@ fn a_reader_chooses_the_reference_sorts_and_hides_without_a_network() {
     assert_eq!(browser.run(charts), 4);
     browser.click("input[data-hides='g-latency']");
     assert_eq!(browser.run(charts), 0);
+    let faults = "return Array.from(document.querySelectorAll('.y-0-0')).filter(one => !one.matches('.off')).length";
+    assert!(browser.run(faults).as_u64().unwrap() > 8, "a meter of a further table");
+    browser.click("input[data-hides='y-0-0']");
+    assert_eq!(browser.run(faults), 0);
+    assert_eq!(browser.text(STATUS), "More of the same cells: page faults is hidden.");
+    let table =
+        "return Array.from(document.querySelectorAll('details.x-0')).filter(one => one.checkVisibility()).length";
+    assert_eq!(browser.run(table), 4);
+    browser.click("input[data-hides='x-0']");
+    assert_eq!(browser.run(table), 0);
     // Another reference does not bring back what is hidden.
     browser.click("input[data-hides='g-cpu']");
     browser.click("button[data-reference='1']");
@@ -220,8 +230,7 @@ fn on_paper_everything_is_open_and_nothing_can_be_pressed() {
     assert_ne!(browser.run(closed), 0);
     browser.devtools("Emulation.setEmulatedMedia", json!({"media": "print"}));
     assert_eq!(browser.run(closed), 0);
-    let controls =
-        "return Array.from(document.querySelectorAll('.choices, input, .choices button, .files')).filter(one =>
+    let controls = "return Array.from(document.querySelectorAll('.choices, input, .choices button')).filter(one =>
         one.checkVisibility()).length";
     assert_eq!(browser.run(controls), 0);
     let wide = "return Array.from(document.querySelectorAll('.scroll')).filter(one =>

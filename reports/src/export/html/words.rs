@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::fields::{meaning, title};
+use super::sentence;
 use crate::column::Column;
 use crate::{ArrangementInfo, Bottleneck, Role, Run, SummaryRow, plain};
 
@@ -25,7 +26,7 @@ pub fn words(run: &Run, rows: &[SummaryRow], columns: &[&Column]) -> Markup {
     let has = |role: Role| run.contenders.iter().any(|one| one.role == role);
     let mut said: Vec<(&str, &str)> = vec![
         ("contender", "A driver at a version with its settings: one row of a table."),
-        ("reference", "The contender that ratios are taken against; the buttons above choose it."),
+        ("reference", "The contender that ratios are taken against; a reader chooses it at the top of the page."),
         ("scenario", "What is asked of every contender: its statements, keys and rows."),
         (
             "block",
@@ -61,7 +62,7 @@ pub fn words(run: &Run, rows: &[SummaryRow], columns: &[&Column]) -> Markup {
             summary { "Words and columns" }
             dl {
                 @for (word, meaning) in said { dt { (word) } dd { (meaning) } }
-                @for column in columns { @let about = meaning(column); @if !about.is_empty() { dt { (title(column)) } dd { (about) } } }
+                @for column in columns { @let about = meaning(column); @if !about.is_empty() { dt { (title(column)) } dd { (sentence(about)) } } }
             }
         }
     }
