@@ -6,6 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[path = "src/lock/closure.rs"]
+mod closure;
+
 /// What is compiled into every worker beside its adapter, relative to the workspace.
 const SOURCES: [&str; 4] = ["drivers/api/src", "harness/protocol/src", "harness/worker/src", "scenarios/src"];
 
@@ -42,11 +45,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         identity.add(&fs::read(file)?);
     }
     println!("cargo:rustc-env=CQLDYNO_GENERATOR_ID={:032x}", identity.0);
-    let locked = fs::read(&lock_file)?;
+    // Only what the load generator is built with: two versions of a driver may need other libraries of their own.
+    let locked = closure::closure(&fs::read_to_string(&lock_file)?, &env::var("CARGO_PKG_NAME")?);
     let mut lock = Identity::new();
-    lock.add(&locked);
+    locked.iter().for_each(|package| lock.add(package.as_bytes()));
     println!("cargo:rustc-env=CQLDYNO_LOCK_ID={:032x}", lock.0);
-    identity.add(&locked);
+    identity.add(lock.0.to_string().as_bytes());
 
     let compiler = Command::new(env::var("RUSTC")?).arg("-vV").output()?;
     identity.add(&compiler.stdout);

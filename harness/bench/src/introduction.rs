@@ -136,15 +136,34 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
     }
 }
 
-/// The driver's label and the options that it does not speak of itself.
+/// The driver's label and the options that it does not speak of itself. A worker under another name than its driver's, as a second
+/// build of it has, is called by its own.
 fn label(hello: &Hello, contender: &Contender) -> String {
     let spoken_of = |key: &str| hello.driver.variant.strip_prefix(key).is_some_and(|rest| rest.starts_with('='));
     let options = contender.options.iter().filter(|(key, _)| !spoken_of(key));
-    hello.driver.label() + &options.map(|(key, value)| format!("+{key}={value}")).collect::<String>()
+    let label = hello.driver.label();
+    let label = match label.strip_prefix(&hello.driver.name) {
+        Some(rest) => format!("{}{rest}", contender.name),
+        None => label,
+    };
+    label + &options.map(|(key, value)| format!("+{key}={value}")).collect::<String>()
 }
 
 fn library(library: &cqldyno_driver_api::Library) -> Library {
     Library { name: library.name.clone(), version: library.version.clone(), origin: library.origin.clone() }
+}
+
+/// What the row of a worker says that has another name than its driver.
+pub(crate) fn own_build(contender: &Contender, introduced: &Introduced) -> Option<String> {
+    let driver = &introduced.hello.driver;
+    (driver.name != contender.name).then(|| {
+        format!(
+            "Its worker is a build of its own under this name: {} (SHA-256 {}...), which says that it has {}.",
+            file_name(&introduced.program),
+            introduced.executable.name(),
+            driver.label(),
+        )
+    })
 }
 
 /// A setting as results hold it.
@@ -206,6 +225,15 @@ mod tests {
             hello: hello.clone(),
         };
         assert_eq!(introduced.same(&hello), Ok(()));
+        assert_eq!(own_build(&contender, &introduced), None);
+        let head: Contender = "a-head+form=ready".parse().unwrap();
+        assert_eq!(label(&hello, &head), "a-head@1+lib=b-2+form=ready");
+        let said = own_build(&head, &introduced).unwrap();
+        assert!(
+            said.starts_with("Its worker is a build of its own under this name: cqldyno-driver-a (SHA-256 unknown"),
+            "{said}"
+        );
+        assert!(said.ends_with("which says that it has a@1+lib=b-2."), "{said}");
         hello.driver.variant.clear();
         let sentence = introduced.same(&hello).unwrap_err().to_string();
         assert!(sentence.contains("its variant was \"lib=b-2\" and is \"\" now"), "{sentence}");

@@ -31,7 +31,7 @@ pub(crate) fn one_build<'a>(workers: impl IntoIterator<Item = (&'a str, &'a Buil
     let Some((second, other)) = workers.find(|(_, build)| build.id != known.id) else { return Ok(()) };
     let parts = [
         ("its sources are", &known.generator, &other.generator),
-        ("the versions of Cargo.lock are", &known.lock, &other.lock),
+        ("its libraries in Cargo.lock are", &known.lock, &other.lock),
         ("the compiler is", &known.compiler, &other.compiler),
         ("the profile is", &known.profile, &other.profile),
     ];
@@ -87,7 +87,7 @@ mod tests {
             "{sources}"
         );
         assert!(
-            sentence(BuildInfo { lock: "m".to_owned(), ..build("b") }).contains("the versions of Cargo.lock are l")
+            sentence(BuildInfo { lock: "m".to_owned(), ..build("b") }).contains("its libraries in Cargo.lock are l")
         );
         let compiler = sentence(BuildInfo { compiler: "rustc 2".to_owned(), ..build("b") });
         assert!(compiler.contains("the compiler is rustc 1 in the one and rustc 2 in the other"));

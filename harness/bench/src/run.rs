@@ -15,7 +15,7 @@ use crate::course::{Course, Ended};
 use crate::executable::Executable;
 use crate::failure::CellFailure;
 use crate::folder::{FolderError, RunFolder, file_stem};
-use crate::introduction::{Introduced, introduce, row};
+use crate::introduction::{Introduced, introduce, own_build, row};
 use crate::load_generator::{OtherGenerator, one_build, own_generator};
 use crate::observer::Observer;
 use crate::pass::kind;
@@ -158,6 +158,7 @@ impl Bench<'_> {
             }
             let mut row = row(id, contender, &found);
             row.caveats.extend(own_generator(&row));
+            row.caveats.extend(found.as_ref().ok().and_then(|found| own_build(contender, found)));
             row.label = unique_label(&row, &rows);
             observer.contender(&row);
             rows.push(row);

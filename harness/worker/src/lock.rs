@@ -1,5 +1,8 @@
 //! Exact versions, from the lock file that this worker was built with.
 
+#[cfg(test)]
+mod closure;
+
 use cqldyno_driver_api::{DriverError, ErrorKind, Library};
 
 const LOCK_FILE: &str = include_str!("../../../Cargo.lock");
