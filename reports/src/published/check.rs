@@ -269,7 +269,7 @@ fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(String)) {
     };
     match Recorded::from_document(&data) {
         Ok(found) if found.run == recorded.run && found.cells == recorded.cells => {}
-        _ if slim(&data).is_some_and(|found| found == slim_cells(&recorded.cells)) => {}
+        _ if slim(&data).is_some_and(|found| stands_for(&found, &recorded.cells)) => {}
         _ => say(format!(": the data in it are not those of {CELLS}; publish the run again.")),
     }
 }
@@ -289,6 +289,13 @@ fn data(page: &str) -> Option<String> {
 fn slim(data: &str) -> Option<Vec<Cell>> {
     let cells = serde_json::from_str::<Value>(data).ok()?.get_mut("cells")?.take();
     serde_json::from_value::<Vec<Cell>>(cells).ok().map(|cells| slim_cells(&cells))
+}
+
+/// Whether those are all cells, or all that count: attempts that do not are left out first.
+fn stands_for(found: &[Cell], cells: &[Cell]) -> bool {
+    let attempts = Attempts::of(cells);
+    let counted: Vec<Cell> = cells.iter().filter(|cell| attempts.counts(cell)).cloned().collect();
+    found == slim_cells(cells) || found == slim_cells(&counted)
 }
 
 fn slim_cells(cells: &[Cell]) -> Vec<Cell> {
@@ -330,5 +337,24 @@ fn strangers(folder: &Path, known: &[&str], shown: &str, found: &mut Vec<String>
         if !known.contains(&name.as_str()) {
             found.push(format!("{shown}/{name}: it is no file of a published run; remove it."));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_without_the_attempts_that_do_not_count_stands_for_its_run_and_one_without_a_cell_does_not() {
+        let (_, mut cells) = crate::sample::run();
+        let again: Vec<Cell> =
+            cells.iter().filter(|cell| cell.block == 1).map(|cell| Cell { attempt: 2, ..cell.clone() }).collect();
+        cells.extend(again);
+        let attempts = Attempts::of(&cells);
+        let mut counted: Vec<Cell> = cells.iter().filter(|cell| attempts.counts(cell)).cloned().collect();
+        assert!(counted.len() < cells.len());
+        assert!(stands_for(&slim_cells(&cells), &cells) && stands_for(&slim_cells(&counted), &cells));
+        counted.pop();
+        assert!(!stands_for(&slim_cells(&counted), &cells));
     }
 }
