@@ -7,6 +7,7 @@
 # make schema         writes reports/schema again from the types of the result model
 # make readme         writes the README's tables and chart again from the newest published runs
 # make publish RUNS="DIR DIR"   publishes the runs in these folders in reports/published, and makes the README
+# make pages          makes page and table of every published run again, as the program of today makes them, and the README
 #
 # ARGS are passed on: make compare ARGS="--count 10M --scenario writes"
 
@@ -24,7 +25,7 @@ NO_BROWSER := $(TARGET)/no-browser
 # The directory of libcassandra, empty where there is none; known after `make libcassandra`.
 native_path = $$(cat $(LIBCASSANDRA)/directory 2>/dev/null || true)
 
-.PHONY: build compare adapter-cost schema publish readme test libcassandra rust lint browser clean
+.PHONY: build compare adapter-cost schema publish readme pages test libcassandra rust lint browser clean
 
 # One cargo call a worker: one call for several would unify the features of what they share.
 build: rust libcassandra
@@ -52,6 +53,9 @@ schema: rust
 publish: rust
 	@[[ -n "$(RUNS)" ]] || { echo 'Name the folders of the runs: make publish RUNS="DIR DIR".' >&2; exit 2; }
 	cargo run --quiet --release --locked -p cqldyno-reports --bin cqldyno-publish -- $(RUNS)
+
+pages: rust
+	cargo run --quiet --release --locked -p cqldyno-reports --bin cqldyno-publish -- --again
 
 readme: rust
 	cargo run --quiet --release --locked -p cqldyno-reports --bin cqldyno-publish

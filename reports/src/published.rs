@@ -17,7 +17,7 @@ mod readme;
 mod tests;
 
 pub use check::check;
-pub use make::publish;
+pub use make::{publish, render_again};
 pub use readme::{Stale, stale, write};
 
 pub(crate) const RUN: &str = "run.json";

@@ -6,15 +6,20 @@ use std::process::ExitCode;
 use cqldyno_reports::published::{self, PublishError};
 
 const USAGE: &str = "usage: cqldyno-publish DIR...   publishes the runs in these folders, and makes the README\n       \
-                     cqldyno-publish          makes the README from the newest published runs";
+                     cqldyno-publish          makes the README from the newest published runs\n       \
+                     cqldyno-publish --again  makes page and table of every published run again, and the README";
 
 fn main() -> ExitCode {
-    let folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let mut folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let again = folders.as_slice() == [Path::new("--again")];
+    if again {
+        folders.clear();
+    }
     if folders.iter().any(|folder| folder.to_string_lossy().starts_with('-')) {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     }
-    match publish(&folders) {
+    match publish(&folders, again) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("Error: {error}");
@@ -23,8 +28,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn publish(folders: &[PathBuf]) -> Result<(), PublishError> {
-    for made in published::publish(folders, Path::new("reports/published"))? {
+fn publish(folders: &[PathBuf], again: bool) -> Result<(), PublishError> {
+    let all = Path::new("reports/published");
+    for made in if again { published::render_again(all)? } else { Vec::new() } {
+        eprintln!("page.html and table.md of {} are written.", made.display());
+    }
+    for made in published::publish(folders, all)? {
         eprintln!(
             "{} is published: run.json, cells.jsonl and hdr/ as they were measured, page.html and table.md made from them. The \
              workers' logs and the other renderings stay where they are.",

@@ -114,7 +114,7 @@ pub(crate) fn chart(run: &Run, cells: &[Cell]) -> Result<String, DrawingAreaErro
             write(plain(&scenario.name), (MARGIN, top + ROW / 2), 17, INK.0, HPos::Left)?;
             for (row, one) in contenders.iter().enumerate() {
                 let at = (LABELS - 8, top + ROW * row as i32 + ROW / 2);
-                write(short(run, one), at, 16, MUTED.0, HPos::Right)?;
+                write(brief(&short(run, one)), at, 16, MUTED.0, HPos::Right)?;
             }
         }
         for (panel, arrangement) in arrangements.iter().enumerate() {
@@ -155,6 +155,14 @@ pub(crate) fn chart(run: &Run, cells: &[Cell]) -> Result<String, DrawingAreaErro
         area.present()?;
     }
     Ok(dressed(&drawn))
+}
+
+/// A name that has room beside the scenario's.
+fn brief(name: &str) -> String {
+    match name.char_indices().nth(19) {
+        Some((end, _)) if name.chars().count() > 20 => format!("{}…", &name[..end]),
+        _ => name.to_owned(),
+    }
 }
 
 fn heading(run: &Run) -> String {
@@ -233,6 +241,12 @@ mod tests {
         assert!(svg.contains("95 % intervals of the median") && svg.contains("prefers-color-scheme:dark"), "{svg}");
         let (once, cells) = sample::run();
         assert!(!chart(&once, &cells).unwrap().contains("intervals"));
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_cut() {
+        assert_eq!(brief("cassandra-cpp@3.0.20"), "cassandra-cpp@3.0.20");
+        assert_eq!(brief("cassandra-cpp@3.0.2+lib=scylla-2.16.2"), "cassandra-cpp@3.0.2…");
     }
 
     #[test]

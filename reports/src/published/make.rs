@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{BLOCKS, CELLS, CLASSIC, NOTES, PAGE, PublishError, RUN, TABLE, check, io_error, name_of, recorded};
-use crate::{Recorded, html, markdown};
+use super::{
+    BLOCKS, CELLS, CLASSIC, NOTES, PAGE, PublishError, PublishedRun, RUN, TABLE, check, dates, io_error, name_of,
+    recorded, runs,
+};
+use crate::{Cell, Recorded, Run, html, markdown};
 
 /// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it. Gives
 /// the folders that were made. A worker's logs and the other renderings stay behind.
@@ -54,12 +57,32 @@ fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<(), P
     for file in files.iter().collect::<BTreeSet<_>>() {
         copy(&folder.join(file), &to.join(file))?;
     }
-    let page = html(&run, &cells).map_err(|error| PublishError::Page { path: folder.to_path_buf(), error })?;
-    for (name, text) in [(PAGE, page), (TABLE, markdown(&run, &cells))] {
-        let path = to.join(name);
+    render(&to, &run, &cells)
+}
+
+/// Writes what is made from a run into its folder.
+fn render(folder: &Path, run: &Run, cells: &[Cell]) -> Result<(), PublishError> {
+    let page = html(run, cells).map_err(|error| PublishError::Page { path: folder.to_path_buf(), error })?;
+    for (name, text) in [(PAGE, page), (TABLE, markdown(run, cells))] {
+        let path = folder.join(name);
         fs::write(&path, text).map_err(io_error(&path))?;
     }
     Ok(())
+}
+
+/// Makes page and table of every published run again, as this program makes them; gives the runs' folders.
+///
+/// # Errors
+/// When a run cannot be read or its page not be made or written.
+pub fn render_again(published: &Path) -> Result<Vec<PathBuf>, PublishError> {
+    let mut done = Vec::new();
+    for date in dates(published)? {
+        for PublishedRun { folder, recorded: Recorded { run, cells, .. }, .. } in runs(&date)? {
+            render(&folder, &run, &cells)?;
+            done.push(folder);
+        }
+    }
+    Ok(done)
 }
 
 /// The histograms of a run that does not name them: schema version 1.

@@ -7,7 +7,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
-    CELLS, CHART, CLASSIC, NOTES, PAGE, PublishError, README, RUN, TABLE, check, dates, publish, runs, stale, write,
+    CELLS, CHART, CLASSIC, NOTES, PAGE, PublishError, README, RUN, TABLE, check, dates, publish, render_again, runs,
+    stale, write,
 };
 use crate::measure::{CONNECTIONS, CPU_PER_STATEMENT, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
 use crate::schema::{complaints, validator};
@@ -319,6 +320,10 @@ fn files_that_were_changed_lost_or_added_are_told() {
     ] {
         assert_said(&said, &format!("2026-01-02/blocks/{expected}"));
     }
+    fs::remove_file(date(&root).join("blocks/core")).unwrap();
+    fs::write(date(&root).join("blocks/hdr/003.hlog"), "a histogram").unwrap();
+    render_again(&root.path().join("reports/published")).unwrap();
+    assert_eq!(check(&date(&root)), [""; 0], "page and table are there again");
 
     let root = fresh();
     let other = date(&root).with_file_name("2026-01-03");
