@@ -1,5 +1,6 @@
 //! The load generator: a fixed number of slots, each a task with a plain loop over one session.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -16,11 +17,11 @@ use crate::recorder::{Counted, Recorders};
 use crate::verify::verify;
 
 /// Values of a statement that a small slot has room for.
-pub(crate) const FEW_VALUES: usize = 4;
+pub(crate) const FEW_VALUES: usize = 3;
 
-/// A slot lets others have a turn after taking tickets so many times, a thousand statements at most. tokio's own budget for that
-/// would take ten cache lines of instructions every time, which a driver whose code just fits into the cache feels.
-const TAKES_A_TURN: u32 = 64;
+/// A slot lets others have a turn when it takes a ticket that this divides. tokio's own budget for that would take ten cache
+/// lines of instructions every time, which a driver whose code just fits into the cache feels.
+const TICKETS_A_TURN: u64 = 1_024;
 
 /// A prepared statement with what is bound to it and what must come back.
 pub(crate) struct Prepared<T> {
@@ -201,14 +202,14 @@ pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// Leaves the run when its slot does, also by a panic.
-pub(crate) struct Presence<'a, S: Session> {
-    run: &'a Run<S>,
+/// A slot's part in the run, which it leaves when it is dropped, also by a panic.
+pub(crate) struct Presence<S: Session> {
+    run: Arc<Run<S>>,
     at_work: bool,
 }
 
-impl<'a, S: Session> Presence<'a, S> {
-    pub(crate) fn new(run: &'a Run<S>) -> Presence<'a, S> {
+impl<S: Session> Presence<S> {
+    pub(crate) fn new(run: Arc<Run<S>>) -> Presence<S> {
         Presence { run, at_work: false }
     }
 
@@ -220,9 +221,18 @@ impl<'a, S: Session> Presence<'a, S> {
     }
 }
 
-impl<S: Session> Drop for Presence<'_, S> {
+impl<S: Session> Deref for Presence<S> {
+    type Target = Run<S>;
+
+    #[inline]
+    fn deref(&self) -> &Run<S> {
+        &self.run
+    }
+}
+
+impl<S: Session> Drop for Presence<S> {
     fn drop(&mut self) {
-        let run = self.run;
+        let run = &self.run;
         if self.at_work {
             run.gauge.leave();
         }
@@ -241,57 +251,57 @@ impl<S: Session> Drop for Presence<'_, S> {
 }
 
 /// `N` is at least the number of values of every statement.
+///
+/// A thousand slots are more than the processor's second cache holds, so that every cache line that a slot keeps over an answer
+/// is fetched for every statement. Hence what the run holds is looked up again behind the answer.
 async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
-    let mut presence = Presence::new(&run);
+    let mut run = Presence::new(run);
     let mut kept = run.recorders.keep();
     let mut rows = Rows::new();
-    let mut below_concurrency = 0;
-    let (gauge, bench) = (&*run.gauge, &*run.bench);
-    gauge.begin();
+    run.gauge.begin();
     let mut before = run.recorders.now();
-    let mut takes = 0u32;
-    'issuing: while let Some(tickets) = gauge.take() {
-        presence.enter();
-        takes = takes.wrapping_add(1);
-        if takes.is_multiple_of(TAKES_A_TURN) {
+    'issuing: while let Some(tickets) = run.gauge.take() {
+        if run.at_work && tickets.end % TICKETS_A_TURN < tickets.end - tickets.start {
             // A driver that is always ready at once would otherwise never let the parent's messages in.
             yield_now().await;
             before = run.recorders.now();
         }
+        run.enter();
         for ticket in tickets {
-            if !gauge.is_steady() {
-                if gauge.is_stopped() {
+            if !run.gauge.is_steady() {
+                if run.gauge.is_stopped() {
                     break 'issuing;
                 }
-                below_concurrency += u64::from(gauge.is_below_concurrency());
+                run.recorders.below_concurrency(run.gauge.is_below_concurrency().into());
             }
             let issue = run.source.issue(ticket);
-            let Some(prepared) = bench.prepared.get(issue.statement) else { break 'issuing };
+            let Some(prepared) = run.bench.prepared.get(issue.statement) else { break 'issuing };
             rows.clear();
             let outcome = {
                 let mut values = Values::<N>::new();
                 prepared.values.bind(issue.key, &mut values);
-                bench.session.execute(&prepared.statement, &values, &mut rows).await
+                run.bench.session.execute(&prepared.statement, &values, &mut rows).await
             };
             let now = run.recorders.now();
             run.recorders.answered(&mut kept, issue.statement, before, now);
             before = now;
-            if let Err(error) = check(bench, prepared, outcome, issue.key, &mut rows) {
+            let Some(prepared) = run.bench.prepared.get(issue.statement) else { break 'issuing };
+            if let Err(error) = check(&run.bench, prepared, outcome, issue.key, &mut rows) {
                 run.recorders.failed(error);
                 if run.on_error == OnError::Stop {
-                    gauge.stop();
+                    run.gauge.stop();
                 }
                 // A driver that fails at once would otherwise never let its own tasks mend what is broken.
                 yield_now().await;
             }
-            if !gauge.is_steady() && !gauge.all_begun() {
+            if !run.gauge.is_steady() && !run.gauge.all_begun() {
                 before = wait_for_all_to_begin(&run).await;
             }
         }
     }
-    drop(presence);
-    run.recorders.flush(&mut kept);
-    run.recorders.below_concurrency(below_concurrency);
+    let left = Arc::clone(&run.run);
+    drop(run);
+    left.recorders.flush(&mut kept);
 }
 
 /// No slot issues a second statement before every slot had its turn to issue a first one. Gives the time then.

@@ -249,7 +249,7 @@ async fn pace(pacer: &Pacer, gauge: &Gauge, alarm: &mut Alarm) -> io::Result<()>
 }
 
 async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
-    let presence = Presence::new(&run);
+    let presence = Presence::new(Arc::clone(&run));
     let mut kept = run.recorders.keep();
     let mut times = Kept { times: [(0, 0, 0); KEPT], len: 0 };
     let mut rows = Rows::new();

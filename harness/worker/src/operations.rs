@@ -142,7 +142,7 @@ async fn first_answer<S: Session>(
 
 /// A slot of a run with such statements: as [`crate::generator`]'s, and ticket by ticket.
 pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
-    let mut presence = Presence::new(&run);
+    let mut presence = Presence::new(Arc::clone(&run));
     let mut kept = run.recorders.keep();
     let mut room = Room::default();
     let mut below_concurrency = 0;

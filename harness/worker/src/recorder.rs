@@ -18,8 +18,8 @@ use crate::latencies::{self, Latencies};
 /// The longest series by second, twelve days: a clock that jumps must not cost memory without bound.
 const MOST_SECONDS: u64 = 1 << 20;
 
-/// How many answers a slot keeps before it hands them to its thread's recorder: two cache lines.
-const KEPT: usize = 16;
+/// How many answers a slot keeps before it hands them to its thread's recorder: with the rest of [`Kept`] a cache line.
+const KEPT: usize = 6;
 const STATEMENT_BITS: u32 = 16;
 
 /// The most statements that a scenario may have here: their index travels in the low bits of a kept answer.
@@ -60,9 +60,9 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Kept {
     /// Latency in clock ticks, shifted, and the statement's index below.
     answers: [u64; KEPT],
-    len: usize,
+    len: u32,
     /// The second of the window that all of them fall into, and where it ends in clock ticks.
-    second: usize,
+    second: u32,
     second_end: u64,
 }
 
@@ -105,11 +105,11 @@ impl Recorders {
     /// Counts an answer to the scenario's statement with this index, asked at `from` and answered at `to`.
     #[inline]
     pub(crate) fn answered(&self, kept: &mut Kept, statement: usize, from: u64, to: u64) {
-        if kept.len >= KEPT || to >= kept.second_end {
+        if kept.len as usize >= KEPT || to >= kept.second_end {
             self.flush(kept);
             self.turn_to(kept, to);
         }
-        if let Some(answer) = kept.answers.get_mut(kept.len) {
+        if let Some(answer) = kept.answers.get_mut(kept.len as usize) {
             *answer = (to.saturating_sub(from) << STATEMENT_BITS) | statement as u64;
             kept.len += 1;
         }
@@ -119,7 +119,7 @@ impl Recorders {
     fn turn_to(&self, kept: &mut Kept, now: u64) {
         if now >= kept.second_end {
             let seconds = (now.saturating_sub(self.origin) / self.ticks_per_second).min(MOST_SECONDS);
-            kept.second = seconds as usize;
+            kept.second = seconds as u32;
             kept.second_end = self.origin + (seconds + 1) * self.ticks_per_second;
         }
     }
@@ -131,18 +131,19 @@ impl Recorders {
             return;
         }
         self.with_mine(|recorder| {
-            for &answer in kept.answers.iter().take(kept.len) {
+            for &answer in kept.answers.iter().take(kept.len as usize) {
                 let ticks = answer >> STATEMENT_BITS;
                 recorder.latencies.record(((u128::from(ticks) * u128::from(self.nanoseconds)) >> 32) as u64);
                 if let Some(count) = recorder.by_statement.get_mut((answer & (MOST_STATEMENTS as u64 - 1)) as usize) {
                     *count += 1;
                 }
             }
-            if recorder.per_second.len() <= kept.second {
-                recorder.per_second.resize(kept.second + 1, 0);
+            let second = kept.second as usize;
+            if recorder.per_second.len() <= second {
+                recorder.per_second.resize(second + 1, 0);
             }
-            if let Some(second) = recorder.per_second.get_mut(kept.second) {
-                *second += kept.len as u64;
+            if let Some(answered) = recorder.per_second.get_mut(second) {
+                *answered += u64::from(kept.len);
             }
         });
         kept.len = 0;
