@@ -60,6 +60,10 @@ pub(crate) enum Entry {
 pub(crate) struct Column {
     /// The heading, in lines.
     pub title: &'static [&'static str],
+    /// What a sentence calls it.
+    pub name: &'static str,
+    /// When it is left out where room is short, the lowest first; equal ones together.
+    pub stays: u8,
     /// The measure that it shows.
     pub meter: &'static str,
     /// Whether it is only comparable where all statements were answered, so that a void row has none.
@@ -82,20 +86,40 @@ impl Column {
     }
 }
 
-/// The columns behind the contender's, in the order in which they stand and, where the terminal is too narrow for all of
-/// them, in which they are stacked.
+/// The columns behind the contender's, in the order in which they stand. Statements a second go before the bottleneck does: a
+/// throughput is never shown without what limited it.
 pub(crate) const COLUMNS: &[Column] = &[
     Column {
         title: &["real"],
+        name: "real",
+        stays: 9,
         meter: WALL,
         needs_all_answers: true,
         is_shown: always,
         show: |_, value| Ok(time(value)),
     },
-    Column { title: &["user"], meter: USER, needs_all_answers: true, is_shown: always, show: split },
-    Column { title: &["sys"], meter: SYS, needs_all_answers: true, is_shown: always, show: split },
+    Column {
+        title: &["user"],
+        name: "user",
+        stays: 7,
+        meter: USER,
+        needs_all_answers: true,
+        is_shown: always,
+        show: split,
+    },
+    Column {
+        title: &["sys"],
+        name: "sys",
+        stays: 7,
+        meter: SYS,
+        needs_all_answers: true,
+        is_shown: always,
+        show: split,
+    },
     Column {
         title: &["statements", "/s"],
+        name: "statements/s",
+        stays: 5,
         meter: THROUGHPUT,
         needs_all_answers: true,
         is_shown: always,
@@ -103,6 +127,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         title: &["CPU us", "/statement"],
+        name: "CPU us",
+        stays: 12,
         meter: CPU_PER_STATEMENT,
         needs_all_answers: true,
         is_shown: always,
@@ -110,6 +136,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         title: &["CPU time / reference's", "(95 % interval)"],
+        name: "ratio and interval",
+        stays: 11,
         meter: CPU_PER_STATEMENT,
         needs_all_answers: true,
         is_shown: has_intervals,
@@ -117,6 +145,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         title: &["verdict"],
+        name: "verdict",
+        stays: 10,
         meter: CPU_PER_STATEMENT,
         needs_all_answers: true,
         is_shown: has_intervals,
@@ -124,6 +154,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         title: &["smallest", "difference"],
+        name: "smallest difference",
+        stays: 4,
         meter: CPU_PER_STATEMENT,
         needs_all_answers: true,
         is_shown: has_intervals,
@@ -131,6 +163,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         title: &["bottleneck"],
+        name: "bottleneck",
+        stays: 6,
         meter: CPU_PER_STATEMENT,
         needs_all_answers: false,
         is_shown: |rows| rows.iter().any(|row| row.bottleneck.is_some()),
@@ -138,6 +172,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         title: &["system", "calls", "/statement"],
+        name: "system calls",
+        stays: 8,
         meter: SYSCALLS_PER_STATEMENT,
         needs_all_answers: true,
         is_shown: always,
@@ -145,6 +181,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         title: &["server", "CPU us", "/statement"],
+        name: "server CPU us",
+        stays: 3,
         meter: SERVER_CPU_PER_STATEMENT,
         needs_all_answers: true,
         is_shown: always,
@@ -152,6 +190,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         title: &["peak MiB", "(over noop)"],
+        name: "peak MiB",
+        stays: 2,
         meter: PEAK_RSS,
         needs_all_answers: false,
         is_shown: always,
@@ -159,6 +199,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         title: &["threads", "(its own)"],
+        name: "threads",
+        stays: 0,
         meter: THREADS,
         needs_all_answers: false,
         is_shown: |rows| rows.iter().any(|row| row.meter == THREADS && row.median.is_some()),
@@ -166,6 +208,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         title: &["data con-", "nections"],
+        name: "data connections",
+        stays: 1,
         meter: CONNECTIONS,
         needs_all_answers: false,
         is_shown: always,
@@ -173,6 +217,8 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         title: &["errors"],
+        name: "errors",
+        stays: 1,
         meter: ERRORS,
         needs_all_answers: false,
         is_shown: always,
@@ -183,6 +229,18 @@ pub(crate) const COLUMNS: &[Column] = &[
 /// Those of the columns in which a run with these rows has anything to show.
 pub(crate) fn columns(rows: &[SummaryRow]) -> Vec<&'static Column> {
     COLUMNS.iter().filter(|column| (column.is_shown)(rows)).collect()
+}
+
+/// What a table on a terminal leaves out first, next and so on, where the terminal is too narrow for all columns.
+pub fn left_out_first() -> Vec<&'static str> {
+    let mut columns: Vec<&Column> = COLUMNS.iter().collect();
+    columns.sort_by_key(|column| column.stays);
+    columns.into_iter().map(|column| column.name).collect()
+}
+
+/// Those that Linux' `time` prints.
+pub(crate) fn times() -> Vec<&'static Column> {
+    COLUMNS.iter().filter(|column| [WALL, USER, SYS].contains(&column.meter)).collect()
 }
 
 fn always(_: &[SummaryRow]) -> bool {
@@ -282,6 +340,16 @@ fn threads(row: &Row, value: f64) -> Result<String, String> {
 mod tests {
     use super::*;
     use crate::measure::definition;
+
+    #[test]
+    fn cpu_time_and_what_is_said_of_it_are_left_out_last() {
+        let order = left_out_first();
+        assert_eq!(order.len(), COLUMNS.len());
+        assert_eq!(order[0], "threads");
+        assert_eq!(order[order.len() - 4..], ["real", "verdict", "ratio and interval", "CPU us"]);
+        let place = |name| order.iter().position(|known| *known == name).unwrap();
+        assert!(place("statements/s") < place("bottleneck"), "{order:?}");
+    }
 
     #[test]
     fn every_column_shows_a_measure_that_is_defined() {

@@ -1,7 +1,7 @@
 //! A comparison as headings, tables and notes: what `table` and `markdown` show alike.
 
 use crate::attempts::Attempts;
-use crate::column::{Column, Entry, Row, Standing, columns};
+use crate::column::{Column, Entry, Row, Standing, columns, times};
 use crate::comparison::is_control;
 use crate::head::{arrangement, head, judgement};
 use crate::measure::{PEAK_RSS, THREADS, WALL};
@@ -12,6 +12,8 @@ use crate::{ArrangementInfo, Cell, Contender, Pass, Role, Run, ScenarioInfo, Set
 
 /// A cell, or a whole row, without figures.
 const FAILED: &str = "failed";
+/// A field of a row without figures.
+const NOTHING: &str = "-";
 
 /// A comparison, ready to be set.
 pub(crate) struct Document {
@@ -49,6 +51,17 @@ pub(crate) struct Sheet {
     pub columns: Vec<Vec<String>>,
     /// The drivers, then what is set apart from them.
     pub groups: Vec<Vec<TableRow>>,
+    /// What becomes of the columns where a terminal is too narrow for all of them.
+    pub narrow: Narrow,
+}
+
+/// What becomes of a sheet on a narrow terminal.
+pub(crate) enum Narrow {
+    /// Columns are left out: for each one its name and when it goes, the lowest first, equal ones together; what is greatest of
+    /// all stays.
+    LeaveOut(Vec<(String, usize)>),
+    /// Every column is a contender or a run, of which none may be missing: they stand in several tables below each other.
+    Stack,
 }
 
 pub(crate) struct TableRow {
@@ -59,6 +72,8 @@ pub(crate) struct TableRow {
     pub trouble: String,
     /// One a column.
     pub fields: Vec<Field>,
+    /// Whether the row has no figures, and the first field says why.
+    pub is_empty: bool,
 }
 
 #[derive(Clone)]
@@ -81,6 +96,30 @@ impl Document {
         head.extend(judgement(run, cells, &rows));
         let overview = changes(run, &rows, reference(run));
         Document { head, warnings, overview, tables, notes: notes.sentences, remarks: remarks(run) }
+    }
+
+    /// Only what Linux' `time` prints of each contender, without the control, which is the reference once more.
+    pub fn of_times(run: &Run, cells: &[Cell]) -> Document {
+        let mut notes = Notes::default();
+        let Summary { rows, warnings } = Summary::new(run, cells);
+        let attempts = Attempts::of(cells);
+        let counted: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
+        let mut shown = run.clone();
+        shown.contenders.retain(|contender| !contender.control);
+        let columns = times();
+        let of = |(scenario, arrangement)| {
+            let place = Place { run: &shown, cells: &counted, columns: &columns, scenario, arrangement };
+            place.main(&rows, &mut notes)
+        };
+        let tables = places(run).map(of).collect();
+        Document {
+            head: head(run).into_iter().filter(|(name, _)| *name != "passes").collect(),
+            warnings,
+            overview: Vec::new(),
+            tables,
+            notes: notes.sentences,
+            remarks: remarks(&shown),
+        }
     }
 }
 
@@ -123,6 +162,14 @@ pub(crate) struct Place<'a> {
 
 impl Place<'_> {
     fn table(&self, summary: &[SummaryRow], notes: &mut Notes) -> Table {
+        let mut table = self.main(summary, notes);
+        table.remarks.extend(self.fewer_blocks(summary));
+        table.sheets.extend(self.more(summary, notes));
+        table
+    }
+
+    /// The first of its tables, and what makes it doubtful.
+    fn main(&self, summary: &[SummaryRow], notes: &mut Notes) -> Table {
         let mut remarks = Vec::new();
         let mut findings = Findings::default();
         let (mut drivers, mut apart) = (Vec::new(), Vec::new());
@@ -144,12 +191,12 @@ impl Place<'_> {
                 label: plain(&contender.label),
                 mark: note.map(|number| format!("[{number}]")).unwrap_or_default(),
                 trouble,
+                is_empty: fields.iter().skip(1).all(|field| field.text == NOTHING),
                 fields,
             });
             self.remark(contender, &mut remarks, &mut findings);
         }
         remarks.extend(findings.sentences());
-        remarks.extend(self.fewer_blocks(summary));
         let main = Sheet {
             title: String::new(),
             first: "contender".to_owned(),
@@ -159,14 +206,15 @@ impl Place<'_> {
                 .map(|column| column.title.iter().map(|&line| line.to_owned()).collect())
                 .collect(),
             groups: [drivers, apart].into_iter().filter(|group| !group.is_empty()).collect(),
+            narrow: Narrow::LeaveOut(
+                self.columns.iter().map(|column| (column.name.to_owned(), column.stays.into())).collect(),
+            ),
         };
-        let mut sheets = vec![main];
-        sheets.extend(self.more(summary, notes));
         Table {
             title: plain(&self.scenario.name),
             about: self.about(),
             arrangement: arrangement(self.arrangement),
-            sheets,
+            sheets: vec![main],
             remarks,
         }
     }
@@ -310,7 +358,7 @@ fn fields(row: &Row, left_out: bool, columns: &[&Column], notes: &mut Notes) -> 
     };
     match state {
         Some(state) => {
-            let mut fields = vec![Field { text: "-".to_owned(), is_bad: false }; columns.len()];
+            let mut fields = vec![Field { text: NOTHING.to_owned(), is_bad: false }; columns.len()];
             fields[0] = Field { text: state.to_owned(), is_bad: !left_out };
             fields
         }

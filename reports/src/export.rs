@@ -9,6 +9,7 @@ mod readme;
 mod side_by_side;
 mod story;
 mod table;
+mod time;
 
 pub(crate) use chart::chart;
 pub use csv::csv;
@@ -19,3 +20,4 @@ pub(crate) use readme::{Shown, front, of_date};
 pub use side_by_side::NO_RATIOS;
 pub use story::story;
 pub use table::{Look, table, table_of_runs};
+pub use time::times;

@@ -3,10 +3,10 @@
 use insta::assert_snapshot;
 
 use crate::measure::{CPU_PER_STATEMENT, ERRORS, SYSCALLS, SYSCALLS_PER_STATEMENT, USER, WALL};
-use crate::{Cell, Look, Measure, Pass, Role, Run, Setting, Unit, csv, json, markdown, sample, story, table};
+use crate::{Cell, Look, Measure, Pass, Role, Run, Setting, Unit, csv, json, markdown, sample, story, table, times};
 
 fn at(width: usize) -> Look {
-    Look { width, colour: false }
+    Look { width, colour: false, all_columns: false }
 }
 
 /// cassandra-cpp is there under its long name, cdrs-tokio fails in a block and has errors in reads, system calls cannot be
@@ -73,36 +73,78 @@ fn widest(text: &str) -> usize {
     text.lines().map(tabled::grid::util::string::get_string_width).max().unwrap_or(0)
 }
 
+/// Widths of terminals: the least, a usual one, from where a table is wide, and a large one.
+const WIDTHS: [usize; 4] = [80, 100, 120, 160];
+
 #[test]
-fn a_sound_run_at_160_columns() {
+fn a_sound_run_leaves_columns_out_at_80_100_120_and_160_columns() {
     let (run, cells) = sample::run();
-    let text = table(&run, &cells, at(160));
-    assert!(widest(&text) <= 160);
-    assert_snapshot!(text);
+    for width in WIDTHS {
+        let text = table(&run, &cells, at(width));
+        assert!(widest(&text) <= width, "{text}");
+        assert_snapshot!(format!("a_sound_run_at_{width}_columns"), text);
+    }
 }
 
 #[test]
-fn a_sound_run_at_80_columns_stacks_its_columns() {
-    let (run, cells) = sample::run();
-    let text = table(&run, &cells, at(80));
-    assert!(widest(&text) <= 80);
-    assert_snapshot!(text);
-}
-
-#[test]
-fn twelve_blocks_have_verdicts_at_160_columns() {
+fn twelve_blocks_have_verdicts_at_80_100_120_and_160_columns() {
     let (run, cells) = sample::blocks(12);
-    let text = table(&run, &cells, at(160));
-    assert!(widest(&text) <= 160);
-    assert_snapshot!(text);
+    for width in WIDTHS {
+        let text = table(&run, &cells, at(width));
+        assert!(widest(&text) <= width, "{text}");
+        assert_snapshot!(format!("twelve_blocks_have_verdicts_at_{width}_columns"), text);
+    }
 }
 
 #[test]
-fn twelve_blocks_have_verdicts_at_80_columns() {
+fn a_file_has_every_column_and_nothing_is_said_to_be_left_out() {
     let (run, cells) = sample::blocks(12);
-    let text = table(&run, &cells, at(80));
-    assert!(widest(&text) <= 80);
+    let text = table(&run, &cells, Look::default());
+    assert!(!text.contains("Left out"), "{text}");
+    let titles = text.lines().find(|line| line.starts_with("contender ")).unwrap();
+    for title in ["real", "/statement", "(95 % interval)", "difference", "(over noop)", "(its own)", "errors"] {
+        assert!(titles.contains(title), "{titles}");
+    }
+}
+
+#[test]
+fn a_row_without_figures_says_why_whatever_columns_are_left_out() {
+    let (run, cells) = sample::blocks(12);
+    for width in [40, 60, 80, 160, 240] {
+        let text = table(&run, &cells, at(width));
+        let row = text.lines().find(|line| line.starts_with("cassandra-cpp ")).unwrap();
+        assert!(row.contains("missing"), "{text}");
+    }
+}
+
+#[test]
+fn the_classic_table_has_three_lines_a_driver_and_a_column_a_scenario() {
+    let (run, cells) = sample::blocks(12);
+    let text = times(&run, &cells, at(80));
+    assert!(widest(&text) <= 80, "{text}");
+    assert!(text.contains("medians of 12 blocks") && !text.contains("#control"), "{text}");
     assert_snapshot!(text);
+    let (run, cells) = troubled();
+    let text = times(&run, &cells, at(80));
+    assert!(widest(&text) <= 80, "{text}");
+    assert_snapshot!("the_classic_table_of_a_troubled_run", text);
+}
+
+#[test]
+fn the_classic_table_has_its_scenarios_below_each_other_where_there_are_many() {
+    let (mut run, mut cells) = sample::run();
+    for nth in 0..6 {
+        let mut more = run.scenarios[0].clone();
+        more.name = format!("writes-{nth}");
+        let of: Vec<Cell> = cells.iter().filter(|cell| cell.scenario == "writes").cloned().collect();
+        cells.extend(of.into_iter().map(|cell| Cell { scenario: more.name.clone(), ..cell }));
+        run.scenarios.push(more);
+    }
+    let text = times(&run, &cells, at(80));
+    assert!(widest(&text) <= 80, "{text}");
+    assert_eq!(text.matches("\ncontender  ").count(), 2, "{text}");
+    let text = times(&run, &cells, Look::default());
+    assert_eq!(text.matches("\ncontender  ").count(), 1, "{text}");
 }
 
 /// The control costs 5 % more than the reference, a block was run again, another one stayed noisy, cdrs-tokio crashed once in
@@ -148,7 +190,7 @@ fn a_control_that_differs_is_said_over_every_table_and_takes_the_verdicts_away()
     let whole: serde_json::Value = serde_json::from_str(&json(&run, &cells).unwrap()).unwrap();
     assert_eq!(whole["warnings"].as_array().unwrap().len(), 1);
     assert!(whole["summary"].as_array().unwrap().iter().all(|row| row["verdict"].is_null()));
-    let coloured = table(&run, &cells, Look { width: 100, colour: true });
+    let coloured = table(&run, &cells, Look { width: 100, colour: true, all_columns: false });
     assert!(coloured.contains("\u{1b}[1m\u{1b}[31mWarning: The control is"), "{coloured:?}");
 }
 
@@ -210,6 +252,7 @@ fn hostile_names_stay_in_their_fields() {
         markdown(&run, &cells),
         csv(&run, &cells),
         story(&run, &cells, at(80)),
+        times(&run, &cells, at(80)),
     ];
     assert!(widest(&texts[0]) <= 160 && widest(&texts[1]) <= 80);
     for text in &texts {
@@ -240,7 +283,7 @@ fn several_arrangements_are_a_table_each() {
 fn colours_are_only_where_they_were_asked_for() {
     let (run, cells) = troubled();
     let plain = table(&run, &cells, at(160));
-    let coloured = table(&run, &cells, Look { width: 160, colour: true });
+    let coloured = table(&run, &cells, Look { width: 160, colour: true, all_columns: false });
     assert!(!plain.contains('\u{1b}') && coloured.contains('\u{1b}'));
     let mut stripped = String::new();
     let mut rest = coloured.as_str();
@@ -340,7 +383,7 @@ fn a_row_says_beside_its_name_how_many_of_its_blocks_count() {
     assert!(!rows[0].contains("0m1") && rows[0].matches("void").count() == 7, "no time of a void row: {text}");
     assert!(!rows.last().unwrap().contains("scylla@1.9.0 void"), "reads are sound: {text}");
     assert!(markdown(&run, &cells).contains("| scylla@1.9.0 **void 1/3, failed 1/3** | **void** |"));
-    let coloured = table(&run, &cells, Look { width: 160, colour: true });
+    let coloured = table(&run, &cells, Look { width: 160, colour: true, all_columns: false });
     assert!(coloured.contains("\u{1b}[1m\u{1b}[31mscylla@1.9.0 void 1/3, failed 1/3"), "{coloured:?}");
 }
 

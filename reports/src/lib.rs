@@ -40,8 +40,10 @@ pub use bottleneck::Bottleneck;
 pub use cell::{Cell, ErrorLine, Latency, Pass};
 pub use check::{Check, CheckError, Finding, Judgement, Line};
 pub use checksum::Checksum;
+pub use column::left_out_first;
 pub use export::{
     Look, NO_RATIOS, PAGE_LIMIT, PageError, csv, html, json, markdown, markdown_of_runs, story, table, table_of_runs,
+    times,
 };
 pub use headline::headline;
 pub use measure::{Better, Definition, Measure, MeasureInfo, Unit};

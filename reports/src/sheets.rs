@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::column::COLUMNS;
-use crate::document::{Field, Notes, Place, Sheet, TableRow};
+use crate::document::{Field, Narrow, Notes, Place, Sheet, TableRow};
 use crate::measure::SYSCALLS_PER_STATEMENT;
 use crate::quantity::{mebibytes, three_digits, time, whole};
 use crate::text::plain;
@@ -63,14 +63,19 @@ impl Place<'_> {
                 mark: String::new(),
                 trouble: String::new(),
                 fields: fields.collect(),
+                is_empty: false,
             });
         }
         groups.retain(|group| !group.is_empty());
+        // From the right end.
+        let names = measures.iter().map(|(_, title)| plain(&title.replace('\n', " "))).rev();
+        let names: Vec<(String, usize)> = names.enumerate().map(|(goes, name)| (name, goes)).collect();
         (!measures.is_empty() && !groups.is_empty()).then(|| Sheet {
             title: if pass == Pass::Timing { "more of the same cells".to_owned() } else { pass.title().to_owned() },
             first: "contender".to_owned(),
             columns: measures.iter().map(|(_, title)| title.lines().map(plain).collect()).collect(),
             groups,
+            narrow: Narrow::LeaveOut(names.into_iter().rev().collect()),
         })
     }
 
@@ -129,6 +134,7 @@ fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
         mark: String::new(),
         trouble: String::new(),
         fields: columns.iter().map(|(_, figures)| good(figure(value(figures)))).collect(),
+        is_empty: false,
     };
     let mut rows: Vec<TableRow> =
         shown.iter().map(|(name, _)| row(name, &|figures| figures.get(*name).copied().unwrap_or(0.0))).collect();
@@ -142,6 +148,7 @@ fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
         first: "name".to_owned(),
         columns: columns.iter().map(|(label, _)| label.split_inclusive('+').map(str::to_owned).collect()).collect(),
         groups: vec![vec![total], rows],
+        narrow: Narrow::Stack,
     }
 }
 
@@ -218,7 +225,7 @@ mod tests {
     #[test]
     fn a_measure_that_no_reader_knows_stands_in_the_table_of_its_pass_under_its_meters_heading() {
         let (run, cells) = with_allocations();
-        insta::assert_snapshot!(table(&run, &cells, Look { width: 80, colour: false }));
+        insta::assert_snapshot!(table(&run, &cells, Look { width: 80, colour: false, all_columns: false }));
         let text = markdown(&run, &cells);
         assert!(text.contains("Allocations:\n\n| contender | mallocs /statement |"), "{text}");
         assert!(!text.contains("77,777") && !text.contains("nothing |"), "{text}");

@@ -2,22 +2,27 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
-use cqldyno_reports::{Cell, Look, Run, csv, html, json, markdown, table};
+use cqldyno_reports::{Cell, Look, Run, csv, html, json, left_out_first, markdown, table, times, wrap};
 
 /// A format of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Tables for a terminal
+    /// Tables for a terminal, a row a contender
     Table,
-    /// Tables for GitHub
+    /// The classic table: real, user and sys as Linux' `time` prints them, by driver and scenario
+    Time,
+    /// The tables as GitHub shows them
     Markdown,
-    /// One row a measure
+    /// One row a measure of every cell, as pandas.read_csv and others load it
     Csv,
     /// Everything: run, cells, summary and warnings
     Json,
-    /// One page that holds tables, charts and the data
+    /// One page to publish that holds tables, charts and the data
     Html,
 }
+
+/// What the flag is said to take; [`explained`] says what each is.
+pub const NAMES: &str = "table, time, markdown, csv, json or html";
 
 impl Format {
     /// The result in this format.
@@ -27,10 +32,44 @@ impl Format {
     pub fn render(self, run: &Run, cells: &[Cell], look: Look) -> Result<String> {
         Ok(match self {
             Format::Table => table(run, cells, look),
+            Format::Time => times(run, cells, look),
             Format::Markdown => markdown(run, cells),
             Format::Csv => csv(run, cells),
             Format::Json => json(run, cells)?,
             Format::Html => html(run, cells)?,
         })
+    }
+}
+
+/// What each format is, and what a table on a narrow terminal leaves out: for the end of a help text.
+pub fn explained() -> String {
+    let mut out = "Formats:\n".to_owned();
+    for value in Format::value_variants().iter().filter_map(ValueEnum::to_possible_value) {
+        let help = value.get_help().map(ToString::to_string).unwrap_or_default();
+        out.push_str(&format!("  {:<9} {}\n", value.get_name(), wrap(&help, 68, 12)));
+    }
+    let mut order = left_out_first();
+    let stays = order.pop().unwrap_or_default();
+    let sentence = format!(
+        "A terminal that is too narrow for a table's columns is shown fewer of them, which a line under the table names: {} are left \
+         out, in this order; {stays} stays. A pipe (`| less -S`) and a file have them all.",
+        order.join(", ")
+    );
+    out + "\n" + &wrap(&sentence, 80, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_is_named_and_explained() {
+        let explained = explained();
+        for value in Format::value_variants().iter().filter_map(ValueEnum::to_possible_value) {
+            assert!(NAMES.split([',', ' ']).any(|name| name == value.get_name()), "{}", value.get_name());
+            assert!(explained.contains(&format!("\n  {:<9} ", value.get_name())), "{explained}");
+        }
+        assert!(explained.lines().all(|line| line.len() <= 80), "{explained}");
+        assert!(explained.contains("threads, data connections, errors, peak MiB"), "{explained}");
     }
 }

@@ -4,17 +4,17 @@ use std::io::{IsTerminal, stderr, stdout};
 
 use cqldyno_reports::Look;
 
-/// Columns where there is no terminal to ask.
-const WIDTH_OF_A_FILE: usize = 160;
-
 /// How the result is to look on standard output: as wide as the terminal, or as COLUMNS says where there is none; in colours
-/// only on a terminal, and not with NO_COLOR (no-color.org) or TERM=dumb.
+/// only on a terminal, and not with NO_COLOR (no-color.org) or TERM=dumb. What goes into a file keeps all of its columns.
 pub fn look() -> Look {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     let terminal = || terminal_size::terminal_size_of(stdout()).map(|(width, _)| usize::from(width.0));
+    let width = terminal().or_else(columns);
+    let of_a_file = Look::default();
     Look {
-        width: terminal().or_else(columns).unwrap_or(WIDTH_OF_A_FILE),
+        width: width.unwrap_or(of_a_file.width),
         colour: stdout().is_terminal() && allows_colours(),
+        all_columns: width.is_none(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Several runs beside each other, without a ratio between them.
 
-use crate::document::{Field, Sheet, TableRow};
+use crate::document::{Field, Narrow, Sheet, TableRow};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{three_digits, whole};
 use crate::text::{count, plain};
@@ -62,6 +62,7 @@ impl SideBySide {
                     mark: String::new(),
                     trouble: String::new(),
                     fields: rows.iter().map(|rows| of(label, rows)).collect(),
+                    is_empty: false,
                 };
                 let group: Vec<TableRow> = labels.iter().map(row).collect();
                 let is_something = |row: &TableRow| row.fields.iter().any(|field| field.text != "-");
@@ -71,6 +72,7 @@ impl SideBySide {
                         first: "contender".to_owned(),
                         columns: named.iter().map(|(name, _)| vec![plain(name)]).collect(),
                         groups: vec![group.into_iter().filter(is_something).collect()],
+                        narrow: Narrow::Stack,
                     });
                 }
             }

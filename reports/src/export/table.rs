@@ -8,15 +8,15 @@ use tabled::settings::style::HorizontalLine;
 use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
-use crate::document::{Document, Sheet, TableRow};
+use crate::document::{Document, Narrow, Sheet, TableRow};
 use crate::export::side_by_side::SideBySide;
 use crate::text::{label_lines, pair, plain, wrap};
 use crate::{Cell, Recorded, Run};
 
 /// Parts of labels longer than this are broken where room is short.
-const LONGEST_LABEL_PART: usize = 32;
+pub(crate) const LONGEST_LABEL_PART: usize = 32;
 /// Below this, nothing is narrowed any further.
-const LEAST_WIDTH: usize = 40;
+pub(crate) const LEAST_WIDTH: usize = 40;
 
 /// Where a table is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,19 +25,22 @@ pub struct Look {
     pub width: usize,
     /// Whether it shows colours.
     pub colour: bool,
+    /// Whether a table keeps all of its columns, however long its lines become: nothing wraps them in a file.
+    pub all_columns: bool,
 }
 
 impl Default for Look {
     /// What suits a file or a pipe.
     fn default() -> Look {
-        Look { width: 160, colour: false }
+        Look { width: 160, colour: false, all_columns: true }
     }
 }
 
 /// One table a scenario and arrangement, a row a contender, for a terminal.
 ///
-/// Where the width is too small, labels break before their `+`; where that is not enough, the columns stand in several
-/// tables below each other, in their order, each beginning with the contender. A figure is never broken.
+/// Where the width is too small, labels break before their `+`; where that is not enough, columns are left out in the order
+/// of [`crate::left_out_first`], and a line under the table names them and says how to see them. A figure is never broken.
+/// Tables whose columns are contenders stand in parts below each other instead.
 pub fn table(run: &Run, cells: &[Cell], look: Look) -> String {
     let document = Document::new(run, cells);
     let width = look.width.max(LEAST_WIDTH);
@@ -50,19 +53,19 @@ pub fn table(run: &Run, cells: &[Cell], look: Look) -> String {
         out.push('\n');
     }
     for warning in &document.warnings {
-        let text = wrap(&format!("Warning: {warning}"), width, 2);
-        out.push_str(&if look.colour { format!("\u{1b}[1m\u{1b}[31m{text}\u{1b}[0m\n") } else { format!("{text}\n") });
+        alarm(&mut out, warning, width, look.colour);
     }
     for sentence in &document.overview {
         paragraph(&mut out, sentence, width, 2);
     }
+    let tables_start = out.len();
     for table in &document.tables {
         out.push('\n');
         let title = wrap(&format!("{}: {}", table.title, table.about), width, 2);
         out.push_str(&if look.colour { format!("\u{1b}[1m{title}\u{1b}[0m\n") } else { format!("{title}\n") });
         paragraph(&mut out, &table.arrangement, width, 2);
         for sheet in &table.sheets {
-            draw(&mut out, sheet, width, look.colour);
+            draw(&mut out, sheet, look);
         }
         if !table.remarks.is_empty() {
             out.push('\n');
@@ -71,11 +74,18 @@ pub fn table(run: &Run, cells: &[Cell], look: Look) -> String {
             paragraph(&mut out, remark, width, 2);
         }
     }
-    if !document.notes.is_empty() || !document.remarks.is_empty() {
+    // A note on a column that was left out is left out, too.
+    let is_referred_to = |number: usize| out[tables_start..].contains(&format!("[{number}]"));
+    let notes: Vec<String> = (1..)
+        .zip(&document.notes)
+        .filter(|(number, _)| is_referred_to(*number))
+        .map(|(number, note)| format!("[{number}] {note}"))
+        .collect();
+    if !notes.is_empty() || !document.remarks.is_empty() {
         out.push('\n');
     }
-    for (place, note) in document.notes.iter().enumerate() {
-        paragraph(&mut out, &format!("[{}] {note}", place + 1), width, 4);
+    for note in &notes {
+        paragraph(&mut out, note, width, 4);
     }
     for remark in &document.remarks {
         paragraph(&mut out, remark, width, 2);
@@ -92,7 +102,7 @@ pub fn table_of_runs(named: &[(String, &Recorded)], look: Look) -> String {
         paragraph(&mut out, &format!("{}: {sentence}", plain(name)), width, 2);
     }
     for sheet in &sheets {
-        draw(&mut out, sheet, width, look.colour);
+        draw(&mut out, sheet, look);
     }
     out.push('\n');
     for remark in &remarks {
@@ -101,23 +111,49 @@ pub fn table_of_runs(named: &[(String, &Recorded)], look: Look) -> String {
     out
 }
 
-fn draw(out: &mut String, sheet: &Sheet, width: usize, colour: bool) {
+pub(crate) fn draw(out: &mut String, sheet: &Sheet, look: Look) {
+    let width = look.width.max(LEAST_WIDTH);
     out.push('\n');
     if !sheet.title.is_empty() {
         paragraph(out, &format!("{}:", sheet.title), width, 2);
     }
-    for (nth, panel) in panels(sheet, width).into_iter().enumerate() {
+    let panels = if look.all_columns { vec![Panel::whole(sheet, None)] } else { panels(sheet, width) };
+    for (nth, panel) in panels.iter().enumerate() {
         if nth > 0 {
             out.push('\n');
         }
-        for line in panel.grid(colour).to_string().lines() {
+        for line in panel.grid(look.colour).to_string().lines() {
             out.push_str(line.trim_end());
             out.push('\n');
         }
     }
+    if let Some(sentence) = left_out(sheet, &panels, width) {
+        paragraph(out, &sentence, width, 2);
+    }
 }
 
-fn paragraph(out: &mut String, text: &str, width: usize, indent: usize) {
+/// What is not shown, and where it is.
+fn left_out(sheet: &Sheet, panels: &[Panel], width: usize) -> Option<String> {
+    let Narrow::LeaveOut(names) = &sheet.narrow else { return None };
+    let is_shown = |place: &usize| panels.iter().any(|panel| panel.columns.contains(place));
+    let missing: Vec<&str> = (0..names.len()).filter(|place| !is_shown(place)).map(|place| &*names[place].0).collect();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "Left out at {width} columns: {}. {} columns have room for all, and so have `| less -S`, --format markdown and a kept \
+             run's table.txt.",
+            missing.join(", "),
+            Panel::whole(sheet, Some(LONGEST_LABEL_PART)).width()
+        )
+    })
+}
+
+/// A sentence that must not be missed.
+pub(crate) fn alarm(out: &mut String, warning: &str, width: usize, colour: bool) {
+    let text = wrap(&format!("Warning: {warning}"), width, 2);
+    out.push_str(&if colour { format!("\u{1b}[1m\u{1b}[31m{text}\u{1b}[0m\n") } else { format!("{text}\n") });
+}
+
+pub(crate) fn paragraph(out: &mut String, text: &str, width: usize, indent: usize) {
     out.push_str(&wrap(text, width, indent));
     out.push('\n');
 }
@@ -125,45 +161,67 @@ fn paragraph(out: &mut String, text: &str, width: usize, indent: usize) {
 /// Some of the columns, and how labels stand beside them.
 struct Panel<'a> {
     sheet: &'a Sheet,
-    columns: std::ops::Range<usize>,
+    columns: Vec<usize>,
     /// The longest part of a label; `None` leaves labels whole.
     longest: Option<usize>,
 }
 
 fn panels(sheet: &Sheet, width: usize) -> Vec<Panel<'_>> {
-    let all = 0..sheet.columns.len();
-    let narrowed = Some(LONGEST_LABEL_PART.min(width / 3));
     for longest in [None, Some(LONGEST_LABEL_PART)] {
-        let panel = Panel { sheet, columns: all.clone(), longest };
+        let panel = Panel::whole(sheet, longest);
         if panel.width() <= width {
             return vec![panel];
         }
     }
-    let mut panels = Vec::new();
-    let mut start = 0;
-    while start < all.end {
-        let mut panel = Panel { sheet, columns: start..start + 1, longest: narrowed };
-        while panel.columns.end < all.end {
-            let wider = Panel { sheet, columns: start..panel.columns.end + 1, longest: narrowed };
-            if wider.width() > width {
-                break;
-            }
-            panel = wider;
+    let longest = Some(LONGEST_LABEL_PART.min(width / 3));
+    match &sheet.narrow {
+        Narrow::LeaveOut(columns) => vec![fitting(Panel::whole(sheet, longest), columns, width)],
+        Narrow::Stack => stacked(sheet, longest, width),
+    }
+}
+
+/// The panel without what goes first, until it fits or nothing more may go.
+fn fitting<'a>(mut panel: Panel<'a>, columns: &[(String, usize)], width: usize) -> Panel<'a> {
+    let goes = |place: &usize| columns.get(*place).map_or(0, |(_, goes)| *goes);
+    while panel.width() > width {
+        let first = panel.columns.iter().map(goes).min();
+        let last = panel.columns.iter().map(goes).max();
+        if first == last {
+            break;
         }
-        start = panel.columns.end;
-        panels.push(panel);
+        panel.columns.retain(|place| Some(goes(place)) != first);
+    }
+    panel
+}
+
+/// As many columns beside each other as fit, then the next ones below.
+fn stacked(sheet: &Sheet, longest: Option<usize>, width: usize) -> Vec<Panel<'_>> {
+    let mut panels: Vec<Panel> = Vec::new();
+    for place in 0..sheet.columns.len() {
+        if let Some(panel) = panels.last_mut() {
+            panel.columns.push(place);
+            if panel.width() <= width {
+                continue;
+            }
+            panel.columns.pop();
+        }
+        panels.push(Panel { sheet, columns: vec![place], longest });
     }
     panels
 }
 
-impl Panel<'_> {
+impl<'a> Panel<'a> {
+    fn whole(sheet: &'a Sheet, longest: Option<usize>) -> Panel<'a> {
+        Panel { sheet, columns: (0..sheet.columns.len()).collect(), longest }
+    }
+
     fn width(&self) -> usize {
         self.grid(false).total_width()
     }
 
     fn grid(&self, colour: bool) -> Grid {
         let mut builder = Builder::default();
-        let titles = self.sheet.columns[self.columns.clone()].iter().map(|lines| lines.join("\n"));
+        let titles = self.columns.iter().map(|&place| self.sheet.columns[place].join("\n"));
         builder.push_record(std::iter::once(self.sheet.first.clone()).chain(titles));
         let mut bad = Vec::new();
         let mut rules = vec![1];
@@ -173,7 +231,9 @@ impl Panel<'_> {
                     bad.push((builder.count_records(), 0));
                 }
                 let mut record = vec![self.label(row)];
-                for (place, field) in row.fields[self.columns.clone()].iter().enumerate() {
+                for (place, &column) in self.columns.iter().enumerate() {
+                    // A row without figures says why in the first field that is shown.
+                    let field = &row.fields[if row.is_empty && place == 0 { 0 } else { column }];
                     if field.is_bad {
                         bad.push((builder.count_records(), place + 1));
                     }

@@ -9,7 +9,7 @@ use cqldyno_bench::{BenchError, Cancel, Finished, Plan, Programs, resume, run as
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Contender, Look, Role, Summary, headline};
 
-use crate::format::Format;
+use crate::format::{Format, NAMES, explained};
 use crate::interrupt::on_interrupt;
 use crate::outcome::{Outcome, usage};
 use crate::plan::{Asked, Kind};
@@ -28,6 +28,7 @@ Examples:
   cqldyno compare scylla cdrs-tokio --scenario reads
   cqldyno compare --arrangement multi:2,current      a table for each of both
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
+  cqldyno compare --count 10M --format time          the classic table of real, user and sys
   cqldyno compare --format json > result.json        run, cells, summary and warnings
   cqldyno compare --format html > page.html          a page to publish
 
@@ -36,7 +37,7 @@ cassandra-cpp+lib=/opt/lib/libcassandra.so.2.";
 
 /// Runs every contender on every scenario and shows them side by side.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
     /// Who is compared [default: scylla cdrs-tokio cassandra-cpp floor noop]
     contender: Vec<String>,
@@ -45,8 +46,8 @@ pub struct Arguments {
     /// The contender that ratios are taken against [default: the first driver]
     #[arg(long, value_name = "CONTENDER")]
     reference: Option<String>,
-    /// How the result is printed on standard output: table, markdown, csv, json or html
     #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    #[arg(help = format!("How the result is printed on standard output: {NAMES}; they are explained below"))]
     format: Format,
     /// Go on with the run in the folder DIR, which was ended or broke off: whole blocks stay, the one under way starts again.
     /// Everything that was asked is in its run.json; only a user and a password, where the cluster asks for them, are given again
@@ -188,6 +189,7 @@ fn go_on(finished: &Finished) -> String {
 fn keep(finished: &Finished) -> Result<()> {
     let files = [
         ("table.txt", Format::Table),
+        ("time.txt", Format::Time),
         ("table.md", Format::Markdown),
         ("cells.csv", Format::Csv),
         ("result.json", Format::Json),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use cqldyno_reports::{Recorded, markdown_of_runs, plain, table_of_runs};
 
-use crate::format::Format;
+use crate::format::{Format, NAMES, explained};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
 use crate::terminal;
@@ -22,13 +22,13 @@ Of several runs the medians stand beside each other, without ratios: those are o
 
 /// Renders earlier runs again; several stand beside each other, without ratios between them.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
     /// A run folder, or a file that `--format json` wrote; several stand beside each other
     #[arg(required = true, value_name = "RUN")]
     run: Vec<PathBuf>,
-    /// How the result is printed on standard output: table, markdown, csv, json or html
     #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    #[arg(help = format!("How the result is printed on standard output: {NAMES}; they are explained below"))]
     format: Format,
     /// The contender that ratios are taken against, of a single run [default: the run's own]
     #[arg(long, value_name = "CONTENDER")]
@@ -75,7 +75,7 @@ fn beside(arguments: &Arguments, runs: &[Recorded]) -> Result<String> {
     match arguments.format {
         Format::Table => Ok(table_of_runs(&named, terminal::look())),
         Format::Markdown => Ok(markdown_of_runs(&named)),
-        Format::Csv | Format::Json | Format::Html => Err(usage(
+        Format::Time | Format::Csv | Format::Json | Format::Html => Err(usage(
             "several runs were asked for in a format that holds one; use table or markdown, or render each run by itself",
         )),
     }

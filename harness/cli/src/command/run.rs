@@ -7,7 +7,7 @@ use cqldyno_bench::{Finished, Programs};
 use cqldyno_reports::story;
 
 use crate::command::compare::{Start, measure, outcome, show};
-use crate::format::Format;
+use crate::format::{Format, NAMES, explained};
 use crate::outcome::Outcome;
 use crate::plan::{Asked, Kind};
 use crate::terminal;
@@ -23,14 +23,14 @@ Examples:
 
 /// Runs one contender and tells everything about it: settings, versions, every measure, latency, the series by second.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
     /// Who is run: NAME[@VERSION][+KEY=VALUE], for example scylla
     contender: String,
     #[command(flatten)]
     asked: Asked,
-    /// Print another format than the whole story: table, markdown, csv, json or html
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
+    #[arg(help = format!("Print another format than the whole story: {NAMES}; they are explained below"))]
     format: Option<Format>,
 }
 

@@ -103,7 +103,7 @@ fn a_bad_arrangement_is_refused_with_the_forms_there_are() {
 
 #[test]
 fn a_format_that_is_none_is_refused_with_those_there_are() {
-    assert!(refused(&["compare", "--format", "yaml"]).contains("table, markdown, csv, json, html"));
+    assert!(refused(&["compare", "--format", "yaml"]).contains("table, time, markdown, csv, json, html"));
 }
 
 #[test]
