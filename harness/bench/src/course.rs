@@ -145,9 +145,11 @@ impl Course<'_> {
                 arrangement: &self.run.plan.arrangements[planned.arrangement].id,
                 block: planned.block,
                 pass: planned.pass,
+                step: planned.step,
                 attempt,
                 count: planned.count,
                 left: left(estimate, at),
+                behind: left(estimate, at + 1),
             });
             let began = Instant::now();
             let Some(mut cell) = executor.execute(planned, &ended.cells, &mut |stage| observer.stage(stage)) else {

@@ -44,12 +44,16 @@ pub struct CellStart<'a> {
     pub block: u32,
     /// What it is run for.
     pub pass: Pass,
+    /// Which of its pass' steps, from 0.
+    pub step: usize,
     /// From 1; more when its block is run again.
     pub attempt: u32,
     /// Statements in the window.
     pub count: u64,
     /// Time that the rest of the run will take, this cell included.
     pub left: Duration,
+    /// Time that the cells behind this one will take.
+    pub behind: Duration,
 }
 
 /// Hears what a run does. Every method may be left out.

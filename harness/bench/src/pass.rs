@@ -36,6 +36,12 @@ pub(crate) trait PassKind: Sync {
     /// What is under way, for the progress of a cell.
     fn doing(&self) -> &'static str;
 
+    /// What the cell of that step does, where a pass has several steps.
+    fn doing_step(&self, step: usize) -> &'static str {
+        let _ = step;
+        self.doing()
+    }
+
     /// The measure that stands for one of its cells as it ends, and what it is in words; `None` where there is none.
     fn headline(&self) -> Option<(&'static str, &'static str)> {
         None
@@ -219,9 +225,9 @@ pub fn headline(pass: Pass) -> Option<(&'static str, &'static str)> {
     kind(pass)?.headline()
 }
 
-/// What a cell of that pass does, for its progress.
-pub fn doing(pass: Pass) -> &'static str {
-    kind(pass).map_or_else(|| pass.name(), PassKind::doing)
+/// What a cell of that pass and step does, for its progress.
+pub fn doing(pass: Pass, step: usize) -> &'static str {
+    kind(pass).map_or_else(|| pass.name(), |kind| kind.doing_step(step))
 }
 
 /// As the meters name it.

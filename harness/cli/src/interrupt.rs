@@ -1,20 +1,20 @@
 //! Ctrl-C and SIGTERM.
 
-use std::io::{Write, stderr};
-
 use anyhow::{Context, Result};
 use cqldyno_bench::Cancel;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::progress::Voice;
+
 /// SIGXFSZ: a file has reached the size that `ulimit -f` allows. The write fails, too, and is told as a full disk is.
 const FILE_SIZE: i32 = 25;
 
-/// Raises `cancel` at the first Ctrl-C or SIGTERM, so that what is finished can be shown. A second one ends the program at
-/// once; the system then ends its children.
+/// Raises `cancel` at the first Ctrl-C or SIGTERM, so that what is finished can be shown, and says so with `voice`. A second one
+/// ends the program at once; the system then ends its children.
 ///
 /// # Errors
 /// When the system gives no thread, or does not let signals be heard.
-pub fn on_interrupt(cancel: &Cancel) -> Result<()> {
+pub fn on_interrupt(cancel: &Cancel, voice: Voice) -> Result<()> {
     let cancel = cancel.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -33,10 +33,9 @@ pub fn on_interrupt(cancel: &Cancel) -> Result<()> {
             runtime.block_on(async {
                 tokio::select! { _ = interrupt.recv() => (), _ = terminate.recv() => () }
                 cancel.cancel();
-                // Nobody is left to tell when standard error is closed.
-                let _ =
-                    writeln!(stderr(), "Ending: what is finished will be shown. Press Ctrl-C again to end at once.");
+                voice.say("Ending: what is finished will be shown. Press Ctrl-C again to end at once.");
                 tokio::select! { _ = interrupt.recv() => (), _ = terminate.recv() => () }
+                voice.end();
                 std::process::exit(130);
             });
         })

@@ -1,58 +1,128 @@
-//! What a run says on standard error while it runs: bars on a terminal, a line a cell elsewhere.
+//! What a run says on standard error while it runs: lines that are drawn again on a terminal, a line a cell elsewhere.
+
+mod pace;
 
 use std::io::{Write, stderr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cqldyno_bench::{CellStart, Observer, Stage};
 use cqldyno_reports::{Cell, Contender, Pass, measure, plain, three_digits, whole};
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use self::pace::Pace;
+use crate::terminal;
+
+/// How often lines are drawn again: they are to take nothing of the cores that are measured.
+const DRAWN_PER_SECOND: u8 = 5;
+/// Terminals narrower than this have no room for a bar beside the words.
+const LEAST_FOR_BARS: usize = 70;
 
 /// Shows a run as it goes on.
 pub struct Progress {
     shown: Shown,
-    /// Where the run is, to name what has ended.
-    place: String,
+    /// The running cell.
+    cell: Running,
 }
 
 enum Shown {
     Nothing,
     Lines,
-    Bars { all: MultiProgress, cells: ProgressBar, cell: ProgressBar },
+    Bars(Bars),
+}
+
+/// The run, the cell and the last result, one line each.
+struct Bars {
+    all: MultiProgress,
+    run: ProgressBar,
+    cell: ProgressBar,
+    last: ProgressBar,
+}
+
+/// The running cell.
+struct Running {
+    /// Which of how many it is.
+    number: String,
+    /// Who does what.
+    what: String,
+    began: Instant,
+    /// What it and those behind it will take, and those behind it alone.
+    left: Duration,
+    behind: Duration,
+    pace: Pace,
+}
+
+/// Speaks beside the progress, from any thread.
+#[derive(Clone)]
+pub struct Voice {
+    all: Option<MultiProgress>,
+}
+
+impl Voice {
+    /// A line that stays.
+    pub fn say(&self, line: &str) {
+        match &self.all {
+            // Nobody is left to tell when standard error is closed.
+            None => drop(writeln!(stderr(), "{line}")),
+            Some(all) => drop(all.println(line)),
+        }
+    }
+
+    /// Leaves the terminal as a command finds it.
+    pub fn end(&self) {
+        if let Some(all) = &self.all {
+            let _ = all.clear();
+            all.set_draw_target(ProgressDrawTarget::hidden());
+        }
+    }
 }
 
 impl Progress {
-    /// Bars where standard error can draw them, else lines; nothing when `quiet`.
+    /// Lines that are drawn again where standard error can draw them, else plain ones; nothing when `quiet`.
     pub fn new(quiet: bool, draws: bool) -> Progress {
         let shown = match (quiet, draws) {
             (true, _) => Shown::Nothing,
             (false, false) => Shown::Lines,
-            (false, true) => {
-                let all = MultiProgress::new();
-                let cells = all.add(ProgressBar::new(0));
-                let cell = all.add(ProgressBar::new(0));
-                cells.set_style(style("{bar:20} {wide_msg}"));
-                cell.set_style(style("{bar:20} {wide_msg}"));
-                Shown::Bars { all, cells, cell }
-            }
+            (false, true) => Shown::Bars(Bars::new()),
         };
-        Progress { shown, place: String::new() }
+        Progress { shown, cell: Running::none() }
     }
 
-    /// A line that stays, above the bars.
+    /// A line that stays, above those that are drawn again.
     pub fn say(&self, line: &str) {
-        match &self.shown {
-            Shown::Nothing => {}
-            // Nobody is left to tell when standard error is closed.
-            Shown::Lines => drop(writeln!(stderr(), "{line}")),
-            Shown::Bars { all, .. } => drop(all.println(line)),
+        if !matches!(self.shown, Shown::Nothing) {
+            self.voice().say(line);
         }
     }
 
-    /// Takes the bars away.
+    /// Speaks even where progress is quiet: for what the user did.
+    pub fn voice(&self) -> Voice {
+        match &self.shown {
+            Shown::Bars(bars) => Voice { all: Some(bars.all.clone()) },
+            Shown::Nothing | Shown::Lines => Voice { all: None },
+        }
+    }
+
+    /// Takes away what is drawn again.
     pub fn end(&self) {
-        if let Shown::Bars { cells, cell, .. } = &self.shown {
-            cell.finish_and_clear();
-            cells.finish_and_clear();
+        self.voice().end();
+    }
+}
+
+impl Bars {
+    fn new() -> Bars {
+        let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(DRAWN_PER_SECOND));
+        let [run, cell, last] = [(); 3].map(|()| all.add(ProgressBar::new(0)));
+        let bars = Bars { all, run, cell, last };
+        bars.fit();
+        bars
+    }
+
+    /// Suits the terminal, which may have become narrower.
+    fn fit(&self) {
+        let has_room = terminal::width_of_progress().is_none_or(|width| width >= LEAST_FOR_BARS);
+        let line = if has_room { "{bar:20} {wide_msg}" } else { "{wide_msg}" };
+        for (bar, line) in [(&self.run, line), (&self.cell, line), (&self.last, "{wide_msg}")] {
+            bar.set_style(style(line));
         }
     }
 }
@@ -60,6 +130,22 @@ impl Progress {
 fn style(template: &str) -> ProgressStyle {
     // A template that cannot be read would leave the default bar, which is a bar as well.
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─")
+}
+
+impl Running {
+    fn none() -> Running {
+        Running::new(String::new(), String::new(), Duration::ZERO, Duration::ZERO)
+    }
+
+    fn new(number: String, what: String, left: Duration, behind: Duration) -> Running {
+        Running { number, what, began: Instant::now(), left, behind, pace: Pace::default() }
+    }
+
+    /// Time left by now: what the cell's own pace says of it where there is one, else the estimate.
+    fn left(&self, issued: u64, of: u64) -> Duration {
+        let by_estimate = self.left.saturating_sub(self.began.elapsed()).max(self.behind);
+        self.pace.left(issued, of).map_or(by_estimate, |cell| self.behind + cell)
+    }
 }
 
 impl Observer for Progress {
@@ -78,9 +164,9 @@ impl Observer for Progress {
             ),
         };
         self.say(&format!("This takes about {}: {cells} cells.{repeats}", time(estimate)));
-        if let Shown::Bars { cells: bar, .. } = &self.shown {
-            bar.set_length(cells as u64);
-            bar.set_message(format!("about {} left, {cells} cells", time(estimate)));
+        if let Shown::Bars(bars) = &self.shown {
+            bars.run.set_length(cells as u64);
+            bars.run.set_message(format!("{cells} cells, about {} left", time(estimate)));
         }
     }
 
@@ -97,38 +183,45 @@ impl Observer for Progress {
         let what = match start.pass {
             Pass::Timing if start.attempt > 1 => format!("block {}, attempt {}", start.block, start.attempt),
             Pass::Timing => format!("block {}", start.block),
-            other => cqldyno_bench::doing(other).to_owned(),
+            other => cqldyno_bench::doing(other, start.step).to_owned(),
         };
         let width = start.of.to_string().len();
-        self.place = format!(
-            "[{:>width$}/{}] {} {} {}, {what}",
-            start.number,
-            start.of,
-            plain(start.label),
-            plain(start.scenario),
-            plain(start.arrangement)
-        );
-        if let Shown::Bars { cells, cell, .. } = &self.shown {
-            cells.set_length(start.of as u64);
-            cells.set_position(start.number.saturating_sub(1) as u64);
-            cells.set_message(format!("about {} left, cell {} of {}", time(start.left), start.number, start.of));
-            cell.set_length(start.count);
-            cell.set_position(0);
-            cell.set_message(self.place.clone());
+        let number = format!("[{:>width$}/{}]", start.number, start.of);
+        let place = [start.label, start.scenario, start.arrangement].map(plain).join(" ");
+        self.cell = Running::new(number, format!("{place}, {what}"), start.left, start.behind);
+        if let Shown::Bars(bars) = &self.shown {
+            bars.fit();
+            bars.run.set_length(start.of as u64);
+            bars.run.set_position(start.number.saturating_sub(1) as u64);
+            bars.run.set_message(format!("cell {} of {}, about {} left", start.number, start.of, time(start.left)));
+            bars.cell.set_length(start.count.max(1));
+            bars.cell.set_position(0);
+            bars.cell.set_message(self.cell.what.clone());
         }
     }
 
     fn stage(&mut self, stage: Stage) {
-        let Shown::Bars { cell, .. } = &self.shown else { return };
+        let Shown::Bars(bars) = &self.shown else { return };
         let (at, of, doing) = match stage {
             Stage::Server => (0, 1, "starting the server".to_owned()),
             Stage::Loading { rows, of } => (rows, of, format!("loading {} of {} rows", number(rows), number(of))),
             Stage::Connecting => (0, 1, "connecting and warming up".to_owned()),
-            Stage::Window { issued, of } => (issued, of, format!("{} of {} statements", number(issued), number(of))),
+            Stage::Window { issued, of } => {
+                self.cell.pace.add(self.cell.began.elapsed(), issued);
+                let now = self.cell.pace.per_second();
+                let now = now.map(|rate| format!("{} statements/s now, ", whole(rate))).unwrap_or_default();
+                (issued, of, format!("{now}{} of {}", number(issued), number(of)))
+            }
         };
-        cell.set_length(of.max(1));
-        cell.set_position(at);
-        cell.set_message(format!("{doing}: {}", self.place));
+        bars.cell.set_length(of.max(1));
+        bars.cell.set_position(at);
+        bars.cell.set_message(format!("{doing}: {}", self.cell.what));
+        let left = match stage {
+            Stage::Window { issued, of } => self.cell.left(issued, of),
+            _ => self.cell.left(0, 0),
+        };
+        let (at, cells) = (bars.run.position() + 1, bars.run.length().unwrap_or_default());
+        bars.run.set_message(format!("cell {at} of {cells}, about {} left", time(left)));
     }
 
     fn cell_ended(&mut self, cell: &Cell, left: Duration) {
@@ -137,9 +230,20 @@ impl Observer for Progress {
             (None, Some(why)) => format!("void: {}", plain(why)),
             (None, None) => figures(cell),
         };
-        self.say(&format!("{}: {}; about {} left", self.place, said.trim_end_matches('.'), time(left)));
-        if let Shown::Bars { cells, .. } = &self.shown {
-            cells.inc(1);
+        let (said, what) = (said.trim_end_matches('.'), &self.cell.what);
+        let is_bad = !cell.counts();
+        match &self.shown {
+            // What went wrong stays; the other results are in the tables.
+            Shown::Bars(bars) => {
+                if is_bad {
+                    self.say(&format!("{} {what}: {said}", self.cell.number));
+                }
+                bars.last.set_message(format!("last: {said}: {what}"));
+                bars.run.inc(1);
+            }
+            Shown::Nothing | Shown::Lines => {
+                self.say(&format!("{} {what}: {said}; about {} left", self.cell.number, time(left)));
+            }
         }
     }
 }
@@ -179,5 +283,17 @@ mod tests {
         assert_eq!(time(Duration::from_secs(140)), "2.3 min");
         assert_eq!(time(Duration::from_secs(2_400)), "40 min");
         assert_eq!(time(Duration::from_secs(9_000)), "2.5 h");
+    }
+
+    #[test]
+    fn the_time_left_is_never_less_than_what_the_cells_behind_take() {
+        let hour = Duration::from_secs(3_600);
+        let mut cell = Running::new(String::new(), String::new(), hour * 2, hour);
+        assert!(cell.left(0, 0) > hour && cell.left(0, 0) <= hour * 2);
+        cell.left = Duration::ZERO;
+        assert_eq!(cell.left(0, 0), hour);
+        cell.pace.add(Duration::from_secs(10), 0);
+        cell.pace.add(Duration::from_secs(20), 1_000);
+        assert_eq!(cell.left(1_000, 3_000), hour + Duration::from_secs(20));
     }
 }

@@ -23,6 +23,11 @@ pub fn draws_progress() -> bool {
     stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
+/// Columns of the terminal on which progress is drawn.
+pub fn width_of_progress() -> Option<usize> {
+    terminal_size::terminal_size_of(stderr()).map(|(width, _)| usize::from(width.0))
+}
+
 /// Whether the environment allows colours on a terminal.
 pub fn allows_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())

@@ -68,6 +68,13 @@ impl PassKind for Instructions {
         "counting instructions"
     }
 
+    fn doing_step(&self, step: usize) -> &'static str {
+        match Way::here().get(step) {
+            Some(Way::Callgrind) => "counting instructions under callgrind",
+            Some(Way::Processor) | None => self.doing(),
+        }
+    }
+
     fn headline(&self) -> Option<(&'static str, &'static str)> {
         Some(("callgrind_instructions_per_statement", "instructions a statement in user mode, serialised"))
     }

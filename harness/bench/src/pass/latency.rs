@@ -43,6 +43,16 @@ impl PassKind for Latency {
         "taking latency"
     }
 
+    fn doing_step(&self, step: usize) -> &'static str {
+        match step {
+            0 => "taking latency at the rate",
+            1 => "taking latency with 1 in flight",
+            2 => "taking latency with 16 in flight",
+            3 => "taking latency with 256 in flight",
+            _ => "timing sessions up to the first answer",
+        }
+    }
+
     fn headline(&self) -> Option<(&'static str, &'static str)> {
         Some(("response_p99", "us is what 99 % are answered within at the rate"))
     }

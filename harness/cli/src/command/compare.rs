@@ -132,8 +132,8 @@ pub enum Start<'a> {
 /// When it cannot be carried out, or its result not be kept from the start.
 pub fn measure(start: &Start<'_>, programs: &Programs, quiet: bool) -> Result<Finished> {
     let cancel = Cancel::new();
-    on_interrupt(&cancel)?;
     let mut progress = Progress::new(quiet, terminal::draws_progress());
+    on_interrupt(&cancel, progress.voice())?;
     let finished = match start {
         Start::Anew(plan) => carry_out(plan, programs, &mut progress, &cancel),
         Start::Resume { folder, credentials } => resume(folder, credentials.clone(), programs, &mut progress, &cancel),
