@@ -6,7 +6,7 @@ use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
 
 use cqldyno_bench::{CellStart, Observer, Stage};
-use cqldyno_reports::{Cell, Contender, Pass, measure, plain, three_digits, whole};
+use cqldyno_reports::{Cell, Contender, Pass, measure, plain, three_digits, whole, wrap};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use self::pace::Pace;
@@ -60,6 +60,7 @@ pub struct Voice {
 impl Voice {
     /// A line that stays.
     pub fn say(&self, line: &str) {
+        let line = in_lines(line, terminal::width_of_progress());
         match &self.all {
             // Nobody is left to tell when standard error is closed.
             None => drop(writeln!(stderr(), "{line}")),
@@ -210,7 +211,7 @@ impl Observer for Progress {
                 self.cell.pace.add(self.cell.began.elapsed(), issued);
                 let now = self.cell.pace.per_second();
                 let now = now.map(|rate| format!("{} statements/s now, ", whole(rate))).unwrap_or_default();
-                (issued, of, format!("{now}{} of {}", number(issued), number(of)))
+                (issued, of, format!("{now}{} %", issued * 100 / of.max(1)))
             }
         };
         bars.cell.set_length(of.max(1));
@@ -238,7 +239,9 @@ impl Observer for Progress {
                 if is_bad {
                     self.say(&format!("{} {what}: {said}", self.cell.number));
                 }
-                bars.last.set_message(format!("last: {said}: {what}"));
+                // The greatest part of a line that may be narrow.
+                let last = if is_bad { said.to_owned() } else { figure(cell).unwrap_or_else(|| "done".to_owned()) };
+                bars.last.set_message(format!("last: {last}: {what}"));
                 bars.run.inc(1);
             }
             Shown::Nothing | Shown::Lines => {
@@ -248,13 +251,25 @@ impl Observer for Progress {
     }
 }
 
+/// What a cell of its pass is run for.
+fn figure(cell: &Cell) -> Option<String> {
+    let (id, what) = cqldyno_bench::headline(cell.pass)?;
+    Some(format!("{} {what}", three_digits(cell.get(id)?)))
+}
+
 fn figures(cell: &Cell) -> String {
-    let of = |id: &str, format: fn(f64) -> String| cell.get(id).map(format);
-    let value =
-        cqldyno_bench::headline(cell.pass).and_then(|(id, what)| Some(format!("{} {what}", of(id, three_digits)?)));
-    let rate = of(measure::THROUGHPUT, whole).filter(|_| cell.pass == Pass::Timing);
-    let parts: Vec<String> = rate.map(|rate| format!("{rate} statements/s")).into_iter().chain(value).collect();
+    let rate = cell.get(measure::THROUGHPUT).filter(|_| cell.pass == Pass::Timing);
+    let rate = rate.map(|rate| format!("{} statements/s", whole(rate)));
+    let parts: Vec<String> = rate.into_iter().chain(figure(cell)).collect();
     if parts.is_empty() { "done".to_owned() } else { parts.join(", ") }
+}
+
+/// Broken between words to the terminal's width; a path that is longer than that stays whole, so that it can be copied.
+fn in_lines(text: &str, width: Option<usize>) -> String {
+    match width {
+        Some(width) if text.split(' ').all(|word| word.len() + 2 <= width) => wrap(text, width, 2),
+        _ => text.to_owned(),
+    }
 }
 
 fn number(number: u64) -> String {
@@ -283,6 +298,14 @@ mod tests {
         assert_eq!(time(Duration::from_secs(140)), "2.3 min");
         assert_eq!(time(Duration::from_secs(2_400)), "40 min");
         assert_eq!(time(Duration::from_secs(9_000)), "2.5 h");
+    }
+
+    #[test]
+    fn sentences_are_broken_between_words_on_a_terminal_and_paths_never() {
+        let text = "The run is kept in some/folder.";
+        assert_eq!(in_lines(text, Some(24)), "The run is kept in\n  some/folder.");
+        assert_eq!(in_lines(text, Some(12)), text);
+        assert_eq!(in_lines(text, None), text);
     }
 
     #[test]
