@@ -51,16 +51,15 @@ pub(crate) fn short(run: &Run, contender: &Contender) -> String {
 /// What a driver costs of which there is no other to compare with.
 fn alone(run: &Run, driver: &Contender, primary: &[&SummaryRow]) -> String {
     let of = |row: &&&SummaryRow| row.contender == driver.id && row.void.is_none();
-    let costs: Vec<String> = primary
-        .iter()
-        .filter(of)
-        .filter_map(|row| Some(format!("{} us for {}", three_digits(row.median?), place(run, row))))
-        .collect();
+    let costs = primary.iter().filter(of).filter_map(|row| Some((three_digits(row.median?), place(run, row))));
+    let of_what = |nth: usize| if nth == 0 { " of CPU time a statement" } else { "" };
+    let costs: Vec<String> =
+        costs.enumerate().map(|(nth, (cost, place))| format!("{cost} us{} for {place}", of_what(nth))).collect();
     let name = short(run, driver);
     if costs.is_empty() {
         return format!("{name} has no figure that counts.");
     }
-    format!("{name} needed {} of CPU time a statement; there is no other driver to compare it with.", list(&costs))
+    format!("{name} needed {}; there is no other driver to compare it with.", list(&costs))
 }
 
 /// What is said of a driver beside the reference, place by place.
@@ -294,7 +293,7 @@ mod tests {
         assert_eq!(
             of(&run, &cells),
             [
-                "scylla needed 4.02 us for writes and 4.02 us for reads of CPU time a statement; there is no other driver to compare \
+                "scylla needed 4.02 us of CPU time a statement for writes and 4.02 us for reads; there is no other driver to compare \
                  it with."
             ]
         );

@@ -124,7 +124,7 @@ pub struct Asked {
     /// Keep the run in the folder DIR [default: one below cqldyno-runs/ named by the time]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Say nothing on standard error but errors
+    /// Say nothing on standard error but errors, and who is missing, failed or void
     #[arg(short, long)]
     pub quiet: bool,
 }

@@ -2,6 +2,7 @@
 
 mod pace;
 
+use std::collections::BTreeSet;
 use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,8 @@ const LEAST_FOR_BARS: usize = 70;
 /// Shows a run as it goes on.
 pub struct Progress {
     shown: Shown,
+    /// What was said although progress is quiet, so that it is said once.
+    warned: BTreeSet<String>,
     /// The running cell.
     cell: Running,
 }
@@ -33,6 +36,7 @@ enum Shown {
 /// The run, the cell and the last result, one line each.
 struct Bars {
     all: MultiProgress,
+    _space: ProgressBar,
     run: ProgressBar,
     cell: ProgressBar,
     last: ProgressBar,
@@ -42,7 +46,9 @@ struct Bars {
 struct Running {
     /// Which of how many it is.
     number: String,
-    /// Who does what.
+    /// Who does what where.
+    who: String,
+    /// The same with what it is for.
     what: String,
     began: Instant,
     /// What it and those behind it will take, and those behind it alone.
@@ -85,13 +91,25 @@ impl Progress {
             (false, false) => Shown::Lines,
             (false, true) => Shown::Bars(Bars::new()),
         };
-        Progress { shown, cell: Running::none() }
+        Progress { shown, warned: BTreeSet::new(), cell: Running::none() }
     }
 
     /// A line that stays, above those that are drawn again.
     pub fn say(&self, line: &str) {
         if !matches!(self.shown, Shown::Nothing) {
             self.voice().say(line);
+        }
+    }
+
+    /// Says, even where progress is quiet, what the user must not miss: then each sentence once.
+    fn warn(&mut self, number: &str, sentence: String) {
+        match self.shown {
+            Shown::Nothing if self.warned.contains(&sentence) => {}
+            Shown::Nothing => {
+                self.voice().say(&sentence);
+                self.warned.insert(sentence);
+            }
+            Shown::Lines | Shown::Bars(_) => self.say(format!("{number} {sentence}").trim_start()),
         }
     }
 
@@ -112,8 +130,11 @@ impl Progress {
 impl Bars {
     fn new() -> Bars {
         let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(DRAWN_PER_SECOND));
-        let [run, cell, last] = [(); 3].map(|()| all.add(ProgressBar::new(0)));
-        let bars = Bars { all, run, cell, last };
+        // Above a line of its own, so that the ^C that a terminal echoes shifts nothing that could be read.
+        let [space, run, cell, last] = [(); 4].map(|()| all.add(ProgressBar::new(0)));
+        space.set_style(style("{wide_msg}"));
+        space.set_message(" ");
+        let bars = Bars { all, _space: space, run, cell, last };
         bars.fit();
         bars
     }
@@ -135,11 +156,19 @@ fn style(template: &str) -> ProgressStyle {
 
 impl Running {
     fn none() -> Running {
-        Running::new(String::new(), String::new(), Duration::ZERO, Duration::ZERO)
+        Running::new(String::new(), String::new(), "", Duration::ZERO, Duration::ZERO)
     }
 
-    fn new(number: String, what: String, left: Duration, behind: Duration) -> Running {
-        Running { number, what, began: Instant::now(), left, behind, pace: Pace::default() }
+    fn new(number: String, who: String, doing: &str, left: Duration, behind: Duration) -> Running {
+        Running {
+            number,
+            what: format!("{who}, {doing}"),
+            who,
+            began: Instant::now(),
+            left,
+            behind,
+            pace: Pace::default(),
+        }
     }
 
     /// Time left by now: what the cell's own pace says of it where there is one, else the estimate.
@@ -152,7 +181,7 @@ impl Running {
 impl Observer for Progress {
     fn contender(&mut self, contender: &Contender) {
         if let Some(why) = &contender.unavailable {
-            self.say(&format!("{} is missing: {}", plain(&contender.label), plain(why)));
+            self.warn("", format!("{} is missing: {}", plain(&contender.label), plain(why)));
         }
     }
 
@@ -189,7 +218,7 @@ impl Observer for Progress {
         let width = start.of.to_string().len();
         let number = format!("[{:>width$}/{}]", start.number, start.of);
         let place = [start.label, start.scenario, start.arrangement].map(plain).join(" ");
-        self.cell = Running::new(number, format!("{place}, {what}"), start.left, start.behind);
+        self.cell = Running::new(number, place, &what, start.left, start.behind);
         if let Shown::Bars(bars) = &self.shown {
             bars.fit();
             bars.run.set_length(start.of as u64);
@@ -231,22 +260,25 @@ impl Observer for Progress {
             (None, Some(why)) => format!("void: {}", plain(why)),
             (None, None) => figures(cell),
         };
-        let (said, what) = (said.trim_end_matches('.'), &self.cell.what);
-        let is_bad = !cell.counts();
-        match &self.shown {
-            // What went wrong stays; the other results are in the tables.
+        let said = said.trim_end_matches('.');
+        let Running { number, what, who, .. } = &self.cell;
+        let line = match &self.shown {
             Shown::Bars(bars) => {
-                if is_bad {
-                    self.say(&format!("{} {what}: {said}", self.cell.number));
-                }
                 // The greatest part of a line that may be narrow.
-                let last = if is_bad { said.to_owned() } else { figure(cell).unwrap_or_else(|| "done".to_owned()) };
+                let last = if cell.counts() { figure(cell).unwrap_or("done".to_owned()) } else { said.to_owned() };
                 bars.last.set_message(format!("last: {last}: {what}"));
                 bars.run.inc(1);
+                format!("{what}: {said}")
             }
-            Shown::Nothing | Shown::Lines => {
-                self.say(&format!("{} {what}: {said}; about {} left", self.cell.number, time(left)));
-            }
+            Shown::Lines => format!("{what}: {said}; about {} left", time(left)),
+            Shown::Nothing => format!("{who}: {said}."),
+        };
+        let number = number.clone();
+        match (&self.shown, cell.counts()) {
+            // What went wrong stays; the other results are in the tables.
+            (Shown::Bars(_) | Shown::Nothing, true) => {}
+            (Shown::Lines, _) => self.say(&format!("{number} {line}")),
+            (_, false) => self.warn(&number, line),
         }
     }
 }
@@ -279,7 +311,7 @@ fn number(number: u64) -> String {
 /// A duration as a reader says it.
 pub fn time(duration: Duration) -> String {
     match duration.as_secs_f64() {
-        seconds if seconds < 1.0 => "a second".to_owned(),
+        seconds if seconds < 1.5 => "a second".to_owned(),
         seconds if seconds < 99.5 => format!("{seconds:.0} s"),
         seconds if seconds < 595.0 => format!("{:.1} min", seconds / 60.0),
         seconds if seconds < 5_400.0 => format!("{:.0} min", seconds / 60.0),
@@ -294,6 +326,8 @@ mod tests {
     #[test]
     fn durations_are_said_in_the_unit_that_fits() {
         assert_eq!(time(Duration::from_millis(300)), "a second");
+        assert_eq!(time(Duration::from_millis(1_400)), "a second");
+        assert_eq!(time(Duration::from_millis(1_600)), "2 s");
         assert_eq!(time(Duration::from_secs(45)), "45 s");
         assert_eq!(time(Duration::from_secs(140)), "2.3 min");
         assert_eq!(time(Duration::from_secs(2_400)), "40 min");
@@ -311,7 +345,7 @@ mod tests {
     #[test]
     fn the_time_left_is_never_less_than_what_the_cells_behind_take() {
         let hour = Duration::from_secs(3_600);
-        let mut cell = Running::new(String::new(), String::new(), hour * 2, hour);
+        let mut cell = Running::new(String::new(), String::new(), "", hour * 2, hour);
         assert!(cell.left(0, 0) > hour && cell.left(0, 0) <= hour * 2);
         cell.left = Duration::ZERO;
         assert_eq!(cell.left(0, 0), hour);
