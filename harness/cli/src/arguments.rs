@@ -11,6 +11,7 @@ Examples:
   cqldyno compare --count 10M             10 million statements each, once
   cqldyno compare scylla cdrs-tokio --scenario reads
   cqldyno run scylla --scenario writes    everything about one driver
+  cqldyno report RUN --format html        an earlier run as a page to publish
   cqldyno doctor                          what this machine can measure
 
 The result goes to standard output, everything else to standard error.
@@ -29,7 +30,7 @@ const STYLES: Styles = Styles::styled()
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
-    /// Say more on standard error about what is being done; again for more. RUST_LOG chooses in detail
+    /// Say more on standard error about what is being done; -vv and -vvv say yet more, and RUST_LOG chooses in detail
     #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 1_000)]
     pub verbose: u8,
 }

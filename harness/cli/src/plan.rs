@@ -71,21 +71,21 @@ pub struct Asked {
     /// `equal`: the same settings for every driver; `default`: every driver as its documentation's first example would
     #[arg(long, value_name = "equal|default", default_value = "equal", hide_possible_values = true)]
     settings: SettingsChoice,
-    /// Data connections to each node
+    /// Data connections that every driver has to each node
     #[arg(long, value_name = "N", value_parser = count, default_value = "1")]
     connections: u64,
     /// How client and server sit on the machine: `current` or `multi:N` (tokio's runtime, with N worker threads), with
     /// `pinned+` before it to give both cores of their own. Several with commas: each is asked of every contender
     #[arg(long, value_name = "ARRANGEMENT,...", value_delimiter = ',', default_value = "multi:2")]
     arrangement: Vec<String>,
-    /// Physical cores of their own for worker and server: `auto`, from four on and unless an arrangement has `pinned+`; `off`;
-    /// or which, the worker's first, for example 2-3/0-1
+    /// Which physical cores worker and server have for themselves: `auto` shares them out where there are four or more and no
+    /// arrangement says `pinned+`, `off` lets both use all, and 2-3/0-1 names the worker's and the server's
     #[arg(long, value_name = "auto|off|WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
     pin: Pin,
-    /// Rows a page, where the scenario does not ask for fewer
+    /// Rows that a page of an answer has at most; a scenario may ask for fewer
     #[arg(long, value_name = "N", value_parser = page_size, default_value = "5000")]
     page_size: i32,
-    /// What is written and read counts when so many replicas have answered: ONE, QUORUM, LOCAL_ONE and so on
+    /// How many replicas answer for a statement to count: ONE, QUORUM, LOCAL_ONE and so on
     #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE")]
     consistency: Consistency,
     /// The driver's own time limit for a statement, for example 5s, or `none`
@@ -95,7 +95,7 @@ pub struct Asked {
     /// `reordered`, as batched, but in random order [default: batched]
     #[arg(long, value_name = "HOW")]
     answers: Option<Answers>,
-    /// The embedded node holds each answer back for this long, for example 100us [default: 0]
+    /// Let the embedded node hold each answer back for this long, for example 100us [default: 0]
     #[arg(long, value_name = "TIME", value_parser = delay)]
     delay: Option<String>,
     /// End a worker that has issued nothing new for this long, from 1s to a day
@@ -104,21 +104,22 @@ pub struct Asked {
     /// End a worker whose resident memory exceeds this, for example 512M or 4G [default: no limit]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     memory: Option<u64>,
-    /// Chooses the order of the blocks, of the contenders within each, and of the keys
+    /// The number from which the order of the blocks, of the contenders within each, and of the keys follows
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1")]
     seed: u64,
-    /// What else is measured, in short cells behind those that take time: counting (unless --no-counting), or several with commas,
-    /// or `all`
+    /// What else is measured, in short cells behind those that take time: `syscalls` (by name), `allocations`, `instructions`,
+    /// `latency` (response times below saturation), `flamegraph`; several with commas, or `all`. `counting` (how many system calls)
+    /// is always one of them but with --no-counting
     #[arg(long, value_name = "PASS,...", value_delimiter = ',')]
     pass: Vec<String>,
     /// Do not count system calls, which takes a short cell more for each contender, scenario and arrangement
     #[arg(long)]
     no_counting: bool,
-    /// Statements of such a cell [default: as many as a cell has, 250k at most]
+    /// Statements of a cell that counts system calls [default: as many as any cell, 250k at most]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting")]
     counting_count: Option<u64>,
-    /// Statements a second that every contender is asked for in the latency pass, which this adds [default: half of what the slowest
-    /// driver reached in the cells that take time]
+    /// Take latency at this many statements a second, the same for every contender; adds the pass `latency` [default: half of what
+    /// the slowest driver reached in the cells that take time]
     #[arg(long, value_name = "N", value_parser = count)]
     rate: Option<u64>,
     /// Keep the run in the folder DIR [default: one below cqldyno-runs/ named by the time]

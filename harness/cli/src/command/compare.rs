@@ -33,7 +33,10 @@ Examples:
   cqldyno compare --format html > page.html          a page to publish
 
 A contender is NAME[@VERSION][+KEY=VALUE], for example scylla@1.9.0 or
-cassandra-cpp+lib=/opt/lib/libcassandra.so.2.";
+cassandra-cpp+lib=/opt/lib/libcassandra.so.2.
+
+Exit codes: 0 done, 1 a contender failed, is void, or was named and is missing,
+2 wrong usage, 130 ended by Ctrl-C; what is finished is shown and kept.";
 
 /// Runs every contender on every scenario and shows them side by side.
 #[derive(clap::Args)]

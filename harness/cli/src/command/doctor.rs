@@ -15,7 +15,9 @@ use crate::terminal;
 const EXAMPLES: &str = "\
 Examples:
   cqldyno doctor          what this machine can measure and what to change
-  sudo cqldyno doctor     the same for root, who may usually count system calls";
+  sudo cqldyno doctor     the same for root, who may usually count system calls
+
+Exit codes: 0 done, whatever was found, 2 wrong usage.";
 
 /// Says what this machine can measure and what to change: meters, cores, noise, the drivers' workers, limits.
 #[derive(clap::Args)]

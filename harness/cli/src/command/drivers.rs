@@ -14,7 +14,9 @@ use crate::terminal;
 const EXAMPLES: &str = "\
 Examples:
   cqldyno drivers                what there is, with versions
-  make build                     builds those that are missing";
+  make build                     builds those that are missing
+
+Exit codes: 0 done, whatever is missing, 2 wrong usage.";
 
 /// Lists the drivers with their versions, libraries, capabilities and caveats, and says why one is not available here.
 #[derive(clap::Args)]

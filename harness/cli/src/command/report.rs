@@ -18,7 +18,8 @@ Examples:
   cqldyno report RUN --reference cdrs-tokio                           against another reference
   cqldyno report LAPTOP SERVER                                        two runs beside each other
 
-Of several runs the medians stand beside each other, without ratios: those are only taken within a run.";
+Of several runs the medians stand beside each other, without ratios: those are only taken within a run.
+Exit codes: 0 done, 1 a run cannot be read, 2 wrong usage.";
 
 /// Renders earlier runs again; several stand beside each other, without ratios between them.
 #[derive(clap::Args)]

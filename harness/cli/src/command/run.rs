@@ -19,7 +19,10 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno run scylla --scenario writes               one driver, one scenario
   cqldyno run cassandra-cpp --count 10M --blocks 3   longer, and three times
-  cqldyno run scylla --concurrency 1 --count 50k     one statement at a time";
+  cqldyno run scylla --concurrency 1 --count 50k     one statement at a time
+
+Exit codes: 0 done, 1 the contender failed, is void or is missing, 2 wrong usage,
+130 ended by Ctrl-C; what is finished is shown and kept.";
 
 /// Runs one contender and tells everything about it: settings, versions, every measure, latency, the series by second.
 #[derive(clap::Args)]

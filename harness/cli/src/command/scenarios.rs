@@ -12,7 +12,9 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno scenarios                        what there is
   cqldyno scenarios reads > mine.toml      the beginning of one of your own
-  cqldyno compare --scenario mine.toml     run it";
+  cqldyno compare --scenario mine.toml     run it
+
+Exit codes: 0 done, 2 wrong usage.";
 
 /// Lists the scenarios that come with the program, or prints one as TOML.
 #[derive(clap::Args)]

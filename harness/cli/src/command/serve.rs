@@ -15,7 +15,9 @@ Examples:
   cqldyno serve                                     a node on 127.0.0.1:9042
   cqldyno serve --port 0                            on a free port
   CQLDYNO_PASSWORD=secret cqldyno serve --user ada  with a password
-  cqldyno compare --target 127.0.0.1:9042           from another terminal";
+  cqldyno compare --target 127.0.0.1:9042           from another terminal
+
+Exit codes: 0 ended by Ctrl-C or SIGTERM, 1 it cannot serve, 2 wrong usage.";
 
 /// Serves CQL from memory until Ctrl-C or SIGTERM: the embedded cluster on its own, for any client.
 #[derive(clap::Args)]

@@ -8,6 +8,8 @@ fn help_goes_to_standard_output_and_ends_with_examples() {
         vec!["--help"],
         vec!["compare", "--help"],
         vec!["run", "--help"],
+        vec!["report", "--help"],
+        vec!["check", "--help"],
         vec!["drivers", "--help"],
         vec!["scenarios", "--help"],
         vec!["serve", "--help"],
@@ -19,6 +21,22 @@ fn help_goes_to_standard_output_and_ends_with_examples() {
         assert_eq!(stderr(&output), "");
         assert!(text.contains("Examples:\n  cqldyno ") || text.contains("Examples:\n  sudo"), "{text}");
         assert!(!text.contains("__gate"), "{text}");
+        assert!(text.contains("\nExit codes: 0 "), "{text}");
+    }
+}
+
+#[test]
+fn help_names_every_format_and_pass_and_what_a_narrow_terminal_leaves_out() {
+    for arguments in [["compare", "--help"], ["run", "--help"], ["report", "--help"]] {
+        let text = crate::support::words(&stdout(&run(&arguments)));
+        for format in ["table", "time", "markdown", "csv", "json", "html"] {
+            assert!(text.contains(&format!(" {format} ")), "{format}: {text}");
+        }
+        assert!(text.contains("left out, in this order; CPU us stays"), "{text}");
+    }
+    let text = crate::support::words(&stdout(&run(&["compare", "--help"])));
+    for pass in ["counting", "latency", "syscalls", "allocations", "instructions", "flamegraph"] {
+        assert!(text.contains(&format!("`{pass}`")), "{pass}: {text}");
     }
 }
 
