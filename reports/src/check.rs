@@ -296,30 +296,36 @@ fn is_a_count(run: &Run, meter: &str) -> bool {
     })
 }
 
+/// What must be equal for counts of two runs to be comparable, by name; beside the list of scenarios.
+pub(crate) fn conditions(run: &Run) -> Vec<(&'static str, String)> {
+    let plan = &run.plan;
+    let asked = format!(
+        "{} in flight, {} connections, {} settings, pages of {}",
+        plan.concurrency, plan.connections, plan.settings, plan.page_size
+    );
+    vec![
+        ("the processor", run.environment.cpu.clone()),
+        ("the number of cores", run.environment.cores.to_string()),
+        ("the kernel", run.environment.kernel.clone()),
+        ("the profile", run.environment.profile.clone()),
+        ("the target", plan.target.about.clone()),
+        ("what was asked", asked),
+    ]
+}
+
 fn same_conditions(then: &Run, now: &Run) -> Result<(), CheckError> {
     let scenarios = |run: &Run| {
         let hashes = run.scenarios.iter().map(|one| format!("{} {}", one.name, one.hash.get(..12).unwrap_or_default()));
         hashes.collect::<Vec<_>>().join(", ")
     };
-    let settings = |run: &Run| {
-        let plan = &run.plan;
-        format!(
-            "{} in flight, {} connections, {} settings, pages of {}",
-            plan.concurrency, plan.connections, plan.settings, plan.page_size
-        )
+    let all = |run: &Run| {
+        let mut all = conditions(run);
+        all.push(("the list of scenarios", scenarios(run)));
+        all
     };
-    let pairs = [
-        ("the processor", then.environment.cpu.clone(), now.environment.cpu.clone()),
-        ("the number of cores", then.environment.cores.to_string(), now.environment.cores.to_string()),
-        ("the kernel", then.environment.kernel.clone(), now.environment.kernel.clone()),
-        ("the profile", then.environment.profile.clone(), now.environment.profile.clone()),
-        ("the target", then.plan.target.about.clone(), now.plan.target.about.clone()),
-        ("what was asked", settings(then), settings(now)),
-        ("the list of scenarios", scenarios(then), scenarios(now)),
-    ];
-    match pairs.into_iter().find(|(_, was, is)| was != is) {
+    match all(then).into_iter().zip(all(now)).find(|((_, was), (_, is))| was != is) {
         None => Ok(()),
-        Some((what, was, is)) => Err(CheckError::OtherEnvironment { what, was: plain(&was), is: plain(&is) }),
+        Some(((what, was), (_, is))) => Err(CheckError::OtherEnvironment { what, was: plain(&was), is: plain(&is) }),
     }
 }
 

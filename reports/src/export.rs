@@ -2,6 +2,7 @@
 
 mod chart;
 mod csv;
+mod history;
 mod html;
 mod json;
 mod markdown;
@@ -13,6 +14,7 @@ mod time;
 
 pub(crate) use chart::chart;
 pub use csv::csv;
+pub use history::{history_csv, history_html, history_json, history_markdown, history_table};
 pub use html::{PAGE_LIMIT, PageError, html};
 pub use json::json;
 pub use markdown::{markdown, markdown_of_runs};

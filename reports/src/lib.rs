@@ -17,6 +17,7 @@ mod export;
 mod golden;
 mod head;
 mod headline;
+mod history;
 pub mod measure;
 pub mod published;
 mod quantity;
@@ -42,10 +43,11 @@ pub use check::{Check, CheckError, Finding, Judgement, Line};
 pub use checksum::Checksum;
 pub use column::left_out_first;
 pub use export::{
-    Look, NO_RATIOS, PAGE_LIMIT, PageError, csv, html, json, markdown, markdown_of_runs, story, table, table_of_runs,
-    times,
+    Look, NO_RATIOS, PAGE_LIMIT, PageError, csv, history_csv, history_html, history_json, history_markdown,
+    history_table, html, json, markdown, markdown_of_runs, story, table, table_of_runs, times,
 };
 pub use headline::headline;
+pub use history::{By, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
 pub use measure::{Better, Definition, Measure, MeasureInfo, Unit};
 pub use quantity::{memory, three_digits, whole};
 pub use recorded::{Recorded, RecordedError, foreign};

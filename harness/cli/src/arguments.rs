@@ -3,7 +3,7 @@
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
-use crate::command::{check, compare, doctor, drivers, report, run, scenarios, serve};
+use crate::command::{check, compare, doctor, drivers, history, report, run, scenarios, serve};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,6 +40,7 @@ pub enum Command {
     Compare(compare::Arguments),
     Run(run::Arguments),
     Report(report::Arguments),
+    History(history::Arguments),
     Check(check::Arguments),
     Drivers(drivers::Arguments),
     Scenarios(scenarios::Arguments),

@@ -4,6 +4,7 @@ pub mod check;
 pub mod compare;
 pub mod doctor;
 pub mod drivers;
+pub mod history;
 pub mod report;
 pub mod run;
 pub mod scenarios;

@@ -53,6 +53,7 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Compare(arguments) => command::compare::run(arguments, out),
         Command::Run(arguments) => command::run::run(arguments, out),
         Command::Report(arguments) => command::report::run(arguments, out),
+        Command::History(arguments) => command::history::run(arguments, out),
         Command::Check(arguments) => command::check::run(arguments, out),
         Command::Drivers(arguments) => command::drivers::run(arguments, out),
         Command::Scenarios(arguments) => command::scenarios::run(arguments, out),

@@ -48,7 +48,7 @@ pub fn markdown_of_runs(named: &[(String, &Recorded)]) -> String {
     out
 }
 
-fn grid(out: &mut String, sheet: &Sheet) {
+pub(super) fn grid(out: &mut String, sheet: &Sheet) {
     if !sheet.title.is_empty() {
         out.push_str(&format!("\n{}:\n\n", capital(&escape(&sheet.title))));
     }

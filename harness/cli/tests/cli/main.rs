@@ -7,6 +7,8 @@ mod compare;
 #[cfg(test)]
 mod features;
 #[cfg(test)]
+mod history;
+#[cfg(test)]
 mod listings;
 #[cfg(test)]
 mod measures;

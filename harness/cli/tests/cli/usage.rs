@@ -14,6 +14,7 @@ fn help_goes_to_standard_output_and_ends_with_examples() {
         vec!["scenarios", "--help"],
         vec!["serve", "--help"],
         vec!["doctor", "--help"],
+        vec!["history", "--help"],
     ] {
         let output = run(&arguments);
         let text = stdout(&output);

@@ -1,0 +1,123 @@
+//! `cqldyno history`: runs of many dates, a line a contender.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use cqldyno_reports::{By, History, LeftOut, history_csv, history_html, history_json, history_markdown, history_table};
+
+use crate::format::Format;
+use crate::outcome::{Outcome, usage};
+use crate::recorded::read;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno history cqldyno-runs                                    what each contender cost, by date
+  cqldyno history reports/published --format html > history.html   a page with a line a contender
+  cqldyno history cqldyno-runs --by version --format csv
+
+Runs of other machines, kernels, targets, settings or counts are never joined. A run that cannot be used is named and left out.
+Exit codes: 0 all runs are shown, 1 some or all could not be used, 2 wrong usage.";
+
+/// As deep are run folders looked for.
+const DEPTH: usize = 8;
+
+/// Shows a folder of runs as a line a contender, over dates or over versions of the driver.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A folder with run folders, however deep they lie in it
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// What the points are in order of: the date of the run, or the driver's version
+    #[arg(long, value_name = "date|version", default_value = "date", hide_possible_values = true)]
+    by: Order,
+    /// How the result is printed on standard output: table, markdown, csv, json or html
+    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Order {
+    Date,
+    Version,
+}
+
+pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+    if arguments.format == Format::Time {
+        return Err(usage(
+            "a history was asked for as `time`, which shows one run; use table, markdown, csv, json or html",
+        ));
+    }
+    let folder = &arguments.folder;
+    if !folder.is_dir() {
+        return Err(usage(format!(
+            "the history of {} was asked for, and there is no such folder; name a folder with run folders, such as cqldyno-runs",
+            folder.display()
+        )));
+    }
+    let mut found = Vec::new();
+    runs_in(folder, DEPTH, &mut found).with_context(|| {
+        format!("the history of {} was asked for, and it cannot be looked through", folder.display())
+    })?;
+    if found.is_empty() {
+        return Err(usage(format!(
+            "the history of {} was asked for, and no folder in it holds a run (a run.json); name a folder with run folders, such as \
+             cqldyno-runs",
+            folder.display()
+        )));
+    }
+    found.sort();
+    let (mut runs, mut left_out) = (Vec::new(), Vec::new());
+    for path in found {
+        let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+        let name = if name.is_empty() { path.display().to_string() } else { name };
+        match read(&path) {
+            Ok(recorded) => runs.push((name, recorded)),
+            Err(error) => {
+                let why = format!("{error:#}");
+                eprintln!("Left out: {why}");
+                left_out.push(LeftOut { run: name, why });
+            }
+        }
+    }
+    if runs.is_empty() {
+        bail!("none of the runs in {} can be used; the reasons stand above", folder.display());
+    }
+    let outcome = if left_out.is_empty() { Outcome::Done } else { Outcome::Failed };
+    let by = match arguments.by {
+        Order::Date => By::Date,
+        Order::Version => By::Version,
+    };
+    let history = History::new(by, &runs, left_out);
+    let text = match arguments.format {
+        Format::Table | Format::Time => history_table(&history, terminal::look()),
+        Format::Markdown => history_markdown(&history),
+        Format::Csv => history_csv(&history),
+        Format::Json => history_json(&history)?,
+        Format::Html => history_html(&history, env!("CARGO_PKG_VERSION")),
+    };
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(outcome)
+}
+
+/// The run folders in `folder` and below it; links are not followed.
+fn runs_in(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    if folder.join("run.json").is_file() {
+        found.push(folder.to_path_buf());
+        return Ok(());
+    }
+    if depth == 0 {
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            runs_in(&entry.path(), depth - 1, found)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! A folder of runs, through the executable.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{json, refused, run, stderr, stdout, words};
+
+/// The latest run with every cell run once that is published with the sources.
+fn published() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/published");
+    let dates = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    dates.map(|date| date.join("classic")).filter(|path| path.is_dir()).max().unwrap()
+}
+
+/// A folder with the same run twice, nested by date, and its path.
+fn folder() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    for at in ["2026/11/first", "second"] {
+        let to = folder.path().join(at);
+        fs::create_dir_all(&to).unwrap();
+        for name in ["run.json", "cells.jsonl"] {
+            fs::copy(published().join(name), to.join(name)).unwrap();
+        }
+    }
+    let path = folder.path().to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+#[test]
+fn nested_runs_are_one_history_in_every_format() {
+    let (_folder, path) = folder();
+    for (format, part) in [
+        ("table", "2026/11/first, second"),
+        ("markdown", "| scylla |"),
+        ("csv", "\"1\",\"second\""),
+        ("json", "\"cpu_per_statement\""),
+        ("html", "<svg"),
+    ] {
+        let output = run(&["history", &path, "--format", format, "--by", "version"]);
+        assert_eq!(output.status.code(), Some(0), "{format}: {}", stderr(&output));
+        let text = stdout(&output);
+        assert!(words(&text).contains(part), "{format}: {text}");
+    }
+    let whole = json(&run(&["history", &path, "--format", "json"]));
+    assert_eq!(whole["groups"].as_array().unwrap().len(), 1);
+    assert_eq!(whole["groups"][0]["runs"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_damaged_run_and_one_of_another_version_are_named_and_the_others_shown() {
+    let (folder, path) = folder();
+    fs::write(folder.path().join("second/cells.jsonl"), "{}\n").unwrap();
+    fs::create_dir(folder.path().join("later")).unwrap();
+    fs::write(folder.path().join("later/run.json"), "{\"schema\": 99}").unwrap();
+    fs::write(folder.path().join("later/cells.jsonl"), "").unwrap();
+    let output = run(&["history", &path, "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let error = stderr(&output);
+    assert!(error.contains("second cannot be used: its cell"), "{error}");
+    assert!(error.contains("later cannot be used: the run has schema version 99"), "{error}");
+    let whole = json(&output);
+    assert_eq!(whole["groups"][0]["runs"][0]["name"], "2026/11/first");
+    assert_eq!(whole["left_out"].as_array().unwrap().len(), 2);
+    fs::remove_dir_all(folder.path().join("2026")).unwrap();
+    let output = run(&["history", &path]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    assert!(stderr(&output).contains("none of the runs in"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_folder_without_runs_and_none_at_all_are_refused_with_what_to_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = refused(&["history", folder.path().to_str().unwrap()]);
+    assert!(error.contains("no folder in it holds a run"), "{error}");
+    assert!(refused(&["history", "/nowhere"]).contains("there is no such folder"));
+}

@@ -1,0 +1,243 @@
+//! Runs of many dates, in every format.
+
+mod chart;
+mod page;
+
+use crate::document::{Field, Narrow, Sheet, TableRow};
+use crate::history::{Group, History, Panel, Point};
+use crate::quantity::{three_digits, whole};
+use crate::text::{escape, plain};
+
+pub use self::page::history_html;
+use super::table::{Look, draw, paragraph};
+
+/// What the bars of a figure are.
+const BARS: &str = "A figure is the median over the blocks of its run, with the least and the greatest of the blocks behind it: that is \
+     their spread, not an interval, and no verdict follows from two runs.";
+
+const NOTHING_JOINED: &str = "Only runs on the same processor, kernel and target, with the same settings and as many statements, are joined; \
+     the machine may have changed in other ways.";
+
+/// The history as tables for a terminal.
+pub fn history_table(history: &History, look: Look) -> String {
+    let width = look.width.max(60);
+    let mut out = String::new();
+    for text in [BARS, NOTHING_JOINED] {
+        paragraph(&mut out, text, width, 2);
+    }
+    for (at, group) in history.groups.iter().enumerate() {
+        out.push('\n');
+        for text in about(at, group) {
+            paragraph(&mut out, &text, width, 2);
+        }
+        for panel in &group.panels {
+            draw(&mut out, &sheet(panel), look);
+        }
+        for text in gaps(group) {
+            paragraph(&mut out, &text, width, 2);
+        }
+    }
+    for text in left_out(history) {
+        paragraph(&mut out, &text, width, 2);
+    }
+    out
+}
+
+/// The history in GitHub's Markdown.
+pub fn history_markdown(history: &History) -> String {
+    let mut out = format!("{BARS} {NOTHING_JOINED}\n");
+    for (at, group) in history.groups.iter().enumerate() {
+        out.push_str(&format!("\n### Group {}\n\n", at + 1));
+        about(at, group).iter().for_each(|text| out.push_str(&format!("- {}\n", escape(text))));
+        for panel in &group.panels {
+            super::markdown::grid(&mut out, &sheet(panel));
+        }
+        out.push('\n');
+        gaps(group).iter().for_each(|text| out.push_str(&format!("- {}\n", escape(text))));
+    }
+    out.push('\n');
+    left_out(history).iter().for_each(|text| out.push_str(&format!("- {}\n", escape(text))));
+    out
+}
+
+/// One row a point, with a header (RFC 4180).
+pub fn history_csv(history: &History) -> String {
+    let mut out =
+        "group,run,started,scenario,arrangement,measure,contender,version,median,least,greatest,blocks,gap\r\n"
+            .to_owned();
+    for (at, group) in history.groups.iter().enumerate() {
+        for panel in &group.panels {
+            for line in &panel.lines {
+                for point in &line.points {
+                    let run = &group.runs[point.run];
+                    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+                    let fields = [
+                        (at + 1).to_string(),
+                        run.name.clone(),
+                        run.started.to_string(),
+                        panel.scenario.clone(),
+                        panel.arrangement.clone(),
+                        panel.meter.clone(),
+                        line.contender.clone(),
+                        point.version.clone(),
+                        number(point.median),
+                        number(point.spread.map(|[least, _]| least)),
+                        number(point.spread.map(|[_, most]| most)),
+                        point.blocks.to_string(),
+                        point.gap.clone().unwrap_or_default(),
+                    ];
+                    let quoted = fields.map(|field| format!("\"{}\"", plain(&field).replace('"', "\"\"")));
+                    out.push_str(&quoted.join(","));
+                    out.push_str("\r\n");
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The history as JSON.
+///
+/// # Errors
+/// When it has no JSON form, which none of its types brings about.
+pub fn history_json(history: &History) -> Result<String, serde_json::Error> {
+    Ok(serde_json::to_string_pretty(history)? + "\n")
+}
+
+fn about(at: usize, group: &Group) -> Vec<String> {
+    let conditions: Vec<String> =
+        group.conditions.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect();
+    let names: Vec<String> = group.runs.iter().map(|run| plain(&run.name)).collect();
+    let mut all = vec![format!("Group {}, {}. Runs: {}.", at + 1, conditions.join("; "), names.join(", "))];
+    all.extend(group.apart.clone());
+    all.extend(group.remarks.iter().cloned());
+    let notes = group.runs.iter().flat_map(|run| run.notes.iter().map(|note| format!("{}: {note}", plain(&run.name))));
+    all.extend(notes);
+    all
+}
+
+/// Why figures are missing.
+fn gaps(group: &Group) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for panel in &group.panels {
+        for line in &panel.lines {
+            for point in &line.points {
+                let Some(gap) = &point.gap else { continue };
+                let run = plain(&group.runs[point.run].name);
+                let sentence = format!(
+                    "No figure of {} for {} on {} in {run}: {}",
+                    plain(&line.contender),
+                    plain(&panel.scenario),
+                    plain(&panel.arrangement),
+                    plain(gap)
+                );
+                if !all.contains(&sentence) {
+                    all.push(sentence);
+                }
+            }
+        }
+    }
+    all
+}
+
+fn left_out(history: &History) -> Vec<String> {
+    history.left_out.iter().map(|one| format!("Left out: {}", plain(&one.why))).collect()
+}
+
+fn figure(panel: &Panel, value: f64) -> String {
+    if panel.meter == crate::measure::THROUGHPUT { whole(value) } else { three_digits(value) }
+}
+
+/// A point in words.
+fn said(panel: &Panel, point: &Point) -> String {
+    match (point.median, point.spread) {
+        (Some(median), Some([least, most])) => {
+            format!("{} ({} to {})", figure(panel, median), figure(panel, least), figure(panel, most))
+        }
+        (Some(median), None) => figure(panel, median),
+        _ => "gap".to_owned(),
+    }
+}
+
+fn sheet(panel: &Panel) -> Sheet {
+    let row = |line: &crate::history::HistoryLine| TableRow {
+        label: plain(&line.contender),
+        mark: String::new(),
+        trouble: String::new(),
+        is_empty: false,
+        fields: (0..panel.places.len())
+            .map(|place| match line.points.iter().find(|point| point.place == place) {
+                Some(point) => Field { text: said(panel, point), is_bad: point.median.is_none() },
+                None => Field { text: "-".to_owned(), is_bad: false },
+            })
+            .collect(),
+    };
+    Sheet {
+        title: format!("{} on {}: {}", plain(&panel.scenario), plain(&panel.arrangement), panel.words),
+        first: "contender".to_owned(),
+        columns: panel.places.iter().map(|place| vec![plain(place)]).collect(),
+        groups: vec![panel.lines.iter().map(row).collect()],
+        narrow: Narrow::Stack,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{By, LeftOut};
+    use crate::{Recorded, sample};
+
+    /// Two runs of one machine, and one of another in which every name is hostile and every cell of a contender is void.
+    fn hostile() -> History {
+        let run = |day: u32| {
+            let (mut run, cells) = sample::blocks(3);
+            run.started = format!("2026-02-{day:02}T03:04:05Z").parse().unwrap();
+            (format!("runs/{day}"), Recorded { run, cells, notes: Vec::new() })
+        };
+        let evil = "a|b</title><script>alert(1)</script>\u{1b}[31m\"";
+        let (_, mut other) = run(3);
+        other.run.environment.cpu = evil.to_owned();
+        other.run.contenders[0].label = format!("{evil}@1");
+        other.run.contenders[0].version = "1".to_owned();
+        let id = other.run.contenders[0].id.clone();
+        other.cells.iter_mut().filter(|cell| cell.contender == id).for_each(|cell| cell.void = Some(evil.to_owned()));
+        let left_out = vec![LeftOut { run: evil.to_owned(), why: format!("the run {evil} cannot be used") }];
+        History::new(By::Date, &[run(1), run(2), (evil.to_owned(), other)], left_out)
+    }
+
+    #[test]
+    fn names_from_outside_stay_text_in_every_format() {
+        let history = hostile();
+        let page = history_html(&history, "0.1.0");
+        assert!(!page.contains("<script") && !page.contains('\u{1b}'), "{page}");
+        assert!(page.contains("&lt;script&gt;") && page.contains("script-src 'none'"), "{page}");
+        let markdown = history_markdown(&history);
+        assert!(
+            !markdown.contains("<script") && !markdown.contains('\u{1b}') && markdown.contains("a\\|b"),
+            "{markdown}"
+        );
+        for text in
+            [history_table(&history, Look { width: 80, colour: false, all_columns: false }), history_csv(&history)]
+        {
+            assert!(!text.contains('\u{1b}') && text.contains("script"), "{text}");
+        }
+        let whole: serde_json::Value = serde_json::from_str(&history_json(&history).unwrap()).unwrap();
+        assert_eq!(whole["groups"].as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn the_page_joins_runs_of_one_group_and_says_why_others_and_gaps_stand_apart() {
+        let history = hostile();
+        let page = history_html(&history, "0.1.0");
+        assert!(page.contains("These runs are not joined with the ones before, because the processor was"), "{page}");
+        assert!(page.contains("least and the greatest of the blocks") && page.contains("not an interval"), "{page}");
+        assert!(page.contains("Left out: the run a|b"), "{page}");
+        assert!(page.contains("No figure of a|b"), "{page}");
+        assert!(page.matches("<svg").count() >= 8 && !page.contains("could not be drawn"), "{page}");
+        let text = history_table(&history, Look { width: 120, colour: false, all_columns: false });
+        assert!(text.contains("Group 2, the processor: a|b") && text.contains("gap"), "{text}");
+        let csv = history_csv(&history);
+        let gaps = csv.lines().filter(|line| line.contains("[31m\"\"\"")).count();
+        assert!(gaps > 0, "{csv}");
+    }
+}
