@@ -15,6 +15,7 @@ mod time;
 pub(crate) use chart::chart;
 pub use csv::csv;
 pub use history::{history_csv, history_html, history_json, history_markdown, history_table};
+pub(crate) use html::StandIns;
 pub use html::{PAGE_LIMIT, PageError, html};
 pub use json::json;
 pub use markdown::{markdown, markdown_of_runs};

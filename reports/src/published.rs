@@ -2,17 +2,21 @@
 //!
 //! A published run is what was measured (`run.json`, `cells.jsonl`, `hdr/`) and what is rendered from it (`page.html`, `table.md`).
 //! Beside the runs of a date lie `README.md` and `chart.svg`, made from them, and `notes.md`, written by hand, where there is
-//! something that a reader must be told.
+//! something that a reader must be told. The other renderings of a run folder (`table.txt`, `time.txt`, `cells.csv`, `result.json`)
+//! are not published: `cqldyno report DIR --format F` makes each of what is.
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::{PageError, Recorded, RecordedError};
 
 mod check;
 mod make;
+mod page;
+mod path;
 mod readme;
+mod strangers;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +35,9 @@ pub(crate) const CHART: &str = "chart.svg";
 pub(crate) const CLASSIC: &str = "classic";
 /// The name of a run of several blocks.
 pub(crate) const BLOCKS: &str = "blocks";
+
+/// Who is in every published run: the drivers, and what stands beside them when nobody in particular was asked for.
+pub(crate) const EVERYBODY: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
 
 /// Why something could not be published, or what is published not be read.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +59,17 @@ pub enum PublishError {
         path: PathBuf,
         /// What is wrong.
         error: RecordedError,
+    },
+    /// A cell names a file that is none of the run's.
+    #[error(
+        "the run {run} cannot be published: its cells name the file {file:?}, which does not lie in the run's folder; take the files as \
+         they were written, or run the comparison again"
+    )]
+    Outside {
+        /// The run's folder.
+        run: PathBuf,
+        /// As the cell names it.
+        file: String,
     },
     /// There is one.
     #[error(
@@ -136,6 +154,12 @@ fn recorded(folder: &Path) -> Result<Recorded, PublishError> {
     let run = text(&folder.join(RUN))?;
     let cells = fs::read(folder.join(CELLS)).map_err(io_error(&folder.join(CELLS)))?;
     Recorded::from_folder(&run, &cells).map_err(|error| PublishError::Run { path: folder.to_path_buf(), error })
+}
+
+/// Whether a file that a cell names lies in the run's folder, wherever that is.
+fn is_inside(file: &str) -> bool {
+    let mut parts = Path::new(file).components().peekable();
+    parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
 fn name_of(folder: &Path) -> String {

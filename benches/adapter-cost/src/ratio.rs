@@ -1,5 +1,7 @@
 //! Ratios within rounds.
 
+use cqldyno_statistics::median_interval;
+
 /// CPU microseconds a statement of both programs, round by round.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ratios {
@@ -28,34 +30,16 @@ impl Ratios {
         median(&self.ratios())
     }
 
-    /// The interval that holds the median with at least 95 % confidence: order statistics chosen by the binomial distribution
-    /// (Conover, Practical Nonparametric Statistics, section 3.2); `None` with fewer than 6 rounds, where there is none.
+    /// The interval that holds the median with at least 95 % confidence; `None` with fewer than 6 rounds, where there is none.
     pub(crate) fn interval(&self) -> Option<[f64; 2]> {
         let mut ratios = self.ratios();
         ratios.sort_by(f64::total_cmp);
-        let cut = most_cut(ratios.len())?;
-        Some([*ratios.get(cut)?, *ratios.get(ratios.len() - 1 - cut)?])
+        median_interval(&ratios)
     }
 
     fn ratios(&self) -> Vec<f64> {
         self.harness.iter().zip(&self.idiomatic).map(|(harness, idiomatic)| harness / idiomatic).collect()
     }
-}
-
-/// How many of `n` sorted values can be cut off at each end so that what is left holds the median with 95 % confidence.
-fn most_cut(n: usize) -> Option<usize> {
-    let mut term = 0.5_f64.powi(i32::try_from(n).ok()?);
-    let mut tail = 0.0;
-    let mut cut = None;
-    for k in 0..n {
-        tail += term;
-        if tail > 0.025 {
-            break;
-        }
-        cut = Some(k);
-        term *= (n - k) as f64 / (k + 1) as f64;
-    }
-    cut
 }
 
 fn median(values: &[f64]) -> f64 {
@@ -72,12 +56,6 @@ fn median(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_interval_cuts_as_many_rounds_as_the_binomial_distribution_allows() {
-        // The tables of Conover: n = 6 keeps all, n = 9 cuts one, n = 20 cuts five at each end.
-        assert_eq!([5, 6, 8, 9, 12, 20].map(most_cut), [None, Some(0), Some(0), Some(1), Some(2), Some(5)]);
-    }
 
     #[test]
     fn medians_and_interval_are_of_the_ratios_within_a_round() {

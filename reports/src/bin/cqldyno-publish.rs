@@ -36,7 +36,7 @@ fn publish(folders: &[PathBuf], again: bool) -> Result<(), PublishError> {
     for made in published::publish(folders, all)? {
         eprintln!(
             "{} is published: run.json, cells.jsonl and hdr/ as they were measured, page.html and table.md made from them. The \
-             workers' logs and the other renderings stay where they are.",
+             workers' logs and the other renderings (table.txt, time.txt, cells.csv, result.json) stay where they are.",
             made.display()
         );
     }

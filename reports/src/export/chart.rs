@@ -1,5 +1,6 @@
 //! CPU time a statement as a picture beside a table: one panel an arrangement, readable on light and dark.
 
+use cqldyno_statistics::median_interval;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -34,43 +35,39 @@ const CONTENDERS: [(RGBColor, &str); 6] = [
     (RGBColor(0x6b, 0x72, 0x80), "#a5adba"),
 ];
 
-/// One contender's bar.
+/// What stands in one contender's row.
+enum Row {
+    Bar(Bar),
+    /// A cell that counts failed or is void: a median of the others would be of something else.
+    Trouble(&'static str),
+    Nothing,
+}
+
 struct Bar {
     median: f64,
     interval: Option<[f64; 2]>,
 }
 
-/// A 95 % interval of the median that assumes nothing of the distribution: between the k-th smallest and the k-th largest value,
-/// with the largest k that the binomial distribution allows. Needs six values.
-fn interval(sorted: &[f64]) -> Option<[f64; 2]> {
-    let n = sorted.len();
-    let (mut chance, mut below, mut k) = (0.5_f64.powi(i32::try_from(n).ok()?), 0.0, 0);
-    while 2.0 * (below + chance) <= 0.05 && k < n / 2 {
-        below += chance;
-        chance *= (n - k) as f64 / (k + 1) as f64;
-        k += 1;
-    }
-    (k > 0).then(|| [sorted[k - 1], sorted[n - k]])
-}
-
-fn bar(
-    run: &Run,
-    cells: &[&Cell],
-    contender: &Contender,
-    scenario: &str,
-    arrangement: &ArrangementInfo,
-) -> Option<Bar> {
+fn row(run: &Run, cells: &[&Cell], contender: &Contender, scenario: &str, arrangement: &ArrangementInfo) -> Row {
     let is_mine = |cell: &&&Cell| {
         cell.contender == contender.id
             && cell.scenario == scenario
             && cell.arrangement == arrangement.id
             && cell.pass == Pass::Timing
-            && cell.counts()
     };
-    let mut values: Vec<f64> = cells.iter().filter(is_mine).filter_map(|cell| cell.get(CPU_PER_STATEMENT)).collect();
+    let mine: Vec<&Cell> = cells.iter().filter(is_mine).copied().collect();
+    if mine.iter().any(|cell| cell.failed.is_some()) {
+        return Row::Trouble("failed");
+    }
+    if mine.iter().any(|cell| cell.void.is_some()) {
+        return Row::Trouble("void");
+    }
+    let mut values: Vec<f64> = mine.iter().filter_map(|cell| cell.get(CPU_PER_STATEMENT)).collect();
     values.sort_by(f64::total_cmp);
-    let median = crate::summary::median(&mut values)?;
-    Some(Bar { median, interval: interval(&values).filter(|_| run.plan.blocks > 1) })
+    match crate::summary::median(&mut values) {
+        Some(median) => Row::Bar(Bar { median, interval: median_interval(&values).filter(|_| run.plan.blocks > 1) }),
+        None => Row::Nothing,
+    }
 }
 
 /// The picture in SVG: the median over the blocks of each driver and of floor, with an interval where there are enough blocks.
@@ -87,17 +84,20 @@ pub(crate) fn chart(run: &Run, cells: &[Cell]) -> Result<String, DrawingAreaErro
     let group = ROW * contenders.len() as i32 + GAP;
     let height = HEAD + group * run.scenarios.len() as i32 + FOOT;
     let width = (WIDTH as i32 - LABELS - MARGIN) / panels;
-    let all: Vec<Vec<Vec<Option<Bar>>>> = arrangements
+    let all: Vec<Vec<Vec<Row>>> = arrangements
         .iter()
         .map(|arrangement| {
             let of_scenario = |scenario: &crate::ScenarioInfo| {
-                contenders.iter().map(|one| bar(run, &counted, one, &scenario.name, arrangement)).collect()
+                contenders.iter().map(|one| row(run, &counted, one, &scenario.name, arrangement)).collect()
             };
             run.scenarios.iter().map(of_scenario).collect()
         })
         .collect();
-    let far = |bar: &Bar| bar.interval.map_or(bar.median, |[_, high]| high.max(bar.median));
-    let most = all.iter().flatten().flatten().flatten().map(far).fold(0.0, f64::max);
+    let far = |row: &Row| match row {
+        Row::Bar(bar) => bar.interval.map_or(bar.median, |[_, high]| high.max(bar.median)),
+        Row::Trouble(_) | Row::Nothing => 0.0,
+    };
+    let most = all.iter().flatten().flatten().map(far).fold(0.0, f64::max);
     let step = step(most);
     let end = (most / step).ceil().max(1.0) * step;
     let mut drawn = String::new();
@@ -129,14 +129,25 @@ pub(crate) fn chart(run: &Run, cells: &[Cell]) -> Result<String, DrawingAreaErro
                 area.draw(&PathElement::new(line, GRID.0))?;
                 write(tick_text(value, step), (x(value), bottom + 14), 14, MUTED.0, HPos::Center)?;
             }
-            for (nth, bars) in all[panel].iter().enumerate() {
-                for (row, bar) in bars.iter().enumerate() {
-                    let middle = HEAD + group * nth as i32 + ROW * row as i32 + ROW / 2;
-                    let Some(bar) = bar else {
-                        write("no figure".to_owned(), (left + 4, middle), 14, MUTED.0, HPos::Left)?;
-                        continue;
+            for (nth, rows) in all[panel].iter().enumerate() {
+                for (place, row) in rows.iter().enumerate() {
+                    let middle = HEAD + group * nth as i32 + ROW * place as i32 + ROW / 2;
+                    let bar = match row {
+                        Row::Bar(bar) => bar,
+                        Row::Trouble(what) => {
+                            for rise in [-4, 4] {
+                                let stroke = vec![(left + 4, middle - rise), (left + 12, middle + rise)];
+                                area.draw(&PathElement::new(stroke, INK.0.stroke_width(2)))?;
+                            }
+                            write((*what).to_owned(), (left + 18, middle), 14, INK.0, HPos::Left)?;
+                            continue;
+                        }
+                        Row::Nothing => {
+                            write("no figure".to_owned(), (left + 4, middle), 14, MUTED.0, HPos::Left)?;
+                            continue;
+                        }
                     };
-                    let colour = CONTENDERS[row % CONTENDERS.len()].0;
+                    let colour = CONTENDERS[place % CONTENDERS.len()].0;
                     let corners = [(left, middle - 7), (x(bar.median), middle + 7)];
                     area.draw(&Rectangle::new(corners, colour.filled()))?;
                     let mut behind = x(bar.median);
@@ -214,17 +225,6 @@ mod tests {
     use crate::sample;
 
     #[test]
-    fn the_interval_of_a_median_takes_the_ranks_of_the_binomial_distribution() {
-        let of = |n: u32| interval(&(1..=n).map(f64::from).collect::<Vec<_>>());
-        // Hollander and Wolfe, Nonparametric Statistical Methods, table of the sign test.
-        for (n, expected) in
-            [(5, None), (6, Some([1.0, 6.0])), (8, Some([1.0, 8.0])), (12, Some([3.0, 10.0])), (20, Some([6.0, 15.0]))]
-        {
-            assert_eq!(of(n), expected, "{n}");
-        }
-    }
-
-    #[test]
     fn every_driver_and_floor_has_a_bar_in_every_place_and_names_are_only_text() {
         let (mut run, mut cells) = sample::blocks(12);
         run.contenders[1].label = "</text><script>alert(1)</script>".to_owned();
@@ -237,10 +237,27 @@ mod tests {
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
         assert!(!svg.contains("<script"), "{svg}");
         // Two scenarios: scylla and floor in both, cdrs-tokio in one; cassandra-cpp has no figure in either.
-        assert_eq!(svg.matches("no figure").count(), 3, "{svg}");
+        assert_eq!((svg.matches("no figure").count(), svg.matches("void").count()), (2, 1), "{svg}");
         assert!(svg.contains("95 % intervals of the median") && svg.contains("prefers-color-scheme:dark"), "{svg}");
         let (once, cells) = sample::run();
         assert!(!chart(&once, &cells).unwrap().contains("intervals"));
+    }
+
+    #[test]
+    fn one_block_that_failed_or_is_void_takes_the_bar_of_its_row() {
+        let (run, mut cells) = sample::blocks(12);
+        // The colour of the second contender.
+        let bars = |cells: &[Cell]| chart(&run, cells).unwrap().matches("fill=\"#C96A1B\"").count();
+        let before = bars(&cells);
+        let is = |cell: &Cell| {
+            (cell.contender.as_str(), cell.scenario.as_str(), cell.block, cell.pass)
+                == ("cdrs-tokio", "writes", 7, Pass::Timing)
+        };
+        let at = cells.iter().position(is).unwrap();
+        cells[at].void = Some("A statement failed.".to_owned());
+        assert!(bars(&cells) + 1 == before && chart(&run, &cells).unwrap().contains("\nvoid\n"));
+        cells[at].failed = Some("It crashed.".to_owned());
+        assert!(bars(&cells) + 1 == before && chart(&run, &cells).unwrap().contains("\nfailed\n"));
     }
 
     #[test]

@@ -1,20 +1,21 @@
 //! What a README shows of published runs, in GitHub's Markdown: every figure in it is read from them.
 
+mod shortened;
+
+use self::shortened::short_command;
 use crate::attempts::Attempts;
+use crate::bottleneck::Bottleneck;
 use crate::comparison::is_control;
 use crate::headline::{headline, short};
 use crate::measure::{
     CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THROUGHPUT, USER, WALL,
 };
 use crate::quantity::{three_digits, time, whole};
-use crate::summary::places;
+use crate::summary::{comparable, places};
 use crate::text::{count, escape};
 use crate::{
     ArrangementInfo, Cell, Contender, Recorded, Role, Run, Summary, SummaryRow, Verdict, command, plain, reference,
 };
-
-/// Drivers and what stands beside them when nobody in particular was asked for.
-const EVERYBODY: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
 
 /// A published run and the name of its folder.
 pub(crate) struct Shown<'a> {
@@ -47,7 +48,7 @@ pub(crate) fn front(date: &str, shown: &[Shown], notes: &str) -> String {
         for arrangement in &run.plan.arrangements {
             out.push_str(&times(run, &summary, arrangement));
         }
-        out.push_str(&format!("{}\n\n", how_measured(run, cells)));
+        out.push_str(&format!("{}\n\n", how_measured(run, &summary, cells)));
         out.extend(system_calls(run, &summary, "scenarios/ARRANGEMENTS.md").map(|text| format!("{text}\n\n")));
     }
     tell(&mut out, notes);
@@ -146,31 +147,6 @@ fn asked(run: &Run, date: &str) -> String {
     )
 }
 
-/// The command as somebody types it, where what was not said is what nobody has to say; else the whole one.
-fn short_command(run: &Run) -> String {
-    let plan = &run.plan;
-    let asked = run.contenders.iter().filter(|one| !one.control).map(|one| one.id.as_str());
-    let scenarios = run.scenarios.iter().map(|one| one.name.as_str());
-    let is_usual = asked.eq(EVERYBODY)
-        && scenarios.eq(["writes", "reads", "mixed"])
-        && plan.target.embedded
-        && plan.serve_arguments.is_empty()
-        && plan.settings == "equal"
-        && (plan.connections, plan.concurrency, plan.page_size) == (1, 1_024, 5_000);
-    if !is_usual {
-        return command(run);
-    }
-    let millions =
-        |all: u64| if all.is_multiple_of(1_000_000) { format!("{}M", all / 1_000_000) } else { all.to_string() };
-    let size = match (plan.blocks, plan.count) {
-        (20, 1_000_000) => "--publish".to_owned(),
-        (1, all) if all >= 5_000_000 => format!("--count {}", millions(all)),
-        (blocks, all) => format!("--count {} --blocks {blocks}", millions(all)),
-    };
-    let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
-    format!("cqldyno compare {size} --arrangement {}", arrangements.join(","))
-}
-
 fn machine(run: &Run) -> String {
     let machine = &run.environment;
     let virtual_machine = machine.more.get("virtual machine").is_some_and(|value| value == "yes");
@@ -250,12 +226,13 @@ fn verdicts(run: &Run, summary: &Summary) -> String {
 }
 
 fn judgement(row: Option<&SummaryRow>, is_reference: bool) -> [String; 3] {
-    let Some((row, median)) = row.and_then(|row| Some((row, row.median?))) else {
-        return ["**missing**".to_owned(), String::new(), String::new()];
+    let instead = |word: &str| [format!("**{word}**"), String::new(), String::new()];
+    let (row, median) = match row {
+        Some(SummaryRow { failed: Some(_), .. }) => return instead("failed"),
+        Some(SummaryRow { void: Some(_), .. }) => return instead("void"),
+        Some(row @ SummaryRow { median: Some(median), .. }) => (row, *median),
+        _ => return instead("missing"),
     };
-    if row.void.is_some() || row.failed.is_some() {
-        return [if row.failed.is_some() { "**failed**" } else { "**void**" }.to_owned(), String::new(), String::new()];
-    }
     let ratio = match (row.ratio, row.interval) {
         _ if is_reference => "1".to_owned(),
         (Some(ratio), Some([low, high])) => format!("{ratio:.3} ({low:.3} to {high:.3})"),
@@ -325,7 +302,10 @@ fn times(run: &Run, summary: &Summary, arrangement: &ArrangementInfo) -> String 
                 match row(summary, contender, &scenario.name, arrangement, meter) {
                     Some(SummaryRow { failed: Some(_), .. }) => "**failed**".to_owned(),
                     Some(SummaryRow { void: Some(_), .. }) => "**void**".to_owned(),
-                    Some(SummaryRow { median: Some(median), .. }) => show(*median),
+                    Some(row @ SummaryRow { median: Some(median), .. }) => match limited(row) {
+                        Some(word) => format!("{} ({word})", show(*median)),
+                        None => show(*median),
+                    },
                     _ => "n/a".to_owned(),
                 }
             }));
@@ -336,8 +316,14 @@ fn times(run: &Run, summary: &Summary, arrangement: &ArrangementInfo) -> String 
     out
 }
 
+/// A throughput is never shown without a word where it is the server's.
+fn limited(row: &SummaryRow) -> Option<&'static str> {
+    let limit = row.bottleneck.filter(|limit| *limit == Bottleneck::Server && row.meter == THROUGHPUT);
+    limit.map(Bottleneck::name)
+}
+
 /// What holds for every row.
-fn how_measured(run: &Run, cells: &[Cell]) -> String {
+fn how_measured(run: &Run, summary: &Summary, cells: &[Cell]) -> String {
     let of = Attempts::of(cells);
     let all_count = cells.iter().filter(|cell| of.counts(cell)).all(Cell::counts);
     let held = match all_count && run.plan.target.embedded {
@@ -349,9 +335,15 @@ fn how_measured(run: &Run, cells: &[Cell]) -> String {
         ),
         false => String::new(),
     };
+    let server_bound = match summary.rows.iter().filter(|row| !row.control && comparable(row)).find_map(limited) {
+        Some(word) => {
+            format!(" Where it says *{word}*, the server and not the driver limited real time and statements/s.")
+        }
+        None => String::new(),
+    };
     format!(
         "CPU time, system calls and server CPU time are a statement's, in microseconds and calls. `floor` is a minimal client of ours, \
-         the least that a client costs on this machine; `noop` sends nothing and is what the harness costs.{held}"
+         the least that a client costs on this machine; `noop` sends nothing and is what the harness costs.{server_bound}{held}"
     )
 }
 
@@ -377,4 +369,39 @@ fn system_calls(run: &Run, summary: &Summary, why: &str) -> Option<String> {
             said.join(", ")
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Pass, sample};
+
+    #[test]
+    fn a_row_of_which_every_block_failed_is_failed_and_not_missing() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio" && cell.pass == Pass::Timing) {
+            cell.measures.clear();
+            cell.failed = Some("It crashed.".to_owned());
+        }
+        let text = verdicts(&run, &Summary::new(&run, &cells));
+        assert!(text.contains("| writes | cdrs-tokio@9.0.2 | **failed** |"), "{text}");
+        assert!(text.contains("| writes | cassandra-cpp | **missing** |"), "{text}");
+    }
+
+    #[test]
+    fn a_throughput_that_is_the_servers_says_so_in_its_field_and_below() {
+        let (mut run, cells) = sample::blocks(1);
+        run.contenders.retain(|one| !one.control);
+        let recorded = Recorded { run, cells, notes: Vec::new() };
+        let of = |recorded: &Recorded| front("2026-01-02", &[Shown { name: "classic", run: recorded }], "");
+        let text = of(&recorded);
+        let lines = |who: &str| -> Vec<&str> { text.lines().filter(|line| line.contains(who)).collect() };
+        assert!(!lines("| floor@").is_empty());
+        assert!(lines("| floor@").iter().all(|line| line.matches(" (server-bound) |").count() == 1), "{text}");
+        assert!(lines("| scylla@").iter().all(|line| !line.contains("server-bound")), "{text}");
+        assert!(text.contains("Where it says *server-bound*, the server and not the driver limited"), "{text}");
+        let mut freed = recorded.clone();
+        freed.cells.retain(|cell| !["floor", "noop"].contains(&cell.contender.as_str()));
+        assert!(!of(&freed).contains("server-bound"));
+    }
 }

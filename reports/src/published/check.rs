@@ -2,28 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use flate2::read::GzDecoder;
 use serde_json::Value;
 
-use super::{CELLS, CHART, NOTES, PAGE, PublishError, PublishedRun, README, RUN, TABLE, folders, name_of};
+use super::page::page;
+use super::path::{machine_path, without_code};
+use super::strangers::{files_in, stranger, strangers};
+use super::{
+    CELLS, CHART, EVERYBODY, NOTES, PAGE, PublishError, PublishedRun, README, RUN, TABLE, folders, is_inside, name_of,
+};
 use crate::attempts::Attempts;
+use crate::comparison::is_control;
 use crate::measure::{CONNECTIONS, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
-use crate::{Cell, Contender, PAGE_LIMIT, Pass, Recorded, Role, Run, Summary, plain};
+use crate::{Cell, Contender, Pass, Recorded, Role, Run, Summary, plain, reference};
 
-/// Who is in every published run.
-const EVERYBODY: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
+/// From so many blocks on a comparison runs its reference a second time, and what is published must have that.
+const CONTROL_BLOCKS: u32 = 3;
 
 /// What is wrong with the runs of one date, each a full sentence that names the file and, where it is about one, the cell.
 ///
 /// Of every run: it can be read (schema version, and the checksum from version 2 on), it ended, every contender ran every
 /// scenario in every arrangement and block, no cell failed or is void that `notes.md` does not tell of, no statement failed,
-/// the server counted what the worker issued, the control is what the reference is, all versions are known, no file names a
-/// folder of the machine, every histogram is there, and the page holds the cells of the run.
+/// as many were issued as the plan asks for, the server counted what the worker issued, a run of three blocks has a control that
+/// is what the reference is, all versions are known, no file names a folder of the machine, every file that a cell names is there
+/// and no other, and the page holds the cells of the run.
 pub fn check(date: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let notes = fs::read_to_string(date.join(NOTES)).unwrap_or_default();
@@ -33,7 +36,14 @@ pub fn check(date: &Path) -> Vec<String> {
         Ok(_) => return vec![format!("{shown}: it holds no run; remove the folder, or publish a run of that date.")],
         Err(error) => return vec![format!("{error}.")],
     };
-    strangers(date, &[README, CHART, NOTES], &shown, &mut found);
+    for name in files_in(date) {
+        if ![README, CHART, NOTES].contains(&name.as_str()) {
+            found.push(stranger(&shown, &name));
+        }
+    }
+    if let Some(path) = machine_path(&notes) {
+        found.push(of_the_machine(&format!("{shown}/{NOTES}"), path));
+    }
     let mut days = Vec::new();
     for folder in folders {
         let shown = format!("{shown}/{}", name_of(&folder));
@@ -63,6 +73,16 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         say(RUN, ": the run has no end, or was ended early; publish one that was finished.".to_owned());
     }
     contenders(run, notes, &mut |what| say(RUN, what));
+    if run.plan.blocks >= CONTROL_BLOCKS && !has_control(run) {
+        say(
+            RUN,
+            format!(
+                ": it has {} blocks and no control; from {CONTROL_BLOCKS} blocks on the reference runs a second time, and what is \
+                 published must have that.",
+                run.plan.blocks
+            ),
+        );
+    }
     let of = Attempts::of(cells);
     let counted: Vec<(usize, &Cell)> = cells.iter().enumerate().filter(|(_, cell)| of.counts(cell)).collect();
     for (at, cell) in &counted {
@@ -76,7 +96,10 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     }
     for (at, cell) in cells.iter().enumerate() {
         for (kind, file) in &cell.files {
-            if !folder.join(file).is_file() {
+            if !is_inside(file) {
+                let who = name(cell);
+                say(CELLS, format!(", cell {} ({who}): its {kind} {file:?} does not lie in the run's folder.", at + 1));
+            } else if !folder.join(file).is_file() {
                 say(file, format!(": this {kind} of cell {} ({}) is missing.", at + 1, name(cell)));
             }
         }
@@ -86,20 +109,56 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     if histograms < least {
         say("hdr", format!(": it holds {histograms} histograms, and {least} cells ended."));
     }
-    for file in [RUN, CELLS, TABLE] {
-        let text = fs::read_to_string(folder.join(file)).unwrap_or_default();
+    let named = named(cells);
+    for file in [RUN, CELLS, TABLE].into_iter().chain(named.iter().copied()) {
+        let bytes = fs::read(folder.join(file)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let text = if is_drawing(file) { without_code(&text) } else { text };
         if let Some(path) = machine_path(&text) {
-            say(
-                file,
-                format!(": it names {path}, which is a folder of the machine that measured; nobody else has it."),
-            );
+            found.push(of_the_machine(&format!("{shown}/{file}"), path));
         }
     }
+    let mut say = |file: &str, what: String| found.push(format!("{shown}/{file}{what}"));
     page(folder, recorded, &mut |what| say(PAGE, what));
     if !folder.join(TABLE).is_file() {
         say(TABLE, ": it is missing; publish the run again.".to_owned());
     }
-    strangers(folder, &[RUN, CELLS, PAGE, TABLE], shown, found);
+    strangers(folder, &named, shown, found);
+}
+
+/// The files that cells name, in the run's folder.
+fn named(cells: &[Cell]) -> BTreeSet<&str> {
+    cells.iter().flat_map(|cell| cell.files.values()).filter(|file| is_inside(file)).map(String::as_str).collect()
+}
+
+/// Whether a file may hold a script of its own.
+fn is_drawing(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|extension| extension == "svg")
+}
+
+fn of_the_machine(file: &str, path: &str) -> String {
+    format!("{file}: it names {path}, which is a folder of the machine that measured; nobody else has it.")
+}
+
+/// Whether the reference runs once more under a second name.
+fn has_control(run: &Run) -> bool {
+    reference(run).is_some_and(|reference| {
+        run.contenders.iter().any(|one| is_control(&one.id, one.control, reference) && one.unavailable.is_none())
+    })
+}
+
+/// Whether `notes` hold `phrase` and not as a part of another one: what is said of block 10 says nothing of block 1. How the
+/// lines are broken and whether a name stands in backticks is the writer's.
+fn tell(notes: &str, phrase: &str) -> bool {
+    let words = |text: &str| text.replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ");
+    let (notes, phrase) = (words(notes), words(phrase));
+    let mut places = notes.match_indices(&phrase);
+    places.any(|(at, _)| {
+        let before = notes[..at].chars().next_back();
+        let behind = notes[at + phrase.len()..].chars().next();
+        before.is_none_or(|c| !(c.is_alphanumeric() || "-_@#+=./".contains(c)))
+            && behind.is_none_or(|c| !c.is_alphanumeric())
+    })
 }
 
 /// A cell, as messages and notes name it.
@@ -138,8 +197,11 @@ fn contenders(run: &Run, notes: &str, say: &mut impl FnMut(String)) {
     for one in &run.contenders {
         let id = plain(&one.id);
         if let Some(why) = &one.unavailable {
-            if !notes.contains(&one.id) {
-                say(format!(": {id} could not be asked, and {NOTES} does not tell of it: {}", plain(why)));
+            if !tell(notes, &format!("{id} could not be asked")) {
+                say(format!(
+                    ": {id} could not be asked, and {NOTES} does not tell of it by the words \"{id} could not be asked\": {}",
+                    plain(why)
+                ));
             }
             continue;
         }
@@ -161,7 +223,7 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
         (None, None) => None,
     };
     if let Some((what, why)) = trouble {
-        let told = notes.contains(&name(cell)) && !why.trim().is_empty();
+        let told = tell(notes, &name(cell)) && !why.trim().is_empty();
         return (!told).then(|| format!("it {what}, and {NOTES} does not tell of it: {}", plain(why)));
     }
     let value = |id: &str| cell.get(id);
@@ -175,6 +237,10 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
     let issued = cell.issued_by_statement.values().sum::<u64>() as f64;
     if issued != statements {
         return Some(format!("it issued {statements} statements, and by name {issued}."));
+    }
+    let asked = asked(run, cell);
+    if let Some(asked) = asked.filter(|asked| *asked as f64 != statements) {
+        return Some(format!("it issued {statements} statements, and {asked} were asked for."));
     }
     let verified = value(VERIFIED).unwrap_or_default();
     if verified != statements {
@@ -193,6 +259,18 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
     let one_node = run.plan.serve_arguments.is_empty() && run.plan.settings == "equal";
     (one_node && connections != asked)
         .then(|| format!("its statements came over {connections} data connections, and {asked} were asked for."))
+}
+
+/// How many statements the plan asks for, within the scenario's limits; `None` where a pass has a count of its own.
+fn asked(run: &Run, cell: &Cell) -> Option<u64> {
+    let count = match cell.pass {
+        Pass::Timing => run.plan.count,
+        Pass::Counting => run.plan.counting_count,
+        _ => return None,
+    };
+    let scenario = run.scenarios.iter().find(|one| one.name == cell.scenario);
+    let limit = scenario.and_then(|one| one.definition.as_ref()?.get("limits")?.get("count")?.as_u64());
+    Some(limit.map_or(count, |most| count.min(most)))
 }
 
 /// Whether every statement of the cell's scenario is an EXECUTE.
@@ -249,112 +327,5 @@ fn completeness(run: &Run, counted: &[(usize, &Cell)], say: &mut impl FnMut(Stri
                 }
             }
         }
-    }
-}
-
-/// The data in the page must be the raw cells: the page itself would change with every change of what makes it.
-fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(String)) {
-    let page = fs::read_to_string(folder.join(PAGE)).unwrap_or_default();
-    if page.is_empty() {
-        return say(": it is missing; publish the run again.".to_owned());
-    }
-    if page.len() > PAGE_LIMIT {
-        say(format!(": it has {} bytes, and a page has at most {PAGE_LIMIT}.", page.len()));
-    }
-    let Some(data) = data(&page) else {
-        if !page.contains("The page has no room for the cells of this run") {
-            say(": the data that it offers for download cannot be read; publish the run again.".to_owned());
-        }
-        return;
-    };
-    match Recorded::from_document(&data) {
-        Ok(found) if found.run == recorded.run && found.cells == recorded.cells => {}
-        _ if slim(&data).is_some_and(|found| stands_for(&found, &recorded.cells)) => {}
-        _ => say(format!(": the data in it are not those of {CELLS}; publish the run again.")),
-    }
-}
-
-/// `result.json` of the page.
-fn data(page: &str) -> Option<String> {
-    let (_, behind) = page.split_once("download=\"result.json.gz\"")?;
-    let (_, behind) = behind.split_once("base64,")?;
-    let (encoded, _) = behind.split_once('"')?;
-    let bytes = STANDARD.decode(encoded).ok()?;
-    let mut text = String::new();
-    GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).ok()?;
-    Some(text)
-}
-
-/// What a page keeps of its cells where it has no room for all: who, where and what was read off.
-fn slim(data: &str) -> Option<Vec<Cell>> {
-    let cells = serde_json::from_str::<Value>(data).ok()?.get_mut("cells")?.take();
-    serde_json::from_value::<Vec<Cell>>(cells).ok().map(|cells| slim_cells(&cells))
-}
-
-/// Whether those are all cells, or all that count: attempts that do not are left out first.
-fn stands_for(found: &[Cell], cells: &[Cell]) -> bool {
-    let attempts = Attempts::of(cells);
-    let counted: Vec<Cell> = cells.iter().filter(|cell| attempts.counts(cell)).cloned().collect();
-    found == slim_cells(cells) || found == slim_cells(&counted)
-}
-
-fn slim_cells(cells: &[Cell]) -> Vec<Cell> {
-    let slim = |cell: &Cell| Cell {
-        series: Default::default(),
-        breakdowns: BTreeMap::new(),
-        files: BTreeMap::new(),
-        findings: Vec::new(),
-        settings: Vec::new(),
-        ..cell.clone()
-    };
-    cells.iter().map(slim).collect()
-}
-
-/// The first absolute path of a machine in a text; those of the kernel are the same everywhere.
-fn machine_path(text: &str) -> Option<&str> {
-    let mut from = 0;
-    while let Some(at) = text[from..].find('/').map(|at| from + at) {
-        from = at + 1;
-        let starts = text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "\"'`=(:,".contains(c));
-        let end = text[at..]
-            .find(|c: char| c.is_whitespace() || "\"'`),;|<>\\".contains(c))
-            .map_or(text.len(), |end| at + end);
-        let path = &text[at..end];
-        let is_path = path.matches('/').count() > 1 && path.len() > 3 && !path.starts_with("//");
-        let of_kernel = ["/proc/", "/sys/", "/dev/"].iter().any(|root| path.starts_with(root));
-        if starts && is_path && !of_kernel {
-            return Some(path);
-        }
-    }
-    None
-}
-
-/// Files of which nobody knows what they are.
-fn strangers(folder: &Path, known: &[&str], shown: &str, found: &mut Vec<String>) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.path().is_file()) {
-        let name = name_of(&entry.path());
-        if !known.contains(&name.as_str()) {
-            found.push(format!("{shown}/{name}: it is no file of a published run; remove it."));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_without_the_attempts_that_do_not_count_stands_for_its_run_and_one_without_a_cell_does_not() {
-        let (_, mut cells) = crate::sample::run();
-        let again: Vec<Cell> =
-            cells.iter().filter(|cell| cell.block == 1).map(|cell| Cell { attempt: 2, ..cell.clone() }).collect();
-        cells.extend(again);
-        let attempts = Attempts::of(&cells);
-        let mut counted: Vec<Cell> = cells.iter().filter(|cell| attempts.counts(cell)).cloned().collect();
-        assert!(counted.len() < cells.len());
-        assert!(stands_for(&slim_cells(&cells), &cells) && stands_for(&slim_cells(&counted), &cells));
-        counted.pop();
-        assert!(!stands_for(&slim_cells(&counted), &cells));
     }
 }

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{
-    BLOCKS, CELLS, CLASSIC, NOTES, PAGE, PublishError, PublishedRun, RUN, TABLE, check, dates, io_error, name_of,
-    recorded, runs,
+    BLOCKS, CELLS, CLASSIC, NOTES, PAGE, PublishError, PublishedRun, RUN, TABLE, check, dates, io_error, is_inside,
+    name_of, recorded, runs,
 };
 use crate::{Cell, Recorded, Run, html, markdown};
 
@@ -42,6 +42,9 @@ pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>, Pu
 
 fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<(), PublishError> {
     let Recorded { run, cells, .. } = recorded(folder)?;
+    if let Some(file) = cells.iter().flat_map(|cell| cell.files.values()).find(|file| !is_inside(file)) {
+        return Err(PublishError::Outside { run: folder.to_path_buf(), file: file.clone() });
+    }
     let name = if run.plan.blocks > 1 { BLOCKS } else { CLASSIC };
     let to = published.join(run.started.strftime("%Y-%m-%d").to_string()).join(name);
     if to.exists() {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::measure::{CONNECTIONS, CPU_PER_STATEMENT, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
 use crate::schema::{complaints, validator};
-use crate::{Cell, Checksum, Measure, Run, Unit, sample};
+use crate::{Cell, Checksum, Measure, Run, Unit, html, sample};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -87,9 +87,11 @@ fn kept((run, cells): &(Run, Vec<Cell>)) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     keep(folder.path(), run, cells);
     for file in cells.iter().flat_map(|cell| cell.files.values()) {
-        fs::write(folder.path().join(file), "a histogram").unwrap();
+        let path = folder.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "a histogram").unwrap();
     }
-    for other in ["result.json", "cells.csv", "table.txt"] {
+    for other in ["result.json", "cells.csv", "table.txt", "time.txt"] {
         fs::write(folder.path().join(other), "rendered").unwrap();
     }
     folder
@@ -159,10 +161,17 @@ fn what_was_measured_is_published_whole_and_what_was_rendered_before_is_not() {
 #[test]
 fn a_cell_that_does_not_hold_together_is_told_by_its_file_and_place() {
     type Change = fn(&mut Cell);
-    let cases: [(Change, &str); 8] = [
+    let cases: [(Change, &str); 9] = [
         (
             |cell| set(cell, SERVER_EXECUTES, 499_999.0),
             "it issued 500000 statements, and the server counted 499999 EXECUTEs.",
+        ),
+        (
+            |cell| {
+                [STATEMENTS, VERIFIED, SERVER_EXECUTES].iter().for_each(|id| set(cell, id, 400_000.0));
+                cell.issued_by_statement.insert("insert".to_owned(), 400_000);
+            },
+            "it issued 400000 statements, and 500000 were asked for.",
         ),
         (|cell| set(cell, STATEMENTS, 500_001.0), "it issued 500001 statements, and by name 500000."),
         (
@@ -197,7 +206,7 @@ fn a_cell_that_does_not_hold_together_is_told_by_its_file_and_place() {
         );
         assert_said(&said, &start);
         // The page still holds what was measured.
-        assert_said(&said, "2026-01-02/blocks/page.html: the data in it are not those of cells.jsonl");
+        assert_said(&said, "2026-01-02/blocks/page.html: the data in it are not those of run.json and cells.jsonl");
     }
 }
 
@@ -228,6 +237,140 @@ fn a_void_cell_that_the_notes_tell_of_may_be_published() {
     write(root.path()).unwrap();
     let text = fs::read_to_string(root.path().join(README)).unwrap();
     assert!(text.contains(told) && text.contains("**void**"), "{text}");
+}
+
+#[test]
+fn a_note_on_block_10_excuses_no_failure_in_block_1() {
+    let (run, mut cells) = sound();
+    scylla(&mut cells).1.void = Some("A statement failed.".to_owned());
+    let root = repository_with(&[sound()]);
+    keep(&date(&root).join("blocks"), &run, &cells);
+    render_again(&root.path().join("reports/published")).unwrap();
+    let said_with = |notes: &str| {
+        fs::write(date(&root).join(NOTES), notes).unwrap();
+        check(&date(&root))
+    };
+    for notes in
+        ["scylla, writes, multi:2, timing, block 10 is void.", "x-scylla, writes, multi:2, timing, block 1 is void."]
+    {
+        let said = said_with(notes);
+        assert!(
+            said.iter().any(|one| one.contains("it is void, and notes.md does not tell of it")),
+            "{notes}: {said:?}"
+        );
+    }
+    for notes in
+        ["scylla, writes, multi:2, timing, block 1 is void.", "Void: `scylla, writes,\nmulti:2, timing, block 1`."]
+    {
+        assert_eq!(said_with(notes), [""; 0], "{notes}");
+    }
+}
+
+#[test]
+fn a_driver_that_is_missing_is_excused_by_a_sentence_that_says_so() {
+    let (mut run, mut cells) = sound();
+    cells.retain(|cell| cell.contender != "cassandra-cpp");
+    for one in run.contenders.iter_mut().filter(|one| one.id == "cassandra-cpp") {
+        one.unavailable = Some("libcassandra was not found.".to_owned());
+    }
+    let root = tempfile::tempdir().unwrap();
+    let published = root.path().join("reports/published");
+    let folder = kept(&(run, cells));
+    let publish_with = |notes: &str| {
+        fs::create_dir_all(date(&root)).unwrap();
+        fs::write(date(&root).join(NOTES), notes).unwrap();
+        publish(&[folder.path().to_path_buf()], &published)
+    };
+    let error = publish_with("This machine has no cassandra-cpp package of its own.").unwrap_err().to_string();
+    let expected = "run.json: cassandra-cpp could not be asked, and notes.md does not tell of it by the words \"cassandra-cpp could not \
+                    be asked\": libcassandra was not found.";
+    assert!(error.contains(expected), "{error}");
+    publish_with("`cassandra-cpp` could not be asked: there was no libcassandra.")
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn a_cell_has_as_many_statements_as_its_pass_and_its_scenarios_limits_ask_for() {
+    let all = |cell: &mut Cell, count: f64| {
+        for id in [STATEMENTS, VERIFIED, SERVER_EXECUTES] {
+            set(cell, id, count);
+        }
+        cell.issued_by_statement.insert("insert".to_owned(), count as u64);
+    };
+    let told = |said: &[String]| -> Vec<String> {
+        said.iter().filter(|one| one.contains("were asked for")).cloned().collect()
+    };
+    let root = repository_with(&[sound()]);
+    let counting = |cell: &&mut Cell| cell.pass == crate::Pass::Counting && cell.contender == "floor";
+    let said = said_in(&root, |_, cells| cells.iter_mut().filter(counting).for_each(|cell| all(cell, 500_000.0)));
+    assert_eq!(told(&said).len(), 2, "{said:#?}");
+    assert!(told(&said)[0].ends_with("it issued 500000 statements, and 100000 were asked for."), "{said:#?}");
+    let limited = |count: f64| {
+        said_in(&root, |run, cells| {
+            run.scenarios[0].definition = Some(serde_json::json!({"limits": {"count": 20_000}}));
+            cells.iter_mut().filter(|cell| cell.scenario == "writes").for_each(|cell| all(cell, count));
+        })
+    };
+    assert_eq!(told(&limited(20_000.0)), [""; 0]);
+    assert!(told(&limited(500_000.0))[0].ends_with("and 20000 were asked for."));
+}
+
+#[test]
+fn a_run_of_three_blocks_without_a_control_is_told() {
+    let without = |blocks: u32| {
+        let root = repository_with(&[sound()]);
+        said_in(&root, |run, cells| {
+            run.plan.blocks = blocks;
+            run.contenders.retain(|one| !one.control);
+            cells.retain(|cell| cell.block <= blocks && cell.contender != "scylla#control");
+        })
+    };
+    assert_said(&without(3), "2026-01-02/blocks/run.json: it has 3 blocks and no control; from 3 blocks on");
+    let said = without(2);
+    assert!(!said.iter().any(|one| one.contains("no control")), "{said:?}");
+}
+
+#[test]
+fn a_page_that_drops_parts_of_cells_or_tells_of_another_plan_is_told() {
+    let (run, cells) = sound();
+    let sealed = Run { checksum: Some(Checksum::of_cells(&cells)), ..run.clone() };
+    let root = repository_with(&[(run, cells.clone())]);
+    let page = date(&root).join("blocks").join(PAGE);
+    let said_of_page = |run: &Run, cells: &[Cell]| {
+        fs::write(&page, html(run, cells).unwrap()).unwrap();
+        check(&date(&root))
+    };
+    let mut dropped = cells.clone();
+    dropped.iter_mut().for_each(|cell| cell.files.clear());
+    let unsealed = Run { checksum: None, ..sealed.clone() };
+    let mut other = sealed.clone();
+    other.plan.seed += 1;
+    for (run, cells) in [(&unsealed, &dropped), (&other, &cells)] {
+        let said = said_of_page(run, cells);
+        assert_said(&said, "2026-01-02/blocks/page.html: the data in it are not those of run.json and cells.jsonl");
+    }
+    assert_eq!(said_of_page(&sealed, &cells), [""; 0]);
+}
+
+#[test]
+fn a_file_outside_the_runs_folder_is_neither_copied_nor_looked_at() {
+    for file in ["../secret", "/etc/hostname", "hdr/../../secret", "./secret", ""] {
+        let (run, mut cells) = sound();
+        let kept = kept(&(run.clone(), cells.clone()));
+        cells[0].files.insert("log".to_owned(), file.to_owned());
+        keep(kept.path(), &run, &cells);
+        let root = tempfile::tempdir().unwrap();
+        let error = publish(&[kept.path().to_path_buf()], root.path()).unwrap_err().to_string();
+        let expected =
+            format!("its cells name the file {file:?}, which does not lie in the run's folder; take the files as they");
+        assert!(error.contains(&expected), "{error}");
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0, "nothing is left behind");
+    }
+    let said = said_of(|_, cells| drop(cells[0].files.insert("log".to_owned(), "../notes.md".to_owned())));
+    assert!(
+        said.iter().any(|one| one.ends_with("its log \"../notes.md\" does not lie in the run's folder.")),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -296,6 +439,31 @@ fn a_folder_of_the_machine_is_told_and_one_that_every_machine_has_is_not() {
 }
 
 #[test]
+fn a_folder_of_the_machine_is_told_in_notes_page_and_whatever_a_cell_left() {
+    let (run, mut cells) = sound();
+    cells[0].findings = vec!["It is at file:///home/ada/run.".to_owned()];
+    cells[0].files.insert("flamegraph".to_owned(), "flamegraph/1.svg".to_owned());
+    let folder = kept(&(run.clone(), cells.clone()));
+    let drawing = "<svg><script>t.replace(/abc/g, '')</script><title>[/opt/lib/a.so]</title></svg>";
+    fs::write(folder.path().join("flamegraph/1.svg"), drawing).unwrap();
+    let published = tempfile::tempdir().unwrap();
+    let error = publish(&[folder.path().to_path_buf()], published.path()).unwrap_err().to_string();
+    for expected in [
+        "2026-01-02/blocks/cells.jsonl: it names /home/ada/run.",
+        "2026-01-02/blocks/page.html: it names /home/ada/run.",
+        "2026-01-02/blocks/flamegraph/1.svg: it names /opt/lib/a.so,",
+    ] {
+        assert!(error.contains(expected), "{error}");
+    }
+    let root = repository_with(&[sound()]);
+    fs::write(date(&root).join(NOTES), "The runs were in /tmp until now.").unwrap();
+    assert_eq!(
+        check(&date(&root)),
+        ["2026-01-02/notes.md: it names /tmp, which is a folder of the machine that measured; nobody else has it."]
+    );
+}
+
+#[test]
 fn files_that_were_changed_lost_or_added_are_told() {
     let (run, cells) = sound();
     let fresh = || repository_with(&[(run.clone(), cells.clone())]);
@@ -310,17 +478,22 @@ fn files_that_were_changed_lost_or_added_are_told() {
     fs::remove_file(date(&root).join("blocks/hdr/003.hlog")).unwrap();
     fs::remove_file(date(&root).join("blocks/table.md")).unwrap();
     fs::write(date(&root).join("blocks/core"), "").unwrap();
+    fs::write(date(&root).join("blocks/hdr/core"), "").unwrap();
+    fs::create_dir_all(date(&root).join("blocks/logs/inner")).unwrap();
     let said = check(&date(&root));
     for expected in [
         "page.html: the data that it offers for download cannot be read",
         "hdr/003.hlog: this hdr of cell 3 (",
-        "hdr: it holds ",
         "table.md: it is missing; publish the run again.",
         "core: it is no file of a published run; remove it.",
+        "hdr/core: it is no file of a published run; remove it.",
+        "logs/: it is no folder of a published run; remove it.",
     ] {
         assert_said(&said, &format!("2026-01-02/blocks/{expected}"));
     }
     fs::remove_file(date(&root).join("blocks/core")).unwrap();
+    fs::remove_file(date(&root).join("blocks/hdr/core")).unwrap();
+    fs::remove_dir_all(date(&root).join("blocks/logs")).unwrap();
     fs::write(date(&root).join("blocks/hdr/003.hlog"), "a histogram").unwrap();
     render_again(&root.path().join("reports/published")).unwrap();
     assert_eq!(check(&date(&root)), [""; 0], "page and table are there again");

@@ -9,8 +9,10 @@
 mod compare;
 mod fit;
 mod interval;
+mod median;
 mod quantile;
 
 pub use compare::{Comparison, Estimate, Group, LEAST_BLOCKS, NoInterval, compare};
 pub use interval::{Verdict, rounded};
+pub use median::median_interval;
 pub use quantile::{normal_quantile, student_quantile};

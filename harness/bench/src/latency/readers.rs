@@ -13,6 +13,12 @@ use hdrhistogram::Histogram;
 
 use super::{log, percentiles};
 
+// One way for both tests that need a package for Python; reports has the other.
+#[path = "../../../../reports/src/export/csv/pandas/python_package.rs"]
+mod python_package;
+
+use python_package::python_package;
+
 /// Set to leave out what needs a package registry.
 const OFFLINE: &str = "CQLDYNO_OFFLINE";
 
@@ -42,22 +48,7 @@ print(json.dumps(found))
 fn reader() -> Result<PathBuf, String> {
     let executable = env::current_exe().map_err(|error| error.to_string())?;
     let target = executable.ancestors().nth(3).ok_or("the test lies in no target folder")?;
-    let folder = target.join("hdrhistogram-python");
-    if folder.exists() {
-        return Ok(folder);
-    }
-    // Others may fetch it at the same time: whoever is first is first, and all have the same.
-    let fetched = target.join(format!("hdrhistogram-python-{}", std::process::id()));
-    let mut pip = Command::new("python3");
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"]).arg(&fetched).arg(PACKAGE);
-    let output = pip.output().map_err(|error| format!("python3 could not be started: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("pip failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    if fs::rename(&fetched, &folder).is_err() {
-        let _ = fs::remove_dir_all(&fetched);
-    }
-    Ok(folder)
+    python_package(target, &["python3"], ("hdrhistogram", PACKAGE), &[])
 }
 
 fn read_by_python(packages: &Path, file: &Path) -> serde_json::Value {

@@ -3,11 +3,14 @@
 //! It is fetched once (some 60 MB with numpy) and kept in the target folder. Where that is not possible the test fails and says
 //! what to do: on a machine without a registry `CQLDYNO_OFFLINE=1` leaves it out, and nothing else does.
 
+mod python_package;
+
 use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use self::python_package::python_package;
 use super::csv;
 use crate::measure::{SYSCALLS, WALL};
 use crate::{Cell, Measure, Pass, sample};
@@ -42,23 +45,7 @@ print(json.dumps({
 fn pandas() -> Result<PathBuf, String> {
     let executable = env::current_exe().map_err(|error| error.to_string())?;
     let target = executable.ancestors().nth(3).ok_or("the test lies in no target folder")?;
-    let folder = target.join("pandas-python");
-    if folder.exists() {
-        return Ok(folder);
-    }
-    // Others may fetch it at the same time: whoever is first is first, and all have the same.
-    let fetched = target.join(format!("pandas-python-{}", std::process::id()));
-    let mut pip = Command::new("python3");
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--target"]);
-    let output =
-        pip.arg(&fetched).arg(PACKAGE).output().map_err(|error| format!("python3 could not be started: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("pip failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    if fs::rename(&fetched, &folder).is_err() {
-        let _ = fs::remove_dir_all(&fetched);
-    }
-    Ok(folder)
+    python_package(target, &["python3"], ("pandas", PACKAGE), &["--only-binary", ":all:"])
 }
 
 /// A failed cell, a void one, a measure that is not there, and a name that needs quotes.

@@ -48,11 +48,7 @@ impl Packed {
     /// # Errors
     /// When the model cannot be written as JSON, or not be compressed.
     pub fn of(run: &Run, cells: &[Cell]) -> Result<Packed, PageError> {
-        let attempts = Attempts::of(cells);
-        let counted: Vec<Cell> = cells.iter().filter(|cell| attempts.counts(cell)).cloned().collect();
-        let small: Vec<Cell> = counted.iter().map(without_large_parts).collect();
-        // The checksum is that of the cells as they were measured.
-        let unsealed = Run { checksum: None, ..run.clone() };
+        let StandIns { run: unsealed, counted, small } = StandIns::of(run, cells);
         let all = "run, cells, summary and warnings, as --format json gives them and `cqldyno report` reads them";
         let mut results = vec![(file(WHOLE, all, &json(run, cells)?)?, None)];
         if counted.len() < cells.len() {
@@ -83,6 +79,25 @@ impl Packed {
             Some((result, lacks)) => (vec![result], Some(lacks.unwrap_or(WITHOUT_TABLE))),
             None => (Vec::new(), Some(WITHOUT_CELLS)),
         }
+    }
+}
+
+/// What stands for a run in a page that has no room for all of it.
+pub(crate) struct StandIns {
+    /// Without its checksum, which is that of the cells as they were measured.
+    pub run: Run,
+    /// Without the attempts at a block that do not count.
+    pub counted: Vec<Cell>,
+    /// The same without what is large in a cell.
+    pub small: Vec<Cell>,
+}
+
+impl StandIns {
+    pub fn of(run: &Run, cells: &[Cell]) -> StandIns {
+        let attempts = Attempts::of(cells);
+        let counted: Vec<Cell> = cells.iter().filter(|cell| attempts.counts(cell)).cloned().collect();
+        let small = counted.iter().map(without_large_parts).collect();
+        StandIns { run: Run { checksum: None, ..run.clone() }, counted, small }
     }
 }
 
