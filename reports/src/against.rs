@@ -49,10 +49,21 @@ pub fn against(run: &Run, cells: &[Cell], other: &str) -> (Run, Summary) {
     (turned, summary)
 }
 
+/// The run and what it comes to: against the contender of that id, or against its own reference where none is named.
+pub(crate) fn turned(run: &Run, cells: &[Cell], reference: Option<&str>) -> (Run, Summary) {
+    match reference {
+        Some(other) => against(run, cells, other),
+        None => (run.clone(), Summary::new(run, cells)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Measure, SummaryRow, Unit, Verdict, sample};
+    use crate::{
+        Look, Measure, Recorded, SummaryRow, Unit, Verdict, html_against, json, json_against, markdown_against, sample,
+        table_against,
+    };
 
     fn find<'a>(summary: &'a Summary, contender: &str) -> &'a SummaryRow {
         let is = |row: &&SummaryRow| row.contender == contender && row.meter == CPU_PER_STATEMENT;
@@ -86,5 +97,47 @@ mod tests {
         assert!(summary.rows.iter().all(|row| row.verdict.is_none()));
         assert!(summary.rows.iter().any(|row| row.interval.is_some()));
         assert_eq!(summary.warnings.len(), 1);
+    }
+
+    #[test]
+    fn every_format_against_another_reference_keeps_what_the_run_s_own_control_says() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {
+            let slower = cell.get(CPU_PER_STATEMENT).unwrap() * 1.05;
+            cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(slower, Unit::Microseconds));
+        }
+        let other = Some("cdrs-tokio");
+        let texts = [
+            table_against(&run, &cells, other, Look { width: 2_000, ..Look::default() }),
+            markdown_against(&run, &cells, other),
+            json_against(&run, &cells, other).unwrap(),
+            html_against(&run, &cells, other).unwrap(),
+        ];
+        for text in texts {
+            assert!(text.contains("The control is scylla@1.9.0 once more and should cost the same"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_document_against_another_reference_has_the_run_as_it_was_measured() {
+        let (run, cells) = sample::blocks(12);
+        let document = json_against(&run, &cells, Some("cdrs-tokio")).unwrap();
+        let whole: serde_json::Value = serde_json::from_str(&document).unwrap();
+        assert_eq!(whole["reference"], "cdrs-tokio");
+        let rows: Vec<SummaryRow> = serde_json::from_value(whole["summary"].clone()).unwrap();
+        assert_eq!(rows, against(&run, &cells, "cdrs-tokio").1.rows);
+        assert_eq!(Recorded::from_document(&document).unwrap().run, run);
+        assert_eq!(json_against(&run, &cells, Some("scylla")).unwrap(), json(&run, &cells).unwrap());
+    }
+
+    #[test]
+    fn tables_against_another_reference_have_its_ratios_and_its_sentence() {
+        let (run, cells) = sample::blocks(12);
+        let text = table_against(&run, &cells, Some("cdrs-tokio"), Look { width: 2_000, ..Look::default() });
+        assert!(text.contains("CPU time a statement over that of cdrs-tokio@9.0.2"), "{text}");
+        let (_, summary) = against(&run, &cells, "cdrs-tokio");
+        let ratio = format!("{:.3}", find(&summary, "scylla").ratio.unwrap());
+        let row = text.lines().find(|line| line.starts_with("scylla@1.9.0 ")).unwrap();
+        assert!(row.contains(&ratio), "{ratio}: {row}");
     }
 }

@@ -1,5 +1,6 @@
 //! A comparison as headings, tables and notes: what `table` and `markdown` show alike.
 
+use crate::against::turned;
 use crate::attempts::Attempts;
 use crate::column::{Column, Entry, Row, Standing, columns, times};
 use crate::comparison::is_control;
@@ -84,9 +85,11 @@ pub(crate) struct Field {
 }
 
 impl Document {
-    pub fn new(run: &Run, cells: &[Cell]) -> Document {
+    /// With ratios against the contender of that id, or against the run's own reference where none is named.
+    pub fn against(run: &Run, cells: &[Cell], reference_id: Option<&str>) -> Document {
         let mut notes = Notes::default();
-        let Summary { rows, warnings } = Summary::new(run, cells);
+        let (run, Summary { rows, warnings }) = turned(run, cells, reference_id);
+        let run = &run;
         let attempts = Attempts::of(cells);
         let counted: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
         let columns = columns(&rows);

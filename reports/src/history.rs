@@ -164,8 +164,6 @@ fn under(run: &Run) -> Conditions {
         "the count".to_owned(),
         format!("{} statements, {} before the window", whole(plan.count as f64), plan.warmup),
     ));
-    let served = if plan.serve_arguments.is_empty() { "as it does".to_owned() } else { plan.serve_arguments.join(" ") };
-    all.push(("the server's way of answering".to_owned(), served));
     all
 }
 

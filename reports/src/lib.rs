@@ -39,12 +39,13 @@ mod text;
 pub use against::{against, references};
 pub use bottleneck::Bottleneck;
 pub use cell::{Cell, ErrorLine, Latency, Pass};
-pub use check::{Check, CheckError, Finding, Judgement, Line};
+pub use check::{Check, CheckError, Difference, Finding, Judgement, Line};
 pub use checksum::Checksum;
 pub use column::left_out_first;
 pub use export::{
-    Look, NO_RATIOS, PAGE_LIMIT, PageError, csv, history_csv, history_html, history_json, history_markdown,
-    history_table, html, json, markdown, markdown_of_runs, story, table, table_of_runs, times,
+    Look, NO_RATIOS, PAGE_LIMIT, PageError, csv, csv_of_runs, history_csv, history_html, history_json,
+    history_markdown, history_table, html, html_against, html_of_runs, json, json_against, json_of_runs, markdown,
+    markdown_against, markdown_of_runs, story, table, table_against, table_of_runs, times,
 };
 pub use headline::headline;
 pub use history::{By, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::{Cell, Checksum, ModelError, Run};
@@ -24,6 +25,14 @@ pub enum RecordedError {
     /// The run itself is not one of this version.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// What `report RUN RUN --format json` printed.
+    #[error(
+        "it holds {runs} runs beside each other, and one is read at a time; put one of its `runs` into a file of its own"
+    )]
+    Several {
+        /// How many.
+        runs: usize,
+    },
     /// A line of `cells.jsonl` that is not the last one, or an entry of `cells`, is no cell of the run.
     #[error("its cell {number} is damaged: {why}; take the files as they were written, or run the comparison again")]
     Cell {
@@ -87,7 +96,17 @@ impl Recorded {
             run: Value,
             cells: Vec<Value>,
         }
-        let Document { run, cells } = serde_json::from_str(text).map_err(ModelError::NotARun)?;
+        #[derive(Deserialize)]
+        struct Several {
+            runs: Vec<IgnoredAny>,
+        }
+        let Document { run, cells } = match serde_json::from_str(text) {
+            Ok(document) => document,
+            Err(error) => match serde_json::from_str(text) {
+                Ok(Several { runs }) => return Err(RecordedError::Several { runs: runs.len() }),
+                Err(_) => return Err(ModelError::NotARun(error).into()),
+            },
+        };
         Recorded::checked(Run::from_json(&run.to_string())?, &cells, Vec::new())
     }
 
@@ -197,6 +216,19 @@ mod tests {
         let found = read(&run, &format!("{lines}{{\"contender\"")).unwrap();
         assert_eq!(found.cells, cells);
         assert!(found.notes[0].contains("cut off") && found.notes[1].starts_with("It has no end"), "{:?}", found.notes);
+    }
+
+    #[test]
+    fn a_document_of_several_runs_is_refused_with_what_to_do() {
+        let (run, cells, _) = kept();
+        let one = Recorded { run, cells, notes: Vec::new() };
+        let document = crate::json_of_runs(&[("a".to_owned(), &one), ("b".to_owned(), &one)]).unwrap();
+        let error = Recorded::from_document(&document).unwrap_err().to_string();
+        assert!(error.starts_with("it holds 2 runs beside each other, and one is read at a time; put one"), "{error}");
+        for text in ["", "{}", "[]", "{\"run\": {}}"] {
+            let error = Recorded::from_document(text).unwrap_err().to_string();
+            assert!(error.starts_with("a run in JSON was expected"), "{text}: {error}");
+        }
     }
 
     #[test]

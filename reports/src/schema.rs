@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use jsonschema::Validator;
 use schemars::generate::SchemaSettings;
@@ -9,7 +10,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::{Cell, Checksum, Run, Summary, SummaryRow, json, sample};
+use crate::{Cell, Checksum, Recorded, Run, Summary, SummaryRow, json, json_against, json_of_runs, sample};
 
 /// Set to write the schemas instead of comparing them: `make schema`.
 const WRITE: &str = "CQLDYNO_WRITE_SCHEMA";
@@ -21,17 +22,47 @@ struct Document {
     run: Run,
     /// What was measured.
     cells: Vec<Cell>,
+    /// The id of the contender that the summary's ratios are taken against, where it is not the run's own reference.
+    #[serde(default)]
+    reference: Option<String>,
     /// One row a scenario, arrangement, contender and meter, in the order of the run.
     summary: Vec<SummaryRow>,
     /// What makes the run or tables of it doubtful, each a full sentence.
     warnings: Vec<String>,
 }
 
-fn schemas() -> [(&'static str, Value); 3] {
+/// What `report RUN RUN --format json` prints: runs beside each other, without a ratio between them.
+#[derive(Deserialize, JsonSchema)]
+struct Several {
+    /// The runs, in the order in which they were named.
+    runs: Vec<Named>,
+    /// Why there is no ratio between runs, and in what they differ, each a full sentence.
+    remarks: Vec<String>,
+}
+
+/// One of several runs, as a document.
+#[derive(Deserialize, JsonSchema)]
+struct Named {
+    /// The path by which the run was named.
+    name: String,
+    /// What a reader must know of how it was kept, each a full sentence.
+    notes: Vec<String>,
+    /// What was asked, of whom, on what machine.
+    run: Run,
+    /// What was measured.
+    cells: Vec<Cell>,
+    /// One row a scenario, arrangement, contender and meter, in the order of the run; ratios are within the run.
+    summary: Vec<SummaryRow>,
+    /// What makes the run or tables of it doubtful, each a full sentence.
+    warnings: Vec<String>,
+}
+
+fn schemas() -> [(&'static str, Value); 4] {
     [
         ("run", of::<Run>("cqldyno: a run (run.json)")),
         ("cell", of::<Cell>("cqldyno: a cell (one line of cells.jsonl)")),
         ("document", of::<Document>("cqldyno: a run as one document (--format json)")),
+        ("runs", of::<Several>("cqldyno: several runs as one document (report RUN RUN --format json)")),
     ]
 }
 
@@ -143,7 +174,27 @@ fn what_is_written_holds_against_the_schemas_and_has_nothing_that_they_do_not_te
         assert_eq!(complaints(&strict("document"), &document), [""; 0]);
         let read = Document::deserialize(document).unwrap();
         let Summary { rows, warnings } = Summary::new(&run, &cells);
+        assert_eq!(read.reference, None);
+        let other = Value::from_str(&json_against(&run, &cells, Some("cdrs-tokio")).unwrap()).unwrap();
+        assert_eq!(complaints(&strict("document"), &other), [""; 0]);
+        assert_eq!(Document::deserialize(other).unwrap().reference.as_deref(), Some("cdrs-tokio"));
         assert_eq!((read.run, read.cells, read.summary, read.warnings), (run, cells, rows, warnings));
+    }
+}
+
+#[test]
+fn several_runs_as_one_document_hold_against_their_schema() {
+    let of = |(run, cells): (Run, Vec<Cell>)| Recorded { run, cells, notes: vec!["It has no end.".to_owned()] };
+    let (one, other) = (of(sample::run()), of(sample::blocks(12)));
+    let named = [("one".to_owned(), &one), ("other".to_owned(), &other)];
+    let document = Value::from_str(&json_of_runs(&named).unwrap()).unwrap();
+    assert_eq!(complaints(&strict("runs"), &document), [""; 0]);
+    let read = Several::deserialize(document).unwrap();
+    assert!(!read.remarks.is_empty());
+    for (found, (name, recorded)) in read.runs.into_iter().zip(named) {
+        let Summary { rows, warnings } = Summary::new(&recorded.run, &recorded.cells);
+        assert_eq!((found.name, found.run, found.cells), (name, recorded.run.clone(), recorded.cells.clone()));
+        assert_eq!((found.summary, found.warnings, found.notes), (rows, warnings, recorded.notes.clone()));
     }
 }
 

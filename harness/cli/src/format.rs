@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use clap::ValueEnum;
-use cqldyno_reports::{Cell, Look, Run, csv, html, json, left_out_first, markdown, table, times, wrap};
+use cqldyno_reports::{
+    Cell, Look, Run, csv, html_against, json_against, left_out_first, markdown_against, table_against, times, wrap,
+};
 
 /// A format of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -25,18 +27,19 @@ pub enum Format {
 pub const NAMES: &str = "table, time, markdown, csv, json or html";
 
 impl Format {
-    /// The result in this format.
+    /// The result in this format, with ratios against the contender of the id `reference`, or against the run's own reference where
+    /// none is named; `time` and `csv` have no ratios.
     ///
     /// # Errors
     /// When it has no JSON form, which none of its types brings about, or cannot be compressed.
-    pub fn render(self, run: &Run, cells: &[Cell], look: Look) -> Result<String> {
+    pub fn render(self, run: &Run, cells: &[Cell], reference: Option<&str>, look: Look) -> Result<String> {
         Ok(match self {
-            Format::Table => table(run, cells, look),
+            Format::Table => table_against(run, cells, reference, look),
             Format::Time => times(run, cells, look),
-            Format::Markdown => markdown(run, cells),
+            Format::Markdown => markdown_against(run, cells, reference),
             Format::Csv => csv(run, cells),
-            Format::Json => json(run, cells)?,
-            Format::Html => html(run, cells)?,
+            Format::Json => json_against(run, cells, reference)?,
+            Format::Html => html_against(run, cells, reference)?,
         })
     }
 }

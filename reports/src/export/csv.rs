@@ -2,7 +2,7 @@
 
 use crate::attempts::Attempts;
 use crate::text::plain;
-use crate::{Cell, Measure, Run};
+use crate::{Cell, Measure, Recorded, Run};
 
 /// One record of the file; the names are its header.
 const HEADER: [&str; 16] = [
@@ -29,13 +29,30 @@ const HEADER: [&str; 16] = [
 /// `value` is a number, or empty where `unavailable` says in a sentence why there is none. `control` is `true` in the rows of the
 /// reference's second run, `counts` in those that the tables are made of: of a cell that ended well, in an attempt that was not
 /// repeated. A cell that failed before it had any measure, and a contender that could not be asked, is a row without a measure.
+///
+/// A text from outside that a spreadsheet would run as a formula has an apostrophe before it.
 pub fn csv(run: &Run, cells: &[Cell]) -> String {
     let mut out = HEADER.join(",") + "\r\n";
+    rows(&mut out, "", run, cells);
+    out
+}
+
+/// The rows of [`csv`] of several runs, with the name that each is to have before them, in a column `run`.
+pub fn csv_of_runs(named: &[(String, &Recorded)]) -> String {
+    let mut out = format!("run,{}\r\n", HEADER.join(","));
+    for (name, one) in named {
+        rows(&mut out, &(text(name) + ","), &one.run, &one.cells);
+    }
+    out
+}
+
+/// Every row of a run, each behind `first`.
+fn rows(out: &mut String, first: &str, run: &Run, cells: &[Cell]) {
     for contender in &run.contenders {
         if let Some(why) = &contender.unavailable {
             let (id, label) = (&contender.id, &contender.label);
             let record = Record { contender: id, label, control: contender.control, ..Record::default() };
-            Record { unavailable: why, ..record }.write(&mut out);
+            Record { unavailable: why, ..record }.write(out, first);
         }
     }
     let attempts = Attempts::of(cells);
@@ -56,19 +73,18 @@ pub fn csv(run: &Run, cells: &[Cell]) -> String {
             ..Record::default()
         };
         if cell.measures.is_empty() {
-            blank.write(&mut out);
+            blank.write(out, first);
         }
         for (measure, found) in &cell.measures {
             let record = Record { measure, ..blank.clone() };
             match found {
                 Measure::Value { value, unit } => {
-                    Record { value: value.to_string(), unit: unit.symbol(), ..record }.write(&mut out);
+                    Record { value: value.to_string(), unit: unit.symbol(), ..record }.write(out, first);
                 }
-                Measure::Unavailable { unavailable } => Record { unavailable, ..record }.write(&mut out),
+                Measure::Unavailable { unavailable } => Record { unavailable, ..record }.write(out, first),
             }
         }
     }
-    out
 }
 
 /// A row.
@@ -93,34 +109,73 @@ struct Record<'a> {
 }
 
 impl Record<'_> {
-    fn write(&self, out: &mut String) {
-        let said = |yes: bool| if yes { "true" } else { "false" };
-        let fields: [&str; HEADER.len()] = [
-            self.contender,
-            self.label,
+    fn write(&self, out: &mut String, first: &str) {
+        let said = |yes: bool| if yes { "true" } else { "false" }.to_owned();
+        let fields: [String; HEADER.len()] = [
+            text(self.contender),
+            text(self.label),
             said(self.control),
-            self.scenario,
-            self.arrangement,
-            &self.block,
-            self.pass,
-            &self.attempt,
-            &self.started,
-            self.measure,
-            &self.value,
-            self.unit,
-            self.unavailable,
+            text(self.scenario),
+            text(self.arrangement),
+            self.block.clone(),
+            self.pass.to_owned(),
+            self.attempt.clone(),
+            self.started.clone(),
+            text(self.measure),
+            self.value.clone(),
+            self.unit.to_owned(),
+            text(self.unavailable),
             said(self.counts),
-            self.void,
-            self.failed,
+            text(self.void),
+            text(self.failed),
         ];
-        let fields: Vec<String> = fields.iter().map(|field| quoted(&plain(field))).collect();
+        out.push_str(first);
         out.push_str(&fields.join(","));
         out.push_str("\r\n");
     }
 }
 
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
+/// What a spreadsheet takes for the beginning of a formula (OWASP, CSV Injection), in full width as well.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
+/// A text from outside as a field: on one line, quoted where it must be, and with an apostrophe before what a spreadsheet would
+/// run as a formula. Never to be given a number, which may begin with a minus.
+pub(super) fn text(from_outside: &str) -> String {
+    let text = plain(from_outside);
+    quoted(if text.starts_with(FORMULA) { format!("'{text}") } else { text })
+}
+
+fn quoted(field: String) -> String {
+    if field.contains([',', '"']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn what_a_spreadsheet_would_run_has_an_apostrophe_and_a_number_has_none() {
+        for (found, expected) in [
+            ("=HYPERLINK(\"x\",1)", "\"'=HYPERLINK(\"\"x\"\",1)\""),
+            (" +1", "'+1"),
+            ("-2", "'-2"),
+            ("@SUM", "'@SUM"),
+            ("\u{ff1d}1", "'\u{ff1d}1"),
+            ("\t=1", "'=1"),
+            ("scylla@1.9.0", "scylla@1.9.0"),
+            ("cassandra-cpp+lib=x", "cassandra-cpp+lib=x"),
+        ] {
+            assert_eq!(text(found), expected);
+        }
+        let (mut run, mut cells) = sample::run();
+        run.contenders.truncate(1);
+        cells.truncate(1);
+        cells[0].label = "=1+1".to_owned();
+        cells[0].measures = [("@wall".to_owned(), Measure::value(-1.5, crate::Unit::Seconds))].into_iter().collect();
+        let line = csv(&run, &cells).lines().nth(1).unwrap().to_owned();
+        assert!(line.contains(",'=1+1,") && line.contains(",'@wall,-1.5,s,"), "{line}");
+    }
 }
 
 #[cfg(test)]

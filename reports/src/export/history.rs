@@ -9,6 +9,7 @@ use crate::quantity::{three_digits, whole};
 use crate::text::{escape, plain};
 
 pub use self::page::history_html;
+use super::csv::text as field;
 use super::table::{Look, draw, paragraph};
 
 /// What the bars of a figure are.
@@ -60,7 +61,10 @@ pub fn history_markdown(history: &History) -> String {
     out
 }
 
-/// One row a point, with a header (RFC 4180).
+/// One row a point, with a header (RFC 4180), for pandas, R, DuckDB and spreadsheets.
+///
+/// Where there is no figure, `gap` says in a sentence why. A run that is left out is a row with its name and the gap alone. A text from
+/// outside that a spreadsheet would run as a formula has an apostrophe before it.
 pub fn history_csv(history: &History) -> String {
     let mut out =
         "group,run,started,scenario,arrangement,measure,contender,version,median,least,greatest,blocks,gap\r\n"
@@ -73,25 +77,27 @@ pub fn history_csv(history: &History) -> String {
                     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
                     let fields = [
                         (at + 1).to_string(),
-                        run.name.clone(),
+                        field(&run.name),
                         run.started.to_string(),
-                        panel.scenario.clone(),
-                        panel.arrangement.clone(),
-                        panel.meter.clone(),
-                        line.contender.clone(),
-                        point.version.clone(),
+                        field(&panel.scenario),
+                        field(&panel.arrangement),
+                        field(&panel.meter),
+                        field(&line.contender),
+                        field(&point.version),
                         number(point.median),
                         number(point.spread.map(|[least, _]| least)),
                         number(point.spread.map(|[_, most]| most)),
                         point.blocks.to_string(),
-                        point.gap.clone().unwrap_or_default(),
+                        field(point.gap.as_deref().unwrap_or_default()),
                     ];
-                    let quoted = fields.map(|field| format!("\"{}\"", plain(&field).replace('"', "\"\"")));
-                    out.push_str(&quoted.join(","));
+                    out.push_str(&fields.join(","));
                     out.push_str("\r\n");
                 }
             }
         }
+    }
+    for one in &history.left_out {
+        out.push_str(&format!(",{},,,,,,,,,,,{}\r\n", field(&one.run), field(&format!("Left out: {}", one.why))));
     }
     out
 }
@@ -237,7 +243,22 @@ mod tests {
         let text = history_table(&history, Look { width: 120, colour: false, all_columns: false });
         assert!(text.contains("Group 2, the processor: a|b") && text.contains("gap"), "{text}");
         let csv = history_csv(&history);
-        let gaps = csv.lines().filter(|line| line.contains("[31m\"\"\"")).count();
+        let gaps = csv.lines().filter(|line| line.ends_with("[31m\"\"\"") && line.starts_with("2,")).count();
         assert!(gaps > 0, "{csv}");
+    }
+
+    #[test]
+    fn the_csv_has_numbers_as_numbers_and_a_row_for_a_run_that_is_left_out() {
+        let history = hostile();
+        let csv = history_csv(&history);
+        let first = csv.lines().nth(1).unwrap();
+        assert!(first.starts_with("1,runs/1,2026-02-01T03:04:05Z,") && !first.contains('"'), "{first}");
+        let fields: Vec<&str> = first.split(',').collect();
+        assert_eq!(fields.len(), 13, "{first}");
+        assert!(fields[8..12].iter().all(|field| field.parse::<f64>().is_ok()), "{first}");
+        let last = csv.lines().last().unwrap();
+        assert!(last.starts_with(",\"a|b</title>") && last.contains("\",,,,,,,,,,,\"Left out: the run a|b"), "{last}");
+        let of_run = |line: &&str| line.starts_with("1,") || line.starts_with("2,");
+        assert_eq!(csv.lines().skip(1).filter(of_run).count(), csv.lines().count() - 2);
     }
 }

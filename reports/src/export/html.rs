@@ -2,7 +2,7 @@
 //! a network, and runs no code but its own.
 
 #[cfg(test)]
-mod browser;
+pub(super) mod browser;
 mod charts;
 mod choices;
 mod fields;
@@ -63,7 +63,16 @@ pub enum PageError {
 /// # Errors
 /// When the data cannot be written as JSON, which none of their types brings about, or not be compressed.
 pub fn html(run: &Run, cells: &[Cell]) -> Result<String, PageError> {
-    let page = Page::new(run, cells);
+    html_against(run, cells, None)
+}
+
+/// As [`html`], with the contender of that id as the reference that is shown first; the data in the page are the run's as they were
+/// measured.
+///
+/// # Errors
+/// As [`html`].
+pub fn html_against(run: &Run, cells: &[Cell], reference: Option<&str>) -> Result<String, PageError> {
+    let page = Page::new(run, cells, reference);
     let packed = Packed::of(run, cells)?;
     let room = |body: &str| PAGE_LIMIT.saturating_sub(body.len() + STYLE.len() + SCRIPT.len() + 10_000);
     // Hover titles repeat what tables and data have; the other charts are worth more than what is left out of the data first.
@@ -103,10 +112,10 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    fn new(run: &'a Run, cells: &'a [Cell]) -> Page<'a> {
+    fn new(run: &'a Run, cells: &'a [Cell], reference: Option<&str>) -> Page<'a> {
         let attempts = Attempts::of(cells);
-        let views = views(run, cells);
-        let document = Document::new(run, cells);
+        let views = views(run, cells, reference);
+        let document = Document::against(run, cells, reference);
         let mut page = Page {
             run,
             cells,

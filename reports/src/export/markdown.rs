@@ -7,7 +7,12 @@ use crate::{Cell, Recorded, Run};
 
 /// The tables of [`crate::export::table`] in GitHub's Markdown.
 pub fn markdown(run: &Run, cells: &[Cell]) -> String {
-    let document = Document::new(run, cells);
+    markdown_against(run, cells, None)
+}
+
+/// As [`markdown`], with ratios against the contender of that id, or against the run's own reference where none is named.
+pub fn markdown_against(run: &Run, cells: &[Cell], reference: Option<&str>) -> String {
+    let document = Document::against(run, cells, reference);
     let mut out = String::new();
     for (name, sentence) in &document.head {
         out.push_str(&format!("- {name}: {}\n", escape(sentence)));
@@ -36,14 +41,18 @@ pub fn markdown(run: &Run, cells: &[Cell]) -> String {
 
 /// The tables of [`crate::table_of_runs`] in GitHub's Markdown.
 pub fn markdown_of_runs(named: &[(String, &Recorded)]) -> String {
-    let SideBySide { runs, remarks, sheets } = SideBySide::new(named);
+    let all = SideBySide::new(named);
     let mut out = String::new();
-    for (name, sentence) in &runs {
+    for (name, sentence) in &all.runs {
         out.push_str(&format!("- {}: {}\n", escape(&plain(name)), escape(sentence)));
     }
-    for sheet in &sheets {
+    for warning in &all.warnings {
+        out.push_str(&format!("\n> **Warning.** {}\n", escape(warning)));
+    }
+    for sheet in all.sheets() {
         grid(&mut out, sheet);
     }
+    let remarks: Vec<String> = all.troubles().chain(&all.remarks).cloned().collect();
     bullets(&mut out, &remarks);
     out
 }
@@ -89,7 +98,7 @@ fn bullets(out: &mut String, sentences: &[String]) {
     }
 }
 
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

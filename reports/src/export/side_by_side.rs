@@ -1,10 +1,14 @@
 //! Several runs beside each other, without a ratio between them.
 
+mod page;
+
 use crate::document::{Field, Narrow, Sheet, TableRow};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{three_digits, whole};
 use crate::text::{count, plain};
 use crate::{Recorded, Summary, SummaryRow};
+
+pub use self::page::html_of_runs;
 
 /// Why runs that stand beside each other have no ratios.
 pub const NO_RATIOS: &str = "No ratio is taken across runs: what ran at another time, on another machine or against another target \
@@ -15,28 +19,42 @@ pub const NO_RATIOS: &str = "No ratio is taken across runs: what ran at another 
 pub(crate) struct SideBySide {
     /// A name and a sentence a run.
     pub runs: Vec<(String, String)>,
+    /// What makes one of the runs doubtful, each a full sentence behind the run's name.
+    pub warnings: Vec<String>,
     /// Why there are no ratios, and what else holds for all.
     pub remarks: Vec<String>,
-    /// A title and a sheet for each scenario in each arrangement, and for each meter that is shown.
-    pub sheets: Vec<Sheet>,
+    /// One a scenario and arrangement that any of the runs has.
+    pub places: Vec<Together>,
+}
+
+/// A scenario in an arrangement, in all runs.
+pub(crate) struct Together {
+    pub scenario: String,
+    pub arrangement: String,
+    /// The scenario's sentence.
+    pub about: String,
+    /// One a meter that any of the runs has, with the meter in words.
+    pub sheets: Vec<(&'static str, Sheet)>,
+    /// Why figures are void or failed.
+    pub remarks: Vec<String>,
 }
 
 /// What is shown of each run: a measure, what it is in words, and how it is written.
 type Shown = (&'static str, &'static str, fn(f64) -> String);
 
 const SHOWN: [Shown; 3] = [
-    (CPU_PER_STATEMENT, "CPU us a statement", three_digits),
-    (THROUGHPUT, "statements/s", whole),
-    (SYSCALLS_PER_STATEMENT, "system calls a statement", three_digits),
+    (CPU_PER_STATEMENT, "CPU us a statement, the median", three_digits),
+    (THROUGHPUT, "statements/s, the median", whole),
+    (SYSCALLS_PER_STATEMENT, "system calls a statement, the median", three_digits),
 ];
 
 impl SideBySide {
     /// Of runs by the names that they are to have.
     pub fn new(named: &[(String, &Recorded)]) -> SideBySide {
-        let rows: Vec<Vec<SummaryRow>> = named.iter().map(|(_, one)| Summary::new(&one.run, &one.cells).rows).collect();
+        let sides: Vec<Side> = named.iter().map(|(name, one)| Side::new(name, one)).collect();
         let mut places: Vec<(&str, &str)> = Vec::new();
         let mut labels: Vec<&str> = Vec::new();
-        for row in rows.iter().flatten().filter(|row| !row.control) {
+        for row in sides.iter().flat_map(|side| &side.rows).filter(|row| !row.control) {
             let place = (row.scenario.as_str(), row.arrangement.as_str());
             if !places.contains(&place) {
                 places.push(place);
@@ -45,42 +63,106 @@ impl SideBySide {
                 labels.push(&row.label);
             }
         }
+        let mut remarks = vec![NO_RATIOS.to_owned()];
+        remarks.extend(differences(named));
+        let warned = |side: &Side| {
+            let named = |warning: &String| format!("{}: {warning}", plain(side.name));
+            side.warnings.iter().map(named).collect::<Vec<_>>()
+        };
+        SideBySide {
+            runs: named.iter().map(|(name, one)| (name.clone(), about(one))).collect(),
+            warnings: sides.iter().flat_map(warned).collect(),
+            remarks,
+            places: places.into_iter().map(|place| Together::new(place, &labels, &sides)).collect(),
+        }
+    }
+
+    /// All tables, in order.
+    pub fn sheets(&self) -> impl Iterator<Item = &Sheet> {
+        self.places.iter().flat_map(|place| place.sheets.iter().map(|(_, sheet)| sheet))
+    }
+
+    /// Why figures are void or failed, in any place.
+    pub fn troubles(&self) -> impl Iterator<Item = &String> {
+        self.places.iter().flat_map(|place| &place.remarks)
+    }
+}
+
+/// One of the runs, summed up.
+struct Side<'a> {
+    name: &'a str,
+    one: &'a Recorded,
+    rows: Vec<SummaryRow>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Side<'a> {
+    fn new(name: &'a str, one: &'a Recorded) -> Side<'a> {
+        let Summary { rows, warnings } = Summary::new(&one.run, &one.cells);
+        Side { name, one, rows, warnings }
+    }
+
+    fn row(&self, label: &str, (scenario, arrangement): (&str, &str), meter: &str) -> Option<&SummaryRow> {
+        let is = |row: &&SummaryRow| {
+            row.label == label && row.scenario == scenario && row.arrangement == arrangement && row.meter == meter
+        };
+        self.rows.iter().find(is)
+    }
+}
+
+impl Together {
+    fn new(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Together {
+        let (scenario, arrangement) = (plain(place.0), plain(place.1));
         let mut sheets = Vec::new();
-        for (scenario, arrangement) in places {
-            for (meter, words, show) in SHOWN {
-                let of = |label: &str, rows: &'_ [SummaryRow]| {
-                    let is = |row: &&SummaryRow| {
-                        row.label == label
-                            && row.scenario == scenario
-                            && row.arrangement == arrangement
-                            && row.meter == meter
-                    };
-                    field(rows.iter().find(is), show)
+        for (meter, words, show) in SHOWN {
+            let row = |label: &&str| TableRow {
+                label: plain(label),
+                mark: String::new(),
+                trouble: String::new(),
+                fields: sides.iter().map(|side| field(side.row(label, place, meter), show)).collect(),
+                is_empty: false,
+            };
+            let is_something = |row: &TableRow| row.fields.iter().any(|field| field.text != "-");
+            let group: Vec<TableRow> = labels.iter().map(row).filter(is_something).collect();
+            if group.is_empty() {
+                continue;
+            }
+            let sheet = Sheet {
+                title: format!("{scenario} on {arrangement}: {words}"),
+                first: "contender".to_owned(),
+                columns: sides.iter().map(|side| vec![plain(side.name)]).collect(),
+                groups: vec![group],
+                narrow: Narrow::Stack,
+            };
+            sheets.push((words, sheet));
+        }
+        let about = sides.iter().find_map(|side| side.one.run.scenarios.iter().find(|one| one.name == place.0));
+        let about = about.map(|one| plain(&one.about)).unwrap_or_default();
+        Together { about, sheets, remarks: troubles(place, labels, sides), scenario, arrangement }
+    }
+}
+
+/// Why a contender has no figure, each once a run.
+fn troubles(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Vec<String> {
+    let mut said: Vec<String> = Vec::new();
+    for side in sides {
+        for label in labels {
+            for row in SHOWN.iter().filter_map(|(meter, ..)| side.row(label, place, meter)) {
+                let (what, why) = match row {
+                    SummaryRow { void: Some(why), .. } => ("void", why),
+                    SummaryRow { median: None, failed: Some(why), .. } => ("failed", why),
+                    _ => continue,
                 };
-                let row = |label: &&str| TableRow {
-                    label: plain(label),
-                    mark: String::new(),
-                    trouble: String::new(),
-                    fields: rows.iter().map(|rows| of(label, rows)).collect(),
-                    is_empty: false,
-                };
-                let group: Vec<TableRow> = labels.iter().map(row).collect();
-                let is_something = |row: &TableRow| row.fields.iter().any(|field| field.text != "-");
-                if group.iter().any(is_something) {
-                    sheets.push(Sheet {
-                        title: format!("{} on {}: {words}, the median", plain(scenario), plain(arrangement)),
-                        first: "contender".to_owned(),
-                        columns: named.iter().map(|(name, _)| vec![plain(name)]).collect(),
-                        groups: vec![group.into_iter().filter(is_something).collect()],
-                        narrow: Narrow::Stack,
-                    });
+                let (label, run) = (plain(label), plain(side.name));
+                let sentence =
+                    format!("{label} in {run}, {} on {}, {what}: {}", plain(place.0), plain(place.1), plain(why));
+                if !said.contains(&sentence) {
+                    said.push(sentence);
                 }
             }
         }
-        let mut remarks = vec![NO_RATIOS.to_owned()];
-        remarks.extend(differences(named));
-        SideBySide { runs: named.iter().map(|(name, one)| (name.clone(), about(one))).collect(), remarks, sheets }
     }
+    said
 }
 
 fn field(row: Option<&SummaryRow>, show: fn(f64) -> String) -> Field {
@@ -104,7 +186,7 @@ fn about(one: &Recorded) -> String {
         format!("{} of {} statements", count(run.plan.blocks.into(), "block"), whole(run.plan.count as f64)),
         format!("cqldyno {}", plain(&run.cqldyno)),
     ];
-    let notes = notes.iter().map(|note| format!(". {}", note.trim_end_matches('.')));
+    let notes = notes.iter().map(|note| format!(". {}", plain(note.trim_end_matches('.'))));
     parts.join("; ") + &notes.collect::<String>()
 }
 
@@ -127,6 +209,24 @@ fn differences(named: &[(String, &Recorded)]) -> Option<String> {
         }),
     ];
     let differs = |(_, of): &&Part| named.windows(2).any(|two| of(two[0].1) != of(two[1].1));
-    let names: Vec<&str> = PARTS.iter().filter(differs).map(|(name, _)| *name).collect();
+    let mut names: Vec<String> = PARTS.iter().filter(differs).map(|(name, _)| (*name).to_owned()).collect();
+    names.extend(redefined(named).into_iter().map(|name| format!("what {} asks", plain(name))));
     (!names.is_empty()).then(|| format!("These runs differ in: {}.", names.join(", ")))
 }
+
+/// Scenarios that bear one name and are not the same.
+fn redefined<'a>(named: &'a [(String, &Recorded)]) -> Vec<&'a str> {
+    let mut hashes: Vec<(&str, &str)> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
+    for one in named.iter().flat_map(|(_, one)| &one.run.scenarios) {
+        match hashes.iter().find(|(name, _)| *name == one.name) {
+            None => hashes.push((&one.name, &one.hash)),
+            Some((name, hash)) if *hash != one.hash && !names.contains(name) => names.push(*name),
+            Some(_) => {}
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests;

@@ -42,7 +42,12 @@ impl Default for Look {
 /// of [`crate::left_out_first`], and a line under the table names them and says how to see them. A figure is never broken.
 /// Tables whose columns are contenders stand in parts below each other instead.
 pub fn table(run: &Run, cells: &[Cell], look: Look) -> String {
-    let document = Document::new(run, cells);
+    table_against(run, cells, None, look)
+}
+
+/// As [`table`], with ratios against the contender of that id, or against the run's own reference where none is named.
+pub fn table_against(run: &Run, cells: &[Cell], reference: Option<&str>, look: Look) -> String {
+    let document = Document::against(run, cells, reference);
     let width = look.width.max(LEAST_WIDTH);
     let mut out = String::new();
     for (name, sentence) in &document.head {
@@ -95,17 +100,20 @@ pub fn table(run: &Run, cells: &[Cell], look: Look) -> String {
 
 /// Several runs beside each other by the names that they are to have: their medians, and no ratio between them.
 pub fn table_of_runs(named: &[(String, &Recorded)], look: Look) -> String {
-    let SideBySide { runs, remarks, sheets } = SideBySide::new(named);
+    let all = SideBySide::new(named);
     let width = look.width.max(LEAST_WIDTH);
     let mut out = String::new();
-    for (name, sentence) in &runs {
+    for (name, sentence) in &all.runs {
         paragraph(&mut out, &format!("{}: {sentence}", plain(name)), width, 2);
     }
-    for sheet in &sheets {
+    for warning in &all.warnings {
+        alarm(&mut out, warning, width, look.colour);
+    }
+    for sheet in all.sheets() {
         draw(&mut out, sheet, look);
     }
     out.push('\n');
-    for remark in &remarks {
+    for remark in all.troubles().chain(&all.remarks) {
         paragraph(&mut out, remark, width, 2);
     }
     out

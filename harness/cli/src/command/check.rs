@@ -17,6 +17,7 @@ Examples:
   cqldyno check run.json --threshold 5% --require-power 5%
   cqldyno check run.json --against baseline.json --threshold 1%
 
+Inconclusive is an interval that holds the threshold: the summary says what the smallest difference is that the run could have found.
 Exit codes: 0 passed or inconclusive, 1 worse than the threshold, not judged, or weaker than required, 2 wrong usage.";
 
 /// Judges a run that holds both contenders: fails when one costs more than the reference, by the interval.
@@ -25,6 +26,9 @@ Exit codes: 0 passed or inconclusive, 1 worse than the threshold, not judged, or
 pub struct Arguments {
     /// A run folder, or a file that `--format json` wrote
     run: PathBuf,
+    /// Refused: contenders are judged within one run
+    #[arg(hide = true)]
+    more: Vec<PathBuf>,
     /// By how much a contender may cost more than the reference: fails when the whole interval lies beyond
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
     threshold: f64,
@@ -38,13 +42,21 @@ pub struct Arguments {
     #[arg(long, value_name = "CONTENDER")]
     contender: Vec<String>,
     /// Judge what is counted (system calls, allocations, instructions) against this earlier run, under equal conditions; times
-    /// are never judged across runs
+    /// are never judged across runs. A count has no interval: it fails when it is beyond the threshold
     #[arg(long, value_name = "RUN")]
     against: Option<PathBuf>,
 }
 
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+    if !arguments.more.is_empty() {
+        return Err(usage(format!(
+            "a check of {} runs was asked for, and contenders are judged within one run, in which they took turns; name one run that \
+             holds both (`cqldyno compare A B`), or give the earlier one as a baseline of what is counted (--against)",
+            arguments.more.len() + 1
+        )));
+    }
     let recorded = read(&arguments.run)?;
+    let baseline = arguments.against.as_ref().map(|path| read(path)).transpose()?;
     let reference = arguments.reference.as_ref();
     let reference = reference.map(|asked| crate::command::report::known(&recorded, asked)).transpose()?;
     let check = Check {
@@ -53,14 +65,19 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
         reference,
         contenders: arguments.contender.clone(),
     };
-    let judgement = match &arguments.against {
+    let judgement = match &baseline {
         None => Judgement::within(&recorded, &check),
-        Some(path) => Judgement::against(&recorded, &read(path)?, &check),
+        Some(baseline) => Judgement::against(&recorded, baseline, &check),
     };
     let judgement = judgement.map_err(|error| match error {
-        CheckError::Unknown { .. } => usage(error),
+        CheckError::Unknown { .. } | CheckError::NotInBaseline { .. } => usage(error),
         error => anyhow::Error::new(error),
     })?;
+    for (path, one) in [(Some(&arguments.run), Some(&recorded)), (arguments.against.as_ref(), baseline.as_ref())] {
+        if let (Some(path), Some(one)) = (path, one) {
+            one.notes.iter().for_each(|note| eprintln!("{}: {note}", path.display()));
+        }
+    }
     out.write_all(judgement.markdown().as_bytes())?;
     out.flush()?;
     Ok(if judgement.fails() { Outcome::Failed } else { Outcome::Done })

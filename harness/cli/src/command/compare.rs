@@ -110,7 +110,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
         }
     };
     show(&finished, asked.quiet, out, |finished| {
-        arguments.format.render(&finished.run, &finished.cells, terminal::look())
+        arguments.format.render(&finished.run, &finished.cells, None, terminal::look())
     })?;
     conclude(&finished, asked.quiet);
     Ok(outcome(&finished, !arguments.contender.is_empty()))
@@ -200,7 +200,7 @@ fn keep(finished: &Finished) -> Result<()> {
     ];
     for (name, format) in files {
         let path = finished.folder.join(name);
-        let text = format.render(&finished.run, &finished.cells, Look::default())?;
+        let text = format.render(&finished.run, &finished.cells, None, Look::default())?;
         std::fs::write(&path, text)
             .with_context(|| format!("the result cannot be kept in {}", Path::display(&path)))?;
     }

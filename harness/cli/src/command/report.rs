@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use cqldyno_reports::{Recorded, markdown_of_runs, plain, table_of_runs};
+use cqldyno_reports::{Recorded, csv_of_runs, html_of_runs, json_of_runs, markdown_of_runs, plain, table_of_runs};
 
 use crate::format::{Format, NAMES, explained};
 use crate::outcome::{Outcome, usage};
@@ -17,6 +17,7 @@ Examples:
   cqldyno report cqldyno-runs/2026-01-02T03-04-05Z --format markdown
   cqldyno report RUN --reference cdrs-tokio                           against another reference
   cqldyno report LAPTOP SERVER                                        two runs beside each other
+  cqldyno report LAPTOP SERVER --format html > both.html              the same as a page
 
 Of several runs the medians stand beside each other, without ratios: those are only taken within a run.
 Exit codes: 0 done, 1 a run cannot be read, 2 wrong usage.";
@@ -37,16 +38,14 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
-    let mut runs = arguments.run.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
-    let text = match runs.as_mut_slice() {
+    let runs = arguments.run.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
+    let text = match runs.as_slice() {
         [one] => {
-            if let Some(asked) = &arguments.reference {
-                one.run.plan.reference = Some(known(one, asked)?);
-            }
+            let reference = arguments.reference.as_ref().map(|asked| known(one, asked)).transpose()?;
             for note in &one.notes {
                 eprintln!("{note}");
             }
-            arguments.format.render(&one.run, &one.cells, terminal::look())?
+            arguments.format.render(&one.run, &one.cells, reference.as_deref(), terminal::look())?
         }
         several => beside(arguments, several)?,
     };
@@ -76,8 +75,17 @@ fn beside(arguments: &Arguments, runs: &[Recorded]) -> Result<String> {
     match arguments.format {
         Format::Table => Ok(table_of_runs(&named, terminal::look())),
         Format::Markdown => Ok(markdown_of_runs(&named)),
-        Format::Time | Format::Csv | Format::Json | Format::Html => Err(usage(
-            "several runs were asked for in a format that holds one; use table or markdown, or render each run by itself",
+        Format::Csv => {
+            for (name, one) in &named {
+                one.notes.iter().for_each(|note| eprintln!("{name}: {note}"));
+            }
+            Ok(csv_of_runs(&named))
+        }
+        Format::Json => Ok(json_of_runs(&named)?),
+        Format::Html => Ok(html_of_runs(&named, env!("CARGO_PKG_VERSION"))),
+        Format::Time => Err(usage(
+            "several runs were asked for as `time`, which shows one; use table, markdown, csv, json or html, or render each run by \
+             itself",
         )),
     }
 }

@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     let plan = arguments.asked.plan(std::slice::from_ref(&arguments.contender), None, &programs, kind)?;
     let finished = measure(&Start::Anew(&plan), &programs, arguments.asked.quiet)?;
     show(&finished, arguments.asked.quiet, out, |Finished { run, cells, .. }| match arguments.format {
-        Some(format) => format.render(run, cells, terminal::look()),
+        Some(format) => format.render(run, cells, None, terminal::look()),
         None => Ok(story(run, cells, terminal::look())),
     })?;
     Ok(outcome(&finished, true))

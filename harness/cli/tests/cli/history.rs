@@ -32,7 +32,7 @@ fn nested_runs_are_one_history_in_every_format() {
     for (format, part) in [
         ("table", "2026/11/first, second"),
         ("markdown", "| scylla |"),
-        ("csv", "\"1\",\"second\""),
+        ("csv", "1,second,"),
         ("json", "\"cpu_per_statement\""),
         ("html", "<svg"),
     ] {
@@ -61,6 +61,8 @@ fn a_damaged_run_and_one_of_another_version_are_named_and_the_others_shown() {
     let whole = json(&output);
     assert_eq!(whole["groups"][0]["runs"][0]["name"], "2026/11/first");
     assert_eq!(whole["left_out"].as_array().unwrap().len(), 2);
+    let csv = stdout(&run(&["history", &path, "--format", "csv"]));
+    assert!(csv.lines().any(|line| line.starts_with(",later,") && line.contains("Left out: the run ")), "{csv}");
     fs::remove_dir_all(folder.path().join("2026")).unwrap();
     let output = run(&["history", &path]);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{refused, run, stderr, stdout};
+use crate::support::{json, refused, run, stderr, stdout};
 
 /// The latest run with every cell run once that is published with the sources.
 fn published() -> PathBuf {
@@ -41,14 +41,41 @@ fn several_runs_stand_beside_each_other_without_ratios() {
     let output = run(&["report", &first, &second]);
     let text = stdout(&output);
     assert!(text.contains("No ratio is taken across runs") && !text.contains("reference's"), "{text}");
-    assert!(refused(&["report", &first, &second, "--format", "csv"]).contains("in a format that holds one"));
+    assert!(refused(&["report", &first, &second, "--format", "time"]).contains("as `time`, which shows one"));
     assert!(refused(&["report", &first, &second, "--reference", "scylla"]).contains("no ratios are taken across runs"));
+}
+
+#[test]
+fn several_runs_are_a_page_a_tidy_file_and_a_document_too() {
+    let (_one, first) = copy();
+    let (_two, second) = copy();
+    let of = |format: &str| {
+        let output = run(&["report", &first, &second, "--format", format]);
+        assert_eq!(output.status.code(), Some(0), "{format}: {}", stderr(&output));
+        stdout(&output)
+    };
+    let page = of("html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("No ratio is taken across runs"), "{page}");
+    assert!(page.contains(&first) && page.contains(&second), "{page}");
+    let csv = of("csv");
+    let rows = |name: &str| csv.lines().filter(|line| line.starts_with(&format!("{name},"))).count();
+    assert!(csv.starts_with("run,contender,label,") && rows(&first) > 100 && rows(&first) == rows(&second), "{csv}");
+    let document = of("json");
+    crate::schema::check("runs", &document);
+    let whole: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!((&whole["runs"][0]["name"], &whole["runs"][1]["name"]), (&first.into(), &second.into()));
 }
 
 #[test]
 fn another_reference_is_taken_and_an_unknown_one_refused_with_those_there_are() {
     let (_folder, path) = copy();
-    assert_eq!(run(&["report", &path, "--reference", "cdrs-tokio"]).status.code(), Some(0));
+    for format in ["table", "time", "markdown", "csv", "json", "html"] {
+        let output = run(&["report", &path, "--reference", "cdrs-tokio", "--format", format]);
+        assert_eq!(output.status.code(), Some(0), "{format}: {}", stderr(&output));
+    }
+    let whole = json(&run(&["report", &path, "--reference", "cdrs-tokio", "--format", "json"]));
+    assert_eq!((&whole["reference"], &whole["run"]["plan"]["reference"]), (&"cdrs-tokio".into(), &"scylla".into()));
+    crate::schema::check("document", &whole.to_string());
     let error = refused(&["report", &path, "--reference", "gocql"]);
     assert!(error.contains("\"gocql\" is none of the run's contenders: scylla, cdrs-tokio"), "{error}");
 }

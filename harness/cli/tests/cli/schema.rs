@@ -17,8 +17,9 @@ pub fn check_schema(folder: &Path) {
     }
 }
 
+/// Fails unless the text is what the schema of that name says.
 #[track_caller]
-fn check(name: &str, text: &str) {
+pub fn check(name: &str, text: &str) {
     let complaints: Vec<String> = validator(name)
         .iter_errors(&parsed(text))
         .map(|error| format!("at {}: {error}", error.instance_path()))

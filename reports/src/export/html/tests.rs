@@ -284,6 +284,20 @@ fn what_stands_in_the_page_for_another_reference_is_what_the_same_method_gives()
 }
 
 #[test]
+fn the_reference_that_was_asked_for_is_shown_first_and_the_data_are_the_run_s() {
+    let (run, cells) = rich();
+    let page = html_against(&run, &cells, Some("cdrs-tokio")).unwrap();
+    let data: Value = serde_json::from_str(between(&page, "id=\"page-data\">", "</script>")).unwrap();
+    assert_eq!(data["names"], serde_json::json!(["cdrs-tokio", "scylla"]));
+    assert!(
+        headline_of(&page).starts_with("scylla needed 36 % less CPU time than cdrs-tokio"),
+        "{}",
+        headline_of(&page)
+    );
+    assert!(page.contains("--reference scylla"), "the command repeats the run as it was");
+}
+
+#[test]
 fn a_measure_that_nobody_could_take_says_why_in_a_note() {
     let (run, cells) = rich();
     let page = html(&run, &cells).unwrap();
@@ -425,13 +439,13 @@ fn every_field_for_a_reference_is_what_a_run_with_that_reference_shows() {
     // A control is the reference's: with another reference there is another one.
     run.contenders.retain(|one| !one.control);
     cells.retain(|cell| cell.contender != "scylla#control");
-    let page = Page::new(&run, &cells);
+    let page = Page::new(&run, &cells, None);
     let names: Vec<&str> = page.views.iter().map(|view| view.name.as_str()).collect();
     assert_eq!(names, ["scylla", "cdrs-tokio"]);
     for (at, reference) in names.iter().enumerate() {
         let mut turned = run.clone();
         turned.plan.reference = Some((*reference).to_owned());
-        let other = Page::new(&turned, &cells);
+        let other = Page::new(&turned, &cells, None);
         let shown = |field: &fields::Field| (field.text.clone(), field.sub.clone(), field.class.clone(), field.sort);
         let fields = |of: &Fields| of.iter().map(|(id, field)| (id.clone(), shown(field))).collect::<Vec<_>>();
         assert_eq!(fields(&page.fields[at]), fields(&other.fields[0]), "{reference}");

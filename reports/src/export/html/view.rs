@@ -16,14 +16,16 @@ pub struct View {
     pub headline: Vec<String>,
 }
 
-/// One a possible reference, the run's own first; there is always at least one.
-pub fn views(run: &Run, cells: &[Cell]) -> Vec<View> {
+/// One a possible reference, the one of id `first` or else the run's own first; there is always at least one.
+pub fn views(run: &Run, cells: &[Cell], first: Option<&str>) -> Vec<View> {
     let view = |name: String, (run, summary): (Run, Summary)| {
         let headline = headline(&run, &summary);
         View { name, headline, run, rows: summary.rows, warnings: summary.warnings }
     };
-    let mut views: Vec<View> =
-        references(run).iter().map(|one| view(short(run, one), against(run, cells, &one.id))).collect();
+    let asked = first.and_then(|id| run.contender(id));
+    let others = references(run).into_iter().filter(|one| asked.is_none_or(|asked| asked.id != one.id));
+    let ids = asked.into_iter().chain(others);
+    let mut views: Vec<View> = ids.map(|one| view(short(run, one), against(run, cells, &one.id))).collect();
     if views.is_empty() {
         views.push(view(String::new(), (run.clone(), Summary::new(run, cells))));
     }

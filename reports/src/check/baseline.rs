@@ -1,0 +1,195 @@
+//! What is counted, judged against an earlier run.
+
+use super::{Check, CheckError, Finding, Judgement, Line, line, percent};
+use crate::quantity::{three_digits, whole};
+use crate::summary::Summary;
+use crate::text::plain;
+use crate::{Contender, Recorded, Role, Run, SummaryRow};
+
+/// What hardly depends on how fast the machine is or what else it does, a statement. Cycles and misses of caches, which are counted
+/// as well, do.
+const DETERMINISTIC: [&str; 6] = [
+    "syscalls_per_statement",
+    "allocations_per_statement",
+    "allocated_bytes_per_statement",
+    "frees_per_statement",
+    "processor_instructions_per_statement",
+    "callgrind_instructions_per_statement",
+];
+
+/// In what a run and a baseline differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// For example `the kernel`.
+    pub what: &'static str,
+    /// In the baseline.
+    pub was: String,
+    /// In the run.
+    pub is: String,
+}
+
+/// The differences as one part of a sentence.
+pub fn list(differences: &[Difference]) -> String {
+    let said = |one: &Difference| format!("{} was {} then and is {} now", one.what, plain(&one.was), plain(&one.is));
+    differences.iter().map(said).collect::<Vec<_>>().join("; ")
+}
+
+impl Judgement {
+    /// Judges drivers, the reference too, by what is counted, against an earlier run of theirs. Times are never compared across runs.
+    ///
+    /// # Errors
+    /// When the runs were not made under the same conditions, have nothing in common, or one of them lacks who was asked for.
+    pub fn against(recorded: &Recorded, baseline: &Recorded, check: &Check) -> Result<Judgement, CheckError> {
+        let differences = differences(&baseline.run, &recorded.run);
+        if !differences.is_empty() {
+            return Err(CheckError::OtherEnvironment { differences });
+        }
+        let judged = counted(&recorded.run, &baseline.run, check)?;
+        let now = Summary::new(&recorded.run, &recorded.cells).rows;
+        let then = Summary::new(&baseline.run, &baseline.cells).rows;
+        let is_count = |row: &&SummaryRow| DETERMINISTIC.contains(&row.meter.as_str()) && row.median.is_some();
+        let mut lines = Vec::new();
+        for old in then.iter().filter(is_count) {
+            let Some(contender) = judged.iter().find(|one| one.id == old.contender) else { continue };
+            let same = |row: &&SummaryRow| {
+                (&row.contender, &row.scenario, &row.arrangement, &row.meter)
+                    == (&old.contender, &old.scenario, &old.arrangement, &old.meter)
+            };
+            lines.push(match now.iter().find(same) {
+                Some(row) => by_count(row, old, check),
+                None => {
+                    Line { label: contender.label.clone(), ..line(old, Finding::NotJudged, NOT_COUNTED.to_owned()) }
+                }
+            });
+        }
+        if lines.is_empty() {
+            return Err(CheckError::NothingInCommon);
+        }
+        let about = format!(
+            "What is counted, a statement, over the baseline of {}; the threshold is {}. Times are not compared across runs.",
+            baseline.run.started,
+            percent(check.threshold)
+        );
+        Ok(Judgement { about, lines, warnings: ours(&baseline.run, &recorded.run).into_iter().collect() })
+    }
+}
+
+const NOT_COUNTED: &str = "The baseline has this count and the run does not: run it with the same --pass.";
+
+/// Who is judged: who was asked for, else every driver that is in both and could be asked.
+fn counted<'a>(now: &'a Run, then: &Run, check: &Check) -> Result<Vec<&'a Contender>, CheckError> {
+    let candidates = || now.contenders.iter().filter(|one| !one.control);
+    let is_then = |one: &Contender| then.contenders.iter().any(|old| old.id == one.id && !old.control);
+    if check.contenders.is_empty() {
+        let is_judged = |one: &&Contender| one.role == Role::Driver && one.unavailable.is_none() && is_then(one);
+        return Ok(candidates().filter(is_judged).collect());
+    }
+    let find = |asked: &String| {
+        let found = candidates().find(|one| one.id == *asked || one.label == *asked);
+        let found = found.ok_or_else(|| CheckError::Unknown { asked: asked.clone(), there: ids(candidates()) })?;
+        match is_then(found) {
+            true => Ok(found),
+            false => Err(CheckError::NotInBaseline {
+                asked: asked.clone(),
+                there: ids(then.contenders.iter().filter(|one| !one.control)),
+            }),
+        }
+    };
+    check.contenders.iter().map(find).collect()
+}
+
+fn ids<'a>(contenders: impl Iterator<Item = &'a Contender>) -> String {
+    contenders.map(|one| plain(&one.id)).collect::<Vec<_>>().join(", ")
+}
+
+fn by_count(row: &SummaryRow, old: &SummaryRow, check: &Check) -> Line {
+    let now = row.median.filter(|_| row.void.is_none());
+    let then = old.median.filter(|_| old.void.is_none());
+    let (finding, sentence) = match (now, then) {
+        (Some(now), Some(then)) => {
+            let figure = format!("{} now, {} then", three_digits(now), three_digits(then));
+            // A count of none may become some by less than anybody counts.
+            let finding = if now > then * (1.0 + check.threshold) + 1e-9 { Finding::Worse } else { Finding::Passed };
+            let verdict = if finding == Finding::Worse { "more than" } else { "no more than" };
+            (finding, format!("{figure}: {verdict} {} above.", percent(check.threshold)))
+        }
+        (None, _) => {
+            let why = [&row.void, &row.failed, &row.unavailable].into_iter().flatten().next();
+            (Finding::NotJudged, why.map_or("There is no figure.".to_owned(), |why| plain(why)))
+        }
+        (Some(_), None) => {
+            let why = old.void.as_deref().unwrap_or("There is no figure.");
+            (Finding::NotJudged, format!("The baseline's figure is void: {}", plain(why)))
+        }
+    };
+    line(row, finding, sentence)
+}
+
+/// What must be equal for figures of two runs to be comparable, by name; beside the scenarios.
+pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
+    let plan = &run.plan;
+    let asked = format!(
+        "{} in flight, {} connections, {} settings, pages of {}",
+        plan.concurrency, plan.connections, plan.settings, plan.page_size
+    );
+    let served = if plan.serve_arguments.is_empty() { "as it does".to_owned() } else { plan.serve_arguments.join(" ") };
+    vec![
+        ("the processor", run.environment.cpu.clone()),
+        ("the number of cores", run.environment.cores.to_string()),
+        ("the kernel", run.environment.kernel.clone()),
+        ("the profile", run.environment.profile.clone()),
+        ("the target", plan.target.about.clone()),
+        ("what was asked", asked),
+        ("the server's way of answering", served),
+    ]
+}
+
+/// All differences between what must be equal for counts of two runs to be comparable.
+fn differences(then: &Run, now: &Run) -> Vec<Difference> {
+    let all = |run: &Run| {
+        let mut all = conditions(run);
+        all.extend([
+            ("the number of statements", statements(run)),
+            ("the list of scenarios", scenarios(run)),
+            ("the list of arrangements", arrangements(run)),
+            ("the load generator", builds(run)),
+        ]);
+        all
+    };
+    let pairs = all(then).into_iter().zip(all(now)).filter(|((_, was), (_, is))| was != is);
+    pairs.map(|((what, was), (_, is))| Difference { what, was, is }).collect()
+}
+
+fn statements(run: &Run) -> String {
+    let plan = &run.plan;
+    let [timed, counted, before] = [plan.count, plan.counting_count, plan.warmup].map(|count| whole(count as f64));
+    format!("{timed} ({counted} in a cell that counts, {before} before the window)")
+}
+
+fn scenarios(run: &Run) -> String {
+    let hashes = run.scenarios.iter().map(|one| format!("{} {}", one.name, one.hash.get(..12).unwrap_or(&one.hash)));
+    hashes.collect::<Vec<_>>().join(", ")
+}
+
+fn arrangements(run: &Run) -> String {
+    let named = run.plan.arrangements.iter().map(|one| {
+        format!("{} with the worker on cores {:?} and the server on {:?}", one.id, one.worker_cores, one.server_cores)
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// What the workers' part that is ours was built of.
+fn builds(run: &Run) -> String {
+    let builds = run.contenders.iter().filter(|one| !one.build.is_empty());
+    let mut builds: Vec<&str> = builds.map(|one| one.build.get(..12).unwrap_or(&one.build)).collect();
+    builds.sort_unstable();
+    builds.dedup();
+    builds.join(" ")
+}
+
+/// What of ours may have changed a count without being seen in the conditions.
+fn ours(then: &Run, now: &Run) -> Option<String> {
+    (then.executable != now.executable).then(|| {
+        "cqldyno's executable, and so the embedded server, is not the baseline's: a step may be ours and not the driver's.".to_owned()
+    })
+}

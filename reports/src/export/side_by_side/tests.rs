@@ -1,0 +1,169 @@
+//! What stands beside each other, in every format.
+
+use super::*;
+use crate::export::html::browser::Browser;
+use crate::measure::WALL;
+use crate::{Cell, Checksum, Look, Pass, csv_of_runs, json_of_runs, markdown_of_runs, sample, table_of_runs};
+
+const EVIL: &str = "a|b</title><script>alert(1)</script>\u{1b}[31m\"";
+
+/// A sound run, and one of another machine, version and scenario of the same name, in which everything is void.
+fn two() -> [(String, Recorded); 2] {
+    let (run, cells) = sample::blocks(12);
+    let one = Recorded { run, cells, notes: Vec::new() };
+    let mut other = one.clone();
+    other.run.environment.cpu = "Another 1".to_owned();
+    other.run.scenarios[0].hash = "0100".to_owned();
+    other.cells.iter_mut().filter(|cell| cell.scenario == "reads").for_each(|cell| {
+        cell.void = Some("A row was wrong.".to_owned());
+    });
+    for cell in other.cells.iter_mut().filter(|cell| cell.scenario == "writes") {
+        cell.scenario_hash = "0100".to_owned();
+    }
+    other.notes.push("It has no end: it broke off.".to_owned());
+    [("runs/laptop".to_owned(), one), ("runs/server".to_owned(), other)]
+}
+
+fn named(runs: &[(String, Recorded)]) -> Vec<(String, &Recorded)> {
+    runs.iter().map(|(name, one)| (name.clone(), one)).collect()
+}
+
+#[test]
+fn every_format_has_every_run_and_says_why_there_is_no_ratio_and_what_differs() {
+    let runs = two();
+    let named = named(&runs);
+    let differ = "These runs differ in: processor, what writes asks.";
+    let table = table_of_runs(&named, Look { width: 2_000, ..Look::default() });
+    let texts = [table, markdown_of_runs(&named), html_of_runs(&named, "1"), json_of_runs(&named).unwrap()];
+    for text in &texts {
+        for part in ["runs/laptop", "runs/server", NO_RATIOS, differ, "Another 1", "A row was wrong.", "It has no end"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+    for text in texts[..3].iter().filter_map(|text| text.split("</style>").last()) {
+        assert!(!text.contains("ratio to") && !text.contains("faster") && !text.contains("slower"), "{text}");
+    }
+}
+
+#[test]
+fn a_run_whose_control_differs_is_warned_of_by_its_name_in_every_format() {
+    let mut runs = two();
+    for cell in runs[0].1.cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {
+        let slower = cell.get(CPU_PER_STATEMENT).unwrap() * 1.05;
+        cell.measures.insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(slower, crate::Unit::Microseconds));
+    }
+    let named = named(&runs);
+    let table = table_of_runs(&named, Look { width: 2_000, ..Look::default() });
+    for text in [table, markdown_of_runs(&named), html_of_runs(&named, "1")] {
+        assert!(text.contains("runs/laptop: The control is scylla@1.9.0 once more and should cost"), "{text}");
+    }
+}
+
+#[test]
+fn the_page_has_a_section_a_scenario_and_arrangement_and_a_column_a_run_that_leads_to_what_is_known_of_it() {
+    let runs = two();
+    let page = html_of_runs(&named(&runs), "0.1.0");
+    assert_eq!(page.matches("<h2 id=\"place-").count(), 2, "{page}");
+    let tables = page.matches("<table>").count();
+    assert!(tables >= 4, "{page}");
+    for at in 0..2 {
+        let link = format!("<th class=\"num\" scope=\"col\"><a href=\"#run-{at}\">");
+        assert_eq!(page.matches(&link).count(), tables, "{link}: {page}");
+        assert_eq!(page.matches(&format!("<div id=\"run-{at}\">")).count(), 1, "{page}");
+    }
+    for part in [
+        "Example 9000, 2 cores",
+        "tokio 1.54.0",
+        "cqldyno compare scylla cdrs-tokio",
+        "<td class=\"num bad\">void</td>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(page.contains("script-src 'none'; ") && !page.contains("<script"), "{page}");
+}
+
+#[test]
+fn the_csv_is_that_of_each_run_with_its_name_before_it() {
+    let runs = two();
+    let text = csv_of_runs(&named(&runs));
+    let mut expected = String::new();
+    for (at, (name, one)) in runs.iter().enumerate() {
+        let own = crate::csv(&one.run, &one.cells);
+        for line in own.lines().skip(usize::from(at > 0)) {
+            expected.push_str(&format!("{},{line}\r\n", if line.starts_with("contender,") { "run" } else { name }));
+        }
+    }
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn each_run_of_the_json_is_a_document_that_is_read_as_the_run_that_it_was() {
+    let mut runs = two();
+    for (_, one) in &mut runs {
+        one.run.checksum = Some(Checksum::of_cells(&one.cells));
+        one.notes.clear();
+    }
+    let whole: serde_json::Value = serde_json::from_str(&json_of_runs(&named(&runs)).unwrap()).unwrap();
+    assert_eq!(whole["remarks"][0], NO_RATIOS);
+    for (at, (name, one)) in runs.iter().enumerate() {
+        assert_eq!(whole["runs"][at]["name"], *name);
+        assert_eq!(Recorded::from_document(&whole["runs"][at].to_string()).unwrap(), *one);
+    }
+}
+
+#[test]
+fn hostile_names_stay_text_in_every_format() {
+    let mut runs = two();
+    let evil = |text: &mut String| *text = EVIL.to_owned();
+    evil(&mut runs[1].0);
+    let Recorded { run, cells, notes } = &mut runs[1].1;
+    evil(&mut run.environment.cpu);
+    run.contenders.iter_mut().for_each(|one| {
+        evil(&mut one.label);
+        one.caveats = vec![EVIL.to_owned()];
+        one.libraries.iter_mut().for_each(|library| evil(&mut library.name));
+    });
+    evil(&mut run.scenarios[1].about);
+    notes.push(EVIL.to_owned());
+    let is_void = |cell: &&mut Cell| cell.pass == Pass::Timing && cell.measures.contains_key(WALL);
+    cells.iter_mut().filter(is_void).for_each(|cell| cell.void = Some(EVIL.to_owned()));
+    let named = named(&runs);
+    let page = html_of_runs(&named, "1");
+    assert!(!page.contains("<script") && page.contains("&lt;script&gt;"), "{page}");
+    assert_eq!(page.matches("</title>").count(), 1, "{page}");
+    let markdown = markdown_of_runs(&named);
+    assert!(!markdown.contains("<script") && markdown.contains("a\\|b"), "{markdown}");
+    let table = table_of_runs(&named, Look::default());
+    for text in [page, markdown, table, csv_of_runs(&named), json_of_runs(&named).unwrap()] {
+        assert!(!text.contains('\u{1b}') && text.contains("script"), "{text}");
+    }
+}
+
+#[test]
+fn in_a_browser_a_run_s_name_opens_what_is_known_of_it_and_a_narrow_screen_is_not_exceeded() {
+    let Some(browser) = Browser::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let mut runs = two();
+    runs[1].0 = "cqldyno-runs/of-another-machine/2026-01-02T03-04-05Z".to_owned();
+    std::fs::write(&page, html_of_runs(&named(&runs), "0.1.0")).unwrap();
+    browser.size(1280, 900);
+    browser.open(&page);
+    let is_shown = "return document.querySelector('#run-1').checkVisibility()";
+    assert_eq!(browser.run(is_shown), false);
+    browser.click("th a[href='#run-1']");
+    browser.until(is_shown);
+    assert_eq!(browser.run("return document.querySelector('#run-0').checkVisibility()"), false);
+    browser.size(400, 900);
+    browser.until("return document.documentElement.clientWidth <= 400");
+    assert_eq!(browser.run("return document.documentElement.scrollWidth > 400"), false);
+    assert_eq!(browser.errors(), Vec::<serde_json::Value>::new());
+    assert_eq!(browser.requests(), Vec::<String>::new());
+    if let Some(pictures) = std::env::var_os("CQLDYNO_PAGE_PICTURES") {
+        let pictures = std::path::Path::new(&pictures);
+        browser.picture(pictures, "runs.png", 1280, false);
+        browser.picture(pictures, "runs-dark.png", 1280, true);
+        browser.picture(pictures, "runs-narrow.png", 400, false);
+    }
+}
