@@ -184,7 +184,7 @@ impl Judgement {
             }
         }
         let rows = rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT && judged.contains(&row.contender.as_str()));
-        let lines = rows.map(|row| by_interval(row, base, check)).collect();
+        let lines = rows.map(|row| by_interval(row, check)).collect();
         let about = format!(
             "CPU time a statement over that of {}, by the 95 % intervals of this run, which hold all at once; the threshold is {}.",
             plain(&base.label),
@@ -212,15 +212,19 @@ impl Judgement {
         for warning in &self.warnings {
             out.push_str(&format!("> **Warning.** {}\n\n", escape(&plain(warning))));
         }
-        out.push_str(
-            "| contender | scenario | arrangement | measure | finding | what was found |\n| --- | --- | --- | --- | --- | --- |\n",
-        );
+        // Where there is but one measure, the sentence above names it.
+        let has_measures = self.lines.iter().any(|line| line.meter != CPU_PER_STATEMENT);
+        let measure = |text: &str| if has_measures { format!("{text} | ") } else { String::new() };
+        let (title, rule) = (measure("measure"), measure("---"));
+        out.push_str(&format!("| contender | scenario | arrangement | {title}finding | what was found |\n"));
+        out.push_str(&format!("| --- | --- | --- | {rule}--- | --- |\n"));
         for line in &self.lines {
             let finding = line.finding.name();
             let finding = if line.finding.fails() { format!("**{finding}**") } else { finding.to_owned() };
-            let fields = [&line.label, &line.scenario, &line.arrangement, &line.meter.replace('_', " ")];
-            let fields = fields.map(|field| escape(&plain(field))).join(" | ");
-            out.push_str(&format!("| {fields} | {finding} | {} |\n", escape(&line.sentence)));
+            let fields =
+                [&line.label, &line.scenario, &line.arrangement].map(|field| escape(&plain(field))).join(" | ");
+            let measure = measure(&escape(&plain(&line.meter.replace('_', " "))));
+            out.push_str(&format!("| {fields} | {measure}{finding} | {} |\n", escape(&line.sentence)));
         }
         out
     }
@@ -248,11 +252,11 @@ fn judged<'a>(run: &'a Run, base: &Contender, check: &Check) -> Result<Vec<&'a s
     check.contenders.iter().map(find).collect()
 }
 
-fn by_interval(row: &SummaryRow, base: &Contender, check: &Check) -> Line {
+fn by_interval(row: &SummaryRow, check: &Check) -> Line {
     let over = percent(check.threshold);
     let (finding, sentence) = match (row.ratio, row.interval, row.detectable) {
         (Some(ratio), Some([low, high]), Some(detectable)) => {
-            let figure = format!("{ratio:.3} times that of {} ({low:.3} to {high:.3})", plain(&base.label));
+            let figure = format!("{ratio:.3} times as much ({low:.3} to {high:.3})");
             let found = format!("the smallest difference that this run could have found is {}", percent(detectable));
             // The comparison says in a warning why it gives no verdict.
             if row.verdict.is_none() {

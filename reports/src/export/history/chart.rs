@@ -9,8 +9,6 @@ use crate::export::html::paint::{GRID, INK, MUTED, WIDTH, of_contender, painted,
 use crate::history::Panel;
 use crate::plain;
 
-/// As many texts fit below the axis.
-const TEXTS: usize = 6;
 /// The picture's height, its margin, and the width of what stands beside the axis, in units of a picture.
 const HEIGHT: u32 = 420;
 const MARGIN: u32 = 12;
@@ -74,7 +72,7 @@ pub fn chart(panel: &Panel, runs: &[crate::history::PastRun]) -> Result<String, 
         chart.draw_series([PathElement::new([(-0.5, 0.0), (places as f64 - 0.5, 0.0)], INK.stroke_width(2))])?;
         let below = |colour| text(colour).pos(Pos::new(HPos::Center, VPos::Top));
         let above = |colour| text(colour).pos(Pos::new(HPos::Center, VPos::Bottom));
-        for (at, place) in panel.places.iter().enumerate().step_by(places.div_ceil(TEXTS).max(1)) {
+        for (at, place) in panel.places.iter().enumerate().step_by(step(panel)) {
             chart.draw_series([Text::new(plain(place), (at as f64, -greatest * 0.03), below(MUTED))])?;
         }
         let mut nth = 0;
@@ -155,6 +153,13 @@ fn labels(panel: &Panel, greatest: f64) -> (Vec<Label>, f64) {
         }
         end = (needed * 1.02).min(most);
     }
+}
+
+/// Every how manieth place has room for its name below the axis.
+fn step(panel: &Panel) -> usize {
+    let longest = panel.places.iter().map(|place| place.chars().count()).max().unwrap_or_default() + 1;
+    let texts = f64::from(WIDTH - 2 * MARGIN - BESIDE) / (longest as f64 * CHARACTER);
+    panel.places.len().div_ceil((texts as usize).max(1)).max(1)
 }
 
 /// A line of text in units of the axis.
@@ -241,6 +246,14 @@ mod tests {
     fn versions_for_which_there_is_no_room_do_not_squash_the_lines() {
         let found = readable(&panel(&[&[1.0; 12], &[1.0; 12], &[1.05; 12]]));
         assert!((6..36).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn names_below_the_axis_have_room_and_every_one_stands_there_where_all_have() {
+        let mut panel = panel(&[&[1.0; 5]]);
+        assert_eq!(step(&panel), 1);
+        panel.places.iter_mut().for_each(|place| *place = "2026-10-01".to_owned());
+        assert_eq!(step(&panel), 2);
     }
 
     #[test]
