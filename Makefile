@@ -73,7 +73,7 @@ test: build lint browser
 	$(MAKE) adapter-cost ARGS="--count 20000 --rounds 1 $$(if [[ -f $(LIBCASSANDRA)/unavailable ]]; then echo scylla cdrs-tokio; fi)"
 	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
 
-# The page is tried in Chromium, which Debian and Ubuntu have as packages. Where it cannot be had, NO_BROWSER says so.
+# The page is tried in Chromium, which Debian has as packages. Where it cannot be had so, NO_BROWSER says what to install.
 browser:
 	@mkdir -p $(TARGET); rm -f $(NO_BROWSER)
 	@if ! command -v chromedriver >/dev/null && [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; then \

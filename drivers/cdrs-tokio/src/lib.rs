@@ -24,6 +24,7 @@ use cqldyno_worker::lock;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use session::Routing;
 pub use session::{CdrsTokioSession, CdrsTokioStatement};
 
 /// For how long a connection, and then the whole session, may take: the driver itself tries for ever.
@@ -127,15 +128,19 @@ impl Driver for CdrsTokio {
                     .with_remote_size(options.connections)
                     .with_connect_timeout(Some(CONNECTS_WITHIN))
                     .build();
-                let builder = TcpSessionBuilder::new(TopologyAwareLoadBalancingStrategy::new(None, false), nodes)
-                    .with_compression(Compression::None)
-                    .with_retry_policy(Box::new(FallthroughRetryPolicy))
-                    .with_connection_pool_config(pool);
+                let builder = TcpSessionBuilder::new(
+                    Routing::TokenAware(TopologyAwareLoadBalancingStrategy::new(None, false)),
+                    nodes,
+                )
+                .with_compression(Compression::None)
+                .with_retry_policy(Box::new(FallthroughRetryPolicy))
+                .with_connection_pool_config(pool);
                 let session = timeout(CONNECTS_WITHIN, builder.build()).await.map_err(errors::silent)?;
                 CdrsTokioSession::equal(session.map_err(errors::build)?, options)
             }
             Settings::Default => {
-                let builder = TcpSessionBuilder::new(RoundRobinLoadBalancingStrategy::new(), nodes);
+                let builder =
+                    TcpSessionBuilder::new(Routing::RoundRobin(RoundRobinLoadBalancingStrategy::new()), nodes);
                 let session = timeout(CONNECTS_WITHIN, builder.build()).await.map_err(errors::silent)?;
                 CdrsTokioSession::default(session.map_err(errors::build)?)
             }

@@ -1,41 +1,49 @@
 //! The hot path.
 
-use cdrs_tokio::cluster::TcpConnectionManager;
-use cdrs_tokio::cluster::session::Session as DriverSession;
+use cdrs_tokio::cluster::{ClusterMetadata, TcpConnectionManager};
 use cdrs_tokio::consistency::Consistency;
 use cdrs_tokio::frame::message_batch::BatchType;
 use cdrs_tokio::frame::message_result::BodyResResultPrepared;
-use cdrs_tokio::load_balancing::{RoundRobinLoadBalancingStrategy, TopologyAwareLoadBalancingStrategy};
+use cdrs_tokio::load_balancing::{
+    LoadBalancingStrategy, QueryPlan, Request, RoundRobinLoadBalancingStrategy, TopologyAwareLoadBalancingStrategy,
+};
 use cdrs_tokio::query::{BatchQueryBuilder, PreparedQuery, QueryParams, QueryValues};
 use cdrs_tokio::statement::StatementParams;
 use cdrs_tokio::transport::TransportTcp;
+use cdrs_tokio::types::CBytes;
 use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Value};
 
 use crate::errors;
 use crate::values::{self, Kind};
 
-type TokenAware = TopologyAwareLoadBalancingStrategy<TransportTcp, TcpConnectionManager>;
-type RoundRobin = RoundRobinLoadBalancingStrategy<TransportTcp, TcpConnectionManager>;
-
-/// The driver's session type names its load balancing.
-enum Routed {
-    TokenAware(DriverSession<TransportTcp, TcpConnectionManager, TokenAware>),
-    RoundRobin(DriverSession<TransportTcp, TcpConnectionManager, RoundRobin>),
+/// One of the driver's own strategies.
+///
+/// The driver's session type names its strategy. With one type for both, the driver's code for a statement is there once, and the
+/// compiler puts it together as in a program that uses one of them.
+pub(crate) enum Routing {
+    TokenAware(TopologyAwareLoadBalancingStrategy<TransportTcp, TcpConnectionManager>),
+    RoundRobin(RoundRobinLoadBalancingStrategy<TransportTcp, TcpConnectionManager>),
 }
 
-/// Runs the same call on whichever session there is.
-macro_rules! on_session {
-    ($routed:expr, $session:ident => $call:expr) => {
-        match $routed {
-            Routed::TokenAware($session) => $call,
-            Routed::RoundRobin($session) => $call,
+impl LoadBalancingStrategy<TransportTcp, TcpConnectionManager> for Routing {
+    #[inline]
+    fn query_plan(
+        &self,
+        request: Option<Request<'_>>,
+        cluster: &ClusterMetadata<TransportTcp, TcpConnectionManager>,
+    ) -> QueryPlan<TransportTcp, TcpConnectionManager> {
+        match self {
+            Routing::TokenAware(strategy) => strategy.query_plan(request, cluster),
+            Routing::RoundRobin(strategy) => strategy.query_plan(request, cluster),
         }
-    };
+    }
 }
+
+type DriverSession = cdrs_tokio::cluster::session::Session<TransportTcp, TcpConnectionManager, Routing>;
 
 /// A connected session of the crate `cdrs-tokio`.
 pub struct CdrsTokioSession {
-    session: Routed,
+    session: DriverSession,
     consistency: Consistency,
     /// Rows a page, or `None` for the driver's own default.
     page_size: Option<i32>,
@@ -48,26 +56,57 @@ pub struct CdrsTokioStatement {
 }
 
 impl CdrsTokioSession {
-    pub(crate) fn equal(
-        session: DriverSession<TransportTcp, TcpConnectionManager, TokenAware>,
-        options: &ConnectOptions,
-    ) -> CdrsTokioSession {
-        CdrsTokioSession {
-            session: Routed::TokenAware(session),
-            consistency: values::consistency(options.consistency),
-            page_size: Some(options.page_size),
-        }
+    pub(crate) fn equal(session: DriverSession, options: &ConnectOptions) -> CdrsTokioSession {
+        let consistency = values::consistency(options.consistency);
+        CdrsTokioSession { session, consistency, page_size: Some(options.page_size) }
     }
 
-    pub(crate) fn default(session: DriverSession<TransportTcp, TcpConnectionManager, RoundRobin>) -> CdrsTokioSession {
-        CdrsTokioSession { session: Routed::RoundRobin(session), consistency: Consistency::default(), page_size: None }
+    pub(crate) fn default(session: DriverSession) -> CdrsTokioSession {
+        CdrsTokioSession { session, consistency: Consistency::default(), page_size: None }
     }
 
     /// Has the driver open every node's pool now, which it otherwise does at the first statement.
     pub(crate) async fn open_pools(&self) -> Result<(), DriverError> {
-        let cluster = on_session!(&self.session, session => session.cluster_metadata());
+        let cluster = self.session.cluster_metadata();
         for node in cluster.nodes().values() {
             node.persistent_connection().await.map_err(errors::connect)?;
+        }
+        Ok(())
+    }
+}
+
+impl CdrsTokioSession {
+    /// Parameters of a statement of which pages are fetched one by one.
+    fn paged(&self, values: &[Value<'_>], paging_state: Option<CBytes>) -> StatementParams {
+        StatementParams {
+            query_params: QueryParams {
+                consistency: self.consistency,
+                values: values::bind(values),
+                page_size: self.page_size,
+                paging_state,
+                ..QueryParams::default()
+            },
+            ..StatementParams::default()
+        }
+    }
+
+    /// Fetches the pages from `paging_state` on.
+    async fn next_pages(
+        &self,
+        statement: &CdrsTokioStatement,
+        values: &[Value<'_>],
+        paging_state: CBytes,
+        rows: &mut Rows,
+    ) -> Result<(), DriverError> {
+        let mut paging_state = Some(paging_state);
+        while paging_state.is_some() {
+            let parameters = self.paged(values, paging_state);
+            let answer = self.session.exec_with_params(&statement.prepared, &parameters);
+            let answer = answer.await.map_err(errors::execution)?;
+            if !values::is_page(&answer) {
+                return Ok(());
+            }
+            paging_state = values::decode(&answer, &statement.columns, rows)?;
         }
         Ok(())
     }
@@ -81,12 +120,12 @@ impl Session for CdrsTokioSession {
             query_params: QueryParams { consistency: self.consistency, ..QueryParams::default() },
             ..StatementParams::default()
         };
-        let answer = on_session!(&self.session, session => session.query_with_params(cql, parameters).await);
+        let answer = self.session.query_with_params(cql, parameters).await;
         answer.map(drop).map_err(errors::execution)
     }
 
     async fn prepare(&self, cql: &str) -> Result<CdrsTokioStatement, DriverError> {
-        let answer = on_session!(&self.session, session => session.prepare_raw(cql).await);
+        let answer = self.session.prepare_raw(cql).await;
         let BodyResResultPrepared { id, metadata, result_metadata, .. } = answer.map_err(errors::execution)?;
         let columns = result_metadata.col_specs.iter().map(Kind::of).collect::<Result<_, _>>()?;
         // As Session::prepare puts it together; protocol v4 has no id of the result's metadata.
@@ -100,15 +139,14 @@ impl Session for CdrsTokioSession {
         Ok(CdrsTokioStatement { prepared, columns })
     }
 
-    async fn execute(
+    #[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments twice: once as given, once as used")]
+    fn execute(
         &self,
         statement: &CdrsTokioStatement,
         values: &[Value<'_>],
         rows: &mut Rows,
-    ) -> Result<(), DriverError> {
-        let page_size = if statement.columns.is_empty() { None } else { self.page_size };
-        let mut paging_state = None;
-        loop {
+    ) -> impl Future<Output = Result<(), DriverError>> + Send {
+        async move {
             // Every field by name, so that it is written where it stays: to fill a default's or a builder's costs 100
             // instructions more a statement.
             let parameters = StatementParams {
@@ -116,8 +154,8 @@ impl Session for CdrsTokioSession {
                     consistency: self.consistency,
                     with_names: false,
                     values: values::bind(values),
-                    page_size,
-                    paging_state,
+                    page_size: if statement.columns.is_empty() { None } else { self.page_size },
+                    paging_state: None,
                     serial_consistency: None,
                     timestamp: None,
                     keyspace: None,
@@ -133,17 +171,16 @@ impl Session for CdrsTokioSession {
                 retry_policy: None,
                 beta_protocol: false,
             };
-            let answer = on_session!(&self.session, session => {
-                session.exec_with_params(&statement.prepared, &parameters)
-            });
+            let answer = self.session.exec_with_params(&statement.prepared, &parameters);
             let answer = match answer.await {
                 Ok(answer) if values::is_page(&answer) => answer,
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(errors::execution(error)),
             };
-            paging_state = values::decode(&answer, &statement.columns, rows)?;
-            if paging_state.is_none() {
-                return Ok(());
+            match values::decode(&answer, &statement.columns, rows)? {
+                None => Ok(()),
+                // Kept elsewhere, so that a statement with one page does not carry it along.
+                Some(paging_state) => Box::pin(self.next_pages(statement, values, paging_state, rows)).await,
             }
         }
     }
@@ -156,23 +193,14 @@ impl Session for CdrsTokioSession {
             batch = batch.add_query_prepared(&statement.prepared, values);
         }
         let batch = batch.build().map_err(errors::execution)?;
-        on_session!(&self.session, session => session.batch(batch).await).map(drop).map_err(errors::execution)
+        self.session.batch(batch).await.map(drop).map_err(errors::execution)
     }
 
     async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
         let mut paging_state = None;
         loop {
-            let parameters = StatementParams {
-                query_params: QueryParams {
-                    consistency: self.consistency,
-                    values: values::bind(values),
-                    page_size: self.page_size,
-                    paging_state,
-                    ..QueryParams::default()
-                },
-                ..StatementParams::default()
-            };
-            let answer = on_session!(&self.session, session => session.query_with_params(cql, parameters).await);
+            let parameters = self.paged(values, paging_state);
+            let answer = self.session.query_with_params(cql, parameters).await;
             let answer = answer.map_err(errors::execution)?;
             if !values::is_page(&answer) {
                 return Ok(());
