@@ -14,6 +14,8 @@ use crate::{Capability, Driver, DriverError, ErrorKind, Rows, Session, Value};
 const FAILS_WITHIN: Duration = Duration::from_secs(30);
 /// How long a driver may take to find a server that is back.
 const RECONNECTS_WITHIN: Duration = Duration::from_secs(60);
+/// After how long an attempt at a statement is given up for another one.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 const LIMIT: Duration = Duration::from_millis(300);
 const SLOW: Duration = Duration::from_millis(1_500);
 
@@ -25,9 +27,11 @@ async fn until_back<S: Session>(
 ) -> Result<Result<Rows, DriverError>, Failure> {
     let attempts = async {
         loop {
-            match execute(session, statement, values).await {
-                Err(error) if is_outage(error.kind) => sleep(Duration::from_millis(50)).await,
-                result => return result,
+            // A driver without a time limit may wait for ever for an answer to what it wrote just before the connection broke.
+            match timeout(ANSWERS_WITHIN, execute(session, statement, values)).await {
+                Err(_) => {}
+                Ok(Err(error)) if is_outage(error.kind) => sleep(Duration::from_millis(50)).await,
+                Ok(result) => return result,
             }
         }
     };
