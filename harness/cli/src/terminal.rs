@@ -1,8 +1,8 @@
 //! Where the program writes to.
 
-use std::io::{IsTerminal, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr, stdout};
 
-use cqldyno_reports::Look;
+use cqldyno_reports::{Look, plain};
 
 /// How the result is to look on standard output: as wide as the terminal, or as COLUMNS says where there is none; in colours
 /// only on a terminal, and not with NO_COLOR (no-color.org) or TERM=dumb. What goes into a file keeps all of its columns.
@@ -32,4 +32,9 @@ pub fn width_of_progress() -> Option<usize> {
 pub fn allows_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Says `sentence` on standard error, on one line, whatever it holds; a standard error that cannot be written is no reason to stop.
+pub fn say(sentence: &str) {
+    let _ = writeln!(stderr(), "{}", plain(sentence));
 }

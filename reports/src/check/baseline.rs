@@ -128,17 +128,21 @@ fn by_count(row: &SummaryRow, old: &SummaryRow, check: &Check) -> Line {
 /// What must be equal for figures of two runs to be comparable, by name; beside the scenarios.
 pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
     let plan = &run.plan;
+    let limit =
+        plan.request_timeout_ms.map_or("no time limit".to_owned(), |limit| format!("a time limit of {limit} ms"));
     let asked = format!(
-        "{} in flight, {} connections, {} settings, pages of {}",
-        plan.concurrency, plan.connections, plan.settings, plan.page_size
+        "{} in flight, {} connections, {} settings, {}, pages of {}, {limit}",
+        plan.concurrency, plan.connections, plan.settings, plan.consistency, plan.page_size
     );
+    // What a cluster that is not ours says of itself is the same for every one.
+    let target = if plan.target.embedded { plan.target.about.clone() } else { plan.target.id.clone() };
     let served = if plan.serve_arguments.is_empty() { "as it does".to_owned() } else { plan.serve_arguments.join(" ") };
     vec![
         ("the processor", run.environment.cpu.clone()),
         ("the number of cores", run.environment.cores.to_string()),
         ("the kernel", run.environment.kernel.clone()),
         ("the profile", run.environment.profile.clone()),
-        ("the target", plan.target.about.clone()),
+        ("the target", target),
         ("what was asked", asked),
         ("the server's way of answering", served),
     ]

@@ -194,6 +194,28 @@ fn counts_are_judged_against_a_baseline_and_nothing_that_depends_on_time_is() {
 }
 
 #[test]
+fn a_baseline_of_another_cluster_consistency_or_time_limit_is_refused() {
+    let on_a_cluster = |address: &str| {
+        let mut recorded = counted();
+        let target = &mut recorded.run.plan.target;
+        (target.id, target.about, target.embedded) = (address.to_owned(), "an existing cluster".to_owned(), false);
+        recorded
+    };
+    let refused = |then: &Recorded, now: &Recorded| Judgement::against(now, then, &asked()).unwrap_err().to_string();
+    let (then, mut now) = (on_a_cluster("192.0.2.1:9042"), on_a_cluster("192.0.2.2:9042"));
+    let error = refused(&then, &now);
+    assert!(error.contains("the target was 192.0.2.1:9042 then and is 192.0.2.2:9042 now"), "{error}");
+    now.run.plan.target.id.clone_from(&then.run.plan.target.id);
+    now.run.plan.consistency = "QUORUM".to_owned();
+    now.run.plan.request_timeout_ms = None;
+    let error = refused(&then, &now);
+    assert!(
+        error.contains("what was asked was ") && error.contains("QUORUM") && error.contains("no time limit now"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_baseline_of_other_conditions_is_refused_with_all_that_differs() {
     let (then, mut now) = (counted(), counted());
     now.run.environment.kernel = "Linux 9".to_owned();

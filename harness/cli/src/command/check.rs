@@ -9,6 +9,7 @@ use cqldyno_reports::{Check, CheckError, Judgement};
 use crate::count::parts;
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
+use crate::terminal;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,7 +76,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     })?;
     for (path, one) in [(Some(&arguments.run), Some(&recorded)), (arguments.against.as_ref(), baseline.as_ref())] {
         if let (Some(path), Some(one)) = (path, one) {
-            one.notes.iter().for_each(|note| eprintln!("{}: {note}", path.display()));
+            one.notes.iter().for_each(|note| terminal::say(&format!("{}: {note}", path.display())));
         }
     }
     out.write_all(judgement.markdown().as_bytes())?;

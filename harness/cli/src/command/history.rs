@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use cqldyno_reports::{By, History, LeftOut, history_csv, history_html, history_json, history_markdown, history_table};
 
@@ -28,7 +28,7 @@ const DEPTH: usize = 8;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A folder with run folders, however deep they lie in it
+    /// A folder with run folders, up to eight folders deep in it
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// What the points are in order of: the date of the run, or the driver's version
@@ -58,11 +58,9 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
             folder.display()
         )));
     }
-    let mut found = Vec::new();
-    runs_in(folder, DEPTH, &mut found).with_context(|| {
-        format!("the history of {} was asked for, and it cannot be looked through", folder.display())
-    })?;
-    if found.is_empty() {
+    let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+    runs_in(folder, DEPTH, &mut found, &mut unreadable);
+    if found.is_empty() && unreadable.is_empty() {
         return Err(usage(format!(
             "the history of {} was asked for, and no folder in it holds a run (a run.json); name a folder with run folders, such as \
              cqldyno-runs",
@@ -70,19 +68,20 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
         )));
     }
     found.sort();
-    let (mut runs, mut left_out) = (Vec::new(), Vec::new());
+    let name = |path: &Path| match path.strip_prefix(folder) {
+        Ok(below) if below != Path::new("") => below.display().to_string(),
+        _ => path.display().to_string(),
+    };
+    let mut runs = Vec::new();
+    let mut left_out: Vec<LeftOut> =
+        unreadable.into_iter().map(|(path, why)| LeftOut { run: name(&path), why }).collect();
     for path in found {
-        let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
-        let name = if name.is_empty() { path.display().to_string() } else { name };
         match read(&path) {
-            Ok(recorded) => runs.push((name, recorded)),
-            Err(error) => {
-                let why = format!("{error:#}");
-                eprintln!("Left out: {why}");
-                left_out.push(LeftOut { run: name, why });
-            }
+            Ok(recorded) => runs.push((name(&path), recorded)),
+            Err(error) => left_out.push(LeftOut { run: name(&path), why: format!("{error:#}") }),
         }
     }
+    left_out.iter().for_each(|one| terminal::say(&format!("Left out: {}", one.why)));
     if runs.is_empty() {
         bail!("none of the runs in {} can be used; the reasons stand above", folder.display());
     }
@@ -104,20 +103,24 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// The run folders in `folder` and below it; links are not followed.
-fn runs_in(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+/// The run folders in `folder` and below it, and what could not be looked into; links are not followed.
+fn runs_in(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, unreadable: &mut Vec<(PathBuf, String)>) {
     if folder.join("run.json").is_file() {
         found.push(folder.to_path_buf());
-        return Ok(());
+        return;
     }
     if depth == 0 {
-        return Ok(());
+        return;
     }
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            runs_in(&entry.path(), depth - 1, found)?;
+    match std::fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>) {
+        Ok(entries) => {
+            for entry in entries.iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+                runs_in(&entry.path(), depth - 1, found, unreadable);
+            }
+        }
+        Err(error) => {
+            let why = format!("the folder {} cannot be looked through: {error}", folder.display());
+            unreadable.push((folder.to_path_buf(), why));
         }
     }
-    Ok(())
 }

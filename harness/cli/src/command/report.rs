@@ -43,7 +43,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
         [one] => {
             let reference = arguments.reference.as_ref().map(|asked| known(one, asked)).transpose()?;
             for note in &one.notes {
-                eprintln!("{note}");
+                terminal::say(note);
             }
             arguments.format.render(&one.run, &one.cells, reference.as_deref(), terminal::look())?
         }
@@ -77,7 +77,7 @@ fn beside(arguments: &Arguments, runs: &[Recorded]) -> Result<String> {
         Format::Markdown => Ok(markdown_of_runs(&named)),
         Format::Csv => {
             for (name, one) in &named {
-                one.notes.iter().for_each(|note| eprintln!("{name}: {note}"));
+                one.notes.iter().for_each(|note| terminal::say(&format!("{name}: {note}")));
             }
             Ok(csv_of_runs(&named))
         }
