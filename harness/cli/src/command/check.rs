@@ -84,10 +84,10 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     Ok(if judgement.fails() { Outcome::Failed } else { Outcome::Done })
 }
 
-/// A share such as 5% or 0.05.
+/// A share such as 5% or 0.05. A number above 1 without its sign is rather meant in hundredths, and is refused.
 fn share(text: &str) -> Result<f64, String> {
     match parts(text) {
-        Some(share) if (0.0..=10.0).contains(&share) => Ok(share),
+        Some(share) if (0.0..=1.0).contains(&share) || text.contains('%') && (0.0..=10.0).contains(&share) => Ok(share),
         _ => Err("write a share such as 5% or 0.05".to_owned()),
     }
 }
@@ -99,7 +99,8 @@ mod tests {
     #[test]
     fn a_share_is_in_hundredths_or_a_number() {
         assert_eq!((share("5%"), share("0.05"), share("0")), (Ok(0.05), Ok(0.05), Ok(0.0)));
-        for text in ["", "five", "-1%", "NaN", "1e9"] {
+        assert_eq!((share("1"), share("200%")), (Ok(1.0), Ok(2.0)));
+        for text in ["", "five", "5", "-1%", "NaN", "1e9"] {
             assert_eq!(share(text).unwrap_err(), "write a share such as 5% or 0.05", "{text}");
         }
     }

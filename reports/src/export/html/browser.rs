@@ -13,6 +13,10 @@ use serde_json::{Value, json};
 /// How long is waited for what must come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How often chromedriver is started: it looks for a free port for IPv4 and takes the same for IPv6, and ends where another of those
+/// that start at once has it.
+const STARTS: usize = 20;
+
 pub struct Browser {
     driver: Child,
     session: String,
@@ -22,21 +26,15 @@ pub struct Browser {
 impl Browser {
     /// A browser of its own, or nothing where there is no chromedriver.
     pub fn start() -> Option<Browser> {
-        let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let Ok(mut driver) = started else {
-            assert_ne!(
-                std::env::var("CQLDYNO_BROWSER").as_deref(),
-                Ok("required"),
-                "chromedriver was not found; install the packages chromium and chromium-driver"
-            );
-            eprintln!("The page was not tried in a browser, because chromedriver was not found.");
-            return None;
-        };
-        let said = BufReader::new(driver.stdout.take().unwrap());
-        let port = said.lines().map_while(Result::ok).find_map(|line| {
-            line.split_once("successfully on port ").map(|(_, port)| port.trim_end_matches('.').to_owned())
-        });
-        let base = format!("http://127.0.0.1:{}/session", port.unwrap());
+        let mut started = start_driver()?;
+        for _ in 1..STARTS {
+            match started {
+                Some(_) => break,
+                None => started = start_driver()?,
+            }
+        }
+        let (driver, port) = started.expect("chromedriver ended before it had a port");
+        let base = format!("http://127.0.0.1:{port}/session");
         let profile = tempfile::tempdir().unwrap();
         let folder = format!("--user-data-dir={}", profile.path().display());
         let arguments = [
@@ -169,4 +167,28 @@ pub fn keep(folder: &Path, name: &str, base64: &str) {
     use base64::Engine;
     let bytes = base64::engine::general_purpose::STANDARD.decode(base64).unwrap();
     std::fs::write(folder.join(name), bytes).unwrap();
+}
+
+/// chromedriver and its port, if it has one; nothing where it is absent.
+fn start_driver() -> Option<Option<(Child, String)>> {
+    let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let Ok(mut driver) = started else {
+        assert_ne!(
+            std::env::var("CQLDYNO_BROWSER").as_deref(),
+            Ok("required"),
+            "chromedriver was not found; install the packages chromium and chromium-driver"
+        );
+        eprintln!("The page was not tried in a browser, because chromedriver was not found.");
+        return None;
+    };
+    let said = BufReader::new(driver.stdout.take().unwrap());
+    let port = said.lines().map_while(Result::ok).find_map(|line| {
+        line.split_once("successfully on port ").map(|(_, port)| port.trim_end_matches('.').to_owned())
+    });
+    if port.is_none() {
+        let _ = driver.kill();
+        let _ = driver.wait();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Some(port.map(|port| (driver, port)))
 }
