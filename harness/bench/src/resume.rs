@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Contender, ModelError, Run, foreign};
+use cqldyno_reports::{Cell, Checksum, Contender, ModelError, Run, foreign};
 
 use crate::folder::{CELLS, RUN, RunFolder};
 use crate::placement::Placement;
@@ -42,6 +42,15 @@ pub enum ResumeError {
         path: PathBuf,
         /// The part.
         what: String,
+    },
+    /// The run had ended, and its cells are not those that it ended with.
+    #[error(
+        "the run in {path} was to be gone on with, and its cells are not those that were measured: run.json has the checksum of \
+         others; somebody or something changed a file, so run the comparison again"
+    )]
+    NotItsCells {
+        /// The folder.
+        path: PathBuf,
     },
     /// A line of `cells.jsonl` that is not the last one is damaged.
     #[error(
@@ -103,6 +112,9 @@ pub(crate) fn reopen(path: &Path, credentials: Option<JobCredentials>) -> Result
     let bytes = fs::read(path.join(CELLS)).map_err(|error| no_run(CELLS, error))?;
     let Lines { cells, good_bytes, dropped } =
         lines(&bytes, &run).map_err(|(line, error)| ResumeError::Damaged { path: path.clone(), line, error })?;
+    if run.checksum.as_ref().is_some_and(|checksum| *checksum != Checksum::of_cells(&cells)) {
+        return Err(ResumeError::NotItsCells { path }.into());
+    }
     let with_user = run.plan.with_user;
     let (plan, placements) =
         Plan::of_run(&run, credentials).map_err(|what| ResumeError::NotAPlan { path: path.clone(), what })?;

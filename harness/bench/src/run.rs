@@ -225,7 +225,8 @@ impl Bench<'_> {
             course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell));
         run.interrupted = self.cancel.is_cancelled() || !complete;
         run.ended = Some(jiff::Timestamp::now());
-        run.checksum = Some(Checksum::of_cells(&cells));
+        // Where cells could not be kept, those in the folder are others.
+        run.checksum = trouble.is_none().then(|| Checksum::of_cells(&cells));
         let written = self.folder.write_run(&run).err();
         let trouble = trouble.or(written).map(|error| error.to_string());
         Ok(Finished { run, cells, folder: self.folder.path().to_path_buf(), trouble })

@@ -131,6 +131,28 @@ fn a_run_is_not_gone_on_with_where_something_changed_and_the_sentence_says_what(
 }
 
 #[test]
+fn a_run_that_had_ended_is_not_gone_on_with_where_its_cells_were_changed_or_taken_away() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let arguments =
+        ["compare", "noop", "--scenario", "writes", "--count", "1k", "--blocks", "1", "--no-counting", "--out", "kept"];
+    assert_eq!(cqldyno(folder.path(), &arguments).output().unwrap().status.code(), Some(0));
+    assert_eq!(resume(folder.path(), &[]).status.code(), Some(0), "as it is");
+    let cells = folder.path().join("kept/cells.jsonl");
+    let text = std::fs::read_to_string(&cells).unwrap();
+    let changed = text.replacen("\"statements\":{\"value\":1000", "\"statements\":{\"value\":1001", 1);
+    assert_ne!(changed, text);
+    for other in [changed, String::new()] {
+        std::fs::write(&cells, &other).unwrap();
+        let output = resume(folder.path(), &[]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("its cells are not those that were measured"), "{said}");
+        assert_eq!(std::fs::read_to_string(&cells).unwrap(), other, "nothing was written");
+    }
+}
+
+#[test]
 fn what_was_asked_is_not_asked_again_of_a_run_that_goes_on() {
     for (flag, value) in [
         ("--count", Some("1k")),
@@ -184,6 +206,8 @@ fn a_file_that_may_not_grow_ends_the_run_as_a_full_disk_does_and_it_can_be_gone_
     assert!(said.contains("File too large") && said.contains("--resume kept"), "{said}");
     let there = kept_cells(folder.path()).len();
     assert!((1..12).contains(&there), "{there} cells");
+    let report = cqldyno(folder.path(), &["report", "kept"]).output().unwrap();
+    assert_eq!(report.status.code(), Some(0), "what was kept can be shown: {}", stderr(&report));
     assert!(stdout(&output).contains("noop@"));
     let output = resume(folder.path(), &[]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
