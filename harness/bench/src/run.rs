@@ -62,6 +62,8 @@ pub struct Finished {
     pub folder: PathBuf,
     /// Why the run ended before its plan because its results could no longer be kept, as a sentence.
     pub trouble: Option<String>,
+    /// Whether it was to be gone on with and lacked nothing: everything is as it was.
+    pub nothing_left: bool,
 }
 
 /// Carries out `plan`. Runs on the caller's thread, which must live as long as the run: workers end with it.
@@ -90,7 +92,7 @@ pub fn run(
 }
 
 /// Goes on with the run in `folder`, which was ended or broke off: blocks that are whole stay, the one under way starts again.
-/// `credentials` are needed again where the cluster asked for them.
+/// `credentials` are needed again where the cluster asked for them. A run that had ended and lacks nothing stays as it is.
 ///
 /// # Errors
 /// When there is no run, its files are damaged, or machine, cqldyno or a worker is another than when it began; see
@@ -103,13 +105,27 @@ pub fn resume(
     cancel: &Cancel,
 ) -> Result<Finished, BenchError> {
     let Reopened { folder, run: began, cells, plan, placements, dropped } = reopen(folder, credentials)?;
+    let left_as_it_is = |run: Run, cells: Vec<Cell>, nothing_left: bool| Finished {
+        run,
+        cells,
+        folder: folder.path().to_path_buf(),
+        trouble: None,
+        nothing_left,
+    };
+    // What a rule of repeats left behind, or a machine did not allow, was settled when the run ended.
+    if dropped.is_none()
+        && began.ended.is_some()
+        && !began.interrupted
+        && schedule(&plan, &began).lacks_none(&cells, &began)
+    {
+        return Ok(left_as_it_is(began, cells, true));
+    }
     observer.resumes(cells.len(), dropped.as_deref());
     let machine = cqldyno_meter::Environment::read();
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel };
     let mut begun = bench.begin(&plan, &machine, began.started, observer)?;
     if cancel.is_cancelled() {
-        let run = Run { interrupted: true, ..began };
-        return Ok(Finished { run, cells, folder: folder.path().to_path_buf(), trouble: None });
+        return Ok(left_as_it_is(Run { interrupted: true, ..began }, cells, false));
     }
     same(folder.path(), &began, &begun.run)?;
     // What was found at the start stays, with the plan as it was written then.
@@ -132,9 +148,6 @@ struct Begun {
     /// With the reference by name.
     plan: Plan,
     introduced: Vec<Result<Introduced, CellFailure>>,
-    /// The control's index among them.
-    control: Option<usize>,
-    countable: bool,
     run: Run,
 }
 
@@ -170,10 +183,8 @@ impl Bench<'_> {
         let mut plan = plan.clone();
         let reference = reference(&plan, &rows);
         plan.reference = plan.reference.or_else(|| reference.map(|at| rows[at].id.clone()));
-        let mut control = None;
         // A run that is ended while contenders are introduced has no cells to compare.
         if let Some(at) = reference.filter(|_| plan.has_control() && rows.len() == plan.contenders.len()) {
-            control = Some(rows.len());
             rows.push(control_row(&rows[at]));
             introduced.push(introduced[at].clone());
         }
@@ -192,25 +203,14 @@ impl Bench<'_> {
             measures: measures(),
             checksum: None,
         };
-        Ok(Begun { plan, introduced, control, countable, run })
+        Ok(Begun { plan, introduced, run })
     }
 
     /// Runs what is missing behind the cells `there`.
     fn carry_out(&self, begun: Begun, there: Vec<Cell>, observer: &mut dyn Observer) -> Result<Finished, BenchError> {
-        let Begun { plan, introduced, control, countable, mut run } = begun;
+        let Begun { plan, introduced, mut run } = begun;
         self.folder.write_run(&run)?;
-        let is_there = |at: &usize| introduced[*at].is_ok() && Some(*at) != control;
-        let available: Vec<usize> = (0..introduced.len()).filter(is_there).collect();
-        let mut schedule = Schedule::new(&plan, &available, control, &|pass| match pass {
-            Pass::Counting => countable,
-            _ => kind(pass).is_some_and(|kind| kind.probe() == Probe::Available),
-        });
-        let numbered = || run.scenarios.iter().enumerate();
-        let is_left_out = |who: usize| {
-            let id = &run.contenders[who].id;
-            numbered().filter(move |(_, scenario)| scenario.left_out.contains_key(id)).map(move |(at, _)| (who, at))
-        };
-        schedule.leave_out((0..run.contenders.len()).flat_map(is_left_out).collect());
+        let schedule = schedule(&plan, &run);
         let context = CellContext {
             plan: &plan,
             programs: self.programs,
@@ -229,8 +229,26 @@ impl Bench<'_> {
         run.checksum = trouble.is_none().then(|| Checksum::of_cells(&cells));
         let written = self.folder.write_run(&run).err();
         let trouble = trouble.or(written).map(|error| error.to_string());
-        Ok(Finished { run, cells, folder: self.folder.path().to_path_buf(), trouble })
+        Ok(Finished { run, cells, folder: self.folder.path().to_path_buf(), trouble, nothing_left: false })
     }
+}
+
+/// The order of a run of those contenders that could be asked.
+fn schedule(plan: &Plan, run: &Run) -> Schedule {
+    let control = run.contenders.iter().position(|row| row.control);
+    let is_there = |at: &usize| run.contenders[*at].unavailable.is_none() && Some(*at) != control;
+    let available: Vec<usize> = (0..run.contenders.len()).filter(is_there).collect();
+    let mut schedule = Schedule::new(plan, &available, control, &|pass| match pass {
+        Pass::Counting => SystemCalls::check().is_ok(),
+        _ => kind(pass).is_some_and(|kind| kind.probe() == Probe::Available),
+    });
+    let numbered = || run.scenarios.iter().enumerate();
+    let is_left_out = |who: usize| {
+        let id = &run.contenders[who].id;
+        numbered().filter(move |(_, scenario)| scenario.left_out.contains_key(id)).map(move |(at, _)| (who, at))
+    };
+    schedule.leave_out((0..run.contenders.len()).flat_map(is_left_out).collect());
+    schedule
 }
 
 impl Plan {

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cqldyno_reports::Pass;
+use cqldyno_reports::{Cell, Pass, Run};
 use cqldyno_scenarios::Limits;
 
 use crate::pass::{Step, kind};
@@ -128,6 +128,22 @@ impl Schedule {
     /// The name of the cell's step, if it has one.
     pub(crate) fn step(&self, cell: &PlannedCell) -> Option<&'static str> {
         self.steps(cell.pass).get(cell.step)?.name
+    }
+
+    /// Whether `cells` have one of every cell, in whatever attempt.
+    pub(crate) fn lacks_none(&self, cells: &[Cell], run: &Run) -> bool {
+        self.first_attempts(&self.blocks).all(|planned| {
+            let step = self.step(&planned);
+            let place = (
+                run.contenders[planned.contender].id.as_str(),
+                run.scenarios[planned.scenario].name.as_str(),
+                run.plan.arrangements[planned.arrangement].id.as_str(),
+            );
+            cells.iter().any(|cell| {
+                (cell.contender.as_str(), cell.scenario.as_str(), cell.arrangement.as_str()) == place
+                    && (cell.block, cell.pass, cell.step.as_deref()) == (planned.block, planned.pass, step)
+            })
+        })
     }
 
     /// The first attempt at every cell of `blocks`.

@@ -166,7 +166,14 @@ pub fn show(
         bail!("{trouble}. The result above is of the cells that were finished. {}", go_on(finished));
     }
     keep(finished)?;
-    progress.say(&format!("The run is kept in {}.", finished.folder.display()));
+    progress.say(&if finished.nothing_left {
+        format!(
+            "The run in {} had ended and lacks nothing: nothing was left to do, and its files are as they were.",
+            finished.folder.display()
+        )
+    } else {
+        format!("The run is kept in {}.", finished.folder.display())
+    });
     if finished.run.interrupted {
         progress.say(&go_on(finished));
     }
@@ -188,7 +195,7 @@ fn go_on(finished: &Finished) -> String {
     format!("Go on with it by `cqldyno compare --resume {}`.", finished.folder.display())
 }
 
-/// Writes the result into the run's folder, in every format.
+/// Writes the result into the run's folder, in every format; where nothing was left to do, only what is missing.
 fn keep(finished: &Finished) -> Result<()> {
     let files = [
         ("table.txt", Format::Table),
@@ -200,6 +207,9 @@ fn keep(finished: &Finished) -> Result<()> {
     ];
     for (name, format) in files {
         let path = finished.folder.join(name);
+        if finished.nothing_left && path.exists() {
+            continue;
+        }
         let text = format.render(&finished.run, &finished.cells, None, Look::default())?;
         std::fs::write(&path, text)
             .with_context(|| format!("the result cannot be kept in {}", Path::display(&path)))?;

@@ -1,8 +1,9 @@
 //! A run survives: kill -9, a file cut in half, a full disk; and it is not gone on with where something changed.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::support::{
     CQLDYNO, Running, cqldyno, drivers, json, refused, says_hello, script, stderr, stdout, workers_and,
@@ -72,10 +73,54 @@ fn a_run_that_was_killed_goes_on_with_the_block_under_way_and_a_cell_cut_in_half
     assert_eq!(json(&output)["cells"].as_array().unwrap().len(), 12);
     assert!(run.contenders.iter().any(|row| row.id == "floor#control" && row.control));
 
+    let before = files(&folder.path().join("kept"));
     let again = resume(folder.path(), &[]);
-    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
-    assert_eq!(kept_cells(folder.path()).len(), 12, "nothing is left to do");
+    let said = stderr(&again);
+    assert_eq!(again.status.code(), Some(0), "{said}");
+    assert!(said.contains("nothing was left to do") && !said.contains("cells are there already"), "{said}");
     assert!(stdout(&again).contains("floor@"));
+    let after = files(&folder.path().join("kept"));
+    for (path, is) in &after {
+        assert_eq!(before.get(path), Some(is), "{} was touched", path.display());
+    }
+    assert_eq!(after.len(), before.len());
+}
+
+/// Every file below the folder, with what is in it and when it was written.
+fn files(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(files(&entry.path())),
+            false => {
+                let written = entry.metadata().unwrap().modified().unwrap();
+                found.insert(entry.path(), (std::fs::read(entry.path()).unwrap(), written));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_run_that_ended_without_some_of_its_cells_is_gone_on_with() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    killed(folder.path(), 4);
+    assert_eq!(resume(folder.path(), &[]).status.code(), Some(0));
+    // As an older cqldyno left it, which kept no checksum.
+    let path = folder.path().join("kept/run.json");
+    let mut run: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    run.as_object_mut().unwrap().remove("checksum");
+    std::fs::write(&path, run.to_string()).unwrap();
+    let cells = folder.path().join("kept/cells.jsonl");
+    let text = std::fs::read_to_string(&cells).unwrap();
+    let last = text.lines().count() - 1;
+    std::fs::write(&cells, text.lines().take(last).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let output = resume(folder.path(), &[]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("cells are there already") && !said.contains("nothing was left to do"), "{said}");
+    assert!(kept_cells(folder.path()).len() > last, "the last block was run again");
 }
 
 #[test]
