@@ -1,6 +1,7 @@
 //! A run judged for a CI: whether a contender costs more than the reference, or more than it did.
 
 mod baseline;
+mod steady;
 mod turns;
 
 use crate::against::against;
@@ -34,7 +35,7 @@ pub enum Finding {
     Worse,
     /// It does not cost more by the threshold: the whole interval lies below.
     Passed,
-    /// The interval holds the threshold.
+    /// The interval holds the threshold, or the count differs too much from run to run to tell.
     Inconclusive,
     /// The run could not have found such a difference, and was asked to be able to.
     TooWeak,

@@ -9,10 +9,7 @@ use crate::{ArrangementInfo, Cell, Run, SummaryRow, reference};
 /// What was run, on what.
 pub(crate) fn head(run: &Run) -> Vec<(&'static str, String)> {
     let plan = &run.plan;
-    let timeout = match plan.request_timeout_ms {
-        None => "no time limit".to_owned(),
-        Some(ms) => format!("a time limit of {} ms", whole(ms as f64)),
-    };
+    let timeout = time_limit(run);
     let settings = if plan.settings == "default" {
         "every driver's own default settings, as its documentation's first example has them (connections, consistency, pages and time \
          limits differ)"
@@ -63,6 +60,12 @@ pub(crate) fn head(run: &Run) -> Vec<(&'static str, String)> {
     head
 }
 
+/// The time that a statement has.
+pub(crate) fn time_limit(run: &Run) -> String {
+    let limit = run.plan.request_timeout_ms;
+    limit.map_or("no time limit".to_owned(), |ms| format!("a time limit of {} ms", whole(ms as f64)))
+}
+
 fn machine(run: &Run) -> String {
     let machine = &run.environment;
     let parts = [
@@ -77,19 +80,24 @@ fn machine(run: &Run) -> String {
 
 /// An arrangement in words.
 pub(crate) fn arrangement(arrangement: &ArrangementInfo) -> String {
-    let server = match arrangement.server_cores.as_slice() {
-        [] => "server elsewhere".to_owned(),
-        of => format!("server on {}", cores(of)),
-    };
     // Without a server of ours, being pinned concerns the worker alone.
     let pinned = if arrangement.id.contains("pinned") { "pinned" } else { "unpinned" };
     let note = arrangement.note.as_ref().map(|note| format!(". {}", plain(note))).unwrap_or_default();
     format!(
-        "arrangement {}: {pinned}, runtime {}, worker on {}, {server}{note}",
+        "arrangement {}: {pinned}, runtime {}, {}{note}",
         plain(&arrangement.id),
         plain(&arrangement.runtime),
-        cores(&arrangement.worker_cores)
+        on_cores(&arrangement.worker_cores, &arrangement.server_cores)
     )
+}
+
+/// Where worker and server ran.
+pub(crate) fn on_cores(worker: &[u32], server: &[u32]) -> String {
+    let server = match server {
+        [] => "server elsewhere".to_owned(),
+        of => format!("server on {}", cores(of)),
+    };
+    format!("worker on {}, {server}", cores(worker))
 }
 
 /// Cores as the kernel lists them, for example `cores 0-3,6`.

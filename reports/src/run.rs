@@ -58,6 +58,15 @@ impl Run {
         told.cloned().or_else(|| measure::definition(id).map(MeasureInfo::from))
     }
 
+    /// What the workers' part that is ours was built of, each build once by enough of its hash.
+    pub(crate) fn load_generators(&self) -> String {
+        let builds = self.contenders.iter().filter(|one| !one.build.is_empty());
+        let mut builds: Vec<&str> = builds.map(|one| one.build.get(..12).unwrap_or(&one.build)).collect();
+        builds.sort_unstable();
+        builds.dedup();
+        builds.join(" ")
+    }
+
     /// Reads `run.json`.
     ///
     /// # Errors

@@ -1,21 +1,12 @@
 //! What is counted, judged against an earlier run.
 
+use super::steady::{is_judged, unsteadiness};
 use super::{Check, CheckError, Finding, Judgement, Line, line, percent};
+use crate::head::time_limit;
 use crate::quantity::{three_digits, whole};
 use crate::summary::Summary;
-use crate::text::plain;
+use crate::text::{count, plain};
 use crate::{Contender, Recorded, Role, Run, SummaryRow};
-
-/// What hardly depends on how fast the machine is or what else it does, a statement. Cycles and misses of caches, which are counted
-/// as well, do.
-const DETERMINISTIC: [&str; 6] = [
-    "syscalls_per_statement",
-    "allocations_per_statement",
-    "allocated_bytes_per_statement",
-    "frees_per_statement",
-    "processor_instructions_per_statement",
-    "callgrind_instructions_per_statement",
-];
 
 /// In what a run and a baseline differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +38,7 @@ impl Judgement {
         let judged = counted(&recorded.run, &baseline.run, check)?;
         let now = Summary::new(&recorded.run, &recorded.cells).rows;
         let then = Summary::new(&baseline.run, &baseline.cells).rows;
-        let is_count = |row: &&SummaryRow| DETERMINISTIC.contains(&row.meter.as_str()) && row.median.is_some();
+        let is_count = |row: &&SummaryRow| is_judged(&row.meter) && row.median.is_some();
         let mut lines = Vec::new();
         for old in then.iter().filter(is_count) {
             let Some(contender) = judged.iter().find(|one| one.id == old.contender) else { continue };
@@ -56,7 +47,7 @@ impl Judgement {
                     == (&old.contender, &old.scenario, &old.arrangement, &old.meter)
             };
             lines.push(match now.iter().find(same) {
-                Some(row) => by_count(row, old, check),
+                Some(row) => by_count(row, old, unsteadiness(row, recorded, [&now, &then]), check),
                 None => {
                     Line { label: contender.label.clone(), ..line(old, Finding::NotJudged, NOT_COUNTED.to_owned()) }
                 }
@@ -66,7 +57,9 @@ impl Judgement {
             return Err(CheckError::NothingInCommon);
         }
         let about = format!(
-            "What is counted, a statement, over the baseline of {}; the threshold is {}. Times are not compared across runs.",
+            "What is counted, a statement, over the baseline of {}; the threshold is {}. A count is of one cell and has no interval: \
+             it is worse where it lies beyond the threshold by more than counts of one build differ from run to run. Times are not \
+             compared across runs.",
             baseline.run.started,
             percent(check.threshold)
         );
@@ -102,16 +95,34 @@ fn ids<'a>(contenders: impl Iterator<Item = &'a Contender>) -> String {
     contenders.map(|one| plain(&one.id)).collect::<Vec<_>>().join(", ")
 }
 
-fn by_count(row: &SummaryRow, old: &SummaryRow, check: &Check) -> Line {
+/// By the range that a count of the same build may have: its whole must lie beyond the threshold, or below.
+fn by_count(row: &SummaryRow, old: &SummaryRow, unsteadiness: Result<f64, String>, check: &Check) -> Line {
     let now = row.median.filter(|_| row.void.is_none());
     let then = old.median.filter(|_| old.void.is_none());
     let (finding, sentence) = match (now, then) {
         (Some(now), Some(then)) => {
             let figure = format!("{} now, {} then", three_digits(now), three_digits(then));
+            let over = percent(check.threshold);
             // A count of none may become some by less than anybody counts.
-            let finding = if now > then * (1.0 + check.threshold) + 1e-9 { Finding::Worse } else { Finding::Passed };
-            let verdict = if finding == Finding::Worse { "more than" } else { "no more than" };
-            (finding, format!("{figure}: {verdict} {} above.", percent(check.threshold)))
+            let most = then * (1.0 + check.threshold) + 1e-9;
+            match unsteadiness {
+                Err(why) => (Finding::Inconclusive, format!("{figure}: left open, because {}.", plain(&why))),
+                Ok(share) if now > most * (1.0 + share) => {
+                    let by = percent(share);
+                    (
+                        Finding::Worse,
+                        format!("{figure}: more than {over} above, and more than the {by} by which runs differ."),
+                    )
+                }
+                Ok(share) if now * (1.0 + share) <= most => {
+                    (Finding::Passed, format!("{figure}: no more than {over} above."))
+                }
+                Ok(share) => {
+                    let by = percent(share);
+                    let why = format!("runs of one build differ by up to {by}");
+                    (Finding::Inconclusive, format!("{figure}: {over} above or not, {why}."))
+                }
+            }
         }
         (None, _) => {
             let why = [&row.void, &row.failed, &row.unavailable].into_iter().flatten().next();
@@ -128,11 +139,14 @@ fn by_count(row: &SummaryRow, old: &SummaryRow, check: &Check) -> Line {
 /// What must be equal for figures of two runs to be comparable, by name; beside the scenarios.
 pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
     let plan = &run.plan;
-    let limit =
-        plan.request_timeout_ms.map_or("no time limit".to_owned(), |limit| format!("a time limit of {limit} ms"));
     let asked = format!(
-        "{} in flight, {} connections, {} settings, {}, pages of {}, {limit}",
-        plan.concurrency, plan.connections, plan.settings, plan.consistency, plan.page_size
+        "{} in flight, {}, {} settings, {}, pages of {}, {}",
+        whole(plan.concurrency as f64),
+        count(plan.connections, "connection"),
+        plan.settings,
+        plan.consistency,
+        count(plan.page_size.unsigned_abs().into(), "row"),
+        time_limit(run),
     );
     // What a cluster that is not ours says of itself is the same for every one.
     let target = if plan.target.embedded { plan.target.about.clone() } else { plan.target.id.clone() };
@@ -156,7 +170,7 @@ fn differences(then: &Run, now: &Run) -> Vec<Difference> {
             ("the number of statements", statements(run)),
             ("the list of scenarios", scenarios(run)),
             ("the list of arrangements", arrangements(run)),
-            ("the load generator", builds(run)),
+            ("the load generator", run.load_generators()),
         ]);
         all
     };
@@ -180,15 +194,6 @@ fn arrangements(run: &Run) -> String {
         format!("{} with the worker on cores {:?} and the server on {:?}", one.id, one.worker_cores, one.server_cores)
     });
     named.collect::<Vec<_>>().join(", ")
-}
-
-/// What the workers' part that is ours was built of.
-fn builds(run: &Run) -> String {
-    let builds = run.contenders.iter().filter(|one| !one.build.is_empty());
-    let mut builds: Vec<&str> = builds.map(|one| one.build.get(..12).unwrap_or(&one.build)).collect();
-    builds.sort_unstable();
-    builds.dedup();
-    builds.join(" ")
 }
 
 /// What of ours may have changed a count without being seen in the conditions.

@@ -185,12 +185,81 @@ fn counts_are_judged_against_a_baseline_and_nothing_that_depends_on_time_is() {
         times(&mut now, "scylla", id, 3.0);
     }
     assert!(!Judgement::against(&now, &then, &asked()).unwrap().fails());
-    times(&mut now, "scylla", SYSCALLS_PER_STATEMENT, 1.2);
+    times(&mut now, "scylla", "allocations_per_statement", 1.2);
     let judgement = Judgement::against(&now, &then, &asked()).unwrap();
     let worse: Vec<&Line> = judgement.lines.iter().filter(|line| line.finding == Finding::Worse).collect();
-    let is = |line: &&&Line| line.label == "scylla@1.9.0" && line.meter == SYSCALLS_PER_STATEMENT;
+    let is = |line: &&&Line| line.label == "scylla@1.9.0" && line.meter == "allocations_per_statement";
     assert!(worse.len() == 2 && worse.iter().all(|line| is(&line)), "{judgement:?}");
     assert!(!Judgement::against(&now, &then, &Check { threshold: 0.25, ..asked() }).unwrap().fails());
+}
+
+/// The sample on that runtime, with so many threads in every worker.
+fn on(runtime: &str, threads: f64) -> Recorded {
+    let mut found = counted();
+    found.run.plan.arrangements[0].runtime = runtime.to_owned();
+    for cell in &mut found.cells {
+        if cell.measures.contains_key(crate::measure::THREADS) {
+            cell.measures.insert(crate::measure::THREADS.to_owned(), Measure::value(threads, Unit::Count));
+        }
+    }
+    found
+}
+
+/// What came of scylla's count when it is so many times what it was.
+fn of_scylla(then: &Recorded, meter: &str, factor: f64, check: &Check) -> (Finding, String) {
+    let mut now = then.clone();
+    times(&mut now, "scylla", meter, factor);
+    let lines = Judgement::against(&now, then, check).unwrap().lines;
+    let mut mine = lines.into_iter().filter(|line| line.label == "scylla@1.9.0" && line.meter == meter);
+    mine.next().map(|line| (line.finding, line.sentence)).unwrap()
+}
+
+#[test]
+fn system_calls_of_several_threads_are_left_open_with_the_reason_and_do_not_fail() {
+    for (runtime, threads) in [("multi:2", 4.0), ("multi:2", 1.0), ("current", 3.0)] {
+        let then = on(runtime, threads);
+        for factor in [0.5, 1.0, 1.8, 8.0] {
+            let (finding, sentence) = of_scylla(&then, SYSCALLS_PER_STATEMENT, factor, &asked());
+            assert!(finding == Finding::Inconclusive && !finding.fails(), "{runtime} {threads} {factor}: {sentence}");
+            assert!(
+                sentence.contains(&format!("left open, because the worker had {threads} threads on")),
+                "{sentence}"
+            );
+        }
+    }
+    let mut unknown = on("current", 1.0);
+    unknown.cells.iter_mut().for_each(|cell| drop(cell.measures.remove(crate::measure::THREADS)));
+    let (finding, sentence) = of_scylla(&unknown, SYSCALLS_PER_STATEMENT, 8.0, &asked());
+    assert!(finding == Finding::Inconclusive && sentence.contains("had several threads on"), "{sentence}");
+}
+
+#[test]
+fn a_count_is_worse_only_beyond_the_threshold_and_what_runs_of_one_build_differ_by() {
+    let then = on("current", 2.0);
+    for (meter, share) in [(SYSCALLS_PER_STATEMENT, 0.03), ("allocations_per_statement", 0.01)] {
+        let of = |factor: f64| of_scylla(&then, meter, factor, &asked());
+        assert_eq!(of(1.05 * (1.0 + share) + 0.001).0, Finding::Worse);
+        assert_eq!(of(1.05 / (1.0 + share) - 0.001).0, Finding::Passed);
+        for factor in [1.05 / (1.0 + share) + 0.001, 1.05 * (1.0 + share) - 0.001] {
+            let (finding, sentence) = of(factor);
+            assert_eq!(finding, Finding::Inconclusive, "{sentence}");
+            let differ = format!(": 5 % above or not, runs of one build differ by up to {}.", percent(share));
+            assert!(sentence.ends_with(&differ), "{sentence}");
+        }
+        assert_eq!(of_scylla(&then, meter, 1.0, &Check { threshold: 0.03, ..asked() }).0, Finding::Passed);
+    }
+}
+
+#[test]
+fn a_count_of_a_short_cell_is_less_steady() {
+    let mut then = on("current", 2.0);
+    assert_eq!(of_scylla(&then, SYSCALLS_PER_STATEMENT, 1.15, &asked()).0, Finding::Worse);
+    let short = Measure::value(5_000.0, Unit::Count);
+    for cell in then.cells.iter_mut().filter(|cell| cell.pass == Pass::Counting) {
+        cell.measures.insert(crate::measure::STATEMENTS.to_owned(), short.clone());
+    }
+    let (finding, sentence) = of_scylla(&then, SYSCALLS_PER_STATEMENT, 1.15, &asked());
+    assert!(finding == Finding::Inconclusive && sentence.contains("differ by up to 12 %"), "{sentence}");
 }
 
 #[test]

@@ -119,3 +119,26 @@ fn a_baseline_of_another_machine_is_refused_with_every_difference() {
         assert!(stderr(&output).contains(part), "{part}: {}", stderr(&output));
     }
 }
+
+#[test]
+fn a_share_below_none_is_refused_with_how_to_write_one() {
+    for flag in ["--threshold", "--require-power"] {
+        let error = refused(&["check", "run.json", flag, "-1%"]);
+        assert!(error.contains(flag) && error.contains("write a share such as 5% or 0.05"), "{error}");
+    }
+}
+
+#[test]
+fn help_tells_how_a_check_ends_for_a_file_that_cannot_be_used_and_how_counts_are_judged() {
+    let help = crate::support::words(&stdout(&run(&["check", "--help"])));
+    for part in
+        ["a file is damaged or of another version", "nothing on standard output", "system calls of several threads"]
+    {
+        assert!(help.contains(part), "{part}: {help}");
+    }
+    let (folder, path) = blocks(1.0, in_turns);
+    fs::write(folder.path().join("cells.jsonl"), "{}\n").unwrap();
+    let output = run(&["check", &path]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{}", stderr(&output));
+    assert_eq!(run(&["check", "/nowhere"]).status.code(), Some(2));
+}
