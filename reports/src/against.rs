@@ -87,6 +87,23 @@ mod tests {
     }
 
     #[test]
+    fn why_a_control_has_no_verdict_beside_another_reference_is_a_note_in_every_table() {
+        let (run, cells) = sample::blocks(12);
+        let other = Some("cdrs-tokio");
+        let why =
+            "A control is given no verdict: scylla@1.9.0#control is scylla@1.9.0 once more, whose row has the verdict.";
+        let text = table_against(&run, &cells, other, Look { width: 2_000, ..Look::default() });
+        let note = text.lines().find(|line| line.ends_with(why)).unwrap_or_else(|| panic!("{text}"));
+        let number = note.split(' ').next().unwrap();
+        let row = text.lines().find(|line| line.starts_with("scylla@1.9.0#control")).unwrap();
+        assert!(row.contains(&format!("withheld {number}")), "{row}: {note}");
+        for text in [markdown_against(&run, &cells, other), html_against(&run, &cells, other).unwrap()] {
+            assert!(text.replace("\\", "").contains(why), "{text}");
+        }
+        assert!(!table_against(&run, &cells, None, Look::default()).contains("is given no verdict"));
+    }
+
+    #[test]
     fn what_a_control_that_differs_takes_away_stays_away_against_another_driver() {
         let (run, mut cells) = sample::blocks(12);
         for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {

@@ -161,7 +161,8 @@ impl Still {
         }
         for (whole, blocks) in &self.out_of_time {
             sentences.push(format!(
-                "{} the machine was noisy at attempt {whole} of {most} and the run's time limit left no time for another one, {}",
+                "{} the machine was noisy at attempt {whole} of {most}, there was no time for another one (repeats may take half as \
+                 long as the blocks), {}",
                 in_blocks(*blocks),
                 all_the_same(*blocks),
             ));
@@ -251,13 +252,13 @@ mod tests {
         cells.iter_mut().find(noisy).unwrap().noisy = Some("Others used 12 % of the cores.".to_owned());
         assert_eq!(
             repeats(&run, &cells).unwrap(),
-            "in 1 block the machine was noisy at attempt 1 of 3 and the run's time limit left no time for another one, and it \
-             counts all the same"
+            "in 1 block the machine was noisy at attempt 1 of 3, there was no time for another one (repeats may take half as long as \
+             the blocks), and it counts all the same"
         );
         cells.extend(again(&cells, 2, None));
         let text = repeats(&run, &cells).unwrap();
         assert!(
-            text.contains("in 1 block the machine was noisy at attempt 2 of 3 and the run's time limit left"),
+            text.contains("in 1 block the machine was noisy at attempt 2 of 3, there was no time for another one"),
             "{text}"
         );
         run.interrupted = true;

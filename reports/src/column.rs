@@ -50,10 +50,18 @@ impl Row<'_> {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Entry {
     Figure(String),
+    /// There is a word, and what must be said of it.
+    Noted(String, String),
     /// There is no figure, and why.
     Missing(String),
     /// There is a figure that must not be compared.
     Void,
+}
+
+impl Entry {
+    fn figure(text: &str) -> Entry {
+        Entry::Figure(text.to_owned())
+    }
 }
 
 /// One column: what it is called, what it shows and how.
@@ -70,7 +78,7 @@ pub(crate) struct Column {
     needs_all_answers: bool,
     /// Whether the run has anything to show in it.
     is_shown: fn(&[SummaryRow]) -> bool,
-    show: fn(&Row, f64) -> Result<String, String>,
+    show: fn(&Row, f64) -> Entry,
 }
 
 impl Column {
@@ -80,7 +88,7 @@ impl Column {
         };
         match figure.median {
             Some(_) if self.needs_all_answers && figure.void.is_some() => Entry::Void,
-            Some(median) => (self.show)(row, median).map_or_else(Entry::Missing, Entry::Figure),
+            Some(median) => (self.show)(row, median),
             None => Entry::Missing(figure.unavailable.clone().unwrap_or_default()),
         }
     }
@@ -96,7 +104,7 @@ pub(crate) const COLUMNS: &[Column] = &[
         meter: WALL,
         needs_all_answers: true,
         is_shown: always,
-        show: |_, value| Ok(time(value)),
+        show: |_, value| Entry::Figure(time(value)),
     },
     Column {
         title: &["user"],
@@ -123,7 +131,7 @@ pub(crate) const COLUMNS: &[Column] = &[
         meter: THROUGHPUT,
         needs_all_answers: true,
         is_shown: always,
-        show: |_, value| Ok(whole(value)),
+        show: |_, value| Entry::Figure(whole(value)),
     },
     Column {
         title: &["CPU us", "/statement"],
@@ -213,7 +221,7 @@ pub(crate) const COLUMNS: &[Column] = &[
         meter: CONNECTIONS,
         needs_all_answers: false,
         is_shown: always,
-        show: |_, value| Ok(whole(value)),
+        show: |_, value| Entry::Figure(whole(value)),
     },
     Column {
         title: &["errors"],
@@ -222,7 +230,7 @@ pub(crate) const COLUMNS: &[Column] = &[
         meter: ERRORS,
         needs_all_answers: false,
         is_shown: always,
-        show: |row, _| Ok(whole(row.errors as f64)),
+        show: |row, _| Entry::Figure(whole(row.errors as f64)),
     },
 ];
 
@@ -255,31 +263,46 @@ fn primary<'a>(row: &'a Row) -> Option<&'a SummaryRow> {
     row.figures.get(CPU_PER_STATEMENT).copied()
 }
 
-fn ratio(row: &Row, _: f64) -> Result<String, String> {
+fn ratio(row: &Row, _: f64) -> Entry {
     let Some((figure, ratio)) = primary(row).and_then(|figure| Some((figure, figure.ratio?))) else {
-        return Ok("-".to_owned());
+        return Entry::figure("-");
     };
-    Ok(match (row.standing, figure.interval) {
+    Entry::Figure(match (row.standing, figure.interval) {
         (Standing::Reference, _) => "1".to_owned(),
         (_, Some([low, high])) => format!("{ratio:.3} ({low:.3} to {high:.3})"),
         (_, None) => format!("{ratio:.3}"),
     })
 }
 
-fn verdict(row: &Row, _: f64) -> Result<String, String> {
+fn verdict(row: &Row, _: f64) -> Entry {
     let figure = primary(row);
-    Ok(match (row.standing, figure.and_then(|figure| figure.verdict)) {
+    Entry::figure(match (row.standing, figure.and_then(|figure| figure.verdict)) {
         (Standing::Reference, _) => "reference",
         (Standing::Control, _) => "control",
         (_, Some(verdict)) => name(verdict),
         (Standing::Apart, None) => "-",
         (Standing::Compared, None) => match figure {
-            Some(SummaryRow { interval: Some(_), .. }) => "withheld",
-            Some(SummaryRow { no_interval: Some(why), .. }) => return Err(why.clone()),
+            Some(SummaryRow { interval: Some(_), .. }) => return withheld(row.contender),
+            Some(SummaryRow { no_interval: Some(why), .. }) => return Entry::Missing(why.clone()),
             _ => "-",
         },
+    })
+}
+
+/// Where a control differs or has no interval, a warning over all tables says so; why a control itself has no verdict beside another
+/// reference is said by a note.
+fn withheld(contender: &Contender) -> Entry {
+    let withheld = "withheld".to_owned();
+    match contender.label.rsplit_once('#').filter(|_| contender.control) {
+        Some((of, _)) => Entry::Noted(
+            withheld,
+            format!(
+                "A control is given no verdict: {} is {} once more, whose row has the verdict.",
+                contender.label, of
+            ),
+        ),
+        None => Entry::Figure(withheld),
     }
-    .to_owned())
 }
 
 fn name(verdict: Verdict) -> &'static str {
@@ -291,32 +314,32 @@ fn name(verdict: Verdict) -> &'static str {
     }
 }
 
-fn smallest(row: &Row, _: f64) -> Result<String, String> {
+fn smallest(row: &Row, _: f64) -> Entry {
     let found = primary(row).and_then(|figure| figure.detectable);
-    Ok(found.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)))
+    Entry::Figure(found.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)))
 }
 
-fn bottleneck(row: &Row, _: f64) -> Result<String, String> {
+fn bottleneck(row: &Row, _: f64) -> Entry {
     let found = primary(row).and_then(|figure| figure.bottleneck);
-    Ok(found.map_or("-", Bottleneck::name).to_owned())
+    Entry::figure(found.map_or("-", Bottleneck::name))
 }
 
-fn precise(_: &Row, value: f64) -> Result<String, String> {
-    Ok(three_digits(value))
+fn precise(_: &Row, value: f64) -> Entry {
+    Entry::Figure(three_digits(value))
 }
 
-fn split(row: &Row, value: f64) -> Result<String, String> {
+fn split(row: &Row, value: f64) -> Entry {
     match row.median(USER).zip(row.median(SYS)) {
-        Some((user, sys)) if user + sys < LEAST_CPU_FOR_SPLIT => Err(format!(
+        Some((user, sys)) if user + sys < LEAST_CPU_FOR_SPLIT => Entry::Missing(format!(
             "The kernel samples how CPU time splits into user and sys, which means little below {LEAST_CPU_FOR_SPLIT} s of \
              it; the sum is exact. Give a greater --count to see the split."
         )),
-        _ => Ok(time(value)),
+        _ => Entry::Figure(time(value)),
     }
 }
 
-fn peak(row: &Row, value: f64) -> Result<String, String> {
-    Ok(match row.noop_peak {
+fn peak(row: &Row, value: f64) -> Entry {
+    Entry::Figure(match row.noop_peak {
         Some(noop) if row.contender.role != crate::Role::Noop => {
             let over = value - noop;
             let sign = if over < 0.0 { '-' } else { '+' };
@@ -327,8 +350,8 @@ fn peak(row: &Row, value: f64) -> Result<String, String> {
 }
 
 /// Those that the driver makes are the ones that noop does not have.
-fn threads(row: &Row, value: f64) -> Result<String, String> {
-    Ok(match row.noop_threads {
+fn threads(row: &Row, value: f64) -> Entry {
+    Entry::Figure(match row.noop_threads {
         Some(noop) if row.contender.role != crate::Role::Noop => {
             format!("{} ({})", whole(value), whole((value - noop).max(0.0)))
         }

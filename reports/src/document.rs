@@ -1,5 +1,7 @@
 //! A comparison as headings, tables and notes: what `table` and `markdown` show alike.
 
+use std::collections::BTreeSet;
+
 use crate::against::turned;
 use crate::attempts::Attempts;
 use crate::column::{Column, Entry, Row, Standing, columns, times};
@@ -67,8 +69,8 @@ pub(crate) enum Narrow {
 
 pub(crate) struct TableRow {
     pub label: String,
-    /// Behind the label, for example `[1]`.
-    pub mark: String,
+    /// The number of the note on the contender, behind the label.
+    pub note: Option<usize>,
     /// Behind both, what the reader must not miss: `void` or `failed 1/3`; empty where every block counts.
     pub trouble: String,
     /// One a column.
@@ -77,11 +79,47 @@ pub(crate) struct TableRow {
     pub is_empty: bool,
 }
 
+impl TableRow {
+    /// A row of which nothing is said but its figures.
+    pub fn of(label: &str, fields: Vec<Field>) -> TableRow {
+        TableRow { label: plain(label), note: None, trouble: String::new(), fields, is_empty: false }
+    }
+}
+
 #[derive(Clone)]
 pub(crate) struct Field {
     pub text: String,
+    /// The number of the note on it, behind the text.
+    pub note: Option<usize>,
     /// Whether the reader must not miss it.
     pub is_bad: bool,
+}
+
+impl Field {
+    /// What is nothing but read.
+    pub fn of(text: impl Into<String>) -> Field {
+        Field { text: text.into(), note: None, is_bad: false }
+    }
+
+    /// What the reader must not miss.
+    pub fn bad(text: impl Into<String>) -> Field {
+        Field { is_bad: true, ..Field::of(text) }
+    }
+
+    /// Why there is no figure is the note of that number.
+    pub fn missing(note: usize) -> Field {
+        Field { note: Some(note), ..Field::of("n/a") }
+    }
+
+    /// The text and the number of its note, for example `n/a [3]`.
+    pub fn shown(&self) -> String {
+        format!("{}{}", self.text, mark(self.note))
+    }
+}
+
+/// How a text refers to the note of that number; empty without one.
+pub(crate) fn mark(note: Option<usize>) -> String {
+    note.map(|number| format!(" [{number}]")).unwrap_or_default()
 }
 
 impl Document {
@@ -123,6 +161,24 @@ impl Document {
             notes: notes.sentences,
             remarks: remarks(&shown),
         }
+    }
+}
+
+impl Document {
+    /// Keeps the notes of these numbers, numbered from 1 again, in the order in which they were.
+    pub fn keep_notes(&mut self, kept: &BTreeSet<usize>) {
+        let again = |number: usize| kept.contains(&number).then(|| kept.range(..=number).count());
+        for row in
+            self.tables.iter_mut().flat_map(|table| &mut table.sheets).flat_map(|sheet| &mut sheet.groups).flatten()
+        {
+            row.note = row.note.and_then(again);
+            row.fields.iter_mut().for_each(|field| field.note = field.note.and_then(again));
+        }
+        let mut number = 0;
+        self.notes.retain(|_| {
+            number += 1;
+            kept.contains(&number)
+        });
     }
 }
 
@@ -192,7 +248,7 @@ impl Place<'_> {
             let trouble = if fields[0].text == trouble && trouble == FAILED { String::new() } else { trouble };
             group.push(TableRow {
                 label: plain(&contender.label),
-                mark: note.map(|number| format!("[{number}]")).unwrap_or_default(),
+                note,
                 trouble,
                 is_empty: fields.iter().skip(1).all(|field| field.text == NOTHING),
                 fields,
@@ -361,16 +417,17 @@ fn fields(row: &Row, left_out: bool, columns: &[&Column], notes: &mut Notes) -> 
     };
     match state {
         Some(state) => {
-            let mut fields = vec![Field { text: NOTHING.to_owned(), is_bad: false }; columns.len()];
-            fields[0] = Field { text: state.to_owned(), is_bad: !left_out };
+            let mut fields = vec![Field::of(NOTHING); columns.len()];
+            fields[0] = if left_out { Field::of(state) } else { Field::bad(state) };
             fields
         }
         None => columns
             .iter()
             .map(|column| match column.entry(row) {
-                Entry::Figure(text) => Field { text, is_bad: false },
-                Entry::Void => Field { text: "void".to_owned(), is_bad: true },
-                Entry::Missing(why) => Field { text: format!("n/a [{}]", notes.number(&why)), is_bad: false },
+                Entry::Figure(text) => Field::of(text),
+                Entry::Noted(text, why) => Field { note: Some(notes.number(&why)), ..Field::of(text) },
+                Entry::Void => Field::bad("void"),
+                Entry::Missing(why) => Field::missing(notes.number(&why)),
             })
             .collect(),
     }

@@ -203,6 +203,44 @@ fn a_control_that_differs_is_said_in_markdown() {
 }
 
 #[test]
+fn an_arrangement_with_a_note_ends_with_one_full_stop_in_markdown() {
+    let (mut run, cells) = sample::run();
+    let text = markdown(&run, &cells);
+    assert!(
+        text.contains(" Arrangement multi:2: unpinned, runtime multi:2, ") && text.contains("cores 0-1.\n"),
+        "{text}"
+    );
+    run.plan.arrangements[0].note = Some("They share the 2 cores, and there are 2.".to_owned());
+    let text = markdown(&run, &cells);
+    assert!(text.contains("cores 0-1. They share the 2 cores, and there are 2.\n"), "{text}");
+}
+
+#[test]
+fn notes_are_numbered_without_gaps_where_columns_are_left_out() {
+    let (mut run, mut cells) = sample::blocks(12);
+    // Notes on columns that are left out first, and on ones that stay.
+    let missing = |id: &str, why: &str| (id.to_owned(), Measure::unavailable(why));
+    for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla") {
+        cell.measures.extend([missing(crate::measure::THREADS, "Nobody counted threads."), missing(USER, "No clock.")]);
+    }
+    run.contenders[1].caveats.push("It is written [7] in another way.".to_owned());
+    for width in [60, 80, 100, 120, 160, 400] {
+        let text = table(&run, &cells, at(width));
+        let notes = || text.lines().filter(|line| line.starts_with('['));
+        for (number, line) in (1..).zip(notes()) {
+            assert!(line.starts_with(&format!("[{number}] ")), "{width}: {text}");
+        }
+        for number in 1..=notes().count() {
+            let mark = format!("[{number}]");
+            assert!(text.lines().any(|line| !line.starts_with('[') && line.contains(&mark)), "{width} {mark}: {text}");
+        }
+        let none = format!(" [{}]", notes().count() + 1);
+        assert!(!text.lines().any(|line| line.contains("n/a") && line.contains(&none)), "{width}: {text}");
+        assert_eq!(text.contains("Nobody counted threads."), width == 400, "{width}: {text}");
+    }
+}
+
+#[test]
 fn too_few_blocks_have_no_verdict_and_say_why() {
     let (run, cells) = sample::blocks(7);
     let text = table(&run, &cells, at(160));

@@ -1,5 +1,6 @@
 //! Runs of many dates, as lines of what each contender cost.
 
+mod variants;
 mod version;
 
 use std::collections::BTreeMap;
@@ -10,8 +11,10 @@ use crate::attempts::Attempts;
 use crate::check::conditions;
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::whole;
+use crate::text::count;
 use crate::{Cell, Contender, Recorded, Role, Run, Summary, SummaryRow, Unit};
 
+use self::variants::{Variant, Variants, cores_of};
 use self::version::compare_versions;
 
 /// What is shown where a run has it, with its name; the primary one first.
@@ -83,8 +86,12 @@ pub struct PastRun {
 /// Lines that stand in one chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Panel {
+    /// What is shown of what, by which it is told from the others of its group.
+    pub title: String,
     /// The scenario's name.
     pub scenario: String,
+    /// The scenario's hash: runs in which a scenario of that name asks for something else stand in another panel.
+    pub scenario_hash: String,
     /// The arrangement's id.
     pub arrangement: String,
     /// The measure.
@@ -106,6 +113,9 @@ pub struct HistoryLine {
     pub contender: String,
     /// What it is in a comparison.
     pub role: Role,
+    /// The number of the driver's colour, the same in all panels.
+    #[serde(skip)]
+    pub colour: usize,
     /// In the order of the panel's places; a run that did not ask the contender has none.
     pub points: Vec<Point>,
 }
@@ -152,7 +162,20 @@ impl History {
             before = Some(conditions.clone());
             made.push(Group::new(by, conditions, apart, &members));
         }
+        colour(&mut made);
         History { by, groups: made, left_out }
+    }
+}
+
+/// Gives every driver a colour, by which it is found again in every panel.
+fn colour(groups: &mut [Group]) {
+    let mut names: Vec<String> = Vec::new();
+    let lines = groups.iter_mut().flat_map(|group| &mut group.panels).flat_map(|panel| &mut panel.lines);
+    for line in lines.filter(|line| line.role == Role::Driver) {
+        line.colour = names.iter().position(|known| *known == line.contender).unwrap_or_else(|| {
+            names.push(line.contender.clone());
+            names.len() - 1
+        });
     }
 }
 
@@ -162,7 +185,7 @@ fn under(run: &Run) -> Conditions {
     let mut all: Conditions = conditions(run).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     all.push((
         "the count".to_owned(),
-        format!("{} statements, {} before the window", whole(plan.count as f64), plan.warmup),
+        format!("{}, {} before the window", count(plan.count, "statement"), whole(plan.warmup as f64)),
     ));
     all
 }
@@ -186,12 +209,17 @@ impl Group {
         for (at, (_, one)) in members.iter().enumerate() {
             collect(by, at, one, &mut panels);
         }
+        let variants = Variants::of(members);
+        let mut panels: Vec<(Key, Vec<Found>)> = panels.into_iter().collect();
+        panels.sort_by_key(|(key, _)| variants.place(key));
+        let mut remarks = remarks(members);
+        remarks.extend(variants.sentences());
         Group {
             conditions,
             apart,
-            remarks: remarks(members),
+            remarks,
             runs: runs.collect(),
-            panels: panels.into_iter().map(|(key, found)| panel(by, key, found, members)).collect(),
+            panels: panels.into_iter().map(|(key, found)| panel(by, &key, found, members, &variants)).collect(),
         }
     }
 }
@@ -199,8 +227,8 @@ impl Group {
 /// Scenario with hash, arrangement with cores, meter by rank, contender by version only.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    scenario: (String, String),
-    arrangement: (String, Vec<u32>, Vec<u32>),
+    scenario: Variant<String>,
+    arrangement: Variant<(Vec<u32>, Vec<u32>)>,
     meter: usize,
     contender: String,
 }
@@ -233,7 +261,7 @@ fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Fou
         let name = unversioned(contender);
         let key = Key {
             scenario: (scenario.name.clone(), scenario.hash.clone()),
-            arrangement: (arrangement.id.clone(), arrangement.worker_cores.clone(), arrangement.server_cores.clone()),
+            arrangement: cores_of(arrangement),
             meter,
             contender: if by == By::Version { name.clone() } else { String::new() },
         };
@@ -276,7 +304,7 @@ fn unversioned(contender: &Contender) -> String {
     }
 }
 
-fn panel(by: By, key: Key, mut found: Vec<Found>, members: &[&(String, Recorded)]) -> Panel {
+fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[&(String, Recorded)], variants: &Variants) -> Panel {
     let started = |run: usize| members[run].1.run.started;
     found.sort_by(|a, b| match by {
         By::Date => a.point.run.cmp(&b.point.run),
@@ -284,13 +312,17 @@ fn panel(by: By, key: Key, mut found: Vec<Found>, members: &[&(String, Recorded)
     });
     let mut at: Vec<(usize, String)> = Vec::new();
     let days: Vec<String> = members.iter().map(|(_, one)| one.run.started.strftime("%Y-%m-%d").to_string()).collect();
+    let date = |run: usize| match days.iter().filter(|day| **day == days[run]).count() {
+        0 | 1 => days[run].clone(),
+        _ => started(run).strftime("%m-%d %H:%M").to_string(),
+    };
+    let versions: Vec<(usize, String)> = found.iter().map(|one| (one.point.run, one.point.version.clone())).collect();
+    let has_more = |of: &Point| versions.iter().any(|(run, version)| *run != of.run && *version == of.version);
     for one in &mut found {
         let name = match by {
+            By::Version if has_more(&one.point) => format!("{} ({})", one.point.version, date(one.point.run)),
             By::Version => one.point.version.clone(),
-            By::Date if days.iter().filter(|day| **day == days[one.point.run]).count() > 1 => {
-                started(one.point.run).strftime("%m-%d %H:%M").to_string()
-            }
-            By::Date => days[one.point.run].clone(),
+            By::Date => date(one.point.run),
         };
         let known = at.iter().position(|(run, place)| *run == one.point.run && *place == name);
         one.point.place = known.unwrap_or_else(|| {
@@ -311,15 +343,17 @@ fn panel(by: By, key: Key, mut found: Vec<Found>, members: &[&(String, Recorded)
                 let contender = if taken { format!("{contender}@{}", point.version) } else { contender };
                 match lines.iter_mut().find(|line| line.contender == contender) {
                     Some(line) => line.points.push(point),
-                    None => lines.push(HistoryLine { contender, role, points: vec![point] }),
+                    None => lines.push(HistoryLine { contender, role, colour: 0, points: vec![point] }),
                 }
             }
         }
     }
     let (meter, words) = METERS[key.meter];
     Panel {
-        scenario: key.scenario.0,
-        arrangement: key.arrangement.0,
+        title: variants.title(key, words),
+        scenario: key.scenario.0.clone(),
+        scenario_hash: key.scenario.1.clone(),
+        arrangement: key.arrangement.0.clone(),
         meter: meter.to_owned(),
         words: words.to_owned(),
         unit,
@@ -331,12 +365,7 @@ fn panel(by: By, key: Key, mut found: Vec<Found>, members: &[&(String, Recorded)
 fn remarks(members: &[&(String, Recorded)]) -> Vec<String> {
     type Part = (&'static str, fn(&Run) -> String);
     const PARTS: [Part; 2] = [
-        ("The load generator", |run| {
-            let mut builds: Vec<&str> = run.contenders.iter().map(|one| one.build.as_str()).collect();
-            builds.sort_unstable();
-            builds.dedup();
-            builds.join(" ")
-        }),
+        ("The load generator", Run::load_generators),
         ("cqldyno's executable, and so the embedded server,", |run| run.executable.clone()),
     ];
     let differs = |(_, of): &&Part| members.windows(2).any(|two| of(&two[0].1.run) != of(&two[1].1.run));
@@ -405,6 +434,113 @@ mod tests {
         assert!(why.starts_with("These runs are not joined with the ones before, because the kernel was"), "{why}");
         assert!(why.contains("is Linux 9 here"), "{why}");
         assert!(history.groups[2].apart.as_ref().unwrap().contains("the count was"));
+    }
+
+    #[test]
+    fn a_scenario_of_one_name_that_asks_for_something_else_stands_apart_with_the_reason() {
+        let (mut one, mut two) = (at(1, "1.0.0"), at(2, "1.0.0"));
+        let redefine = |recorded: &mut (String, Recorded), hash: &str| {
+            recorded.1.run.scenarios[0].hash = hash.to_owned();
+            for cell in recorded.1.cells.iter_mut().filter(|cell| cell.scenario == "writes") {
+                cell.scenario_hash = hash.to_owned();
+            }
+        };
+        redefine(&mut one, "aaaaaaaaaaaa");
+        redefine(&mut two, "bbbbbbbbbbbb");
+        let history = History::new(By::Date, &[one, two, at(3, "1.0.0")], Vec::new());
+        assert_eq!(history.groups.len(), 1);
+        let group = &history.groups[0];
+        assert_eq!(
+            group.remarks,
+            [
+                "writes is not the same scenario in all of these runs (hash 00ff in runs/3; hash bbbbbbbb in runs/2; hash \
+              aaaaaaaa in runs/1), so its figures are joined only where it is."
+            ]
+        );
+        let mut titles: Vec<&str> = group.panels.iter().map(|panel| panel.title.as_str()).collect();
+        assert!(titles.contains(&"writes (bbbbbbbb) on multi:2: CPU us a statement"), "{titles:?}");
+        assert!(titles.contains(&"reads on multi:2: CPU us a statement"), "{titles:?}");
+        titles.sort_unstable();
+        assert!(titles.windows(2).all(|two| two[0] != two[1]), "no heading stands twice: {titles:?}");
+    }
+
+    #[test]
+    fn an_arrangement_of_one_name_on_other_cores_stands_apart_with_the_reason() {
+        let mut two = at(2, "1.0.0");
+        two.1.run.plan.arrangements[0].worker_cores = vec![1];
+        let history = History::new(By::Date, &[at(1, "1.0.0"), two], Vec::new());
+        let group = &history.groups[0];
+        assert_eq!(
+            group.remarks,
+            [
+                "multi:2 is not the same arrangement in all of these runs (worker on core 1, server on cores 0-1 in runs/2; worker on cores \
+              0-1, server on cores 0-1 in runs/1), so its figures are joined only where it is."
+            ]
+        );
+        assert_eq!(
+            group.panels[0].title,
+            "writes on multi:2 (worker on core 1, server on cores 0-1): CPU us a statement"
+        );
+    }
+
+    #[test]
+    fn panels_stand_in_the_order_of_the_scenarios_in_the_newest_run() {
+        let order = |history: &History| -> Vec<String> {
+            let mut names: Vec<String> = history.groups[0].panels.iter().map(|panel| panel.scenario.clone()).collect();
+            names.dedup();
+            names
+        };
+        let (old, mut new) = (at(1, "1.0.0"), at(2, "1.0.0"));
+        for by in [By::Date, By::Version] {
+            assert_eq!(order(&History::new(by, &[old.clone(), new.clone()], Vec::new())), ["writes", "reads"]);
+        }
+        new.1.run.scenarios.reverse();
+        for by in [By::Date, By::Version] {
+            assert_eq!(order(&History::new(by, &[new.clone(), old.clone()], Vec::new())), ["reads", "writes"]);
+        }
+        new.1.run.scenarios.truncate(1);
+        assert_eq!(
+            order(&History::new(By::Date, &[old, new], Vec::new())),
+            ["reads", "writes"],
+            "what it lacks is behind"
+        );
+    }
+
+    #[test]
+    fn by_version_no_heading_stands_twice_and_every_driver_keeps_its_colour() {
+        let history = History::new(By::Version, &[at(1, "1.0.0"), at(2, "1.0.0"), at(3, "1.1.0")], Vec::new());
+        let panels = &history.groups[0].panels;
+        let mut titles: Vec<&str> = panels.iter().map(|panel| panel.title.as_str()).collect();
+        assert_eq!(
+            titles[..2],
+            ["scylla, writes on multi:2: CPU us a statement", "cdrs-tokio, writes on multi:2: CPU us a statement"]
+        );
+        titles.sort_unstable();
+        assert!(titles.windows(2).all(|two| two[0] != two[1]), "{titles:?}");
+        for panel in panels.iter().flat_map(|panel| &panel.lines) {
+            let expected = ["scylla", "cdrs-tokio", "cassandra-cpp"].iter().position(|name| *name == panel.contender);
+            assert_eq!(Some(panel.colour).filter(|_| panel.role == Role::Driver), expected, "{}", panel.contender);
+        }
+        let places = &panels[0].places;
+        assert_eq!(
+            *places,
+            ["1.0.0 (2026-02-01)", "1.0.0 (2026-02-02)", "1.1.0"],
+            "two columns of one name say their dates"
+        );
+    }
+
+    #[test]
+    fn what_was_asked_is_told_in_plain_english() {
+        let history = History::new(By::Date, &[at(1, "1.0.0")], Vec::new());
+        let asked = |name: &str| {
+            let found = history.groups[0].conditions.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.clone()).unwrap()
+        };
+        assert_eq!(
+            asked("what was asked"),
+            "1,024 in flight, 1 connection, equal settings, LOCAL_ONE, pages of 5,000 rows, a time limit of 30,000 ms"
+        );
+        assert_eq!(asked("the count"), "500,000 statements, 10,000 before the window");
     }
 
     #[test]

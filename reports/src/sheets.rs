@@ -58,13 +58,7 @@ impl Place<'_> {
             let figures: BTreeMap<&str, &SummaryRow> =
                 self.figures(summary, contender).map(|row| (row.meter.as_str(), row)).collect();
             let fields = measures.iter().map(|(measure, _)| field(figures.get(measure.id.as_str()).copied(), notes));
-            groups[usize::from(contender.role != Role::Driver)].push(TableRow {
-                label: plain(&contender.label),
-                mark: String::new(),
-                trouble: String::new(),
-                fields: fields.collect(),
-                is_empty: false,
-            });
+            groups[usize::from(contender.role != Role::Driver)].push(TableRow::of(&contender.label, fields.collect()));
         }
         groups.retain(|group| !group.is_empty());
         // From the right end.
@@ -129,12 +123,8 @@ fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
     let mut names: Vec<(&str, f64)> = greatest.into_iter().collect();
     names.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
     let (shown, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|(_, most)| *most >= LEAST);
-    let row = |label: &str, value: &dyn Fn(&BTreeMap<String, f64>) -> f64| TableRow {
-        label: plain(label),
-        mark: String::new(),
-        trouble: String::new(),
-        fields: columns.iter().map(|(_, figures)| good(figure(value(figures)))).collect(),
-        is_empty: false,
+    let row = |label: &str, value: &dyn Fn(&BTreeMap<String, f64>) -> f64| {
+        TableRow::of(label, columns.iter().map(|(_, figures)| Field::of(figure(value(figures)))).collect())
     };
     let mut rows: Vec<TableRow> =
         shown.iter().map(|(name, _)| row(name, &|figures| figures.get(*name).copied().unwrap_or(0.0))).collect();
@@ -157,18 +147,14 @@ fn figure(value: f64) -> String {
     if value == 0.0 { "-".to_owned() } else { three_digits(value) }
 }
 
-fn good(text: String) -> Field {
-    Field { text, is_bad: false }
-}
-
 fn field(row: Option<&SummaryRow>, notes: &mut Notes) -> Field {
     let Some(row) = row else {
-        return good(format!("n/a [{}]", notes.number("This was not measured in this run.")));
+        return Field::missing(notes.number("This was not measured in this run."));
     };
     match (row.median, row.unit) {
-        (Some(_), _) if row.void.is_some() => Field { text: "void".to_owned(), is_bad: true },
-        (Some(median), unit) => good(shown(median, unit.unwrap_or(Unit::Count))),
-        (None, _) => good(format!("n/a [{}]", notes.number(row.unavailable.as_deref().unwrap_or_default()))),
+        (Some(_), _) if row.void.is_some() => Field::bad("void"),
+        (Some(median), unit) => Field::of(shown(median, unit.unwrap_or(Unit::Count))),
+        (None, _) => Field::missing(notes.number(row.unavailable.as_deref().unwrap_or_default())),
     }
 }
 

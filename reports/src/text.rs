@@ -91,6 +91,17 @@ pub fn label_lines(label: &str, longest: usize) -> String {
     lines
 }
 
+/// With a capital first.
+pub(crate) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// With a capital first and one full stop at the end.
+pub(crate) fn sentence(text: &str) -> String {
+    format!("{}{}", capital(text), if text.ends_with('.') { "" } else { "." })
+}
+
 /// A number and its noun, for example `1 block` or `3 blocks`.
 pub fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

@@ -32,27 +32,29 @@ const HEADER: [&str; 16] = [
 ///
 /// A text from outside that a spreadsheet would run as a formula has an apostrophe before it.
 pub fn csv(run: &Run, cells: &[Cell]) -> String {
-    let mut out = HEADER.join(",") + "\r\n";
-    rows(&mut out, "", run, cells);
+    let mut out = String::new();
+    put(&mut out, HEADER);
+    rows(&mut out, None, run, cells);
     out
 }
 
 /// The rows of [`csv`] of several runs, with the name that each is to have before them, in a column `run`.
 pub fn csv_of_runs(named: &[(String, &Recorded)]) -> String {
-    let mut out = format!("run,{}\r\n", HEADER.join(","));
+    let mut out = String::new();
+    put(&mut out, std::iter::once("run").chain(HEADER));
     for (name, one) in named {
-        rows(&mut out, &(text(name) + ","), &one.run, &one.cells);
+        rows(&mut out, Some(name), &one.run, &one.cells);
     }
     out
 }
 
-/// Every row of a run, each behind `first`.
-fn rows(out: &mut String, first: &str, run: &Run, cells: &[Cell]) {
+/// Every row of a run, each behind the name that it is to have, if any.
+fn rows(out: &mut String, name: Option<&str>, run: &Run, cells: &[Cell]) {
     for contender in &run.contenders {
         if let Some(why) = &contender.unavailable {
             let (id, label) = (&contender.id, &contender.label);
             let record = Record { contender: id, label, control: contender.control, ..Record::default() };
-            Record { unavailable: why, ..record }.write(out, first);
+            Record { unavailable: why, ..record }.write(out, name);
         }
     }
     let attempts = Attempts::of(cells);
@@ -73,15 +75,15 @@ fn rows(out: &mut String, first: &str, run: &Run, cells: &[Cell]) {
             ..Record::default()
         };
         if cell.measures.is_empty() {
-            blank.write(out, first);
+            blank.write(out, name);
         }
         for (measure, found) in &cell.measures {
             let record = Record { measure, ..blank.clone() };
             match found {
                 Measure::Value { value, unit } => {
-                    Record { value: value.to_string(), unit: unit.symbol(), ..record }.write(out, first);
+                    Record { value: value.to_string(), unit: unit.symbol(), ..record }.write(out, name);
                 }
-                Measure::Unavailable { unavailable } => Record { unavailable, ..record }.write(out, first),
+                Measure::Unavailable { unavailable } => Record { unavailable, ..record }.write(out, name),
             }
         }
     }
@@ -109,7 +111,7 @@ struct Record<'a> {
 }
 
 impl Record<'_> {
-    fn write(&self, out: &mut String, first: &str) {
+    fn write(&self, out: &mut String, name: Option<&str>) {
         let said = |yes: bool| if yes { "true" } else { "false" }.to_owned();
         let fields: [String; HEADER.len()] = [
             text(self.contender),
@@ -129,10 +131,19 @@ impl Record<'_> {
             text(self.void),
             text(self.failed),
         ];
-        out.push_str(first);
-        out.push_str(&fields.join(","));
-        out.push_str("\r\n");
+        put(out, name.map(text).into_iter().chain(fields));
     }
+}
+
+/// A line of fields that are as they are to stand.
+pub(super) fn put<T: AsRef<str>>(out: &mut String, fields: impl IntoIterator<Item = T>) {
+    for (place, field) in fields.into_iter().enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        out.push_str(field.as_ref());
+    }
+    out.push_str("\r\n");
 }
 
 /// What a spreadsheet takes for the beginning of a formula (OWASP, CSV Injection), in full width as well.

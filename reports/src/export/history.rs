@@ -4,12 +4,12 @@ mod chart;
 mod page;
 
 use crate::document::{Field, Narrow, Sheet, TableRow};
-use crate::history::{Group, History, Panel, Point};
+use crate::history::{Group, History, HistoryLine, Panel, Point};
 use crate::quantity::{three_digits, whole};
-use crate::text::{escape, plain};
+use crate::text::{capital, escape, plain};
 
 pub use self::page::history_html;
-use super::csv::text as field;
+use super::csv::{put, text as field};
 use super::table::{Look, draw, paragraph};
 
 /// What the bars of a figure are.
@@ -28,7 +28,8 @@ pub fn history_table(history: &History, look: Look) -> String {
     }
     for (at, group) in history.groups.iter().enumerate() {
         out.push('\n');
-        for text in about(at, group) {
+        paragraph(&mut out, &format!("Group {}", at + 1), width, 0);
+        for text in about(group) {
             paragraph(&mut out, &text, width, 2);
         }
         for panel in &group.panels {
@@ -49,7 +50,7 @@ pub fn history_markdown(history: &History) -> String {
     let mut out = format!("{BARS} {NOTHING_JOINED}\n");
     for (at, group) in history.groups.iter().enumerate() {
         out.push_str(&format!("\n### Group {}\n\n", at + 1));
-        about(at, group).iter().for_each(|text| out.push_str(&format!("- {}\n", escape(text))));
+        about(group).iter().for_each(|text| out.push_str(&format!("- {}\n", escape(text))));
         for panel in &group.panels {
             super::markdown::grid(&mut out, &sheet(panel));
         }
@@ -61,25 +62,43 @@ pub fn history_markdown(history: &History) -> String {
     out
 }
 
+/// One record of the CSV; the names are its header.
+const HEADER: [&str; 14] = [
+    "group",
+    "run",
+    "started",
+    "scenario",
+    "scenario_hash",
+    "arrangement",
+    "measure",
+    "contender",
+    "version",
+    "median",
+    "least",
+    "greatest",
+    "blocks",
+    "gap",
+];
+
 /// One row a point, with a header (RFC 4180), for pandas, R, DuckDB and spreadsheets.
 ///
 /// Where there is no figure, `gap` says in a sentence why. A run that is left out is a row with its name and the gap alone. A text from
 /// outside that a spreadsheet would run as a formula has an apostrophe before it.
 pub fn history_csv(history: &History) -> String {
-    let mut out =
-        "group,run,started,scenario,arrangement,measure,contender,version,median,least,greatest,blocks,gap\r\n"
-            .to_owned();
+    let mut out = String::new();
+    put(&mut out, HEADER);
     for (at, group) in history.groups.iter().enumerate() {
         for panel in &group.panels {
             for line in &panel.lines {
                 for point in &line.points {
                     let run = &group.runs[point.run];
                     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-                    let fields = [
+                    let fields: [String; HEADER.len()] = [
                         (at + 1).to_string(),
                         field(&run.name),
                         run.started.to_string(),
                         field(&panel.scenario),
+                        field(&panel.scenario_hash),
                         field(&panel.arrangement),
                         field(&panel.meter),
                         field(&line.contender),
@@ -90,14 +109,16 @@ pub fn history_csv(history: &History) -> String {
                         point.blocks.to_string(),
                         field(point.gap.as_deref().unwrap_or_default()),
                     ];
-                    out.push_str(&fields.join(","));
-                    out.push_str("\r\n");
+                    put(&mut out, fields);
                 }
             }
         }
     }
     for one in &history.left_out {
-        out.push_str(&format!(",{},,,,,,,,,,,{}\r\n", field(&one.run), field(&format!("Left out: {}", one.why))));
+        let mut fields = [const { String::new() }; HEADER.len()];
+        fields[1] = field(&one.run);
+        fields[HEADER.len() - 1] = field(&format!("Left out: {}", one.why));
+        put(&mut out, fields);
     }
     out
 }
@@ -110,11 +131,11 @@ pub fn history_json(history: &History) -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string_pretty(history)? + "\n")
 }
 
-fn about(at: usize, group: &Group) -> Vec<String> {
+fn about(group: &Group) -> Vec<String> {
     let conditions: Vec<String> =
         group.conditions.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect();
     let names: Vec<String> = group.runs.iter().map(|run| plain(&run.name)).collect();
-    let mut all = vec![format!("Group {}, {}. Runs: {}.", at + 1, conditions.join("; "), names.join(", "))];
+    let mut all = vec![format!("{}. Runs: {}.", capital(&conditions.join("; ")), names.join(", "))];
     all.extend(group.apart.clone());
     all.extend(group.remarks.iter().cloned());
     let notes = group.runs.iter().flat_map(|run| run.notes.iter().map(|note| format!("{}: {note}", plain(&run.name))));
@@ -166,20 +187,16 @@ fn said(panel: &Panel, point: &Point) -> String {
 }
 
 fn sheet(panel: &Panel) -> Sheet {
-    let row = |line: &crate::history::HistoryLine| TableRow {
-        label: plain(&line.contender),
-        mark: String::new(),
-        trouble: String::new(),
-        is_empty: false,
-        fields: (0..panel.places.len())
-            .map(|place| match line.points.iter().find(|point| point.place == place) {
-                Some(point) => Field { text: said(panel, point), is_bad: point.median.is_none() },
-                None => Field { text: "-".to_owned(), is_bad: false },
-            })
-            .collect(),
+    let row = |line: &HistoryLine| {
+        let field = |place: usize| match line.points.iter().find(|point| point.place == place) {
+            Some(point) if point.median.is_none() => Field::bad(said(panel, point)),
+            Some(point) => Field::of(said(panel, point)),
+            None => Field::of("-"),
+        };
+        TableRow::of(&line.contender, (0..panel.places.len()).map(field).collect())
     };
     Sheet {
-        title: format!("{} on {}: {}", plain(&panel.scenario), plain(&panel.arrangement), panel.words),
+        title: plain(&panel.title),
         first: "contender".to_owned(),
         columns: panel.places.iter().map(|place| vec![plain(place)]).collect(),
         groups: vec![panel.lines.iter().map(row).collect()],
@@ -241,7 +258,7 @@ mod tests {
         assert!(page.contains("No figure of a|b"), "{page}");
         assert!(page.matches("<svg").count() >= 8 && !page.contains("could not be drawn"), "{page}");
         let text = history_table(&history, Look { width: 120, colour: false, all_columns: false });
-        assert!(text.contains("Group 2, the processor: a|b") && text.contains("gap"), "{text}");
+        assert!(text.contains("Group 2\nThe processor: a|b") && text.contains("gap"), "{text}");
         let csv = history_csv(&history);
         let gaps = csv.lines().filter(|line| line.ends_with("[31m\"\"\"") && line.starts_with("2,")).count();
         assert!(gaps > 0, "{csv}");
@@ -254,10 +271,10 @@ mod tests {
         let first = csv.lines().nth(1).unwrap();
         assert!(first.starts_with("1,runs/1,2026-02-01T03:04:05Z,") && !first.contains('"'), "{first}");
         let fields: Vec<&str> = first.split(',').collect();
-        assert_eq!(fields.len(), 13, "{first}");
-        assert!(fields[8..12].iter().all(|field| field.parse::<f64>().is_ok()), "{first}");
+        assert_eq!(fields.len(), HEADER.len(), "{first}");
+        assert!(fields[9..13].iter().all(|field| field.parse::<f64>().is_ok()), "{first}");
         let last = csv.lines().last().unwrap();
-        assert!(last.starts_with(",\"a|b</title>") && last.contains("\",,,,,,,,,,,\"Left out: the run a|b"), "{last}");
+        assert!(last.starts_with(",\"a|b</title>") && last.contains("\",,,,,,,,,,,,\"Left out: the run a|b"), "{last}");
         let of_run = |line: &&str| line.starts_with("1,") || line.starts_with("2,");
         assert_eq!(csv.lines().skip(1).filter(of_run).count(), csv.lines().count() - 2);
     }

@@ -34,7 +34,7 @@ use crate::document::{Document, Notes, Place, caveats, trouble};
 use crate::head::judgement;
 use crate::quantity::whole;
 use crate::summary::places;
-use crate::text::count;
+use crate::text::{count, sentence};
 use crate::{Cell, Pass, Role, Run, plain, reference};
 
 const SCRIPT: &str = include_str!("html/page.js");
@@ -320,10 +320,4 @@ fn claim(sentence: &str) -> (&str, &str) {
     let ends = ["; inconclusive for ", "; no verdict for ", "; on the arrangement "];
     let end = ends.iter().filter_map(|end| sentence.find(end)).min().unwrap_or(sentence.len());
     sentence.split_at(end)
-}
-
-fn sentence(text: &str) -> String {
-    let mut chars = text.chars();
-    let first: String = chars.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
-    format!("{first}{}{}", chars.as_str(), if text.ends_with('.') { "" } else { "." })
 }

@@ -1,8 +1,8 @@
 //! Tables as GitHub shows them.
 
-use crate::document::{Document, Sheet, TableRow};
+use crate::document::{Document, Sheet, TableRow, mark};
 use crate::export::side_by_side::SideBySide;
-use crate::text::{escape, plain};
+use crate::text::{capital, escape, plain, sentence};
 use crate::{Cell, Recorded, Run};
 
 /// The tables of [`crate::export::table`] in GitHub's Markdown.
@@ -23,7 +23,7 @@ pub fn markdown_against(run: &Run, cells: &[Cell], reference: Option<&str>) -> S
     bullets(&mut out, &document.overview);
     for table in &document.tables {
         out.push_str(&format!("\n### {}\n\n", escape(&table.title)));
-        out.push_str(&format!("{} {}.\n\n", escape(&table.about), capital(&escape(&table.arrangement))));
+        out.push_str(&format!("{} {}\n\n", escape(&table.about), escape(&sentence(&table.arrangement))));
         for sheet in &table.sheets {
             grid(&mut out, sheet);
         }
@@ -68,7 +68,7 @@ pub(super) fn grid(out: &mut String, sheet: &Sheet) {
         line(
             out,
             std::iter::once(label(row)).chain(row.fields.iter().map(|field| {
-                let text = escape(&field.text);
+                let text = escape(&field.shown());
                 if field.is_bad { format!("**{text}**") } else { text }
             })),
         );
@@ -76,8 +76,7 @@ pub(super) fn grid(out: &mut String, sheet: &Sheet) {
 }
 
 fn label(row: &TableRow) -> String {
-    let label = escape(&row.label);
-    let label = if row.mark.is_empty() { label } else { format!("{label} {}", escape(&row.mark)) };
+    let label = escape(&format!("{}{}", row.label, mark(row.note)));
     if row.trouble.is_empty() { label } else { format!("{label} **{}**", row.trouble) }
 }
 
@@ -96,9 +95,4 @@ fn bullets(out: &mut String, sentences: &[String]) {
     for sentence in sentences {
         out.push_str(&format!("- {}\n", escape(sentence)));
     }
-}
-
-pub(super) fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

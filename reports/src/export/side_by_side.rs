@@ -115,12 +115,8 @@ impl Together {
         let (scenario, arrangement) = (plain(place.0), plain(place.1));
         let mut sheets = Vec::new();
         for (meter, words, show) in SHOWN {
-            let row = |label: &&str| TableRow {
-                label: plain(label),
-                mark: String::new(),
-                trouble: String::new(),
-                fields: sides.iter().map(|side| field(side.row(label, place, meter), show)).collect(),
-                is_empty: false,
+            let row = |label: &&str| {
+                TableRow::of(label, sides.iter().map(|side| field(side.row(label, place, meter), show)).collect())
             };
             let is_something = |row: &TableRow| row.fields.iter().any(|field| field.text != "-");
             let group: Vec<TableRow> = labels.iter().map(row).filter(is_something).collect();
@@ -166,13 +162,12 @@ fn troubles(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Vec<String>
 }
 
 fn field(row: Option<&SummaryRow>, show: fn(f64) -> String) -> Field {
-    let text = match row {
-        Some(row) if row.void.is_some() => "void".to_owned(),
-        Some(SummaryRow { median: Some(median), .. }) => show(*median),
-        Some(SummaryRow { failed: Some(_), .. }) => "failed".to_owned(),
-        _ => "-".to_owned(),
-    };
-    Field { is_bad: text == "void" || text == "failed", text }
+    match row {
+        Some(row) if row.void.is_some() => Field::bad("void"),
+        Some(SummaryRow { median: Some(median), .. }) => Field::of(show(*median)),
+        Some(SummaryRow { failed: Some(_), .. }) => Field::bad("failed"),
+        _ => Field::of("-"),
+    }
 }
 
 /// When, where, against whom.
@@ -201,12 +196,7 @@ fn differences(named: &[(String, &Recorded)]) -> Option<String> {
         ("count", |one| one.run.plan.count.to_string()),
         ("concurrency", |one| one.run.plan.concurrency.to_string()),
         ("settings", |one| one.run.plan.settings.clone()),
-        ("load generator", |one| {
-            let mut builds: Vec<&str> = one.run.contenders.iter().map(|row| row.build.as_str()).collect();
-            builds.sort_unstable();
-            builds.dedup();
-            builds.join(" ")
-        }),
+        ("load generator", |one| one.run.load_generators()),
     ];
     let differs = |(_, of): &&Part| named.windows(2).any(|two| of(two[0].1) != of(two[1].1));
     let mut names: Vec<String> = PARTS.iter().filter(differs).map(|(name, _)| (*name).to_owned()).collect();

@@ -1,17 +1,15 @@
 //! The classic table of driver comparisons: what Linux' `time` prints, by driver and workload.
 
+use tabled::Table as Grid;
 use tabled::builder::Builder;
-use tabled::settings::formatting::AlignmentStrategy;
-use tabled::settings::object::{Columns, Rows};
-use tabled::settings::style::HorizontalLine;
-use tabled::settings::themes::Theme;
-use tabled::settings::{Alignment, Color, Padding, Style};
+use tabled::settings::Alignment;
+use tabled::settings::object::Columns;
 
-use crate::document::{Document, Table, TableRow};
-use crate::export::table::{LEAST_WIDTH, LONGEST_LABEL_PART, Look, alarm, paragraph};
+use crate::document::{Document, Field, Table, TableRow, mark};
+use crate::export::table::{LEAST_WIDTH, LONGEST_LABEL_PART, Look, alarm, foot, head, paragraph, put, ruled};
 use crate::quantity::whole;
 use crate::summary::places;
-use crate::text::{count, label_lines, pair};
+use crate::text::{count, label_lines};
 use crate::{Cell, Run};
 
 /// What `time` calls its three lines.
@@ -25,10 +23,7 @@ pub fn times(run: &Run, cells: &[Cell], look: Look) -> String {
     let document = Document::of_times(run, cells);
     let width = look.width.max(LEAST_WIDTH);
     let mut out = String::new();
-    for (name, sentence) in &document.head {
-        out.push_str(&pair(name, sentence, 8, width));
-        out.push('\n');
-    }
+    head(&mut out, &document, width);
     out.push('\n');
     for warning in &document.warnings {
         alarm(&mut out, warning, width, look.colour);
@@ -46,10 +41,7 @@ pub fn times(run: &Run, cells: &[Cell], look: Look) -> String {
         paragraph(&mut out, &tables[0].arrangement, width, 2);
         for part in parts(tables, width, look.all_columns) {
             out.push('\n');
-            for line in grid(part, look.colour).to_string().trim_end().lines() {
-                out.push_str(line.trim_end());
-                out.push('\n');
-            }
+            put(&mut out, &grid(part, look.colour));
         }
         let remarks = remarks(tables);
         if !remarks.is_empty() {
@@ -60,12 +52,7 @@ pub fn times(run: &Run, cells: &[Cell], look: Look) -> String {
         }
     }
     out.push('\n');
-    for (place, note) in document.notes.iter().enumerate() {
-        paragraph(&mut out, &format!("[{}] {note}", place + 1), width, 4);
-    }
-    for remark in &document.remarks {
-        paragraph(&mut out, remark, width, 2);
-    }
+    foot(&mut out, &document, width);
     out
 }
 
@@ -96,7 +83,7 @@ fn parts<'a, 't>(tables: &'a [&'t Table], width: usize, all: bool) -> Vec<&'a [&
     parts
 }
 
-fn grid(tables: &[&Table], colour: bool) -> tabled::Table {
+fn grid(tables: &[&Table], colour: bool) -> Grid {
     let mut builder = Builder::default();
     let titles = tables.iter().map(|table| table.title.clone());
     builder.push_record(["contender".to_owned(), String::new()].into_iter().chain(titles));
@@ -114,34 +101,22 @@ fn grid(tables: &[&Table], colour: bool) -> tabled::Table {
                 if row.fields.iter().any(|field| field.is_bad) {
                     bad.push((builder.count_records(), place + 2));
                 }
-                record.push(row.fields.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join("\n"));
+                record.push(row.fields.iter().map(Field::shown).collect::<Vec<_>>().join("\n"));
             }
             builder.push_record(record);
         }
         rules.push(builder.count_records());
     }
     rules.pop();
-    let mut grid = builder.build();
-    let mut theme = Theme::from_style(Style::empty());
-    for rule in rules {
-        theme.insert_horizontal_line(rule, HorizontalLine::new('─'));
-    }
-    grid.with(theme).with(Padding::new(0, 2, 0, 0)).with(Alignment::right()).with(AlignmentStrategy::PerLine);
-    grid.modify(Columns::one(0), Alignment::left()).modify(Columns::one(1), Alignment::left());
-    grid.modify(Columns::last(), Padding::zero());
-    if colour {
-        grid.modify(Rows::first(), Color::BOLD);
-        for field in bad {
-            grid.modify(field, Color::BOLD | Color::FG_RED);
-        }
-    }
+    let mut grid = ruled(builder, &rules, &bad, colour);
+    grid.modify(Columns::one(1), Alignment::left());
     grid
 }
 
 /// In three lines at most where it can be, beside which the times stand.
 fn label(row: &TableRow) -> String {
     let label = label_lines(&row.label, LONGEST_LABEL_PART);
-    let label = if row.mark.is_empty() { label } else { format!("{label} {}", row.mark) };
+    let label = format!("{label}{}", mark(row.note));
     if row.trouble.is_empty() { label } else { format!("{label}\n{}", row.trouble) }
 }
 

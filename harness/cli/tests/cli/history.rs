@@ -76,3 +76,20 @@ fn a_folder_without_runs_and_none_at_all_are_refused_with_what_to_name() {
     assert!(error.contains("no folder in it holds a run"), "{error}");
     assert!(refused(&["history", "/nowhere"]).contains("there is no such folder"));
 }
+
+/// The history of what is published with the sources: two versions of each scenario, and two counts.
+#[test]
+fn the_published_runs_are_told_apart_in_words() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/published");
+    let path = path.to_str().unwrap();
+    for by in ["date", "version"] {
+        let text = stdout(&run(&["history", path, "--by", by]));
+        let text = words(&text);
+        assert!(text.contains("writes is not the same scenario in all of these runs (hash "), "{text}");
+        assert!(!text.contains("1 connections") && !text.contains("1024 in flight"), "{text}");
+        let group = text.split("Group 2").next().unwrap();
+        let place = |part: &str| group.find(part).unwrap_or_else(|| panic!("{part}: {group}"));
+        assert!(place("writes (") < place("reads (") && place("reads (") < place("mixed ("), "{group}");
+        assert!(place(" on multi:2: CPU") < place(" on current: CPU"), "{group}");
+    }
+}

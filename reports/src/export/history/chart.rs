@@ -6,7 +6,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::{figure, said};
 use crate::Role;
 use crate::export::html::paint::{GRID, INK, MUTED, WIDTH, of_contender, painted, text};
-use crate::history::Panel;
+use crate::history::{HistoryLine, Panel};
 use crate::plain;
 
 /// The picture's height, its margin, and the width of what stands beside the axis, in units of a picture.
@@ -23,16 +23,12 @@ const CHARACTER: f64 = 18.0;
 
 /// The classes of the lines' colours.
 pub fn classes(panel: &Panel) -> Vec<String> {
-    let mut drivers = 0;
-    let class = |role: Role| match role {
+    let class = |line: &HistoryLine| match line.role {
         Role::Floor => "k-floor".to_owned(),
         Role::Noop => "k-noop".to_owned(),
-        Role::Driver => {
-            drivers += 1;
-            format!("k-{}", (drivers - 1) % 8)
-        }
+        Role::Driver => format!("k-{}", line.colour % 8),
     };
-    panel.lines.iter().map(|line| line.role).map(class).collect()
+    panel.lines.iter().map(class).collect()
 }
 
 /// Points with the spread of their blocks, in order, joined but over gaps.
@@ -191,7 +187,7 @@ fn apart(wanted: &[Label], places: usize, greatest: f64) -> Vec<Label> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{HistoryLine, Point};
+    use crate::history::Point;
 
     /// Lines by the median of their points, each point at another version.
     fn panel(lines: &[&[f64]]) -> Panel {
@@ -207,10 +203,13 @@ mod tests {
         let line = |points: &&[f64]| HistoryLine {
             contender: "a".to_owned(),
             role: Role::Driver,
+            colour: 0,
             points: points.iter().enumerate().map(|(at, median)| point(at, *median)).collect(),
         };
         Panel {
+            title: "writes on multi:2".to_owned(),
             scenario: "writes".to_owned(),
+            scenario_hash: "00ff".to_owned(),
             arrangement: "multi:2".to_owned(),
             meter: "cpu_per_statement".to_owned(),
             words: "CPU us a statement".to_owned(),

@@ -37,7 +37,7 @@ fn section(at: usize, group: &Group) -> Markup {
         section aria-labelledby={ "group-" (at) } {
             h2 id={ "group-" (at) } { "Group " (at + 1) span { " " (crate::text::count(group.runs.len() as u64, "run")) } }
             @if let Some(apart) = &group.apart { p.warning role="note" { (apart) } }
-            @for text in about(at, group).iter().filter(|text| Some(*text) != group.apart.as_ref()) { p.muted { (text) } }
+            @for text in about(group).iter().filter(|text| Some(*text) != group.apart.as_ref()) { p.muted { (text) } }
             @if !gaps.is_empty() { ul.remarks { @for gap in &gaps { li { (gap) } } } }
             div.charts { @for panel in &group.panels { (figure(panel, group)) } }
         }
@@ -45,10 +45,9 @@ fn section(at: usize, group: &Group) -> Markup {
 }
 
 fn figure(panel: &Panel, group: &Group) -> Markup {
-    let title = format!("{} on {}: {}", plain(&panel.scenario), plain(&panel.arrangement), panel.words);
     html! {
         figure {
-            figcaption { strong { (title) } span { "Medians with the least and the greatest block." } }
+            figcaption { strong { (plain(&panel.title)) } span { "Medians with the least and the greatest block." } }
             @match chart(panel, &group.runs) {
                 Ok(picture) => (PreEscaped(picture)),
                 Err(why) => p.muted { (why) },

@@ -88,6 +88,10 @@ fn field(run: &Run, row: &Row, column: &Column, notes: &mut Notes) -> Field {
             let note = Some(notes.number(&why));
             return Field { text: "n/a".to_owned(), note, class: KEPT.to_owned(), ..Field::default() };
         }
+        Entry::Noted(text, why) => {
+            let note = Some(notes.number(&why));
+            return Field { text, note, class: KEPT.to_owned(), ..Field::default() };
+        }
         Entry::Figure(text) if kind.starts_with("CPU time") => match text.split_once(" (") {
             Some((ratio, interval)) => (ratio.to_owned(), interval.trim_end_matches(')').to_owned()),
             None => (text, String::new()),
@@ -101,7 +105,8 @@ fn field(run: &Run, row: &Row, column: &Column, notes: &mut Notes) -> Field {
             (text, sub.and_then(|figure| exploratory(run, figure)).unwrap_or_default())
         }
     };
-    let is_judged = kind == "verdict" || kind.starts_with("CPU time") || column.meter == THROUGHPUT;
+    // An exploratory figure has its verdict in words alone: colours are those of what the run's intervals hold for.
+    let is_judged = kind == "verdict" || kind.starts_with("CPU time");
     let verdict = figure.and_then(|figure| figure.verdict).filter(|_| is_judged);
     let sort = figure.and_then(|figure| match kind {
         "verdict" => None,

@@ -100,7 +100,7 @@ fn field(id: &str, class: &str, field: Option<&Field>) -> Markup {
         td.num.(class).(field.class) id=(id) data-sort=[field.sort] {
             span.v { (field.text) }
             span.sub {
-                @if let Some(note) = field.note { a href={ "#note-" (note) } aria-label={ "note " (note) } { "[" (note) "]" } }
+                @if let Some(note) = field.note { (reference_to(note)) }
                 (field.sub)
             }
         }
@@ -192,7 +192,10 @@ pub fn sheet(sheet: &Sheet, faces: &Faces, meters: &Meters) -> Markup {
                             tr class=[of(&row.label)] {
                                 th scope="row" { (row.label) @if !row.trouble.is_empty() { " " span.badge.bad { (row.trouble) } } }
                                 @for (field, (_, class)) in row.fields.iter().zip(&columns) {
-                                    td.num.(class).(if field.is_bad { "bad" } else { "" }) { (noted(&field.text)) }
+                                    td.num.(class).(if field.is_bad { "bad" } else { "" }) {
+                                        (field.text)
+                                        @if let Some(note) = field.note { " " (reference_to(note)) }
+                                    }
                                 }
                             }
                         }
@@ -216,15 +219,8 @@ pub fn words(sentence: &str) -> Markup {
     }
 }
 
-/// A text that may end with the number of a note, for example `n/a [3]`.
-fn noted(text: &str) -> Markup {
-    let number = text.strip_suffix(']').and_then(|text| text.rsplit_once(" ["));
-    match number.and_then(|(text, number)| Some((text, number.parse::<usize>().ok()?))) {
-        Some((text, note)) => {
-            html! { (text) " " a href={ "#note-" (note) } aria-label={ "note " (note) } { "[" (note) "]" } }
-        }
-        None => html! { (text) },
-    }
+fn reference_to(note: usize) -> Markup {
+    html! { a href={ "#note-" (note) } aria-label={ "note " (note) } { "[" (note) "]" } }
 }
 
 /// The charts of one scenario in one arrangement.

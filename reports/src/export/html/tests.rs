@@ -284,6 +284,26 @@ fn what_stands_in_the_page_for_another_reference_is_what_the_same_method_gives()
 }
 
 #[test]
+fn an_exploratory_figure_has_no_colour_of_a_verdict() {
+    let (run, cells) = rich();
+    let page = html(&run, &cells).unwrap();
+    let fields = |heading: &str| -> Vec<String> {
+        let column = page.split("<th class=\"num m-").find(|rest| between(rest, ">", "</th>") == heading).unwrap();
+        let class = format!("<td class=\"num m-{} ", column.split('"').next().unwrap());
+        page.split(&class).skip(1).map(|rest| rest.split("</td>").next().unwrap().to_owned()).collect()
+    };
+    let class = |field: &String| field.split('"').next().unwrap().to_owned();
+    let is_coloured = |field: &&String| ["faster", "slower"].iter().any(|verdict| class(field).contains(verdict));
+    let rates = fields("statements /s");
+    assert!(
+        rates.iter().any(|field| field.contains("slower") || field.contains("faster")),
+        "it has one in words: {rates:?}"
+    );
+    assert_eq!(rates.iter().find(is_coloured), None);
+    assert!(fields("verdict").iter().any(|field| is_coloured(&field)));
+}
+
+#[test]
 fn the_reference_that_was_asked_for_is_shown_first_and_the_data_are_the_run_s() {
     let (run, cells) = rich();
     let page = html_against(&run, &cells, Some("cdrs-tokio")).unwrap();

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::fields::{meaning, title};
-use super::sentence;
 use crate::column::Column;
+use crate::text::sentence;
 use crate::{ArrangementInfo, Bottleneck, Role, Run, SummaryRow, plain};
 
 /// An arrangement's runtime in words.

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use super::{SideBySide, Together};
 use crate::document::{caveats, libraries};
 use crate::export::html::shell::shell;
-use crate::export::markdown::capital;
 use crate::head::head;
+use crate::text::capital;
 use crate::text::{count, plain};
 use crate::{Recorded, command};
 
