@@ -1,9 +1,9 @@
 //! How steady a count is: by how much it differs between two runs of one build.
 //!
 //! A count is of one cell and so tells no spread of its own. What is taken for it is what was seen of drivers in seven runs of one build, on
-//! two cores that others used as well, in cells of 20,000 statements: allocations differed by up to 0.6 %, instructions under
-//! callgrind by 2.9 %, system calls of workers of one or two threads on the current-thread runtime by 2.6 %; allocated bytes by 8.0 %
-//! (a buffer that was made in the window or before it) and frees by 5.0 % (those of the statements in flight at its ends), both of
+//! two cores that others used as well, in cells of 20,000 statements: allocations differed by up to 0.7 %, instructions under
+//! callgrind (in three of the runs) by 2.9 %, system calls of workers of one or two threads on the current-thread runtime by 2.7 %; allocated bytes by 8.0 %
+//! (a buffer that was made in the window or before it) and frees by 5.8 % (those of the statements in flight at its ends), both of
 //! which weigh less in longer cells. System calls of several threads, which wake each other, differed by up to eight times.
 
 use crate::measure::{self, SYSCALLS_PER_STATEMENT, THREADS};
