@@ -109,7 +109,7 @@ pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
             if broken_off.blocks == 1 { "it" } else { "them" },
         ));
     }
-    sentences.extend(still.sentences(run.plan.most_attempts.max(1)));
+    sentences.extend(still.sentences(run.plan.most_attempts.max(1), run.plan.within_ms.is_some()));
     (!sentences.is_empty()).then(|| sentences.join("; "))
 }
 
@@ -147,7 +147,7 @@ impl Still {
         }
     }
 
-    fn sentences(&self, most: u32) -> Vec<String> {
+    fn sentences(&self, most: u32, limited: bool) -> Vec<String> {
         let in_blocks = |blocks: u64| format!("in {}", count(blocks, "block"));
         let all_the_same = |blocks: u64| format!("and {} counts all the same", if blocks == 1 { "it" } else { "each" });
         let mut sentences = Vec::new();
@@ -162,8 +162,9 @@ impl Still {
         for (whole, blocks) in &self.out_of_time {
             sentences.push(format!(
                 "{} the machine was noisy at attempt {whole} of {most}, there was no time for another one (repeats may take half as \
-                 long as the blocks), {}",
+                 long as the blocks{}), {}",
                 in_blocks(*blocks),
+                if limited { ", and no time that these need" } else { "" },
                 all_the_same(*blocks),
             ));
         }
@@ -261,6 +262,9 @@ mod tests {
             text.contains("in 1 block the machine was noisy at attempt 2 of 3, there was no time for another one"),
             "{text}"
         );
+        run.plan.within_ms = Some(300_000);
+        let text = repeats(&run, &cells).unwrap();
+        assert!(text.contains("half as long as the blocks, and no time that these need)"), "{text}");
         run.interrupted = true;
         let text = repeats(&run, &cells).unwrap();
         assert!(text.contains("noisy and the run ended before it could be run again, and it counts"), "{text}");

@@ -10,6 +10,7 @@ use cqldyno_statistics as statistics;
 use cqldyno_statistics::{Comparison, Estimate, Group};
 
 use crate::bottleneck::Bottleneck;
+use crate::cut_short::too_few;
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::summary::comparable;
 use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
@@ -36,7 +37,7 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Pl
     let how = Comparison { band: BAND, ..Comparison::default() };
     let found = statistics::compare(&groups, &how);
     for ((at, prepared), found) in primary.iter().zip(&prepared).zip(found) {
-        places[*at].fill(prepared, found, true);
+        places[*at].fill(run, prepared, found, true);
     }
     for place in places.iter_mut().filter(|place| place.meter() != CPU_PER_STATEMENT) {
         let Some(better) =
@@ -47,7 +48,7 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Pl
         let prepared = place.prepare(run, reference);
         let how = Comparison { lower_is_better: better == Better::Lower, simultaneous: false, ..how };
         let found = statistics::compare(std::slice::from_ref(&prepared.group), &how).remove(0);
-        place.fill(&prepared, found, false);
+        place.fill(run, &prepared, found, false);
     }
     let warning = control_warning(places.iter().flat_map(|place| &place.rows), reference);
     if warning.is_some() {
@@ -162,6 +163,7 @@ impl Place {
 
     fn fill(
         &mut self,
+        run: &Run,
         prepared: &Prepared,
         found: Result<Vec<Option<Estimate>>, statistics::NoInterval>,
         is_primary: bool,
@@ -171,7 +173,8 @@ impl Place {
             Err(why) => {
                 if is_primary {
                     let others = prepared.columns.iter().enumerate().filter(|(at, _)| *at != prepared.group.reference);
-                    others.for_each(|(_, row)| self.rows[*row].no_interval = Some(why.to_string()));
+                    let why = no_interval(run, &why);
+                    others.for_each(|(_, row)| self.rows[*row].no_interval = Some(why.clone()));
                 }
                 return;
             }
@@ -192,6 +195,15 @@ impl Place {
             row.verdict = judged.then(|| Verdict::from(estimate.verdict));
         }
     }
+}
+
+/// Why there is no interval, with what to do in this run.
+fn no_interval(run: &Run, why: &statistics::NoInterval) -> String {
+    let of_time = match why {
+        statistics::NoInterval::Blocks { found } => too_few(run, *found, statistics::LEAST_BLOCKS),
+        _ => None,
+    };
+    of_time.unwrap_or_else(|| why.to_string())
 }
 
 /// A rate that the server limited, or that nobody knows what limited, says nothing of the driver.

@@ -320,14 +320,14 @@ impl Place<'_> {
         }
     }
 
-    /// Of how many blocks the intervals are where that is not all of the plan's.
+    /// Of how many blocks the intervals are where that is not all of them.
     fn fewer_blocks(&self, summary: &[SummaryRow]) -> Option<String> {
         let mut here = self.run.contenders.iter().flat_map(|contender| self.figures(summary, contender));
         let blocks = here.find_map(|row| row.blocks.filter(|_| !row.exploratory))?;
-        (blocks < self.run.plan.blocks as usize).then(|| {
+        (blocks < self.run.blocks() as usize).then(|| {
             format!(
                 "The intervals are of {blocks} of {} blocks: those in which every driver that is compared ran to its end.",
-                self.run.plan.blocks
+                self.run.blocks()
             )
         })
     }

@@ -3,7 +3,9 @@
 use insta::assert_snapshot;
 
 use crate::measure::{CPU_PER_STATEMENT, ERRORS, SYSCALLS, SYSCALLS_PER_STATEMENT, USER, WALL};
-use crate::{Cell, Look, Measure, Pass, Role, Run, Setting, Unit, csv, json, markdown, sample, story, table, times};
+use crate::{
+    Cell, CutShort, Look, Measure, Pass, Role, Run, Setting, Unit, csv, json, markdown, sample, story, table, times,
+};
 
 fn at(width: usize) -> Look {
     Look { width, colour: false, all_columns: false }
@@ -94,6 +96,20 @@ fn twelve_blocks_have_verdicts_at_80_100_120_and_160_columns() {
         assert!(widest(&text) <= width, "{text}");
         assert_snapshot!(format!("twelve_blocks_have_verdicts_at_{width}_columns"), text);
     }
+}
+
+#[test]
+fn nine_of_twelve_blocks_say_so_at_80_and_160_columns() {
+    let (mut run, cells) = sample::blocks(9);
+    (run.plan.blocks, run.plan.within_ms) = (12, Some(300_000));
+    run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
+    for width in [80, 160] {
+        let text = table(&run, &cells, at(width));
+        assert!(widest(&text) <= width, "{text}");
+        assert_snapshot!(format!("nine_of_twelve_blocks_at_{width}_columns"), text);
+    }
+    let text = times(&run, &cells, at(80));
+    assert!(text.contains("medians of 9 blocks") && text.contains("9 of 12 blocks were run"), "{text}");
 }
 
 #[test]

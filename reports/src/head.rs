@@ -4,7 +4,7 @@ use crate::attempts::repeats;
 use crate::comparison::BAND;
 use crate::quantity::{memory, whole};
 use crate::text::{count, plain};
-use crate::{ArrangementInfo, Cell, Run, SummaryRow, reference};
+use crate::{ArrangementInfo, Cell, Run, SummaryRow, reference, why_cut_short};
 
 /// What was run, on what.
 pub(crate) fn head(run: &Run) -> Vec<(&'static str, String)> {
@@ -34,7 +34,7 @@ pub(crate) fn head(run: &Run) -> Vec<(&'static str, String)> {
             plan.seed,
         ),
     )];
-    let median = if plan.blocks > 1 { "figures are medians of the blocks; " } else { "" };
+    let median = if run.blocks() > 1 { "figures are medians of the blocks; " } else { "" };
     head.push((
         "passes",
         match plan.counting_count {
@@ -57,6 +57,7 @@ pub(crate) fn head(run: &Run) -> Vec<(&'static str, String)> {
     if run.interrupted {
         head.push(("ended", "early: what was not finished is missing here".to_owned()));
     }
+    head.extend(why_cut_short(run, None).map(|sentence| ("blocks", sentence)));
     head
 }
 

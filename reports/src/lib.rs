@@ -11,6 +11,7 @@ mod check;
 mod checksum;
 mod column;
 mod comparison;
+mod cut_short;
 mod document;
 mod export;
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use cell::{Cell, ErrorLine, Latency, Pass};
 pub use check::{Check, CheckError, Difference, Finding, Judgement, Line};
 pub use checksum::Checksum;
 pub use column::left_out_first;
+pub use cut_short::{CutShort, why_cut_short};
 pub use export::{
     Look, NO_RATIOS, PAGE_LIMIT, PageError, csv, csv_of_runs, history_csv, history_html, history_json,
     history_markdown, history_table, html, html_against, html_of_runs, json, json_against, json_of_runs, markdown,
@@ -50,7 +52,7 @@ pub use export::{
 pub use headline::headline;
 pub use history::{By, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
 pub use measure::{Better, Definition, Measure, MeasureInfo, Unit};
-pub use quantity::{memory, three_digits, whole};
+pub use quantity::{lasting, memory, three_digits, whole};
 pub use recorded::{Recorded, RecordedError, foreign};
 pub use repetition::{arguments, command};
 pub use run::{

@@ -1,9 +1,23 @@
 //! Numbers as they stand in tables.
 
+use std::time::Duration;
+
 /// Seconds as Linux' `time` prints them, for example `0m34.123s`.
 pub fn time(seconds: f64) -> String {
     let milliseconds = (seconds.max(0.0) * 1_000.0).round() as u64;
     format!("{}m{}.{:03}s", milliseconds / 60_000, milliseconds / 1_000 % 60, milliseconds % 1_000)
+}
+
+/// A length of time as a reader says it, for example `0.4 s`, `45 s`, `5 min` or `2.5 h`.
+pub fn lasting(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let (value, unit) = match seconds {
+        seconds if seconds < 99.5 => (seconds, "s"),
+        seconds if seconds < 5_970.0 => (seconds / 60.0, "min"),
+        _ => (seconds / 3_600.0, "h"),
+    };
+    let text = if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") };
+    format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 /// A whole number with a comma every three digits, for example `1,234,567`.
@@ -50,6 +64,14 @@ mod tests {
         assert_eq!(time(0.0), "0m0.000s");
         assert_eq!(time(59.999_6), "1m0.000s");
         assert_eq!(time(3_723.5), "62m3.500s");
+    }
+
+    #[test]
+    fn a_length_of_time_is_said_in_the_unit_that_fits() {
+        let said = |seconds| lasting(Duration::from_secs_f64(seconds));
+        assert_eq!([0.4, 1.0, 1.25, 45.4].map(said), ["0.4 s", "1 s", "1.2 s", "45 s"]);
+        assert_eq!([90.0, 300.0, 330.0, 3_600.0].map(said), ["90 s", "5 min", "5.5 min", "60 min"]);
+        assert_eq!([9_000.0, 86_400.0].map(said), ["2.5 h", "24 h"]);
     }
 
     #[test]

@@ -23,6 +23,9 @@ pub fn arguments(run: &Run) -> Vec<String> {
     flag("concurrency", plan.concurrency.to_string());
     flag("warmup", plan.warmup.to_string());
     flag("noise-share", plan.noise_share.map_or("none".to_owned(), |share| share.to_string()));
+    if let Some(time) = plan.within_ms {
+        flag("within", milliseconds(Some(time)));
+    }
     let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
     flag("arrangement", arrangements.join(","));
     if !arrangements.iter().any(|id| id.starts_with("pinned+")) {
@@ -97,10 +100,11 @@ mod tests {
     fn every_value_is_said_and_the_control_is_not() {
         let (mut run, _) = sample::blocks(12);
         run.plan.reference = Some("scylla".to_owned());
+        run.plan.within_ms = Some(300_000);
         assert_eq!(
             command(&run),
             "cqldyno compare scylla cdrs-tokio cassandra-cpp floor noop --reference scylla --scenario writes --scenario reads \
-             --count 500000 --blocks 12 --concurrency 1024 --warmup 10000 --noise-share none --arrangement multi:2 --pin off \
+             --count 500000 --blocks 12 --concurrency 1024 --warmup 10000 --noise-share none --within 300000ms --arrangement multi:2 --pin off \
              --target embedded --settings equal --connections 1 --page-size 5000 --consistency LOCAL_ONE --request-timeout \
              30000ms --seed 42 --counting-count 100000"
         );

@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use crate::schema::{complaints, validator};
 use crate::{
-    ArrangementInfo, Better, Cell, Checksum, Contender, Environment, ErrorLine, Latency, Library, Measure, MeasureInfo,
-    Pass, PlanInfo, Recorded, Role, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, Unit, json,
+    ArrangementInfo, Better, Cell, Checksum, Contender, CutShort, Environment, ErrorLine, Latency, Library, Measure,
+    MeasureInfo, Pass, PlanInfo, Recorded, Role, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, Unit,
+    json,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -131,12 +132,13 @@ fn arrangement() -> impl Strategy<Value = ArrangementInfo> {
 
 fn plan() -> impl Strategy<Value = PlanInfo> {
     let numbers = (any::<[u64; 6]>(), option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u64>()));
-    let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), option::of(any::<u64>()), any::<bool>());
+    let limits = (option::of(any::<u64>()), option::of(any::<u64>()));
+    let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<bool>());
     let words = (text(), text(), option::of(text()), vec(text(), 0..3), vec(pass(), 0..4), [text(), text()]);
     (numbers, more, words, vec(arrangement(), 1..3), any::<bool>()).prop_map(
         |(numbers, more, words, arrangements, embedded)| {
             let ([seed, count, counting_count, concurrency, warmup, connections], rate, timeout, stall_ms) = numbers;
-            let ([blocks, most_attempts], page_size, noise_share, memory_limit_bytes, with_user) = more;
+            let ([blocks, most_attempts], page_size, noise_share, (memory_limit_bytes, within_ms), with_user) = more;
             let (consistency, settings, reference, serve_arguments, passes, [id, about]) = words;
             PlanInfo {
                 seed,
@@ -148,6 +150,7 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 blocks,
                 noise_share,
                 most_attempts,
+                within_ms,
                 warmup,
                 connections,
                 page_size,
@@ -227,11 +230,19 @@ fn measures() -> impl Strategy<Value = Vec<MeasureInfo>> {
     vec(one, 0..3)
 }
 
+fn cut_short() -> impl Strategy<Value = CutShort> {
+    (any::<[u64; 2]>(), any::<u32>()).prop_map(|([within_ms, missing_ms], blocks)| CutShort {
+        within_ms,
+        blocks,
+        missing_ms,
+    })
+}
+
 prop_compose! {
     fn run()(
         texts in [text(), text()],
         times in (time(), option::of(time()), vec(time(), 0..3)),
-        interrupted: bool,
+        (interrupted, cut_short) in (any::<bool>(), option::of(cut_short())),
         plan in plan(),
         environment in environment(),
         contenders in vec(contender(), 1..4),
@@ -241,7 +252,7 @@ prop_compose! {
         let [cqldyno, executable] = texts;
         let (started, ended, resumed) = times;
         Run {
-            schema: SCHEMA_VERSION, cqldyno, started, ended, interrupted, resumed, executable, plan, environment, contenders,
+            schema: SCHEMA_VERSION, cqldyno, started, ended, interrupted, cut_short, resumed, executable, plan, environment, contenders,
             scenarios, measures, checksum: None,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::{self, MeasureInfo};
-use crate::{Checksum, Pass};
+use crate::{Checksum, CutShort, Pass};
 
 /// The version of the result model that is written. Since version 2 a cell's series has the CPU times beside the answers; version
 /// 1 is read, too, and any other one is refused.
@@ -29,7 +29,10 @@ pub struct Run {
     pub ended: Option<jiff::Timestamp>,
     /// Whether it was ended before its plan was.
     pub interrupted: bool,
-    /// When it was gone on with, after it had been ended or had broken off.
+    /// Which blocks it did without for want of time; absent where it has all of its plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<CutShort>,
+    /// When it was gone on with, after it had been ended, had broken off or was cut short.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<jiff::Timestamp>,
     /// SHA-256 of the executable of cqldyno, which is the embedded server, too, in hexadecimal; empty when it could not be read.
@@ -135,6 +138,9 @@ pub struct PlanInfo {
     /// How often a block is run at most; 0 and 1 both mean once.
     #[serde(default)]
     pub most_attempts: u32,
+    /// The time that the run was given when it began, in milliseconds; absent for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_ms: Option<u64>,
     /// Statements before the window.
     pub warmup: u64,
     /// Data connections a node.

@@ -19,6 +19,7 @@ pub fn run() -> (Run, Vec<Cell>) {
         started: "2026-01-02T03:04:05Z".parse().unwrap(),
         ended: Some("2026-01-02T03:06:05Z".parse().unwrap()),
         interrupted: false,
+        cut_short: None,
         resumed: Vec::new(),
         executable: String::new(),
         plan: PlanInfo {
@@ -31,6 +32,7 @@ pub fn run() -> (Run, Vec<Cell>) {
             blocks: 3,
             noise_share: None,
             most_attempts: 1,
+            within_ms: None,
             warmup: 10_000,
             connections: 1,
             page_size: 5_000,

@@ -56,6 +56,19 @@ pub struct CellStart<'a> {
     pub behind: Duration,
 }
 
+/// A run that is about to start, or to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// Cells that are to be run.
+    pub cells: usize,
+    /// How long they take, by a table of what was measured elsewhere.
+    pub estimate: Duration,
+    /// Blocks that are run again may take up to so much more.
+    pub repeats: Duration,
+    /// The time that the run is given; `None` for no limit.
+    pub within: Option<Duration>,
+}
+
 /// Hears what a run does. Every method may be left out.
 pub trait Observer {
     /// A contender was asked who it is, or could not be.
@@ -63,9 +76,9 @@ pub trait Observer {
         let _ = contender;
     }
 
-    /// The run is about to start, or to go on, with so many cells; blocks that are run again may take up to `repeats` more.
-    fn starts(&mut self, cells: usize, estimate: Duration, repeats: Duration) {
-        let _ = (cells, estimate, repeats);
+    /// The run is about to start, or to go on.
+    fn starts(&mut self, outlook: &Outlook) {
+        let _ = outlook;
     }
 
     /// A run is gone on with: so many cells are there, and a sentence if one of them was cut off.
@@ -75,6 +88,11 @@ pub trait Observer {
 
     /// A block is about to be run again, as the sentence says.
     fn repeats(&mut self, sentence: &str) {
+        let _ = sentence;
+    }
+
+    /// Rounds are left out for want of time, as the sentence says.
+    fn cut_short(&mut self, sentence: &str) {
         let _ = sentence;
     }
 

@@ -1,6 +1,7 @@
 //! What a run does: who is asked what, how often, in which order.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{JobCredentials, Runtime};
@@ -53,6 +54,8 @@ pub struct Plan {
     pub noise_share: Option<f64>,
     /// How often a block is run at most because of noise.
     pub most_attempts: u32,
+    /// The time that the run is given: no round of blocks and no repeat is begun for which it is too short; `None` for no limit.
+    pub within: Option<Duration>,
     /// Data connections a node.
     pub connections: usize,
     /// Rows a page.
@@ -139,7 +142,7 @@ pub struct PlannedCell {
 
 impl Plan {
     /// A plan for the embedded node that runs every contender once on 250,000 statements of each scenario, with a counting
-    /// pass, no repeats and no control: a start for struct update syntax.
+    /// pass, no repeats, no control and no limit of time: a start for struct update syntax.
     pub fn new(contenders: Vec<Contender>, scenarios: Vec<Scenario>) -> Plan {
         Plan {
             contenders,
@@ -156,6 +159,7 @@ impl Plan {
             control: false,
             noise_share: None,
             most_attempts: 1,
+            within: None,
             connections: 1,
             page_size: 5_000,
             consistency: Consistency::LocalOne,
@@ -192,6 +196,7 @@ impl Plan {
             ("the number of attempts at a block", self.most_attempts == 0),
             ("the count of a counting cell", self.counting_count == Some(0)),
             ("the rate", self.rate == Some(0)),
+            ("the time of the run", self.within.is_some_and(|time| time.is_zero())),
             ("the number of connections", self.connections == 0),
         ];
         if let Some((what, _)) = numbers.iter().find(|(_, zero)| *zero) {

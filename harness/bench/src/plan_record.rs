@@ -32,6 +32,7 @@ impl Plan {
             blocks: self.blocks,
             noise_share: self.noise_share,
             most_attempts: self.most_attempts,
+            within_ms: self.within.and_then(|time| u64::try_from(time.as_millis()).ok()),
             warmup: self.warmup,
             connections: self.connections as u64,
             page_size: self.page_size,
@@ -93,6 +94,7 @@ impl Plan {
             control: run.contenders.iter().any(|row| row.id.ends_with(CONTROL_MARK)),
             noise_share: info.noise_share,
             most_attempts: info.most_attempts.max(1),
+            within: info.within_ms.map(Duration::from_millis),
             connections: usize::try_from(info.connections).map_err(|_| wrong("connections", &info.connections))?,
             page_size: info.page_size,
             consistency: serde_json::from_value(named(&info.consistency))
@@ -177,6 +179,7 @@ mod tests {
             counting_count: Some(77),
             noise_share: Some(0.25),
             most_attempts: 3,
+            within: Some(Duration::from_secs(300)),
             settings: Settings::Default,
             consistency: cqldyno_driver_api::Consistency::EachQuorum,
             request_timeout_ms: None,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use cqldyno_meter::{Probe, SystemCalls};
 use cqldyno_protocol::JobCredentials;
@@ -78,11 +79,12 @@ pub fn run(
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<Finished, BenchError> {
+    let clock = Instant::now();
     let machine = cqldyno_meter::Environment::read();
     let placements = plan.check(&Topology::read(&machine.cores))?;
     let started = jiff::Timestamp::now();
     let folder = RunFolder::create(plan.out.as_deref(), started)?;
-    let bench = Bench { programs, placements: &placements, folder: &folder, cancel };
+    let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
     let begun = bench.begin(plan, &machine, started, observer)?;
     if begun.introduced.len() < plan.contenders.len() {
         folder.discard()?;
@@ -91,8 +93,9 @@ pub fn run(
     bench.carry_out(begun, Vec::new(), observer)
 }
 
-/// Goes on with the run in `folder`, which was ended or broke off: blocks that are whole stay, the one under way starts again.
-/// `credentials` are needed again where the cluster asked for them. A run that had ended and lacks nothing stays as it is.
+/// Goes on with the run in `folder`, which was ended, broke off or was cut short: blocks that are whole stay, the one under way
+/// starts again. `credentials` are needed again where the cluster asked for them, and `within` is the time that is given now: what was
+/// given before holds no more. A run that had ended and lacks nothing stays as it is.
 ///
 /// # Errors
 /// When there is no run, its files are damaged, or machine, cqldyno or a worker is another than when it began; see
@@ -100,11 +103,14 @@ pub fn run(
 pub fn resume(
     folder: &Path,
     credentials: Option<JobCredentials>,
+    within: Option<Duration>,
     programs: &Programs,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<Finished, BenchError> {
+    let clock = Instant::now();
     let Reopened { folder, run: began, cells, plan, placements, dropped } = reopen(folder, credentials)?;
+    let plan = Plan { within, ..plan };
     let left_as_it_is = |run: Run, cells: Vec<Cell>, nothing_left: bool| Finished {
         run,
         cells,
@@ -122,7 +128,7 @@ pub fn resume(
     }
     observer.resumes(cells.len(), dropped.as_deref());
     let machine = cqldyno_meter::Environment::read();
-    let bench = Bench { programs, placements: &placements, folder: &folder, cancel };
+    let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
     let mut begun = bench.begin(&plan, &machine, began.started, observer)?;
     if cancel.is_cancelled() {
         return Ok(left_as_it_is(Run { interrupted: true, ..began }, cells, false));
@@ -131,7 +137,7 @@ pub fn resume(
     // What was found at the start stays, with the plan as it was written then.
     let mut resumed = began.resumed.clone();
     resumed.push(jiff::Timestamp::now());
-    begun.run = Run { resumed, ended: None, interrupted: false, checksum: None, ..began };
+    begun.run = Run { resumed, ended: None, interrupted: false, cut_short: None, checksum: None, ..began };
     bench.carry_out(begun, cells, observer)
 }
 
@@ -141,6 +147,8 @@ struct Bench<'a> {
     placements: &'a [Placement],
     folder: &'a RunFolder,
     cancel: &'a Cancel,
+    /// When it was called.
+    clock: Instant,
 }
 
 /// A run whose contenders are introduced.
@@ -194,6 +202,7 @@ impl Bench<'_> {
             started,
             ended: None,
             interrupted: false,
+            cut_short: None,
             resumed: Vec::new(),
             executable: Executable::read(&self.programs.cqldyno).hash,
             plan: plan.info(self.placements, countable),
@@ -220,10 +229,11 @@ impl Bench<'_> {
             cancel: self.cancel,
         };
         let mut bench = CellBench::new(context, &introduced, &schedule, there.len());
-        let course = Course { plan: &plan, schedule: &schedule, run: &run };
-        let Ended { cells, complete, trouble } =
+        let course = Course { plan: &plan, schedule: &schedule, run: &run, clock: &self.clock };
+        let Ended { cells, complete, cut_short, trouble } =
             course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell));
         run.interrupted = self.cancel.is_cancelled() || !complete;
+        run.cut_short = cut_short.filter(|_| !run.interrupted);
         run.ended = Some(jiff::Timestamp::now());
         // Where cells could not be kept, those in the folder are others.
         run.checksum = trouble.is_none().then(|| Checksum::of_cells(&cells));
@@ -331,6 +341,7 @@ pub(crate) fn sample_run(plan: &Plan, placements: &[Placement]) -> Run {
         started: jiff::Timestamp::UNIX_EPOCH,
         ended: None,
         interrupted: false,
+        cut_short: None,
         resumed: Vec::new(),
         executable: String::new(),
         plan: plan.info(placements, true),

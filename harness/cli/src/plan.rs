@@ -33,6 +33,8 @@ pub struct Kind {
     pub blocks: u32,
     /// Whether contenders are compared, so that the reference runs twice.
     pub compares: bool,
+    /// The time that a run is given where the size of the run was left to us.
+    pub within: Option<Duration>,
 }
 
 /// What is asked of every contender.
@@ -57,9 +59,15 @@ pub struct Asked {
     publish: bool,
     /// Run a block again, whole and up to twice, when others used more than this share of the cores' time in one of its
     /// windows (steal included), for example 10%, or `none`. Every attempt is kept and the last whole one counts; repeats
-    /// take at most half as long again as the blocks
+    /// take at most half as long again as the blocks, and leave them the time of --within
     #[arg(long, value_name = "SHARE|none", value_parser = noise_share, default_value = "10%")]
     noise_share: NoiseShare,
+    /// End within this time, from 1s to a day (1440min), or `none`: no further round of blocks (one of each scenario and arrangement)
+    /// and no repeat is begun that would end later by what such blocks took so far. The first round and the other passes are always
+    /// run; with --resume it is the time from then on [default: 5min with `compare` and the embedded target, unless --count,
+    /// --blocks, --publish, --scenario, a second arrangement, --pass, --rate or --counting-count says how much is run]
+    #[arg(long, value_name = "TIME|none", value_parser = within)]
+    within: Option<Within>,
     /// Statements before each window, which are not measured
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k")]
     warmup: u64,
@@ -141,6 +149,10 @@ struct TimeLimit(Option<u64>);
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct NoiseShare(Option<f64>);
 
+/// The time that a run is given, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Within(Option<Duration>);
+
 #[derive(Clone, Copy, ValueEnum)]
 enum SettingsChoice {
     Equal,
@@ -200,6 +212,7 @@ impl Asked {
             counting_count: self.counting_count,
             control: kind.compares,
             noise_share: self.noise_share.0,
+            within: self.within(kind, target.is_embedded()),
             most_attempts: if self.noise_share.0.is_some() { MOST_ATTEMPTS } else { 1 },
             connections: usize::try_from(self.connections).map_err(usage)?,
             page_size: self.page_size,
@@ -252,6 +265,24 @@ impl Asked {
         })
     }
 
+    /// Whoever says how much is run is given the time that it takes.
+    fn within(&self, kind: Kind, embedded: bool) -> Option<Duration> {
+        let is_sized = self.publish
+            || !self.scenario.is_empty()
+            || self.arrangement.len() > 1
+            || !self.pass.is_empty()
+            || [self.count, self.blocks, self.rate, self.counting_count].iter().any(Option::is_some);
+        match self.within {
+            Some(Within(asked)) => asked,
+            None => kind.within.filter(|_| embedded && !is_sized),
+        }
+    }
+
+    /// The time that a run is given from when it is gone on with: none but what is asked for.
+    pub fn within_of_resumed(&self) -> Option<Duration> {
+        self.within.and_then(|Within(asked)| asked)
+    }
+
     /// User and password, if they were given.
     ///
     /// # Errors
@@ -302,6 +333,17 @@ fn time_limit(text: &str) -> Result<TimeLimit, String> {
         return Err("a time limit is a whole number of milliseconds, from 1ms to a day (1440min), or `none`".to_owned());
     }
     u64::try_from(time.as_millis()).map(|ms| TimeLimit(Some(ms))).map_err(|error| error.to_string())
+}
+
+fn within(text: &str) -> Result<Within, String> {
+    const WRONG: &str = "a run is given a time from 1s to a day (1440min), such as 90s or 5min, or `none` for no limit";
+    if text == "none" {
+        return Ok(Within(None));
+    }
+    match duration(text) {
+        Ok(time) if (Duration::from_secs(1)..=DAY).contains(&time) => Ok(Within(Some(time))),
+        _ => Err(WRONG.to_owned()),
+    }
 }
 
 /// The text itself, when it is a time.

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
 
-use cqldyno_bench::{CellStart, Observer, Stage};
-use cqldyno_reports::{Cell, Contender, Pass, measure, plain, three_digits, whole, wrap};
+use cqldyno_bench::{CellStart, Observer, Outlook, Stage};
+use cqldyno_reports::{Cell, Contender, Pass, lasting, measure, plain, three_digits, whole, wrap};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use self::pace::Pace;
@@ -185,7 +185,8 @@ impl Observer for Progress {
         }
     }
 
-    fn starts(&mut self, cells: usize, estimate: Duration, repeats: Duration) {
+    fn starts(&mut self, outlook: &Outlook) {
+        let Outlook { cells, estimate, repeats, within } = *outlook;
         let repeats = match repeats {
             Duration::ZERO => String::new(),
             most => format!(
@@ -193,7 +194,17 @@ impl Observer for Progress {
                 time(most)
             ),
         };
-        self.say(&format!("This takes about {}: {cells} cells.{repeats}", time(estimate)));
+        let within = within.map_or(String::new(), |time| {
+            format!(
+                " It is given {} at most: blocks for which that is too short, by what others take here, are left out (--within).",
+                lasting(time)
+            )
+        });
+        self.say(&format!(
+            "This takes about {} on two idle cores like those that were measured for the estimate, longer on slower or busy ones: \
+             {cells} cells.{repeats}{within}",
+            time(estimate)
+        ));
         if let Shown::Bars(bars) = &self.shown {
             bars.run.set_length(cells as u64);
             bars.run.set_message(format!("{cells} cells, about {} left", time(estimate)));
@@ -206,6 +217,10 @@ impl Observer for Progress {
     }
 
     fn repeats(&mut self, sentence: &str) {
+        self.say(&plain(sentence));
+    }
+
+    fn cut_short(&mut self, sentence: &str) {
         self.say(&plain(sentence));
     }
 

@@ -65,7 +65,7 @@ fn row(run: &Run, cells: &[&Cell], contender: &Contender, scenario: &str, arrang
     let mut values: Vec<f64> = mine.iter().filter_map(|cell| cell.get(CPU_PER_STATEMENT)).collect();
     values.sort_by(f64::total_cmp);
     match crate::summary::median(&mut values) {
-        Some(median) => Row::Bar(Bar { median, interval: median_interval(&values).filter(|_| run.plan.blocks > 1) }),
+        Some(median) => Row::Bar(Bar { median, interval: median_interval(&values).filter(|_| run.blocks() > 1) }),
         None => Row::Nothing,
     }
 }
@@ -178,7 +178,7 @@ fn brief(name: &str) -> String {
 
 fn heading(run: &Run) -> String {
     let what = "CPU time a statement, in microseconds";
-    match run.plan.blocks {
+    match run.blocks() {
         blocks if blocks >= 6 => {
             format!("{what}: medians of {}, lines are 95 % intervals of the median", count(blocks.into(), "block"))
         }

@@ -35,7 +35,7 @@ use crate::head::judgement;
 use crate::quantity::whole;
 use crate::summary::places;
 use crate::text::{count, sentence};
-use crate::{Cell, Pass, Role, Run, plain, reference};
+use crate::{Cell, Pass, Role, Run, plain, reference, why_cut_short};
 
 const SCRIPT: &str = include_str!("html/page.js");
 
@@ -199,6 +199,9 @@ impl<'a> Page<'a> {
                 @if self.run.interrupted {
                     p.warning role="note" { strong { "Ended early. " } "What was not finished is missing here." }
                 }
+                @if let Some(why) = why_cut_short(self.run, None) {
+                    p.warning role="note" { strong { "Cut short. " } (sections::words(&format!("{why}."))) }
+                }
             }
             (choices(self.run, &self.views, &self.faces, &self.columns, &meters, &charts))
             main {
@@ -256,7 +259,7 @@ impl<'a> Page<'a> {
             whole(plan.count as f64),
             scenarios.join(", "),
             whole(plan.concurrency as f64),
-            count(plan.blocks.into(), "block"),
+            count(self.run.blocks().into(), "block"),
             plain(&self.run.environment.cpu),
         )
     }

@@ -6,7 +6,7 @@ use crate::document::{Field, Narrow, Sheet, TableRow};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{three_digits, whole};
 use crate::text::{count, plain};
-use crate::{Recorded, Summary, SummaryRow};
+use crate::{Recorded, Run, Summary, SummaryRow};
 
 pub use self::page::html_of_runs;
 
@@ -170,6 +170,14 @@ fn field(row: Option<&SummaryRow>, show: fn(f64) -> String) -> Field {
     }
 }
 
+/// How many blocks there are, and of how many where the run was cut short.
+fn blocks(run: &Run) -> String {
+    match run.cut_short {
+        None => count(run.plan.blocks.into(), "block"),
+        Some(cut_short) => format!("{} of {}", cut_short.blocks, count(run.plan.blocks.into(), "block")),
+    }
+}
+
 /// When, where, against whom.
 fn about(one: &Recorded) -> String {
     let Recorded { run, notes, .. } = one;
@@ -178,7 +186,7 @@ fn about(one: &Recorded) -> String {
         run.started.to_string(),
         format!("{}, {}, {}", plain(&machine.cpu), count(machine.cores.into(), "core"), plain(&machine.kernel)),
         format!("target {}", plain(&run.plan.target.id)),
-        format!("{} of {} statements", count(run.plan.blocks.into(), "block"), whole(run.plan.count as f64)),
+        format!("{} of {} statements", blocks(run), whole(run.plan.count as f64)),
         format!("cqldyno {}", plain(&run.cqldyno)),
     ];
     let notes = notes.iter().map(|note| format!(". {}", plain(note.trim_end_matches('.'))));

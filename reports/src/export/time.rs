@@ -61,7 +61,7 @@ fn what(run: &Run) -> String {
     let plan = &run.plan;
     let statements = count(plan.count, "statement");
     let in_flight = whole(plan.concurrency as f64);
-    let blocks = match plan.blocks {
+    let blocks = match run.blocks() {
         0 | 1 => "measured once".to_owned(),
         blocks => format!("medians of {} blocks, each by itself", whole(blocks.into())),
     };

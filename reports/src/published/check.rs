@@ -72,6 +72,16 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     if run.interrupted || run.ended.is_none() {
         say(RUN, ": the run has no end, or was ended early; publish one that was finished.".to_owned());
     }
+    if run.cut_short.is_some() {
+        let (blocks, asked) = (run.blocks(), run.plan.blocks);
+        say(
+            RUN,
+            format!(
+                ": it was cut short, {blocks} of {asked} blocks were run; go on with it by `cqldyno compare --resume DIR`, and publish \
+                 it when it has all."
+            ),
+        );
+    }
     contenders(run, notes, &mut |what| say(RUN, what));
     if run.plan.blocks >= CONTROL_BLOCKS && !has_control(run) {
         say(

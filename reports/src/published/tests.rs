@@ -12,7 +12,7 @@ use super::{
 };
 use crate::measure::{CONNECTIONS, CPU_PER_STATEMENT, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
 use crate::schema::{complaints, validator};
-use crate::{Cell, Checksum, Measure, Run, Unit, html, sample};
+use crate::{Cell, Checksum, CutShort, Measure, Run, Unit, html, sample};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -404,6 +404,8 @@ fn a_run_that_is_not_whole_is_told() {
     assert_said(&said, "2026-01-02/blocks/run.json: floor took no part, and a published run has all contenders.");
     let said = said_of(|run, _| run.interrupted = true);
     assert_said(&said, "2026-01-02/blocks/run.json: the run has no end, or was ended early");
+    let said = said_of(|run, _| run.cut_short = Some(CutShort { within_ms: 1_000, blocks: 11, missing_ms: 500 }));
+    assert_said(&said, "2026-01-02/blocks/run.json: it was cut short, 11 of 12 blocks were run; go on with it by");
 }
 
 #[test]

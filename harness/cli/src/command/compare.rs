@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use cqldyno_bench::{BenchError, Cancel, Finished, Plan, Programs, resume, run as carry_out};
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Contender, Look, Role, Summary, headline};
+use cqldyno_reports::{Cell, Contender, Look, Role, Summary, headline, why_cut_short};
 
 use crate::format::{Format, NAMES, explained};
 use crate::interrupt::on_interrupt;
@@ -21,9 +22,10 @@ const CONTENDERS: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor",
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare                         all drivers and scenarios, two minutes
+  cqldyno compare                         all drivers and scenarios, 5 min at most
   cqldyno compare --count 10M             10 million statements each, once
   cqldyno compare --publish               20 blocks of a million statements
+  cqldyno compare --publish --within 10min           as many rounds of them as that allows
   cqldyno compare --resume cqldyno-runs/2026-01-02T03-04-05Z
   cqldyno compare scylla cdrs-tokio --scenario reads
   cqldyno compare --arrangement multi:2,current      a table for each of both
@@ -52,8 +54,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
     #[arg(help = format!("How the result is printed on standard output: {NAMES}; they are explained below"))]
     format: Format,
-    /// Go on with the run in the folder DIR, which was ended or broke off: whole blocks stay, the one under way starts again.
-    /// Everything that was asked is in its run.json; only a user and a password, where the cluster asks for them, are given again
+    /// Go on with the run in the folder DIR, which was ended, broke off or was cut short: whole blocks stay, the one under way starts
+    /// again. Everything that was asked is in its run.json; only a user and a password, where the cluster asks for them, are given
+    /// again, and --within where it is to be cut short again
     #[arg(long, value_name = "DIR", conflicts_with_all = PLANNED)]
     resume: Option<PathBuf>,
 }
@@ -91,6 +94,9 @@ const PLANNED: [&str; 26] = [
 /// The page in the run's folder.
 const PAGE: &str = "page.html";
 
+/// The time that a comparison is given where its size was left to us.
+const WITHIN: Duration = Duration::from_secs(5 * 60);
+
 /// Blocks of a comparison where nothing was said: enough for intervals of some percent.
 const BLOCKS: u32 = 12;
 
@@ -98,13 +104,16 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let asked = &arguments.asked;
     let finished = match &arguments.resume {
-        Some(folder) => measure(&Start::Resume { folder, credentials: asked.credentials()? }, &programs, asked.quiet)?,
+        Some(folder) => {
+            let start = Start::Resume { folder, credentials: asked.credentials()?, within: asked.within_of_resumed() };
+            measure(&start, &programs, asked.quiet)?
+        }
         None => {
             let contenders = match arguments.contender.as_slice() {
                 [] => CONTENDERS.map(str::to_owned).to_vec(),
                 named => named.to_vec(),
             };
-            let kind = Kind { blocks: BLOCKS, compares: true };
+            let kind = Kind { blocks: BLOCKS, compares: true, within: Some(WITHIN) };
             let plan = asked.plan(&contenders, arguments.reference.clone(), &programs, kind)?;
             measure(&Start::Anew(&plan), &programs, asked.quiet)?
         }
@@ -126,6 +135,8 @@ pub enum Start<'a> {
         folder: &'a Path,
         /// For its cluster.
         credentials: Option<JobCredentials>,
+        /// The time that it is given.
+        within: Option<Duration>,
     },
 }
 
@@ -139,7 +150,9 @@ pub fn measure(start: &Start<'_>, programs: &Programs, quiet: bool) -> Result<Fi
     on_interrupt(&cancel, progress.voice())?;
     let finished = match start {
         Start::Anew(plan) => carry_out(plan, programs, &mut progress, &cancel),
-        Start::Resume { folder, credentials } => resume(folder, credentials.clone(), programs, &mut progress, &cancel),
+        Start::Resume { folder, credentials, within } => {
+            resume(folder, credentials.clone(), *within, programs, &mut progress, &cancel)
+        }
     };
     progress.end();
     finished.map_err(|error| match error {
@@ -176,6 +189,8 @@ pub fn show(
     });
     if finished.run.interrupted {
         progress.say(&go_on(finished));
+    } else if let Some(why) = why_cut_short(&finished.run, Some(&finished.folder.display().to_string())) {
+        progress.say(&format!("{why}."));
     }
     written?;
     Ok(())
@@ -259,6 +274,7 @@ mod tests {
         let plan = &mut run.plan;
         (plan.seed, plan.count, plan.blocks, plan.concurrency, plan.warmup) = (7, 123_456, 9, 77, 0);
         (plan.noise_share, plan.connections, plan.page_size) = (Some(0.25), 3, 400);
+        plan.within_ms = Some(90_500);
         plan.consistency = "LOCAL_QUORUM".to_owned();
         plan.request_timeout_ms = Some(1_500);
         plan.settings = "default".to_owned();
@@ -274,7 +290,7 @@ mod tests {
         let words: Vec<&str> = line.split(' ').collect();
         let arguments = arguments::Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
         let arguments::Command::Compare(found) = arguments.command else { panic!("{line}") };
-        let kind = Kind { blocks: BLOCKS, compares: true };
+        let kind = Kind { blocks: BLOCKS, compares: true, within: Some(WITHIN) };
         found.asked.plan(&found.contender, found.reference.clone(), &Programs::find().unwrap(), kind).unwrap()
     }
 
@@ -294,6 +310,7 @@ mod tests {
         assert_eq!((plan.concurrency as u64, plan.warmup), (asked.concurrency, asked.warmup));
         assert_eq!((plan.noise_share, plan.connections as u64), (asked.noise_share, asked.connections));
         assert_eq!((plan.page_size, plan.consistency.to_string()), (asked.page_size, asked.consistency.clone()));
+        assert_eq!(plan.within, Some(Duration::from_millis(90_500)));
         assert_eq!((plan.request_timeout_ms, &plan.reference), (asked.request_timeout_ms, &asked.reference));
         assert_eq!(format!("{:?}", plan.settings), "Default");
         assert_eq!(plan.serve_arguments, asked.serve_arguments);
@@ -308,9 +325,44 @@ mod tests {
         let plan = &mut run.plan;
         (plan.noise_share, plan.request_timeout_ms, plan.memory_limit_bytes) = (None, None, None);
         (plan.passes, plan.counting_count, plan.serve_arguments) = (Vec::new(), 0, Vec::new());
+        plan.within_ms = None;
         let plan = parsed(&run);
         assert_eq!((plan.noise_share, plan.request_timeout_ms, plan.memory_limit_bytes), (None, None, None));
+        assert_eq!(plan.within, None);
         assert!(plan.passes.is_empty() && plan.serve_arguments.is_empty());
+    }
+
+    #[test]
+    fn a_comparison_whose_size_is_ours_is_given_five_minutes_and_any_other_what_it_is_asked_to_be() {
+        let within = |further: &[&str]| {
+            let words = [&["cqldyno", "compare"], further].concat();
+            let arguments::Command::Compare(found) = arguments::Arguments::try_parse_from(words).unwrap().command
+            else {
+                panic!("{further:?}")
+            };
+            let kind = Kind { blocks: BLOCKS, compares: true, within: Some(WITHIN) };
+            let names = CONTENDERS.map(str::to_owned);
+            found.asked.plan(&names, None, &Programs::find().unwrap(), kind).unwrap().within.map(|time| time.as_secs())
+        };
+        for ours in [&[][..], &["--seed", "2"], &["--pin", "off"], &["--no-counting"], &["--arrangement", "current"]] {
+            assert_eq!(within(ours), Some(300), "{ours:?}");
+        }
+        for theirs in [
+            &["--publish"][..],
+            &["--count", "250k"],
+            &["--blocks", "12"],
+            &["--scenario", "reads"],
+            &["--arrangement", "multi:2,current"],
+            &["--pass", "latency"],
+            &["--rate", "10k"],
+            &["--counting-count", "1k"],
+            &["--target", "10.0.0.1"],
+            &["--within", "none"],
+        ] {
+            assert_eq!(within(theirs), None, "{theirs:?}");
+        }
+        assert_eq!(within(&["--publish", "--within", "20min"]), Some(1_200));
+        assert_eq!(within(&["--within", "1s"]), Some(1));
     }
 
     #[test]

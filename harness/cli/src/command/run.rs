@@ -39,7 +39,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let kind = Kind { blocks: BLOCKS, compares: false };
+    let kind = Kind { blocks: BLOCKS, compares: false, within: None };
     let plan = arguments.asked.plan(std::slice::from_ref(&arguments.contender), None, &programs, kind)?;
     let finished = measure(&Start::Anew(&plan), &programs, arguments.asked.quiet)?;
     show(&finished, arguments.asked.quiet, out, |Finished { run, cells, .. }| match arguments.format {

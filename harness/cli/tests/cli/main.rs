@@ -28,3 +28,5 @@ mod serve;
 mod support;
 #[cfg(test)]
 mod usage;
+#[cfg(test)]
+mod within;

@@ -5,7 +5,9 @@ use std::io::Read;
 use serde_json::Value;
 
 use super::*;
-use crate::{ArrangementInfo, Better, ErrorLine, Measure, MeasureInfo, Recorded, Series, Setting, Unit, csv, sample};
+use crate::{
+    ArrangementInfo, Better, CutShort, ErrorLine, Measure, MeasureInfo, Recorded, Series, Setting, Unit, csv, sample,
+};
 
 /// A run with everything that a page can show: two arrangements, a control, seconds, system calls by name, latency below
 /// saturation, a void, a failed and a server-bound row, and a driver that is missing.
@@ -351,6 +353,12 @@ fn one_run_each_or_nobody_at_all_is_a_page_too() {
     run.interrupted = true;
     let page = html(&run, &[]).unwrap();
     assert!(page.contains("Ended early.") && headline_of(&page).contains("nothing to compare"));
+    let (mut run, cells) = sample::blocks(9);
+    run.plan.blocks = 12;
+    run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
+    let page = html(&run, &cells).unwrap();
+    assert!(page.contains("Cut short.") && page.contains("9 of 12 blocks were run, because"), "{page}");
+    assert!(page.contains("1,024 in flight, 9 blocks, against"), "{page}");
 }
 
 #[test]

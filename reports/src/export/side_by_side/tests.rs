@@ -3,7 +3,7 @@
 use super::*;
 use crate::export::html::browser::Browser;
 use crate::measure::WALL;
-use crate::{Cell, Checksum, Look, Pass, csv_of_runs, json_of_runs, markdown_of_runs, sample, table_of_runs};
+use crate::{Cell, Checksum, CutShort, Look, Pass, csv_of_runs, json_of_runs, markdown_of_runs, sample, table_of_runs};
 
 const EVIL: &str = "a|b</title><script>alert(1)</script>\u{1b}[31m\"";
 
@@ -43,6 +43,18 @@ fn every_format_has_every_run_and_says_why_there_is_no_ratio_and_what_differs() 
     }
     for text in texts[..3].iter().filter_map(|text| text.split("</style>").last()) {
         assert!(!text.contains("ratio to") && !text.contains("faster") && !text.contains("slower"), "{text}");
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_short_says_how_many_blocks_of_how_many_it_has() {
+    let mut runs = two();
+    runs[1].1.run.plan.blocks = 20;
+    runs[1].1.run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 12, missing_ms: 72_000 });
+    let named = named(&runs);
+    let table = table_of_runs(&named, Look { width: 2_000, ..Look::default() });
+    for text in [table, markdown_of_runs(&named), html_of_runs(&named, "1")] {
+        assert!(text.contains("; 12 blocks of ") && text.contains("; 12 of 20 blocks of "), "{text}");
     }
 }
 

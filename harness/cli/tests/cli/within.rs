@@ -1,0 +1,117 @@
+//! A run that is given a time leaves blocks out for want of it, says so, and is a run like any other.
+
+use std::path::Path;
+use std::process::Output;
+
+use crate::schema::check_schema;
+use crate::support::{cqldyno, drivers, json, refused, stderr, stdout, words};
+use cqldyno_reports::{Cell, Pass, Run};
+use serde_json::Value;
+
+/// More blocks than a second has room for on any machine: each starts processes.
+const BLOCKS: u32 = 2_000;
+
+fn kept(folder: &Path) -> (Run, Vec<Cell>) {
+    let text = |name: &str| std::fs::read_to_string(folder.join("kept").join(name)).unwrap();
+    let cells = text("cells.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (Run::from_json(&text("run.json")).unwrap(), cells)
+}
+
+/// `compare` with these contenders, in far more blocks than there is time for.
+fn compare(folder: &Path, contenders: &[&str], further: &[&str]) -> Output {
+    let blocks = BLOCKS.to_string();
+    let asked = ["--scenario", "writes", "--count", "1k", "--warmup", "0", "--noise-share", "none", "--within", "1s"];
+    let arguments = [&["compare"], contenders, &asked, &["--blocks", &blocks, "--out", "kept"], further].concat();
+    cqldyno(folder, &arguments).output().unwrap()
+}
+
+fn of_pass(cells: &[Cell], pass: Pass) -> Vec<u32> {
+    cells.iter().filter(|cell| cell.pass == pass).map(|cell| cell.block).collect()
+}
+
+#[test]
+fn a_run_for_whose_blocks_there_is_no_time_is_done_says_how_many_there_are_and_can_be_gone_on_with() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let output = compare(folder.path(), &["noop"], &["--format", "json"]);
+    let said = words(&stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (run, cells) = kept(folder.path());
+    let cut_short = run.cut_short.unwrap();
+    let blocks = cut_short.blocks;
+    assert!((1..BLOCKS).contains(&blocks) && cut_short.within_ms == 1_000, "{cut_short:?}");
+    assert_eq!((run.plan.within_ms, run.interrupted, run.ended.is_some()), (Some(1_000), false, true));
+    assert_eq!(of_pass(&cells, Pass::Timing), (1..=blocks).collect::<Vec<_>>());
+    assert_eq!(of_pass(&cells, Pass::Counting), [1], "system calls are counted all the same");
+    assert!(said.contains("It is given 1 s at most: blocks for which that is too short"), "{said}");
+    assert!(said.contains(&format!("Blocks {} to 2,000 of every scenario", blocks + 1)), "{said}");
+    let how_many = format!("{blocks} of 2,000 block");
+    assert!(said.contains(&how_many) && said.contains("`cqldyno compare --resume kept`, or give it more"), "{said}");
+    assert_eq!(json(&output)["run"]["cut_short"]["blocks"], blocks);
+    check_schema(&folder.path().join("kept"));
+    for (format, file) in [("table", "table.txt"), ("markdown", "table.md"), ("html", "page.html")] {
+        let text = std::fs::read_to_string(folder.path().join("kept").join(file)).unwrap();
+        assert!(words(&text).contains(&how_many), "{text}");
+        let report = cqldyno(folder.path(), &["report", "kept", "--format", format]).output().unwrap();
+        assert_eq!(report.status.code(), Some(0), "{}", stderr(&report));
+        assert!(words(&stdout(&report)).contains(&how_many), "{}", stdout(&report));
+    }
+
+    let resume = |further: &[&str]| {
+        let arguments = [&["compare", "--resume", "kept"], further].concat();
+        let output = cqldyno(folder.path(), &arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        kept(folder.path())
+    };
+    let (further, all) = resume(&["--within", "1s"]);
+    let more = further.cut_short.unwrap().blocks;
+    assert!(more > blocks && further.resumed.len() == 1, "{more} after {blocks}");
+    assert_eq!(of_pass(&all, Pass::Timing), (1..=more).collect::<Vec<_>>());
+    assert_eq!((of_pass(&all, Pass::Counting), &all[..cells.len()]), (vec![1], &cells[..]), "nothing is run twice");
+
+    // Without a time it goes on to the end of its plan, which is brought near.
+    let path = folder.path().join("kept/run.json");
+    let mut near: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    near["plan"]["blocks"] = (more + 2).into();
+    std::fs::write(&path, near.to_string()).unwrap();
+    let (whole, all) = resume(&[]);
+    assert_eq!((whole.cut_short, whole.interrupted, whole.plan.within_ms), (None, false, Some(1_000)));
+    assert_eq!(of_pass(&all, Pass::Timing), (1..=more + 2).collect::<Vec<_>>());
+    assert!(!std::fs::read_to_string(folder.path().join("kept/table.txt")).unwrap().contains("blocks were run"));
+}
+
+#[test]
+fn too_few_blocks_for_an_interval_say_so_where_they_are_shown_and_judged() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let output = compare(folder.path(), &["scylla", "cdrs-tokio"], &["--no-counting"]);
+    let (said, why) = (words(&stderr(&output)), "because there was no time for more within 1 s; go on with the run by");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(kept(folder.path()).0.cut_short.unwrap().blocks < 8, "a block takes more than an eighth of a second");
+    assert!(said.contains("This run calls no driver faster or slower.") && said.contains(why), "{said}");
+    assert!(words(&stdout(&output)).contains(why), "{}", stdout(&output));
+    let check = cqldyno(folder.path(), &["check", "kept"]).output().unwrap();
+    assert_eq!(check.status.code(), Some(1), "{}", stderr(&check));
+    assert!(words(&stdout(&check)).contains(why), "{}", stdout(&check));
+    let history = cqldyno(folder.path(), &["history", "."]).output().unwrap();
+    assert_eq!(history.status.code(), Some(0), "{}", stderr(&history));
+    assert!(stdout(&history).contains("scylla"), "{}", stdout(&history));
+}
+
+#[test]
+fn run_can_be_given_a_time_too() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["run", "noop", "--scenario", "writes", "--count", "1k", "--blocks", "2000", "--within", "1s"];
+    let output = cqldyno(folder.path(), &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(words(&stdout(&output)).contains("of 2,000 blocks w"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_time_that_is_none_is_refused_with_how_to_write_one() {
+    for text in ["0s", "0", "soon", "999ms", "5", "-1s", "1441min"] {
+        let error = refused(&["compare", "noop", &format!("--within={text}")]);
+        assert!(error.contains("--within") && error.contains("a run is given a time from 1s to a day"), "{error}");
+    }
+}
