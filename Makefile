@@ -20,6 +20,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(TARGET)/release
 LIBCASSANDRA := $(TARGET)/libcassandra
 DRIVERS := scylla cdrs-tokio floor noop
+# make adapter-cost ADAPTERS=cdrs-tokio compares that one alone.
+ADAPTERS := scylla cdrs-tokio cassandra-cpp
 NO_BROWSER := $(TARGET)/no-browser
 
 # The directory of libcassandra, empty where there is none; known after `make libcassandra`.
@@ -38,14 +40,13 @@ build: rust libcassandra
 compare: build
 	$(RELEASE)/cqldyno compare $(ARGS)
 
-# Each of these, too, is built by a cargo call of its own.
+# Each of the hand-written programs, too, is built by a cargo call of its own.
 adapter-cost: build
-	cargo build --release --locked -p cqldyno-adapter-cost
-	for driver in scylla cdrs-tokio; do cargo build --release --locked -p cqldyno-idiomatic-$$driver; done
-	if [[ ! -f $(LIBCASSANDRA)/unavailable ]]; then \
-	    CASSANDRA_SYS_LIB_PATH=$(native_path) cargo build --release --locked -p cqldyno-idiomatic-cassandra-cpp; \
-	fi
-	$(RELEASE)/cqldyno-adapter-cost $(ARGS)
+	for driver in $(ADAPTERS); do \
+	    if [[ $$driver == cassandra-cpp && -f $(LIBCASSANDRA)/unavailable ]]; then continue; fi; \
+	    CASSANDRA_SYS_LIB_PATH=$(native_path) cargo build --release --locked -p cqldyno-idiomatic-$$driver; \
+	    $(RELEASE)/cqldyno compare $$driver idiomatic-$$driver --reference idiomatic-$$driver --scenario writes --scenario reads $(ARGS); \
+	done
 
 schema: rust
 	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-reports --lib the_committed_schemas_are_what_the_types_give
@@ -70,7 +71,7 @@ test: build lint browser
 	fi; \
 	CASSANDRA_SYS_LIB_PATH=$(native_path) CQLDYNO_WORKERS=$(abspath $(RELEASE)) CQLDYNO_ABSENT_WORKERS=$$absent \
 	    CQLDYNO_BROWSER=$$browser cargo test --locked --workspace --no-fail-fast $$without
-	$(MAKE) adapter-cost ARGS="--count 20000 --rounds 1 $$(if [[ -f $(LIBCASSANDRA)/unavailable ]]; then echo scylla cdrs-tokio; fi)"
+	$(MAKE) adapter-cost ARGS="--count 20000 --blocks 1"
 	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
 
 # The page is tried in Chromium, which Debian has as packages. Where it cannot be had so, NO_BROWSER says what to install.

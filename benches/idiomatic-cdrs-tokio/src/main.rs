@@ -1,5 +1,7 @@
 //! The program that the documentation of the crate `cdrs-tokio` would have you write.
 
+use std::net::SocketAddr;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -15,13 +17,10 @@ use cdrs_tokio::retry::FallthroughRetryPolicy;
 use cdrs_tokio::statement::StatementParamsBuilder;
 use cdrs_tokio::transport::TransportTcp;
 use cdrs_tokio::types::ByIndex;
-use cqldyno_idiomatic::{
-    Arguments, CREATE_KEYSPACE, CREATE_TABLE, INSERT, PAGE_SIZE, SELECT, Statement, Tickets, Window, execute_all,
-};
+use cqldyno_idiomatic::{INSERT, PAGE_SIZE, Program, SELECT, Statement, Tickets};
 
-fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::of_command_line();
-    arguments.build_runtime()?.block_on(run(&arguments))
+fn main() -> ExitCode {
+    cqldyno_idiomatic::main::<Client>()
 }
 
 type LoadBalancing = TopologyAwareLoadBalancingStrategy<TransportTcp, TcpConnectionManager>;
@@ -32,50 +31,43 @@ struct Client {
     select: PreparedQuery,
 }
 
-async fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    // No compression is the driver's own; it has no time limit a statement, and selects carry the page size.
-    let nodes = NodeTcpConfigBuilder::new()
-        .with_contact_point(arguments.target.into())
-        .with_version(Version::V4)
-        .build()
-        .await?;
-    let session = TcpSessionBuilder::new(TopologyAwareLoadBalancingStrategy::new(None, false), nodes)
-        .with_retry_policy(Box::new(FallthroughRetryPolicy))
-        .with_connection_pool_config(ConnectionPoolConfigBuilder::new().with_local_size(1).build())
-        .build()
-        .await?;
-    session.query(CREATE_KEYSPACE).await?;
-    session.query(CREATE_TABLE).await?;
-    let (insert, select) = (session.prepare(INSERT).await?, session.prepare(SELECT).await?);
-    let client = Arc::new(Client { session, insert, select });
+impl Program for Client {
+    type Adapter = cqldyno_driver_cdrs_tokio::CdrsTokio;
 
-    execute_all(&client, Tickets::warm_up(arguments), arguments.concurrency, execute_some).await?;
-    let window = Window::start()?;
-    let verified = execute_all(&client, Tickets::window(arguments), arguments.concurrency, execute_some).await?;
-    println!("{}", window.end(arguments.count, verified)?);
-    Ok(())
-}
+    async fn connect(node: SocketAddr) -> anyhow::Result<Client> {
+        // No compression is the driver's own; it has no time limit a statement, and selects carry the page size.
+        let nodes =
+            NodeTcpConfigBuilder::new().with_contact_point(node.into()).with_version(Version::V4).build().await?;
+        let session = TcpSessionBuilder::new(TopologyAwareLoadBalancingStrategy::new(None, false), nodes)
+            .with_retry_policy(Box::new(FallthroughRetryPolicy))
+            .with_connection_pool_config(ConnectionPoolConfigBuilder::new().with_local_size(1).build())
+            .build()
+            .await?;
+        let (insert, select) = (session.prepare(INSERT).await?, session.prepare(SELECT).await?);
+        Ok(Client { session, insert, select })
+    }
 
-async fn execute_some(client: Arc<Client>, tickets: Arc<Tickets>) -> anyhow::Result<u64> {
-    let Client { session, insert, select } = &*client;
-    let mut verified = 0;
-    while let Some(statement) = tickets.take() {
-        let parameters = StatementParamsBuilder::new().with_consistency(Consistency::LocalOne);
-        match statement {
-            Statement::Insert(pk) => {
-                let parameters = parameters.with_values(query_values!(pk, 2 * pk, 3 * pk)).build();
-                session.exec_with_params(insert, &parameters).await?;
-                verified += 1;
-            }
-            Statement::Select(pk) => {
-                let parameters = parameters.with_values(query_values!(pk)).with_page_size(PAGE_SIZE).build();
-                let body = session.exec_with_params(select, &parameters).await?.response_body()?;
-                for row in body.into_rows().context("the select was not answered with rows")? {
-                    let row: (i64, i64, i64) = (row.r_by_index(0)?, row.r_by_index(1)?, row.r_by_index(2)?);
-                    verified += u64::from(row == (pk, 2 * pk, 3 * pk));
+    async fn execute_some(client: Arc<Client>, tickets: Arc<Tickets>) -> anyhow::Result<u64> {
+        let Client { session, insert, select } = &*client;
+        let mut verified = 0;
+        while let Some(statement) = tickets.take() {
+            let parameters = StatementParamsBuilder::new().with_consistency(Consistency::LocalOne);
+            match statement {
+                Statement::Insert(pk) => {
+                    let parameters = parameters.with_values(query_values!(pk, 2 * pk, 3 * pk)).build();
+                    session.exec_with_params(insert, &parameters).await?;
+                    verified += 1;
+                }
+                Statement::Select(pk) => {
+                    let parameters = parameters.with_values(query_values!(pk)).with_page_size(PAGE_SIZE).build();
+                    let body = session.exec_with_params(select, &parameters).await?.response_body()?;
+                    for row in body.into_rows().context("the select was not answered with rows")? {
+                        let row: (i64, i64, i64) = (row.r_by_index(0)?, row.r_by_index(1)?, row.r_by_index(2)?);
+                        verified += u64::from(row == tickets.row(pk));
+                    }
                 }
             }
         }
+        Ok(verified)
     }
-    Ok(verified)
 }

@@ -2,25 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::Tickets;
+use crate::{Program, Tickets};
 
 /// Executes all tickets in `concurrency` tasks, each of which runs `execute_some` until there are no more; what it gives
 /// is the number of right answers.
 ///
 /// # Errors
 /// The first error of a task.
-pub async fn execute_all<C, F>(
-    client: &Arc<C>,
-    tickets: Tickets,
+pub(crate) async fn execute_all<P: Program>(
+    client: &Arc<P>,
+    tickets: &Arc<Tickets>,
     concurrency: usize,
-    execute_some: fn(Arc<C>, Arc<Tickets>) -> F,
-) -> anyhow::Result<u64>
-where
-    F: Future<Output = anyhow::Result<u64>> + Send + 'static,
-{
-    let tickets = Arc::new(tickets);
+) -> anyhow::Result<u64> {
     let slots: Vec<_> =
-        (0..concurrency).map(|_| tokio::spawn(execute_some(Arc::clone(client), Arc::clone(&tickets)))).collect();
+        (0..concurrency).map(|_| tokio::spawn(P::execute_some(Arc::clone(client), Arc::clone(tickets)))).collect();
     let mut verified = 0;
     for slot in slots {
         verified += slot.await??;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cqldyno_scenarios::Permutation;
 
-use crate::{Arguments, Scenario};
+use crate::asked::{Asked, Mix};
 
 /// One statement to execute, with the key of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +20,9 @@ pub enum Statement {
 pub struct Tickets {
     next: AtomicU64,
     end: u64,
-    scenario: Scenario,
+    mix: Mix,
     part: Part,
+    shift: i64,
 }
 
 #[derive(Debug)]
@@ -34,16 +35,29 @@ enum Part {
 
 impl Tickets {
     /// The statements of the window.
-    pub fn window(arguments: &Arguments) -> Tickets {
-        let permutation = Permutation::new(arguments.count, arguments.seed);
-        let part = Part::Window { permutation, loaded: arguments.count / 2 };
-        Tickets { next: AtomicU64::new(0), end: arguments.count, scenario: arguments.scenario, part }
+    pub(crate) fn window(asked: &Asked) -> Tickets {
+        let permutation = Permutation::new(asked.count, asked.seed);
+        Tickets::of(asked, asked.count, Part::Window { permutation, loaded: asked.count / 2 })
     }
 
-    /// The statements before the window, on other keys, of which those to be read may not be there.
-    pub fn warm_up(arguments: &Arguments) -> Tickets {
-        let part = Part::WarmUp { count: arguments.count, warmup: arguments.warmup };
-        Tickets { next: AtomicU64::new(0), end: arguments.warmup, scenario: arguments.scenario, part }
+    /// The statements before the window, on other keys.
+    pub(crate) fn warm_up(asked: &Asked) -> Tickets {
+        Tickets::of(asked, asked.warmup, Part::WarmUp { count: asked.count, warmup: asked.warmup })
+    }
+
+    fn of(asked: &Asked, end: u64, part: Part) -> Tickets {
+        Tickets { next: AtomicU64::new(0), end, mix: asked.mix, part, shift: asked.shift }
+    }
+
+    /// How many were taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.next.load(Ordering::Relaxed).min(self.end)
+    }
+
+    /// The loaded row of this key: pk, v1 and v2.
+    #[inline]
+    pub fn row(&self, pk: i64) -> (i64, i64, i64) {
+        (pk, 2 * pk + self.shift, 3 * pk + self.shift)
     }
 
     /// The next statement, or `None` when all were taken.
@@ -62,11 +76,11 @@ impl Tickets {
             }
             Part::WarmUp { count, warmup } => (count + ticket, count + warmup + ticket, ticket.is_multiple_of(2)),
         };
-        match self.scenario {
-            Scenario::Reads => Statement::Select(key as i64),
-            Scenario::Writes => Statement::Insert(key as i64),
-            Scenario::Mixed if is_select => Statement::Select(key as i64),
-            Scenario::Mixed => Statement::Insert(insert_key as i64),
+        match self.mix {
+            Mix::Reads => Statement::Select(key as i64),
+            Mix::Writes => Statement::Insert(key as i64),
+            Mix::Mixed if is_select => Statement::Select(key as i64),
+            Mix::Mixed => Statement::Insert(insert_key as i64),
         }
     }
 }
@@ -74,32 +88,33 @@ impl Tickets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-    use cqldyno_scenarios::{Workload, builtin};
-
-    fn arguments(scenario: &str) -> Arguments {
-        let line = format!("x --target 127.0.0.1:1 --scenario {scenario} --count 1001 --warmup 30 --seed 7");
-        Arguments::try_parse_from(line.split(' ')).unwrap()
-    }
+    use crate::asked::tests::job;
+    use cqldyno_scenarios::{Kind, Workload};
 
     #[test]
-    fn tickets_are_the_statements_and_keys_of_the_built_in_scenarios() {
+    fn tickets_are_the_statements_keys_and_rows_of_the_built_in_scenarios() {
         for name in ["writes", "reads", "mixed"] {
-            let scenario = builtin(name).unwrap();
-            let workload = Workload::new(&scenario, 1001, 30, 7).unwrap();
+            let job = job(name);
+            let asked = Asked::of(&job).unwrap();
+            let workload = Workload::new(&job.scenario, job.count, job.warmup, job.seed).unwrap();
+            let window = Tickets::window(&asked);
             let expected = |issue: cqldyno_scenarios::Issue| {
                 let key = issue.key as i64;
-                match scenario.statements[issue.statement].expect {
-                    Some(_) => Statement::Select(key),
-                    None => Statement::Insert(key),
-                }
+                let Some(expect) = &job.scenario.statements[issue.statement].expect else {
+                    return Statement::Insert(key);
+                };
+                let value = |column: usize| match expect.columns[column].kind {
+                    Kind::Bigint { times, plus } => times * key + plus,
+                    _ => unreachable!(),
+                };
+                assert_eq!(window.row(key), (value(0), value(1), value(2)), "{name}");
+                Statement::Select(key)
             };
-            let window = Tickets::window(&arguments(name));
             for ticket in 0..1001 {
                 assert_eq!(window.take(), Some(expected(workload.issue(ticket))), "{name} {ticket}");
             }
-            assert_eq!(window.take(), None);
-            let warm_up = Tickets::warm_up(&arguments(name));
+            assert_eq!((window.take(), window.taken()), (None, 1001));
+            let warm_up = Tickets::warm_up(&asked);
             for ticket in 0..30 {
                 assert_eq!(warm_up.take(), Some(expected(workload.warmup_issue(ticket))), "{name} {ticket}");
             }

@@ -164,12 +164,13 @@ fn unit(symbol: &str) -> Unit {
 
 /// A finding when the slots were not at work for too many of the statements.
 pub(crate) fn below_concurrency(done: &Done) -> Option<String> {
-    let share = done.below_concurrency as f64 / done.issued.max(1) as f64;
+    let below = done.below_concurrency?;
+    let share = below as f64 / done.issued.max(1) as f64;
     (share > BELOW_CONCURRENCY_SHARE).then(|| {
         format!(
             "{} of {} statements were issued while fewer than 99 % of the slots were at work; with more statements the share \
              falls.",
-            grouped(done.below_concurrency),
+            grouped(below),
             grouped(done.issued)
         )
     })

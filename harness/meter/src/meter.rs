@@ -97,8 +97,8 @@ pub struct Window {
     pub errors: u64,
     /// Rows of the statements issued, where not all of these are EXECUTEs.
     pub rows: Option<u64>,
-    /// Statements issued while fewer than 99 % of the slots were at work.
-    pub below_concurrency: u64,
+    /// Statements issued while fewer than 99 % of the slots were at work; `None` where the worker does not count them.
+    pub below_concurrency: Option<u64>,
     /// The server's side, or the sentence that says why it is not known.
     pub server: Result<ServerWindow, String>,
     /// Data connections of the worker, or the sentence that says why they could not be counted.
@@ -239,7 +239,7 @@ pub(crate) fn window() -> Window {
         verified: 1_000_000,
         errors: 0,
         rows: None,
-        below_concurrency: 100,
+        below_concurrency: Some(100),
         server: Ok(ServerWindow {
             executes: 1_000_000,
             requests: 1_000_007,

@@ -12,6 +12,9 @@ const MEASURES: [Declaration; 4] = [
     measure("below_concurrency", Better::Lower, "statements issued while fewer than 99 % of the slots were at work"),
 ];
 
+/// Why a worker's statements below the concurrency are not known.
+const NOT_COUNTED: &str = "The worker does not count how many statements it issued with fewer slots at work.";
+
 const fn measure(id: &'static str, better: Better, about: &'static str) -> Declaration {
     Declaration { id, unit: "1", better, pass: Pass::Any, hook: Hook::FromWorker, about, column: None }
 }
@@ -34,7 +37,8 @@ struct Told;
 
 impl Attachment for Told {
     fn read(&mut self, window: &Window) -> Outcome {
-        let counts = [window.issued, window.verified, window.errors, window.below_concurrency];
-        Outcome::of(&MEASURES, counts.map(|count| Ok(count as f64)))
+        let below = window.below_concurrency.ok_or_else(|| NOT_COUNTED.to_owned());
+        let counts = [Ok(window.issued), Ok(window.verified), Ok(window.errors), below];
+        Outcome::of(&MEASURES, counts.map(|count| count.map(|count| count as f64)))
     }
 }

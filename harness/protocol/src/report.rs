@@ -105,8 +105,9 @@ pub struct Done {
     pub issued_by_statement: BTreeMap<String, u64>,
     /// Errors by kind.
     pub errors: BTreeMap<ErrorKind, ErrorCount>,
-    /// Statements issued while fewer than 99 % of the slots were at work.
-    pub below_concurrency: u64,
+    /// Statements issued while fewer than 99 % of the slots were at work; absent where the worker does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below_concurrency: Option<u64>,
     /// Threads of the process at the end of the window.
     pub threads: u64,
     /// Latency of every answered statement in nanoseconds, from its issue to its answer: an HdrHistogram in its V2 form,
@@ -116,7 +117,8 @@ pub struct Done {
     /// What is to be said where the job asked for a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-    /// Statements answered in each second of the window.
+    /// Statements answered in each second of the window; empty where the worker does not count them.
+    #[serde(default)]
     pub per_second: Vec<u64>,
 }
 

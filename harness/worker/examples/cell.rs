@@ -198,10 +198,11 @@ fn print(job: &Job, end: &End, done: &Done, threads: u64) {
         cpu_us / done.answered.max(1) as f64
     );
     println!(
-        "  verified {}; below concurrency {} ({:.3} %); switches {} + {}, faults {} + {}; threads {threads} then {}",
+        "  verified {}; below concurrency {}; switches {} + {}, faults {} + {}; threads {threads} then {}",
         done.verified,
-        done.below_concurrency,
-        100.0 * done.below_concurrency as f64 / done.issued.max(1) as f64,
+        done.below_concurrency.map_or("not counted".to_owned(), |below| {
+            format!("{below} ({:.3} %)", 100.0 * below as f64 / done.issued.max(1) as f64)
+        }),
         end.voluntary_switches,
         end.involuntary_switches,
         end.minor_faults,

@@ -366,7 +366,7 @@ fn done(counted: Counted, pace: Option<Pace>, names: Vec<String>, threads: u64) 
         answered,
         verified: answered.saturating_sub(counted.failed()),
         issued_by_statement: names.into_iter().zip(counted.by_statement.iter().copied()).collect(),
-        below_concurrency: counted.below_concurrency,
+        below_concurrency: Some(counted.below_concurrency),
         threads,
         histogram: counted.histogram(),
         pace,

@@ -54,6 +54,8 @@ use cqldyno_driver_api::{ConnectOptions, Driver};
 use cqldyno_protocol::{BuildInfo, Failed, FailureKind, Hello, Job, PROTOCOL_VERSION, Runtime, WorkerMessage};
 use tokio::runtime::Builder;
 
+pub use crate::usage::{Edge, threads};
+
 use crate::link::{EXIT_DONE, Input, Link, Phase, leave};
 
 /// How this worker was built: the same for all workers of one build.

@@ -8,7 +8,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 use nix::time::{ClockId, clock_gettime};
 
 /// Monotonic time and the process' resource usage at one moment.
-pub(crate) struct Edge {
+pub struct Edge {
     at_ns: u64,
     usage: Usage,
 }
@@ -18,7 +18,7 @@ impl Edge {
     ///
     /// # Errors
     /// When the system does not tell the usage or the time: there is nothing to measure then.
-    pub(crate) fn begin() -> io::Result<Edge> {
+    pub fn begin() -> io::Result<Edge> {
         let usage = getrusage(UsageWho::RUSAGE_SELF)?;
         Ok(Edge { at_ns: monotonic_ns()?, usage })
     }
@@ -27,7 +27,7 @@ impl Edge {
     ///
     /// # Errors
     /// As [`Edge::begin`].
-    pub(crate) fn until_now(&self) -> io::Result<End> {
+    pub fn until_now(&self) -> io::Result<End> {
         let at_ns = monotonic_ns()?;
         let now = getrusage(UsageWho::RUSAGE_SELF)?;
         let difference = |of: fn(&Usage) -> i64| u64::try_from(of(&now) - of(&self.usage)).unwrap_or(0);
@@ -54,7 +54,7 @@ fn microseconds(time: TimeVal) -> i64 {
 }
 
 /// The number of threads of this process, 0 where the system does not say (no /proc).
-pub(crate) fn threads() -> u64 {
+pub fn threads() -> u64 {
     std::fs::read_dir("/proc/self/task").map_or(0, |tasks| tasks.count() as u64)
 }
 

@@ -1,0 +1,83 @@
+//! Both directions of the worker protocol, as `drivers/PROTOCOL.md` has it, for a worker that reads nothing in its window.
+
+use std::io::{self, BufRead, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use cqldyno_protocol::{Job, ParentMessage, WorkerMessage, decode, encode};
+use tokio::time::{Instant, interval_at};
+
+use crate::Tickets;
+
+/// The program that started this one.
+#[derive(Default)]
+pub(crate) struct Parent {
+    /// What `progress` tells of, while there is a window.
+    window: Mutex<Option<Arc<Tickets>>>,
+}
+
+impl Parent {
+    /// Says `message`, with which a window is over.
+    ///
+    /// # Errors
+    /// When nobody listens.
+    pub(crate) fn say(&self, message: &WorkerMessage) -> anyhow::Result<()> {
+        let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
+        *window = None;
+        write(message)
+    }
+
+    /// The job, which is the first message.
+    ///
+    /// # Errors
+    /// When something else came.
+    pub(crate) fn job(&self) -> anyhow::Result<Box<Job>> {
+        match read()? {
+            ParentMessage::Job(job) => Ok(job),
+            _ => bail!("`job` was expected from the parent, and something else came"),
+        }
+    }
+
+    /// Waits for `go` or `ack`. Nothing else is to be done meanwhile, so the thread waits.
+    ///
+    /// # Errors
+    /// When something else came.
+    pub(crate) fn wait_for(&self, expected: &ParentMessage) -> anyhow::Result<()> {
+        match read()? {
+            found if found == *expected => Ok(()),
+            _ => bail!("`{}` was expected from the parent, and something else came", encode(expected)?.trim_end()),
+        }
+    }
+
+    /// Says `progress` from now on until something else is said, as often as an adapter's worker.
+    pub(crate) fn tell_of(self: &Arc<Parent>, window: &Arc<Tickets>, every: Duration) {
+        *self.window.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(window));
+        let every = every.max(Duration::from_millis(500));
+        let parent = Arc::clone(self);
+        tokio::spawn(async move {
+            let mut ticks = interval_at(Instant::now() + every, every);
+            loop {
+                ticks.tick().await;
+                let window = parent.window.lock().unwrap_or_else(PoisonError::into_inner);
+                let Some(tickets) = &*window else { return };
+                // A parent that is gone is found out at the window's end.
+                let _ = write(&WorkerMessage::Progress { issued: tickets.taken() });
+            }
+        });
+    }
+}
+
+fn write(message: &WorkerMessage) -> anyhow::Result<()> {
+    let mut output = io::stdout().lock();
+    output.write_all(encode(message)?.as_bytes()).and_then(|()| output.flush()).context("nobody reads standard output")
+}
+
+fn read() -> anyhow::Result<ParentMessage> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).context("standard input could not be read")?;
+    if line.is_empty() {
+        bail!("standard input ended early; `cqldyno` starts this program and speaks the worker protocol with it");
+    }
+    Ok(decode(&line)?)
+}
