@@ -1,5 +1,7 @@
 //! Decoded rows, in a buffer that is used again for every statement.
 
+use std::cell::RefCell;
+
 use crate::Value;
 
 #[derive(Clone, Copy, Debug)]
@@ -17,13 +19,19 @@ enum Cell {
 
 /// Where an adapter puts the rows that it decoded, column by column, in the order of the result's columns.
 ///
-/// One `Rows` belongs to one slot of the load generator and is cleared before every statement, so that after
-/// the first few statements nothing is allocated. An adapter pushes every column of every row and ends each
-/// row with [`Rows::end_row`].
-// A thousand slots have one each, more than the processor's second cache holds: what every statement touches is one line.
-#[repr(C)]
+/// One `Rows` belongs to one slot of the load generator and is cleared after every statement. An adapter pushes every
+/// column of every row and ends each row with [`Rows::end_row`]. After the first few statements nothing is allocated: the
+/// memory of a `Rows` that was cleared is there for the next one that gets a row on the same thread.
+// A thousand slots have one each, and buffers of their own would be more than the processor's second cache holds. As rows are
+// mostly checked and cleared as soon as they are decoded, one buffer a thread serves all of its slots, and stays in the first.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
+    /// `None` while there is nothing in it.
+    buffer: Option<Box<Buffer>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Buffer {
     cells: Vec<Cell>,
     row_ends: Vec<usize>,
     pages: u32,
@@ -31,126 +39,156 @@ pub struct Rows {
     blobs: Vec<u8>,
 }
 
+/// Buffers that a thread keeps at most: as many as there are slots by default.
+const MOST_SPARE: usize = 1_024;
+
+thread_local! {
+    #[expect(clippy::vec_box, reason = "a buffer goes from hand to hand by its pointer")]
+    static SPARE: RefCell<Vec<Box<Buffer>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Buffer {
+    #[inline(never)]
+    fn spare() -> Box<Buffer> {
+        // Where the thread is ending, there are none any more.
+        SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default()
+    }
+
+    #[inline(never)]
+    fn put_back(mut self: Box<Buffer>) {
+        self.cells.clear();
+        self.row_ends.clear();
+        self.pages = 0;
+        self.text.clear();
+        self.blobs.clear();
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < MOST_SPARE {
+                spare.push(self);
+            }
+        });
+    }
+}
+
 impl Rows {
-    /// An empty buffer; it allocates when the first row arrives.
+    /// Without rows.
     pub fn new() -> Rows {
         Rows::default()
     }
 
-    /// Forgets rows and pages and keeps the memory.
-    #[inline]
-    pub fn clear(&mut self) {
-        // Most statements answer without rows: what was not used is not touched, which keeps it out of the cache.
-        if (self.pages as usize | self.row_ends.len() | self.cells.len()) != 0 {
-            self.forget();
-        }
+    #[inline(always)]
+    fn buffer(&mut self) -> &mut Buffer {
+        self.buffer.get_or_insert_with(Buffer::spare)
     }
 
+    /// Forgets rows and pages.
     #[inline]
-    fn forget(&mut self) {
-        self.cells.clear();
-        self.row_ends.clear();
-        self.text.clear();
-        self.blobs.clear();
-        self.pages = 0;
+    pub fn clear(&mut self) {
+        if let Some(buffer) = self.buffer.take() {
+            buffer.put_back();
+        }
     }
 
     /// Appends a null to the current row.
     #[inline]
     pub fn push_null(&mut self) {
-        self.cells.push(Cell::Null);
+        self.buffer().cells.push(Cell::Null);
     }
 
     /// Appends a `boolean` to the current row.
     #[inline]
     pub fn push_boolean(&mut self, value: bool) {
-        self.cells.push(Cell::Boolean(value));
+        self.buffer().cells.push(Cell::Boolean(value));
     }
 
     /// Appends an `int` to the current row.
     #[inline]
     pub fn push_int(&mut self, value: i32) {
-        self.cells.push(Cell::Int(value));
+        self.buffer().cells.push(Cell::Int(value));
     }
 
     /// Appends a `bigint` to the current row.
     #[inline]
     pub fn push_bigint(&mut self, value: i64) {
-        self.cells.push(Cell::Bigint(value));
+        self.buffer().cells.push(Cell::Bigint(value));
     }
 
     /// Appends a `double` to the current row.
     #[inline]
     pub fn push_double(&mut self, value: f64) {
-        self.cells.push(Cell::Double(value));
+        self.buffer().cells.push(Cell::Double(value));
     }
 
     /// Appends a `timestamp`, in milliseconds since the Unix epoch, to the current row.
     #[inline]
     pub fn push_timestamp(&mut self, milliseconds: i64) {
-        self.cells.push(Cell::Timestamp(milliseconds));
+        self.buffer().cells.push(Cell::Timestamp(milliseconds));
     }
 
     /// Appends a `uuid` to the current row.
     #[inline]
     pub fn push_uuid(&mut self, value: [u8; 16]) {
-        self.cells.push(Cell::Uuid(value));
+        self.buffer().cells.push(Cell::Uuid(value));
     }
 
     /// Appends a `text` to the current row; the bytes are copied.
     #[inline]
     pub fn push_text(&mut self, value: &str) {
-        let start = self.text.len();
-        self.text.push_str(value);
-        self.cells.push(Cell::Text { start, end: self.text.len() });
+        let Buffer { cells, text, .. } = self.buffer();
+        let start = text.len();
+        text.push_str(value);
+        cells.push(Cell::Text { start, end: text.len() });
     }
 
     /// Appends a `blob` to the current row; the bytes are copied.
     #[inline]
     pub fn push_blob(&mut self, value: &[u8]) {
-        let start = self.blobs.len();
-        self.blobs.extend_from_slice(value);
-        self.cells.push(Cell::Blob { start, end: self.blobs.len() });
+        let Buffer { cells, blobs, .. } = self.buffer();
+        let start = blobs.len();
+        blobs.extend_from_slice(value);
+        cells.push(Cell::Blob { start, end: blobs.len() });
     }
 
     /// Ends the current row: what was pushed since the last end is its columns.
     #[inline]
     pub fn end_row(&mut self) {
-        self.row_ends.push(self.cells.len());
+        let Buffer { cells, row_ends, .. } = self.buffer();
+        row_ends.push(cells.len());
     }
 
     /// Notes that one page (one response of kind Rows) was received.
     #[inline]
     pub fn end_page(&mut self) {
-        self.pages += 1;
+        self.buffer().pages += 1;
     }
 
     /// The number of rows.
     #[inline]
     pub fn len(&self) -> usize {
-        self.row_ends.len()
+        self.buffer.as_ref().map_or(0, |buffer| buffer.row_ends.len())
     }
 
     /// Whether there is no row.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.row_ends.is_empty()
+        self.len() == 0
     }
 
     /// The number of pages that the rows came in; 0 for a statement that returns no rows.
     pub fn pages(&self) -> u32 {
-        self.pages
+        self.buffer.as_ref().map_or(0, |buffer| buffer.pages)
     }
 
     /// The row at `index`, counted from 0 in the order of arrival, or `None` behind the last one.
     #[inline]
     pub fn get(&self, index: usize) -> Option<Row<'_>> {
-        let end = *self.row_ends.get(index)?;
+        let buffer = &**self.buffer.as_ref()?;
+        let end = *buffer.row_ends.get(index)?;
         let start = match index.checked_sub(1) {
-            Some(before) => *self.row_ends.get(before)?,
+            Some(before) => *buffer.row_ends.get(before)?,
             None => 0,
         };
-        Some(Row { rows: self, cells: self.cells.get(start..end)? })
+        Some(Row { buffer, cells: buffer.cells.get(start..end)? })
     }
 
     /// The rows in the order of arrival.
@@ -162,7 +200,7 @@ impl Rows {
 /// One decoded row.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    rows: &'a Rows,
+    buffer: &'a Buffer,
     cells: &'a [Cell],
 }
 
@@ -190,8 +228,8 @@ impl<'a> Row<'a> {
             Cell::Double(value) => Value::Double(value),
             Cell::Timestamp(value) => Value::Timestamp(value),
             Cell::Uuid(value) => Value::Uuid(value),
-            Cell::Text { start, end } => Value::Text(self.rows.text.get(start..end)?),
-            Cell::Blob { start, end } => Value::Blob(self.rows.blobs.get(start..end)?),
+            Cell::Text { start, end } => Value::Text(self.buffer.text.get(start..end)?),
+            Cell::Blob { start, end } => Value::Blob(self.buffer.blobs.get(start..end)?),
         })
     }
 
@@ -210,10 +248,10 @@ impl<'a> Row<'a> {
             Value::Timestamp(value) => matches!(*cell, Cell::Timestamp(found) if found == value),
             Value::Uuid(value) => matches!(*cell, Cell::Uuid(found) if found == value),
             Value::Text(value) => {
-                matches!(*cell, Cell::Text { start, end } if self.rows.text.get(start..end) == Some(value))
+                matches!(*cell, Cell::Text { start, end } if self.buffer.text.get(start..end) == Some(value))
             }
             Value::Blob(value) => {
-                matches!(*cell, Cell::Blob { start, end } if self.rows.blobs.get(start..end) == Some(value))
+                matches!(*cell, Cell::Blob { start, end } if self.buffer.blobs.get(start..end) == Some(value))
             }
         }
     }
@@ -309,5 +347,54 @@ mod tests {
         rows.clear();
         assert!(rows.is_empty());
         assert_eq!(rows.pages(), 0);
+    }
+
+    fn one(value: i64) -> Rows {
+        let mut rows = Rows::new();
+        rows.push_bigint(value);
+        rows.end_row();
+        rows.end_page();
+        rows
+    }
+
+    fn place(rows: &Rows) -> *const Buffer {
+        &**rows.buffer.as_ref().unwrap()
+    }
+
+    #[test]
+    fn the_memory_of_rows_that_were_cleared_serves_the_next_ones_and_holds_nothing_of_them() {
+        let mut first = one(1);
+        first.push_text("left over");
+        first.push_blob(b"left over");
+        let memory = place(&first);
+        first.clear();
+        assert!(first.buffer.is_none());
+        let second = one(2);
+        assert_eq!(place(&second), memory);
+        let buffer = second.buffer.as_ref().unwrap();
+        assert_eq!((buffer.text.len(), buffer.blobs.len(), second.len(), second.pages()), (0, 0, 1, 1));
+        assert_eq!(second.get(0).unwrap().get(0), Some(Value::Bigint(2)));
+    }
+
+    #[test]
+    fn rows_that_are_there_at_the_same_time_share_nothing() {
+        let mut all: Vec<Rows> = (0..2 * MOST_SPARE as i64).map(one).collect();
+        for (value, rows) in (0..).zip(&all) {
+            assert_eq!(rows.get(0).unwrap().get(0), Some(Value::Bigint(value)));
+        }
+        all.iter_mut().for_each(Rows::clear);
+        assert_eq!(SPARE.with_borrow(Vec::len), MOST_SPARE, "no more than these are kept");
+    }
+
+    #[test]
+    fn rows_go_from_thread_to_thread() {
+        let mut rows = one(7);
+        std::thread::spawn(move || {
+            assert_eq!(rows.get(0).unwrap().get(0), Some(Value::Bigint(7)));
+            rows.clear();
+            assert_eq!(one(8).len(), 1);
+        })
+        .join()
+        .unwrap();
     }
 }

@@ -171,13 +171,13 @@ impl Session for CdrsTokioSession {
                 retry_policy: None,
                 beta_protocol: false,
             };
-            let answer = self.session.exec_with_params(&statement.prepared, &parameters);
-            let answer = match answer.await {
-                Ok(answer) if values::is_page(&answer) => answer,
+            let answer = self.session.exec_with_params(&statement.prepared, &parameters).await;
+            let paging_state = match answer {
+                Ok(answer) if values::is_page(&answer) => values::decode(&answer, &statement.columns, rows)?,
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(errors::execution(error)),
             };
-            match values::decode(&answer, &statement.columns, rows)? {
+            match paging_state {
                 None => Ok(()),
                 // Kept elsewhere, so that a statement with one page does not carry it along.
                 Some(paging_state) => Box::pin(self.next_pages(statement, values, paging_state, rows)).await,

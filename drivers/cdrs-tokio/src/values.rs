@@ -28,13 +28,17 @@ pub(crate) fn consistency(consistency: Consistency) -> cdrs_tokio::consistency::
     }
 }
 
+/// Values that the vector of `query_values!` has room for when it has one: a smaller one would be asked of those free lists of malloc
+/// that the driver itself uses most, and cost more than it saves.
+const LEAST_ROOM: usize = 4;
+
 /// The values as the driver takes them: one vector of values that own their bytes, as `query_values!` makes it.
 #[inline]
 pub(crate) fn bind(values: &[Value<'_>]) -> Option<QueryValues> {
     if values.is_empty() {
         return None;
     }
-    let mut bound = Vec::with_capacity(values.len());
+    let mut bound = Vec::with_capacity(values.len().max(LEAST_ROOM));
     for value in values {
         bound.push(match *value {
             Value::Null => DriverValue::Null,

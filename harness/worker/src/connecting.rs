@@ -28,7 +28,6 @@ pub(crate) async fn run<D: Driver>(
     clock: Clock,
 ) -> Counted {
     let recorders = Recorders::new(bench.prepared.len(), clock);
-    let mut kept = recorders.keep();
     let mut rows = Rows::new();
     while !gauge.is_stopped() {
         let Some(ticket) = gauge.take_one() else { break };
@@ -40,7 +39,7 @@ pub(crate) async fn run<D: Driver>(
             known.values.bind(issue.key, &mut values);
             let from = recorders.now();
             let answer = first_answer(driver, options, job, issue.statement, &values, &mut rows).await;
-            recorders.answered(&mut kept, issue.statement, from, recorders.now());
+            recorders.answered(issue.statement, from, recorders.now());
             answer
         };
         if let Err(error) = check(bench, known, outcome, issue.key, &mut rows) {
@@ -50,7 +49,6 @@ pub(crate) async fn run<D: Driver>(
             close(session).await;
         }
     }
-    recorders.flush(&mut kept);
     recorders.merged()
 }
 

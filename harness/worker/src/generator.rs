@@ -256,7 +256,6 @@ impl<S: Session> Drop for Presence<S> {
 /// is fetched for every statement. Hence what the run holds is looked up again behind the answer.
 async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
     let mut run = Presence::new(run);
-    let mut kept = run.recorders.keep();
     let mut rows = Rows::new();
     run.gauge.begin();
     let mut before = run.recorders.now();
@@ -283,7 +282,7 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
                 run.bench.session.execute(&prepared.statement, &values, &mut rows).await
             };
             let now = run.recorders.now();
-            run.recorders.answered(&mut kept, issue.statement, before, now);
+            run.recorders.answered(issue.statement, before, now);
             before = now;
             let Some(prepared) = run.bench.prepared.get(issue.statement) else { break 'issuing };
             if let Err(error) = check(&run.bench, prepared, outcome, issue.key, &mut rows) {
@@ -299,9 +298,6 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
             }
         }
     }
-    let left = Arc::clone(&run.run);
-    drop(run);
-    left.recorders.flush(&mut kept);
 }
 
 /// No slot issues a second statement before every slot had its turn to issue a first one. Gives the time then.

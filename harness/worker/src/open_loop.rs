@@ -250,7 +250,6 @@ async fn pace(pacer: &Pacer, gauge: &Gauge, alarm: &mut Alarm) -> io::Result<()>
 
 async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
     let presence = Presence::new(Arc::clone(&run));
-    let mut kept = run.recorders.keep();
     let mut times = Kept { times: [(0, 0, 0); KEPT], len: 0 };
     let mut rows = Rows::new();
     let mut room = Room::default();
@@ -281,7 +280,7 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
             let answered = run.recorders.now();
             (answered, check(bench, prepared, outcome, issue.key, &mut rows))
         };
-        run.recorders.answered(&mut kept, issue.statement, issued, answered);
+        run.recorders.answered(issue.statement, issued, answered);
         times.add(&pacer, pacer.intended(ticket), issued, answered);
         if let Err(error) = outcome {
             run.recorders.failed(error);
@@ -291,7 +290,6 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
         pacer.release(answered);
     }
     drop(presence);
-    run.recorders.flush(&mut kept);
     pacer.take_in(&mut times);
 }
 

@@ -143,7 +143,6 @@ async fn first_answer<S: Session>(
 /// A slot of a run with such statements: as [`crate::generator`]'s, and ticket by ticket.
 pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
     let mut presence = Presence::new(Arc::clone(&run));
-    let mut kept = run.recorders.keep();
     let mut room = Room::default();
     let mut below_concurrency = 0;
     let (gauge, bench) = (&*run.gauge, &*run.bench);
@@ -160,7 +159,7 @@ pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
         let issue = run.source.issue(ticket);
         let Some(prepared) = bench.prepared.get(issue.statement) else { break };
         let (answered, outcome) = operations.issue(bench, prepared, issue, &mut room, || run.recorders.now()).await;
-        run.recorders.answered(&mut kept, issue.statement, before, answered);
+        run.recorders.answered(issue.statement, before, answered);
         if let Err(error) = outcome {
             run.recorders.failed(error);
             if run.on_error == OnError::Stop {
@@ -176,6 +175,5 @@ pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
         before = run.recorders.now();
     }
     drop(presence);
-    run.recorders.flush(&mut kept);
     run.recorders.below_concurrency(below_concurrency);
 }

@@ -13,7 +13,7 @@ use crate::binding::{Columns, Values};
 use crate::gauge::Gauge;
 use crate::generator::{Bench, FEW_VALUES, OnError, Source, run};
 use crate::latencies::Latencies;
-use crate::recorder::{Kept, Recorders};
+use crate::recorder::Recorders;
 use crate::{cell, runtime, system, verify};
 
 /// The load generator with a driver's session and the runtime that a job asks for, in this process.
@@ -113,18 +113,16 @@ impl LatencyCounts {
     }
 }
 
-/// What a slot does with an answer: it keeps it, and hands sixteen at once to its thread's recorder.
+/// What a slot does with an answer: its thread keeps it, and counts 64 at once.
 #[derive(Debug)]
 pub struct Recording {
     recorders: Recorders,
-    kept: Kept,
 }
 
 impl Default for Recording {
     fn default() -> Recording {
         let recorders = Recorders::new(1, Clock::new());
-        let kept = recorders.keep();
-        Recording { recorders, kept }
+        Recording { recorders }
     }
 }
 
@@ -138,6 +136,6 @@ impl Recording {
     /// Counts an answer, asked and answered at these ticks.
     #[inline]
     pub fn answered(&mut self, from: u64, to: u64) {
-        self.recorders.answered(&mut self.kept, 0, from, to);
+        self.recorders.answered(0, from, to);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
@@ -18,16 +18,30 @@ use crate::latencies::{self, Latencies};
 /// The longest series by second, twelve days: a clock that jumps must not cost memory without bound.
 const MOST_SECONDS: u64 = 1 << 20;
 
-/// How many answers a slot keeps before it hands them to its thread's recorder: with the rest of [`Kept`] a cache line.
-const KEPT: usize = 6;
+/// How many answers a thread keeps before it counts them. What a slot kept by itself would be another cache line of each of a thousand
+/// slots, and to count every answer by itself would take a visit to the histogram every time.
+const WAITING: usize = 64;
 const STATEMENT_BITS: u32 = 16;
 
 /// The most statements that a scenario may have here: their index travels in the low bits of a kept answer.
 pub(crate) const MOST_STATEMENTS: usize = 1 << STATEMENT_BITS;
 
-/// What one thread counted.
+/// What one thread recorded. That thread alone writes to what waits, with plain loads and stores; whoever merges reads it when all
+/// slots have left.
 #[derive(Debug)]
 struct Recorder {
+    /// Latencies in clock ticks, shifted, and the statement's index below.
+    waiting: [AtomicU64; WAITING],
+    len: AtomicUsize,
+    /// The second of the window that all of them fall into, and where it ends in clock ticks.
+    second: AtomicU64,
+    second_end: AtomicU64,
+    counts: Mutex<Counts>,
+}
+
+/// What one thread counted.
+#[derive(Debug)]
+struct Counts {
     latencies: Latencies,
     by_statement: Vec<u64>,
     per_second: Vec<u64>,
@@ -45,26 +59,15 @@ pub(crate) struct Recorders {
     ticks_per_second: u64,
     /// Nanoseconds a clock tick, times 2^32.
     nanoseconds: u64,
-    all: Mutex<Vec<Arc<Mutex<Recorder>>>>,
+    all: Mutex<Vec<Arc<Recorder>>>,
 }
 
 thread_local! {
     /// This thread's recorder and the run that it belongs to.
-    static MINE: RefCell<Option<(u64, Arc<Mutex<Recorder>>)>> = const { RefCell::new(None) };
+    static MINE: RefCell<Option<(u64, Arc<Recorder>)>> = const { RefCell::new(None) };
 }
 
 static RUNS: AtomicU64 = AtomicU64::new(0);
-
-/// What one slot keeps until it is worth a visit to the recorder.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    /// Latency in clock ticks, shifted, and the statement's index below.
-    answers: [u64; KEPT],
-    len: u32,
-    /// The second of the window that all of them fall into, and where it ends in clock ticks.
-    second: u32,
-    second_end: u64,
-}
 
 /// Minutes in clock ticks, from which the clock's factor between ticks and nanoseconds is read exactly enough.
 const LONG: u64 = 1 << 40;
@@ -97,62 +100,61 @@ impl Recorders {
         self.clock.raw()
     }
 
-    /// An empty store of a slot.
-    pub(crate) fn keep(&self) -> Kept {
-        Kept { answers: [0; KEPT], len: 0, second: 0, second_end: self.origin + self.ticks_per_second }
-    }
-
     /// Counts an answer to the scenario's statement with this index, asked at `from` and answered at `to`.
     #[inline]
-    pub(crate) fn answered(&self, kept: &mut Kept, statement: usize, from: u64, to: u64) {
-        if kept.len as usize >= KEPT || to >= kept.second_end {
-            self.flush(kept);
-            self.turn_to(kept, to);
-        }
-        if let Some(answer) = kept.answers.get_mut(kept.len as usize) {
-            *answer = (to.saturating_sub(from) << STATEMENT_BITS) | statement as u64;
-            kept.len += 1;
-        }
-    }
-
-    #[cold]
-    fn turn_to(&self, kept: &mut Kept, now: u64) {
-        if now >= kept.second_end {
-            let seconds = (now.saturating_sub(self.origin) / self.ticks_per_second).min(MOST_SECONDS);
-            kept.second = seconds as u32;
-            kept.second_end = self.origin + (seconds + 1) * self.ticks_per_second;
+    pub(crate) fn answered(&self, statement: usize, from: u64, to: u64) {
+        let answer = (to.saturating_sub(from) << STATEMENT_BITS) | statement as u64;
+        let kept = MINE.with_borrow(|mine| match mine {
+            Some((run, recorder)) if *run == self.run => recorder.keep(answer, to),
+            _ => false,
+        });
+        if !kept {
+            self.count_and_keep(answer, to);
         }
     }
 
-    /// Hands over what a slot kept.
+    /// The same where what waits must be counted first.
     #[inline(never)]
-    pub(crate) fn flush(&self, kept: &mut Kept) {
-        if kept.len == 0 {
+    fn count_and_keep(&self, answer: u64, to: u64) {
+        self.with_mine(|recorder| {
+            self.count(recorder, &mut lock(&recorder.counts));
+            if to >= recorder.second_end.load(Ordering::Relaxed) {
+                let second = (to.saturating_sub(self.origin) / self.ticks_per_second).min(MOST_SECONDS);
+                recorder.second.store(second, Ordering::Relaxed);
+                recorder.second_end.store(self.origin + (second + 1) * self.ticks_per_second, Ordering::Relaxed);
+            }
+            recorder.keep(answer, to);
+        });
+    }
+
+    /// Counts what waits.
+    fn count(&self, recorder: &Recorder, counts: &mut Counts) {
+        let len = recorder.len.load(Ordering::Relaxed);
+        if len == 0 {
             return;
         }
-        self.with_mine(|recorder| {
-            for &answer in kept.answers.iter().take(kept.len as usize) {
-                let ticks = answer >> STATEMENT_BITS;
-                recorder.latencies.record(((u128::from(ticks) * u128::from(self.nanoseconds)) >> 32) as u64);
-                if let Some(count) = recorder.by_statement.get_mut((answer & (MOST_STATEMENTS as u64 - 1)) as usize) {
-                    *count += 1;
-                }
+        for answer in recorder.waiting.iter().take(len) {
+            let answer = answer.load(Ordering::Relaxed);
+            let ticks = answer >> STATEMENT_BITS;
+            counts.latencies.record(((u128::from(ticks) * u128::from(self.nanoseconds)) >> 32) as u64);
+            if let Some(count) = counts.by_statement.get_mut((answer & (MOST_STATEMENTS as u64 - 1)) as usize) {
+                *count += 1;
             }
-            let second = kept.second as usize;
-            if recorder.per_second.len() <= second {
-                recorder.per_second.resize(second + 1, 0);
-            }
-            if let Some(answered) = recorder.per_second.get_mut(second) {
-                *answered += u64::from(kept.len);
-            }
-        });
-        kept.len = 0;
+        }
+        let second = recorder.second.load(Ordering::Relaxed) as usize;
+        if counts.per_second.len() <= second {
+            counts.per_second.resize(second + 1, 0);
+        }
+        if let Some(answered) = counts.per_second.get_mut(second) {
+            *answered += len as u64;
+        }
+        recorder.len.store(0, Ordering::Relaxed);
     }
 
     /// Counts statements that were issued below the concurrency.
     pub(crate) fn below_concurrency(&self, count: u64) {
         if count > 0 {
-            self.with_mine(|recorder| recorder.below_concurrency += count);
+            self.with_mine(|recorder| lock(&recorder.counts).below_concurrency += count);
         }
     }
 
@@ -160,7 +162,8 @@ impl Recorders {
     #[cold]
     pub(crate) fn failed(&self, error: DriverError) {
         self.with_mine(|recorder| {
-            let count = recorder.errors.entry(error.kind).or_default();
+            let mut counts = lock(&recorder.counts);
+            let count = counts.errors.entry(error.kind).or_default();
             if count.count == 0 {
                 count.first = error.message;
             }
@@ -169,57 +172,80 @@ impl Recorders {
     }
 
     /// This thread's recorder; made when the thread comes by for the first time in this run.
-    fn with_mine(&self, work: impl FnOnce(&mut Recorder)) {
+    fn with_mine(&self, work: impl FnOnce(&Recorder)) {
         MINE.with_borrow_mut(|mine| {
             if mine.as_ref().is_none_or(|(run, _)| *run != self.run) {
                 *mine = Some((self.run, self.add()));
             }
             if let Some((_, recorder)) = mine {
-                work(&mut lock(recorder));
+                work(recorder);
             }
         });
     }
 
-    fn add(&self) -> Arc<Mutex<Recorder>> {
-        let recorder = Arc::new(Mutex::new(Recorder {
+    fn add(&self) -> Arc<Recorder> {
+        let counts = Counts {
             latencies: Latencies::new(),
             by_statement: vec![0; self.statements],
             per_second: Vec::new(),
             errors: BTreeMap::new(),
             below_concurrency: 0,
-        }));
+        };
+        let recorder = Arc::new(Recorder {
+            waiting: [const { AtomicU64::new(0) }; WAITING],
+            len: AtomicUsize::new(0),
+            second: AtomicU64::new(0),
+            second_end: AtomicU64::new(self.origin + self.ticks_per_second),
+            counts: Mutex::new(counts),
+        });
         lock(&self.all).push(Arc::clone(&recorder));
         recorder
     }
 
-    /// Everything that all threads counted.
+    /// Everything that all threads counted; for when all slots have left.
     pub(crate) fn merged(&self) -> Counted {
         let mut counted = Counted { by_statement: vec![0; self.statements], ..Counted::default() };
         for recorder in lock(&self.all).iter() {
-            let recorder = lock(recorder);
-            for (sum, count) in counted.by_statement.iter_mut().zip(&recorder.by_statement) {
+            let mut counts = lock(&recorder.counts);
+            self.count(recorder, &mut counts);
+            for (sum, count) in counted.by_statement.iter_mut().zip(&counts.by_statement) {
                 *sum += count;
             }
-            if counted.per_second.len() < recorder.per_second.len() {
-                counted.per_second.resize(recorder.per_second.len(), 0);
+            if counted.per_second.len() < counts.per_second.len() {
+                counted.per_second.resize(counts.per_second.len(), 0);
             }
-            for (sum, count) in counted.per_second.iter_mut().zip(&recorder.per_second) {
+            for (sum, count) in counted.per_second.iter_mut().zip(&counts.per_second) {
                 *sum += count;
             }
-            for (kind, error) in &recorder.errors {
+            for (kind, error) in &counts.errors {
                 let sum = counted.errors.entry(*kind).or_default();
                 if sum.count == 0 {
                     sum.first.clone_from(&error.first);
                 }
                 sum.count += error.count;
             }
-            counted.below_concurrency += recorder.below_concurrency;
+            counted.below_concurrency += counts.below_concurrency;
             counted.latencies = counted.latencies.take().or_else(latencies::histogram);
             if let Some(sum) = &mut counted.latencies {
-                recorder.latencies.add_to(sum);
+                counts.latencies.add_to(sum);
             }
         }
         counted
+    }
+}
+
+impl Recorder {
+    /// Keeps an answer that came at `to`, where there is room and its second is that of the others.
+    #[inline]
+    fn keep(&self, answer: u64, to: u64) -> bool {
+        let len = self.len.load(Ordering::Relaxed);
+        if to >= self.second_end.load(Ordering::Relaxed) {
+            return false;
+        }
+        let Some(place) = self.waiting.get(len) else { return false };
+        place.store(answer, Ordering::Relaxed);
+        self.len.store(len + 1, Ordering::Relaxed);
+        true
     }
 }
 
@@ -279,13 +305,11 @@ mod tests {
     #[test]
     fn answers_are_counted_by_statement_and_by_second_and_their_latencies_come_back() {
         let recorders = Recorders::new(2, Clock::new());
-        let mut kept = recorders.keep();
         for index in 0..100u32 {
             let from = ticks(&recorders, f64::from(index) * 0.1);
             let to = ticks(&recorders, f64::from(index) * 0.1 + 0.05);
-            recorders.answered(&mut kept, usize::from(index % 4 == 0), from, to);
+            recorders.answered(usize::from(index % 4 == 0), from, to);
         }
-        recorders.flush(&mut kept);
         let counted = recorders.merged();
         assert_eq!(counted.by_statement, [75, 25]);
         assert_eq!(counted.per_second, [10; 10]);
@@ -299,12 +323,10 @@ mod tests {
     #[test]
     fn latencies_beyond_the_bounds_are_counted_and_not_lost() {
         let recorders = Recorders::new(1, Clock::new());
-        let mut kept = recorders.keep();
         let now = recorders.now();
-        recorders.answered(&mut kept, 0, now, now);
-        recorders.answered(&mut kept, 0, now + 10, now);
-        recorders.answered(&mut kept, 0, 0, recorders.ticks_per_second * 7_200);
-        recorders.flush(&mut kept);
+        recorders.answered(0, now, now);
+        recorders.answered(0, now + 10, now);
+        recorders.answered(0, 0, recorders.ticks_per_second * 7_200);
         let counted = recorders.merged();
         assert_eq!(counted.answered(), 3);
         assert_eq!(counted.latencies.as_ref().unwrap().len(), 3);
@@ -328,11 +350,9 @@ mod tests {
         let first = Recorders::new(1, Clock::new());
         let second = Recorders::new(1, Clock::new());
         let count = |recorders: &Recorders, times: u64| {
-            let mut kept = recorders.keep();
             for _ in 0..times {
-                recorders.answered(&mut kept, 0, recorders.now(), recorders.now());
+                recorders.answered(0, recorders.now(), recorders.now());
             }
-            recorders.flush(&mut kept);
             recorders.below_concurrency(times);
         };
         count(&first, 20);
