@@ -45,7 +45,8 @@ adapter-cost: build
 	for driver in $(ADAPTERS); do \
 	    if [[ $$driver == cassandra-cpp && -f $(LIBCASSANDRA)/unavailable ]]; then continue; fi; \
 	    CASSANDRA_SYS_LIB_PATH=$(native_path) cargo build --release --locked -p cqldyno-idiomatic-$$driver; \
-	    $(RELEASE)/cqldyno compare $$driver idiomatic-$$driver --reference idiomatic-$$driver --scenario writes --scenario reads $(ARGS); \
+	    $(RELEASE)/cqldyno compare $$driver idiomatic-$$driver --reference idiomatic-$$driver --scenario writes --scenario reads \
+	        $(if $(OUT),--out $(OUT)/$$driver) $(ARGS); \
 	done
 
 schema: rust
@@ -71,7 +72,7 @@ test: build lint browser
 	fi; \
 	CASSANDRA_SYS_LIB_PATH=$(native_path) CQLDYNO_WORKERS=$(abspath $(RELEASE)) CQLDYNO_ABSENT_WORKERS=$$absent \
 	    CQLDYNO_BROWSER=$$browser cargo test --locked --workspace --no-fail-fast $$without
-	$(MAKE) adapter-cost ARGS="--count 20000 --blocks 1"
+	runs=$$(mktemp -d); $(MAKE) adapter-cost ARGS="--count 20000 --blocks 1" OUT=$$runs; rm -r $$runs
 	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
 
 # The page is tried in Chromium, which Debian has as packages. Where it cannot be had so, NO_BROWSER says what to install.

@@ -44,7 +44,12 @@ impl Parent {
     /// # Errors
     /// When something else came.
     pub(crate) fn wait_for(&self, expected: &ParentMessage) -> anyhow::Result<()> {
-        match read()? {
+        let mut found = read()?;
+        if found == ParentMessage::Stop {
+            // It would end a window early; it was not read in there, and the window is over.
+            found = read()?;
+        }
+        match found {
             found if found == *expected => Ok(()),
             _ => bail!("`{}` was expected from the parent, and something else came", encode(expected)?.trim_end()),
         }
@@ -52,6 +57,9 @@ impl Parent {
 
     /// Says `progress` from now on until something else is said, as often as an adapter's worker.
     pub(crate) fn tell_of(self: &Arc<Parent>, window: &Arc<Tickets>, every: Duration) {
+        if every.is_zero() {
+            return;
+        }
         *self.window.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(window));
         let every = every.max(Duration::from_millis(500));
         let parent = Arc::clone(self);

@@ -22,6 +22,9 @@ const PREFIX: &str = "idiomatic-";
 
 /// Runs the program as a worker: one cell, as the parent on standard input and output asks for it. The exit code is 0 after `done`,
 /// and 1 after `failed`.
+///
+/// As such a program does, it gives up at its first error, which is `failed` of kind `crash`. It reads nothing in its window, so that a
+/// `stop` does not end it early.
 pub fn main<P: Program>() -> ExitCode {
     let parent = Arc::new(Parent::default());
     let Err((kind, error)) = work::<P>(&parent) else { return ExitCode::SUCCESS };

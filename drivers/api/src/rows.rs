@@ -19,7 +19,7 @@ enum Cell {
 
 /// Where an adapter puts the rows that it decoded, column by column, in the order of the result's columns.
 ///
-/// One `Rows` belongs to one slot of the load generator and is cleared after every statement. An adapter pushes every
+/// One `Rows` belongs to one slot of the load generator and is cleared as soon as an answer was checked. An adapter pushes every
 /// column of every row and ends each row with [`Rows::end_row`]. After the first few statements nothing is allocated: the
 /// memory of a `Rows` that was cleared is there for the next one that gets a row on the same thread.
 // A thousand slots have one each, and buffers of their own would be more than the processor's second cache holds. As rows are

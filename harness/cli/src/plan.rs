@@ -19,6 +19,8 @@ use cqldyno_scenarios::suggestion;
 
 /// Statements a cell where none were asked for.
 const COUNT: u64 = 250_000;
+/// Statements in flight where nobody says.
+const CONCURRENCY: u64 = 1_024;
 /// Statements a cell from which on one block is run unless more are asked for: such a cell takes as long as many short ones.
 const CLASSIC_COUNT: u64 = 5_000_000;
 /// Blocks and statements a cell of a run that is to be published.
@@ -48,7 +50,7 @@ pub struct Asked {
     #[arg(long, value_name = "N", value_parser = count)]
     count: Option<u64>,
     /// Statements in flight
-    #[arg(long, value_name = "N", value_parser = count, default_value = "1024")]
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = CONCURRENCY)]
     concurrency: u64,
     /// How often every contender is run on each scenario in each arrangement [default: 12, with `run` 3; 1 where the count is
     /// 5M or more]. From 3 blocks on `compare` runs the reference twice, the second time as a control
@@ -65,7 +67,8 @@ pub struct Asked {
     /// End within this time, from 1s to a day (1440min), or `none`: no further round of blocks (one of each scenario and arrangement)
     /// and no repeat is begun that would end later by what such blocks took so far. The first round and the other passes are always
     /// run; with --resume it is the time from then on [default: 5min with `compare` and the embedded target, unless --count,
-    /// --blocks, --publish, --scenario, a second arrangement, --pass, --rate or --counting-count says how much is run]
+    /// --blocks, --publish, --scenario, a second arrangement, --pass, --rate, --counting-count, --concurrency or --delay says
+    /// how much is run]
     #[arg(long, value_name = "TIME|none", value_parser = within)]
     within: Option<Within>,
     /// Statements before each window, which are not measured
@@ -271,6 +274,8 @@ impl Asked {
             || !self.scenario.is_empty()
             || self.arrangement.len() > 1
             || !self.pass.is_empty()
+            || self.concurrency != CONCURRENCY
+            || self.delay.is_some()
             || [self.count, self.blocks, self.rate, self.counting_count].iter().any(Option::is_some);
         match self.within {
             Some(Within(asked)) => asked,

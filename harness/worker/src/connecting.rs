@@ -33,7 +33,6 @@ pub(crate) async fn run<D: Driver>(
         let Some(ticket) = gauge.take_one() else { break };
         let issue = source.issue(ticket);
         let Some(known) = bench.prepared.get(issue.statement) else { break };
-        rows.clear();
         let (session, outcome) = {
             let mut values = Values::<MAX_VALUES>::new();
             known.values.bind(issue.key, &mut values);

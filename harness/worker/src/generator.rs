@@ -275,7 +275,6 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
             }
             let issue = run.source.issue(ticket);
             let Some(prepared) = run.bench.prepared.get(issue.statement) else { break 'issuing };
-            rows.clear();
             let outcome = {
                 let mut values = Values::<N>::new();
                 prepared.values.bind(issue.key, &mut values);
@@ -309,6 +308,7 @@ pub(crate) async fn wait_for_all_to_begin<S: Session>(run: &Run<S>) -> u64 {
     run.recorders.now()
 }
 
+/// Checks an answer's rows, and forgets them right away: what they lay in serves the next slot of the thread.
 #[inline(always)]
 pub(crate) fn check<S: Session>(
     bench: &Bench<S>,
@@ -317,13 +317,19 @@ pub(crate) fn check<S: Session>(
     key: u64,
     rows: &mut Rows,
 ) -> Result<(), DriverError> {
-    outcome?;
-    if bench.offline
-        && let Some(expect) = &prepared.expect
-    {
-        expect.fill(key, rows);
-    }
-    verify(prepared.expect.as_ref(), key, rows)
+    let checked = match outcome {
+        Ok(()) => {
+            if bench.offline
+                && let Some(expect) = &prepared.expect
+            {
+                expect.fill(key, rows);
+            }
+            verify(prepared.expect.as_ref(), key, rows)
+        }
+        failed => failed,
+    };
+    rows.clear();
+    checked
 }
 
 #[cfg(test)]

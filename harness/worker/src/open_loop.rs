@@ -268,7 +268,6 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
         }
         let issue = run.source.issue(ticket);
         let Some(prepared) = bench.prepared.get(issue.statement) else { break };
-        rows.clear();
         let issued = run.recorders.now();
         let (answered, outcome) = if let Some(operations) = &bench.operations {
             let now = || run.recorders.now();

@@ -77,7 +77,6 @@ impl<S: Session> Operations<S> {
         room: &mut Room,
         now: impl Fn() -> u64,
     ) -> (u64, Result<(), DriverError>) {
-        room.rows.clear();
         let statement = &prepared.statement;
         let (answered, outcome) = match self.each.get(issue.statement) {
             None | Some(How::Execute) => {

@@ -33,9 +33,10 @@ struct Recorder {
     /// Latencies in clock ticks, shifted, and the statement's index below.
     waiting: [AtomicU64; WAITING],
     len: AtomicUsize,
-    /// The second of the window that all of them fall into, and where it ends in clock ticks.
+    /// The second of the window that all of them fall into, where it begins, in clock ticks, and how long it is.
     second: AtomicU64,
-    second_end: AtomicU64,
+    second_begin: AtomicU64,
+    second_ticks: AtomicU64,
     counts: Mutex<Counts>,
 }
 
@@ -118,12 +119,16 @@ impl Recorders {
     fn count_and_keep(&self, answer: u64, to: u64) {
         self.with_mine(|recorder| {
             self.count(recorder, &mut lock(&recorder.counts));
-            if to >= recorder.second_end.load(Ordering::Relaxed) {
+            if !recorder.is_of_this_second(to) {
+                // Another one, also an earlier one: the answer may have been had before another slot's.
                 let second = (to.saturating_sub(self.origin) / self.ticks_per_second).min(MOST_SECONDS);
+                // The last one has no end; the half of all numbers that is left is before it.
+                let ticks = if second == MOST_SECONDS { u64::MAX / 2 } else { self.ticks_per_second };
                 recorder.second.store(second, Ordering::Relaxed);
-                recorder.second_end.store(self.origin + (second + 1) * self.ticks_per_second, Ordering::Relaxed);
+                recorder.second_begin.store(self.origin + second * self.ticks_per_second, Ordering::Relaxed);
+                recorder.second_ticks.store(ticks, Ordering::Relaxed);
             }
-            recorder.keep(answer, to);
+            recorder.put(answer);
         });
     }
 
@@ -195,7 +200,8 @@ impl Recorders {
             waiting: [const { AtomicU64::new(0) }; WAITING],
             len: AtomicUsize::new(0),
             second: AtomicU64::new(0),
-            second_end: AtomicU64::new(self.origin + self.ticks_per_second),
+            second_begin: AtomicU64::new(self.origin),
+            second_ticks: AtomicU64::new(self.ticks_per_second),
             counts: Mutex::new(counts),
         });
         lock(&self.all).push(Arc::clone(&recorder));
@@ -238,10 +244,18 @@ impl Recorder {
     /// Keeps an answer that came at `to`, where there is room and its second is that of the others.
     #[inline]
     fn keep(&self, answer: u64, to: u64) -> bool {
+        self.is_of_this_second(to) && self.put(answer)
+    }
+
+    #[inline]
+    fn is_of_this_second(&self, at: u64) -> bool {
+        at.wrapping_sub(self.second_begin.load(Ordering::Relaxed)) < self.second_ticks.load(Ordering::Relaxed)
+    }
+
+    /// Keeps an answer where there is room.
+    #[inline]
+    fn put(&self, answer: u64) -> bool {
         let len = self.len.load(Ordering::Relaxed);
-        if to >= self.second_end.load(Ordering::Relaxed) {
-            return false;
-        }
         let Some(place) = self.waiting.get(len) else { return false };
         place.store(answer, Ordering::Relaxed);
         self.len.store(len + 1, Ordering::Relaxed);
@@ -331,6 +345,19 @@ mod tests {
         assert_eq!(counted.answered(), 3);
         assert_eq!(counted.latencies.as_ref().unwrap().len(), 3);
         assert!(counted.latencies.as_ref().unwrap().max() >= LONGEST_NS);
+    }
+
+    #[test]
+    fn answers_that_come_late_or_behind_a_clock_that_jumped_are_counted_in_their_second() {
+        let recorders = Recorders::new(1, Clock::new());
+        let at = |seconds: f64| recorders.answered(0, ticks(&recorders, seconds), ticks(&recorders, seconds));
+        [0.1, 2.1, 0.2, 2.2, 2.3].into_iter().for_each(at);
+        let far = ticks(&recorders, 2.0 * MOST_SECONDS as f64);
+        (0..100).for_each(|_| recorders.answered(0, far, far));
+        at(1.5);
+        let counted = recorders.merged();
+        assert_eq!((counted.answered(), &counted.per_second[..3]), (106, &[2, 1, 3][..]));
+        assert_eq!(counted.per_second.last(), Some(&100));
     }
 
     #[test]

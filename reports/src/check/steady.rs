@@ -7,6 +7,7 @@
 //! which weigh less in longer cells. System calls of several threads, which wake each other, differed by up to eight times.
 
 use crate::measure::{self, SYSCALLS_PER_STATEMENT, THREADS};
+use crate::text::count;
 use crate::{Cell, Recorded, SummaryRow};
 
 /// A count that hardly depends on how fast the machine is or what else it does.
@@ -47,7 +48,7 @@ pub fn unsteadiness(row: &SummaryRow, recorded: &Recorded, rows: [&[SummaryRow];
             recorded.run.plan.arrangements.iter().find(|one| one.id == row.arrangement).map(|one| one.runtime.as_str());
         let threads = rows.iter().filter_map(|rows| threads(row, rows)).reduce(f64::max);
         if runtime != Some(CURRENT) || threads.is_none_or(|threads| threads > THREADS_ALONE) {
-            let threads = threads.map_or("several threads".to_owned(), |threads| format!("{threads} threads"));
+            let threads = threads.map_or("several threads".to_owned(), |threads| count(threads as u64, "thread"));
             return Err(format!(
                 "the worker had {threads} on {}, and how often threads wake each other is another number in every run; judge allocations \
                  or instructions",

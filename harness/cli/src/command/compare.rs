@@ -356,6 +356,8 @@ mod tests {
             &["--pass", "latency"],
             &["--rate", "10k"],
             &["--counting-count", "1k"],
+            &["--concurrency", "1"],
+            &["--delay", "10ms"],
             &["--target", "10.0.0.1"],
             &["--within", "none"],
         ] {

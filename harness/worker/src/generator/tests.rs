@@ -252,6 +252,19 @@ fn a_driver_that_fails_at_once_is_not_kept_from_mending_itself() {
     assert!((1..1_000).contains(&failed), "{failed}");
 }
 
+/// A slot that keeps its rows while it waits would keep their memory from the others.
+#[test]
+fn an_answers_rows_are_forgotten_as_soon_as_they_are_checked_whatever_came_of_it() {
+    let bench = bench("reads", Memory::default());
+    for outcome in [Ok(()), Err(DriverError::new(ErrorKind::Codec, "half a row"))] {
+        let mut rows = Rows::new();
+        rows.push_bigint(7);
+        rows.end_row();
+        assert!(check(&bench, &bench.prepared[0], outcome, 7, &mut rows).is_err());
+        assert!(rows.is_empty() && rows.pages() == 0);
+    }
+}
+
 #[test]
 fn an_offline_drivers_rows_are_put_in_place_and_checked() {
     let mut bench = bench("reads", Memory::default());
