@@ -42,3 +42,19 @@ impl Attachment for Told {
         Outcome::of(&MEASURES, counts.map(|count| count.map(|count| count as f64)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::window;
+
+    #[test]
+    fn a_count_that_a_worker_does_not_give_is_told_and_is_no_zero() {
+        let below = |window: &Window| {
+            let found = Told.read(window).readings.into_iter().find(|one| one.measure.id == "below_concurrency");
+            found.unwrap().value
+        };
+        assert_eq!(below(&window()), Ok(100.0));
+        assert_eq!(below(&Window { below_concurrency: None, ..window() }), Err(NOT_COUNTED.to_owned()));
+    }
+}
