@@ -191,6 +191,16 @@ impl Rows {
         Some(Row { buffer, cells: buffer.cells.get(start..end)? })
     }
 
+    /// The row, where there is exactly one.
+    #[inline]
+    pub fn only(&self) -> Option<Row<'_>> {
+        let buffer = &**self.buffer.as_ref()?;
+        match buffer.row_ends[..] {
+            [end] => Some(Row { buffer, cells: buffer.cells.get(..end)? }),
+            _ => None,
+        }
+    }
+
     /// The rows in the order of arrival.
     pub fn iter(&self) -> impl Iterator<Item = Row<'_>> {
         (0..self.len()).filter_map(|index| self.get(index))
@@ -342,11 +352,16 @@ mod tests {
             let second = rows.get(1).unwrap();
             assert_eq!(second.len(), 2);
             assert_eq!(second.get(1), Some(Value::Text("")));
-            assert!(rows.get(2).is_none());
+            assert!(rows.get(2).is_none() && rows.only().is_none());
         }
         rows.clear();
-        assert!(rows.is_empty());
+        assert!(rows.is_empty() && rows.only().is_none());
         assert_eq!(rows.pages(), 0);
+        rows.push_int(1);
+        assert!(rows.only().is_none(), "a row that has not ended");
+        rows.end_row();
+        rows.push_int(2);
+        assert_eq!(rows.only().map(|row| (row.len(), row.get(0))), Some((1, Some(Value::Int(1)))));
     }
 
     fn one(value: i64) -> Rows {

@@ -171,8 +171,8 @@ impl Session for CdrsTokioSession {
                 retry_policy: None,
                 beta_protocol: false,
             };
-            let answer = self.session.exec_with_params(&statement.prepared, &parameters).await;
-            let paging_state = match answer {
+            // The answer has no name out here, and so no place in the future, where it would be moved to.
+            let paging_state = match self.session.exec_with_params(&statement.prepared, &parameters).await {
                 Ok(answer) if values::is_page(&answer) => values::decode(&answer, &statement.columns, rows)?,
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(errors::execution(error)),

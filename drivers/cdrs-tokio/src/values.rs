@@ -1,6 +1,7 @@
 //! Values in and rows out, through the driver's own typed conversions.
 
-use cdrs_tokio::frame::message_result::{ColSpec, ColType};
+use cdrs_tokio::frame::message_response::ResponseBody;
+use cdrs_tokio::frame::message_result::{ColSpec, ColType, ResResultBody};
 use cdrs_tokio::frame::{Envelope, Opcode};
 use cdrs_tokio::query::QueryValues;
 use cdrs_tokio::types::blob::Blob;
@@ -100,20 +101,21 @@ pub(crate) fn is_page(answer: &Envelope) -> bool {
 /// Decodes one page into `rows`; what it gives is the paging state where there are more pages.
 #[inline]
 pub(crate) fn decode(answer: &Envelope, columns: &[Kind], rows: &mut Rows) -> Result<Option<CBytes>, DriverError> {
-    let body = answer.response_body().map_err(errors::codec)?;
-    let Some(metadata) = body.as_rows_metadata() else {
-        return Err(DriverError::new(ErrorKind::Codec, "the answer is no page of rows"));
+    let mut page = match answer.response_body() {
+        Ok(ResponseBody::Result(ResResultBody::Rows(page))) => page,
+        Ok(_) => return Err(DriverError::new(ErrorKind::Codec, "the answer is no page of rows")),
+        Err(error) => return Err(errors::codec(error)),
     };
-    let paging_state = metadata.paging_state.clone();
+    let paging_state = page.metadata.paging_state.take();
     let found;
-    let columns = if metadata.columns_count as usize == columns.len() {
+    let columns = if page.metadata.columns_count as usize == columns.len() {
         columns
     } else {
         // A lightweight transaction's PREPARED says that there are no columns, and its answer has some.
-        found = metadata.col_specs.iter().map(Kind::of).collect::<Result<Vec<_>, _>>()?;
+        found = page.metadata.col_specs.iter().map(Kind::of).collect::<Result<Vec<_>, _>>()?;
         &found
     };
-    for row in body.into_rows().unwrap_or_default() {
+    for row in Row::from_body(page) {
         for (index, kind) in columns.iter().enumerate() {
             match kind {
                 Kind::Boolean => push(&row, index, rows, Rows::push_boolean)?,

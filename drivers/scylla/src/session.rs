@@ -37,6 +37,25 @@ impl ScyllaSession {
     pub(crate) fn new(session: scylla::client::session::Session, page_size: Option<i32>) -> ScyllaSession {
         ScyllaSession { session, page_size }
     }
+
+    /// Fetches the pages from `page` on.
+    async fn next_pages(
+        &self,
+        statement: &ScyllaStatement,
+        values: &[Value<'_>],
+        mut page: PagingState,
+        rows: &mut Rows,
+    ) -> Result<(), DriverError> {
+        loop {
+            let result = self.session.execute_single_page(&statement.prepared, Bound(values), page).await;
+            let (result, next) = result.map_err(errors::execution)?;
+            decode(result, rows)?;
+            page = match next {
+                PagingStateResponse::HasMorePages { state } => state,
+                PagingStateResponse::NoMorePages => return Ok(()),
+            };
+        }
+    }
 }
 
 impl Session for ScyllaSession {
@@ -55,29 +74,38 @@ impl Session for ScyllaSession {
         Ok(ScyllaStatement { prepared, has_rows, batch: OnceLock::new() })
     }
 
-    async fn execute(
+    #[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments twice: once as given, once as used")]
+    fn execute(
         &self,
         statement: &ScyllaStatement,
         values: &[Value<'_>],
         rows: &mut Rows,
-    ) -> Result<(), DriverError> {
-        if !statement.has_rows {
-            let result = self.session.execute_unpaged(&statement.prepared, Bound(values)).await;
-            // A lightweight transaction's PREPARED says that there are no columns, and its answer has a row.
-            return match result.map_err(errors::execution)? {
-                result if result.is_rows() => decode(result, rows),
-                _ => Ok(()),
+    ) -> impl Future<Output = Result<(), DriverError>> + Send {
+        async move {
+            if !statement.has_rows {
+                return match self.session.execute_unpaged(&statement.prepared, Bound(values)).await {
+                    // A lightweight transaction's PREPARED says that there are no columns, and its answer has a row.
+                    Ok(result) if result.is_rows() => decode(result, rows),
+                    Ok(_) => Ok(()),
+                    Err(error) => Err(errors::execution(error)),
+                };
+            }
+            let first = PagingState::start();
+            // The page has no name out here, and so no place in the future, where it would be moved to.
+            let next = match self.session.execute_single_page(&statement.prepared, Bound(values), first).await {
+                Ok((page, next)) => {
+                    decode(page, rows)?;
+                    next
+                }
+                Err(error) => return Err(errors::execution(error)),
             };
-        }
-        let mut page = PagingState::start();
-        loop {
-            let result = self.session.execute_single_page(&statement.prepared, Bound(values), page).await;
-            let (result, next) = result.map_err(errors::execution)?;
-            decode(result, rows)?;
-            page = match next {
-                PagingStateResponse::HasMorePages { state } => state,
-                PagingStateResponse::NoMorePages => return Ok(()),
-            };
+            match next {
+                PagingStateResponse::NoMorePages => Ok(()),
+                // Kept elsewhere, so that a statement with one page does not carry it along.
+                PagingStateResponse::HasMorePages { state } => {
+                    Box::pin(self.next_pages(statement, values, state, rows)).await
+                }
+            }
         }
     }
 

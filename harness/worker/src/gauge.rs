@@ -79,9 +79,9 @@ impl Gauge {
         self.next.0.load(Ordering::Relaxed).min(self.count)
     }
 
-    /// A slot was polled for the first time.
+    /// A slot was polled for the first time, and goes to work.
     pub(crate) fn begin(&self) {
-        self.slots.0.fetch_sub(TO_BEGIN, Ordering::Relaxed);
+        self.slots.0.fetch_sub(TO_BEGIN - 1, Ordering::Relaxed);
     }
 
     /// Whether every slot was polled.
@@ -89,17 +89,12 @@ impl Gauge {
         self.slots() & !STOPPED < TO_BEGIN
     }
 
-    /// A slot is about to issue its first statement.
-    pub(crate) fn enter(&self) {
-        self.slots.0.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// A slot has its last answer.
+    /// A slot has its last answer, or none where it got no ticket.
     pub(crate) fn leave(&self) {
         self.slots.0.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether fewer than 99 % of the slots are at work: between their first statement and their last answer.
+    /// Whether fewer than 99 % of the slots are at work: between their first poll and their last answer.
     pub(crate) fn is_below_concurrency(&self) -> bool {
         self.slots() & AT_WORK < self.full
     }
@@ -173,7 +168,7 @@ mod tests {
                     match gauge.take() {
                         Some(taken) => {
                             if first {
-                                gauge.enter();
+                                gauge.begin();
                             }
                             tickets[slot] = taken;
                         }
@@ -218,14 +213,15 @@ mod tests {
         for begun in 0..100 {
             assert!(!gauge.all_begun() && !gauge.is_steady(), "{begun}");
             gauge.begin();
-            gauge.enter();
         }
         assert!(gauge.all_begun() && gauge.is_steady());
         gauge.leave();
         assert!(gauge.is_steady());
         gauge.leave();
         assert!(!gauge.is_steady() && gauge.is_below_concurrency() && gauge.all_begun());
-        gauge.enter();
+
+        let gauge = Gauge::new(1_000, 100);
+        (0..100).for_each(|_| gauge.begin());
         assert!(gauge.is_steady() && !gauge.is_stopped());
         gauge.stop();
         assert!(!gauge.is_steady() && gauge.is_stopped() && gauge.all_begun() && !gauge.is_below_concurrency());
@@ -235,10 +231,10 @@ mod tests {
     fn ninety_nine_percent_is_rounded_up() {
         let gauge = Gauge::new(10, 1_024);
         for _ in 0..1_013 {
-            gauge.enter();
+            gauge.begin();
         }
         assert!(gauge.is_below_concurrency());
-        gauge.enter();
+        gauge.begin();
         assert!(!gauge.is_below_concurrency());
         gauge.leave();
         assert!(gauge.is_below_concurrency());

@@ -18,6 +18,8 @@ use crate::verify::verify;
 
 /// Values of a statement that a small slot has room for.
 pub(crate) const FEW_VALUES: usize = 3;
+/// Values of a statement that a slot of selects by key has room for.
+const ONE_VALUE: usize = 1;
 
 /// A slot lets others have a turn when it takes a ticket that this divides. tokio's own budget for that would take ten cache
 /// lines of instructions every time, which a driver whose code just fits into the cache feels.
@@ -144,6 +146,7 @@ pub(crate) async fn run<S: Session>(
     let slots = (0..gauge.concurrency())
         .map(|_| match most_values {
             _ if bench.operations.is_some() => tokio::spawn(operations::slot(Arc::clone(&run))),
+            ..=ONE_VALUE => tokio::spawn(slot::<S, ONE_VALUE>(Arc::clone(&run))),
             ..=FEW_VALUES => tokio::spawn(slot::<S, FEW_VALUES>(Arc::clone(&run))),
             _ => tokio::spawn(slot::<S, MAX_VALUES>(Arc::clone(&run))),
         })
@@ -171,6 +174,26 @@ impl<S: Session> Run<S> {
             panicked: AtomicBool::new(false),
             at_end: Box::new(at_end),
             ended: Notify::new(),
+        }
+    }
+
+    /// Whether an answer was right; if not, its error is counted.
+    #[inline]
+    pub(crate) fn is_right(&self, checked: Result<(), DriverError>) -> bool {
+        match checked {
+            Ok(()) => true,
+            Err(error) => {
+                self.failed(error);
+                false
+            }
+        }
+    }
+
+    #[cold]
+    fn failed(&self, error: DriverError) {
+        self.recorders.failed(error);
+        if self.on_error == OnError::Stop {
+            self.gauge.stop();
         }
     }
 
@@ -202,22 +225,15 @@ pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// A slot's part in the run, which it leaves when it is dropped, also by a panic.
+/// A slot's part in the run, from its first poll until it is dropped, also by a panic.
 pub(crate) struct Presence<S: Session> {
     run: Arc<Run<S>>,
-    at_work: bool,
 }
 
 impl<S: Session> Presence<S> {
     pub(crate) fn new(run: Arc<Run<S>>) -> Presence<S> {
-        Presence { run, at_work: false }
-    }
-
-    pub(crate) fn enter(&mut self) {
-        if !self.at_work {
-            self.at_work = true;
-            self.run.gauge.enter();
-        }
+        run.gauge.begin();
+        Presence { run }
     }
 }
 
@@ -233,9 +249,7 @@ impl<S: Session> Deref for Presence<S> {
 impl<S: Session> Drop for Presence<S> {
     fn drop(&mut self) {
         let run = &self.run;
-        if self.at_work {
-            run.gauge.leave();
-        }
+        run.gauge.leave();
         if std::thread::panicking() {
             run.panicked.store(true, Ordering::Relaxed);
             run.gauge.stop();
@@ -255,17 +269,11 @@ impl<S: Session> Drop for Presence<S> {
 /// A thousand slots are more than the processor's second cache holds, so that every cache line that a slot keeps over an answer
 /// is fetched for every statement. Hence what the run holds is looked up again behind the answer.
 async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
-    let mut run = Presence::new(run);
+    let run = Presence::new(run);
     let mut rows = Rows::new();
-    run.gauge.begin();
     let mut before = run.recorders.now();
     'issuing: while let Some(tickets) = run.gauge.take() {
-        if run.at_work && tickets.end % TICKETS_A_TURN < tickets.end - tickets.start {
-            // A driver that is always ready at once would otherwise never let the parent's messages in.
-            yield_now().await;
-            before = run.recorders.now();
-        }
-        run.enter();
+        let is_turn = tickets.end % TICKETS_A_TURN < tickets.end - tickets.start;
         for ticket in tickets {
             if !run.gauge.is_steady() {
                 if run.gauge.is_stopped() {
@@ -273,28 +281,30 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
                 }
                 run.recorders.below_concurrency(run.gauge.is_below_concurrency().into());
             }
-            let issue = run.source.issue(ticket);
-            let Some(prepared) = run.bench.prepared.get(issue.statement) else { break 'issuing };
+            let Issue { statement, key } = run.source.issue(ticket);
+            let Some(prepared) = run.bench.prepared.get(statement) else { break 'issuing };
             let outcome = {
                 let mut values = Values::<N>::new();
-                prepared.values.bind(issue.key, &mut values);
+                prepared.values.bind(key, &mut values);
                 run.bench.session.execute(&prepared.statement, &values, &mut rows).await
             };
             let now = run.recorders.now();
-            run.recorders.answered(issue.statement, before, now);
+            run.recorders.answered(statement, before, now);
             before = now;
-            let Some(prepared) = run.bench.prepared.get(issue.statement) else { break 'issuing };
-            if let Err(error) = check(&run.bench, prepared, outcome, issue.key, &mut rows) {
-                run.recorders.failed(error);
-                if run.on_error == OnError::Stop {
-                    run.gauge.stop();
-                }
+            let Some(prepared) = run.bench.prepared.get(statement) else { break 'issuing };
+            let checked = check(&run.bench, prepared, outcome, key, &mut rows);
+            if !run.is_right(checked) {
                 // A driver that fails at once would otherwise never let its own tasks mend what is broken.
                 yield_now().await;
             }
             if !run.gauge.is_steady() && !run.gauge.all_begun() {
                 before = wait_for_all_to_begin(&run).await;
             }
+        }
+        if is_turn {
+            // A driver that is always ready at once would otherwise never let the parent's messages in.
+            yield_now().await;
+            before = run.recorders.now();
         }
     }
 }

@@ -14,8 +14,8 @@ const HALF_LOG2: u32 = SUB_BUCKETS_LOG2 - 1;
 /// The longest latency that is told apart, an hour; longer ones count as this.
 pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// How often each latency occurred.
-#[derive(Debug)]
+/// How often each latency occurred; a default one has no room for any.
+#[derive(Debug, Default)]
 pub(crate) struct Latencies {
     counts: Vec<u64>,
 }

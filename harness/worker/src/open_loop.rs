@@ -254,7 +254,6 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
     let mut rows = Rows::new();
     let mut room = Room::default();
     let (gauge, bench) = (&*run.gauge, &*run.bench);
-    gauge.begin();
     while let Ok(permit) = pacer.due.acquire().await {
         permit.forget();
         consume_budget().await;
@@ -281,8 +280,7 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
         };
         run.recorders.answered(issue.statement, issued, answered);
         times.add(&pacer, pacer.intended(ticket), issued, answered);
-        if let Err(error) = outcome {
-            run.recorders.failed(error);
+        if !run.is_right(outcome) {
             // A driver that fails at once would otherwise never let its own tasks mend what is broken.
             yield_now().await;
         }

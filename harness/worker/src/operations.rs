@@ -16,7 +16,7 @@ use tokio::task::{coop::consume_budget, yield_now};
 
 use crate::binding::Values;
 use crate::cell::close;
-use crate::generator::{Bench, OnError, Prepared, Presence, Run, check, wait_for_all_to_begin};
+use crate::generator::{Bench, Prepared, Presence, Run, check, wait_for_all_to_begin};
 
 /// Connects as the job says.
 pub(crate) type Connect<S> =
@@ -141,15 +141,13 @@ async fn first_answer<S: Session>(
 
 /// A slot of a run with such statements: as [`crate::generator`]'s, and ticket by ticket.
 pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
-    let mut presence = Presence::new(Arc::clone(&run));
+    let presence = Presence::new(Arc::clone(&run));
     let mut room = Room::default();
     let mut below_concurrency = 0;
     let (gauge, bench) = (&*run.gauge, &*run.bench);
     let Some(operations) = &bench.operations else { return };
-    gauge.begin();
     let mut before = run.recorders.now();
     while let Some(ticket) = gauge.take_one() {
-        presence.enter();
         consume_budget().await;
         if gauge.is_stopped() {
             break;
@@ -159,11 +157,7 @@ pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
         let Some(prepared) = bench.prepared.get(issue.statement) else { break };
         let (answered, outcome) = operations.issue(bench, prepared, issue, &mut room, || run.recorders.now()).await;
         run.recorders.answered(issue.statement, before, answered);
-        if let Err(error) = outcome {
-            run.recorders.failed(error);
-            if run.on_error == OnError::Stop {
-                gauge.stop();
-            }
+        if !run.is_right(outcome) {
             // A driver that fails at once would otherwise never let its own tasks mend what is broken.
             yield_now().await;
         }

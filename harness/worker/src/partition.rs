@@ -134,6 +134,7 @@ mod tests {
     use cqldyno_scenarios::{By, Column, Kind};
     use std::num::NonZeroU64;
 
+    use crate::binding::push;
     use crate::verify::verify;
 
     const ROWS: u64 = 20;
@@ -168,17 +169,7 @@ mod tests {
         let mut rows = Rows::new();
         for row in cells {
             for cell in row {
-                match *cell {
-                    Value::Null => rows.push_null(),
-                    Value::Boolean(value) => rows.push_boolean(value),
-                    Value::Int(value) => rows.push_int(value),
-                    Value::Bigint(value) => rows.push_bigint(value),
-                    Value::Double(value) => rows.push_double(value),
-                    Value::Timestamp(value) => rows.push_timestamp(value),
-                    Value::Uuid(value) => rows.push_uuid(value),
-                    Value::Text(value) => rows.push_text(value),
-                    Value::Blob(value) => rows.push_blob(value),
-                }
+                push(&mut rows, *cell);
             }
             rows.end_row();
         }

@@ -1,9 +1,9 @@
 //! What was counted: one recorder a thread, merged when the run is over.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -41,7 +41,7 @@ struct Recorder {
 }
 
 /// What one thread counted.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Counts {
     latencies: Latencies,
     by_statement: Vec<u64>,
@@ -60,12 +60,20 @@ pub(crate) struct Recorders {
     ticks_per_second: u64,
     /// Nanoseconds a clock tick, times 2^32.
     nanoseconds: u64,
-    all: Mutex<Vec<Arc<Recorder>>>,
+    all: Mutex<Vec<&'static Recorder>>,
+}
+
+/// A thread's recorder and the run that it belongs to.
+#[derive(Clone, Copy)]
+struct Mine {
+    run: u64,
+    recorder: &'static Recorder,
 }
 
 thread_local! {
-    /// This thread's recorder and the run that it belongs to.
-    static MINE: RefCell<Option<(u64, Arc<Recorder>)>> = const { RefCell::new(None) };
+    /// A reference for ever: it is had by one load, where one that is counted would have to be destroyed with its thread, and to be
+    /// asked before every use whether it was. A process has a handful of runs, of which a recorder without counts remains.
+    static MINE: Cell<Option<Mine>> = const { Cell::new(None) };
 }
 
 static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -105,31 +113,27 @@ impl Recorders {
     #[inline]
     pub(crate) fn answered(&self, statement: usize, from: u64, to: u64) {
         let answer = (to.saturating_sub(from) << STATEMENT_BITS) | statement as u64;
-        let kept = MINE.with_borrow(|mine| match mine {
-            Some((run, recorder)) if *run == self.run => recorder.keep(answer, to),
-            _ => false,
-        });
-        if !kept {
-            self.count_and_keep(answer, to);
+        match MINE.get() {
+            Some(Mine { run, recorder }) if run == self.run && recorder.keep(answer, to) => {}
+            _ => self.count_and_keep(answer, to),
         }
     }
 
     /// The same where what waits must be counted first.
     #[inline(never)]
     fn count_and_keep(&self, answer: u64, to: u64) {
-        self.with_mine(|recorder| {
-            self.count(recorder, &mut lock(&recorder.counts));
-            if !recorder.is_of_this_second(to) {
-                // Another one, also an earlier one: the answer may have been had before another slot's.
-                let second = (to.saturating_sub(self.origin) / self.ticks_per_second).min(MOST_SECONDS);
-                // The last one has no end; the half of all numbers that is left is before it.
-                let ticks = if second == MOST_SECONDS { u64::MAX / 2 } else { self.ticks_per_second };
-                recorder.second.store(second, Ordering::Relaxed);
-                recorder.second_begin.store(self.origin + second * self.ticks_per_second, Ordering::Relaxed);
-                recorder.second_ticks.store(ticks, Ordering::Relaxed);
-            }
-            recorder.put(answer);
-        });
+        let recorder = self.mine();
+        self.count(recorder, &mut lock(&recorder.counts));
+        if !recorder.is_of_this_second(to) {
+            // Another one, also an earlier one: the answer may have been had before another slot's.
+            let second = (to.saturating_sub(self.origin) / self.ticks_per_second).min(MOST_SECONDS);
+            // The last one has no end; the half of all numbers that is left is before it.
+            let ticks = if second == MOST_SECONDS { u64::MAX / 2 } else { self.ticks_per_second };
+            recorder.second.store(second, Ordering::Relaxed);
+            recorder.second_begin.store(self.origin + second * self.ticks_per_second, Ordering::Relaxed);
+            recorder.second_ticks.store(ticks, Ordering::Relaxed);
+        }
+        recorder.put(answer);
     }
 
     /// Counts what waits.
@@ -159,36 +163,34 @@ impl Recorders {
     /// Counts statements that were issued below the concurrency.
     pub(crate) fn below_concurrency(&self, count: u64) {
         if count > 0 {
-            self.with_mine(|recorder| lock(&recorder.counts).below_concurrency += count);
+            lock(&self.mine().counts).below_concurrency += count;
         }
     }
 
     /// Counts an answer that was an error; it is counted as answered all the same.
     #[cold]
     pub(crate) fn failed(&self, error: DriverError) {
-        self.with_mine(|recorder| {
-            let mut counts = lock(&recorder.counts);
-            let count = counts.errors.entry(error.kind).or_default();
-            if count.count == 0 {
-                count.first = error.message;
-            }
-            count.count += 1;
-        });
+        let mut counts = lock(&self.mine().counts);
+        let count = counts.errors.entry(error.kind).or_default();
+        if count.count == 0 {
+            count.first = error.message;
+        }
+        count.count += 1;
     }
 
     /// This thread's recorder; made when the thread comes by for the first time in this run.
-    fn with_mine(&self, work: impl FnOnce(&Recorder)) {
-        MINE.with_borrow_mut(|mine| {
-            if mine.as_ref().is_none_or(|(run, _)| *run != self.run) {
-                *mine = Some((self.run, self.add()));
+    fn mine(&self) -> &'static Recorder {
+        match MINE.get() {
+            Some(Mine { run, recorder }) if run == self.run => recorder,
+            _ => {
+                let recorder = self.add();
+                MINE.set(Some(Mine { run: self.run, recorder }));
+                recorder
             }
-            if let Some((_, recorder)) = mine {
-                work(recorder);
-            }
-        });
+        }
     }
 
-    fn add(&self) -> Arc<Recorder> {
+    fn add(&self) -> &'static Recorder {
         let counts = Counts {
             latencies: Latencies::new(),
             by_statement: vec![0; self.statements],
@@ -196,15 +198,15 @@ impl Recorders {
             errors: BTreeMap::new(),
             below_concurrency: 0,
         };
-        let recorder = Arc::new(Recorder {
+        let recorder = Box::leak(Box::new(Recorder {
             waiting: [const { AtomicU64::new(0) }; WAITING],
             len: AtomicUsize::new(0),
             second: AtomicU64::new(0),
             second_begin: AtomicU64::new(self.origin),
             second_ticks: AtomicU64::new(self.ticks_per_second),
             counts: Mutex::new(counts),
-        });
-        lock(&self.all).push(Arc::clone(&recorder));
+        }));
+        lock(&self.all).push(recorder);
         recorder
     }
 
@@ -237,6 +239,14 @@ impl Recorders {
             }
         }
         counted
+    }
+}
+
+impl Drop for Recorders {
+    fn drop(&mut self) {
+        for recorder in lock(&self.all).iter() {
+            *lock(&recorder.counts) = Counts::default();
+        }
     }
 }
 

@@ -14,25 +14,24 @@ const SHOWN: usize = 40;
 /// [`ErrorKind::WrongRow`], naming key, column, what was expected and what was found.
 #[inline(always)]
 pub(crate) fn verify(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<(), DriverError> {
-    let Some(expected) = expected else {
-        return if rows.is_empty() { Ok(()) } else { Err(wrong_count(key, 0, rows.len())) };
+    let is_right = match expected {
+        None => rows.is_empty(),
+        Some(expected) => rows.only().is_some_and(|row| expected.are(key, row)),
     };
-    let row = match rows.get(0) {
-        Some(row) if rows.len() == 1 => row,
-        _ => return verify_several(expected, key, rows),
-    };
-    if row.len() != expected.len() {
-        return Err(wrong_width(key, expected.len(), row.len()));
-    }
-    match expected.first_wrong(key, row) {
-        None => Ok(()),
-        Some(column) => Err(wrong_in_row(expected, key, column, row)),
-    }
+    if is_right { Ok(()) } else { verify_others(expected, key, rows) }
 }
 
-/// The same where several rows came, or none.
+/// The same where several rows came, or none, or a wrong one.
 #[inline(never)]
-fn verify_several(expected: &Columns, key: u64, rows: &Rows) -> Result<(), DriverError> {
+fn verify_others(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<(), DriverError> {
+    let Some(expected) = expected else { return Err(wrong_count(key, 0, rows.len())) };
+    if let Some(row) = rows.only() {
+        return Err(if row.len() != expected.len() {
+            wrong_width(key, expected.len(), row.len())
+        } else {
+            wrong_in_row(expected, key, row)
+        });
+    }
     let due = expected.rows_of(key);
     let count = due.end.wrapping_sub(due.start);
     let Some(known) = expected.known().filter(|_| rows.len() as u64 == count) else {
@@ -89,10 +88,10 @@ fn wrong_width(key: u64, expected: usize, found: usize) -> DriverError {
 }
 
 #[cold]
-fn wrong_in_row(expected: &Columns, key: u64, column: usize, row: Row<'_>) -> DriverError {
+fn wrong_in_row(expected: &Columns, key: u64, row: Row<'_>) -> DriverError {
     match expected.rows_of(key) {
         due if due.end.wrapping_sub(due.start) > 1 => wrong_count(key, due.end.wrapping_sub(due.start) as usize, 1),
-        _ => wrong_value(expected, &format!("the row of key {key}"), key, column, row),
+        _ => wrong_value(expected, &format!("the row of key {key}"), key, expected.first_wrong(key, row), row),
     }
 }
 
@@ -129,8 +128,8 @@ fn show(value: Value<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::binding::Values;
     use crate::binding::tests::one_of_each;
+    use crate::binding::{Values, push};
     use cqldyno_scenarios::{Kind, MAX_VALUES};
 
     fn message(result: Result<(), DriverError>) -> String {
@@ -182,20 +181,6 @@ mod tests {
                     assert!(message.contains(&format!("column {} should be", wrong + 1)), "{message}");
                 }
             }
-        }
-    }
-
-    fn push(rows: &mut Rows, value: Value<'_>) {
-        match value {
-            Value::Null => rows.push_null(),
-            Value::Boolean(value) => rows.push_boolean(value),
-            Value::Int(value) => rows.push_int(value),
-            Value::Bigint(value) => rows.push_bigint(value),
-            Value::Double(value) => rows.push_double(value),
-            Value::Timestamp(value) => rows.push_timestamp(value),
-            Value::Uuid(value) => rows.push_uuid(value),
-            Value::Text(value) => rows.push_text(value),
-            Value::Blob(value) => rows.push_blob(value),
         }
     }
 
