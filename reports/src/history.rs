@@ -304,17 +304,21 @@ fn unversioned(contender: &Contender) -> String {
     }
 }
 
+/// When a run started, as short as tells it from the others.
+const DATES: [&str; 3] = ["%Y-%m-%d", "%m-%d %H:%M", "%m-%d %H:%M:%S"];
+
 fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[&(String, Recorded)], variants: &Variants) -> Panel {
-    let started = |run: usize| members[run].1.run.started;
     found.sort_by(|a, b| match by {
         By::Date => a.point.run.cmp(&b.point.run),
         By::Version => compare_versions(&a.point.version, &b.point.version).then(a.point.run.cmp(&b.point.run)),
     });
     let mut at: Vec<(usize, String)> = Vec::new();
-    let days: Vec<String> = members.iter().map(|(_, one)| one.run.started.strftime("%Y-%m-%d").to_string()).collect();
-    let date = |run: usize| match days.iter().filter(|day| **day == days[run]).count() {
-        0 | 1 => days[run].clone(),
-        _ => started(run).strftime("%m-%d %H:%M").to_string(),
+    let date = |run: usize| {
+        let started = |run: usize, format: &str| members[run].1.run.started.strftime(format).to_string();
+        let is_alone = |format: &&'static str| {
+            (0..members.len()).all(|at| at == run || started(at, format) != started(run, format))
+        };
+        started(run, DATES.into_iter().find(is_alone).unwrap_or(DATES[DATES.len() - 1]))
     };
     let versions: Vec<(usize, String)> = found.iter().map(|one| (one.point.run, one.point.version.clone())).collect();
     let has_more = |of: &Point| versions.iter().any(|(run, version)| *run != of.run && *version == of.version);
@@ -384,8 +388,12 @@ mod tests {
     use crate::sample;
 
     fn at(day: u32, version: &str) -> (String, Recorded) {
+        at_time(day, "03:04:05", version)
+    }
+
+    fn at_time(day: u32, time: &str, version: &str) -> (String, Recorded) {
         let (mut run, cells) = sample::blocks(3);
-        run.started = format!("2026-02-{day:02}T03:04:05Z").parse().unwrap();
+        run.started = format!("2026-02-{day:02}T{time}Z").parse().unwrap();
         for one in run.contenders.iter_mut().filter(|one| one.label.starts_with("scylla@")) {
             one.label = one.label.replace(&one.version, version);
             one.version = version.to_owned();
@@ -419,6 +427,19 @@ mod tests {
         assert!(low <= median && median <= high && point.blocks == 3, "{point:?}");
         let history = History::new(By::Version, &runs, Vec::new());
         assert_eq!(versions(scylla(&history, 0)), ["0.9.0", "0.10.0-rc.1", "0.10.0"]);
+    }
+
+    #[test]
+    fn a_column_says_as_much_of_its_date_as_tells_it_from_the_others() {
+        let runs = [
+            at(1, "1.0.0"),
+            at_time(2, "03:04:05", "1.0.0"),
+            at_time(2, "03:04:59", "1.0.0"),
+            at_time(2, "03:05:00", "1.0.0"),
+        ];
+        let history = History::new(By::Date, &runs, Vec::new());
+        let expected = ["2026-02-01", "02-02 03:04:05", "02-02 03:04:59", "02-02 03:05"];
+        assert_eq!(history.groups[0].panels[0].places, expected);
     }
 
     #[test]

@@ -47,14 +47,14 @@ pub struct Asked {
     #[arg(long, value_name = "NAME|FILE")]
     scenario: Vec<String>,
     /// Statements a cell, for example 10M or 250k [default: 250k]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
     count: Option<u64>,
     /// Statements in flight
-    #[arg(long, value_name = "N", value_parser = count, default_value_t = CONCURRENCY)]
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = CONCURRENCY, allow_hyphen_values = true)]
     concurrency: u64,
     /// How often every contender is run on each scenario in each arrangement [default: 12, with `run` 3; 1 where the count is
     /// 5M or more]. From 3 blocks on `compare` runs the reference twice, the second time as a control
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
     blocks: Option<u64>,
     /// Measure as for publication: 20 blocks of 1M statements a cell
     #[arg(long, conflicts_with_all = ["count", "blocks"])]
@@ -62,17 +62,17 @@ pub struct Asked {
     /// Run a block again, whole and up to twice, when others used more than this share of the cores' time in one of its
     /// windows (steal included), for example 10%, or `none`. Every attempt is kept and the last whole one counts; repeats
     /// take at most half as long again as the blocks, and leave them the time of --within
-    #[arg(long, value_name = "SHARE|none", value_parser = noise_share, default_value = "10%")]
+    #[arg(long, value_name = "SHARE|none", value_parser = noise_share, default_value = "10%", allow_hyphen_values = true)]
     noise_share: NoiseShare,
     /// End within this time, from 1s to a day (1440min), or `none`: no further round of blocks (one of each scenario and arrangement)
     /// and no repeat is begun that would end later by what such blocks took so far. The first round and the other passes are always
     /// run; with --resume it is the time from then on [default: 5min with `compare` and the embedded target, unless --count,
     /// --blocks, --publish, --scenario, a second arrangement, --pass, --rate, --counting-count, --concurrency or --delay says
     /// how much is run]
-    #[arg(long, value_name = "TIME|none", value_parser = within)]
+    #[arg(long, value_name = "TIME|none", value_parser = within, allow_hyphen_values = true)]
     within: Option<Within>,
     /// Statements before each window, which are not measured
-    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k")]
+    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k", allow_hyphen_values = true)]
     warmup: u64,
     /// Who answers: `embedded`, a node of ours in memory, or the addresses of an existing cluster
     #[arg(long, value_name = "embedded|HOST[:PORT],...", default_value = "embedded")]
@@ -83,7 +83,7 @@ pub struct Asked {
     #[arg(long, value_name = "equal|default", default_value = "equal", hide_possible_values = true)]
     settings: SettingsChoice,
     /// Data connections that every driver has to each node
-    #[arg(long, value_name = "N", value_parser = count, default_value = "1")]
+    #[arg(long, value_name = "N", value_parser = count, default_value = "1", allow_hyphen_values = true)]
     connections: u64,
     /// How client and server sit on the machine: `current` or `multi:N` (tokio's runtime, with N worker threads), with
     /// `pinned+` before it to give both cores of their own. Several with commas: each is asked of every contender
@@ -94,29 +94,29 @@ pub struct Asked {
     #[arg(long, value_name = "auto|off|WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
     pin: Pin,
     /// Rows that a page of an answer has at most; a scenario may ask for fewer
-    #[arg(long, value_name = "N", value_parser = page_size, default_value = "5000")]
+    #[arg(long, value_name = "N", value_parser = page_size, default_value = "5000", allow_hyphen_values = true)]
     page_size: i32,
     /// How many replicas answer for a statement to count: ONE, QUORUM, LOCAL_ONE and so on
     #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE")]
     consistency: Consistency,
     /// The driver's own time limit for a statement, for example 5s, or `none`
-    #[arg(long, value_name = "TIME|none", value_parser = time_limit, default_value = "30s")]
+    #[arg(long, value_name = "TIME|none", value_parser = time_limit, default_value = "30s", allow_hyphen_values = true)]
     request_timeout: TimeLimit,
     /// How the embedded node writes answers: `batched`, the answers to one read with one write; `each`, one write an answer;
     /// `reordered`, as batched, but in random order [default: batched]
     #[arg(long, value_name = "HOW")]
     answers: Option<Answers>,
     /// Let the embedded node hold each answer back for this long, for example 100us [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = delay)]
+    #[arg(long, value_name = "TIME", value_parser = delay, allow_hyphen_values = true)]
     delay: Option<String>,
     /// End a worker that has issued nothing new for this long, from 1s to a day
-    #[arg(long, value_name = "TIME", value_parser = stall, default_value = "30s")]
+    #[arg(long, value_name = "TIME", value_parser = stall, default_value = "30s", allow_hyphen_values = true)]
     stall: Duration,
     /// End a worker whose resident memory exceeds this, for example 512M or 4G [default: no limit]
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, allow_hyphen_values = true)]
     memory: Option<u64>,
     /// The number from which the order of the blocks, of the contenders within each, and of the keys follows
-    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1")]
+    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1", allow_hyphen_values = true)]
     seed: u64,
     /// What else is measured, in short cells behind those that take time: `syscalls` (by name), `allocations`, `instructions`,
     /// `latency` (response times below saturation), `flamegraph`; several with commas, or `all`. `counting` (how many system calls)
@@ -127,11 +127,11 @@ pub struct Asked {
     #[arg(long)]
     no_counting: bool,
     /// Statements of a cell that counts system calls [default: as many as any cell, 250k at most]
-    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting")]
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting", allow_hyphen_values = true)]
     counting_count: Option<u64>,
     /// Take latency at this many statements a second, the same for every contender; adds the pass `latency` [default: half of what
     /// the slowest driver reached in the cells that take time]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
     rate: Option<u64>,
     /// Keep the run in the folder DIR [default: one below cqldyno-runs/ named by the time]
     #[arg(long, value_name = "DIR")]

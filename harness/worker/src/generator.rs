@@ -21,7 +21,7 @@ pub(crate) const FEW_VALUES: usize = 3;
 /// Values of a statement that a slot of selects by key has room for.
 const ONE_VALUE: usize = 1;
 
-/// A slot lets others have a turn when it takes a ticket that this divides. tokio's own budget for that would take ten cache
+/// A slot lets others have a turn behind the tickets among which is one that this divides. tokio's own budget for that would take ten cache
 /// lines of instructions every time, which a driver whose code just fits into the cache feels.
 const TICKETS_A_TURN: u64 = 1_024;
 
@@ -301,7 +301,7 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
                 before = wait_for_all_to_begin(&run).await;
             }
         }
-        if is_turn {
+        if is_turn && run.gauge.has_more() {
             // A driver that is always ready at once would otherwise never let the parent's messages in.
             yield_now().await;
             before = run.recorders.now();

@@ -75,7 +75,7 @@ impl RowOfKey {
         RowOfKey { columns: Columns::new(columns), rows: Rows::new() }
     }
 
-    /// Binds the values that `key` gives, and lends them; at most four, as of the built-in scenarios' statements.
+    /// Binds the values that `key` gives, and lends them; at most three, as of the built-in scenarios' statements.
     #[inline]
     pub fn bind<R>(&mut self, key: u64, lend: impl FnOnce(&[Value<'_>]) -> R) -> R {
         let mut values = Values::<FEW_VALUES>::new();

@@ -72,7 +72,7 @@ struct Mine {
 
 thread_local! {
     /// A reference for ever: it is had by one load, where one that is counted would have to be destroyed with its thread, and to be
-    /// asked before every use whether it was. A process has a handful of runs, of which a recorder without counts remains.
+    /// asked before every use whether it was. What remains of a run are some hundred bytes a thread, without its counts.
     static MINE: Cell<Option<Mine>> = const { Cell::new(None) };
 }
 

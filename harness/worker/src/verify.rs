@@ -21,7 +21,7 @@ pub(crate) fn verify(expected: Option<&Columns>, key: u64, rows: &Rows) -> Resul
     if is_right { Ok(()) } else { verify_others(expected, key, rows) }
 }
 
-/// The same where several rows came, or none, or a wrong one.
+/// The same where several rows came, or none, or a wrong one, or one where none is expected.
 #[inline(never)]
 fn verify_others(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<(), DriverError> {
     let Some(expected) = expected else { return Err(wrong_count(key, 0, rows.len())) };

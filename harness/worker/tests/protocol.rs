@@ -253,11 +253,12 @@ fn statements_below_the_concurrency_are_counted_and_few() {
     // 1,013 are issued before 99 % of 1,024 slots are at work, whatever happens.
     let below = done.below_concurrency.unwrap();
     assert!((1_013..1_250).contains(&below), "{below}");
-    // How many there are with two threads is the system's doing; that there are no fewer is ours.
+    // How many there are with two threads is the system's doing; that there are no fewer is ours. One slot may look at how many are at
+    // work only when the other thread's next one is, too.
     job.runtime = Runtime::Multi { workers: 2 };
     let (_, done) = cell(job);
     let below = done.below_concurrency.unwrap();
-    assert!(below >= 1_013, "{below}");
+    assert!(below >= 1_012, "{below}");
     assert_eq!(done.verified, 250_000);
 }
 

@@ -62,7 +62,7 @@ pub struct Arguments {
 }
 
 /// The arguments that a plan is made of.
-const PLANNED: [&str; 26] = [
+const PLANNED: [&str; 27] = [
     "contender",
     "reference",
     "scenario",
@@ -88,6 +88,7 @@ const PLANNED: [&str; 26] = [
     "pass",
     "no_counting",
     "counting_count",
+    "rate",
     "out",
 ];
 
@@ -365,6 +366,19 @@ mod tests {
         }
         assert_eq!(within(&["--publish", "--within", "20min"]), Some(1_200));
         assert_eq!(within(&["--within", "1s"]), Some(1));
+    }
+
+    /// What a plan is made of would be left out without a word where a run goes on.
+    #[test]
+    fn nothing_that_a_plan_is_made_of_is_taken_for_a_run_that_goes_on() {
+        let given_again = ["resume", "format", "within", "quiet", "user", "password_file"];
+        let command = <Arguments as clap::Args>::augment_args(clap::Command::new("compare"));
+        let others = command.get_arguments().map(|argument| argument.get_id().as_str());
+        let mut others: Vec<&str> = others.filter(|name| !given_again.contains(name)).collect();
+        let mut planned = PLANNED;
+        others.sort_unstable();
+        planned.sort_unstable();
+        assert_eq!(others, planned);
     }
 
     #[test]

@@ -39,10 +39,10 @@ pub struct Arguments {
     #[arg(long, value_name = "HOW", default_value = "batched")]
     answers: Answers,
     /// Rows for which the first table has memory at hand, for example 10M
-    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "0")]
+    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "0", allow_hyphen_values = true)]
     expect_rows: u64,
     /// Threads that serve connections [default: one a core]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
     threads: Option<u64>,
     /// Take commands as lines of JSON on standard input, and answer on standard output
     #[arg(long, hide = true)]

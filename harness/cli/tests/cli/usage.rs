@@ -186,6 +186,9 @@ fn a_share_of_noise_cores_and_memory_are_refused_with_how_to_write_them() {
         let error = refused(&["compare", &format!("--noise-share={share}")]);
         assert!(error.contains("write a share above 0, at most 100%") && error.contains("`none`"), "{error}");
     }
+    assert!(refused(&["compare", "--noise-share", "-1%"]).contains("write a share above 0, at most 100%"));
+    assert!(refused(&["compare", "--count", "-5"]).contains("write a whole number such as 500000"));
+    assert!(refused(&["serve", "--threads", "-1"]).contains("write a whole number such as 500000"));
     assert!(refused(&["compare", "--pin", "0,1"]).contains("for example `2-3/0-1`"));
     assert!(refused(&["compare", "noop", "--pin", "0/999"]).contains("the server core 999"));
     assert!(refused(&["compare", "noop", "--pin", "off", "--arrangement", "pinned+current"]).contains("--pin off"));

@@ -116,6 +116,45 @@ fn run_on(
     (counted, ends.load(Ordering::Relaxed))
 }
 
+/// Also where the last tickets have one among them behind which a slot lets others have a turn.
+#[test]
+fn nothing_else_runs_between_the_last_answer_and_the_end() {
+    let runtime = &runtimes()[0];
+    for (count, concurrency) in [(TICKETS_A_TURN, 1), (2 * TICKETS_A_TURN, 3)] {
+        let [turns, at_last, at_end] = [(); 3].map(|()| Arc::new(AtomicU64::new(0)));
+        let note = |place: &Arc<AtomicU64>| {
+            let (turns, place) = (Arc::clone(&turns), Arc::clone(place));
+            move || place.store(turns.load(Ordering::Relaxed), Ordering::Relaxed)
+        };
+        let (last, end) = (note(&at_last), note(&at_end));
+        let observe = move |executed| {
+            if executed == count {
+                last();
+            }
+        };
+        let mended = Some(Arc::new(AtomicBool::new(true)));
+        let bench = bench("writes", Memory { mended, observe: Some(Box::new(observe)), ..Memory::default() });
+        let gauge = Arc::new(Gauge::new(count, concurrency));
+        let source = Source::Window(workload("writes", count, 0));
+        runtime.block_on(async {
+            let turns = Arc::clone(&turns);
+            let other = tokio::spawn(async move {
+                loop {
+                    turns.fetch_add(1, Ordering::Relaxed);
+                    yield_now().await;
+                }
+            });
+            run(&bench, source, &gauge, Clock::new(), OnError::Count, end).await.unwrap();
+            other.abort();
+        });
+        let [at_last, at_end] = [at_last, at_end].map(|turns| turns.load(Ordering::Relaxed));
+        assert!(
+            at_last > 0 && at_last == at_end,
+            "{at_last} turns of others before the last answer, {at_end} before the end"
+        );
+    }
+}
+
 #[test]
 fn every_key_is_issued_once_at_the_concurrency_asked_for() {
     for runtime in runtimes() {
@@ -292,6 +331,12 @@ fn a_slots_own_state_is_small() {
         at_end: Box::new(|| {}),
         ended: Notify::new(),
     });
-    let bytes = std::mem::size_of_val(&slot::<_, FEW_VALUES>(run));
-    assert!(bytes <= 896, "{bytes} bytes");
+    let mut rows = Rows::new();
+    let driver = std::mem::size_of_val(&run.bench.session.execute(&(), &[], &mut rows));
+    let slots = [
+        std::mem::size_of_val(&slot::<_, ONE_VALUE>(Arc::clone(&run))),
+        std::mem::size_of_val(&slot::<_, FEW_VALUES>(Arc::clone(&run))),
+    ];
+    let own = slots.map(|slot| slot - driver);
+    assert!(own[0] <= 112 && own[1] <= 160, "{own:?} bytes beside the driver's {driver}");
 }
