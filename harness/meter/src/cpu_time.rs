@@ -128,8 +128,9 @@ impl Attachment for Clock {
 
 /// More than this many microseconds, and more than 1 %, is too far apart. The worker starts a little after the parent's first
 /// reading and tells of the end a little before the second; and the kernel adds what a thread used that runs on another core
-/// to the process' account by the tick, 4 ms. Of 27 cells on a machine at four times its limit none was 0.7 ms apart.
-const APART_US: u64 = 5_000;
+/// to the process' account by the tick, 4 ms, of which each edge may miss one a thread. Of 27 cells on a machine at four times its limit none
+/// was 0.7 ms apart, and of 2,000 cells of two threads on one that others used one was 9 ms apart.
+const APART_US: u64 = 10_000;
 
 /// A sentence when the worker's account and the parent's clock are too far apart.
 fn disagreement(told_us: u64, clock_ns: u64) -> Option<String> {
@@ -173,6 +174,8 @@ mod tests {
     fn more_than_one_percent_apart_is_too_far_and_a_few_milliseconds_are_not() {
         assert_eq!(disagreement(2_000_000, 2_019_000_000), None);
         assert_eq!(disagreement(10_000, 14_000_000), None);
+        assert_eq!(disagreement(702_000, 711_000_000), None);
+        assert!(disagreement(702_000, 713_000_000).is_some());
         let sentence = disagreement(1_000_000, 1_100_000_000).unwrap();
         assert!(sentence.contains("1.000 s") && sentence.contains("1.100 s"), "{sentence}");
     }
