@@ -144,11 +144,17 @@ pub(crate) async fn run<S: Session>(
     // What a slot reserves for values that no statement has would only spread the slots over more of the processor's cache.
     let most_values = bench.prepared.iter().map(|prepared| prepared.values.len()).max().unwrap_or(0);
     let slots = (0..gauge.concurrency())
-        .map(|_| match most_values {
-            _ if bench.operations.is_some() => tokio::spawn(operations::slot(Arc::clone(&run))),
-            ..=ONE_VALUE => tokio::spawn(slot::<S, ONE_VALUE>(Arc::clone(&run))),
-            ..=FEW_VALUES => tokio::spawn(slot::<S, FEW_VALUES>(Arc::clone(&run))),
-            _ => tokio::spawn(slot::<S, MAX_VALUES>(Arc::clone(&run))),
+        .map(|_| {
+            let run = Arc::clone(&run);
+            if bench.operations.is_some() {
+                tokio::spawn(operations::slot(run))
+            } else if most_values <= ONE_VALUE {
+                tokio::spawn(slot::<S, ONE_VALUE>(run))
+            } else if most_values <= FEW_VALUES {
+                tokio::spawn(slot::<S, FEW_VALUES>(run))
+            } else {
+                tokio::spawn(slot::<S, MAX_VALUES>(run))
+            }
         })
         .collect();
     run.wait_for(slots).await
