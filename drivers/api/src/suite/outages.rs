@@ -25,19 +25,26 @@ async fn until_back<S: Session>(
     statement: &S::Statement,
     values: &[Value<'_>],
 ) -> Result<Result<Rows, DriverError>, Failure> {
+    let mut last = "no attempt has ended".to_owned();
     let attempts = async {
         loop {
             // A driver without a time limit may wait for ever for an answer to what it wrote just before the connection broke.
             match timeout(ANSWERS_WITHIN, execute(session, statement, values)).await {
-                Err(_) => {}
-                Ok(Err(error)) if is_outage(error.kind) => sleep(Duration::from_millis(50)).await,
+                Err(_) => last = format!("an attempt had no answer within {} seconds", ANSWERS_WITHIN.as_secs()),
+                Ok(Err(error)) if is_outage(error.kind) => {
+                    last = error.to_string();
+                    sleep(Duration::from_millis(50)).await;
+                }
                 Ok(result) => return result,
             }
         }
     };
-    let seconds = RECONNECTS_WITHIN.as_secs();
-    timeout(RECONNECTS_WITHIN, attempts).await.map_err(|_| {
-        Failure::new(format!("the server has been back for {seconds} seconds and no statement went through"))
+    let outcome = timeout(RECONNECTS_WITHIN, attempts).await;
+    outcome.map_err(|_| {
+        let seconds = RECONNECTS_WITHIN.as_secs();
+        Failure::new(format!(
+            "the server has been back for {seconds} seconds and no statement went through; the last that was heard: {last}"
+        ))
     })
 }
 
