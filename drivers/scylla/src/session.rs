@@ -1,8 +1,10 @@
 //! The hot path.
 
+use std::pin::Pin;
 use std::sync::OnceLock;
 
 use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
+use scylla::response::query_result::QueryResult;
 use scylla::response::{PagingState, PagingStateResponse};
 use scylla::statement::Statement;
 use scylla::statement::batch::{Batch, BatchType};
@@ -10,6 +12,14 @@ use scylla::statement::prepared::PreparedStatement;
 
 use crate::errors;
 use crate::values::{Bound, BoundRows, decode};
+
+/// A request other than the hot path's, compiled beside it.
+///
+/// The driver's requests share small async functions. Where each of these has one caller the compiler writes them into
+/// it; where several requests are compiled together it does not, and every EXECUTE pays for calls that it would not have
+/// in a program of its own: 2 to 3 % of its instructions. What a function without type parameters gives as a trait object
+/// is compiled with this crate, EXECUTE with the worker. The price is one allocation a request.
+type Aside<'a, T> = Pin<Box<dyn Future<Output = Result<T, DriverError>> + Send + 'a>>;
 
 /// A connected session of the crate `scylla`.
 pub struct ScyllaSession {
@@ -39,22 +49,54 @@ impl ScyllaSession {
     }
 
     /// Fetches the pages from `page` on.
-    async fn next_pages(
-        &self,
-        statement: &ScyllaStatement,
-        values: &[Value<'_>],
+    fn next_pages<'a>(
+        &'a self,
+        statement: &'a ScyllaStatement,
+        values: &'a [Value<'_>],
         mut page: PagingState,
-        rows: &mut Rows,
-    ) -> Result<(), DriverError> {
-        loop {
-            let result = self.session.execute_single_page(&statement.prepared, Bound(values), page).await;
-            let (result, next) = result.map_err(errors::execution)?;
-            decode(result, rows)?;
-            page = match next {
-                PagingStateResponse::HasMorePages { state } => state,
-                PagingStateResponse::NoMorePages => return Ok(()),
-            };
-        }
+        rows: &'a mut Rows,
+    ) -> Aside<'a, ()> {
+        Box::pin(async move {
+            loop {
+                let result = self.session.execute_single_page(&statement.prepared, Bound(values), page).await;
+                let (result, next) = result.map_err(errors::execution)?;
+                decode(result, rows)?;
+                page = match next {
+                    PagingStateResponse::HasMorePages { state } => state,
+                    PagingStateResponse::NoMorePages => return Ok(()),
+                };
+            }
+        })
+    }
+
+    fn query_aside<'a>(&'a self, cql: &'a str) -> Aside<'a, ()> {
+        Box::pin(async move { self.session.query_unpaged(cql, ()).await.map(drop).map_err(errors::execution) })
+    }
+
+    fn prepare_aside<'a>(&'a self, cql: &'a str) -> Aside<'a, ScyllaStatement> {
+        Box::pin(async move {
+            let mut prepared = self.session.prepare(cql).await.map_err(errors::prepare)?;
+            if let Some(page_size) = self.page_size {
+                prepared.set_page_size(page_size);
+            }
+            let has_rows = prepared.get_current_result_set_col_specs().get().len() > 0;
+            Ok(ScyllaStatement { prepared, has_rows, batch: OnceLock::new() })
+        })
+    }
+
+    fn batch_aside<'a>(&'a self, batch: &'a Batch, rows: BatchRows<'a>) -> Aside<'a, ()> {
+        Box::pin(async move { self.session.batch(batch, BoundRows(rows)).await.map(drop).map_err(errors::execution) })
+    }
+
+    fn query_page_aside<'a>(
+        &'a self,
+        statement: Statement,
+        values: &'a [Value<'_>],
+        page: PagingState,
+    ) -> Aside<'a, (QueryResult, PagingStateResponse)> {
+        Box::pin(async move {
+            self.session.query_single_page(statement, Bound(values), page).await.map_err(errors::execution)
+        })
     }
 }
 
@@ -62,16 +104,11 @@ impl Session for ScyllaSession {
     type Statement = ScyllaStatement;
 
     async fn query(&self, cql: &str) -> Result<(), DriverError> {
-        self.session.query_unpaged(cql, ()).await.map(drop).map_err(errors::execution)
+        self.query_aside(cql).await
     }
 
     async fn prepare(&self, cql: &str) -> Result<ScyllaStatement, DriverError> {
-        let mut prepared = self.session.prepare(cql).await.map_err(errors::prepare)?;
-        if let Some(page_size) = self.page_size {
-            prepared.set_page_size(page_size);
-        }
-        let has_rows = prepared.get_current_result_set_col_specs().get().len() > 0;
-        Ok(ScyllaStatement { prepared, has_rows, batch: OnceLock::new() })
+        self.prepare_aside(cql).await
     }
 
     #[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments twice: once as given, once as used")]
@@ -102,9 +139,7 @@ impl Session for ScyllaSession {
             match next {
                 PagingStateResponse::NoMorePages => Ok(()),
                 // Kept elsewhere, so that a statement with one page does not carry it along.
-                PagingStateResponse::HasMorePages { state } => {
-                    Box::pin(self.next_pages(statement, values, state, rows)).await
-                }
+                PagingStateResponse::HasMorePages { state } => self.next_pages(statement, values, state, rows).await,
             }
         }
     }
@@ -119,7 +154,7 @@ impl Session for ScyllaSession {
                 &other
             }
         };
-        self.session.batch(batch, BoundRows(rows)).await.map(drop).map_err(errors::execution)
+        self.batch_aside(batch, rows).await
     }
 
     async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
@@ -129,8 +164,7 @@ impl Session for ScyllaSession {
         }
         let mut page = PagingState::start();
         loop {
-            let result = self.session.query_single_page(statement.clone(), Bound(values), page).await;
-            let (result, next) = result.map_err(errors::execution)?;
+            let (result, next) = self.query_page_aside(statement.clone(), values, page).await?;
             if result.is_rows() {
                 decode(result, rows)?;
             }
