@@ -17,6 +17,8 @@ pub enum Capability {
     Reprepare,
     /// Reconnects by itself when a server that was gone is back.
     Reconnect,
+    /// Goes on when its control connection breaks and its data connections do not.
+    ControlConnection,
     /// Logs in with user and password.
     Credentials,
     /// Sends nothing at all: no cluster is needed (noop).

@@ -59,6 +59,7 @@ macro_rules! behaviour_suite {
             operations::sessions_made_and_closed_in_turn_leave_no_connection_open,
             outages::a_slow_answer_is_waited_for_as_long_as_declared,
             outages::a_server_that_is_gone_gives_errors_until_it_is_back,
+            outages::a_control_connection_that_breaks_alone_costs_the_session_as_declared,
             outages::a_statement_prepared_before_a_restart_is_prepared_again_as_declared,
         }
     };

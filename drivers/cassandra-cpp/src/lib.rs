@@ -47,6 +47,7 @@ impl Driver for CassandraCpp {
                 Capability::Paging,
                 Capability::Reprepare,
                 Capability::Reconnect,
+                Capability::ControlConnection,
                 Capability::Credentials,
                 Capability::Batch,
                 Capability::Unprepared,

@@ -40,6 +40,7 @@ impl Driver for Floor {
                 Capability::Paging,
                 Capability::Reprepare,
                 Capability::Reconnect,
+                Capability::ControlConnection,
                 Capability::Credentials,
                 Capability::Batch,
                 Capability::Unprepared,

@@ -41,6 +41,7 @@ impl Driver for Scylla {
                 Capability::Paging,
                 Capability::Reprepare,
                 Capability::Reconnect,
+                Capability::ControlConnection,
                 Capability::Credentials,
                 Capability::Batch,
                 Capability::Unprepared,

@@ -114,11 +114,12 @@ pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() ->
     // Not only the way to it was cut: a node of the behaviour's own ends and starts, and knows no prepared statement.
     server.restart().await?;
     if declared::<D>(Capability::Reconnect)? {
-        match until_back(&*session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await? {
-            Err(error) if error.kind == ErrorKind::Unprepared && !declared::<D>(Capability::Reprepare)? => {}
-            result => drop(result?),
+        match until_back(&*session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await {
+            Ok(Err(error)) if error.kind == ErrorKind::Unprepared && !declared::<D>(Capability::Reprepare)? => {}
+            Ok(result) => drop(result?),
+            Err(never) => may_be_lost::<D>(never)?,
         }
-        return server.end(&*session).await;
+        return server.end(&server.connect::<D>().await?).await;
     }
     for _ in 0..20 {
         sleep(Duration::from_millis(100)).await;
@@ -128,11 +129,56 @@ pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() ->
     server.end(&server.connect::<D>().await?).await
 }
 
+/// That no statement went through any more: when all connections break, the control connection does, and may be the last
+/// to be open again. A driver that declares not to go on then is not held to it; a new session is made in any case.
+fn may_be_lost<D: Driver>(never: Failure) -> Result<(), Failure> {
+    if declared::<D>(Capability::ControlConnection)? { Err(never) } else { Ok(()) }
+}
+
 fn expect_outage(result: Result<Rows, DriverError>) -> Result<(), Failure> {
     match result {
         Ok(_) => Err(Failure::new("a statement went through although the server was gone")),
         Err(error) => check(is_outage(error.kind), || format!("{error} where the server was gone")),
     }
+}
+
+/// The driver's connection for events breaks, the others and the server do not: statements go on as declared.
+pub async fn a_control_connection_that_breaks_alone_costs_the_session_as_declared<D: Driver>() -> Outcome {
+    let server = Server::start().await?;
+    let session = server.connect::<D>().await?;
+    let table = server.create_table(&session, "control", "pk bigint PRIMARY KEY, v bigint").await?;
+    let insert = session.prepare(&format!("INSERT INTO {table} (pk, v) VALUES (?, ?)")).await?;
+    let values = [Value::Bigint(1), Value::Bigint(1)];
+    execute(&session, &insert, &values).await?;
+
+    let cut = server.relay().cut_control_connections();
+    let back = async {
+        // A driver that asks for no events has nothing to lose.
+        while cut > 0 && server.relay().control_connections() == cut {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let seconds = RECONNECTS_WITHIN.as_secs();
+    timeout(RECONNECTS_WITHIN, back)
+        .await
+        .map_err(|_| Failure::new(format!("the control connection was not open again within {seconds} seconds")))?;
+    let mut results = Vec::new();
+    for _ in 0..40 {
+        results.push(timeout(FAILS_WITHIN, execute(&session, &insert, &values)).await);
+        sleep(Duration::from_millis(50)).await;
+    }
+    let (all, failed) = (results.len(), results.iter().filter(|result| !matches!(result, Ok(Ok(_)))).count());
+    if declared::<D>(Capability::ControlConnection)? {
+        check(failed == 0, || {
+            format!("{failed} of {all} statements failed although only the control connection broke")
+        })?;
+    } else {
+        // It takes the driver a moment to read what it then loses the node by.
+        let last = results.pop().ok_or_else(|| Failure::new("no statement was tried"))?;
+        let lost = matches!(&last, Ok(Err(error)) if is_outage(error.kind));
+        check(lost, || "the driver went on without its control connection, which it does not declare".to_owned())?;
+    }
+    server.end(&server.connect::<D>().await?).await
 }
 
 /// The server has forgotten the prepared statement: the driver prepares it again as declared, or says that it is
@@ -148,13 +194,14 @@ pub async fn a_statement_prepared_before_a_restart_is_prepared_again_as_declared
     } else {
         server.forget_prepared();
     }
-    let result = until_back(&session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await?;
+    let result = until_back(&session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await;
     match (declared::<D>(Capability::Reprepare)?, result) {
-        (true, Ok(_)) => {}
-        (true, Err(error)) => return Err(Failure::new(format!("declared to prepare again, and failed: {error}"))),
-        (false, Err(error)) if error.kind == ErrorKind::Unprepared => {}
-        (false, Err(error)) => return Err(Failure::new(format!("{error} where unprepared was expected"))),
-        (false, Ok(_)) => return Err(Failure::new("the driver prepared again, which it does not declare")),
+        (_, Err(never)) => may_be_lost::<D>(never)?,
+        (true, Ok(Ok(_))) => {}
+        (true, Ok(Err(error))) => return Err(Failure::new(format!("declared to prepare again, and failed: {error}"))),
+        (false, Ok(Err(error))) if error.kind == ErrorKind::Unprepared => {}
+        (false, Ok(Err(error))) => return Err(Failure::new(format!("{error} where unprepared was expected"))),
+        (false, Ok(Ok(_))) => return Err(Failure::new("the driver prepared again, which it does not declare")),
     }
-    server.end(&session).await
+    server.end(&server.connect::<D>().await?).await
 }

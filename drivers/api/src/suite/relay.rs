@@ -1,7 +1,7 @@
 //! What lies between the driver and the server: it counts and watches frames, and slows, fails and cuts connections.
 //!
-//! It speaks as much of native_protocol_v4.spec as that takes: frame headers (section 2), STARTUP, PREPARE, EXECUTE and
-//! their answers. Because it lies outside of both, the same behaviours can be tried against any server.
+//! It speaks as much of native_protocol_v4.spec as that takes: frame headers (section 2), STARTUP, PREPARE, EXECUTE,
+//! REGISTER and their answers. Because it lies outside of both, the same behaviours can be tried against any server.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 
 const ERROR: u8 = 0x00;
@@ -19,6 +20,7 @@ const STARTUP: u8 = 0x01;
 const RESULT: u8 = 0x08;
 const PREPARE: u8 = 0x09;
 const EXECUTE: u8 = 0x0A;
+const REGISTER: u8 = 0x0B;
 const HEADER: usize = 9;
 const COMPRESSED: u8 = 0x01;
 /// The flags of query parameters (section 4.1.4).
@@ -42,6 +44,10 @@ pub(crate) struct Connection {
     pub(crate) page_sizes: BTreeSet<Option<i32>>,
     /// Whether STARTUP asked for compression or any frame was compressed.
     pub(crate) compressed: bool,
+    /// Whether it asked for events (section 4.1.8), which makes it the driver's control connection.
+    control: bool,
+    /// Whether it is to be cut.
+    cut: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -196,6 +202,18 @@ impl Relay {
         lock(&self.state).fail = code;
     }
 
+    /// Cuts the connections that asked for events and no other; how many there were, those that had ended before among them.
+    pub(crate) fn cut_control_connections(&self) -> usize {
+        let state = lock(&self.state);
+        let control = state.connections.iter().filter(|connection| connection.control);
+        control.map(|connection| connection.cut.notify_one()).count()
+    }
+
+    /// How many connections have asked for events so far.
+    pub(crate) fn control_connections(&self) -> usize {
+        lock(&self.state).connections.iter().filter(|connection| connection.control).count()
+    }
+
     /// What was seen so far, connection by connection.
     pub(crate) fn connections(&self) -> Vec<Connection> {
         lock(&self.state).connections.clone()
@@ -238,9 +256,11 @@ async fn relay(client: TcpStream, server: SocketAddr, state: Arc<Mutex<State>>) 
     let server = TcpStream::connect(server).await?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
+    let connection = Connection::default();
+    let cut = Arc::clone(&connection.cut);
     let index = {
         let mut state = lock(&state);
-        state.connections.push(Connection::default());
+        state.connections.push(connection);
         state.connections.len() - 1
     };
     let (from_client, to_client) = client.into_split();
@@ -250,6 +270,7 @@ async fn relay(client: TcpStream, server: SocketAddr, state: Arc<Mutex<State>>) 
     tokio::select! {
         ended = requests(from_client, to_server, Arc::clone(&to_client), &state, &preparing, index) => ended,
         ended = answers(from_server, to_client, &state, &preparing) => ended,
+        () = cut.notified() => Ok(()),
     }
 }
 
@@ -306,6 +327,10 @@ impl State {
         match frame.opcode() {
             STARTUP => {
                 connection.compressed |= frame.body().windows(11).any(|window| window == b"COMPRESSION");
+                None
+            }
+            REGISTER => {
+                connection.control = true;
                 None
             }
             EXECUTE => {

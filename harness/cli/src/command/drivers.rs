@@ -77,6 +77,7 @@ fn words(capability: Capability) -> &'static str {
         Capability::Paging => "read page by page",
         Capability::Reprepare => "prepare again when the server forgot",
         Capability::Reconnect => "reconnect",
+        Capability::ControlConnection => "go on when the control connection breaks",
         Capability::Credentials => "log in",
         Capability::Offline => "run without a cluster",
         Capability::Batch => "send batches",
