@@ -55,6 +55,9 @@ impl Driver for Scylla {
                     .to_owned(),
                 "A statement with values that is not prepared it prepares and executes: two requests, one after the other."
                     .to_owned(),
+                "The adapter makes one allocation of its own for a batch, for each page of a statement that is not \
+                 prepared and for an answer of several pages; for an EXECUTE with one page it makes none."
+                    .to_owned(),
                 "It sends a serial consistency with every statement and no timestamp.".to_owned(),
                 "It reads the cluster's metadata again every 60 seconds and after schema changes; that is control \
                  traffic and within the window."

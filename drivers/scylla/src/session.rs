@@ -73,17 +73,6 @@ impl ScyllaSession {
         Box::pin(async move { self.session.query_unpaged(cql, ()).await.map(drop).map_err(errors::execution) })
     }
 
-    fn prepare_aside<'a>(&'a self, cql: &'a str) -> Aside<'a, ScyllaStatement> {
-        Box::pin(async move {
-            let mut prepared = self.session.prepare(cql).await.map_err(errors::prepare)?;
-            if let Some(page_size) = self.page_size {
-                prepared.set_page_size(page_size);
-            }
-            let has_rows = prepared.get_current_result_set_col_specs().get().len() > 0;
-            Ok(ScyllaStatement { prepared, has_rows, batch: OnceLock::new() })
-        })
-    }
-
     fn batch_aside<'a>(&'a self, batch: &'a Batch, rows: BatchRows<'a>) -> Aside<'a, ()> {
         Box::pin(async move { self.session.batch(batch, BoundRows(rows)).await.map(drop).map_err(errors::execution) })
     }
@@ -108,7 +97,12 @@ impl Session for ScyllaSession {
     }
 
     async fn prepare(&self, cql: &str) -> Result<ScyllaStatement, DriverError> {
-        self.prepare_aside(cql).await
+        let mut prepared = self.session.prepare(cql).await.map_err(errors::prepare)?;
+        if let Some(page_size) = self.page_size {
+            prepared.set_page_size(page_size);
+        }
+        let has_rows = prepared.get_current_result_set_col_specs().get().len() > 0;
+        Ok(ScyllaStatement { prepared, has_rows, batch: OnceLock::new() })
     }
 
     #[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments twice: once as given, once as used")]
@@ -158,13 +152,13 @@ impl Session for ScyllaSession {
     }
 
     async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
-        let mut statement = Statement::new(cql);
-        if let Some(page_size) = self.page_size {
-            statement.set_page_size(page_size);
-        }
+        let statement = || match self.page_size {
+            Some(page_size) => Statement::new(cql).with_page_size(page_size),
+            None => Statement::new(cql),
+        };
         let mut page = PagingState::start();
         loop {
-            let (result, next) = self.query_page_aside(statement.clone(), values, page).await?;
+            let (result, next) = self.query_page_aside(statement(), values, page).await?;
             if result.is_rows() {
                 decode(result, rows)?;
             }

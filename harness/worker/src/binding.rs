@@ -187,9 +187,9 @@ impl Columns {
 
     /// Whether `found` is the row of `key`, which has one.
     #[inline(always)]
-    pub(crate) fn are(&self, key: u64, found: Row<'_>) -> bool {
+    pub(crate) fn is_row(&self, key: u64, found: Row<'_>) -> bool {
         if !self.plain {
-            return self.are_otherwise(key, found);
+            return self.is_other_row(key, found);
         }
         // The commonest type is compared here, in a loop that is short enough to lie in the caller.
         found.len() == self.len()
@@ -200,16 +200,14 @@ impl Columns {
     }
 
     #[inline(never)]
-    fn are_otherwise(&self, key: u64, found: Row<'_>) -> bool {
+    fn is_other_row(&self, key: u64, found: Row<'_>) -> bool {
         // A checksum is of several rows.
-        self.known.is_none() && found.len() == self.len() && self.first_wrong(key, found) == self.len()
+        self.known.is_none() && found.len() == self.len() && self.first_wrong(key, found).is_none()
     }
 
-    /// The index of the first column of `found` that is not that of the row with this number; their number if there is none. Both
-    /// must have as many columns.
-    pub(crate) fn first_wrong(&self, row: u64, found: Row<'_>) -> usize {
-        let is_wrong = |index: &usize| !self.value(row, *index).is_some_and(|value| found.holds(*index, value));
-        (0..self.len()).find(is_wrong).unwrap_or(self.len())
+    /// The index of the first column of `found` that is not that of the row with this number. Both must have as many columns.
+    pub(crate) fn first_wrong(&self, row: u64, found: Row<'_>) -> Option<usize> {
+        (0..self.len()).find(|index| !self.value(row, *index).is_some_and(|value| found.holds(*index, value)))
     }
 
     /// Puts the rows of `key` into `rows`, as an adapter does that received them.
@@ -348,7 +346,7 @@ pub(crate) mod tests {
             for (index, value) in values.iter().enumerate() {
                 assert_eq!(row.get(index), Some(*value));
             }
-            assert!(columns.are(7, row) && !columns.are(15, row));
+            assert!(columns.is_row(7, row) && !columns.is_row(15, row));
         }
     }
 }

@@ -74,11 +74,6 @@ impl Gauge {
         (ticket < self.count).then_some(ticket)
     }
 
-    /// Whether there are tickets that nobody took.
-    pub(crate) fn has_more(&self) -> bool {
-        self.next.0.load(Ordering::Relaxed) < self.count
-    }
-
     /// Tickets taken so far; at most a chunk a slot more than were issued.
     pub(crate) fn taken(&self) -> u64 {
         self.next.0.load(Ordering::Relaxed).min(self.count)

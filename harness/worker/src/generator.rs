@@ -21,7 +21,7 @@ pub(crate) const FEW_VALUES: usize = 3;
 /// Values of a statement that a slot of selects by key has room for.
 const ONE_VALUE: usize = 1;
 
-/// A slot lets others have a turn behind the tickets among which is one that this divides. tokio's own budget for that would take ten cache
+/// A slot lets others have a turn behind the chunk with which it reaches a multiple of this many tickets. tokio's own budget for that would take ten cache
 /// lines of instructions every time, which a driver whose code just fits into the cache feels.
 const TICKETS_A_TURN: u64 = 1_024;
 
@@ -278,8 +278,15 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
     let run = Presence::new(run);
     let mut rows = Rows::new();
     let mut before = run.recorders.now();
+    let mut owes_a_turn = false;
     'issuing: while let Some(tickets) = run.gauge.take() {
-        let is_turn = tickets.end % TICKETS_A_TURN < tickets.end - tickets.start;
+        // With tickets in hand: no turn of others comes between the last answer and the end.
+        if owes_a_turn {
+            yield_now().await;
+            before = run.recorders.now();
+        }
+        // A driver that is always ready at once would otherwise never let the parent's messages in.
+        owes_a_turn = tickets.end % TICKETS_A_TURN < tickets.end - tickets.start;
         for ticket in tickets {
             if !run.gauge.is_steady() {
                 if run.gauge.is_stopped() {
@@ -299,18 +306,11 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
             before = now;
             let Some(prepared) = run.bench.prepared.get(statement) else { break 'issuing };
             let checked = check(&run.bench, prepared, outcome, key, &mut rows);
-            if !run.is_right(checked) {
-                // A driver that fails at once would otherwise never let its own tasks mend what is broken.
-                yield_now().await;
-            }
+            // A driver that fails at once would otherwise never let its own tasks mend what is broken.
+            owes_a_turn |= !run.is_right(checked);
             if !run.gauge.is_steady() && !run.gauge.all_begun() {
                 before = wait_for_all_to_begin(&run).await;
             }
-        }
-        if is_turn && run.gauge.has_more() {
-            // A driver that is always ready at once would otherwise never let the parent's messages in.
-            yield_now().await;
-            before = run.recorders.now();
         }
     }
 }

@@ -16,7 +16,7 @@ const SHOWN: usize = 40;
 pub(crate) fn verify(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<(), DriverError> {
     let is_right = match expected {
         None => rows.is_empty(),
-        Some(expected) => rows.only().is_some_and(|row| expected.are(key, row)),
+        Some(expected) => rows.only().is_some_and(|row| expected.is_row(key, row)),
     };
     if is_right { Ok(()) } else { verify_others(expected, key, rows) }
 }
@@ -49,8 +49,7 @@ fn verify_others(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<()
 fn wrong_cell(expected: &Columns, key: u64, rows: &Rows) -> DriverError {
     let all = rows.len();
     for (at, (number, row)) in expected.rows_of(key).zip(rows.iter()).enumerate() {
-        let is_wrong = |column: &usize| !expected.value(number, *column).is_some_and(|value| row.holds(*column, value));
-        if let Some(column) = (0..expected.len()).find(is_wrong) {
+        if let Some(column) = expected.first_wrong(number, row) {
             let place = format!("row {} of the {all} of key {key}", at + 1);
             return wrong_value(expected, &place, number, column, row);
         }
@@ -91,7 +90,13 @@ fn wrong_width(key: u64, expected: usize, found: usize) -> DriverError {
 fn wrong_in_row(expected: &Columns, key: u64, row: Row<'_>) -> DriverError {
     match expected.rows_of(key) {
         due if due.end.wrapping_sub(due.start) > 1 => wrong_count(key, due.end.wrapping_sub(due.start) as usize, 1),
-        _ => wrong_value(expected, &format!("the row of key {key}"), key, expected.first_wrong(key, row), row),
+        _ => wrong_value(
+            expected,
+            &format!("the row of key {key}"),
+            key,
+            expected.first_wrong(key, row).unwrap_or_default(),
+            row,
+        ),
     }
 }
 

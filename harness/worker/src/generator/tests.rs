@@ -120,7 +120,7 @@ fn run_on(
 #[test]
 fn nothing_else_runs_between_the_last_answer_and_the_end() {
     let runtime = &runtimes()[0];
-    for (count, concurrency) in [(TICKETS_A_TURN, 1), (2 * TICKETS_A_TURN, 3)] {
+    for (count, concurrency) in [(TICKETS_A_TURN, 1), (2 * TICKETS_A_TURN, 3), (TICKETS_A_TURN + 5, 3)] {
         let [turns, at_last, at_end] = [(); 3].map(|()| Arc::new(AtomicU64::new(0)));
         let note = |place: &Arc<AtomicU64>| {
             let (turns, place) = (Arc::clone(&turns), Arc::clone(place));
