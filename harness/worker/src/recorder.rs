@@ -334,6 +334,7 @@ mod tests {
             let to = ticks(&recorders, f64::from(index) * 0.1 + 0.05);
             recorders.answered(usize::from(index % 4 == 0), from, to);
         }
+        assert_eq!(lock(&recorders.all).len(), 1, "one thread has one recorder");
         let counted = recorders.merged();
         assert_eq!(counted.by_statement, [75, 25]);
         assert_eq!(counted.per_second, [10; 10]);
@@ -367,7 +368,7 @@ mod tests {
         at(1.5);
         let counted = recorders.merged();
         assert_eq!((counted.answered(), &counted.per_second[..3]), (106, &[2, 1, 3][..]));
-        assert_eq!(counted.per_second.last(), Some(&100));
+        assert_eq!((counted.per_second.len() as u64, counted.per_second.last()), (MOST_SECONDS + 1, Some(&100)));
     }
 
     #[test]
@@ -380,6 +381,19 @@ mod tests {
         let counted = recorders.merged();
         assert_eq!(counted.failed(), 4);
         assert_eq!(counted.errors[&ErrorKind::Invalid], ErrorCount { count: 3, first: "no table 0".to_owned() });
+    }
+
+    /// The recorder itself is there for ever, once a run and thread.
+    #[test]
+    fn what_a_run_counted_takes_no_memory_when_it_is_over() {
+        let recorders = Recorders::new(1, Clock::new());
+        recorders.answered(0, recorders.now(), recorders.now());
+        recorders.failed(DriverError::new(ErrorKind::Invalid, "no table"));
+        assert_eq!((recorders.merged().answered(), recorders.merged().failed()), (1, 1));
+        let recorder = recorders.mine();
+        drop(recorders);
+        let [kept, none] = [format!("{:?}", lock(&recorder.counts)), format!("{:?}", Counts::default())];
+        assert!(kept == none, "{} characters of counts are kept", kept.len());
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn show(value: Value<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::binding::tests::one_of_each;
+    use crate::binding::tests::{one_of_each, one_of_each_with_nulls};
     use crate::binding::{Values, push};
     use cqldyno_scenarios::{Kind, MAX_VALUES};
 
@@ -155,37 +155,49 @@ mod tests {
         );
     }
 
-    /// For each type: everything right but that one column, which is a null, and then another key's value.
+    /// For each type: everything right but that one column, which is a null, and then another key's value. Where columns may be null,
+    /// every second one is due to be in the row of key 7, and another key's value is what should not be there.
     #[test]
     fn a_null_or_a_wrong_value_is_found_in_every_column_of_every_type() {
-        let columns = one_of_each();
-        let expected = Columns::new(&columns);
-        for (wrong, column) in columns.iter().enumerate() {
-            for fault in ["null", "other key"] {
-                let mut rows = Rows::new();
-                let (mut values, mut others) = (Values::<MAX_VALUES>::new(), Values::<MAX_VALUES>::new());
-                expected.bind(7, &mut values);
-                expected.bind(8, &mut others);
-                for (index, &value) in values.iter().enumerate() {
-                    let value = match (index == wrong, fault) {
-                        (false, _) => value,
-                        (true, "null") => Value::Null,
-                        (true, _) => others[index],
-                    };
-                    push(&mut rows, value);
-                }
-                rows.end_row();
-                let result = verify(Some(&expected), 7, &rows);
-                // A null column stays null, an empty blob is the same for every key.
-                let same = matches!(column.kind, Kind::Null {})
-                    || (fault == "other key" && matches!(column.kind, Kind::Blob { length: 0, .. }));
-                if same {
-                    assert_eq!(result, Ok(()), "column {wrong}, {fault}");
-                } else {
-                    let message = message(result);
-                    assert!(message.contains(&format!("column {} should be", wrong + 1)), "{message}");
+        for columns in [one_of_each(), one_of_each_with_nulls()] {
+            let expected = Columns::new(&columns);
+            let (mut values, mut others) = (Values::<MAX_VALUES>::new(), Values::<MAX_VALUES>::new());
+            expected.bind(7, &mut values);
+            expected.bind(8, &mut others);
+            for wrong in 0..columns.len() {
+                for instead in [Value::Null, others[wrong]] {
+                    let mut rows = Rows::new();
+                    for (index, &value) in values.iter().enumerate() {
+                        push(&mut rows, if index == wrong { instead } else { value });
+                    }
+                    rows.end_row();
+                    let result = verify(Some(&expected), 7, &rows);
+                    // A null column stays null, an empty blob is the same for every key.
+                    if instead == values[wrong] {
+                        assert_eq!(result, Ok(()), "{instead:?} in column {}", wrong + 1);
+                    } else {
+                        let message = message(result);
+                        assert!(message.contains(&format!("column {} should be", wrong + 1)), "{message}");
+                    }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_column_behind_the_last_one_is_found() {
+        for columns in [one_of_each(), one_of_each_with_nulls()] {
+            let expected = Columns::new(&columns);
+            let mut values = Values::<MAX_VALUES>::new();
+            expected.bind(7, &mut values);
+            let mut rows = Rows::new();
+            values.iter().for_each(|value| push(&mut rows, *value));
+            rows.push_null();
+            rows.end_row();
+            assert_eq!(
+                message(verify(Some(&expected), 7, &rows)),
+                "for key 7 a row of 12 columns was expected, and one of 13 came back"
+            );
         }
     }
 

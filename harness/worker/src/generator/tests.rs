@@ -1,17 +1,22 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use cqldyno_driver_api::{ErrorKind, Value};
-use cqldyno_scenarios::builtin;
+use cqldyno_scenarios::{Column, Kind, builtin};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Barrier;
 
 use super::*;
 
-/// Keeps every key that it was asked for, and the most statements that were in flight at once.
+/// Keeps every key that it was asked for, the most values that a statement had, and the most statements that were in flight at once.
 #[derive(Default)]
 struct Memory {
     keys: Mutex<Vec<i64>>,
+    most_values: AtomicUsize,
     in_flight: AtomicUsize,
     most_in_flight: AtomicUsize,
     /// The first so many statements are answered only when all of them are in flight.
@@ -47,6 +52,7 @@ impl Session for Memory {
             return if mended { Ok(()) } else { Err(DriverError::new(ErrorKind::ConnectionLost, "gone")) };
         }
         let Some(&Value::Bigint(key)) = values.first() else { panic!("{values:?}") };
+        self.most_values.fetch_max(values.len(), Ordering::Relaxed);
         let in_flight = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_in_flight.fetch_max(in_flight, Ordering::Relaxed);
         match &self.gathering {
@@ -173,7 +179,72 @@ fn every_key_is_issued_once_at_the_concurrency_asked_for() {
             assert!(keys.iter().copied().eq(0..count as i64), "{count} at {concurrency}");
             let most = bench.session.most_in_flight.load(Ordering::Relaxed);
             assert_eq!(most, all, "{count} at {concurrency}");
+            assert!(gauge.all_begun() && gauge.is_below_concurrency(), "all slots have left");
         }
+    }
+}
+
+#[test]
+fn a_statement_has_all_of_its_values_however_many_they_are() {
+    for values in [ONE_VALUE, ONE_VALUE + 1, FEW_VALUES, FEW_VALUES + 1, MAX_VALUES] {
+        let mut bench = bench("writes", Memory::default());
+        let column = || Kind::Bigint { times: 1, plus: 0 }.into();
+        let columns: Vec<Column> = std::iter::repeat_with(column).take(values).collect();
+        Arc::get_mut(&mut bench).unwrap().prepared[0].values = Columns::new(&columns);
+        let source = Source::Window(workload("writes", 10, 0));
+        run_on(&runtimes()[0], &bench, source, &Arc::new(Gauge::new(10, 2)), OnError::Count).0.unwrap();
+        assert_eq!(bench.session.most_values.load(Ordering::Relaxed), values);
+    }
+}
+
+/// Also where the driver is always ready at once, so that a slot would go on without letting the others begin.
+#[test]
+fn no_slot_issues_a_second_statement_before_every_slot_has_begun() {
+    for runtime in runtimes() {
+        let gauge = Arc::new(Gauge::new(1_000, 8));
+        let early = Arc::new(AtomicU64::new(0));
+        let (counting, begun) = (Arc::clone(&early), Arc::clone(&gauge));
+        // The ninth statement of eight slots is somebody's second one.
+        let observe: Box<dyn Fn(u64) + Send + Sync> = Box::new(move |executed| {
+            counting.fetch_add((executed > 8 && !begun.all_begun()).into(), Ordering::Relaxed);
+        });
+        let mended = Some(Arc::new(AtomicBool::new(true)));
+        let bench = bench("writes", Memory { mended, observe: Some(observe), ..Memory::default() });
+        let source = Source::Window(workload("writes", 1_000, 0));
+        let counted = run_on(&runtime, &bench, source, &gauge, OnError::Count).0.unwrap();
+        assert_eq!((counted.answered(), early.load(Ordering::Relaxed)), (1_000, 0));
+    }
+}
+
+/// By a clock that every statement sets forward by a microsecond, and every turn that others have by a second.
+#[test]
+fn others_have_turns_and_no_latency_has_the_time_of_them_or_of_another_statement() {
+    for concurrency in [1, 3] {
+        let (clock, time) = Clock::mock();
+        let statement = Arc::clone(&time);
+        let observe: Box<dyn Fn(u64) + Send + Sync> = Box::new(move |_| statement.increment(1_000));
+        let mended = Some(Arc::new(AtomicBool::new(true)));
+        let bench = bench("writes", Memory { mended, observe: Some(observe), ..Memory::default() });
+        let count = 3 * TICKETS_A_TURN;
+        let gauge = Arc::new(Gauge::new(count, concurrency));
+        let source = Source::Window(workload("writes", count, 0));
+        let turn = Arc::clone(&time);
+        let counted = runtimes()[0].block_on(async {
+            let others = tokio::spawn(async move {
+                loop {
+                    yield_now().await;
+                    turn.increment(1_000_000_000u64);
+                }
+            });
+            let counted = run(&bench, source, &gauge, clock, OnError::Count, || {}).await.unwrap();
+            others.abort();
+            counted
+        });
+        let bytes = BASE64_STANDARD.decode(counted.histogram().unwrap()).unwrap();
+        let latencies: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        assert_eq!((latencies.len(), latencies.min(), latencies.max()), (count, 1_000, 1_000), "{concurrency} at once");
+        let turns = time.value() / 1_000_000_000;
+        assert!(turns >= 2, "{turns} turns of others with {concurrency} at once");
     }
 }
 

@@ -4,7 +4,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use cqldyno_driver_api::{ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Rows, Session, Setting, Value};
+use cqldyno_driver_api::{
+    Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Rows, Session, Setting, Value,
+};
 
 #[derive(Default)]
 struct TestDriver;
@@ -34,7 +36,7 @@ impl Driver for TestDriver {
             version: "1.2.3".to_owned(),
             variant: String::new(),
             libraries: vec![cqldyno_worker::lock::library("tokio")?],
-            capabilities: [].into(),
+            capabilities: [Capability::Connect].into(),
             caveats: Vec::new(),
         })
     }
