@@ -3,6 +3,7 @@
 # make build     sets up what is missing, and builds `cqldyno` and a worker for each driver into target/release
 #
 # make adapter-cost   compares each adapter with the program that its driver's documentation would have you write
+# make adapter-cost OUT=DIR   keeps its runs in DIR/scylla and so on
 #
 # make schema         writes reports/schema again from the types of the result model
 # make readme         writes the README's tables and chart again from the newest published runs
@@ -10,6 +11,7 @@
 # make pages          makes page and table of every published run again, as the program of today makes them, and the README
 #
 # ARGS are passed on: make compare ARGS="--count 10M --scenario writes"
+# Standard output is the result's: make compare ARGS="--format json" > result.json
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -28,6 +30,9 @@ NO_BROWSER := $(TARGET)/no-browser
 native_path = $$(cat $(LIBCASSANDRA)/directory 2>/dev/null || true)
 
 .PHONY: build compare adapter-cost schema publish readme pages test libcassandra rust lint browser clean
+
+# Make would say each command on standard output, which is the result's.
+.SILENT: build compare adapter-cost
 
 # One cargo call a worker: one call for several would unify the features of what they share.
 build: rust libcassandra
@@ -72,7 +77,7 @@ test: build lint browser
 	fi; \
 	CASSANDRA_SYS_LIB_PATH=$(native_path) CQLDYNO_WORKERS=$(abspath $(RELEASE)) CQLDYNO_ABSENT_WORKERS=$$absent \
 	    CQLDYNO_BROWSER=$$browser cargo test --locked --workspace --no-fail-fast $$without
-	runs=$$(mktemp -d); $(MAKE) adapter-cost ARGS="--count 20000 --blocks 1" OUT=$$runs; rm -r $$runs
+	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; $(MAKE) adapter-cost ARGS="--count 20000 --blocks 1" OUT=$$runs
 	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
 
 # The page is tried in Chromium, which Debian has as packages. Where it cannot be had so, NO_BROWSER says what to install.
