@@ -1,4 +1,4 @@
-//! The system calls that no safe library wraps. This, with what lies below it, is the only place with `unsafe`.
+//! The system calls that no safe library wraps. This, with what lies below it, is the only place of this crate with `unsafe`.
 #![allow(
     unsafe_code,
     reason = "perf_event_open(2), bpf(2) and the mount API have no safe wrapper; each block says why it is sound"
