@@ -44,15 +44,7 @@ impl Parent {
     /// # Errors
     /// When something else came.
     pub(crate) fn wait_for(&self, expected: &ParentMessage) -> anyhow::Result<()> {
-        let mut found = read()?;
-        if found == ParentMessage::Stop {
-            // It would end a window early; it was not read in there, and the window is over.
-            found = read()?;
-        }
-        match found {
-            found if found == *expected => Ok(()),
-            _ => bail!("`{}` was expected from the parent, and something else came", encode(expected)?.trim_end()),
-        }
+        wait(expected, read)
     }
 
     /// Says `progress` from now on until something else is said, as often as an adapter's worker.
@@ -81,6 +73,19 @@ fn write(message: &WorkerMessage) -> anyhow::Result<()> {
     output.write_all(encode(message)?.as_bytes()).and_then(|()| output.flush()).context("nobody reads standard output")
 }
 
+/// Takes messages from `read` until the expected one.
+fn wait(expected: &ParentMessage, mut read: impl FnMut() -> anyhow::Result<ParentMessage>) -> anyhow::Result<()> {
+    let mut found = read()?;
+    if found == ParentMessage::Stop && *expected == ParentMessage::Ack {
+        // It would end a window early; it was not read in there, and the window is over.
+        found = read()?;
+    }
+    match found {
+        found if found == *expected => Ok(()),
+        _ => bail!("`{}` was expected from the parent, and something else came", encode(expected)?.trim_end()),
+    }
+}
+
 fn read() -> anyhow::Result<ParentMessage> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).context("standard input could not be read")?;
@@ -88,4 +93,20 @@ fn read() -> anyhow::Result<ParentMessage> {
         bail!("standard input ended early; `cqldyno` starts this program and speaks the worker protocol with it");
     }
     Ok(decode(&line)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_is_taken_where_it_crosses_the_windows_end_and_nowhere_else() {
+        let wait_for = |expected: ParentMessage| {
+            let mut messages = [ParentMessage::Stop, expected.clone()].into_iter();
+            wait(&expected, || messages.next().context("no message is left"))
+        };
+        wait_for(ParentMessage::Ack).unwrap();
+        let error = wait_for(ParentMessage::Go).unwrap_err().to_string();
+        assert!(error.contains("was expected from the parent, and something else came"), "{error}");
+    }
 }
