@@ -313,12 +313,11 @@ fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[&(String, Recorded
         By::Version => compare_versions(&a.point.version, &b.point.version).then(a.point.run.cmp(&b.point.run)),
     });
     let mut at: Vec<(usize, String)> = Vec::new();
+    let dates: Vec<[String; DATES.len()]> =
+        members.iter().map(|(_, one)| DATES.map(|format| one.run.started.strftime(format).to_string())).collect();
     let date = |run: usize| {
-        let started = |run: usize, format: &str| members[run].1.run.started.strftime(format).to_string();
-        let is_alone = |format: &&'static str| {
-            (0..members.len()).all(|at| at == run || started(at, format) != started(run, format))
-        };
-        started(run, DATES.into_iter().find(is_alone).unwrap_or(DATES[DATES.len() - 1]))
+        let is_alone = |form: &usize| dates.iter().filter(|one| one[*form] == dates[run][*form]).count() == 1;
+        dates[run][(0..DATES.len()).find(is_alone).unwrap_or(DATES.len() - 1)].clone()
     };
     let versions: Vec<(usize, String)> = found.iter().map(|one| (one.point.run, one.point.version.clone())).collect();
     let has_more = |of: &Point| versions.iter().any(|(run, version)| *run != of.run && *version == of.version);

@@ -48,7 +48,8 @@ pub fn unsteadiness(row: &SummaryRow, recorded: &Recorded, rows: [&[SummaryRow];
             recorded.run.plan.arrangements.iter().find(|one| one.id == row.arrangement).map(|one| one.runtime.as_str());
         let threads = rows.iter().filter_map(|rows| threads(row, rows)).reduce(f64::max);
         if runtime != Some(CURRENT) || threads.is_none_or(|threads| threads > THREADS_ALONE) {
-            let threads = threads.map_or("several threads".to_owned(), |threads| count(threads as u64, "thread"));
+            let threads =
+                threads.map_or("several threads".to_owned(), |threads| count(threads.ceil() as u64, "thread"));
             return Err(format!(
                 "the worker had {threads} on {}, and how often threads wake each other is another number in every run; judge allocations \
                  or instructions",

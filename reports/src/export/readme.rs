@@ -256,7 +256,8 @@ fn how_judged(run: &Run, summary: &Summary) -> String {
     let over = escape(&short(run, reference));
     let mut text = format!(
         "CPU us is the median over the blocks of the driver's CPU time a statement, in user mode and in the kernel. The ratios are \
-         those to {over} within blocks, with 95 % intervals that hold for all comparisons of the run at once; *faster* and *slower* \
+         those to {over} within blocks, in which a cell that others slowed down weighs little, so that they are not the quotients of two \
+         medians; their 95 % intervals hold for all comparisons of the run at once; *faster* and *slower* \
          mean that the whole interval lies beyond 2 %, *same* that it lies within."
     );
     let controls: Vec<&SummaryRow> = summary

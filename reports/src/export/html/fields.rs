@@ -61,7 +61,8 @@ pub fn meaning(column: &Column) -> &'static str {
         "smallest" => "The smallest difference in CPU time that this run would have found with a chance of 90 %.",
         "bottleneck" => "What kept the row from being faster: the worker with the driver, or the server.",
         kind if kind.starts_with("CPU time") => {
-            "CPU time a statement over that of the reference, block by block, and the interval of that ratio."
+            "CPU time a statement over that of the reference, block by block, in which a cell that others slowed down weighs little, so \
+             that it is not the quotient of two medians; and the interval of that ratio."
         }
         _ => definition(column.meter).map_or("", |known| known.about),
     }
