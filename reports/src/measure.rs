@@ -127,7 +127,7 @@ pub struct Definition {
     pub about: &'static str,
 }
 
-/// Time from the first statement issued to the last answer.
+/// Time from `go`, on which the first statement is issued, to the last answer.
 pub const WALL: &str = "wall";
 /// CPU time of the worker in user mode.
 pub const USER: &str = "user";
@@ -182,7 +182,7 @@ pub const DEFINITIONS: &[Definition] = {
     use Better::{Higher, Lower, Neither};
     use Unit::{Bytes, Count, Microseconds, PerSecond, Seconds};
     &[
-        define(WALL, Seconds, Lower, Timing, "time from the first statement issued to the last answer"),
+        define(WALL, Seconds, Lower, Timing, "time from the parent's go to the last answer"),
         define(USER, Seconds, Lower, Timing, "the worker's CPU time in user mode"),
         define(SYS, Seconds, Lower, Timing, "the worker's CPU time in the kernel"),
         define(CPU_PER_STATEMENT, Microseconds, Lower, Timing, "the worker's CPU time a verified statement"),

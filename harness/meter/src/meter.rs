@@ -73,7 +73,7 @@ pub struct Subject {
 /// What worker and server told of the window: differences between its edges.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// From the first statement issued to the last answer, nanoseconds, by the worker's clock.
+    /// From `go` to the last answer, nanoseconds, by the worker's clock.
     pub wall_ns: u64,
     /// When the last answer came, by CLOCK_MONOTONIC, nanoseconds; `None` when the worker does not tell.
     pub at_ns: Option<u64>,

@@ -19,7 +19,7 @@ const MEASURES: [Declaration; 2] = [
         better: Better::Lower,
         pass: Pass::Timing,
         hook: Hook::FromWorker,
-        about: "from the first statement issued to the last answer",
+        about: "from the parent's go to the last answer",
         column: None,
     },
     Declaration {

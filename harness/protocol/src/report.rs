@@ -73,7 +73,7 @@ pub struct Ready {
 /// The window's edges as the worker saw them: differences between `go` and the last answer, of the whole process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// From the first statement issued to the last answer, by the monotonic clock, in nanoseconds.
+    /// From `go`, on which the first statement is issued, to the last answer, by the monotonic clock, in nanoseconds.
     pub wall_ns: u64,
     /// When the last answer came, by CLOCK_MONOTONIC, which all processes of a machine share, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
