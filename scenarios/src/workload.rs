@@ -69,8 +69,8 @@ struct Ways {
 pub enum WorkloadError {
     /// So few statements that one of the scenario's would not be issued.
     #[error(
-        "{count} statements were asked of the scenario {scenario}, and its statement {statement} would be none of them; ask \
-         for at least {enough}"
+        "{} asked of the scenario {scenario}, and its statement {statement} would be none of them; ask for at least {enough}",
+        statements_were(*count)
     )]
     TooFew {
         /// The scenario's name.
@@ -83,7 +83,7 @@ pub enum WorkloadError {
         enough: u64,
     },
     /// More keys than a signed 64-bit number holds.
-    #[error("{count} statements were asked of the scenario {scenario}; at most {most} are possible")]
+    #[error("{} asked of the scenario {scenario}; ask for at most {most}", statements_were(*count))]
     TooMany {
         /// The scenario's name.
         scenario: String,
@@ -92,6 +92,10 @@ pub enum WorkloadError {
         /// The most that is possible.
         most: u64,
     },
+}
+
+fn statements_were(count: u64) -> String {
+    if count == 1 { "1 statement was".to_owned() } else { format!("{count} statements were") }
 }
 
 /// The most statements, and the most keys of one.
@@ -348,7 +352,7 @@ mod tests {
         let error = Workload::new(&builtin("mixed").unwrap(), 1, 0, 0).unwrap_err().to_string();
         assert_eq!(
             error,
-            "1 statements were asked of the scenario mixed, and its statement select would be none of them; ask for at least 2"
+            "1 statement was asked of the scenario mixed, and its statement select would be none of them; ask for at least 2"
         );
     }
 

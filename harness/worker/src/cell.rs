@@ -57,7 +57,7 @@ pub(crate) fn connect_options(job: &Job) -> ConnectOptions {
 pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
     let refuse = |message: String| Err(failed(FailureKind::Job, message));
     if !(1..=MOST_SLOTS).contains(&job.concurrency) {
-        return refuse(format!("a concurrency of {} was asked for; 1 to {MOST_SLOTS} are possible", job.concurrency));
+        return refuse(format!("a concurrency of {} was asked for; ask for 1 to {MOST_SLOTS}", job.concurrency));
     }
     if let cqldyno_protocol::Runtime::Multi { workers: 0 } = job.runtime {
         return refuse("a multi-thread runtime of 0 workers was asked for; ask for at least 1".to_owned());
@@ -294,9 +294,10 @@ pub(crate) fn no_errors(counted: &Counted, kind: FailureKind, what: &str, count:
         Some((error, first)) => Err(failed(
             kind,
             format!(
-                "{what} ended after {} of {count} statements with {} errors, the first of kind {error}: {}",
+                "{what} ended after {} of {count} statements with {} {}, the first of kind {error}: {}",
                 counted.answered(),
                 counted.failed(),
+                if counted.failed() == 1 { "error" } else { "errors" },
                 first.first
             ),
         )),
