@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cqldyno_cluster::{OperationSnapshot, Request, without_comment};
 use cqldyno_meter::Span;
 use cqldyno_protocol::Done;
+use cqldyno_reports::whole;
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 
 use crate::due::{Due, due};
@@ -317,15 +318,7 @@ pub fn connection_void(found: u64, asked: u64, nodes: u64, sessions: u64, has_ow
 
 /// A number with commas between its thousands.
 pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    whole(number as f64)
 }
 
 #[cfg(test)]

@@ -13,8 +13,14 @@ pub const DEFAULT_PARENT: &str = "cqldyno-runs";
 
 /// The plan and what was found of contenders and machine.
 pub(crate) const RUN: &str = "run.json";
+/// `run.json` before it has all its lines.
+const RUN_IN_PART: &str = "run.json.part";
 /// A line a cell.
 pub(crate) const CELLS: &str = "cells.jsonl";
+/// The histograms of latency.
+const HISTOGRAMS: &str = "hdr";
+/// What workers and servers wrote on standard error.
+const LOGS: &str = "logs";
 
 /// A run folder that cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +31,11 @@ pub enum FolderError {
          --resume {0}"
     )]
     Taken(PathBuf),
+    /// There is no run in it, and something else.
+    #[error(
+        "the run was to be kept in {0}, which has other files in it and no run; name a new or an empty folder with --out"
+    )]
+    Foreign(PathBuf),
     /// Another process is writing it.
     #[error("the run in {0} is being written by another cqldyno; wait for its end")]
     Busy(PathBuf),
@@ -48,18 +59,22 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes the folder `out`, or one below [`DEFAULT_PARENT`] named by the time `started`, with an empty `cells.jsonl`.
+    /// Makes the folder `out`, or one below [`DEFAULT_PARENT`] named by the time `started`, with an empty `cells.jsonl`. What is left
+    /// in it of a run that broke off before its first cell is taken.
     ///
     /// # Errors
-    /// When there is a run in it or it cannot be made.
+    /// When there is a run or anything else in it, or it cannot be made.
     pub fn create(out: Option<&Path>, started: jiff::Timestamp) -> Result<RunFolder, FolderError> {
         let path = out.map_or_else(|| default_path(started), Path::to_path_buf);
         let has_cells = fs::metadata(path.join(CELLS)).is_ok_and(|cells| cells.len() > 0);
         if has_cells || path.join(RUN).exists() {
             return Err(FolderError::Taken(path));
         }
+        if !has_only_ours(&path) {
+            return Err(FolderError::Foreign(path));
+        }
         let made = !path.exists();
-        for folder in ["hdr", "logs"] {
+        for folder in [HISTOGRAMS, LOGS] {
             let folder = path.join(folder);
             fs::create_dir_all(&folder).map_err(|error| FolderError::Io { path: folder, error })?;
         }
@@ -90,7 +105,7 @@ impl RunFolder {
 
     /// Where the log `name` goes, and the name that results give it.
     pub fn log(&self, name: &str) -> (PathBuf, String) {
-        let relative = format!("logs/{name}.log");
+        let relative = format!("{LOGS}/{name}.log");
         (self.path.join(&relative), relative)
     }
 
@@ -100,7 +115,7 @@ impl RunFolder {
     /// When the system refuses.
     pub fn write_run(&self, run: &Run) -> Result<(), FolderError> {
         let path = self.path.join(RUN);
-        let beside = self.path.join("run.json.part");
+        let beside = self.path.join(RUN_IN_PART);
         let write = || -> io::Result<()> {
             let mut file = File::create(&beside)?;
             file.write_all(&to_json(run, true)?)?;
@@ -165,15 +180,23 @@ impl RunFolder {
     pub(crate) fn discard(self) -> Result<(), FolderError> {
         let remove = || -> io::Result<()> {
             fs::remove_file(self.path.join(CELLS))?;
-            for entry in fs::read_dir(self.path.join("logs"))? {
+            for entry in fs::read_dir(self.path.join(LOGS))? {
                 fs::remove_file(entry?.path())?;
             }
-            fs::remove_dir(self.path.join("logs"))?;
-            fs::remove_dir(self.path.join("hdr"))?;
+            fs::remove_dir(self.path.join(LOGS))?;
+            fs::remove_dir(self.path.join(HISTOGRAMS))?;
             if self.made { fs::remove_dir(&self.path) } else { Ok(()) }
         };
         remove().map_err(|error| FolderError::Io { path: self.path.clone(), error })
     }
+}
+
+/// Whether there is nothing in the folder that another than a run put there. What cannot be read is found out when it is written.
+fn has_only_ours(path: &Path) -> bool {
+    let ours = [CELLS, RUN_IN_PART, HISTOGRAMS, LOGS];
+    let is_ours =
+        |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| ours.iter().any(|name| entry.file_name() == *name));
+    fs::read_dir(path).map_or(true, |mut entries| entries.all(is_ours))
 }
 
 /// Waits until the folder's entries are on the disk: a file that was renamed is found under its new name afterwards.
@@ -226,16 +249,30 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_discarded_leaves_what_others_put_there() {
+    fn a_run_that_is_discarded_leaves_a_folder_that_was_there() {
         let dir = tempfile::tempdir().unwrap();
         for (out, stays) in [(dir.path().join("new"), false), (dir.path().to_path_buf(), true)] {
-            fs::write(dir.path().join("notes"), "mine").unwrap();
             let folder = RunFolder::create(Some(&out), jiff::Timestamp::UNIX_EPOCH).unwrap();
             fs::write(folder.log("hello-scylla").0, "x").unwrap();
             folder.discard().unwrap();
             assert_eq!(out.exists(), stays);
         }
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "the notes");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_with_other_files_is_not_taken_and_what_a_run_left_that_broke_off_at_its_start_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let create = || RunFolder::create(Some(dir.path()), jiff::Timestamp::UNIX_EPOCH);
+        let folder = create().unwrap();
+        fs::write(folder.log("hello-scylla").0, "x").unwrap();
+        fs::write(dir.path().join("run.json.part"), "{").unwrap();
+        drop(folder);
+        drop(create().unwrap());
+        fs::write(dir.path().join("notes"), "mine").unwrap();
+        let error = create().unwrap_err();
+        assert!(matches!(error, FolderError::Foreign(_)));
+        assert!(error.to_string().contains("which has other files in it and no run; name a new or an empty folder"));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod due;
 mod estimate;
 mod executable;
 mod failure;
+mod files;
 mod folder;
 pub mod gate;
 mod introduction;

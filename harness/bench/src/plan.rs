@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{JobCredentials, Runtime};
-use cqldyno_reports::Pass;
+use cqldyno_reports::{Pass, Role, count, whole};
 use cqldyno_scenarios::{Scenario, Workload, WorkloadError};
 
 use crate::arrangement::Arrangement;
 use crate::contender::Contender;
+use crate::files::OTHER_FILES;
 use crate::pass::kind;
 use crate::placement::{Pin, Placement, PlacementError, place};
 use crate::target::Target;
@@ -21,6 +22,12 @@ pub const COUNTING_COUNT: u64 = 250_000;
 
 /// Blocks from which on there is a control: with fewer it could say nothing.
 pub const CONTROL_BLOCKS: u32 = 3;
+
+/// The most statements in flight: a worker has a slot for each.
+const MOST_IN_FLIGHT: usize = 1 << 20;
+
+/// Statements in flight that every driver can have on a connection: protocol v4 has 32,768 stream ids, and cdrs-tokio leaves out 0.
+const STREAMS: usize = 32_767;
 
 /// What a run does.
 #[derive(Clone, Debug)]
@@ -104,12 +111,43 @@ pub enum PlanError {
     #[error("the arrangement {0} is asked for twice; name it once")]
     ArrangementTwice(String),
     /// The reference is not among the contenders.
-    #[error("the reference {reference:?} is none of the contenders: {contenders}")]
+    #[error("the reference {reference:?} is none of the contenders: {contenders}; name one of them")]
     NoReference {
         /// What was asked for.
         reference: String,
         /// Who there is.
         contenders: String,
+    },
+    /// More in flight than a worker has slots.
+    #[error("--concurrency {asked} was asked for, and at most {} can be in flight; ask for fewer", whole(MOST_IN_FLIGHT as f64))]
+    Concurrency {
+        /// What was asked for.
+        asked: usize,
+    },
+    /// More in flight than the connections have stream ids.
+    #[error(
+        "--concurrency {asked} was asked for, and at most {} can be in flight over {} to a node; ask for fewer, or for more \
+         --connections (up to {} in flight)",
+        whole((STREAMS * connections) as f64),
+        count(*connections as u64, "connection"),
+        whole(MOST_IN_FLIGHT as f64)
+    )]
+    Streams {
+        /// What was asked for.
+        asked: usize,
+        /// Over how many connections.
+        connections: usize,
+    },
+    /// More connections than a process may have files open.
+    #[error(
+        "--connections {asked} was asked for, and a process may have {files} files open here, of which {OTHER_FILES} are left \
+         for other things; ask for fewer, or raise that with `ulimit -n`"
+    )]
+    Files {
+        /// What was asked for.
+        asked: usize,
+        /// What the system allows.
+        files: u64,
     },
     /// The count makes no workload.
     #[error(transparent)]
@@ -202,6 +240,7 @@ impl Plan {
         if let Some((what, _)) = numbers.iter().find(|(_, zero)| *zero) {
             return Err(PlanError::Zero { what });
         }
+        self.check_concurrency()?;
         for (at, scenario) in self.scenarios.iter().enumerate() {
             if self.scenarios[..at].iter().any(|other| other.name == scenario.name) {
                 return Err(PlanError::ScenarioTwice(scenario.name.clone()));
@@ -226,6 +265,36 @@ impl Plan {
             }
         }
         Ok(placements)
+    }
+
+    /// Checks that as many statements can be in flight as are asked for. How many nodes a cluster has is known of ours alone: one.
+    fn check_concurrency(&self) -> Result<(), PlanError> {
+        let asked =
+            self.scenarios.iter().map(|scenario| scenario.limits.concurrency(self.concurrency)).max().unwrap_or(0);
+        if asked > MOST_IN_FLIGHT {
+            return Err(PlanError::Concurrency { asked });
+        }
+        let connections = self.connections;
+        if self.target.is_embedded() && self.sends() && asked > connections.saturating_mul(STREAMS) {
+            return Err(PlanError::Streams { asked, connections });
+        }
+        Ok(())
+    }
+
+    /// Checks that worker and node may open as many connections as are asked for where a process may have `files` open.
+    ///
+    /// # Errors
+    /// When they may not.
+    pub fn check_connections(&self, files: u64) -> Result<(), PlanError> {
+        if self.sends() && self.connections as u64 > files.saturating_sub(OTHER_FILES) {
+            return Err(PlanError::Files { asked: self.connections, files });
+        }
+        Ok(())
+    }
+
+    /// Whether any contender sends something: all but noop do.
+    fn sends(&self) -> bool {
+        self.contenders.iter().any(|contender| contender.role() != Role::Noop)
     }
 
     /// The id of each contender: as it is written, with `#2` behind it where it is named for the second time.
@@ -270,6 +339,47 @@ mod tests {
     }
 
     #[test]
+    fn what_no_driver_could_have_in_flight_is_refused_before_anything_starts() {
+        let asked = |contender: &str, concurrency: usize, connections: usize| {
+            let plan = Plan { concurrency, connections, ..plan(&[contender], &["writes"]) };
+            plan.check(&Topology::sample(1, 1)).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(asked("a", 32_767, 1), Ok(()));
+        assert_eq!(asked("a", 1 << 20, 33), Ok(()));
+        assert_eq!(asked("noop", 1 << 20, 1), Ok(()));
+        assert_eq!(
+            asked("a", 32_768, 1).unwrap_err(),
+            "--concurrency 32768 was asked for, and at most 32,767 can be in flight over 1 connection to a node; ask for fewer, or for \
+             more --connections (up to 1,048,576 in flight)"
+        );
+        assert!(asked("a", 100_000, 3).unwrap_err().contains("at most 98,301 can be in flight over 3 connections"));
+        assert_eq!(
+            asked("noop", (1 << 20) + 1, 1).unwrap_err(),
+            "--concurrency 1048577 was asked for, and at most 1,048,576 can be in flight; ask for fewer"
+        );
+        let limited = Plan { concurrency: 2_000_000, ..plan(&["a"], &["connect"]) };
+        assert!(limited.check(&Topology::sample(1, 1)).is_ok(), "the scenario's own limit is lower");
+        let elsewhere = Target::parse("10.0.0.1").unwrap();
+        let elsewhere = Plan { concurrency: 40_000, target: elsewhere, ..plan(&["a"], &["writes"]) };
+        assert!(elsewhere.check(&Topology::sample(1, 1)).is_ok(), "nobody knows how many nodes it has");
+    }
+
+    #[test]
+    fn connections_for_which_a_process_may_not_open_files_are_refused() {
+        let asked = |contender: &str, connections: usize| {
+            let plan = Plan { connections, ..plan(&[contender], &["writes"]) };
+            plan.check_connections(1_024).map_err(|error| error.to_string())
+        };
+        assert_eq!(asked("a", 960), Ok(()));
+        assert_eq!(asked("noop", 5_000), Ok(()));
+        assert_eq!(
+            asked("a", 961).unwrap_err(),
+            "--connections 961 was asked for, and a process may have 1024 files open here, of which 64 are left for other things; ask \
+             for fewer, or raise that with `ulimit -n`"
+        );
+    }
+
+    #[test]
     fn what_cannot_be_carried_out_is_refused_before_anything_starts() {
         let error = |plan: Plan| plan.check(&Topology::sample(2, 1)).unwrap_err().to_string();
         assert!(plan(&["a"], &["writes"]).check(&Topology::sample(1, 1)).is_ok());
@@ -281,7 +391,7 @@ mod tests {
         assert!(uncounted.check(&Topology::sample(1, 1)).is_ok(), "there is no counting cell to be too short");
         assert!(
             error(Plan { reference: Some("b".to_owned()), ..plan(&["a", "c"], &["writes"]) })
-                .contains("\"b\" is none of the contenders: a, c")
+                .contains("\"b\" is none of the contenders: a, c; name one of them")
         );
         let twice = vec!["current".parse().unwrap(), "current".parse().unwrap()];
         let twice = Plan { arrangements: twice, ..plan(&["a"], &["writes"]) };

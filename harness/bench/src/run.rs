@@ -15,6 +15,7 @@ use crate::cell::{CellBench, CellContext};
 use crate::course::{Course, Ended};
 use crate::executable::Executable;
 use crate::failure::CellFailure;
+use crate::files::open_files;
 use crate::folder::{FolderError, RunFolder, file_stem};
 use crate::introduction::{Introduced, introduce, own_build, row};
 use crate::load_generator::{OtherGenerator, one_build, own_generator};
@@ -82,6 +83,7 @@ pub fn run(
     let clock = Instant::now();
     let machine = cqldyno_meter::Environment::read();
     let placements = plan.check(&Topology::read(&machine.cores))?;
+    plan.check_connections(open_files())?;
     let started = jiff::Timestamp::now();
     let folder = RunFolder::create(plan.out.as_deref(), started)?;
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };

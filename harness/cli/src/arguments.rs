@@ -7,7 +7,7 @@ use crate::command::{check, compare, doctor, drivers, history, report, run, scen
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare                         all drivers and scenarios, 5 min at most
+  cqldyno compare                         all drivers and scenarios, as 5 min allow
   cqldyno compare --count 10M             10 million statements each, once
   cqldyno compare scylla cdrs-tokio --scenario reads
   cqldyno run scylla --scenario writes    everything about one driver

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod command;
+mod conflict;
 mod count;
 mod format;
 mod interrupt;
@@ -19,6 +20,7 @@ use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, Command};
+use crate::conflict::conflict;
 use crate::outcome::{Outcome, exit_code};
 
 fn main() -> ExitCode {
@@ -30,7 +32,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(answer) if !answer.use_stderr() => return print_help(&answer),
         Err(error) => {
-            let text = error.render().to_string();
+            let text = conflict(&error).unwrap_or_else(|| error.render().to_string());
             complain(text.strip_prefix("error: ").unwrap_or(&text));
             return ExitCode::from(2);
         }

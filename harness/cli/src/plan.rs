@@ -25,6 +25,8 @@ const CONCURRENCY: u64 = 1_024;
 const CLASSIC_COUNT: u64 = 5_000_000;
 /// Blocks and statements a cell of a run that is to be published.
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
+/// The most blocks of a run: no run lasts as long as more of them take.
+const MOST_BLOCKS: u32 = 100_000;
 /// How often a block is run at most because others disturbed it.
 const MOST_ATTEMPTS: u32 = 3;
 
@@ -49,13 +51,13 @@ pub struct Asked {
     /// Statements a cell, for example 10M or 250k [default: 250k]
     #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
     count: Option<u64>,
-    /// Statements in flight
-    #[arg(long, value_name = "N", value_parser = count, default_value_t = CONCURRENCY, allow_hyphen_values = true)]
-    concurrency: u64,
+    /// Statements in flight [default: 1024]
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
+    concurrency: Option<u64>,
     /// How often every contender is run on each scenario in each arrangement [default: 12, with `run` 3; 1 where the count is
     /// 5M or more]. From 3 blocks on `compare` runs the reference twice, the second time as a control
-    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
-    blocks: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = blocks, allow_hyphen_values = true)]
+    blocks: Option<u32>,
     /// Measure as for publication: 20 blocks of 1M statements a cell
     #[arg(long, conflicts_with_all = ["count", "blocks"])]
     publish: bool,
@@ -75,7 +77,7 @@ pub struct Asked {
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k", allow_hyphen_values = true)]
     warmup: u64,
     /// Who answers: `embedded`, a node of ours in memory, or the addresses of an existing cluster
-    #[arg(long, value_name = "embedded|HOST[:PORT],...", default_value = "embedded")]
+    #[arg(long, value_name = "embedded|HOST[:PORT],...", default_value = "embedded", allow_hyphen_values = true)]
     target: String,
     #[command(flatten)]
     login: Login,
@@ -87,24 +89,30 @@ pub struct Asked {
     connections: u64,
     /// How client and server sit on the machine: `current` or `multi:N` (tokio's runtime, with N worker threads), with
     /// `pinned+` before it to give both cores of their own. Several with commas: each is asked of every contender
-    #[arg(long, value_name = "ARRANGEMENT,...", value_delimiter = ',', default_value = "multi:2")]
+    #[arg(
+        long,
+        value_name = "ARRANGEMENT,...",
+        value_delimiter = ',',
+        default_value = "multi:2",
+        allow_hyphen_values = true
+    )]
     arrangement: Vec<String>,
     /// Which physical cores worker and server have for themselves: `auto` shares them out where there are four or more and no
     /// arrangement says `pinned+`, `off` lets both use all, and 2-3/0-1 names the worker's and the server's
-    #[arg(long, value_name = "auto|off|WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
+    #[arg(long, value_name = "auto|off|WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto", allow_hyphen_values = true)]
     pin: Pin,
     /// Rows that a page of an answer has at most; a scenario may ask for fewer
     #[arg(long, value_name = "N", value_parser = page_size, default_value = "5000", allow_hyphen_values = true)]
     page_size: i32,
     /// How many replicas answer for a statement to count: ONE, QUORUM, LOCAL_ONE and so on
-    #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE")]
+    #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE", allow_hyphen_values = true)]
     consistency: Consistency,
     /// The driver's own time limit for a statement, for example 5s, or `none`
     #[arg(long, value_name = "TIME|none", value_parser = time_limit, default_value = "30s", allow_hyphen_values = true)]
     request_timeout: TimeLimit,
     /// How the embedded node writes answers: `batched`, the answers to one read with one write; `each`, one write an answer;
     /// `reordered`, as batched, but in random order [default: batched]
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", allow_hyphen_values = true)]
     answers: Option<Answers>,
     /// Let the embedded node hold each answer back for this long, for example 100us [default: 0]
     #[arg(long, value_name = "TIME", value_parser = delay, allow_hyphen_values = true)]
@@ -207,9 +215,9 @@ impl Asked {
                 true => PUBLISHED.1,
                 false => self.count.unwrap_or(COUNT),
             },
-            concurrency: usize::try_from(self.concurrency).map_err(usage)?,
+            concurrency: usize::try_from(self.concurrency.unwrap_or(CONCURRENCY)).map_err(usage)?,
             warmup: self.warmup,
-            blocks: self.blocks(kind)?,
+            blocks: self.blocks(kind),
             passes: self.passes()?,
             rate: self.rate,
             counting_count: self.counting_count,
@@ -259,13 +267,13 @@ impl Asked {
         Ok(known.into_iter().filter(is_asked).collect())
     }
 
-    fn blocks(&self, kind: Kind) -> Result<u32> {
-        Ok(match (self.publish, self.blocks, self.count) {
+    fn blocks(&self, kind: Kind) -> u32 {
+        match (self.publish, self.blocks, self.count) {
             (true, ..) => PUBLISHED.0,
-            (false, Some(blocks), _) => u32::try_from(blocks).map_err(usage)?,
+            (false, Some(blocks), _) => blocks,
             (false, None, Some(count)) if count >= CLASSIC_COUNT => 1,
             (false, None, _) => kind.blocks,
-        })
+        }
     }
 
     /// Whoever says how much is run is given the time that it takes.
@@ -274,9 +282,9 @@ impl Asked {
             || !self.scenario.is_empty()
             || self.arrangement.len() > 1
             || !self.pass.is_empty()
-            || self.concurrency != CONCURRENCY
+            || self.blocks.is_some()
             || self.delay.is_some()
-            || [self.count, self.blocks, self.rate, self.counting_count].iter().any(Option::is_some);
+            || [self.count, self.concurrency, self.rate, self.counting_count].iter().any(Option::is_some);
         match self.within {
             Some(Within(asked)) => asked,
             None => kind.within.filter(|_| embedded && !is_sized),
@@ -365,6 +373,15 @@ fn stall(text: &str) -> Result<Duration, String> {
             Err("a worker may pause for a time from 1s to a day (1440min)".to_owned())
         }
         time => Ok(time),
+    }
+}
+
+fn blocks(text: &str) -> Result<u32, String> {
+    match u32::try_from(count(text)?) {
+        Ok(blocks) if blocks <= MOST_BLOCKS => Ok(blocks),
+        _ => Err(format!(
+            "a run has at most {MOST_BLOCKS} blocks; ask for fewer, and for more statements a cell with --count"
+        )),
     }
 }
 

@@ -186,7 +186,8 @@ impl Observer for Progress {
     }
 
     fn starts(&mut self, outlook: &Outlook) {
-        let Outlook { cells, estimate, repeats, within } = *outlook;
+        let Outlook { estimate, repeats, within, .. } = *outlook;
+        let cells = cqldyno_reports::count(outlook.cells as u64, "cell");
         let repeats = match repeats {
             Duration::ZERO => String::new(),
             most => format!(
@@ -196,24 +197,26 @@ impl Observer for Progress {
         };
         let within = within.map_or(String::new(), |time| {
             format!(
-                " It is given {} at most: blocks for which that is too short, by what others take here, are left out (--within).",
+                " It is given {}: blocks for which that is too short, by what others take here, are left out (--within), but for \
+                 the first.",
                 lasting(time)
             )
         });
         self.say(&format!(
             "This takes about {} on two idle cores like those that were measured for the estimate, longer on slower or busy ones: \
-             {cells} cells.{repeats}{within}",
+             {cells}.{repeats}{within}",
             time(estimate)
         ));
         if let Shown::Bars(bars) = &self.shown {
-            bars.run.set_length(cells as u64);
-            bars.run.set_message(format!("{cells} cells, about {} left", time(estimate)));
+            bars.run.set_length(outlook.cells as u64);
+            bars.run.set_message(format!("{cells}, about {} left", time(estimate)));
         }
     }
 
     fn resumes(&mut self, cells: usize, dropped: Option<&str>) {
         dropped.into_iter().for_each(|sentence| self.say(&plain(sentence)));
-        self.say(&format!("{cells} cells are there already."));
+        let are = if cells == 1 { "is" } else { "are" };
+        self.say(&format!("{} {are} there already.", cqldyno_reports::count(cells as u64, "cell")));
     }
 
     fn repeats(&mut self, sentence: &str) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use cqldyno_bench::{BenchError, Cancel, Finished, Plan, Programs, resume, run as carry_out};
+use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, Plan, Programs, resume, run as carry_out};
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Contender, Look, Role, Summary, headline, why_cut_short};
 
@@ -22,7 +22,7 @@ const CONTENDERS: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor",
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare                         all drivers and scenarios, 5 min at most
+  cqldyno compare                         all drivers and scenarios, as 5 min allow
   cqldyno compare --count 10M             10 million statements each, once
   cqldyno compare --publish               20 blocks of a million statements
   cqldyno compare --publish --within 10min           as many rounds of them as that allows
@@ -158,6 +158,7 @@ pub fn measure(start: &Start<'_>, programs: &Programs, quiet: bool) -> Result<Fi
     progress.end();
     finished.map_err(|error| match error {
         BenchError::Plan(error) => usage(error),
+        BenchError::Folder(error @ FolderError::Foreign(_)) => usage(error),
         error => anyhow::Error::new(error),
     })
 }
@@ -358,6 +359,7 @@ mod tests {
             &["--rate", "10k"],
             &["--counting-count", "1k"],
             &["--concurrency", "1"],
+            &["--concurrency", "1024"],
             &["--delay", "10ms"],
             &["--target", "10.0.0.1"],
             &["--within", "none"],

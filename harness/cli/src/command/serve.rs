@@ -27,16 +27,16 @@ pub struct Arguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     address: Ipv4Addr,
     /// The port to listen on; 0 takes a free one
-    #[arg(long, value_name = "PORT", default_value = "9042")]
+    #[arg(long, value_name = "PORT", value_parser = port, default_value = "9042", allow_hyphen_values = true)]
     port: u16,
     #[command(flatten)]
     login: Login,
     /// Hold each answer back for this long, for example 100us
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0")]
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0", allow_hyphen_values = true)]
     delay: Duration,
     /// How answers are written: `batched`, the answers to one read with one write; `each`, one write an answer; `reordered`,
     /// as batched, but in random order
-    #[arg(long, value_name = "HOW", default_value = "batched")]
+    #[arg(long, value_name = "HOW", default_value = "batched", allow_hyphen_values = true)]
     answers: Answers,
     /// Rows for which the first table has memory at hand, for example 10M
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "0", allow_hyphen_values = true)]
@@ -47,6 +47,10 @@ pub struct Arguments {
     /// Take commands as lines of JSON on standard input, and answer on standard output
     #[arg(long, hide = true)]
     control: bool,
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "write a port from 1 to 65535, or 0 for a free one".to_owned())
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {

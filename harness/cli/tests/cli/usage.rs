@@ -61,13 +61,17 @@ fn a_command_that_is_not_there_is_refused_with_those_that_are() {
 fn numbers_that_are_none_are_refused_with_how_to_write_them() {
     for flag in ["--count", "--concurrency", "--blocks", "--connections", "--warmup", "--seed", "--page-size"] {
         let error = refused(&["compare", flag, "many"]);
-        assert!(error.contains(flag) && error.contains("write a whole number such as"), "{error}");
+        assert!(error.contains(flag) && error.contains("write a whole number"), "{error}");
     }
     for flag in ["--count", "--concurrency", "--blocks", "--connections", "--page-size"] {
         let error = refused(&["compare", flag, "0"]);
-        assert!(error.contains("it must be at least 1"), "{error}");
+        assert!(error.contains("write a whole number from 1 on, such as 500000"), "{error}");
     }
     assert!(refused(&["compare", "--page-size", "3G"]).contains("at most 2147483647"));
+    for blocks in ["100001", "99999999999"] {
+        let error = refused(&["compare", "--blocks", blocks]);
+        assert!(error.contains("at most 100000 blocks; ask for fewer, and for more statements a cell"), "{error}");
+    }
     assert!(refused(&["compare", "--stall", "soon"]).contains("write a time such as"));
 }
 
@@ -187,8 +191,27 @@ fn a_share_of_noise_cores_and_memory_are_refused_with_how_to_write_them() {
         assert!(error.contains("write a share above 0, at most 100%") && error.contains("`none`"), "{error}");
     }
     assert!(refused(&["compare", "--noise-share", "-1%"]).contains("write a share above 0, at most 100%"));
-    assert!(refused(&["compare", "--count", "-5"]).contains("write a whole number such as 500000"));
-    assert!(refused(&["serve", "--threads", "-1"]).contains("write a whole number such as 500000"));
+    assert!(refused(&["compare", "--count", "-5"]).contains("write a whole number from 1 on, such as 500000"));
+    assert!(refused(&["serve", "--threads", "-1"]).contains("write a whole number from 1 on, such as 500000"));
+    for (flag, value, how) in [
+        ("--target", "-1", "HOST:PORT"),
+        ("--arrangement", "-1", "multi:N"),
+        ("--pin", "-1", "for example `2-3/0-1`"),
+        ("--consistency", "-1", "write one of LOCAL_ONE, ONE, TWO"),
+        ("--answers", "-each", "batched, each or reordered"),
+    ] {
+        let error = refused(&["compare", flag, value]);
+        assert!(error.contains(how), "{flag}: {error}");
+    }
+    for (flag, value, how) in [
+        ("--port", "-1", "write a port from 1 to 65535, or 0 for a free one"),
+        ("--port", "70000", "write a port from 1 to 65535, or 0 for a free one"),
+        ("--delay", "-1ms", "write a time such as"),
+        ("--answers", "-each", "batched, each or reordered"),
+    ] {
+        let error = refused(&["serve", flag, value]);
+        assert!(error.contains(how), "{flag}: {error}");
+    }
     assert!(refused(&["compare", "--pin", "0,1"]).contains("for example `2-3/0-1`"));
     assert!(refused(&["compare", "noop", "--pin", "0/999"]).contains("the server core 999"));
     assert!(refused(&["compare", "noop", "--pin", "off", "--arrangement", "pinned+current"]).contains("--pin off"));
@@ -199,11 +222,46 @@ fn a_share_of_noise_cores_and_memory_are_refused_with_how_to_write_them() {
 fn a_run_for_publication_has_blocks_and_a_count_of_its_own() {
     for (flag, value) in [("--count", "1M"), ("--blocks", "3")] {
         let error = refused(&["compare", "--publish", flag, value]);
-        assert!(error.contains("--publish") && error.contains(flag), "{error}");
+        let sentence = format!(
+            "Error: --publish was given together with {flag}, and a run for publication has blocks and a count of its own; leave \
+             that out, or do without --publish\n"
+        );
+        assert_eq!(error, sentence);
     }
+    let both = refused(&["compare", "--publish", "--count", "1M", "--blocks", "3"]);
+    assert!(both.contains("together with --count and --blocks, and") && both.contains("leave those out"), "{both}");
     let help = stdout(&run(&["compare", "--help"]));
     let help = crate::support::words(&help);
     for part in ["20 blocks of 1M statements a cell", "1 where the count is 5M or more", "--resume <DIR>"] {
         assert!(help.contains(part), "{part}: {help}");
     }
+}
+
+#[test]
+fn arguments_that_exclude_each_other_are_refused_in_a_sentence() {
+    let error = refused(&["compare", "--no-counting", "--counting-count", "1k"]);
+    assert_eq!(
+        error,
+        "Error: --no-counting and --counting-count were given together, and they exclude each other; leave one of them out\n"
+    );
+    let error = refused(&["compare", "--count", "1k", "--count", "2k"]);
+    assert_eq!(error, "Error: --count was given more than once; give it once\n");
+}
+
+#[test]
+fn what_cannot_be_in_flight_is_refused_before_anything_starts() {
+    let error = refused(&["compare", "scylla", "--concurrency", "40k"]);
+    assert!(error.contains("--concurrency 40000 was asked for, and at most 32,767 can be in flight"), "{error}");
+    assert!(refused(&["compare", "noop", "--concurrency", "2M"]).contains("at most 1,048,576 can be in flight"));
+    let error = refused(&["compare", "scylla", "--connections", "10M"]);
+    assert!(error.contains("--connections 10000000 was asked for") && error.contains("`ulimit -n`"), "{error}");
+}
+
+#[test]
+fn a_folder_with_other_files_is_refused_for_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("notes"), "mine").unwrap();
+    let error = refused(&["compare", "noop", "--out", folder.path().to_str().unwrap()]);
+    assert!(error.contains("has other files in it and no run; name a new or an empty folder with --out"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

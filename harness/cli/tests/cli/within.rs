@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::schema::check_schema;
-use crate::support::{cqldyno, drivers, json, refused, stderr, stdout, words};
+use crate::support::{cqldyno, drivers, json, refused, run, stderr, stdout, words};
 use cqldyno_reports::{Cell, Pass, Run};
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ fn a_run_for_whose_blocks_there_is_no_time_is_done_says_how_many_there_are_and_c
     assert_eq!((run.plan.within_ms, run.interrupted, run.ended.is_some()), (Some(1_000), false, true));
     assert_eq!(of_pass(&cells, Pass::Timing), (1..=blocks).collect::<Vec<_>>());
     assert_eq!(of_pass(&cells, Pass::Counting), [1], "system calls are counted all the same");
-    assert!(said.contains("It is given 1 s at most: blocks for which that is too short"), "{said}");
+    assert!(said.contains("It is given 1 s: blocks for which that is too short"), "{said}");
     assert!(said.contains(&format!("Blocks {} to 2,000 of every scenario", blocks + 1)), "{said}");
     let how_many = format!("{blocks} of 2,000 block");
     assert!(said.contains(&how_many) && said.contains("`cqldyno compare --resume kept`, or give it more"), "{said}");
@@ -114,4 +114,13 @@ fn a_time_that_is_none_is_refused_with_how_to_write_one() {
         let error = refused(&["compare", "noop", &format!("--within={text}")]);
         assert!(error.contains("--within") && error.contains("a run is given a time from 1s to a day"), "{error}");
     }
+}
+
+#[test]
+fn one_cell_is_said_as_one() {
+    drivers();
+    let asked =
+        ["run", "noop", "--scenario", "writes", "--count", "1k", "--warmup", "0", "--blocks", "1", "--no-counting"];
+    let said = words(&stderr(&run(&asked)));
+    assert!(said.contains(": 1 cell."), "{said}");
 }
