@@ -5,7 +5,7 @@
 use crate::comparison::is_control;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::quantity::three_digits;
-use crate::{Contender, Role, Run, Summary, SummaryRow, Verdict, plain, reference};
+use crate::{Contender, Role, Run, Summary, SummaryRow, Verdict, list, plain, reference};
 
 /// One sentence a driver that is compared with the reference, in the run's order; where there is nothing to claim, the one that
 /// says why. There is always at least one.
@@ -160,14 +160,6 @@ fn range([low, high]: [f64; 2], as_factors: bool, sided: bool) -> String {
         (true, true) => format!("{} % less to {} % more", percent(low), percent(high)),
         (true, false) => format!("{} to {} %{}", percent(high), percent(low), side("less")),
         (false, _) => format!("{} to {} %{}", percent(low), percent(high), side("more")),
-    }
-}
-
-fn list(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 

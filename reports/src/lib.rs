@@ -61,4 +61,4 @@ pub use run::{
 };
 pub use series::Series;
 pub use summary::{Summary, SummaryRow, Verdict, reference, summary};
-pub use text::{count, pair, plain, wrap};
+pub use text::{count, list, pair, plain, wrap};

@@ -69,6 +69,14 @@ fn push(lines: &mut [String], text: &str) {
     }
 }
 
+/// The parts in a sentence: `a, b and c`.
+pub fn list(parts: &[String]) -> String {
+    match parts {
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => parts.concat(),
+    }
+}
+
 /// A name and what belongs to it beside each other: `value` is wrapped to a column that begins after `column` and a space.
 pub fn pair(name: &str, value: &str, column: usize, width: usize) -> String {
     let next = format!("\n{}", " ".repeat(column + 1));

@@ -58,7 +58,8 @@ impl Driver for CdrsTokio {
             .into(),
             caveats: vec![
                 "It has no time limit a statement: a lost answer is waited for until the connection breaks.".to_owned(),
-                "When only its control connection breaks it gives up every node that tells its broadcast port, as Cassandra 4.0 and later do, until an event says that the node is up."
+                "When only its control connection breaks, it gives up every node that tells its broadcast port, as Cassandra 4.0 \
+                 and later do, until its control connection breaks once more."
                     .to_owned(),
                 "It never asks to skip the result's metadata, so a select's answer is longer than for a driver that does."
                     .to_owned(),

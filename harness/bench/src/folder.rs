@@ -191,11 +191,13 @@ impl RunFolder {
     }
 }
 
-/// Whether there is nothing in the folder that another than a run put there. What cannot be read is found out when it is written.
+/// Whether there is nothing in the folder that another than a run or the system put there; hidden files are passed over. What cannot be read is found out when it is written.
 fn has_only_ours(path: &Path) -> bool {
     let ours = [CELLS, RUN_IN_PART, HISTOGRAMS, LOGS];
-    let is_ours =
-        |entry: io::Result<fs::DirEntry>| entry.is_ok_and(|entry| ours.iter().any(|name| entry.file_name() == *name));
+    let is_passed_over = |name: &str| ours.contains(&name) || name.starts_with('.') || name == "lost+found";
+    let is_ours = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_passed_over))
+    };
     fs::read_dir(path).map_or(true, |mut entries| entries.all(is_ours))
 }
 
@@ -267,6 +269,7 @@ mod tests {
         let folder = create().unwrap();
         fs::write(folder.log("hello-scylla").0, "x").unwrap();
         fs::write(dir.path().join("run.json.part"), "{").unwrap();
+        fs::write(dir.path().join(".gitignore"), "*").unwrap();
         drop(folder);
         drop(create().unwrap());
         fs::write(dir.path().join("notes"), "mine").unwrap();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_protocol::{JobCredentials, Runtime};
+use cqldyno_protocol::{JobCredentials, MOST_IN_FLIGHT, Runtime};
 use cqldyno_reports::{Pass, Role, count, whole};
 use cqldyno_scenarios::{Scenario, Workload, WorkloadError};
 
@@ -23,11 +23,11 @@ pub const COUNTING_COUNT: u64 = 250_000;
 /// Blocks from which on there is a control: with fewer it could say nothing.
 pub const CONTROL_BLOCKS: u32 = 3;
 
-/// The most statements in flight: a worker has a slot for each.
-const MOST_IN_FLIGHT: usize = 1 << 20;
-
-/// Statements in flight that every driver can have on a connection: protocol v4 has 32,768 stream ids, and cdrs-tokio leaves out 0.
+/// The most statements in flight on a connection: protocol v4 has 32,768 stream ids, and cdrs-tokio leaves out 0.
 const STREAMS: usize = 32_767;
+
+/// The most connections to a node: Linux has some 28,000 ports for a client of one address.
+const MOST_CONNECTIONS: usize = 20_000;
 
 /// What a run does.
 #[derive(Clone, Debug)]
@@ -137,6 +137,16 @@ pub enum PlanError {
         asked: usize,
         /// Over how many connections.
         connections: usize,
+    },
+    /// More connections than a client has ports.
+    #[error(
+        "--connections {asked} was asked for, and at most {} to a node are possible, because a client has no more ports to one \
+         address; ask for fewer",
+        whole(MOST_CONNECTIONS as f64)
+    )]
+    Ports {
+        /// What was asked for.
+        asked: usize,
     },
     /// More connections than a process may have files open.
     #[error(
@@ -269,13 +279,15 @@ impl Plan {
 
     /// Checks that as many statements can be in flight as are asked for. How many nodes a cluster has is known of ours alone: one.
     fn check_concurrency(&self) -> Result<(), PlanError> {
-        let asked =
-            self.scenarios.iter().map(|scenario| scenario.limits.concurrency(self.concurrency)).max().unwrap_or(0);
-        if asked > MOST_IN_FLIGHT {
+        let (asked, connections) = (self.concurrency, self.connections);
+        if self.sends() && connections > MOST_CONNECTIONS {
+            return Err(PlanError::Ports { asked: connections });
+        }
+        let most = self.scenarios.iter().map(|scenario| scenario.limits.concurrency(asked)).max().unwrap_or(0);
+        if most > MOST_IN_FLIGHT {
             return Err(PlanError::Concurrency { asked });
         }
-        let connections = self.connections;
-        if self.target.is_embedded() && self.sends() && asked > connections.saturating_mul(STREAMS) {
+        if self.target.is_embedded() && self.sends() && most > connections.saturating_mul(STREAMS) {
             return Err(PlanError::Streams { asked, connections });
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! What is said of arguments that were given together and cannot be meant together.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use cqldyno_reports::list;
 
 /// The sentence for arguments that exclude each other, or of which one was given more than once; `None` for any other error.
 pub fn conflict(error: &clap::Error) -> Option<String> {
@@ -16,7 +17,7 @@ pub fn conflict(error: &clap::Error) -> Option<String> {
     let told = |asked: &str, why: &str, otherwise: &str| {
         let others: Vec<String> = all.iter().filter(|name| *name != asked).cloned().collect();
         let them = if others.len() == 1 { "that" } else { "those" };
-        let others = in_words(&others);
+        let others = list(&others);
         format!("{asked} was given together with {others}, and {why}; leave {them} out, or {otherwise}")
     };
     let is_given = |asked: &str| all.iter().any(|name| name == asked);
@@ -29,7 +30,7 @@ pub fn conflict(error: &clap::Error) -> Option<String> {
     } else if is_given("--publish") {
         told("--publish", "a run for publication has blocks and a count of its own", "do without --publish")
     } else {
-        format!("{} were given together, and they exclude each other; leave one of them out", in_words(&all))
+        told(&all[0], "one excludes the other", &format!("do without {}", all[0]))
     })
 }
 
@@ -45,11 +46,4 @@ fn names(given: &ContextValue) -> Vec<String> {
         _ => "a contender".to_owned(),
     };
     given.iter().map(name).collect()
-}
-
-fn in_words(names: &[String]) -> String {
-    match names {
-        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => names.concat(),
-    }
 }

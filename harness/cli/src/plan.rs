@@ -25,7 +25,7 @@ const CONCURRENCY: u64 = 1_024;
 const CLASSIC_COUNT: u64 = 5_000_000;
 /// Blocks and statements a cell of a run that is to be published.
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
-/// The most blocks of a run: no run lasts as long as more of them take.
+/// The most blocks of a run, against a slip of the hand.
 const MOST_BLOCKS: u32 = 100_000;
 /// How often a block is run at most because others disturbed it.
 const MOST_ATTEMPTS: u32 = 3;

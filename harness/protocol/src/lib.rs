@@ -13,3 +13,6 @@ pub use report::{BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, P
 
 /// The version of this protocol; a worker says it in `hello`, and the parent refuses another one.
 pub const PROTOCOL_VERSION: u32 = 1;
+
+/// The most statements that a job may have in flight: a worker has a slot for each.
+pub const MOST_IN_FLIGHT: usize = 1 << 20;

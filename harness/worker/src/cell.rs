@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, Session};
-use cqldyno_protocol::{Done, End, Failed, FailureKind, Job, Mode, Pace, ParentMessage, Ready, WorkerMessage, lacking};
+use cqldyno_protocol::{
+    Done, End, Failed, FailureKind, Job, MOST_IN_FLIGHT, Mode, Pace, ParentMessage, Ready, WorkerMessage, lacking,
+};
 use cqldyno_scenarios::{Column, LoadPart, Operation, Statement, Workload};
 use quanta::Clock;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -21,9 +23,6 @@ use crate::open_loop::{self, OpenLoopError};
 use crate::operations::{Connect, Operations};
 use crate::recorder::{Counted, MOST_STATEMENTS};
 use crate::usage::{Edge, threads};
-
-/// The most slots: a task each.
-const MOST_SLOTS: usize = 1 << 20;
 
 /// `progress` comes at most this often, so that nobody is woken for it in the window more than that.
 const PROGRESS_AT_MOST_EVERY: Duration = Duration::from_millis(500);
@@ -56,8 +55,8 @@ pub(crate) fn connect_options(job: &Job) -> ConnectOptions {
 /// Refuses a job that cannot be carried out, before anything is connected.
 pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
     let refuse = |message: String| Err(failed(FailureKind::Job, message));
-    if !(1..=MOST_SLOTS).contains(&job.concurrency) {
-        return refuse(format!("a concurrency of {} was asked for; ask for 1 to {MOST_SLOTS}", job.concurrency));
+    if !(1..=MOST_IN_FLIGHT).contains(&job.concurrency) {
+        return refuse(format!("a concurrency of {} was asked for; ask for 1 to {MOST_IN_FLIGHT}", job.concurrency));
     }
     if let cqldyno_protocol::Runtime::Multi { workers: 0 } = job.runtime {
         return refuse("a multi-thread runtime of 0 workers was asked for; ask for at least 1".to_owned());

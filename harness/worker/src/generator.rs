@@ -21,8 +21,8 @@ pub(crate) const FEW_VALUES: usize = 3;
 /// Values of a statement that a slot of selects by key has room for.
 const ONE_VALUE: usize = 1;
 
-/// A slot lets others have a turn behind the chunk with which it reaches a multiple of this many tickets. tokio's own budget for that would take ten cache
-/// lines of instructions every time, which a driver whose code just fits into the cache feels.
+/// A slot lets others have a turn behind the chunk with which it reaches a multiple of this many tickets. tokio's own budget
+/// for that would take ten cache lines of instructions every time, which a driver whose code just fits into the cache feels.
 const TICKETS_A_TURN: u64 = 1_024;
 
 /// A prepared statement with what is bound to it and what must come back.
@@ -306,7 +306,7 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
             before = now;
             let Some(prepared) = run.bench.prepared.get(statement) else { break 'issuing };
             let checked = check(&run.bench, prepared, outcome, key, &mut rows);
-            // A driver that fails at once would otherwise never let its own tasks mend what is broken.
+            // A driver that fails at once would otherwise never let its own tasks mend what is broken. They wait for a chunk at most.
             owes_a_turn |= !run.is_right(checked);
             if !run.gauge.is_steady() && !run.gauge.all_begun() {
                 before = wait_for_all_to_begin(&run).await;

@@ -147,8 +147,13 @@ pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
     let (gauge, bench) = (&*run.gauge, &*run.bench);
     let Some(operations) = &bench.operations else { return };
     let mut before = run.recorders.now();
+    let mut owes_a_turn = false;
     while let Some(ticket) = gauge.take_one() {
         consume_budget().await;
+        if owes_a_turn {
+            yield_now().await;
+            before = run.recorders.now();
+        }
         if gauge.is_stopped() {
             break;
         }
@@ -157,10 +162,8 @@ pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
         let Some(prepared) = bench.prepared.get(issue.statement) else { break };
         let (answered, outcome) = operations.issue(bench, prepared, issue, &mut room, || run.recorders.now()).await;
         run.recorders.answered(issue.statement, before, answered);
-        if !run.is_right(outcome) {
-            // A driver that fails at once would otherwise never let its own tasks mend what is broken.
-            yield_now().await;
-        }
+        // A driver that fails at once would otherwise never let its own tasks mend what is broken.
+        owes_a_turn = !run.is_right(outcome);
         if !gauge.all_begun() {
             wait_for_all_to_begin(&run).await;
         }

@@ -90,13 +90,10 @@ fn wrong_width(key: u64, expected: usize, found: usize) -> DriverError {
 fn wrong_in_row(expected: &Columns, key: u64, row: Row<'_>) -> DriverError {
     match expected.rows_of(key) {
         due if due.end.wrapping_sub(due.start) > 1 => wrong_count(key, due.end.wrapping_sub(due.start) as usize, 1),
-        _ => wrong_value(
-            expected,
-            &format!("the row of key {key}"),
-            key,
-            expected.first_wrong(key, row).unwrap_or_default(),
-            row,
-        ),
+        _ => match expected.first_wrong(key, row) {
+            Some(column) => wrong_value(expected, &format!("the row of key {key}"), key, column, row),
+            None => wrong_count(key, 0, 1),
+        },
     }
 }
 

@@ -202,11 +202,10 @@ impl Relay {
         lock(&self.state).fail = code;
     }
 
-    /// Cuts the connections that asked for events and no other; how many there were, those that had ended before among them.
-    pub(crate) fn cut_control_connections(&self) -> usize {
+    /// Cuts the connections that asked for events and no other.
+    pub(crate) fn cut_control_connections(&self) {
         let state = lock(&self.state);
-        let control = state.connections.iter().filter(|connection| connection.control);
-        control.map(|connection| connection.cut.notify_one()).count()
+        state.connections.iter().filter(|connection| connection.control).for_each(|control| control.cut.notify_one());
     }
 
     /// How many connections have asked for events so far.

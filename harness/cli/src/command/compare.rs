@@ -158,7 +158,7 @@ pub fn measure(start: &Start<'_>, programs: &Programs, quiet: bool) -> Result<Fi
     progress.end();
     finished.map_err(|error| match error {
         BenchError::Plan(error) => usage(error),
-        BenchError::Folder(error @ FolderError::Foreign(_)) => usage(error),
+        BenchError::Folder(error @ (FolderError::Foreign(_) | FolderError::Taken(_))) => usage(error),
         error => anyhow::Error::new(error),
     })
 }
