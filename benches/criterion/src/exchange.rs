@@ -229,6 +229,6 @@ mod tests {
         prepare("SELECT nothing FROM cqldyno.bench", &mut input).unwrap();
         let answers = exchange.node.connection([input.as_slice()]);
         let error = PreparedExecute::new(frames(&answers).nth(1).unwrap()).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Invalid);
+        assert_eq!(error.kind(), ErrorKind::Invalid);
     }
 }

@@ -14,10 +14,14 @@ pub(crate) async fn execute_all<P: Program>(
     tickets: &Arc<Tickets>,
     concurrency: usize,
 ) -> anyhow::Result<u64> {
-    let slots: Vec<_> =
-        (0..concurrency).map(|_| tokio::spawn(P::execute_some(Arc::clone(client), Arc::clone(tickets)))).collect();
+    let (client, tickets) = (Arc::clone(client), Arc::clone(tickets));
+    // By a task, as the load generator does it: from here each would wake a worker thread by a system call.
+    let slots = tokio::spawn(async move {
+        let slot = |_| tokio::spawn(P::execute_some(Arc::clone(&client), Arc::clone(&tickets)));
+        (0..concurrency).map(slot).collect::<Vec<_>>()
+    });
     let mut verified = 0;
-    for slot in slots {
+    for slot in slots.await? {
         verified += slot.await??;
     }
     Ok(verified)

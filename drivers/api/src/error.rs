@@ -97,18 +97,37 @@ impl ErrorKind {
 }
 
 /// A failed connection, statement or preparation: its kind and the driver's own words.
+///
+/// It is a pointer, so that an answer without an error travels in one register.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind}: {message}")]
-pub struct DriverError {
-    /// By which the error is counted.
-    pub kind: ErrorKind,
-    /// The driver's message, unchanged; never a password.
-    pub message: String,
+#[error("{}: {}", self.kind(), self.message())]
+pub struct DriverError(Box<Told>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Told {
+    kind: ErrorKind,
+    message: String,
 }
 
 impl DriverError {
     /// An error of `kind` with the driver's `message`.
+    #[cold]
     pub fn new(kind: ErrorKind, message: impl fmt::Display) -> DriverError {
-        DriverError { kind, message: message.to_string() }
+        DriverError(Box::new(Told { kind, message: message.to_string() }))
+    }
+
+    /// By which the error is counted.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The driver's message, unchanged; never a password.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The driver's message.
+    pub fn into_message(self) -> String {
+        self.0.message
     }
 }

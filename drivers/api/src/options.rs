@@ -142,9 +142,9 @@ mod tests {
         options.options.insert("lib".to_owned(), "/tmp/x.so".to_owned());
         assert_eq!(options.refuse_unknown("cassandra-cpp", &["lib"]), Ok(()));
         let error = options.refuse_unknown("scylla", &[]).unwrap_err();
-        assert!(error.message.contains("`lib`") && error.message.contains("scylla"), "{error}");
+        assert!(error.message().contains("`lib`") && error.message().contains("scylla"), "{error}");
         let error = options.refuse_unknown("floor", &["writes", "reads"]).unwrap_err();
-        assert!(error.message.contains("`lib`") && error.message.contains("writes, reads"), "{error}");
+        assert!(error.message().contains("`lib`") && error.message().contains("writes, reads"), "{error}");
     }
 
     #[test]

@@ -283,9 +283,9 @@ mod tests {
         loaded.check_lies_at(directory).unwrap();
         loaded.check_lies_at(loaded.path.to_str().unwrap()).unwrap();
         let elsewhere = loaded.check_lies_at("/proc").unwrap_err();
-        assert!(elsewhere.message.contains("/proc") && elsewhere.message.contains(directory), "{elsewhere}");
+        assert!(elsewhere.message().contains("/proc") && elsewhere.message().contains(directory), "{elsewhere}");
         let nowhere = loaded.check_lies_at("/no/such/directory").unwrap_err();
-        assert!(nowhere.message.contains("/no/such/directory"), "{nowhere}");
+        assert!(nowhere.message().contains("/no/such/directory"), "{nowhere}");
     }
 
     #[test]
@@ -307,7 +307,7 @@ mod tests {
             lies_at(right).unwrap();
         }
         let refused = lies_at(&other).unwrap_err();
-        assert!(refused.message.contains("libcassandra-other.so"), "{refused}");
+        assert!(refused.message().contains("libcassandra-other.so"), "{refused}");
         lies_at(&folder).unwrap_err();
         fs::remove_dir_all(&folder).unwrap();
     }

@@ -299,14 +299,14 @@ mod tests {
         for length in 0..ONE_ROW.len() {
             assert!(rows_of(&ONE_ROW[..length], &[ColumnType::Text]).is_err(), "{length}");
         }
-        assert_eq!(rows_of(&ONE_ROW, &[]).unwrap_err().kind, ErrorKind::Codec);
-        assert_eq!(rows_of(&ONE_ROW, &[ColumnType::Bigint]).unwrap_err().kind, ErrorKind::Protocol);
+        assert_eq!(rows_of(&ONE_ROW, &[]).unwrap_err().kind(), ErrorKind::Codec);
+        assert_eq!(rows_of(&ONE_ROW, &[ColumnType::Bigint]).unwrap_err().kind(), ErrorKind::Protocol);
     }
 
     #[test]
     fn rows_without_columns_are_refused_at_once() {
         let body = [0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff];
-        assert_eq!(rows_of(&body, &[]).unwrap_err().kind, ErrorKind::Protocol);
+        assert_eq!(rows_of(&body, &[]).unwrap_err().kind(), ErrorKind::Protocol);
     }
 
     #[test]
@@ -314,6 +314,6 @@ mod tests {
         let body = [0, 1, 0, 1, b'w', 0, 0, 0x22, 0, 0, 2, b'n', b'o'];
         let mut rows = Rows::new();
         let error = Answer { flags: WARNINGS, opcode: ERROR, body: &body }.into_rows(&[], &mut rows).unwrap_err();
-        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Invalid, "no (code 0x2200)"));
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Invalid, "no (code 0x2200)"));
     }
 }

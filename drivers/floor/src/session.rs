@@ -136,7 +136,7 @@ impl Session for FloorSession {
     ) -> Result<(), DriverError> {
         let connection = self.next_connection()?;
         let mut next = match self.page(connection, statement, values, None, rows).await {
-            Err(error) if error.kind == ErrorKind::Unprepared => {
+            Err(error) if error.kind() == ErrorKind::Unprepared => {
                 self.prepare_again(connection, statement).await?;
                 self.page(connection, statement, values, None, rows).await?
             }
@@ -151,7 +151,7 @@ impl Session for FloorSession {
     async fn batch(&self, statement: &FloorStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
         let connection = self.next_connection()?;
         match self.batch_on(connection, statement, rows).await {
-            Err(error) if error.kind == ErrorKind::Unprepared => {
+            Err(error) if error.kind() == ErrorKind::Unprepared => {
                 self.prepare_again(connection, statement).await?;
                 self.batch_on(connection, statement, rows).await
             }

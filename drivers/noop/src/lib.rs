@@ -73,7 +73,7 @@ impl Driver for Noop {
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
         match Form::of(options) {
             Ok(form) => vec![Setting::taken("form", form.name())],
-            Err(error) => vec![Setting::refused("form", error.message)],
+            Err(error) => vec![Setting::refused("form", error.message())],
         }
     }
 
@@ -97,9 +97,9 @@ mod tests {
         assert_eq!(Form::of(&options), Ok(Form::Ready));
         assert_eq!(Noop.settings(&options), [Setting::taken("form", "ready")]);
         options.options.insert("form".to_owned(), "later".to_owned());
-        assert!(Form::of(&options).unwrap_err().message.contains("`later`"));
+        assert!(Form::of(&options).unwrap_err().message().contains("`later`"));
         options.options.clear();
         options.options.insert("speed".to_owned(), "9".to_owned());
-        assert!(Form::of(&options).unwrap_err().message.contains("`speed`"));
+        assert!(Form::of(&options).unwrap_err().message().contains("`speed`"));
     }
 }

@@ -80,9 +80,40 @@ impl Generator {
     }
 }
 
+/// A bigint column whose value follows from the row's own number.
+#[derive(Clone, Copy, Debug)]
+struct Bigint {
+    times: i64,
+    plus: i64,
+}
+
+impl Bigint {
+    fn of(column: &Column) -> Option<Bigint> {
+        match column.kind {
+            Kind::Bigint { times, plus } if column.is_plain() => Some(Bigint { times, plus }),
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn value(self, number: u64) -> Value<'static> {
+        Value::Bigint(Kind::number(number, self.times, self.plus))
+    }
+}
+
 /// Generators of consecutive columns, bound to nothing but a row's number.
+///
+/// The commonest columns have a path of their own: few instructions, which lie in the caller, and numbers that lie together.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns {
+    /// All columns where each is such a bigint, unless several rows of a key are expected; else empty.
+    bigints: Box<[Bigint]>,
+    any: Box<Any>,
+}
+
+/// Columns of any kind.
+#[derive(Clone, Debug)]
+struct Any {
     generators: Vec<Generator>,
     /// Every value is the generator's for the row's own number.
     plain: bool,
@@ -92,7 +123,7 @@ pub(crate) struct Columns {
     /// Rows that come together: those of a key, or one.
     together: NonZeroU64,
     /// Checksums of a key's rows, where they are several and expected.
-    known: Option<Box<Known>>,
+    known: Option<Known>,
 }
 
 impl Columns {
@@ -103,23 +134,26 @@ impl Columns {
 
     /// Of rows of which a key has so many.
     pub(crate) fn of_rows(columns: &[Column], rows: NonZeroU64) -> Columns {
-        Columns {
+        let any = Any {
             generators: columns.iter().map(|column| Generator::of(&column.kind)).collect(),
             plain: columns.iter().all(Column::is_plain),
             columns: columns.to_vec(),
             rows,
             together: NonZeroU64::MIN,
             known: None,
-        }
+        };
+        let bigints: Option<Box<[Bigint]>> = columns.iter().map(Bigint::of).collect();
+        Columns { bigints: bigints.unwrap_or_default(), any: Box::new(any) }
     }
 
     /// Of rows that are expected, of which a key has so many; the keys that will come are in `keys`.
     pub(crate) fn expected(columns: &[Column], rows: NonZeroU64, keys: &[Range<u64>]) -> Columns {
         let mut columns = Columns::of_rows(columns, rows);
         if rows > NonZeroU64::MIN {
-            columns.plain = false;
-            columns.together = rows;
-            columns.known = Some(Box::new(Known::of(&columns, keys)));
+            columns.bigints = Box::default();
+            columns.any.plain = false;
+            columns.any.together = rows;
+            columns.any.known = Some(Known::of(&columns, keys));
         }
         columns
     }
@@ -127,18 +161,19 @@ impl Columns {
     /// The numbers of the rows that come together for `key`.
     #[inline]
     pub(crate) fn rows_of(&self, key: u64) -> Range<u64> {
-        let start = key.wrapping_mul(self.together.get());
-        start..start.wrapping_add(self.together.get())
+        let together = self.any.together.get();
+        let start = key.wrapping_mul(together);
+        start..start.wrapping_add(together)
     }
 
     /// The checksums that the rows of a key should have, where several are expected.
     #[inline]
     pub(crate) fn known(&self) -> Option<&Known> {
-        self.known.as_deref()
+        self.any.known.as_ref()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.generators.len()
+        self.any.generators.len()
     }
 
     /// The values of the row with this number, in order.
@@ -146,26 +181,27 @@ impl Columns {
     /// A scenario with more values than fit is refused before, so that none is ever left out.
     #[inline]
     pub(crate) fn bind<'a, const N: usize>(&self, row: u64, values: &mut Values<'a, N>) {
-        values.len = self.generators.len();
-        if !self.plain {
-            return self.bind_others(row, &mut values.values);
+        if self.bigints.is_empty() {
+            values.len = self.len();
+            return self.bind_any(row, &mut values.values);
         }
-        for (value, generator) in values.values.iter_mut().zip(&self.generators) {
-            // Each arm writes its value where it belongs: one value that is made here and moved there costs 5 ns, because a
-            // copy of 24 bytes has to wait for the stores of tag and number (perf annotate shows the failed forwarding).
-            // The commonest type comes first, so that its few instructions lie together in the caller.
-            if let Generator::Bigint { times, plus } = *generator {
-                *value = Value::Bigint(Kind::number(row, times, plus));
-            } else {
-                bind_other(generator, row, value);
-            }
+        values.len = self.bigints.len();
+        for (value, bigint) in values.values.iter_mut().zip(&self.bigints) {
+            // Written where it belongs: one value that is made elsewhere and moved here costs 5 ns, because a copy of 24 bytes
+            // has to wait for the stores of tag and number (perf annotate shows the failed forwarding).
+            *value = bigint.value(row);
         }
     }
 
-    /// Where a column may be null, or follows from another number than the row's own.
     #[inline(never)]
-    fn bind_others(&self, row: u64, values: &mut [Value<'_>]) {
-        for (index, value) in values.iter_mut().enumerate().take(self.generators.len()) {
+    fn bind_any(&self, row: u64, values: &mut [Value<'_>]) {
+        if self.any.plain {
+            for (value, generator) in values.iter_mut().zip(&self.any.generators) {
+                *value = generator.value(row);
+            }
+            return;
+        }
+        for (index, value) in values.iter_mut().enumerate().take(self.len()) {
             *value = self.value(row, index).unwrap_or(Value::Null);
         }
     }
@@ -173,8 +209,8 @@ impl Columns {
     /// The value of the column at `index` in the row with this number.
     #[inline]
     pub(crate) fn value(&self, row: u64, index: usize) -> Option<Value<'static>> {
-        let (column, generator) = (self.columns.get(index)?, self.generators.get(index)?);
-        let number = column.by.number(row, self.rows);
+        let (column, generator) = (self.any.columns.get(index)?, self.any.generators.get(index)?);
+        let number = column.by.number(row, self.any.rows);
         Some(if column.is_null(number) { Value::Null } else { generator.value(number) })
     }
 
@@ -188,21 +224,24 @@ impl Columns {
     /// Whether `found` is the row of `key`, which has one.
     #[inline(always)]
     pub(crate) fn is_row(&self, key: u64, found: Row<'_>) -> bool {
-        if !self.plain {
-            return self.is_other_row(key, found);
+        if self.bigints.is_empty() {
+            return self.is_any_row(key, found);
         }
-        // The commonest type is compared here, in a loop that is short enough to lie in the caller.
-        found.len() == self.len()
-            && self.generators.iter().enumerate().all(|(index, generator)| match *generator {
-                Generator::Bigint { times, plus } => found.holds(index, Value::Bigint(Kind::number(key, times, plus))),
-                _ => is_held(generator, key, found, index),
-            })
+        found.len() == self.bigints.len()
+            && self.bigints.iter().enumerate().all(|(index, bigint)| found.holds(index, bigint.value(key)))
     }
 
     #[inline(never)]
-    fn is_other_row(&self, key: u64, found: Row<'_>) -> bool {
+    fn is_any_row(&self, key: u64, found: Row<'_>) -> bool {
+        if found.len() != self.len() {
+            return false;
+        }
+        if self.any.plain {
+            let mut generators = self.any.generators.iter().enumerate();
+            return generators.all(|(index, generator)| found.holds(index, generator.value(key)));
+        }
         // A checksum is of several rows.
-        self.known.is_none() && found.len() == self.len() && self.first_wrong(key, found).is_none()
+        self.known().is_none() && self.first_wrong(key, found).is_none()
     }
 
     /// The index of the first column of `found` that is not that of the row with this number. Both must have as many columns.
@@ -217,11 +256,13 @@ impl Columns {
     }
 
     fn fill_row(&self, row: u64, rows: &mut Rows) {
-        for (index, generator) in self.generators.iter().enumerate() {
-            match *generator {
-                Generator::Bigint { times, plus } if self.plain => rows.push_bigint(Kind::number(row, times, plus)),
-                _ => push(rows, self.value(row, index).unwrap_or(Value::Null)),
+        if self.bigints.is_empty() {
+            for index in 0..self.len() {
+                push(rows, self.value(row, index).unwrap_or(Value::Null));
             }
+        }
+        for bigint in &self.bigints {
+            rows.push_bigint(Kind::number(row, bigint.times, bigint.plus));
         }
         rows.end_row();
     }
@@ -240,18 +281,6 @@ pub(crate) fn push(rows: &mut Rows, value: Value<'_>) {
         Value::Text(value) => rows.push_text(value),
         Value::Blob(value) => rows.push_blob(value),
     }
-}
-
-/// A value of a type that is not the commonest.
-#[inline(never)]
-fn bind_other<'a>(generator: &Generator, row: u64, value: &mut Value<'a>) {
-    *value = generator.value(row);
-}
-
-/// Whether the column of `row` at `index` is what `generator` gives for `number`.
-#[inline(never)]
-fn is_held(generator: &Generator, number: u64, row: Row<'_>, index: usize) -> bool {
-    row.holds(index, generator.value(number))
 }
 
 #[cfg(test)]

@@ -20,8 +20,14 @@ struct Line<T>(T);
 #[derive(Debug)]
 pub(crate) struct Gauge {
     next: Line<AtomicU64>,
-    /// [`STOPPED`], how many slots have not begun, and how many are at work, in one word that is read before every statement.
-    slots: Line<AtomicU64>,
+    slots: Line<Slots>,
+}
+
+/// What does not change while all slots are at work, and is read before every statement.
+#[derive(Debug)]
+struct Slots {
+    /// [`STOPPED`], how many slots have not begun, and how many are at work, in one word.
+    word: AtomicU64,
     count: u64,
     concurrency: usize,
     /// Fewer slots at work than this are fewer than 99 %.
@@ -43,80 +49,79 @@ impl Gauge {
     pub(crate) fn new(count: u64, concurrency: usize) -> Gauge {
         let concurrency = concurrency.min(MOST_SLOTS);
         let full = (concurrency as u64 * 99).div_ceil(100);
+        let word = AtomicU64::new(concurrency as u64 * TO_BEGIN);
         Gauge {
             next: Line::default(),
-            slots: Line(AtomicU64::new(concurrency as u64 * TO_BEGIN)),
-            count,
-            concurrency,
-            full,
-            above_full: AT_WORK - full,
+            slots: Line(Slots { word, count, concurrency, full, above_full: AT_WORK - full }),
         }
     }
 
     pub(crate) fn concurrency(&self) -> usize {
-        self.concurrency
+        self.slots.0.concurrency
     }
 
     /// The next tickets, at least one; `None` when all are taken. Guided self-scheduling (Polychronopoulos and Kuck 1987).
     pub(crate) fn take(&self) -> Option<Range<u64>> {
-        let left = self.count.saturating_sub(self.next.0.load(Ordering::Relaxed));
+        let left = self.slots.0.count.saturating_sub(self.next.0.load(Ordering::Relaxed));
         if left == 0 {
             return None;
         }
-        let chunk = (left / (self.concurrency as u64 * PARTS_OF_A_SHARE)).clamp(1, MOST_AT_ONCE);
+        let chunk = (left / (self.slots.0.concurrency as u64 * PARTS_OF_A_SHARE)).clamp(1, MOST_AT_ONCE);
         let start = self.next.0.fetch_add(chunk, Ordering::Relaxed);
-        (start < self.count).then(|| start..self.count.min(start + chunk))
+        (start < self.slots.0.count).then(|| start..self.slots.0.count.min(start + chunk))
     }
 
     /// The next ticket alone; `None` when all are taken.
     pub(crate) fn take_one(&self) -> Option<u64> {
         let ticket = self.next.0.fetch_add(1, Ordering::Relaxed);
-        (ticket < self.count).then_some(ticket)
+        (ticket < self.slots.0.count).then_some(ticket)
     }
 
     /// Tickets taken so far; at most a chunk a slot more than were issued.
     pub(crate) fn taken(&self) -> u64 {
-        self.next.0.load(Ordering::Relaxed).min(self.count)
+        self.next.0.load(Ordering::Relaxed).min(self.slots.0.count)
     }
 
-    /// A slot was polled for the first time, and goes to work.
-    pub(crate) fn begin(&self) {
-        self.slots.0.fetch_sub(TO_BEGIN - 1, Ordering::Relaxed);
+    /// A slot was polled for the first time, and goes to work. Gives whether it was the last one to begin.
+    pub(crate) fn begin(&self) -> bool {
+        let before = self.slots.0.word.fetch_sub(TO_BEGIN - 1, Ordering::Relaxed);
+        before & !STOPPED < 2 * TO_BEGIN
     }
 
     /// Whether every slot was polled.
     pub(crate) fn all_begun(&self) -> bool {
-        self.slots() & !STOPPED < TO_BEGIN
+        self.word() & !STOPPED < TO_BEGIN
     }
 
     /// A slot has its last answer, or none where it got no ticket.
     pub(crate) fn leave(&self) {
-        self.slots.0.fetch_sub(1, Ordering::Relaxed);
+        self.slots.0.word.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Whether fewer than 99 % of the slots are at work: between their first poll and their last answer.
     pub(crate) fn is_below_concurrency(&self) -> bool {
-        self.slots() & AT_WORK < self.full
+        self.word() & AT_WORK < self.slots.0.full
     }
 
     /// No statement is issued from now on.
     pub(crate) fn stop(&self) {
-        self.slots.0.fetch_or(STOPPED, Ordering::Relaxed);
+        self.slots.0.word.fetch_or(STOPPED, Ordering::Relaxed);
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
-        self.slots() & STOPPED != 0
+        self.word() & STOPPED != 0
     }
 
     /// Whether all slots have begun, at least 99 % of them are at work, and the run was not stopped.
     #[inline]
     pub(crate) fn is_steady(&self) -> bool {
-        self.slots().wrapping_sub(self.full) <= self.above_full
+        let Slots { full, above_full, .. } = self.slots.0;
+        self.word().wrapping_sub(full) <= above_full
     }
 
     #[inline]
-    fn slots(&self) -> u64 {
-        self.slots.0.load(Ordering::Relaxed)
+    fn word(&self) -> u64 {
+        self.slots.0.word.load(Ordering::Relaxed)
     }
 }
 
@@ -213,7 +218,7 @@ mod tests {
         let gauge = Gauge::new(1_000, 100);
         for begun in 0..100 {
             assert!(!gauge.all_begun() && !gauge.is_steady(), "{begun}");
-            gauge.begin();
+            assert_eq!(gauge.begin(), begun == 99, "the last one is told so");
         }
         assert!(gauge.all_begun() && gauge.is_steady());
         gauge.leave();
@@ -222,7 +227,7 @@ mod tests {
         assert!(!gauge.is_steady() && gauge.is_below_concurrency() && gauge.all_begun());
 
         let gauge = Gauge::new(1_000, 100);
-        (0..100).for_each(|_| gauge.begin());
+        (0..100).for_each(|_| assert!(gauge.begin() || !gauge.all_begun()));
         assert!(gauge.is_steady() && !gauge.is_stopped());
         gauge.stop();
         assert!(!gauge.is_steady() && gauge.is_stopped() && gauge.all_begun() && !gauge.is_below_concurrency());

@@ -8,7 +8,7 @@ use cqldyno_driver_api::{DriverError, Rows, Session};
 use cqldyno_scenarios::{Issue, LoadPart, MAX_VALUES, Workload};
 use quanta::Clock;
 use tokio::sync::Notify;
-use tokio::task::{JoinHandle, yield_now};
+use tokio::task::{JoinError, JoinHandle, yield_now};
 
 use crate::binding::{Columns, Values};
 use crate::gauge::Gauge;
@@ -25,21 +25,24 @@ const ONE_VALUE: usize = 1;
 /// for that would take ten cache lines of instructions every time, which a driver whose code just fits into the cache feels.
 const TICKETS_A_TURN: u64 = 1_024;
 
-/// A prepared statement with what is bound to it and what must come back.
+/// A prepared statement with what is bound to it and what must come back: in the first cache line, because a driver's own
+/// code and data push everything out of the first cache from one statement to the next.
+#[repr(C, align(64))]
 pub(crate) struct Prepared<T> {
-    pub(crate) statement: T,
     pub(crate) values: Columns,
     pub(crate) expect: Option<Columns>,
+    pub(crate) statement: T,
 }
 
 /// What a run's statements go through: a session and the statements that were prepared on it.
+#[repr(C)]
 pub(crate) struct Bench<S: Session> {
-    pub(crate) session: S,
     pub(crate) prepared: Vec<Prepared<S::Statement>>,
-    /// What the statements are issued as, when not all of them are executed.
-    pub(crate) operations: Option<Operations<S>>,
     /// The driver sends nothing, so the expected rows are put in the place of an answer's.
     pub(crate) offline: bool,
+    /// What the statements are issued as, when not all of them are executed.
+    pub(crate) operations: Option<Operations<S>>,
+    pub(crate) session: S,
 }
 
 /// Which statement and key a ticket of a run stands for.
@@ -113,15 +116,23 @@ pub(crate) enum OnError {
 #[error("the driver panicked while it executed a statement: {0}")]
 pub(crate) struct Panicked(String);
 
-/// What the slots of a run share.
+impl From<JoinError> for Panicked {
+    fn from(error: JoinError) -> Panicked {
+        Panicked(error.try_into_panic().map_or_else(|error| error.to_string(), |payload| panic_message(&*payload)))
+    }
+}
+
+/// What the slots of a run share; what every statement reads is together.
+#[repr(C)]
 pub(crate) struct Run<S: Session> {
     pub(crate) bench: Arc<Bench<S>>,
-    pub(crate) source: Source,
     pub(crate) gauge: Arc<Gauge>,
+    pub(crate) source: Source,
     pub(crate) recorders: Recorders,
     pub(crate) on_error: OnError,
     slots_left: AtomicUsize,
     panicked: AtomicBool,
+    begun: Notify,
     at_end: Box<dyn Fn() + Send + Sync>,
     ended: Notify,
 }
@@ -143,10 +154,11 @@ pub(crate) async fn run<S: Session>(
     let run = Arc::new(Run::new(bench, source, gauge, clock, on_error, at_end));
     // What a slot reserves for values that no statement has would only spread the slots over more of the processor's cache.
     let most_values = bench.prepared.iter().map(|prepared| prepared.values.len()).max().unwrap_or(0);
-    let slots = (0..gauge.concurrency())
-        .map(|_| {
+    let slots = spawn_all(gauge.concurrency(), {
+        let run = Arc::clone(&run);
+        move || {
             let run = Arc::clone(&run);
-            if bench.operations.is_some() {
+            if run.bench.operations.is_some() {
                 tokio::spawn(operations::slot(run))
             } else if most_values <= ONE_VALUE {
                 tokio::spawn(slot::<S, ONE_VALUE>(run))
@@ -155,9 +167,21 @@ pub(crate) async fn run<S: Session>(
             } else {
                 tokio::spawn(slot::<S, MAX_VALUES>(run))
             }
-        })
-        .collect();
+        }
+    });
     run.wait_for(slots).await
+}
+
+/// The tasks of all slots, each spawned by `spawn`.
+///
+/// They are spawned by a task: a worker thread puts new tasks into a queue of its own. A thread that is none, as the one that
+/// waits for the run, would put each into the queue that all share, and wake a worker thread for it by a system call, which
+/// for a thousand slots takes the time of a thousand statements.
+pub(crate) fn spawn_all(
+    concurrency: usize,
+    spawn: impl Fn() -> JoinHandle<()> + Send + 'static,
+) -> JoinHandle<Vec<JoinHandle<()>>> {
+    tokio::spawn(async move { std::iter::repeat_with(spawn).take(concurrency).collect() })
 }
 
 impl<S: Session> Run<S> {
@@ -178,6 +202,7 @@ impl<S: Session> Run<S> {
             on_error,
             slots_left: AtomicUsize::new(gauge.concurrency()),
             panicked: AtomicBool::new(false),
+            begun: Notify::new(),
             at_end: Box::new(at_end),
             ended: Notify::new(),
         }
@@ -207,21 +232,30 @@ impl<S: Session> Run<S> {
     ///
     /// # Errors
     /// When one of them panicked.
-    pub(crate) async fn wait_for(&self, slots: Vec<JoinHandle<()>>) -> Result<Counted, Panicked> {
+    pub(crate) async fn wait_for(&self, slots: JoinHandle<Vec<JoinHandle<()>>>) -> Result<Counted, Panicked> {
         // One wake-up when all is over, instead of one for every slot that ends while others are at work.
         self.ended.notified().await;
         let mut panicked = None;
-        for slot in slots {
+        for slot in slots.await.map_err(Panicked::from)? {
             if let Err(error) = slot.await {
-                panicked.get_or_insert_with(|| {
-                    error.try_into_panic().map_or_else(|error| error.to_string(), |payload| panic_message(&*payload))
-                });
+                panicked.get_or_insert_with(|| Panicked::from(error));
             }
         }
         match panicked {
-            Some(message) => Err(Panicked(message)),
+            Some(panicked) => Err(panicked),
             None => Ok(self.recorders.merged()),
         }
+    }
+
+    /// No slot issues a second statement before every slot had its turn to issue a first one. Gives the time then.
+    #[cold]
+    pub(crate) async fn wait_for_all_to_begin(&self) -> u64 {
+        // It hears of what comes after it was made, so that it must be made before the look.
+        let begun = self.begun.notified();
+        if !self.gauge.all_begun() {
+            begun.await;
+        }
+        self.recorders.now()
     }
 }
 
@@ -238,7 +272,9 @@ pub(crate) struct Presence<S: Session> {
 
 impl<S: Session> Presence<S> {
     pub(crate) fn new(run: Arc<Run<S>>) -> Presence<S> {
-        run.gauge.begin();
+        if run.gauge.begin() {
+            run.begun.notify_waiters();
+        }
         Presence { run }
     }
 }
@@ -278,7 +314,7 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
     let run = Presence::new(run);
     let mut rows = Rows::new();
     let mut before = run.recorders.now();
-    let mut owes_a_turn = false;
+    let (mut owes_a_turn, mut has_issued) = (false, false);
     'issuing: while let Some(tickets) = run.gauge.take() {
         // With tickets in hand: no turn of others comes between the last answer and the end.
         if owes_a_turn {
@@ -289,11 +325,15 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
         owes_a_turn = tickets.end % TICKETS_A_TURN < tickets.end - tickets.start;
         for ticket in tickets {
             if !run.gauge.is_steady() {
+                if has_issued && !run.gauge.all_begun() {
+                    before = run.wait_for_all_to_begin().await;
+                }
                 if run.gauge.is_stopped() {
                     break 'issuing;
                 }
                 run.recorders.below_concurrency(run.gauge.is_below_concurrency().into());
             }
+            has_issued = true;
             let Issue { statement, key } = run.source.issue(ticket);
             let Some(prepared) = run.bench.prepared.get(statement) else { break 'issuing };
             let outcome = {
@@ -308,20 +348,8 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
             let checked = check(&run.bench, prepared, outcome, key, &mut rows);
             // A driver that fails at once would otherwise never let its own tasks mend what is broken. They wait for a chunk at most.
             owes_a_turn |= !run.is_right(checked);
-            if !run.gauge.is_steady() && !run.gauge.all_begun() {
-                before = wait_for_all_to_begin(&run).await;
-            }
         }
     }
-}
-
-/// No slot issues a second statement before every slot had its turn to issue a first one. Gives the time then.
-#[cold]
-pub(crate) async fn wait_for_all_to_begin<S: Session>(run: &Run<S>) -> u64 {
-    while !run.gauge.all_begun() && !run.gauge.is_stopped() {
-        yield_now().await;
-    }
-    run.recorders.now()
 }
 
 /// Checks an answer's rows, and forgets them right away: what they lay in serves the next slot of the thread.

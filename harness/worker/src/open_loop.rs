@@ -30,7 +30,7 @@ use tokio::task::{coop::consume_budget, yield_now};
 
 use crate::binding::Values;
 use crate::gauge::Gauge;
-use crate::generator::{Bench, OnError, Panicked, Presence, Run, Source, check};
+use crate::generator::{Bench, OnError, Panicked, Presence, Run, Source, check, spawn_all};
 use crate::latencies::{Latencies, histogram};
 use crate::operations::Room;
 use crate::recorder::{Counted, base64_of, ticks_per_second};
@@ -192,11 +192,14 @@ pub(crate) async fn run<S: Session>(
     let alarm = Alarm::new()?;
     let pacer = Arc::new(Pacer::new(clock.clone(), rate.max(1), source.count()));
     let run = Arc::new(Run::new(bench, source, gauge, clock, OnError::Count, at_end));
-    let slots = (0..gauge.concurrency()).map(|_| tokio::spawn(slot(Arc::clone(&run), Arc::clone(&pacer)))).collect();
-    let pacing = tokio::spawn(let_go(Arc::clone(&pacer), Arc::clone(gauge), alarm));
-    let counted = run.wait_for(slots).await?;
+    let pacing = tokio::spawn(let_go(Arc::clone(&run), Arc::clone(&pacer), alarm));
+    let slots = spawn_all(gauge.concurrency(), {
+        let (run, pacer) = (Arc::clone(&run), Arc::clone(&pacer));
+        move || tokio::spawn(slot(Arc::clone(&run), Arc::clone(&pacer)))
+    });
+    let counted = run.wait_for(slots).await;
     pacing.await.map_err(io::Error::other)??;
-    Ok((counted, pacer.told()))
+    Ok((counted?, pacer.told()))
 }
 
 /// A timer of the kernel whose expiry wakes a task of the runtime up.
@@ -221,20 +224,17 @@ impl Alarm {
 }
 
 /// Lets statements go as they fall due, until all are or the run is stopped.
-async fn let_go(pacer: Arc<Pacer>, gauge: Arc<Gauge>, mut alarm: Alarm) -> io::Result<()> {
-    let paced = pace(&pacer, &gauge, &mut alarm).await;
+async fn let_go<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>, mut alarm: Alarm) -> io::Result<()> {
+    pacer.origin.store(run.wait_for_all_to_begin().await, Ordering::Relaxed);
+    let paced = pace(&pacer, &run.gauge, &mut alarm).await;
     // Else the slot that takes the last statement does.
-    if paced.is_err() || gauge.is_stopped() {
+    if paced.is_err() || run.gauge.is_stopped() {
         pacer.due.close();
     }
     paced
 }
 
 async fn pace(pacer: &Pacer, gauge: &Gauge, alarm: &mut Alarm) -> io::Result<()> {
-    while !gauge.all_begun() && !gauge.is_stopped() {
-        yield_now().await;
-    }
-    pacer.origin.store(pacer.clock.raw(), Ordering::Relaxed);
     while !gauge.is_stopped() {
         let now = pacer.clock.raw();
         pacer.release(now);

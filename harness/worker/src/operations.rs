@@ -16,7 +16,7 @@ use tokio::task::{coop::consume_budget, yield_now};
 
 use crate::binding::Values;
 use crate::cell::close;
-use crate::generator::{Bench, Prepared, Presence, Run, check, wait_for_all_to_begin};
+use crate::generator::{Bench, Prepared, Presence, Run, check};
 
 /// Connects as the job says.
 pub(crate) type Connect<S> =
@@ -165,7 +165,7 @@ pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
         // A driver that fails at once would otherwise never let its own tasks mend what is broken.
         owes_a_turn = !run.is_right(outcome);
         if !gauge.all_begun() {
-            wait_for_all_to_begin(&run).await;
+            run.wait_for_all_to_begin().await;
         }
         // What is done behind an answer, as closing a session, is not the next statement's.
         before = run.recorders.now();

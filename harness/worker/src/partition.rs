@@ -190,8 +190,8 @@ mod tests {
 
     fn message(change: impl Fn(&mut Cells)) -> String {
         let error = check(change).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::WrongRow);
-        error.message
+        assert_eq!(error.kind(), ErrorKind::WrongRow);
+        error.into_message()
     }
 
     #[test]
@@ -282,7 +282,7 @@ mod tests {
         rows.push_null();
         rows.end_row();
         assert_eq!(
-            verify(Some(&null), 0, &rows).unwrap_err().message,
+            verify(Some(&null), 0, &rows).unwrap_err().message(),
             "for key 0 2 rows were expected, and 1 row came back"
         );
     }

@@ -171,9 +171,9 @@ impl Recorders {
     #[cold]
     pub(crate) fn failed(&self, error: DriverError) {
         let mut counts = lock(&self.mine().counts);
-        let count = counts.errors.entry(error.kind).or_default();
+        let count = counts.errors.entry(error.kind()).or_default();
         if count.count == 0 {
-            count.first = error.message;
+            count.first = error.into_message();
         }
         count.count += 1;
     }

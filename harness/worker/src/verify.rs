@@ -136,8 +136,8 @@ mod tests {
 
     fn message(result: Result<(), DriverError>) -> String {
         let error = result.unwrap_err();
-        assert_eq!(error.kind, ErrorKind::WrongRow);
-        error.message
+        assert_eq!(error.kind(), ErrorKind::WrongRow);
+        error.into_message()
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub async fn an_unknown_option_is_refused_by_name<D: Driver>() -> Outcome {
     match D::default().connect(&options).await {
         Ok(_) => Err(Failure::new("the option no-such-option was taken")),
         Err(error) => {
-            check(error.message.contains("no-such-option"), || format!("the refusal does not name it: {error}"))?;
+            check(error.message().contains("no-such-option"), || format!("the refusal does not name it: {error}"))?;
             Ok(Verdict::Holds)
         }
     }
@@ -65,7 +65,7 @@ pub async fn no_server_at_the_address_is_a_connect_error<D: Driver>() -> Outcome
     match D::default().connect(&ConnectOptions::new(vec![address])).await {
         Ok(_) => Err(Failure::new("it connected to a port on which nothing listens")),
         Err(error) => {
-            same("the kind of the error", error.kind, ErrorKind::Connect)?;
+            same("the kind of the error", error.kind(), ErrorKind::Connect)?;
             Ok(Verdict::Holds)
         }
     }
@@ -200,9 +200,9 @@ pub async fn a_wrong_password_is_refused_and_the_right_one_is_not<D: Driver>() -
     match connect(Some(&wrong)).await {
         Ok(_) => return Err(Failure::new("a wrong password was let in")),
         Err(error) => {
-            check(!error.message.contains(&wrong.password), || "the error shows the password".to_owned())?;
+            check(!error.message().contains(&wrong.password), || "the error shows the password".to_owned())?;
             if declared::<D>(Capability::Credentials)? {
-                same("the kind of the error", error.kind, ErrorKind::BadCredentials)?;
+                same("the kind of the error", error.kind(), ErrorKind::BadCredentials)?;
             }
         }
     }

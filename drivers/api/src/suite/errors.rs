@@ -7,7 +7,7 @@ use crate::{Driver, DriverError, ErrorKind, Session, Value};
 fn expect_kind<T>(what: &str, result: Result<T, DriverError>, kind: ErrorKind) -> Result<(), Failure> {
     match result {
         Ok(_) => Err(Failure::new(format!("{what} went through; {kind} was expected"))),
-        Err(error) if error.kind == kind && !error.message.is_empty() => Ok(()),
+        Err(error) if error.kind() == kind && !error.message().is_empty() => Ok(()),
         Err(error) => Err(Failure::new(format!("{what} failed with `{error}`; {kind} was expected, with a message"))),
     }
 }
@@ -64,7 +64,7 @@ pub async fn values_of_wrong_number_or_type_are_an_error_and_the_session_lives_o
         match execute(&session, &insert, values).await {
             Ok(_) => return Err(Failure::new(format!("{what} went through"))),
             Err(error) => {
-                check(matches!(error.kind, ErrorKind::Codec | ErrorKind::Invalid | ErrorKind::Protocol), || {
+                check(matches!(error.kind(), ErrorKind::Codec | ErrorKind::Invalid | ErrorKind::Protocol), || {
                     format!("{what} failed with `{error}`, which does not say that the values were wrong")
                 })?
             }

@@ -85,9 +85,9 @@ pub async fn nothing_is_sent_twice<D: Driver>() -> Outcome {
                 // A driver may take a bootstrapping node's refusal to the next node, whatever its retry policy, because the
                 // statement was not executed; here there is none, and it is a caveat that names the code.
                 let no_next_node = kind == ErrorKind::Bootstrapping
-                    && error.kind == ErrorKind::ConnectionLost
+                    && error.kind() == ErrorKind::ConnectionLost
                     && caveats.iter().any(|caveat| caveat.contains("0x1002"));
-                check(error.kind == kind || no_next_node, || {
+                check(error.kind() == kind || no_next_node, || {
                     format!("`{error}` at error {code:#06x} where {kind} was expected")
                 })?
             }

@@ -41,7 +41,7 @@ async fn until_back<D: Driver>(
             // A driver without a time limit may wait for ever for an answer to what it wrote just before the connection broke.
             match timeout(ANSWERS_WITHIN, execute(session, statement, values)).await {
                 Err(_) => {}
-                Ok(Err(error)) if is_outage(error.kind) => {
+                Ok(Err(error)) if is_outage(error.kind()) => {
                     said = Some(error);
                     sleep(Duration::from_millis(50)).await;
                 }
@@ -79,7 +79,7 @@ pub async fn a_slow_answer_is_waited_for_as_long_as_declared<D: Driver>() -> Out
     let result = execute(&session, &select, &[Value::Bigint(1)]).await;
     server.relay().delay(Duration::ZERO);
     match (declared::<D>(Capability::RequestTimeout)?, result) {
-        (true, Err(error)) if error.kind == ErrorKind::RequestTimeout => {}
+        (true, Err(error)) if error.kind() == ErrorKind::RequestTimeout => {}
         (true, Err(error)) => return Err(Failure::new(format!("{error} where a request timeout was expected"))),
         (true, Ok(_)) => return Err(Failure::new("a time limit is declared, and the answer was waited for beyond it")),
         (false, Ok(_)) => {}
@@ -128,7 +128,7 @@ pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() ->
     server.restart().await?;
     if declared::<D>(Capability::Reconnect)? {
         match until_back::<D>(&server, &session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await? {
-            Err(error) if error.kind == ErrorKind::Unprepared && !declared::<D>(Capability::Reprepare)? => {}
+            Err(error) if error.kind() == ErrorKind::Unprepared && !declared::<D>(Capability::Reprepare)? => {}
             result => drop(result?),
         }
         return server.end(&server.connect::<D>().await?).await;
@@ -144,7 +144,7 @@ pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() ->
 fn expect_outage(result: Result<Rows, DriverError>) -> Result<(), Failure> {
     match result {
         Ok(_) => Err(Failure::new("a statement went through although the server was gone")),
-        Err(error) => check(is_outage(error.kind), || format!("{error} where the server was gone")),
+        Err(error) => check(is_outage(error.kind()), || format!("{error} where the server was gone")),
     }
 }
 
@@ -211,7 +211,7 @@ pub async fn a_statement_prepared_before_a_restart_is_prepared_again_as_declared
         (true, Err(error)) => {
             return Err(Failure::new(format!("declared to prepare again, and failed: {error}")));
         }
-        (false, Err(error)) if error.kind == ErrorKind::Unprepared => {}
+        (false, Err(error)) if error.kind() == ErrorKind::Unprepared => {}
         (false, Err(error)) => return Err(Failure::new(format!("{error} where unprepared was expected"))),
         (false, Ok(_)) => return Err(Failure::new("the driver prepared again, which it does not declare")),
     }

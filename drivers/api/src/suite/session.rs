@@ -148,7 +148,7 @@ async fn mistakes(session: &impl Session) -> Result<(), Failure> {
             .replace("KEYSPACE KEYSPACE", &format!("KEYSPACE {KEYSPACE}"));
         match session.query(&cql).await {
             Ok(()) => return Err(Failure::new(format!("`{cql}` was no error"))),
-            Err(error) => check(error.kind == kind, || format!("`{cql}` gave {error}"))?,
+            Err(error) => check(error.kind() == kind, || format!("`{cql}` gave {error}"))?,
         }
     }
     for cql in ["SELECT v FROM nosuchkeyspace.t WHERE pk = ?", "INSERT INTO"] {

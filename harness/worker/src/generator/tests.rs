@@ -1,5 +1,7 @@
+use std::pin::pin;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
+use std::task::{Context, Wake, Waker};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -216,6 +218,47 @@ fn no_slot_issues_a_second_statement_before_every_slot_has_begun() {
     }
 }
 
+struct Wakes(AtomicU64);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// If it asked again and again instead, it would take the processor time in which the others could begin.
+#[test]
+fn a_slot_that_waits_for_the_others_is_woken_once_and_by_the_last_one_to_begin() {
+    let gauge = Arc::new(Gauge::new(10, 3));
+    let bench = bench("writes", Memory::default());
+    let run = Arc::new(Run::new(&bench, Source::Load(Vec::new()), &gauge, Clock::new(), OnError::Count, || {}));
+    let begin = || Presence::new(Arc::clone(&run));
+    let wakes = Arc::new(Wakes(AtomicU64::new(0)));
+    let waker = Waker::from(Arc::clone(&wakes));
+    let mut context = Context::from_waker(&waker);
+
+    let _first = begin();
+    let mut waits = pin!(run.wait_for_all_to_begin());
+    assert!(waits.as_mut().poll(&mut context).is_pending());
+    let _second = begin();
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
+    let _last = begin();
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+    assert!(waits.as_mut().poll(&mut context).is_ready());
+    assert!(pin!(run.wait_for_all_to_begin()).poll(&mut context).is_ready(), "there is nothing left to wait for");
+}
+
+#[test]
+fn slots_are_spawned_by_a_worker_thread() {
+    let outside = std::thread::current().id();
+    let spawn = move || {
+        assert_ne!(std::thread::current().id(), outside);
+        tokio::spawn(async {})
+    };
+    let runtime = &runtimes()[1];
+    assert_eq!(runtime.block_on(async { spawn_all(3, spawn).await.unwrap().len() }), 3);
+}
+
 /// By a clock that every statement sets forward by a microsecond, and every turn that others have by a second.
 #[test]
 fn others_have_turns_and_no_latency_has_the_time_of_them_or_of_another_statement() {
@@ -225,7 +268,8 @@ fn others_have_turns_and_no_latency_has_the_time_of_them_or_of_another_statement
         let observe: Box<dyn Fn(u64) + Send + Sync> = Box::new(move |_| statement.increment(1_000));
         let mended = Some(Arc::new(AtomicBool::new(true)));
         let bench = bench("writes", Memory { mended, observe: Some(observe), ..Memory::default() });
-        let count = 3 * TICKETS_A_TURN;
+        // Others wait until each of the slots has had its tickets of a turn.
+        let count = 3 * TICKETS_A_TURN * concurrency as u64;
         let gauge = Arc::new(Gauge::new(count, concurrency));
         let source = Source::Window(workload("writes", count, 0));
         let turn = Arc::clone(&time);
@@ -399,6 +443,7 @@ fn a_slots_own_state_is_small() {
         on_error: OnError::Count,
         slots_left: AtomicUsize::new(1),
         panicked: AtomicBool::new(false),
+        begun: Notify::new(),
         at_end: Box::new(|| {}),
         ended: Notify::new(),
     });
