@@ -9,7 +9,7 @@ use scylla::serialize::SerializationError;
 use scylla::serialize::batch::{BatchValues, BatchValuesIterator};
 use scylla::serialize::row::{RowSerializationContext, SerializeRow};
 use scylla::serialize::value::SerializeValue;
-use scylla::serialize::writers::{CellWriter, RowWriter};
+use scylla::serialize::writers::RowWriter;
 use scylla::value::CqlTimestamp;
 use uuid::Uuid;
 
@@ -49,12 +49,17 @@ impl SerializeRow for Bound<'_> {
         }
         for (column, value) in columns.iter().zip(self.0) {
             let (kind, cell) = (column.typ(), writer.make_cell_writer());
-            // The commonest type comes first, so that its few instructions lie together in the caller.
-            if let Value::Bigint(value) = value {
-                value.serialize(kind, cell)?;
-            } else {
-                serialize_other(value, kind, cell)?;
-            }
+            match value {
+                Value::Null => cell.set_null(),
+                Value::Boolean(value) => value.serialize(kind, cell)?,
+                Value::Int(value) => value.serialize(kind, cell)?,
+                Value::Bigint(value) => value.serialize(kind, cell)?,
+                Value::Double(value) => value.serialize(kind, cell)?,
+                Value::Timestamp(value) => CqlTimestamp(*value).serialize(kind, cell)?,
+                Value::Uuid(value) => Uuid::from_bytes(*value).serialize(kind, cell)?,
+                Value::Text(value) => value.serialize(kind, cell)?,
+                Value::Blob(value) => value.serialize(kind, cell)?,
+            };
         }
         Ok(())
     }
@@ -63,23 +68,6 @@ impl SerializeRow for Bound<'_> {
     fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-}
-
-/// Writes a value that is not of the commonest type.
-#[inline(never)]
-fn serialize_other(value: &Value<'_>, kind: &ColumnType<'_>, cell: CellWriter<'_>) -> Result<(), SerializationError> {
-    match value {
-        Value::Null => Ok(cell.set_null()),
-        Value::Boolean(value) => value.serialize(kind, cell),
-        Value::Int(value) => value.serialize(kind, cell),
-        Value::Bigint(value) => value.serialize(kind, cell),
-        Value::Double(value) => value.serialize(kind, cell),
-        Value::Timestamp(value) => CqlTimestamp(*value).serialize(kind, cell),
-        Value::Uuid(value) => Uuid::from_bytes(*value).serialize(kind, cell),
-        Value::Text(value) => value.serialize(kind, cell),
-        Value::Blob(value) => value.serialize(kind, cell),
-    }
-    .map(drop)
 }
 
 /// The rows of a batch.
@@ -149,19 +137,6 @@ pub(crate) fn decode(page: QueryResult, rows: &mut Rows) -> Result<(), DriverErr
 
 #[inline]
 fn decode_column<'frame>(column: RawColumn<'frame, '_>, rows: &mut Rows) -> Result<(), DriverError> {
-    // As above.
-    if column.slice.is_some()
-        && let ColumnType::Native(NativeType::BigInt) = column.spec.typ()
-    {
-        rows.push_bigint(typed(column)?);
-        return Ok(());
-    }
-    decode_other(column, rows)
-}
-
-/// Decodes a value that is null or not of the commonest type.
-#[inline(never)]
-fn decode_other<'frame>(column: RawColumn<'frame, '_>, rows: &mut Rows) -> Result<(), DriverError> {
     if column.slice.is_none() {
         rows.push_null();
         return Ok(());
