@@ -15,7 +15,7 @@ pub(crate) async fn execute_all<P: Program>(
     concurrency: usize,
 ) -> anyhow::Result<u64> {
     let (client, tickets) = (Arc::clone(client), Arc::clone(tickets));
-    // By a task, as the load generator does it: from here each would wake a worker thread by a system call.
+    // By a task, as the load generator does it: from here each would wake a thread of a multi-thread runtime by a system call.
     let slots = tokio::spawn(async move {
         let slot = |_| tokio::spawn(P::execute_some(Arc::clone(&client), Arc::clone(&tickets)));
         (0..concurrency).map(slot).collect::<Vec<_>>()

@@ -98,7 +98,7 @@ impl ErrorKind {
 
 /// A failed connection, statement or preparation: its kind and the driver's own words.
 ///
-/// It is a pointer, so that an answer without an error travels in one register.
+/// It is a pointer, so that an answer without an error travels in registers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {}", self.kind(), self.message())]
 pub struct DriverError(Box<Told>);

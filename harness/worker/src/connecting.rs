@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cqldyno_driver_api::{ConnectOptions, Driver, DriverError, Rows, Session};
+use cqldyno_driver_api::{ConnectOptions, Driver, DriverError, Rows, Session, Value};
 use cqldyno_protocol::Job;
 use cqldyno_scenarios::MAX_VALUES;
 use quanta::Clock;
@@ -35,9 +35,9 @@ pub(crate) async fn run<D: Driver>(
         let Some(known) = bench.prepared.get(issue.statement) else { break };
         let (session, outcome) = {
             let mut values = Values::<MAX_VALUES>::new();
-            known.values.bind(issue.key, &mut values);
+            let values = known.values.bind(issue.key, &mut values);
             let from = recorders.now();
-            let answer = first_answer(driver, options, job, issue.statement, &values, &mut rows).await;
+            let answer = first_answer(driver, options, job, issue.statement, values, &mut rows).await;
             recorders.answered(issue.statement, from, recorders.now());
             answer
         };
@@ -57,7 +57,7 @@ async fn first_answer<D: Driver>(
     options: &ConnectOptions,
     job: &Job,
     statement: usize,
-    values: &Values<'_, MAX_VALUES>,
+    values: &[Value<'_>],
     rows: &mut Rows,
 ) -> (Option<D::Session>, Result<(), DriverError>) {
     let session = match driver.connect(options).await {

@@ -1,9 +1,9 @@
-//! What the slots of one run share while it lasts, each number on a cache line of its own.
+//! What the slots of one run share while it lasts, what changes with every chunk of tickets on a cache line of its own.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most tickets that a slot takes at once; more would make the shared counter no cheaper a statement.
+/// The most tickets that a slot takes at once, which it counts in 16 bits; more would make the shared counter no cheaper a statement.
 const MOST_AT_ONCE: u64 = 16;
 
 /// A slot takes this part of its even share of what is left: for the last 32 rounds of all slots, tickets are taken one by
@@ -16,14 +16,15 @@ const PARTS_OF_A_SHARE: u64 = 16;
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// Tickets and slots of one run. All numbers are counters that order nothing else, hence relaxed.
+/// Tickets and slots of one run. All numbers are counters that order nothing else, hence relaxed; what the last slot to begin wakes is
+/// ordered by how it is woken.
 #[derive(Debug)]
 pub(crate) struct Gauge {
     next: Line<AtomicU64>,
     slots: Line<Slots>,
 }
 
-/// What does not change while all slots are at work, and is read before every statement.
+/// What does not change while all slots are at work. Three of these are read before every statement.
 #[derive(Debug)]
 struct Slots {
     /// [`STOPPED`], how many slots have not begun, and how many are at work, in one word.

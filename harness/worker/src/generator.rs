@@ -174,9 +174,9 @@ pub(crate) async fn run<S: Session>(
 
 /// The tasks of all slots, each spawned by `spawn`.
 ///
-/// They are spawned by a task: a worker thread puts new tasks into a queue of its own. A thread that is none, as the one that
-/// waits for the run, would put each into the queue that all share, and wake a worker thread for it by a system call, which
-/// for a thousand slots takes the time of a thousand statements.
+/// They are spawned by a task: a thread of a multi-thread runtime puts new tasks into a queue of its own. A thread that is none of
+/// them, as the one that waits for the run, would put each into the queue that all share, and wake one of them for it by a
+/// system call, which for a thousand slots takes the time of a thousand statements.
 pub(crate) fn spawn_all(
     concurrency: usize,
     spawn: impl Fn() -> JoinHandle<()> + Send + 'static,
@@ -311,11 +311,13 @@ impl<S: Session> Drop for Presence<S> {
 /// A thousand slots are more than the processor's second cache holds, so that every cache line that a slot keeps over an answer
 /// is fetched for every statement. Hence what the run holds is looked up again behind the answer.
 async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
+    // Before it has begun, because then others may take what is left.
+    let mut taken = run.gauge.take();
     let run = Presence::new(run);
     let mut rows = Rows::new();
     let mut before = run.recorders.now();
     let (mut owes_a_turn, mut has_issued) = (false, false);
-    'issuing: while let Some(tickets) = run.gauge.take() {
+    'issuing: while let Some(tickets) = taken {
         // With tickets in hand: no turn of others comes between the last answer and the end.
         if owes_a_turn {
             yield_now().await;
@@ -323,7 +325,9 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
         }
         // A driver that is always ready at once would otherwise never let the parent's messages in.
         owes_a_turn = tickets.end % TICKETS_A_TURN < tickets.end - tickets.start;
-        for ticket in tickets {
+        // A chunk and a statement's index fit into 16 bits (MOST_AT_ONCE, MOST_STATEMENTS).
+        let (mut ticket, mut left) = (tickets.start, (tickets.end - tickets.start) as u16);
+        while left > 0 {
             if !run.gauge.is_steady() {
                 if has_issued && !run.gauge.all_begun() {
                     before = run.wait_for_all_to_begin().await;
@@ -335,20 +339,27 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
             }
             has_issued = true;
             let Issue { statement, key } = run.source.issue(ticket);
+            (ticket, left) = (ticket + 1, left - 1);
             let Some(prepared) = run.bench.prepared.get(statement) else { break 'issuing };
+            let statement = statement as u16;
             let outcome = {
                 let mut values = Values::<N>::new();
-                prepared.values.bind(key, &mut values);
-                run.bench.session.execute(&prepared.statement, &values, &mut rows).await
+                let values = prepared.values.bind(key, &mut values);
+                run.bench.session.execute(&prepared.statement, values, &mut rows).await
             };
             let now = run.recorders.now();
-            run.recorders.answered(statement, before, now);
+            run.recorders.answered(statement.into(), before, now);
             before = now;
-            let Some(prepared) = run.bench.prepared.get(statement) else { break 'issuing };
+            let Some(prepared) = run.bench.prepared.get(usize::from(statement)) else { break 'issuing };
             let checked = check(&run.bench, prepared, outcome, key, &mut rows);
             // A driver that fails at once would otherwise never let its own tasks mend what is broken. They wait for a chunk at most.
             owes_a_turn |= !run.is_right(checked);
         }
+        // Before tickets are in hand that a slot could take which has not begun.
+        if !run.gauge.is_steady() && !run.gauge.all_begun() {
+            before = run.wait_for_all_to_begin().await;
+        }
+        taken = run.gauge.take();
     }
 }
 

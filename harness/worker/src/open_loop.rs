@@ -273,8 +273,8 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
             Box::pin(operations.issue(bench, prepared, issue, &mut room, now)).await
         } else {
             let mut values = Values::<MAX_VALUES>::new();
-            prepared.values.bind(issue.key, &mut values);
-            let outcome = bench.session.execute(&prepared.statement, &values, &mut rows).await;
+            let values = prepared.values.bind(issue.key, &mut values);
+            let outcome = bench.session.execute(&prepared.statement, values, &mut rows).await;
             let answered = run.recorders.now();
             (answered, check(bench, prepared, outcome, issue.key, &mut rows))
         };

@@ -81,8 +81,8 @@ impl<S: Session> Operations<S> {
         let (answered, outcome) = match self.each.get(issue.statement) {
             None | Some(How::Execute) => {
                 let mut values = Values::<MAX_VALUES>::new();
-                prepared.values.bind(issue.key, &mut values);
-                let outcome = bench.session.execute(statement, &values, &mut room.rows).await;
+                let values = prepared.values.bind(issue.key, &mut values);
+                let outcome = bench.session.execute(statement, values, &mut room.rows).await;
                 (now(), outcome)
             }
             Some(How::Batch { rows }) => {
@@ -102,14 +102,14 @@ impl<S: Session> Operations<S> {
             }
             Some(How::Unprepared { cql }) => {
                 let mut values = Values::<MAX_VALUES>::new();
-                prepared.values.bind(issue.key, &mut values);
-                let outcome = bench.session.query_values(cql, &values, &mut room.rows).await;
+                let values = prepared.values.bind(issue.key, &mut values);
+                let outcome = bench.session.query_values(cql, values, &mut room.rows).await;
                 (now(), outcome)
             }
             Some(How::Connect { cql }) => {
                 let mut values = Values::<MAX_VALUES>::new();
-                prepared.values.bind(issue.key, &mut values);
-                let (session, outcome) = first_answer(&self.connect, cql, &values, &mut room.rows).await;
+                let values = prepared.values.bind(issue.key, &mut values);
+                let (session, outcome) = first_answer(&self.connect, cql, values, &mut room.rows).await;
                 let answered = now();
                 if let Some(session) = session {
                     close(session).await;

@@ -277,13 +277,15 @@ mod tests {
 
     #[test]
     fn one_row_where_several_are_expected_is_a_wrong_count_even_when_it_is_a_right_row() {
-        let null = Columns::expected(&[Kind::Null {}.into()], NonZeroU64::new(2).unwrap(), &[]);
-        let mut rows = Rows::new();
-        rows.push_null();
-        rows.end_row();
-        assert_eq!(
-            verify(Some(&null), 0, &rows).unwrap_err().message(),
-            "for key 0 2 rows were expected, and 1 row came back"
-        );
+        for (kind, value) in [(Kind::Null {}, Value::Null), (Kind::Bigint { times: 1, plus: 0 }, Value::Bigint(0))] {
+            let expected = Columns::expected(&[kind.into()], NonZeroU64::new(2).unwrap(), &[]);
+            let mut rows = Rows::new();
+            push(&mut rows, value);
+            rows.end_row();
+            assert_eq!(
+                verify(Some(&expected), 0, &rows).unwrap_err().message(),
+                "for key 0 2 rows were expected, and 1 row came back"
+            );
+        }
     }
 }

@@ -78,9 +78,7 @@ impl RowOfKey {
     /// Binds the values that `key` gives, and lends them; at most three, as of the built-in scenarios' statements.
     #[inline]
     pub fn bind<R>(&mut self, key: u64, lend: impl FnOnce(&[Value<'_>]) -> R) -> R {
-        let mut values = Values::<FEW_VALUES>::new();
-        self.columns.bind(key, &mut values);
-        lend(&values)
+        lend(self.columns.bind(key, &mut Values::<FEW_VALUES>::new()))
     }
 
     /// Puts the row that `key` gives in an answer's place, as for `noop`, and checks every column of it.

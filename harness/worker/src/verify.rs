@@ -130,7 +130,7 @@ fn show(value: Value<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::binding::tests::{one_of_each, one_of_each_with_nulls};
+    use crate::binding::tests::{bigints, one_of_each, one_of_each_with_nulls};
     use crate::binding::{Values, push};
     use cqldyno_scenarios::{Kind, MAX_VALUES};
 
@@ -156,11 +156,10 @@ mod tests {
     /// every second one is due to be in the row of key 7, and another key's value is what should not be there.
     #[test]
     fn a_null_or_a_wrong_value_is_found_in_every_column_of_every_type() {
-        for columns in [one_of_each(), one_of_each_with_nulls()] {
+        for columns in [one_of_each(), one_of_each_with_nulls(), bigints()] {
             let expected = Columns::new(&columns);
             let (mut values, mut others) = (Values::<MAX_VALUES>::new(), Values::<MAX_VALUES>::new());
-            expected.bind(7, &mut values);
-            expected.bind(8, &mut others);
+            let (values, others) = (expected.bind(7, &mut values), expected.bind(8, &mut others));
             for wrong in 0..columns.len() {
                 for instead in [Value::Null, others[wrong]] {
                     let mut rows = Rows::new();
@@ -183,17 +182,21 @@ mod tests {
 
     #[test]
     fn a_column_behind_the_last_one_is_found() {
-        for columns in [one_of_each(), one_of_each_with_nulls()] {
+        for columns in [one_of_each(), one_of_each_with_nulls(), bigints()] {
             let expected = Columns::new(&columns);
             let mut values = Values::<MAX_VALUES>::new();
-            expected.bind(7, &mut values);
+            let values = expected.bind(7, &mut values);
             let mut rows = Rows::new();
             values.iter().for_each(|value| push(&mut rows, *value));
             rows.push_null();
             rows.end_row();
             assert_eq!(
                 message(verify(Some(&expected), 7, &rows)),
-                "for key 7 a row of 12 columns was expected, and one of 13 came back"
+                format!(
+                    "for key 7 a row of {} columns was expected, and one of {} came back",
+                    columns.len(),
+                    columns.len() + 1
+                )
             );
         }
     }

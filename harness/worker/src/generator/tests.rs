@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
@@ -215,6 +216,26 @@ fn no_slot_issues_a_second_statement_before_every_slot_has_begun() {
         let source = Source::Window(workload("writes", 1_000, 0));
         let counted = run_on(&runtime, &bench, source, &gauge, OnError::Count).0.unwrap();
         assert_eq!((counted.answered(), early.load(Ordering::Relaxed)), (1_000, 0));
+    }
+}
+
+/// Also where the driver is always ready at once: a slot that waits for the others leaves them what they are to issue.
+#[test]
+fn every_slot_has_its_turn_where_there_are_few_tickets() {
+    for (count, concurrency) in [(16, 16), (24, 16), (40, 16)] {
+        for runtime in runtimes() {
+            let slots = Arc::new(Mutex::new(BTreeSet::new()));
+            let seen = Arc::clone(&slots);
+            let observe: Box<dyn Fn(u64) + Send + Sync> = Box::new(move |_| {
+                seen.lock().unwrap().insert(tokio::task::id().to_string());
+            });
+            let mended = Some(Arc::new(AtomicBool::new(true)));
+            let bench = bench("writes", Memory { mended, observe: Some(observe), ..Memory::default() });
+            let gauge = Arc::new(Gauge::new(count, concurrency));
+            let source = Source::Window(workload("writes", count, 0));
+            let counted = run_on(&runtime, &bench, source, &gauge, OnError::Count).0.unwrap();
+            assert_eq!((counted.answered(), slots.lock().unwrap().len()), (count, concurrency));
+        }
     }
 }
 
