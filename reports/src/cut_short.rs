@@ -43,7 +43,7 @@ pub fn why_cut_short(run: &Run, folder: Option<&str>) -> Option<String> {
     let (asked, missing) = (run.plan.blocks, run.plan.blocks.saturating_sub(blocks));
     let one = missing == 1;
     Some(format!(
-        "{} of {} {} run, because another one of every scenario would have ended after the {} that the run was given; the {} \
+        "{} of {} {} run, because there was no time for another one of every scenario within the {} that the run was given; the {} \
          missing would take about {}: {}",
         whole(blocks.into()),
         count(asked.into(), "block"),
@@ -87,8 +87,8 @@ mod tests {
         let (run, summary) = cut_short(9);
         assert_eq!(
             why_cut_short(&run, None).unwrap(),
-            "9 of 12 blocks were run, because another one of every scenario would have ended after the 5 min that the run was \
-             given; the 3 that are missing would take about 72 s: go on with the run by `cqldyno compare --resume DIR`, or give it \
+            "9 of 12 blocks were run, because there was no time for another one of every scenario within the 5 min that the run \
+             was given; the 3 that are missing would take about 72 s: go on with the run by `cqldyno compare --resume DIR`, or give it \
              more by --within"
         );
         assert_eq!(run.blocks(), 9);
@@ -101,7 +101,7 @@ mod tests {
         let said = why_cut_short(&run, Some("kept")).unwrap();
         assert!(said.starts_with("1 of 2 blocks was run, because"), "{said}");
         assert!(
-            said.contains("after the 1 s that")
+            said.contains("within the 1 s that")
                 && said.contains("the one that is missing would take about 0.4 s: go on")
         );
         assert!(said.contains("--resume kept`"), "{said}");

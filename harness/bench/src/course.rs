@@ -184,8 +184,8 @@ impl Course<'_> {
             false => format!("Blocks {} to {}", number(first), number(last)),
         };
         format!(
-            "{which} of every scenario and arrangement {} left out: by what blocks took so far, another one of each would end after \
-             the {} that the run is given.",
+            "{which} of every scenario and arrangement {} left out: by what blocks took so far, there is no time for another one \
+             of each within the {} that the run is given.",
             if first == last { "is" } else { "are" },
             lasting(Duration::from_millis(cut_short.within_ms))
         )

@@ -9,9 +9,9 @@ use crate::estimate::Estimate;
 use crate::plan::{Plan, PlannedCell};
 
 /// This part of a round is kept beside what is next: a machine may become slower.
-const KEPT_OF_ROUND: f64 = 0.5;
+const KEPT_OF_ROUND: f64 = 0.25;
 /// This share of the time is kept for what is done behind the last cell: tables and the page.
-const KEPT_SHARE: f64 = 0.05;
+const KEPT_SHARE: f64 = 0.02;
 
 /// Tells the time since the run began. One looks at the machine's clock; tests have another.
 pub(crate) trait Clock {

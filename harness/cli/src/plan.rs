@@ -67,7 +67,8 @@ pub struct Asked {
     #[arg(long, value_name = "SHARE|none", value_parser = noise_share, default_value = "10%", allow_hyphen_values = true)]
     noise_share: NoiseShare,
     /// End within this time, from 1s to a day (1440min), or `none`: no further round of blocks (one of each scenario and arrangement)
-    /// and no repeat is begun that would end later by what such blocks took so far. The first round and the other passes are always
+    /// and no repeat is begun that would end later by what such blocks took so far, and a quarter of a round and 2 % of the time
+    /// beside it. The first round and the other passes are always
     /// run; with --resume it is the time from then on [default: 5min with `compare` and the embedded target, unless --count,
     /// --blocks, --publish, --scenario, a second arrangement, --pass, --rate, --counting-count, --concurrency or --delay says
     /// how much is run]
