@@ -311,12 +311,12 @@ impl<S: Session> Drop for Presence<S> {
 /// A thousand slots are more than the processor's second cache holds, so that every cache line that a slot keeps over an answer
 /// is fetched for every statement. Hence what the run holds is looked up again behind the answer.
 async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
-    // Before it has begun, because then others may take what is left.
-    let mut taken = run.gauge.take();
+    // One alone, because none has a second before all have begun; and before this one has, because then others take what is left.
+    let mut taken = run.gauge.take_one().map(|ticket| ticket..ticket + 1);
     let run = Presence::new(run);
     let mut rows = Rows::new();
     let mut before = run.recorders.now();
-    let (mut owes_a_turn, mut has_issued) = (false, false);
+    let mut owes_a_turn = false;
     'issuing: while let Some(tickets) = taken {
         // With tickets in hand: no turn of others comes between the last answer and the end.
         if owes_a_turn {
@@ -329,15 +329,11 @@ async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
         let (mut ticket, mut left) = (tickets.start, (tickets.end - tickets.start) as u16);
         while left > 0 {
             if !run.gauge.is_steady() {
-                if has_issued && !run.gauge.all_begun() {
-                    before = run.wait_for_all_to_begin().await;
-                }
                 if run.gauge.is_stopped() {
                     break 'issuing;
                 }
                 run.recorders.below_concurrency(run.gauge.is_below_concurrency().into());
             }
-            has_issued = true;
             let Issue { statement, key } = run.source.issue(ticket);
             (ticket, left) = (ticket + 1, left - 1);
             let Some(prepared) = run.bench.prepared.get(statement) else { break 'issuing };
