@@ -219,6 +219,31 @@ fn no_slot_issues_a_second_statement_before_every_slot_has_begun() {
     }
 }
 
+/// On one thread the slots begin one after the other, and each sees as many at work as have begun.
+#[test]
+fn what_is_issued_before_99_percent_are_at_work_is_counted() {
+    let gauge = Arc::new(Gauge::new(16, 16));
+    let bench = bench("writes", Memory::default());
+    let source = Source::Window(workload("writes", 16, 0));
+    let counted = run_on(&runtimes()[0], &bench, source, &gauge, OnError::Count).0.unwrap();
+    assert_eq!((counted.answered(), counted.below_concurrency), (16, 15));
+}
+
+#[test]
+fn an_answer_is_counted_for_its_statement_however_many_there_are() {
+    let statements = 300;
+    let mut scenario = builtin("writes").unwrap();
+    scenario.statements = vec![scenario.statements[0].clone(); statements];
+    let mut bench = bench("writes", Memory::default());
+    let prepared = &mut Arc::get_mut(&mut bench).unwrap().prepared;
+    let values = prepared[0].values.clone();
+    prepared.extend((1..statements).map(|_| Prepared { statement: (), values: values.clone(), expect: None }));
+    let count = 10 * statements as u64;
+    let source = Source::window(Workload::new(&scenario, count, 0, 7).unwrap());
+    let counted = run_on(&runtimes()[0], &bench, source, &Arc::new(Gauge::new(count, 4)), OnError::Count).0.unwrap();
+    assert_eq!(counted.by_statement, vec![10; statements]);
+}
+
 /// Also where the driver is always ready at once: a slot that waits for the others leaves them what they are to issue.
 #[test]
 fn every_slot_has_its_turn_where_there_are_few_tickets() {
