@@ -1,5 +1,6 @@
 //! The load generator: a fixed number of slots, each a task with a plain loop over one session.
 
+use std::mem::replace;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,6 +11,7 @@ use quanta::Clock;
 use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinHandle, yield_now};
 
+use crate::ahead::Ahead;
 use crate::binding::{Columns, Values};
 use crate::gauge::Gauge;
 use crate::operations::{self, Operations};
@@ -157,10 +159,11 @@ pub(crate) async fn run<S: Session>(
     let slots = spawn_all(gauge.concurrency(), {
         let run = Arc::clone(&run);
         move || {
-            let run = Arc::clone(&run);
             if run.bench.operations.is_some() {
-                tokio::spawn(operations::slot(run))
-            } else if most_values <= ONE_VALUE {
+                return tokio::spawn(operations::slot(Arc::clone(&run)));
+            }
+            let run = Presence::before(Arc::clone(&run));
+            if most_values <= ONE_VALUE {
                 tokio::spawn(slot::<S, ONE_VALUE>(run))
             } else if most_values <= FEW_VALUES {
                 tokio::spawn(slot::<S, FEW_VALUES>(run))
@@ -271,11 +274,22 @@ pub(crate) struct Presence<S: Session> {
 }
 
 impl<S: Session> Presence<S> {
+    /// Of a slot that begins now.
     pub(crate) fn new(run: Arc<Run<S>>) -> Presence<S> {
-        if run.gauge.begin() {
-            run.begun.notify_waiters();
-        }
+        let presence = Presence::before(run);
+        presence.begin();
+        presence
+    }
+
+    /// Of a slot that has yet to begin.
+    fn before(run: Arc<Run<S>>) -> Presence<S> {
         Presence { run }
+    }
+
+    fn begin(&self) {
+        if self.run.gauge.begin() {
+            self.run.begun.notify_waiters();
+        }
     }
 }
 
@@ -309,54 +323,57 @@ impl<S: Session> Drop for Presence<S> {
 /// `N` is at least the number of values of every statement.
 ///
 /// A thousand slots are more than the processor's second cache holds, so that every cache line that a slot keeps over an answer
-/// is fetched for every statement. Hence what the run holds is looked up again behind the answer.
-async fn slot<S: Session, const N: usize>(run: Arc<Run<S>>) {
-    // One alone, because none has a second before all have begun; and before this one has, because then others take what is left.
-    let mut taken = run.gauge.take_one().map(|ticket| ticket..ticket + 1);
-    let run = Presence::new(run);
-    let mut rows = Rows::new();
-    let mut before = run.recorders.now();
-    let mut owes_a_turn = false;
-    'issuing: while let Some(tickets) = taken {
-        // With tickets in hand: no turn of others comes between the last answer and the end.
-        if owes_a_turn {
-            yield_now().await;
-            before = run.recorders.now();
-        }
-        // A driver that is always ready at once would otherwise never let the parent's messages in.
-        owes_a_turn = tickets.end % TICKETS_A_TURN < tickets.end - tickets.start;
-        // A chunk and a statement's index fit into 16 bits (MOST_AT_ONCE, MOST_STATEMENTS).
-        let (mut ticket, mut left) = (tickets.start, (tickets.end - tickets.start) as u16);
-        while left > 0 {
-            if !run.gauge.is_steady() {
-                if run.gauge.is_stopped() {
-                    break 'issuing;
-                }
-                run.recorders.below_concurrency(run.gauge.is_below_concurrency().into());
+/// is fetched for every statement. Hence what the run holds is looked up again behind the answer, and the slot is no async fn, which
+/// keeps its argument twice: once as given, once as used.
+fn slot<S: Session, const N: usize>(run: Presence<S>) -> Ahead<impl Future<Output = ()> + Send> {
+    Ahead::new(async move {
+        // One alone, because none has a second before all have begun; and before this one has, because then others take what is left.
+        let mut taken = run.gauge.take_one().map(|ticket| ticket..ticket + 1);
+        run.begin();
+        let mut rows = Rows::new();
+        let mut before = run.recorders.now();
+        let mut owes_a_turn = false;
+        'issuing: while let Some(tickets) = taken {
+            // A chunk and a statement's index fit into 16 bits (MOST_AT_ONCE, MOST_STATEMENTS).
+            let (mut ticket, mut left) = (tickets.start, (tickets.end - tickets.start) as u16);
+            // A driver that is always ready at once would otherwise never let the parent's messages in.
+            let owed_a_turn = replace(&mut owes_a_turn, tickets.end % TICKETS_A_TURN < u64::from(left));
+            // With tickets in hand: no turn of others comes between the last answer and the end.
+            if owed_a_turn {
+                yield_now().await;
+                before = run.recorders.now();
             }
-            let Issue { statement, key } = run.source.issue(ticket);
-            (ticket, left) = (ticket + 1, left - 1);
-            let Some(prepared) = run.bench.prepared.get(statement) else { break 'issuing };
-            let statement = statement as u16;
-            let outcome = {
-                let mut values = Values::<N>::new();
-                let values = prepared.values.bind(key, &mut values);
-                run.bench.session.execute(&prepared.statement, values, &mut rows).await
-            };
-            let now = run.recorders.now();
-            run.recorders.answered(statement.into(), before, now);
-            before = now;
-            let Some(prepared) = run.bench.prepared.get(usize::from(statement)) else { break 'issuing };
-            let checked = check(&run.bench, prepared, outcome, key, &mut rows);
-            // A driver that fails at once would otherwise never let its own tasks mend what is broken. They wait for a chunk at most.
-            owes_a_turn |= !run.is_right(checked);
+            while left > 0 {
+                if !run.gauge.is_steady() {
+                    if run.gauge.is_stopped() {
+                        break 'issuing;
+                    }
+                    run.recorders.below_concurrency(run.gauge.is_below_concurrency().into());
+                }
+                let Issue { statement, key } = run.source.issue(ticket);
+                (ticket, left) = (ticket + 1, left - 1);
+                let Some(prepared) = run.bench.prepared.get(statement) else { break 'issuing };
+                let statement = statement as u16;
+                let outcome = {
+                    let mut values = Values::<N>::new();
+                    let values = prepared.values.bind(key, &mut values);
+                    run.bench.session.execute(&prepared.statement, values, &mut rows).await
+                };
+                let now = run.recorders.now();
+                run.recorders.answered(statement.into(), before, now);
+                before = now;
+                let Some(prepared) = run.bench.prepared.get(usize::from(statement)) else { break 'issuing };
+                let checked = check(&run.bench, prepared, outcome, key, &mut rows);
+                // A driver that fails at once would otherwise never let its own tasks mend what is broken. They wait for a chunk at most.
+                owes_a_turn |= !run.is_right(checked);
+            }
+            // Before tickets are in hand that a slot could take which has not begun.
+            if !run.gauge.is_steady() && !run.gauge.all_begun() {
+                before = run.wait_for_all_to_begin().await;
+            }
+            taken = run.gauge.take();
         }
-        // Before tickets are in hand that a slot could take which has not begun.
-        if !run.gauge.is_steady() && !run.gauge.all_begun() {
-            before = run.wait_for_all_to_begin().await;
-        }
-        taken = run.gauge.take();
-    }
+    })
 }
 
 /// Checks an answer's rows, and forgets them right away: what they lay in serves the next slot of the thread.

@@ -27,6 +27,7 @@
 //! reads one counter for `progress`. A statement costs no allocation, lock, channel or spawn of ours.
 #![deny(missing_docs)]
 
+mod ahead;
 mod binding;
 mod cell;
 mod connecting;

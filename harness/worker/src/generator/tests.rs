@@ -14,6 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Barrier;
 
 use super::*;
+use crate::ahead;
 
 /// Keeps every key that it was asked for, the most values that a statement had, and the most statements that were in flight at once.
 #[derive(Default)]
@@ -495,10 +496,10 @@ fn a_slots_own_state_is_small() {
     });
     let mut rows = Rows::new();
     let driver = std::mem::size_of_val(&run.bench.session.execute(&(), &[], &mut rows));
-    let slots = [
-        std::mem::size_of_val(&slot::<_, ONE_VALUE>(Arc::clone(&run))),
-        std::mem::size_of_val(&slot::<_, FEW_VALUES>(Arc::clone(&run))),
+    let present = || Presence::before(Arc::clone(&run));
+    let own = [
+        std::mem::size_of_val(&slot::<_, ONE_VALUE>(present())) - driver,
+        std::mem::size_of_val(&slot::<_, FEW_VALUES>(present())) - driver,
     ];
-    let own = slots.map(|slot| slot - driver);
-    assert!(own[0] <= 112 && own[1] <= 160, "{own:?} bytes beside the driver's {driver}");
+    assert_eq!(own, [80, ahead::OWN], "beside the driver's {driver}");
 }

@@ -1,0 +1,54 @@
+//! Asking the processor for a slot's memory before it is looked at.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
+/// Bytes that a slot with three values keeps itself over an answer; they lie in front.
+pub(crate) const OWN: usize = 128;
+
+pin_project! {
+    /// A slot of which all cache lines that it keeps itself are fetched at the same time.
+    ///
+    /// A thousand slots are more than the processor's second cache holds, and each is woken now on this core and now on that. Left to
+    /// itself a slot waits for its lines one by one, because what it finds in one decides at what it looks next. What the driver's
+    /// future keeps lies behind, and is not asked for: it waits as it would in any other program.
+    pub(crate) struct Ahead<F> {
+        #[pin]
+        slot: F,
+    }
+}
+
+impl<F> Ahead<F> {
+    pub(crate) fn new(slot: F) -> Ahead<F> {
+        Ahead { slot }
+    }
+}
+
+impl<F: Future> Future for Ahead<F> {
+    type Output = F::Output;
+
+    #[inline(always)]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let slot = std::ptr::from_ref(&*self).cast::<i8>();
+        for offset in (0..OWN).step_by(LINE).chain([OWN - 1]) {
+            fetch(slot.wrapping_add(offset));
+        }
+        self.project().slot.poll(context)
+    }
+}
+
+/// Asks for the cache line that `at` lies in.
+#[inline(always)]
+fn fetch(at: *const i8) {
+    #[cfg(target_arch = "x86_64")]
+    #[expect(unsafe_code, reason = "a hint, which may be of any address")]
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
