@@ -83,14 +83,15 @@ pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
         }
     }
 
-    let of_all = |again: &Again| match blocks.len() {
-        1 => format!("{} of 1 block was", again.blocks),
-        all => format!("{} of {} were", again.blocks, count(all as u64, "block")),
+    let of_all = |again: &Again| {
+        let was = if again.blocks == 1 { "was" } else { "were" };
+        format!("{} of {} {was}", again.blocks, count(blocks.len() as u64, "block"))
     };
     let mut sentences = Vec::new();
     if noisy.blocks > 0 {
         let share = run.plan.noise_share.map_or(String::new(), |share| {
-            format!(", because others used more than {:.0} % of the machine in one of their cells", share * 100.0)
+            let whose = if noisy.blocks == 1 { "its" } else { "their" };
+            format!(", because others used more than {:.0} % of the machine in one of {whose} cells", share * 100.0)
         });
         sentences.push(format!(
             "{} run again whole{share}: {}; the last attempt counts and every one is kept in the raw data",
@@ -220,7 +221,7 @@ mod tests {
         cells.extend(more);
         assert_eq!(
             repeats(&run, &cells).unwrap(),
-            "1 of 6 blocks were run again whole, because others used more than 10 % of the machine in one of their cells: 1 \
+            "1 of 6 blocks was run again whole, because others used more than 10 % of the machine in one of its cells: 1 \
              further attempt; the last attempt counts and every one is kept in the raw data; the first: Others used 12 % of \
              the cores; in 1 block the machine was still noisy at the last of 2 attempts, and it counts all the same"
         );
@@ -240,7 +241,7 @@ mod tests {
         cells.iter_mut().filter(|cell| cell.attempt == 2).for_each(|cell| cell.noisy = None);
         assert_eq!(
             repeats(&run, &cells).unwrap(),
-            "1 of 6 blocks were restarted when the run went on, because it had ended within it; what there was is kept in the \
+            "1 of 6 blocks was restarted when the run went on, because it had ended within it; what there was is kept in the \
              raw data"
         );
     }
@@ -270,7 +271,7 @@ mod tests {
         assert!(text.contains("noisy and the run ended before it could be run again, and it counts"), "{text}");
         cells.extend(again(&cells, 3, None));
         let text = repeats(&run, &cells).unwrap();
-        assert!(text.contains("1 of 6 blocks were run again whole") && text.contains("2 further attempts"), "{text}");
+        assert!(text.contains("1 of 6 blocks was run again whole") && text.contains("2 further attempts"), "{text}");
         assert!(text.contains("still noisy at the last of 3 attempts"), "{text}");
     }
 }

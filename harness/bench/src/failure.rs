@@ -165,7 +165,7 @@ pub enum CellFailure {
     #[error("{0}")]
     Server(String),
     /// The schema could not be made or the rows not be loaded.
-    #[error("The rows could not be loaded by floor: {0}")]
+    #[error("Floor could not make the tables or load their rows: {0}")]
     Load(String),
     /// There is nothing to take the rate from.
     #[error("{0}, and no rate was asked for; ask for one with --rate.")]

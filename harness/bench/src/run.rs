@@ -28,6 +28,7 @@ use crate::programs::Programs;
 use crate::readings::measures;
 use crate::resume::{Reopened, ResumeError, reopen, same};
 use crate::schedule::Schedule;
+use crate::target::TargetError;
 use crate::topology::{Topology, write_list};
 
 /// A run that could not be made at all. What fails within one cell is that cell's, not the run's.
@@ -36,6 +37,9 @@ pub enum BenchError {
     /// The plan cannot be carried out.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// Nothing answers.
+    #[error(transparent)]
+    Target(#[from] TargetError),
     /// The results cannot be kept.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -84,6 +88,7 @@ pub fn run(
     let machine = cqldyno_meter::Environment::read();
     let placements = plan.check(&Topology::read(&machine.cores))?;
     plan.check_connections(open_files())?;
+    plan.target.check_listens()?;
     let started = jiff::Timestamp::now();
     let folder = RunFolder::create(plan.out.as_deref(), started)?;
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
@@ -128,6 +133,7 @@ pub fn resume(
     {
         return Ok(left_as_it_is(began, cells, true));
     }
+    plan.target.check_listens()?;
     observer.resumes(cells.len(), dropped.as_deref());
     let machine = cqldyno_meter::Environment::read();
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::fs;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
+use std::time::Duration;
 
 use cqldyno_protocol::JobCredentials;
 
@@ -11,6 +12,8 @@ use crate::process::PASSWORD_VARIABLE;
 
 /// The port of the CQL binary protocol.
 const DEFAULT_PORT: u16 = 9042;
+/// How long a node may take to accept a connection before a run.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Who answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +62,27 @@ pub enum TargetError {
     /// A password without a user.
     #[error("a password file was given without a user; name the user with --user")]
     NoUser,
+    /// No node accepts a connection.
+    #[error(
+        "the target {target} was asked for, and {} ({error}); start the cluster, or name an address and port at which its nodes \
+         listen for CQL",
+        nobody(*nodes)
+    )]
+    NobodyListens {
+        /// As it was written.
+        target: String,
+        /// How many nodes it names.
+        nodes: usize,
+        /// What the system said of the last one.
+        error: String,
+    },
+}
+
+fn nobody(nodes: usize) -> String {
+    match nodes {
+        1 => "nothing accepts a connection there".to_owned(),
+        nodes => format!("none of the {nodes} accepts a connection"),
+    }
 }
 
 impl Target {
@@ -72,6 +96,23 @@ impl Target {
         }
         let nodes = text.split(',').map(|part| address(part.trim())).collect::<Result<Vec<SocketAddr>, _>>()?;
         Ok(Target::Addresses { text: text.to_owned(), nodes })
+    }
+
+    /// Looks whether at least one node of an existing cluster accepts a connection, for up to five seconds each; drivers find the
+    /// others, or do without.
+    ///
+    /// # Errors
+    /// When none does.
+    pub(crate) fn check_listens(&self) -> Result<(), TargetError> {
+        let Target::Addresses { text, nodes } = self else { return Ok(()) };
+        let mut last = "it names no node".to_owned();
+        for node in nodes {
+            match TcpStream::connect_timeout(node, PATIENCE) {
+                Ok(_) => return Ok(()),
+                Err(error) => last = error.to_string(),
+            }
+        }
+        Err(TargetError::NobodyListens { target: text.clone(), nodes: nodes.len(), error: last })
     }
 
     /// Whether the server is ours.
@@ -136,6 +177,25 @@ mod tests {
             let error = Target::parse(text).unwrap_err().to_string();
             assert!(error.contains("write `embedded` or HOST:PORT"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_cluster_at_which_nothing_listens_is_found_before_a_run() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = listener.local_addr().unwrap();
+        // A port that was just given back, so that nobody else has it.
+        let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        assert!(Target::Embedded.check_listens().is_ok());
+        assert!(Target::parse(&format!("{gone},{here}")).unwrap().check_listens().is_ok());
+        let message = |text: &str| Target::parse(text).unwrap().check_listens().unwrap_err().to_string();
+        assert_eq!(
+            message(&gone.to_string()),
+            format!(
+                "the target {gone} was asked for, and nothing accepts a connection there (Connection refused (os error 111)); start the \
+                 cluster, or name an address and port at which its nodes listen for CQL"
+            )
+        );
+        assert!(message(&format!("{gone},{gone}")).contains("none of the 2 accepts a connection"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -318,7 +319,8 @@ fn the_password_is_in_no_file_of_the_run_whatever_a_worker_prints() {
     const PASSWORD: &str = "tr0ub4dor\"&3";
     let place = Place::new(&["leak", "honest"]);
     let credentials = Some(JobCredentials { user: "ada".to_owned(), password: PASSWORD.to_owned() });
-    let target = Target::parse("127.0.0.1:1").unwrap();
+    let node = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = Target::parse(&node.local_addr().unwrap().to_string()).unwrap();
     let finished = place.run(&Plan { credentials, target, ..place.plan(&["leak", "honest"]) });
     let of = |contender: &str| finished.cells.iter().find(|cell| cell.contender == contender).unwrap();
     let sentence = of("leak").failed.as_deref().unwrap();

@@ -162,7 +162,7 @@ fn finding(others: f64, cores: usize, window: &Window) -> Option<String> {
     let seconds = window.wall_ns as f64 / 1e9;
     let share = others / (seconds * cores.max(1) as f64);
     (share > NOISE_SHARE && others > NOISE_SECONDS).then(|| {
-        "Others used more than a tenth of the CPU time of worker's and server's cores in the window, so its wall time says little."
+        "Others used more than a tenth of the CPU time of worker's and server's cores in the window, so the cell's wall time says little."
             .to_owned()
     })
 }

@@ -7,15 +7,16 @@ use pin_project_lite::pin_project;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
-/// Bytes that a slot with three values keeps itself over an answer; they lie in front.
+/// What is asked for: as many bytes as a slot with three values keeps itself over an answer, which the compiler puts in front.
 pub(crate) const OWN: usize = 128;
 
 pin_project! {
-    /// A slot of which all cache lines that it keeps itself are fetched at the same time.
+    /// A slot of which the cache lines that it keeps itself are fetched at the same time.
     ///
-    /// A thousand slots are more than the processor's second cache holds, and each is woken now on this core and now on that. Left to
-    /// itself a slot waits for its lines one by one, because what it finds in one decides at what it looks next. What the driver's
-    /// future keeps lies behind, and is not asked for: it waits as it would in any other program.
+    /// A thousand slots are more than the processor's second cache holds, and each is polled now on this core and now on that. Left to
+    /// itself a slot waits for its lines one by one, because what it finds in one decides at what it looks next. The driver's future
+    /// lies behind, and but for what shares the last line it is not asked for: it waits as it would in any other program. Of a slot with
+    /// many values only these first bytes are asked for. Processors other than x86-64 are not asked.
     pub(crate) struct Ahead<F> {
         #[pin]
         slot: F,
@@ -44,8 +45,9 @@ impl<F: Future> Future for Ahead<F> {
 /// Asks for the cache line that `at` lies in.
 #[inline(always)]
 fn fetch(at: *const i8) {
+    // SAFETY: it reads nothing that the program sees, and does not fault, whatever the address.
     #[cfg(target_arch = "x86_64")]
-    #[expect(unsafe_code, reason = "a hint, which may be of any address")]
+    #[expect(unsafe_code, reason = "the processor's hint has no other name")]
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at);
     }

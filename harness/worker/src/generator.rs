@@ -268,7 +268,8 @@ pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// A slot's part in the run, from its first poll until it is dropped, also by a panic.
+/// A slot's part in the run until it is dropped, also by a panic. One that is dropped before it has begun, as when a runtime ends, leaves
+/// like the others; nobody waits for such a run any more.
 pub(crate) struct Presence<S: Session> {
     run: Arc<Run<S>>,
 }

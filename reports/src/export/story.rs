@@ -73,7 +73,8 @@ impl Story {
     }
 
     fn cell(&mut self, run: &Run, cell: &Cell) {
-        self.title(&format!("{}, block {}, {} pass", cell.scenario, cell.block, cell.pass.name()));
+        let attempt = if cell.attempt > 1 { format!(", attempt {}", cell.attempt) } else { String::new() };
+        self.title(&format!("{}, block {}{attempt}, {} pass", cell.scenario, cell.block, cell.pass.name()));
         if let Some(place) = run.plan.arrangements.iter().find(|place| place.id == cell.arrangement) {
             self.line(&arrangement(place), 2);
         }
@@ -233,6 +234,19 @@ mod tests {
             agreement(&cells[0])
                 .unwrap()
                 .starts_with("no: the worker issued 500,000 statements, the server counted 499,999")
+        );
+    }
+
+    #[test]
+    fn attempts_at_a_block_are_told_apart() {
+        let (run, mut cells) = crate::sample::run();
+        let mut story = Story { out: String::new(), look: Look::default() };
+        story.cell(&run, &cells[0]);
+        cells[0].attempt = 2;
+        story.cell(&run, &cells[0]);
+        assert!(
+            story.out.contains("writes, block 1, timing pass\n")
+                && story.out.contains("block 1, attempt 2, timing pass\n")
         );
     }
 }

@@ -20,13 +20,13 @@ Examples:
 
 Inconclusive is an interval that holds the threshold: the summary says what the smallest difference is that the run could have found.
 
-A count (--against) is of one cell and has no interval. It is worse when it lies beyond the threshold by more than counts of one build
-differ from run to run: 1 % for allocations, 4 % for their bytes, 3 % for frees and instructions, and for system calls of a worker of one
-or two threads on the arrangement `current`; in short cells (20k statements, of bytes and frees 50k) accordingly more. Nearer to the threshold it is
+A count (--against) is of one cell and has no interval. It is worse when it lies beyond the threshold by more than counts of one build \
+differ from run to run: 1 % for allocations, 4 % for their bytes, 3 % for frees and instructions, and for system calls of a worker of one \
+or two threads on the arrangement `current`; in short cells (20k statements, of bytes and frees 50k) accordingly more. Nearer to the threshold it is \
 inconclusive, and so are system calls of several threads, which differ by several times: the summary says why.
 
-Exit codes: 0 passed or inconclusive; 1 worse than the threshold, not judged, or weaker than required, or no check could be made, with
-nothing on standard output: a file is damaged or of another version, the runs cannot be compared, or contenders did not take
+Exit codes: 0 passed or inconclusive; 1 worse than the threshold, not judged, or weaker than required, or no check could be made, with \
+nothing on standard output: a file is damaged or of another version, the runs cannot be compared, or contenders did not take \
 turns; 2 wrong usage, or there is no such file.";
 
 /// Judges a run that holds both contenders: fails when one costs more than the reference, by the interval.
