@@ -54,6 +54,25 @@ fn timing_attempts(cells: &[Cell]) -> BTreeMap<Block<'_>, BTreeMap<u32, Attempt<
     found
 }
 
+/// A warning, as a full sentence, where of most blocks the attempt that counts was disturbed by others. An interval is no protection: who has more
+/// threads, or needs more of the cache, suffers more, and does so in every block.
+pub(crate) fn mostly_noisy(run: &Run, cells: &[Cell]) -> Option<String> {
+    let share = run.plan.noise_share?;
+    let (blocks, counting) = (timing_attempts(cells), Attempts::of(cells));
+    let counts = |of: &Block, attempts: &BTreeMap<u32, Attempt>| {
+        counting.last.get(of).and_then(|number| attempts.get(number)).is_some_and(|attempt| attempt.noisy)
+    };
+    let noisy = blocks.iter().filter(|(of, attempts)| counts(of, attempts)).count();
+    (2 * noisy > blocks.len()).then(|| {
+        format!(
+            "In {noisy} of {} others used more than {:.0} % of worker's and server's cores. The figures are those of such a machine; on a \
+             quiet one a driver may come off better or worse than here.",
+            count(blocks.len() as u64, "block"),
+            share * 100.0,
+        )
+    })
+}
+
 /// How many blocks were run again and why, as a sentence; `None` where there was none.
 pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
     let blocks = timing_attempts(cells);
@@ -273,5 +292,22 @@ mod tests {
         let text = repeats(&run, &cells).unwrap();
         assert!(text.contains("1 of 6 blocks was run again whole") && text.contains("2 further attempts"), "{text}");
         assert!(text.contains("still noisy at the last of 3 attempts"), "{text}");
+    }
+
+    #[test]
+    fn where_most_blocks_stayed_noisy_every_table_says_so() {
+        let (mut run, mut cells) = sample::run();
+        run.plan.noise_share = Some(0.1);
+        let blocks: BTreeSet<(String, u32)> = cells.iter().map(|cell| (cell.scenario.clone(), cell.block)).collect();
+        for (scenario, block) in blocks.iter().take(4) {
+            assert_eq!(mostly_noisy(&run, &cells), None);
+            let of = |cell: &&mut Cell| cell.scenario == *scenario && cell.block == *block && cell.pass == Pass::Timing;
+            cells.iter_mut().find(of).unwrap().noisy = Some("Steal.".to_owned());
+        }
+        assert!(mostly_noisy(&run, &cells).unwrap().starts_with(
+            "In 4 of 6 blocks others used more than 10 % of worker's and server's cores. The figures are those of such a machine;"
+        ));
+        run.plan.noise_share = None;
+        assert_eq!(mostly_noisy(&run, &cells), None, "nobody looked");
     }
 }

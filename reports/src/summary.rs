@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::attempts::Attempts;
+use crate::attempts::{Attempts, mostly_noisy};
 use crate::bottleneck::Bottleneck;
 use crate::comparison::{Place, compare};
 use crate::measure::{self, CPU_PER_STATEMENT};
@@ -91,6 +91,7 @@ impl Summary {
     /// Sums up a run.
     pub fn new(run: &Run, cells: &[Cell]) -> Summary {
         let attempts = Attempts::of(cells);
+        let mostly_noisy = mostly_noisy(run, cells);
         let cells: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
         let ids = ids(run, &cells);
         let mut places_of = Vec::new();
@@ -103,7 +104,8 @@ impl Summary {
                 places_of.push(Place { rows, figures });
             }
         }
-        let warnings = compare(run, reference(run), &mut places_of);
+        let mut warnings = compare(run, reference(run), &mut places_of);
+        warnings.extend(mostly_noisy);
         Summary { rows: places_of.into_iter().flat_map(|place| place.rows).collect(), warnings }
     }
 }
