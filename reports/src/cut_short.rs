@@ -57,6 +57,13 @@ pub fn why_cut_short(run: &Run, folder: Option<&str>) -> Option<String> {
 
 /// Why there is no interval: `found` blocks are too few, and enough were asked for.
 pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
+    if run.interrupted && run.plan.blocks as usize >= least {
+        return Some(format!(
+            "An interval needs at least {least} blocks in which every contender ran to its end, and there {} {found}, because the run \
+             was ended; go on with it by `cqldyno compare --resume {FOLDER}`.",
+            if found == 1 { "is" } else { "are" },
+        ));
+    }
     let cut_short = run.cut_short.filter(|cut_short| (cut_short.blocks as usize) < least)?;
     (run.plan.blocks as usize >= least).then(|| {
         format!(
@@ -118,5 +125,18 @@ mod tests {
         few.cut_short = run.cut_short;
         let said = headline(&few, &Summary::new(&few, &cells));
         assert!(said[0].ends_with("there are 5; ask for more blocks."), "more time would give too few: {said:?}");
+    }
+
+    #[test]
+    fn a_run_that_was_ended_early_is_to_be_gone_on_with() {
+        let (mut run, cells) = sample::blocks(5);
+        run.plan.blocks = 40;
+        run.interrupted = true;
+        let said = headline(&run, &Summary::new(&run, &cells));
+        assert!(
+            said[0]
+                .ends_with("there are 5, because the run was ended; go on with it by `cqldyno compare --resume DIR`."),
+            "{said:?}"
+        );
     }
 }

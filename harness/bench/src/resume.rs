@@ -124,6 +124,8 @@ pub(crate) fn reopen(path: &Path, credentials: Option<JobCredentials>) -> Result
     let dropped = match dropped {
         None => None,
         Some(why) => {
+            // A run that is refused stays as it is.
+            plan.target.check_listens()?;
             folder.cut(good_bytes)?;
             Some(format!(
                 "The last line of {} was cut off ({why}) and is dropped; its cell runs again.",

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use cqldyno_protocol::JobCredentials;
@@ -34,7 +35,7 @@ pub enum Target {
 pub enum TargetError {
     /// Not an address.
     #[error(
-        "the target {part:?} was asked for and is no address ({error}); write `embedded` or HOST:PORT[,HOST:PORT]..."
+        "the target {part:?} was asked for and is no address ({error}); write `embedded` or HOST[:PORT][,HOST[:PORT]]..."
     )]
     NotAnAddress {
         /// The part that is none.
@@ -62,27 +63,17 @@ pub enum TargetError {
     /// A password without a user.
     #[error("a password file was given without a user; name the user with --user")]
     NoUser,
-    /// No node accepts a connection.
+    /// Not every node accepts a connection.
     #[error(
-        "the target {target} was asked for, and {} ({error}); start the cluster, or name an address and port at which its nodes \
-         listen for CQL",
-        nobody(*nodes)
+        "the target {target} was asked for, and nothing accepts a connection at {silent}; start the cluster there, or name in a new \
+         run only addresses and ports at which its nodes listen for CQL"
     )]
     NobodyListens {
         /// As it was written.
         target: String,
-        /// How many nodes it names.
-        nodes: usize,
-        /// What the system said of the last one.
-        error: String,
+        /// The addresses, each with what the system said.
+        silent: String,
     },
-}
-
-fn nobody(nodes: usize) -> String {
-    match nodes {
-        1 => "nothing accepts a connection there".to_owned(),
-        nodes => format!("none of the {nodes} accepts a connection"),
-    }
 }
 
 impl Target {
@@ -98,21 +89,23 @@ impl Target {
         Ok(Target::Addresses { text: text.to_owned(), nodes })
     }
 
-    /// Looks whether at least one node of an existing cluster accepts a connection, for up to five seconds each; drivers find the
-    /// others, or do without.
+    /// Looks whether every node of an existing cluster accepts a connection, for up to five seconds: one that is named is one to load rows
+    /// into and to count connections of.
     ///
     /// # Errors
-    /// When none does.
+    /// When one does not.
     pub(crate) fn check_listens(&self) -> Result<(), TargetError> {
         let Target::Addresses { text, nodes } = self else { return Ok(()) };
-        let mut last = "it names no node".to_owned();
-        for node in nodes {
-            match TcpStream::connect_timeout(node, PATIENCE) {
-                Ok(_) => return Ok(()),
-                Err(error) => last = error.to_string(),
-            }
+        let silent: Vec<String> = thread::scope(|scope| {
+            let connect = |node| scope.spawn(move || TcpStream::connect_timeout(node, PATIENCE).err());
+            let tries: Vec<_> = nodes.iter().map(|node| (node, connect(node))).collect();
+            let failed = tries.into_iter().filter_map(|(node, tried)| Some((node, tried.join().ok()??)));
+            failed.map(|(node, error)| format!("{node} ({error})")).collect()
+        });
+        if silent.is_empty() {
+            return Ok(());
         }
-        Err(TargetError::NobodyListens { target: text.clone(), nodes: nodes.len(), error: last })
+        Err(TargetError::NobodyListens { target: text.clone(), silent: silent.join(" and ") })
     }
 
     /// Whether the server is ours.
@@ -138,7 +131,8 @@ fn address(part: &str) -> Result<SocketAddr, TargetError> {
     let found = match part.to_socket_addrs() {
         Ok(found) => Ok(found),
         // Without a port std refuses the text whatever the host is.
-        Err(error) => (part, DEFAULT_PORT).to_socket_addrs().map_err(|_| error),
+        Err(error) if part.contains(':') => (part, DEFAULT_PORT).to_socket_addrs().map_err(|_| error),
+        Err(_) => (part, DEFAULT_PORT).to_socket_addrs(),
     };
     let found: Vec<SocketAddr> = found.map_err(|error| fail(&error.to_string()))?.collect();
     // Clusters listen on IPv4 far more often, and `localhost` is both.
@@ -175,7 +169,7 @@ mod tests {
         assert_eq!(Target::parse("embedded").unwrap(), Target::Embedded);
         for text in ["", "127.0.0.1:9042,", "127.0.0.1:99999"] {
             let error = Target::parse(text).unwrap_err().to_string();
-            assert!(error.contains("write `embedded` or HOST:PORT"), "{error}");
+            assert!(error.contains("write `embedded` or HOST[:PORT]"), "{error}");
         }
     }
 
@@ -183,19 +177,27 @@ mod tests {
     fn a_cluster_at_which_nothing_listens_is_found_before_a_run() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let here = listener.local_addr().unwrap();
-        // A port that was just given back, so that nobody else has it.
-        let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         assert!(Target::Embedded.check_listens().is_ok());
-        assert!(Target::parse(&format!("{gone},{here}")).unwrap().check_listens().is_ok());
+        assert!(Target::parse(&format!("{here},{here}")).unwrap().check_listens().is_ok());
+        // Ports below 1024 are nobody's by chance, and this one ("discard") is nowhere in use any more.
         let message = |text: &str| Target::parse(text).unwrap().check_listens().unwrap_err().to_string();
         assert_eq!(
-            message(&gone.to_string()),
+            message(&format!("{here},127.0.0.1:9")),
             format!(
-                "the target {gone} was asked for, and nothing accepts a connection there (Connection refused (os error 111)); start the \
-                 cluster, or name an address and port at which its nodes listen for CQL"
+                "the target {here},127.0.0.1:9 was asked for, and nothing accepts a connection at 127.0.0.1:9 (Connection refused (os error \
+                 111)); start the cluster there, or name in a new run only addresses and ports at which its nodes listen for CQL"
             )
         );
-        assert!(message(&format!("{gone},{gone}")).contains("none of the 2 accepts a connection"));
+        let both = message("127.0.0.2:9,127.0.0.1:9");
+        assert!(both.contains("at 127.0.0.2:9 (Connection refused (os error 111)) and 127.0.0.1:9 (Conn"), "{both}");
+    }
+
+    #[test]
+    fn a_name_that_nobody_knows_is_told_as_such_with_and_without_a_port() {
+        for text in ["no-such-host.invalid", "no-such-host.invalid:9042"] {
+            let error = Target::parse(text).unwrap_err().to_string();
+            assert!(error.contains("failed to lookup address information"), "{error}");
+        }
     }
 
     #[test]

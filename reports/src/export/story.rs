@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use crate::attempts::Attempts;
 use crate::document::{caveats, libraries, settings};
 use crate::head::{arrangement, head};
 use crate::measure::{CONTROL_REQUESTS, SERVER_EXECUTES, STATEMENTS, definition, definitions};
 use crate::quantity::{mebibytes, three_digits, time, whole};
 use crate::text::{pair, plain, wrap};
-use crate::{Cell, Contender, Latency, Look, Measure, Run, Unit};
+use crate::{Cell, Contender, Latency, Look, Measure, Pass, Run, Unit};
+
+/// What is said of a latency with as many statements in flight as the run has slots.
+const SATURATED: &str = "; a closed loop: this is throughput by Little's law, not what a user waits";
 
 /// Figures of a breakdown below this are left out.
 const LEAST: f64 = 0.001;
@@ -20,13 +24,14 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// why there is none, latency, the series by second, and whether the server agrees.
 pub fn story(run: &Run, cells: &[Cell], look: Look) -> String {
     let mut story = Story { out: String::new(), look };
+    let attempts = Attempts::of(cells);
     for (name, sentence) in head(run) {
         story.pair(name, &sentence, 8);
     }
     for contender in &run.contenders {
         story.contender(run, contender, cells);
         for cell in cells.iter().filter(|cell| cell.contender == contender.id) {
-            story.cell(run, cell);
+            story.cell(run, cell, attempts.counts(cell));
         }
     }
     story.out
@@ -72,9 +77,15 @@ impl Story {
         }
     }
 
-    fn cell(&mut self, run: &Run, cell: &Cell) {
-        let attempt = if cell.attempt > 1 { format!(", attempt {}", cell.attempt) } else { String::new() };
-        self.title(&format!("{}, block {}{attempt}, {} pass", cell.scenario, cell.block, cell.pass.name()));
+    /// `counts` is whether it is of the attempt that counts.
+    fn cell(&mut self, run: &Run, cell: &Cell, counts: bool) {
+        let attempt = match (cell.attempt, counts) {
+            (1, true) => String::new(),
+            (attempt, true) => format!(", attempt {attempt}, which counts"),
+            (attempt, false) => format!(", attempt {attempt}, which does not count"),
+        };
+        let step = cell.step.as_ref().map_or(String::new(), |step| format!(", {}", plain(step)));
+        self.title(&format!("{}, block {}{attempt}, {} pass{step}", cell.scenario, cell.block, cell.pass.name()));
         if let Some(place) = run.plan.arrangements.iter().find(|place| place.id == cell.arrangement) {
             self.line(&arrangement(place), 2);
         }
@@ -106,7 +117,8 @@ impl Story {
             self.pair("server agrees", &agreement, 24);
         }
         if let Some(latency) = &cell.latency {
-            self.pair("latency", &percentiles(latency), 24);
+            let saturated = if cell.pass == Pass::Latency { "" } else { SATURATED };
+            self.pair("latency", &format!("{}{saturated}", percentiles(latency)), 24);
         }
         let seconds = [
             ("answers by second", &cell.series.answered, ""),
@@ -172,8 +184,7 @@ fn agreement(cell: &Cell) -> Option<String> {
 fn percentiles(latency: &Latency) -> String {
     let ms = |us: f64| format!("{} ms", three_digits(us / 1_000.0));
     format!(
-        "half within {}, 90 % {}, 99 % {}, 99.9 % {}, longest {}; a closed loop: this is throughput by Little's law, not \
-         what a user waits",
+        "half within {}, 90 % {}, 99 % {}, 99.9 % {}, longest {}",
         ms(latency.p50_us),
         ms(latency.p90_us),
         ms(latency.p99_us),
@@ -238,15 +249,33 @@ mod tests {
     }
 
     #[test]
-    fn attempts_at_a_block_are_told_apart() {
+    fn attempts_at_a_block_are_told_apart_and_which_one_counts() {
         let (run, mut cells) = crate::sample::run();
-        let mut story = Story { out: String::new(), look: Look::default() };
-        story.cell(&run, &cells[0]);
-        cells[0].attempt = 2;
-        story.cell(&run, &cells[0]);
-        assert!(
-            story.out.contains("writes, block 1, timing pass\n")
-                && story.out.contains("block 1, attempt 2, timing pass\n")
+        let again = Cell { attempt: 2, ..cells[0].clone() };
+        cells[0].attempt = 1;
+        let titles = |cells: &[(&Cell, bool)]| {
+            let mut story = Story { out: String::new(), look: Look::default() };
+            cells.iter().for_each(|(cell, counts)| story.cell(&run, cell, *counts));
+            story.out.lines().filter(|line| line.starts_with("writes, ")).collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(titles(&[(&cells[0], true)]), "writes, block 1, timing pass");
+        assert_eq!(
+            titles(&[(&cells[0], false), (&again, true)]),
+            "writes, block 1, attempt 1, which does not count, timing pass; writes, block 1, attempt 2, which counts, timing pass"
         );
+    }
+
+    #[test]
+    fn a_latency_below_saturation_is_not_called_throughput_and_its_step_is_named() {
+        let (run, mut cells) = crate::sample::run();
+        let latency = Latency { p50_us: 1.0, p90_us: 2.0, p99_us: 3.0, p999_us: 4.0, max_us: 5.0 };
+        cells[0].latency = Some(latency);
+        let mut story = Story { out: String::new(), look: Look::default() };
+        story.cell(&run, &cells[0], true);
+        assert!(story.out.contains("Little's"), "{}", story.out);
+        story.out.clear();
+        (cells[0].pass, cells[0].step) = (Pass::Latency, Some("16".to_owned()));
+        story.cell(&run, &cells[0], true);
+        assert!(!story.out.contains("Little's") && story.out.contains("latency pass, 16"), "{}", story.out);
     }
 }
