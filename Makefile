@@ -2,7 +2,7 @@
 # make test      sets up what is missing, and runs every check that a change must pass
 # make build     sets up what is missing, and builds `cqldyno` and a worker for each driver into target/release
 #
-# make adapter-cost   compares each adapter with the program that its driver's documentation would have you write
+# make adapter-cost   compares each adapter with the program that its driver's documentation would have you write, for writes and reads
 # make adapter-cost OUT=DIR   keeps its runs in DIR/scylla and so on
 #
 # make schema         writes reports/schema again from the types of the result model

@@ -168,7 +168,7 @@ fn what_only_the_embedded_node_does_is_refused_for_another_target() {
 
 #[test]
 fn a_target_that_is_no_address_is_refused() {
-    assert!(refused(&["compare", "--target", "127.0.0.1:99999"]).contains("HOST:PORT"));
+    assert!(refused(&["compare", "--target", "127.0.0.1:99999"]).contains("HOST[:PORT]"));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_share_of_noise_cores_and_memory_are_refused_with_how_to_write_them() {
     assert!(refused(&["compare", "--count", "-5"]).contains("write a whole number from 1 on, such as 500000"));
     assert!(refused(&["serve", "--threads", "-1"]).contains("write a whole number from 1 on, such as 500000"));
     for (flag, value, how) in [
-        ("--target", "-1", "HOST:PORT"),
+        ("--target", "-1", "HOST[:PORT]"),
         ("--arrangement", "-1", "multi:N"),
         ("--pin", "-1", "for example `2-3/0-1`"),
         ("--consistency", "-1", "write one of LOCAL_ONE, ONE, TWO"),
