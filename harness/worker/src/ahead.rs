@@ -9,6 +9,8 @@ use pin_project_lite::pin_project;
 const LINE: usize = 64;
 /// What is asked for: as many bytes as a slot with three values keeps itself over an answer, which the compiler puts in front.
 pub(crate) const OWN: usize = 128;
+// Two lines long, so that wherever it begins, it has a part of three lines at most: those of its start, its middle and its end.
+const _: () = assert!(OWN <= 2 * LINE);
 
 pin_project! {
     /// A slot of which the cache lines that it keeps itself are fetched at the same time.
@@ -35,7 +37,7 @@ impl<F: Future> Future for Ahead<F> {
     #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let slot = std::ptr::from_ref(&*self).cast::<i8>();
-        for offset in (0..OWN).step_by(LINE).chain([OWN - 1]) {
+        for offset in [0, LINE, OWN - 1] {
             fetch(slot.wrapping_add(offset));
         }
         self.project().slot.poll(context)
