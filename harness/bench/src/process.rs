@@ -28,8 +28,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const EXIT_WITHIN: Duration = Duration::from_secs(20);
 /// How long a child may take to exit when it has closed its output in the middle of its work.
 const EXIT_SILENT_WITHIN: Duration = Duration::from_secs(3);
-/// How long to wait for the last lines of the log of a child that is gone.
-const LOG_WITHIN: Duration = Duration::from_millis(500);
+/// How long to wait for the last lines of the log of a child that is gone. Only a process outside its group that has its standard
+/// error makes it last so long.
+const LOG_WITHIN: Duration = Duration::from_secs(5);
 /// Lines that a child may be ahead of its reader.
 const LINES_AHEAD: usize = 64;
 
@@ -128,11 +129,17 @@ struct Reaped {
     child: Child,
 }
 
-impl Drop for Reaped {
-    fn drop(&mut self) {
-        // The whole group, so that a child's own children go, too. It may be gone already, which is as good.
+impl Reaped {
+    /// Ends the whole group, so that a child's own children go, too. It may be gone already, which is as good.
+    fn end(&mut self) {
         let _ = killpg(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGKILL);
         let _ = self.child.kill();
+    }
+}
+
+impl Drop for Reaped {
+    fn drop(&mut self) {
+        self.end();
         let _ = self.child.wait();
     }
 }
@@ -233,14 +240,16 @@ impl Process {
         Some(self.with_log(exit(status)))
     }
 
-    /// The last lines of its log, as the end of a sentence; empty when it has said nothing.
-    pub(crate) fn log_tail(&self, wait: Duration) -> String {
-        let tail = self.log.tail(wait);
+    /// Ends the child, so that its log ends, too; the last lines of that as the end of a sentence, which is empty when it has said
+    /// nothing.
+    pub(crate) fn end_and_quote(&mut self) -> String {
+        self.child.end();
+        let tail = self.log.tail(LOG_WITHIN);
         if tail.is_empty() { String::new() } else { format!("; its log ends: {}", tail.join(" / ")) }
     }
 
-    fn with_log(&self, how: String) -> String {
-        format!("{how}{}", self.log_tail(LOG_WITHIN))
+    fn with_log(&mut self, how: String) -> String {
+        format!("{how}{}", self.end_and_quote())
     }
 
     fn last_words(&mut self, within: Duration) -> String {

@@ -147,7 +147,7 @@ impl Server {
             Err(Silence::Broken(failure)) => Err(failure),
             Err(Silence::Ended(how)) => failure(format!("The embedded server was {what}, and {how}.")),
             Err(Silence::TimedOut) => {
-                let log = self.process.log_tail(Duration::ZERO);
+                let log = self.process.end_and_quote();
                 failure(format!("The embedded server was {what} and had not after {} s{log}.", within.as_secs()))
             }
             Err(Silence::TooLong(length)) => {

@@ -241,12 +241,12 @@ impl Worker<'_> {
             Some(CellFailure::Memory { worker, found, limit, step, log: String::new() })
         };
         let line = self.process.line(deadline, self.launch.cancel, &mut || overgrown().or_else(&mut *look));
-        let log = || self.process.log_tail(Duration::ZERO);
+        let mut log = || self.process.end_and_quote();
         match line {
             Ok(line) => decode(&line).map_err(|_| CellFailure::Garbage {
                 worker,
                 step,
-                error: self.why_no_message(&line),
+                error: why_no_message(&self.launch.redaction, &line),
                 log: log(),
             }),
             Err(Silence::TooLong(length)) => {
@@ -263,16 +263,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Why `line` is no message, without the password: it is taken out of the whole line, because the error shows a cut and
-    /// escaped part of it, in which nothing could find a part of the password.
-    fn why_no_message(&self, line: &str) -> String {
-        match decode::<WorkerMessage>(&self.launch.redaction.apply(line)) {
-            Err(error) => error.to_string(),
-            Ok(_) => "it is no message as it was written".to_owned(),
-        }
-    }
-
-    fn unexpected(&self, step: Step, message: WorkerMessage) -> CellFailure {
+    fn unexpected(&mut self, step: Step, message: WorkerMessage) -> CellFailure {
         let worker = self.worker.clone();
         let found = match message {
             WorkerMessage::Failed(failed) => {
@@ -286,7 +277,16 @@ impl Worker<'_> {
             WorkerMessage::End(_) => "end",
             WorkerMessage::Done(_) => "done",
         };
-        CellFailure::OutOfOrder { worker, step, found, log: self.process.log_tail(Duration::ZERO) }
+        CellFailure::OutOfOrder { worker, step, found, log: self.process.end_and_quote() }
+    }
+}
+
+/// Why `line` is no message, without the password: it is taken out of the whole line, because the error shows a cut and escaped
+/// part of it, in which nothing could find a part of the password.
+fn why_no_message(redaction: &Redaction, line: &str) -> String {
+    match decode::<WorkerMessage>(&redaction.apply(line)) {
+        Err(error) => error.to_string(),
+        Ok(_) => "it is no message as it was written".to_owned(),
     }
 }
 
