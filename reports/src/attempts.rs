@@ -202,7 +202,7 @@ impl Still {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::{Summary, sample};
 
     /// The block again, with every contender or only with `who`.
     fn again(cells: &[Cell], attempt: u32, who: Option<&str>) -> Vec<Cell> {
@@ -307,6 +307,7 @@ mod tests {
         assert!(mostly_noisy(&run, &cells).unwrap().starts_with(
             "In 4 of 6 blocks others used more than 10 % of worker's and server's cores. The figures are those of such a machine;"
         ));
+        assert_eq!(Summary::new(&run, &cells).warnings.last(), mostly_noisy(&run, &cells).as_ref());
         run.plan.noise_share = None;
         assert_eq!(mostly_noisy(&run, &cells), None, "nobody looked");
     }

@@ -98,11 +98,20 @@ pub(crate) struct Reopened {
     pub cells: Vec<Cell>,
     pub plan: Plan,
     pub placements: Vec<Placement>,
-    /// A sentence about a last line that was cut off and is gone now.
-    pub dropped: Option<String>,
+    /// A last line of `cells.jsonl` that was cut off, as by a power cut. It is there until it is taken away, so that a run that is
+    /// not gone on with stays as it is.
+    pub torn: Option<Torn>,
 }
 
-/// Opens the run in `path`. A last line of `cells.jsonl` that was cut off, as by a power cut, is taken away.
+/// A line that was cut off.
+pub(crate) struct Torn {
+    /// Where it begins.
+    pub good_bytes: u64,
+    /// What is said of it.
+    pub sentence: String,
+}
+
+/// Opens the run in `path`, and leaves it as it is.
 pub(crate) fn reopen(path: &Path, credentials: Option<JobCredentials>) -> Result<Reopened, crate::BenchError> {
     let path = path.to_path_buf();
     let no_run = |file, error| ResumeError::NoRun { path: path.clone(), file, error };
@@ -121,19 +130,14 @@ pub(crate) fn reopen(path: &Path, credentials: Option<JobCredentials>) -> Result
     if with_user && plan.credentials.is_none() {
         return Err(ResumeError::NoUser { path }.into());
     }
-    let dropped = match dropped {
-        None => None,
-        Some(why) => {
-            // A run that is refused stays as it is.
-            plan.target.check_listens()?;
-            folder.cut(good_bytes)?;
-            Some(format!(
-                "The last line of {} was cut off ({why}) and is dropped; its cell runs again.",
-                path.join(CELLS).display()
-            ))
-        }
-    };
-    Ok(Reopened { folder, run, cells, plan, placements, dropped })
+    let torn = dropped.map(|why| Torn {
+        good_bytes,
+        sentence: format!(
+            "The last line of {} was cut off ({why}) and is dropped; its cell runs again.",
+            path.join(CELLS).display()
+        ),
+    });
+    Ok(Reopened { folder, run, cells, plan, placements, torn })
 }
 
 #[derive(Debug)]

@@ -116,7 +116,7 @@ pub fn resume(
     cancel: &Cancel,
 ) -> Result<Finished, BenchError> {
     let clock = Instant::now();
-    let Reopened { folder, run: began, cells, plan, placements, dropped } = reopen(folder, credentials)?;
+    let Reopened { folder, run: began, cells, plan, placements, torn } = reopen(folder, credentials)?;
     let plan = Plan { within, ..plan };
     let left_as_it_is = |run: Run, cells: Vec<Cell>, nothing_left: bool| Finished {
         run,
@@ -126,7 +126,7 @@ pub fn resume(
         nothing_left,
     };
     // What a rule of repeats left behind, or a machine did not allow, was settled when the run ended.
-    if dropped.is_none()
+    if torn.is_none()
         && began.ended.is_some()
         && !began.interrupted
         && schedule(&plan, &began).lacks_none(&cells, &began)
@@ -134,7 +134,7 @@ pub fn resume(
         return Ok(left_as_it_is(began, cells, true));
     }
     plan.target.check_listens()?;
-    observer.resumes(cells.len(), dropped.as_deref());
+    observer.resumes(cells.len(), torn.as_ref().map(|torn| torn.sentence.as_str()));
     let machine = cqldyno_meter::Environment::read();
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
     let mut begun = bench.begin(&plan, &machine, began.started, observer)?;
@@ -142,6 +142,9 @@ pub fn resume(
         return Ok(left_as_it_is(Run { interrupted: true, ..began }, cells, false));
     }
     same(folder.path(), &began, &begun.run)?;
+    if let Some(torn) = torn {
+        folder.cut(torn.good_bytes)?;
+    }
     // What was found at the start stays, with the plan as it was written then.
     let mut resumed = began.resumed.clone();
     resumed.push(jiff::Timestamp::now());

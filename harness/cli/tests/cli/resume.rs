@@ -147,6 +147,11 @@ fn a_run_is_not_gone_on_with_where_something_changed_and_the_sentence_says_what(
     let path = folder.path().join("kept/run.json");
     let run = std::fs::read_to_string(&path).unwrap();
     let began = kept_run(folder.path());
+    let cells = folder.path().join("kept/cells.jsonl");
+    let good = std::fs::read_to_string(&cells).unwrap();
+    // A last line that was cut off stays, too, when the run is refused.
+    let torn = format!("{good}{}", &good[..20]);
+    std::fs::write(&cells, &torn).unwrap();
     let row = began.contenders.iter().find(|row| row.id == "noop").unwrap();
     assert_eq!((row.executable.len(), began.executable.len()), (64, 64), "SHA-256 in hexadecimal");
     for (found, other, words) in [
@@ -164,12 +169,18 @@ fn a_run_is_not_gone_on_with_where_something_changed_and_the_sentence_says_what(
         assert_eq!(output.status.code(), Some(1));
         assert!(stderr(&output).contains(words), "{words}: {}", stderr(&output));
         assert_eq!(stdout(&output), "");
+        assert_eq!(std::fs::read_to_string(&cells).unwrap(), torn, "{words}");
     }
+    let mut elsewhere = began.clone();
+    (elsewhere.plan.target.id, elsewhere.plan.target.embedded) = ("127.0.0.1:9".to_owned(), false);
+    std::fs::write(&path, serde_json::to_string(&elsewhere).unwrap()).unwrap();
+    let output = resume(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("nothing accepts a connection at 127.0.0.1:9"), "{}", stderr(&output));
+    assert_eq!(std::fs::read_to_string(&cells).unwrap(), torn);
     std::fs::write(&path, &run[..run.len() / 2]).unwrap();
     assert!(stderr(&resume(folder.path(), &[])).contains("its run.json cannot be used"));
     std::fs::write(&path, &run).unwrap();
-    let cells = folder.path().join("kept/cells.jsonl");
-    let good = std::fs::read_to_string(&cells).unwrap();
     std::fs::write(&cells, format!("nonsense\n{good}")).unwrap();
     let said = stderr(&resume(folder.path(), &[]));
     assert!(said.contains("line 1 of its cells.jsonl is damaged"), "{said}");

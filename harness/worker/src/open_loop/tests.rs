@@ -196,3 +196,29 @@ proptest! {
         prop_assert_eq!(pacer.due_at(origin - 1), 0);
     }
 }
+
+#[test]
+fn the_first_statement_is_due_when_every_slot_has_begun() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let (clock, time) = Clock::mock();
+    let gauge = Arc::new(Gauge::new(10, 2));
+    let bench =
+        Arc::new(Bench { session: Obliging::default(), prepared: Vec::new(), operations: None, offline: false });
+    let source = Source::Window(Workload::new(&builtin("writes").unwrap(), 10, 0, 7).unwrap());
+    let run = Arc::new(Run::new(&bench, source, &gauge, clock.clone(), OnError::Count, || {}));
+    let pacer = Arc::new(Pacer::new(clock, 1, 10));
+    runtime.block_on(async {
+        let pacing = tokio::spawn(let_go(Arc::clone(&run), Arc::clone(&pacer), Alarm::new().unwrap()));
+        time.increment(1_000);
+        let first = Presence::new(Arc::clone(&run));
+        yield_now().await;
+        assert_eq!((pacer.intended(0), pacer.due.available_permits()), (0, 0), "one slot has yet to begin");
+        time.increment(5_000);
+        let second = Presence::new(run);
+        pacer.due.acquire().await.unwrap().forget();
+        assert_eq!((pacer.intended(0), pacer.due.available_permits()), (6_000, 0));
+        gauge.stop();
+        drop((first, second));
+        pacing.await.unwrap().unwrap();
+    });
+}
