@@ -4,6 +4,7 @@
 //! statement and a key. The built-in scenarios are the files in `scenarios/builtin/`.
 
 mod builtin;
+mod check;
 mod column;
 mod fault;
 mod form;

@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
-use crate::fault::Step::{Field, Item};
 use crate::form;
-use crate::operation::{DEFAULT_BATCH, MAX_BATCH};
-use crate::workload::MOST;
+use crate::operation::DEFAULT_BATCH;
 use crate::{By, Column, Limits, Operation, Order};
 
 /// The most values that one statement may bind, and the most columns of a row that is expected.
@@ -58,7 +56,7 @@ pub struct Statement {
     /// What it is issued as.
     #[serde(default, skip_serializing_if = "Operation::is_execute")]
     pub operation: Operation,
-    /// Rows of a batch, at most [`MAX_BATCH`] and [`DEFAULT_BATCH`] where it is absent; for [`Operation::Batch`] alone.
+    /// Rows of a batch, at most [`MAX_BATCH`](crate::MAX_BATCH) and [`DEFAULT_BATCH`] where it is absent; for [`Operation::Batch`] alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// One generator a bind marker, at most [`MAX_VALUES`]; none for [`Operation::Prepare`]. In a batch the row `j` of the statement
@@ -217,238 +215,6 @@ impl Scenario {
         }
         scenario
     }
-
-    pub(crate) fn check(&self) -> Result<(), Fault> {
-        if !is_word(&self.name) {
-            let message = format!("the name is {:?}; use a word of lower-case letters, digits and hyphens", self.name);
-            return Err(Fault::new(&[Field("name")], message));
-        }
-        for (field, limit) in [("count", self.limits.count), ("concurrency", self.limits.concurrency)] {
-            if limit == Some(0) {
-                let message = format!("the {field} of [limits] is 0; use 1 or more, or leave it out");
-                return Err(Fault::new(&[Field("limits"), Field(field)], message));
-            }
-        }
-        if self.statements.is_empty() {
-            let message = "a scenario has no [[statement]] here; add at least one with name, cql and values";
-            return Err(Fault::new(&[Field("statement")], message));
-        }
-        for (index, statement) in self.statements.iter().enumerate() {
-            let here = [Field("statement"), Item(index)];
-            if self.statements[..index].iter().any(|other| other.name == statement.name) {
-                let message = format!("two statements are named {}; give each a name of its own", statement.name);
-                return Err(Fault::new(&[Field("name")], message).within(&here));
-            }
-            statement.check().map_err(|fault| fault.within(&here))?;
-        }
-        Ok(())
-    }
-}
-
-impl Statement {
-    fn check(&self) -> Result<(), Fault> {
-        let name = &self.name;
-        if !is_word(name) {
-            let message =
-                format!("a statement is named {name:?}; use a word of lower-case letters, digits and hyphens");
-            return Err(Fault::new(&[Field("name")], message));
-        }
-        if self.weight == 0 {
-            let message = format!("statement {name} has weight 0; use 1 or more, or leave the statement out");
-            return Err(Fault::new(&[Field("weight")], message));
-        }
-        self.check_operation()?;
-        self.check_keys()?;
-        if self.operation != Operation::Batch {
-            check_by(&self.values, 1).map_err(|fault| fault.within(&[Field("values")]))?;
-        }
-        if let Some(expect) = &self.expect {
-            let here = [Field("expect"), Field("columns")];
-            check_length(name, "expects", &expect.columns).map_err(|fault| fault.within(&here))?;
-            check_by(&expect.columns, self.rows()).map_err(|fault| fault.within(&here))?;
-            if !(1..=MAX_ROWS).contains(&self.rows()) {
-                let message = format!("statement {name} expects {} rows; 1 to {MAX_ROWS} are possible", self.rows());
-                return Err(Fault::new(&[Field("expect"), Field("rows")], message));
-            }
-        }
-        if let Some(load) = &self.load {
-            let here = [Field("load")];
-            check_values(name, "its load", &load.cql, &load.values).map_err(|fault| fault.within(&here))?;
-            check_by(&load.values, self.rows()).map_err(|fault| fault.within(&[Field("load"), Field("values")]))?;
-            if self.expect.is_none() {
-                let message = format!("statement {name} loads rows but expects none; add [statement.expect]");
-                return Err(Fault::new(&here, message));
-            }
-        }
-        if let Some(read_back) = &self.read_back {
-            let here = [Field("read_back")];
-            check_values(name, "its read_back", &read_back.cql, &read_back.values)
-                .map_err(|fault| fault.within(&here))?;
-            check_length(name, "reads back", &read_back.columns)
-                .map_err(|fault| fault.within(&[Field("read_back"), Field("columns")]))?;
-            for (field, columns) in [("values", &read_back.values), ("columns", &read_back.columns)] {
-                check_by(columns, self.rows()).map_err(|fault| fault.within(&[Field("read_back"), Field(field)]))?;
-            }
-            if self.expect.is_some() {
-                let message = format!(
-                    "statement {name} expects rows and is read back; only one that writes can be: leave out \
-                     [statement.expect] or [statement.read_back]"
-                );
-                return Err(Fault::new(&here, message));
-            }
-        }
-        if self.expect.is_some() && self.load.is_none() && !self.values.is_empty() {
-            let message = format!(
-                "statement {name} expects rows by its keys, which no other statement has, and nothing loads them; add \
-                 [statement.load]"
-            );
-            return Err(Fault::new(&[Field("expect")], message));
-        }
-        Ok(())
-    }
-}
-
-impl Statement {
-    /// Checks how many keys there are and how they come.
-    fn check_keys(&self) -> Result<(), Fault> {
-        let name = &self.name;
-        if let Some(keys) = self.keys.filter(|keys| !(1..=MOST).contains(keys)) {
-            let message = format!("statement {name} has {keys} keys; 1 to {MOST} are possible");
-            return Err(Fault::new(&[Field("keys")], message));
-        }
-        let Some(exponent) = self.exponent else { return Ok(()) };
-        if self.order != Order::Zipf {
-            let message = format!(
-                "statement {name} has an exponent and no zipf order; add order = \"zipf\", or leave the exponent out"
-            );
-            return Err(Fault::new(&[Field("exponent")], message));
-        }
-        if !(MIN_EXPONENT..=MAX_EXPONENT).contains(&exponent) {
-            let message =
-                format!("statement {name} has the exponent {exponent}; {MIN_EXPONENT} to {MAX_EXPONENT} are possible");
-            return Err(Fault::new(&[Field("exponent")], message));
-        }
-        Ok(())
-    }
-
-    /// Checks what the statement is issued as, and its values.
-    fn check_operation(&self) -> Result<(), Fault> {
-        let (name, operation, rows) = (&self.name, self.operation, self.rows());
-        let refuse = |field, message: String| Err(Fault::new(&[Field(field)], message));
-        if self.size.is_some() && operation != Operation::Batch {
-            let message = format!(
-                "statement {name} has a size and is no batch; add operation = \"batch\", or leave the size out"
-            );
-            return refuse("size", message);
-        }
-        if !(1..=MAX_BATCH).contains(&rows) {
-            let message =
-                format!("statement {name} is a batch of size {rows}; sizes from 1 to {MAX_BATCH} are possible");
-            return refuse("size", message);
-        }
-        if matches!(operation, Operation::Batch | Operation::Prepare) && self.expect.is_some() {
-            let message = format!(
-                "statement {name} expects rows, and operation = \"{operation}\" gives none; leave [statement.expect] out"
-            );
-            return refuse("expect", message);
-        }
-        if operation == Operation::Prepare {
-            let message = format!(
-                "statement {name} is prepared and never executed; use values = [] and leave [statement.read_back] out"
-            );
-            return match (self.values.is_empty(), &self.read_back) {
-                (false, _) => refuse("values", message),
-                (true, Some(_)) => refuse("read_back", message),
-                (true, None) => Ok(()),
-            };
-        }
-        check_values(name, "its cql", &self.cql, &self.values)?;
-        let bytes = bytes(&self.values).saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX));
-        if bytes > MAX_VALUE_BYTES {
-            let message = format!(
-                "statement {name} has batches of {rows} rows with texts and blobs of {bytes} bytes together; at most \
-                 {MAX_VALUE_BYTES} fit into a frame: use a smaller size"
-            );
-            return refuse("size", message);
-        }
-        Ok(())
-    }
-}
-
-fn is_word(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-}
-
-fn check_values(statement: &str, what: &str, cql: &str, values: &[Column]) -> Result<(), Fault> {
-    let here = [Field("values")];
-    if values.len() > MAX_VALUES {
-        let message = format!("statement {statement} binds {} values; at most {MAX_VALUES} are possible", values.len());
-        return Err(Fault::new(&here, message));
-    }
-    let markers = count_markers(cql);
-    if markers != values.len() {
-        let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let message = format!(
-            "statement {statement} has {} for the {} of {what}; give one for each ?",
-            counted(values.len(), "value"),
-            counted(markers, "bind marker"),
-        );
-        return Err(Fault::new(&here, message));
-    }
-    check_length(statement, "binds", values).map_err(|fault| fault.within(&here))
-}
-
-/// Refuses what no frame can carry, before anybody makes room for it, and more columns than a slot has room for.
-fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), Fault> {
-    if columns.len() > MAX_VALUES {
-        let message =
-            format!("statement {statement} {does} {} columns; at most {MAX_VALUES} are possible", columns.len());
-        return Err(Fault::new(&[], message));
-    }
-    let bytes = bytes(columns);
-    if bytes > MAX_VALUE_BYTES {
-        let message = format!(
-            "statement {statement} {does} texts and blobs of {bytes} bytes together; at most {MAX_VALUE_BYTES} fit into a \
-             frame: use smaller lengths"
-        );
-        return Err(Fault::new(&[], message));
-    }
-    Ok(())
-}
-
-/// Refuses another number than a row's own where every key has one row.
-fn check_by(columns: &[Column], rows: u64) -> Result<(), Fault> {
-    let other = columns.iter().position(|column| column.by != By::Row).filter(|_| rows == 1);
-    other.map_or(Ok(()), |index| {
-        let message = "a column goes by its key or its place only where a key has several rows; leave by out, or say in \
-                       [statement.expect] how many rows there are";
-        Err(Fault::new(&[Item(index), Field("by")], message))
-    })
-}
-
-/// The bytes of the texts and blobs.
-fn bytes(columns: &[Column]) -> usize {
-    columns.iter().fold(0usize, |sum, column| sum.saturating_add(column.length()))
-}
-
-/// Counts `?` outside of quotes.
-fn count_markers(cql: &str) -> usize {
-    let mut quote = None;
-    cql.chars()
-        .filter(|&c| match quote {
-            Some(open) => {
-                if c == open {
-                    quote = None;
-                }
-                false
-            }
-            None if c == '\'' || c == '"' => {
-                quote = Some(c);
-                false
-            }
-            None => c == '?',
-        })
-        .count()
 }
 
 #[cfg(test)]
@@ -466,53 +232,12 @@ cql = "INSERT INTO ks.t (pk, v) VALUES (?, ?)"
 values = [{ type = "bigint" }, { type = "text", length = 3 }]
 "#;
 
-    fn error(text: &str) -> String {
-        Scenario::from_toml(text, "tiny.toml").unwrap_err().to_string()
-    }
-
     #[test]
     fn a_scenario_is_read_with_its_defaults() {
         let scenario = Scenario::from_toml(GOOD, "tiny.toml").unwrap();
         assert_eq!(scenario.statements[0].weight, 1);
         assert_eq!(scenario.statements[0].values[0], Kind::Bigint { times: 1, plus: 0 }.into());
         assert_eq!(scenario.statements[0].expect, None);
-    }
-
-    #[test]
-    fn no_statement_is_an_error() {
-        let text = "name = \"a\"\nabout = \"\"\nschema = []\nstatement = []\n";
-        assert!(error(text).contains("has no [[statement]]"));
-    }
-
-    #[test]
-    fn texts_and_blobs_that_no_frame_carries_are_refused_wherever_they_stand() {
-        let most = GOOD.replace("length = 3", &format!("length = {MAX_VALUE_BYTES}"));
-        assert!(Scenario::from_toml(&most, "tiny.toml").is_ok());
-        let message = error(&GOOD.replace("length = 3", "length = 99999999999"));
-        assert!(
-            message.contains(
-                "statement insert binds texts and blobs of 99999999999 bytes together; at most 16711680 fit into a frame: \
-                 use smaller lengths"
-            ),
-            "{message}"
-        );
-        let blobs = "[{ type = \"blob\", length = 9223372036854775807 }, { type = \"blob\", length = 9223372036854775807 }, \
-                     { type = \"blob\", length = 9223372036854775807 }]";
-        let expect = format!("{GOOD}[statement.expect]\ncolumns = {blobs}\n");
-        assert!(error(&expect).contains("insert expects texts and blobs of 18446744073709551615 bytes"));
-        let read_back =
-            format!("{GOOD}[statement.read_back]\ncql = \"SELECT v FROM ks.t\"\nvalues = []\ncolumns = {blobs}\n");
-        assert!(error(&read_back).contains("insert reads back texts"));
-    }
-
-    #[test]
-    fn only_a_statement_that_writes_is_read_back() {
-        let read_back = "[statement.read_back]\ncql = \"SELECT v FROM ks.t WHERE pk = ?\"\nvalues = []\ncolumns = []\n";
-        assert!(error(&format!("{GOOD}{read_back}")).contains("0 values for the 1 bind marker of its read_back"));
-        let read_back = read_back.replace("values = []", "values = [{ type = \"bigint\" }]");
-        assert!(Scenario::from_toml(&format!("{GOOD}{read_back}"), "tiny.toml").is_ok());
-        let both = format!("{GOOD}[statement.expect]\ncolumns = []\n{read_back}");
-        assert!(error(&both).contains("expects rows and is read back"));
     }
 
     #[test]
@@ -555,42 +280,5 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
         assert_eq!([Some(30), Some(50), Some(99), Some(100), Some(101), None].map(pages), [4, 3, 2, 2, 1, 1]);
         let reads = Scenario { page_size: Some(1), ..crate::builtin("reads").unwrap() };
         assert_eq!(reads.pages(&reads.statements[0]), 1);
-    }
-
-    #[test]
-    fn an_operation_that_cannot_be_meant_is_refused_with_what_to_do() {
-        let with = |lines: &str| GOOD.replace("name = \"insert\"", &format!("name = \"insert\"\n{lines}"));
-        let batch = Scenario::from_toml(&with("operation = \"batch\""), "x").unwrap();
-        assert_eq!((batch.statements[0].operation, batch.statements[0].rows()), (Operation::Batch, 64));
-        assert_eq!(Scenario::from_toml(GOOD, "x").unwrap().statements[0].rows(), 1);
-        let unknown = error(&with("operation = \"upsert\""));
-        assert!(unknown.contains("\"execute\"") && unknown.contains("\"connect\""), "{unknown}");
-        assert!(error(&with("size = 8")).contains("add operation = \"batch\""));
-        for size in [0, 1_025] {
-            assert!(
-                error(&with(&format!("operation = \"batch\"\nsize = {size}")))
-                    .contains("it takes a whole number from 1 to 1024")
-            );
-        }
-        assert!(error(&with("operation = \"prepare\"")).contains("use values = []"));
-        assert!(
-            error(&GOOD.replace("[[statement]]", "[limits]\ncount = 0\n[[statement]]"))
-                .contains("count is 0, which is out of its range")
-        );
-        for operation in ["batch", "prepare"] {
-            let expects = with(&format!("operation = \"{operation}\"")) + "[statement.expect]\ncolumns = []\n";
-            assert!(error(&expects).contains("leave [statement.expect] out"), "{operation}");
-        }
-    }
-
-    #[test]
-    fn a_batch_that_no_frame_holds_is_refused() {
-        let long = GOOD.replace("name = \"insert\"", "name = \"insert\"\noperation = \"batch\"\nsize = 1000");
-        let long = long.replace("length = 3", "length = 20000");
-        assert!(
-            error(&long).contains("batches of 1000 rows with texts and blobs of 20000000 bytes"),
-            "{}",
-            error(&long)
-        );
     }
 }

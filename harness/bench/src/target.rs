@@ -77,7 +77,7 @@ pub enum TargetError {
 }
 
 impl Target {
-    /// Reads `embedded` or HOST[:PORT][,HOST[:PORT]]...; names are looked up.
+    /// Reads `embedded` or `HOST[:PORT][,HOST[:PORT]]...`; names are looked up.
     ///
     /// # Errors
     /// When a part is no address or has none.
