@@ -55,7 +55,8 @@ pub fn why_cut_short(run: &Run, folder: Option<&str>) -> Option<String> {
     ))
 }
 
-/// Why there is no interval: `found` blocks are too few, and enough were asked for.
+/// Why there is no interval: `found` blocks are too few, and enough were asked for. What to do about a run that was cut short is
+/// said where that is ([`why_cut_short`]).
 pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
     if run.interrupted && run.plan.blocks as usize >= least {
         return Some(format!(
@@ -68,10 +69,9 @@ pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
     (run.plan.blocks as usize >= least).then(|| {
         format!(
             "An interval needs at least {least} blocks in which every contender ran to its end, and there {} {found}, because there \
-             was no time for more within {}; {}.",
+             was no time for more within {}.",
             if found == 1 { "is" } else { "are" },
             lasting(Duration::from_millis(cut_short.within_ms)),
-            advice(FOLDER),
         )
     })
 }
@@ -115,10 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn where_too_few_blocks_are_left_for_an_interval_it_says_to_give_more_time() {
+    fn where_too_few_blocks_are_left_for_an_interval_it_says_why_and_what_to_do_stands_once() {
         let (run, summary) = cut_short(5);
+        assert!(
+            why_cut_short(&run, None).unwrap().ends_with("`cqldyno compare --resume DIR`, or give it more by --within")
+        );
         let sentence = "An interval needs at least 8 blocks in which every contender ran to its end, and there are 5, because there was \
-                        no time for more within 5 min; go on with the run by `cqldyno compare --resume DIR`, or give it more by --within.";
+                        no time for more within 5 min.";
         assert_eq!(headline(&run, &summary), [format!("This run calls no driver faster or slower. {sentence}")]);
         let (mut few, cells) = sample::blocks(5);
         few.plan.blocks = 6;

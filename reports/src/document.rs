@@ -447,7 +447,7 @@ pub(crate) fn caveats<'a>(
     let settings = settings
         .iter()
         .filter(|setting| !setting.as_asked)
-        .map(|setting| format!("It does not take the setting `{}` as asked: {}.", setting.name, setting.value));
+        .map(|setting| format!("Its setting `{}` is not as asked for ({}).", setting.name, setting.value));
     let control = contender
         .control
         .then(|| "It is another contender of this run once more, under a second name, as a control.".to_owned());

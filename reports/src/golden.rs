@@ -419,7 +419,7 @@ fn the_settings_shown_are_those_of_the_first_cell_that_ended() {
     assert_snapshot!(ran);
     cells.truncate(1);
     let failed = story(&run, &cells, at(100));
-    assert!(failed.contains("does not take the setting `paging` as asked: of hello"), "{failed}");
+    assert!(failed.contains("Its setting `paging` is not as asked for (of hello)."), "{failed}");
 }
 
 #[test]

@@ -125,7 +125,7 @@ pub(crate) fn judgement(
     rows: &[SummaryRow],
 ) -> impl Iterator<Item = (&'static str, String)> {
     let verdicts = verdicts(run, rows).map(|sentence| ("verdicts", sentence));
-    verdicts.into_iter().chain(repeats(run, cells).map(|sentence| ("repeated", sentence)))
+    verdicts.into_iter().chain(repeats(run, cells).map(|sentence| ("attempts", sentence)))
 }
 
 /// What the verdicts are read from, or why there are none; nothing where there is nobody to compare.

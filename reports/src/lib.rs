@@ -43,6 +43,7 @@ pub use cell::{Cell, ErrorLine, Latency, Pass};
 pub use check::{Check, CheckError, Difference, Finding, Judgement, Line};
 pub use checksum::Checksum;
 pub use column::left_out_first;
+pub use cqldyno_statistics::LEAST_BLOCKS;
 pub use cut_short::{CutShort, why_cut_short};
 pub use export::{
     Look, NO_RATIOS, PAGE_LIMIT, PageError, csv, csv_of_runs, history_csv, history_html, history_json,

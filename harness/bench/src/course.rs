@@ -10,9 +10,10 @@
 //! that every scenario and arrangement has as many blocks.
 
 use std::collections::BTreeSet;
+use std::mem::replace;
 use std::time::Duration;
 
-use cqldyno_reports::{Cell, CutShort, Pass, Run, lasting, whole};
+use cqldyno_reports::{Cell, CutShort, LEAST_BLOCKS, Pass, Run, lasting, whole};
 
 use crate::estimate::Estimate;
 use crate::folder::FolderError;
@@ -110,8 +111,12 @@ impl Course<'_> {
         let mut repeating = Duration::ZERO;
         let mut ended = Ended { cells: there, complete: false, cut_short: None, trouble: None };
         let mut at = 0;
+        let mut looked_ahead = false;
         while let Some(block) = left.get(at).copied() {
-            if begins_another_round(&left, at) && !self.has_time_for_round(&left[at..], &durations.limit) {
+            if begins_another_round(&left, at) && !replace(&mut looked_ahead, true) {
+                self.too_few(&left[at..], &durations.limit).iter().for_each(|sentence| observer.too_few(sentence));
+            }
+            if begins_another_round(&left, at) && !self.has_time_for(1, &left[at..], &durations.limit) {
                 let cut_short = self.cut_short(&left[at..], &durations.limit);
                 observer.cut_short(&self.without_rounds(&block, &cut_short));
                 ended.cut_short = Some(cut_short);
@@ -157,11 +162,30 @@ impl Course<'_> {
         self.schedule.first_attempts(&one_round(blocks).copied().collect::<Vec<_>>()).collect()
     }
 
-    /// Whether the round that is next among `left` ends in time, and the other passes behind it.
-    fn has_time_for_round(&self, left: &[Block], limit: &Limit<'_>) -> bool {
-        let behind = left.iter().filter(|block| block.pass != Pass::Timing);
-        let blocks: Vec<Block> = one_round(left).chain(behind).copied().collect();
+    /// Whether as many `rounds` as that, the next ones among `left`, end in time, and the other passes behind them.
+    fn has_time_for(&self, rounds: u32, left: &[Block], limit: &Limit<'_>) -> bool {
+        let end = left.first().map_or(0, |block| block.number.saturating_add(rounds));
+        let blocks: Vec<Block> =
+            left.iter().filter(|block| block.pass != Pass::Timing || block.number < end).copied().collect();
         limit.allows(self.schedule.first_attempts(&blocks))
+    }
+
+    /// Says, while something can still be done about it, that there will be too few blocks for an interval: by what they took so far,
+    /// the rounds `left` being behind.
+    fn too_few(&self, left: &[Block], limit: &Limit<'_>) -> Option<String> {
+        let (within, most) = (self.plan.within?, self.plan.blocks);
+        let there = left.first()?.number.saturating_sub(1);
+        let rounds = (1..=most - there).take_while(|rounds| self.has_time_for(*rounds, left, limit)).count();
+        let blocks = there as usize + rounds;
+        let is_wanted = self.run.plan.reference.is_some() && most as usize >= LEAST_BLOCKS;
+        // Without time for another round that is what is said.
+        (is_wanted && rounds > 0 && blocks < LEAST_BLOCKS).then(|| {
+            format!(
+                "By what blocks took so far, there is time for about {blocks} of {most} within the {} that the run is given, and an interval \
+                 needs {LEAST_BLOCKS}: end the run now and give it more by --within, or go on with it when it has ended.",
+                lasting(within)
+            )
+        })
     }
 
     /// What is said of a run that is without the rounds `left`.

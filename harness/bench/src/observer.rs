@@ -91,6 +91,11 @@ pub trait Observer {
         let _ = sentence;
     }
 
+    /// There will be too few blocks for an interval within the time that the run is given, as the sentence says.
+    fn too_few(&mut self, sentence: &str) {
+        let _ = sentence;
+    }
+
     /// Rounds are left out for want of time, as the sentence says.
     fn cut_short(&mut self, sentence: &str) {
         let _ = sentence;

@@ -223,6 +223,10 @@ impl Observer for Progress {
         self.say(&plain(sentence));
     }
 
+    fn too_few(&mut self, sentence: &str) {
+        self.say(&plain(sentence));
+    }
+
     fn cut_short(&mut self, sentence: &str) {
         self.say(&plain(sentence));
     }

@@ -76,6 +76,7 @@ struct Heard {
     ended: usize,
     stages: usize,
     repeats: Vec<String>,
+    too_few: Vec<String>,
     cut_short: Vec<String>,
     left: Vec<Duration>,
 }
@@ -94,6 +95,9 @@ impl Observer for Heard {
     }
     fn repeats(&mut self, sentence: &str) {
         self.repeats.push(sentence.to_owned());
+    }
+    fn too_few(&mut self, sentence: &str) {
+        self.too_few.push(sentence.to_owned());
     }
     fn cut_short(&mut self, sentence: &str) {
         self.cut_short.push(sentence.to_owned());
@@ -234,6 +238,29 @@ fn a_run_that_is_given_a_time_leaves_the_last_rounds_out_whole_and_ends_within_i
     assert_eq!((heard.of[0], heard.of[35]), (52, 36));
     let (ended, seen, heard) = go(&within(60), Vec::new(), a_second);
     assert_eq!((seen.len(), ended.cut_short, heard.cut_short.len()), (52, None, 0), "there is time for all");
+}
+
+#[test]
+fn a_time_that_is_too_short_for_an_interval_is_said_after_the_first_round() {
+    // As above, where 41 s are enough for 8 blocks.
+    let compared = |seconds| Plan { reference: Some("scylla".to_owned()), ..within(seconds) };
+    let (ended, _, heard) = go(&compared(37), Vec::new(), a_second);
+    assert_eq!(ended.cut_short.unwrap().blocks, 7);
+    assert_eq!(
+        heard.too_few,
+        [
+            "By what blocks took so far, there is time for about 7 of 12 within the 37 s that the run is given, and an interval needs \
+             8: end the run now and give it more by --within, or go on with it when it has ended."
+        ]
+    );
+    let none = |plan: &Plan| assert_eq!(go(plan, Vec::new(), a_second).2.too_few, [""; 0]);
+    none(&compared(41));
+    // Nobody is compared.
+    none(&within(37));
+    // There is not even time for another round, which is said.
+    none(&compared(1));
+    none(&Plan { blocks: 7, ..compared(20) });
+    none(&Plan { within: None, ..compared(20) });
 }
 
 #[test]
