@@ -8,7 +8,7 @@ use crate::against::against;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::summary::Summary;
 use crate::text::{escape, plain};
-use crate::{Contender, Recorded, Role, Run, SummaryRow, reference};
+use crate::{Contender, Recorded, Role, Run, SummaryRow, reference, why_cut_short};
 
 pub use self::baseline::Difference;
 pub(crate) use self::baseline::conditions;
@@ -185,7 +185,10 @@ impl Judgement {
             }
         }
         let rows = rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT && judged.contains(&row.contender.as_str()));
-        let lines = rows.map(|row| by_interval(row, check)).collect();
+        let lines: Vec<Line> = rows.map(|row| by_interval(row, check)).collect();
+        let is_open = lines.iter().any(|line| line.finding == Finding::NotJudged);
+        let cut_short = why_cut_short(run, None).filter(|_| is_open).map(|why| format!("{why}."));
+        let warnings = warnings.into_iter().chain(cut_short).collect();
         let about = format!(
             "CPU time a statement over that of {}, by the 95 % intervals of this run, which hold all at once; the threshold is {}.",
             plain(&base.label),

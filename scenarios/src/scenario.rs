@@ -56,7 +56,8 @@ pub struct Statement {
     /// What it is issued as.
     #[serde(default, skip_serializing_if = "Operation::is_execute")]
     pub operation: Operation,
-    /// Rows of a batch, at most [`MAX_BATCH`](crate::MAX_BATCH) and [`DEFAULT_BATCH`] where it is absent; for [`Operation::Batch`] alone.
+    /// Rows of a batch, at most [`MAX_BATCH`](crate::MAX_BATCH) and [`DEFAULT_BATCH`] where it is absent; for
+    /// [`Operation::Batch`] alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// One generator a bind marker, at most [`MAX_VALUES`]; none for [`Operation::Prepare`]. In a batch the row `j` of the statement

@@ -35,7 +35,7 @@ fn main() {
 }
 
 /// A server that listens nowhere: its second snapshot says that connection 1 inserted `--claim N` rows, without it as many as
-/// were expected, and with `--crash` there is none.
+/// were expected, with `--crash` there is none, and with `--close` no more output.
 fn serve(arguments: &[String]) {
     let behind = |flag: &str| arguments.iter().position(|argument| argument == flag).map(|at| &arguments[at + 1]);
     let claim = behind("--claim").or(behind("--expect-rows")).and_then(|claim| claim.parse().ok()).unwrap_or(0);
@@ -49,6 +49,9 @@ fn serve(arguments: &[String]) {
         if nth == 1 && arguments.iter().any(|argument| argument == "--crash") {
             eprintln!("out of order");
             exit(9);
+        }
+        if nth == 1 && arguments.iter().any(|argument| argument == "--close") {
+            close();
         }
         let count = if nth == 0 { 0 } else { claim };
         let executes = [("aa".to_owned(), count)].into();
@@ -85,6 +88,14 @@ fn hear() -> ParentMessage {
     }
 }
 
+fn close() -> ! {
+    eprintln!("no more words");
+    // Standard output is closed when both are gone.
+    drop(io::stdout().lock().flush());
+    let _ = nix::unistd::close(1);
+    hang()
+}
+
 fn hang() -> ! {
     loop {
         sleep(Duration::from_secs(3600));
@@ -111,13 +122,7 @@ fn at(step: &str, name: &str, count: u64) {
             sleep(Duration::from_millis(50));
         },
         "order" => say(&WorkerMessage::Ready(Ready { settings: Vec::new(), threads: 1 })),
-        "closed" => {
-            eprintln!("no more words");
-            // Standard output is closed when both are gone.
-            drop(io::stdout().lock().flush());
-            let _ = nix::unistd::close(1);
-            hang()
-        }
+        "closed" => close(),
         "flood" => {
             let block = vec![b'x'; 1 << 16];
             (0..1_000).for_each(|_| drop(io::stderr().lock().write_all(&block)));

@@ -175,14 +175,18 @@ impl Course<'_> {
     fn too_few(&self, left: &[Block], limit: &Limit<'_>) -> Option<String> {
         let (within, most) = (self.plan.within?, self.plan.blocks);
         let there = left.first()?.number.saturating_sub(1);
-        let rounds = (1..=most - there).take_while(|rounds| self.has_time_for(*rounds, left, limit)).count();
+        let is_compared = self.run.plan.reference.is_some() && self.run.contenders.len() > 1;
+        if !is_compared || (most as usize) < LEAST_BLOCKS {
+            return None;
+        }
+        let rounds = (1..=most - there).take(LEAST_BLOCKS).take_while(|rounds| self.has_time_for(*rounds, left, limit));
+        let rounds = rounds.count();
         let blocks = there as usize + rounds;
-        let is_wanted = self.run.plan.reference.is_some() && most as usize >= LEAST_BLOCKS;
         // Without time for another round that is what is said.
-        (is_wanted && rounds > 0 && blocks < LEAST_BLOCKS).then(|| {
+        (rounds > 0 && blocks < LEAST_BLOCKS).then(|| {
             format!(
-                "By what blocks took so far, there is time for about {blocks} of {most} within the {} that the run is given, and an interval \
-                 needs {LEAST_BLOCKS}: end the run now and give it more by --within, or go on with it when it has ended.",
+                "By what blocks took so far, there is time for about {blocks} of {most} within the {} that the run is given, \
+                 and an interval needs {LEAST_BLOCKS}: let it end, or end it by Ctrl-C, and go on with it by `cqldyno compare --resume DIR`.",
                 lasting(within)
             )
         })

@@ -104,7 +104,9 @@ impl AtGate {
         let log = Log::follow(errors, launch.log.as_deref(), launch.redaction)?;
         let (sender, lines) = sync_channel(LINES_AHEAD);
         std::thread::Builder::new().name("lines".to_owned()).spawn(move || read_lines(output, &sender))?;
-        Ok(AtGate { process: Process { child, input: Some(input), lines, log, next_look: Instant::now() } })
+        Ok(AtGate {
+            process: Process { child, input: Some(input), lines, log, next_look: Instant::now(), ended_by_us: false },
+        })
     }
 
     /// The process id, before and behind the gate.
@@ -151,6 +153,8 @@ pub(crate) struct Process {
     lines: Receiver<Line>,
     log: Log,
     next_look: Instant,
+    /// Whether it lived until it was ended to hear its last words.
+    ended_by_us: bool,
 }
 
 enum Line {
@@ -236,6 +240,9 @@ impl Process {
 
     /// Whether the child has ended by itself, and how.
     pub(crate) fn ended(&mut self) -> Option<String> {
+        if self.ended_by_us {
+            return None;
+        }
         let status = self.child.child.try_wait().ok().flatten()?;
         Some(self.with_log(exit(status)))
     }
@@ -243,6 +250,7 @@ impl Process {
     /// Ends the child, so that its log ends, too; the last lines of that as the end of a sentence, which is empty when it has said
     /// nothing.
     pub(crate) fn end_and_quote(&mut self) -> String {
+        self.ended_by_us |= matches!(self.child.child.try_wait(), Ok(None));
         self.child.end();
         let tail = self.log.tail(LOG_WITHIN);
         if tail.is_empty() { String::new() } else { format!("; its log ends: {}", tail.join(" / ")) }

@@ -134,7 +134,6 @@ pub fn resume(
         return Ok(left_as_it_is(began, cells, true));
     }
     plan.target.check_listens()?;
-    observer.resumes(cells.len(), torn.as_ref().map(|torn| torn.sentence.as_str()));
     let machine = cqldyno_meter::Environment::read();
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
     let mut begun = bench.begin(&plan, &machine, began.started, observer)?;
@@ -142,9 +141,10 @@ pub fn resume(
         return Ok(left_as_it_is(Run { interrupted: true, ..began }, cells, false));
     }
     same(folder.path(), &began, &begun.run)?;
-    if let Some(torn) = torn {
+    if let Some(torn) = &torn {
         folder.cut(torn.good_bytes)?;
     }
+    observer.resumes(cells.len(), torn.as_ref().map(|torn| torn.sentence.as_str()));
     // What was found at the start stays, with the plan as it was written then.
     let mut resumed = began.resumed.clone();
     resumed.push(jiff::Timestamp::now());

@@ -188,6 +188,7 @@ fn garbage_is_a_row_that_quotes_it() {
         let sentence = failure(&format!("garbage-at-{step}"));
         assert!(sentence.contains("Segmentation fault (core dumped)"), "{sentence}");
         assert!(sentence.contains("broke the worker protocol"), "{sentence}");
+        assert!(sentence.contains("; its log ends: pid "), "{sentence}");
     }
     let sentence = failure("endless-at-ready");
     assert!(sentence.contains("a line of 16777217 bytes"), "{sentence}");
@@ -307,11 +308,17 @@ fn a_worker_that_floods_its_log_is_not_held_up_and_leaves_a_log_that_is_not_endl
 #[test]
 fn a_server_that_fails_is_the_reason_of_the_row() {
     let place = Place::new(&["honest"]);
-    let serve_arguments = vec!["--crash".to_owned()];
-    let cell = place.run(&Plan { serve_arguments, ..place.plan(&["honest"]) }).cells.remove(0);
-    let sentence = cell.failed.unwrap();
+    let failure = |way: &str| {
+        let (serve_arguments, out) = (vec![way.to_owned()], Some(place.dir.path().join(way)));
+        place.run(&Plan { serve_arguments, out, ..place.plan(&["honest"]) }).cells.remove(0).failed.unwrap()
+    };
+    let sentence = failure("--crash");
     assert!(sentence.starts_with("The embedded server") && sentence.contains("exited with code 9"), "{sentence}");
     assert!(sentence.contains("out of order"), "{sentence}");
+    // That it is ended to hear its last words is not the reason.
+    let sentence = failure("--close");
+    assert!(sentence.contains("to give its counters, and closed its output and did not exit"), "{sentence}");
+    assert!(sentence.contains("; its log ends: no more words"), "{sentence}");
 }
 
 #[test]

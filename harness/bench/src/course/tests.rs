@@ -111,7 +111,8 @@ fn asked() -> Plan {
 fn sample(plan: &Plan) -> (Schedule, Run) {
     let mut run = sample_run(plan, &plan.check(&Topology::sample(1, 1)).unwrap());
     run.environment.cores = 64;
-    (Schedule::new(plan, &[0, 1], None, &|_| true), run)
+    let everybody: Vec<usize> = (0..plan.contenders.len()).collect();
+    (Schedule::new(plan, &everybody, None, &|_| true), run)
 }
 
 /// Runs behind `there`, of which every cell takes no time; the cells, who was run, and what was heard.
@@ -250,13 +251,14 @@ fn a_time_that_is_too_short_for_an_interval_is_said_after_the_first_round() {
         heard.too_few,
         [
             "By what blocks took so far, there is time for about 7 of 12 within the 37 s that the run is given, and an interval needs \
-             8: end the run now and give it more by --within, or go on with it when it has ended."
+             8: let it end, or end it by Ctrl-C, and go on with it by `cqldyno compare --resume DIR`."
         ]
     );
     let none = |plan: &Plan| assert_eq!(go(plan, Vec::new(), a_second).2.too_few, [""; 0]);
     none(&compared(41));
     // Nobody is compared.
     none(&within(37));
+    none(&Plan { contenders: compared(37).contenders[..1].to_vec(), ..compared(20) });
     // There is not even time for another round, which is said.
     none(&compared(1));
     none(&Plan { blocks: 7, ..compared(20) });

@@ -170,6 +170,7 @@ fn a_run_is_not_gone_on_with_where_something_changed_and_the_sentence_says_what(
         assert!(stderr(&output).contains(words), "{words}: {}", stderr(&output));
         assert_eq!(stdout(&output), "");
         assert_eq!(std::fs::read_to_string(&cells).unwrap(), torn, "{words}");
+        assert!(!stderr(&output).contains("is dropped"), "{words}: {}", stderr(&output));
     }
     let mut elsewhere = began.clone();
     (elsewhere.plan.target.id, elsewhere.plan.target.embedded) = ("127.0.0.1:9".to_owned(), false);
