@@ -58,11 +58,12 @@ pub fn why_cut_short(run: &Run, folder: Option<&str>) -> Option<String> {
 /// Why there is no interval: `found` blocks are too few, and enough were asked for. What to do about a run that was cut short is
 /// said where that is ([`why_cut_short`]).
 pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
-    if run.interrupted && run.plan.blocks as usize >= least {
+    if (run.interrupted || run.ended.is_none()) && run.plan.blocks as usize >= least {
         return Some(format!(
             "An interval needs at least {least} blocks in which every contender ran to its end, and there {} {found}, because the run \
-             was ended; go on with it by `cqldyno compare --resume {FOLDER}`.",
+             {}; go on with it by `cqldyno compare --resume {FOLDER}`.",
             if found == 1 { "is" } else { "are" },
+            if run.interrupted { "was ended" } else { "is under way or broke off" },
         ));
     }
     let cut_short = run.cut_short.filter(|cut_short| (cut_short.blocks as usize) < least)?;
@@ -141,5 +142,9 @@ mod tests {
                 .ends_with("there are 5, because the run was ended; go on with it by `cqldyno compare --resume DIR`."),
             "{said:?}"
         );
+        run.interrupted = false;
+        run.ended = None;
+        let said = headline(&run, &Summary::new(&run, &cells));
+        assert!(said[0].contains("there are 5, because the run is under way or broke off; go on with it"), "{said:?}");
     }
 }

@@ -450,7 +450,7 @@ pub(crate) fn caveats<'a>(
         .map(|setting| format!("Its setting `{}` is not as asked for ({}).", setting.name, setting.value));
     let control = contender
         .control
-        .then(|| "It is another contender of this run once more, under a second name, as a control.".to_owned());
+        .then(|| format!("It is {} once more, as a control.", contender.label.trim_end_matches("#control")));
     own.iter().cloned().chain(settings).chain(control)
 }
 

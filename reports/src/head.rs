@@ -135,13 +135,14 @@ fn verdicts(run: &Run, rows: &[SummaryRow]) -> Option<String> {
     match primary().filter(|row| row.interval.is_some()).count() {
         0 => primary().find_map(|row| row.no_interval.as_ref()).map(|why| format!("none. {}", plain(why))),
         comparisons => Some(format!(
-            "read from the 95 % interval of CPU time a statement over that of {}, within blocks, which holds for {} at once: \
+            "read from the 95 % interval of CPU time a statement over that of {}, within blocks, which holds for {}: \
              faster or slower when all of it lies beyond {:.0} %, same when all of it lies within; the smallest difference is \
-             what this run would have found with a chance of 90 %; every other figure is exploratory",
+             what this run would have found with a chance of 90 %; a ratio is taken within blocks and is not the quotient of the medians \
+             shown; every other figure is exploratory",
             plain(&reference.label),
             match comparisons {
-                1 => "the one comparison of this run".to_owned(),
-                more => format!("all {more} comparisons of this run"),
+                1 => "this one comparison".to_owned(),
+                more => format!("all {more} comparisons of this run at once"),
             },
             BAND * 100.0,
         )),

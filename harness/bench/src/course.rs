@@ -175,8 +175,7 @@ impl Course<'_> {
     fn too_few(&self, left: &[Block], limit: &Limit<'_>) -> Option<String> {
         let (within, most) = (self.plan.within?, self.plan.blocks);
         let there = left.first()?.number.saturating_sub(1);
-        let is_compared = self.run.plan.reference.is_some() && self.run.contenders.len() > 1;
-        if !is_compared || (most as usize) < LEAST_BLOCKS {
+        if !self.wants_interval() {
             return None;
         }
         let rounds = (1..=most - there).take(LEAST_BLOCKS).take_while(|rounds| self.has_time_for(*rounds, left, limit));
@@ -185,11 +184,17 @@ impl Course<'_> {
         // Without time for another round that is what is said.
         (rounds > 0 && blocks < LEAST_BLOCKS).then(|| {
             format!(
-                "By what blocks took so far, there is time for about {blocks} of {most} within the {} that the run is given, \
+                "By what blocks took so far, there is time for about {blocks} of {most} blocks within the {} that the run is given, \
                  and an interval needs {LEAST_BLOCKS}: let it end, or end it by Ctrl-C, and go on with it by `cqldyno compare --resume DIR`.",
                 lasting(within)
             )
         })
+    }
+
+    /// Whether somebody is compared, and enough blocks are asked for.
+    fn wants_interval(&self) -> bool {
+        let is_compared = self.run.plan.reference.is_some() && self.run.contenders.len() > 1;
+        is_compared && self.plan.blocks as usize >= LEAST_BLOCKS
     }
 
     /// What is said of a run that is without the rounds `left`.
@@ -213,9 +218,13 @@ impl Course<'_> {
         };
         format!(
             "{which} of every scenario and arrangement {} left out: by what blocks took so far, there is no time for another one \
-             of each within the {} that the run is given.",
+             of each within the {} that the run is given{}.",
             if first == last { "is" } else { "are" },
-            lasting(Duration::from_millis(cut_short.within_ms))
+            lasting(Duration::from_millis(cut_short.within_ms)),
+            match self.wants_interval() && (cut_short.blocks as usize) < LEAST_BLOCKS {
+                true => format!(", and an interval needs {LEAST_BLOCKS}"),
+                false => String::new(),
+            }
         )
     }
 

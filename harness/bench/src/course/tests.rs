@@ -250,7 +250,7 @@ fn a_time_that_is_too_short_for_an_interval_is_said_after_the_first_round() {
     assert_eq!(
         heard.too_few,
         [
-            "By what blocks took so far, there is time for about 7 of 12 within the 37 s that the run is given, and an interval needs \
+            "By what blocks took so far, there is time for about 7 of 12 blocks within the 37 s that the run is given, and an interval needs \
              8: let it end, or end it by Ctrl-C, and go on with it by `cqldyno compare --resume DIR`."
         ]
     );
@@ -261,6 +261,8 @@ fn a_time_that_is_too_short_for_an_interval_is_said_after_the_first_round() {
     none(&Plan { contenders: compared(37).contenders[..1].to_vec(), ..compared(20) });
     // There is not even time for another round, which is said.
     none(&compared(1));
+    let said = &go(&compared(1), Vec::new(), a_second).2.cut_short[0];
+    assert!(said.ends_with("within the 1 s that the run is given, and an interval needs 8."), "{said}");
     none(&Plan { blocks: 7, ..compared(20) });
     none(&Plan { within: None, ..compared(20) });
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, Plan, Programs, resume, run as carry_out};
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Contender, Look, Role, Summary, headline, why_cut_short};
+use cqldyno_reports::{Cell, Contender, Look, Role, Summary, headline, plain, why_cut_short};
 
 use crate::format::{Format, NAMES, explained};
 use crate::interrupt::on_interrupt;
@@ -201,7 +201,11 @@ pub fn show(
 /// Says what the run says of its drivers, and where its page is.
 fn conclude(finished: &Finished, quiet: bool) {
     let progress = Progress::new(quiet, false);
-    for sentence in headline(&finished.run, &Summary::new(&finished.run, &finished.cells)) {
+    let summary = Summary::new(&finished.run, &finished.cells);
+    for warning in &summary.warnings {
+        progress.say(&format!("Warning: {}", plain(warning)));
+    }
+    for sentence in headline(&finished.run, &summary) {
         progress.say(&sentence);
     }
     progress.say(&format!("The page is {}.", finished.folder.join(PAGE).display()));
