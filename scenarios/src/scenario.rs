@@ -223,24 +223,6 @@ mod tests {
     use super::*;
     use crate::Kind;
 
-    const GOOD: &str = r#"
-name = "tiny"
-about = "One insert."
-schema = ["CREATE TABLE ks.t (pk bigint PRIMARY KEY, v text)"]
-[[statement]]
-name = "insert"
-cql = "INSERT INTO ks.t (pk, v) VALUES (?, ?)"
-values = [{ type = "bigint" }, { type = "text", length = 3 }]
-"#;
-
-    #[test]
-    fn a_scenario_is_read_with_its_defaults() {
-        let scenario = Scenario::from_toml(GOOD, "tiny.toml").unwrap();
-        assert_eq!(scenario.statements[0].weight, 1);
-        assert_eq!(scenario.statements[0].values[0], Kind::Bigint { times: 1, plus: 0 }.into());
-        assert_eq!(scenario.statements[0].expect, None);
-    }
-
     #[test]
     fn a_shift_changes_what_is_loaded_and_expected_alike_and_never_what_is_bound() {
         for name in ["reads", "mixed"] {

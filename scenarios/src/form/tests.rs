@@ -36,7 +36,9 @@ fn said(from: &str, to: &str) -> (usize, usize, String) {
 fn a_form_without_a_mistake_is_read() {
     let scenario = read(GOOD, "tiny.toml").unwrap();
     assert_eq!(scenario.statements.iter().map(|one| one.weight).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(scenario.statements[0].values[0], Kind::Bigint { times: 1, plus: 0 }.into());
     assert_eq!(scenario.statements[0].values[1], Kind::Text { length: 3, plus: 0, unicode: false }.into());
+    assert_eq!(scenario.statements[0].expect, None);
     assert_eq!(scenario.limits, Limits::default());
 }
 
