@@ -316,3 +316,30 @@ fn workers_of_different_builds_are_refused_with_both() {
     let output = compare(&["one", "own"]);
     assert!(stdout(&output).contains("does not say which load generator it has"), "{}", stdout(&output));
 }
+
+#[test]
+fn the_last_lines_have_the_warnings_that_stand_over_the_tables() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let asked = ["--scenario", "writes", "--count", "1k", "--blocks", "1", "--noise-share", "none", "--no-counting"];
+    let arguments = [&["compare", "floor", "noop"], &asked[..], &["--out", "kept"]].concat();
+    assert_eq!(cqldyno(folder.path(), &arguments).output().unwrap().status.code(), Some(0));
+    // As it is on a machine that others use, which no test can ask for.
+    let mut run = kept_run(folder.path());
+    (run.plan.noise_share, run.checksum) = (Some(0.1), None);
+    let mut cells = String::new();
+    for mut cell in kept_cells(folder.path()) {
+        cell.noisy = Some("Others used half of the cores.".to_owned());
+        cells += &(serde_json::to_string(&cell).unwrap() + "\n");
+    }
+    let kept = folder.path().join("kept");
+    std::fs::write(kept.join("run.json"), serde_json::to_string(&run).unwrap()).unwrap();
+    std::fs::write(kept.join("cells.jsonl"), cells).unwrap();
+    let output = resume(folder.path(), &[]);
+    let said = stderr(&output);
+    assert!(said.contains("nothing was left to do"), "{said}");
+    assert!(
+        said.contains("Warning: In 1 of 1 block others used more than 10 % of worker's and server's cores."),
+        "{said}"
+    );
+}
