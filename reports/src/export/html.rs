@@ -24,7 +24,7 @@ use self::charts::{Chart, Detail, Here};
 use self::choices::{Meters, choices};
 use self::fields::{Fields, fields};
 use self::raw::Packed;
-pub(crate) use self::raw::StandIns;
+pub use self::raw::StandIns;
 use self::sections::{Line, by_view, cpu, overview_field};
 use self::shell::{STYLE, shell};
 use self::view::{Faces, View, views};

@@ -83,7 +83,7 @@ impl Packed {
 }
 
 /// What stands for a run in a page that has no room for all of it.
-pub(crate) struct StandIns {
+pub struct StandIns {
     /// Without its checksum, which is that of the cells as they were measured.
     pub run: Run,
     /// Without the attempts at a block that do not count.
@@ -93,6 +93,7 @@ pub(crate) struct StandIns {
 }
 
 impl StandIns {
+    /// What a page may hold of the run.
     pub fn of(run: &Run, cells: &[Cell]) -> StandIns {
         let attempts = Attempts::of(cells);
         let counted: Vec<Cell> = cells.iter().filter(|cell| attempts.counts(cell)).cloned().collect();

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{CHART, NOTES, PublishError, README, dates, io_error, name_of, runs, text};
-use crate::export::{Shown, chart, front, of_date};
+use crate::chart::chart;
+use crate::front::{Shown, front, of_date};
+use crate::store::{CHART, NOTES, PublishError, README, dates, io_error, name_of, runs, text};
 
 /// How the line before what is generated begins.
 const BEGIN: &str = "<!-- generated from reports/published/";

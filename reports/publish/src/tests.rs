@@ -3,19 +3,32 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cqldyno_reports::measure::{CONNECTIONS, CPU_PER_STATEMENT, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
+use cqldyno_reports::{Cell, Checksum, CutShort, Measure, Pass, Run, Unit, html};
+use jsonschema::Validator;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{
-    CELLS, CHART, CLASSIC, NOTES, PAGE, PublishError, README, RUN, TABLE, check, dates, publish, render_again, runs,
-    stale, write,
-};
-use crate::measure::{CONNECTIONS, CPU_PER_STATEMENT, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
-use crate::schema::{complaints, validator};
-use crate::{Cell, Checksum, CutShort, Measure, Run, Unit, html, sample};
+use crate::check::check;
+use crate::make::{publish, render_again};
+use crate::readme::{stale, write};
+use crate::sample;
+use crate::store::{CELLS, CHART, CLASSIC, NOTES, PAGE, PublishError, README, RUN, TABLE, dates, runs};
 
 fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A validator of the committed schema.
+fn validator(name: &str) -> Validator {
+    let text = fs::read_to_string(repository().join(format!("reports/schema/{name}.schema.json"))).unwrap();
+    jsonschema::draft202012::new(&serde_json::from_str(&text).unwrap()).unwrap()
+}
+
+/// What the schema says of `value`, each with where it is.
+fn complaints(validator: &Validator, value: &Value) -> Vec<String> {
+    let said = validator.iter_errors(value);
+    said.map(|error| format!("at {}: {error}", error.instance_path())).collect()
 }
 
 #[test]
@@ -135,7 +148,7 @@ fn set(cell: &mut Cell, id: &str, value: f64) {
 
 /// The first timing cell of scylla, and its place.
 fn scylla(cells: &mut [Cell]) -> (usize, &mut Cell) {
-    let is = |cell: &Cell| cell.contender == "scylla" && cell.pass == crate::Pass::Timing;
+    let is = |cell: &Cell| cell.contender == "scylla" && cell.pass == Pass::Timing;
     let at = cells.iter().position(is).unwrap();
     (at + 1, &mut cells[at])
 }
@@ -301,7 +314,7 @@ fn a_cell_has_as_many_statements_as_its_pass_and_its_scenarios_limits_ask_for() 
         said.iter().filter(|one| one.contains("were asked for")).cloned().collect()
     };
     let root = repository_with(&[sound()]);
-    let counting = |cell: &&mut Cell| cell.pass == crate::Pass::Counting && cell.contender == "floor";
+    let counting = |cell: &&mut Cell| cell.pass == Pass::Counting && cell.contender == "floor";
     let said = said_in(&root, |_, cells| cells.iter_mut().filter(counting).for_each(|cell| all(cell, 500_000.0)));
     assert_eq!(told(&said).len(), 2, "{said:#?}");
     assert!(told(&said)[0].ends_with("it issued 500000 statements, and 100000 were asked for."), "{said:#?}");

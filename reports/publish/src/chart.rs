@@ -1,15 +1,13 @@
 //! CPU time a statement as a picture beside a table: one panel an arrangement, readable on light and dark.
 
+use cqldyno_reports::measure::CPU_PER_STATEMENT;
+use cqldyno_reports::{
+    ArrangementInfo, Attempts, Cell, Contender, Pass, Role, Run, ScenarioInfo, count, median, plain, short, three_digits,
+};
 use cqldyno_statistics::median_interval;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::attempts::Attempts;
-use crate::headline::short;
-use crate::measure::CPU_PER_STATEMENT;
-use crate::quantity::three_digits;
-use crate::text::count;
-use crate::{ArrangementInfo, Cell, Contender, Pass, Role, Run, plain};
 
 const WIDTH: u32 = 880;
 const LABELS: i32 = 204;
@@ -64,7 +62,7 @@ fn row(run: &Run, cells: &[&Cell], contender: &Contender, scenario: &str, arrang
     }
     let mut values: Vec<f64> = mine.iter().filter_map(|cell| cell.get(CPU_PER_STATEMENT)).collect();
     values.sort_by(f64::total_cmp);
-    match crate::summary::median(&mut values) {
+    match median(&mut values) {
         Some(median) => Row::Bar(Bar { median, interval: median_interval(&values).filter(|_| run.blocks() > 1) }),
         None => Row::Nothing,
     }
@@ -87,7 +85,7 @@ pub(crate) fn chart(run: &Run, cells: &[Cell]) -> Result<String, DrawingAreaErro
     let all: Vec<Vec<Vec<Row>>> = arrangements
         .iter()
         .map(|arrangement| {
-            let of_scenario = |scenario: &crate::ScenarioInfo| {
+            let of_scenario = |scenario: &ScenarioInfo| {
                 contenders.iter().map(|one| row(run, &counted, one, &scenario.name, arrangement)).collect()
             };
             run.scenarios.iter().map(of_scenario).collect()

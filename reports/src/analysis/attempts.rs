@@ -10,11 +10,12 @@ type Block<'a> = (&'a str, &'a str, Pass, u32);
 
 /// The attempts that count: of every block the last one that is whole. An attempt that was ended halfway would mix figures of two
 /// times.
-pub(crate) struct Attempts<'a> {
+pub struct Attempts<'a> {
     last: BTreeMap<Block<'a>, u32>,
 }
 
 impl<'a> Attempts<'a> {
+    /// The attempts at each block among `cells`.
     pub fn of(cells: &'a [Cell]) -> Attempts<'a> {
         let mut ran: BTreeMap<Block, BTreeMap<u32, BTreeSet<&str>>> = BTreeMap::new();
         for cell in cells {
@@ -27,6 +28,7 @@ impl<'a> Attempts<'a> {
         Attempts { last: ran.into_iter().map(|(block, attempts)| (block, last(attempts))).collect() }
     }
 
+    /// Whether the cell is of the attempt that counts.
     pub fn counts(&self, cell: &Cell) -> bool {
         self.last.get(&block(cell)) == Some(&cell.attempt)
     }

@@ -38,7 +38,7 @@ pub fn headline(run: &Run, summary: &Summary) -> Vec<String> {
 }
 
 /// The driver's name as people say it: without version and settings where no other driver of the run has that name.
-pub(crate) fn short(run: &Run, contender: &Contender) -> String {
+pub fn short(run: &Run, contender: &Contender) -> String {
     let name = |label: &str| label.split(['@', '+', '#']).next().unwrap_or_default().to_owned();
     let mine = name(&contender.label);
     let others = run.contenders.iter().filter(|one| !one.control && one.id != contender.id);

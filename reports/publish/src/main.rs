@@ -3,7 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cqldyno_reports::published::{self, PublishError};
+mod chart;
+mod check;
+mod front;
+mod make;
+mod page;
+mod path;
+mod readme;
+#[cfg(test)]
+#[path = "../../tests/sample/mod.rs"]
+mod sample;
+mod shortened;
+mod store;
+mod strangers;
+#[cfg(test)]
+mod tests;
+
+use crate::store::PublishError;
 
 const USAGE: &str = "usage: cqldyno-publish DIR...   publishes the runs in these folders, and makes the README\n       \
                      cqldyno-publish          makes the README from the newest published runs\n       \
@@ -30,17 +46,17 @@ fn main() -> ExitCode {
 
 fn publish(folders: &[PathBuf], again: bool) -> Result<(), PublishError> {
     let all = Path::new("reports/published");
-    for made in if again { published::render_again(all)? } else { Vec::new() } {
+    for made in if again { make::render_again(all)? } else { Vec::new() } {
         eprintln!("page.html and table.md of {} are written.", made.display());
     }
-    for made in published::publish(folders, all)? {
+    for made in make::publish(folders, all)? {
         eprintln!(
             "{} is published: run.json, cells.jsonl and hdr/ as they were measured, page.html and table.md made from them. The \
              workers' logs and the other renderings (table.txt, time.txt, cells.csv, result.json) stay where they are.",
             made.display()
         );
     }
-    for written in published::write(Path::new("."))? {
+    for written in readme::write(Path::new("."))? {
         eprintln!("{} is written.", written.display());
     }
     Ok(())

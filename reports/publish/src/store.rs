@@ -9,20 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{PageError, Recorded, RecordedError};
-
-mod check;
-mod make;
-mod page;
-mod path;
-mod readme;
-mod strangers;
-#[cfg(test)]
-mod tests;
-
-pub use check::check;
-pub use make::{publish, render_again};
-pub use readme::{Stale, stale, write};
+use cqldyno_reports::{PageError, Recorded, RecordedError};
 
 pub(crate) const RUN: &str = "run.json";
 pub(crate) const CELLS: &str = "cells.jsonl";
@@ -127,11 +114,11 @@ pub enum PublishError {
     Nothing(PathBuf),
 }
 
-fn io_error(path: &Path) -> impl FnOnce(io::Error) -> PublishError {
+pub(crate) fn io_error(path: &Path) -> impl FnOnce(io::Error) -> PublishError {
     move |error| PublishError::Io { path: path.to_path_buf(), error }
 }
 
-fn text(path: &Path) -> Result<String, PublishError> {
+pub(crate) fn text(path: &Path) -> Result<String, PublishError> {
     fs::read_to_string(path).map_err(io_error(path))
 }
 
@@ -144,30 +131,30 @@ pub(crate) struct PublishedRun {
 }
 
 impl PublishedRun {
-    fn read(folder: &Path) -> Result<PublishedRun, PublishError> {
+    pub fn read(folder: &Path) -> Result<PublishedRun, PublishError> {
         let recorded = recorded(folder)?;
         Ok(PublishedRun { name: name_of(folder), folder: folder.to_path_buf(), recorded })
     }
 }
 
-fn recorded(folder: &Path) -> Result<Recorded, PublishError> {
+pub(crate) fn recorded(folder: &Path) -> Result<Recorded, PublishError> {
     let run = text(&folder.join(RUN))?;
     let cells = fs::read(folder.join(CELLS)).map_err(io_error(&folder.join(CELLS)))?;
     Recorded::from_folder(&run, &cells).map_err(|error| PublishError::Run { path: folder.to_path_buf(), error })
 }
 
 /// Whether a file that a cell names lies in the run's folder, wherever that is.
-fn is_inside(file: &str) -> bool {
+pub(crate) fn is_inside(file: &str) -> bool {
     let mut parts = Path::new(file).components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-fn name_of(folder: &Path) -> String {
+pub(crate) fn name_of(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The folders in `folder`, in the order of their names.
-fn folders(folder: &Path) -> Result<Vec<PathBuf>, PublishError> {
+pub(crate) fn folders(folder: &Path) -> Result<Vec<PathBuf>, PublishError> {
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(io_error(folder))?;
     let mut found: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).filter(|path| path.is_dir()).collect();
     found.sort();
@@ -183,6 +170,6 @@ pub fn dates(published: &Path) -> Result<Vec<PathBuf>, PublishError> {
 }
 
 /// The runs of one date.
-fn runs(date: &Path) -> Result<Vec<PublishedRun>, PublishError> {
+pub(crate) fn runs(date: &Path) -> Result<Vec<PublishedRun>, PublishError> {
     folders(date)?.iter().map(|folder| PublishedRun::read(folder)).collect()
 }

@@ -126,7 +126,7 @@ pub fn reference(run: &Run) -> Option<&Contender> {
 }
 
 /// Every scenario in every arrangement, in the order of the run.
-pub(crate) fn places(run: &Run) -> impl Iterator<Item = (&ScenarioInfo, &ArrangementInfo)> {
+pub fn places(run: &Run) -> impl Iterator<Item = (&ScenarioInfo, &ArrangementInfo)> {
     run.scenarios
         .iter()
         .flat_map(|scenario| run.plan.arrangements.iter().map(move |arrangement| (scenario, arrangement)))
@@ -209,7 +209,7 @@ fn why_not_measured(run: &Run, pass: Pass, no_cells: bool) -> String {
 }
 
 /// Whether the row's figures may stand beside the reference's.
-pub(crate) fn comparable(row: &SummaryRow) -> bool {
+pub fn comparable(row: &SummaryRow) -> bool {
     row.void.is_none() && row.failed.is_none() && row.unavailable.is_none()
 }
 
@@ -237,7 +237,7 @@ fn pass_of(cells: &[&Cell], id: &str) -> Pass {
 }
 
 /// The middle value, or the mean of the two middle ones.
-pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
+pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values {

@@ -1,10 +1,11 @@
 //! The command of a published run as somebody types it.
 
-use crate::published::EVERYBODY;
-use crate::{Pass, Run, command};
+use cqldyno_reports::{Pass, Run, command};
+
+use crate::store::EVERYBODY;
 
 /// The command without what nobody has to say; the whole one where anything differs from what holds then.
-pub(super) fn short_command(run: &Run) -> String {
+pub(crate) fn short_command(run: &Run) -> String {
     if !is_usual(run) {
         return command(run);
     }
@@ -48,13 +49,15 @@ fn is_usual(run: &Run) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_reports::{ArrangementInfo, ScenarioInfo};
+
     use super::*;
-    use crate::{ArrangementInfo, sample};
+    use crate::sample;
 
     /// What `cqldyno compare --publish --arrangement multi:2,current` keeps of itself.
     fn usual() -> Run {
         let (mut run, _) = sample::blocks(20);
-        let mixed = crate::ScenarioInfo { name: "mixed".to_owned(), ..run.scenarios[0].clone() };
+        let mixed = ScenarioInfo { name: "mixed".to_owned(), ..run.scenarios[0].clone() };
         run.scenarios.push(mixed);
         let plan = &mut run.plan;
         (plan.count, plan.counting_count, plan.seed, plan.warmup) = (1_000_000, 250_000, 1, 20_000);

@@ -4,18 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use cqldyno_reports::measure::{CONNECTIONS, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
+use cqldyno_reports::{Attempts, Cell, Contender, Pass, Recorded, Role, Run, Summary, is_control, plain, reference};
 use serde_json::Value;
 
-use super::page::page;
-use super::path::{machine_path, without_code};
-use super::strangers::{files_in, stranger, strangers};
-use super::{
+use crate::page::page;
+use crate::path::{machine_path, without_code};
+use crate::store::{
     CELLS, CHART, EVERYBODY, NOTES, PAGE, PublishError, PublishedRun, README, RUN, TABLE, folders, is_inside, name_of,
 };
-use crate::attempts::Attempts;
-use crate::comparison::is_control;
-use crate::measure::{CONNECTIONS, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
-use crate::{Cell, Contender, Pass, Recorded, Role, Run, Summary, plain, reference};
+use crate::strangers::{files_in, stranger, strangers};
 
 /// From so many blocks on a comparison runs its reference a second time, and what is published must have that.
 const CONTROL_BLOCKS: u32 = 3;

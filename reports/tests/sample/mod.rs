@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::measure::{
+use cqldyno_reports::measure::{
     CONNECTIONS, CPU_PER_STATEMENT, DEFINITIONS, ERRORS, PEAK_RSS, SERVER_CPU, SERVER_CPU_PER_STATEMENT,
     SERVER_UTILISATION, SYS, SYSCALLS, SYSCALLS_PER_STATEMENT, THREADS, THROUGHPUT, USER, WALL, WORKER_UTILISATION,
 };
-use crate::{
+use cqldyno_reports::{
     ArrangementInfo, Cell, Contender, Environment, Library, Measure, Pass, PlanInfo, Role, Run, SCHEMA_VERSION,
     ScenarioInfo, Setting, TargetInfo,
 };
@@ -131,12 +131,12 @@ pub fn blocks(blocks: u32) -> (Run, Vec<Cell>) {
                 let noise = scattered(block, (nth * 2 + place) as u32);
                 let mut cell =
                     Cell { contender: who.to_owned(), label: contender.label.clone(), block, ..cell.clone() };
-                let value = Measure::value(cost * (1.0 + 0.03 * noise), crate::Unit::Microseconds);
+                let value = Measure::value(cost * (1.0 + 0.03 * noise), cqldyno_reports::Unit::Microseconds);
                 cell.measures.insert(CPU_PER_STATEMENT.to_owned(), value);
                 let (worker, server) = if who == "floor" { (70.0, 91.0) } else { (85.5, 12.25) };
                 for (id, share) in [(WORKER_UTILISATION, worker), (SERVER_UTILISATION, server)] {
                     if who != "noop" {
-                        cell.measures.insert(id.to_owned(), Measure::value(share, crate::Unit::Percent));
+                        cell.measures.insert(id.to_owned(), Measure::value(share, cqldyno_reports::Unit::Percent));
                     }
                 }
                 all.push(cell);
@@ -233,7 +233,7 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
         step: None,
         breakdowns: BTreeMap::new(),
         files: BTreeMap::new(),
-        series: crate::Series::new(vec![250_000, 250_000], vec![900_000, 850_000], vec![80_000, 75_000]),
+        series: cqldyno_reports::Series::new(vec![250_000, 250_000], vec![900_000, 850_000], vec![80_000, 75_000]),
         latency: None,
         error_kinds: Vec::new(),
         settings: contender.settings.clone(),

@@ -97,7 +97,7 @@ fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [Plac
 }
 
 /// Whether the contender is the reference once more: its id is the reference's with a mark behind it.
-pub(crate) fn is_control(contender: &str, control: bool, reference: &Contender) -> bool {
+pub fn is_control(contender: &str, control: bool, reference: &Contender) -> bool {
     control && contender.rsplit_once('#').is_some_and(|(of, _)| of == reference.id)
 }
 

@@ -9,7 +9,7 @@ const EVERYWHERE: [&str; 4] = ["proc", "sys", "dev", "rustc"];
 const UNITS: [&str; 4] = ["statement", "segment", "read", "row"];
 
 /// The first absolute path of a machine in a text: what begins with a slash that ends no word, and is no `//` of an address.
-pub(super) fn machine_path(text: &str) -> Option<&str> {
+pub(crate) fn machine_path(text: &str) -> Option<&str> {
     let mut from = 0;
     while let Some(at) = text[from..].find('/').map(|at| from + at) {
         from = at + 1;
@@ -47,7 +47,7 @@ fn is_path(path: &str) -> bool {
 }
 
 /// A page or a drawing without its scripts and styles, in which a slash begins a pattern.
-pub(super) fn without_code(page: &str) -> Cow<'_, str> {
+pub(crate) fn without_code(page: &str) -> Cow<'_, str> {
     let mut left = Cow::Borrowed(page);
     for (begin, end) in [("<script", "</script>"), ("<style", "</style>")] {
         let mut out = String::new();

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{CELLS, PAGE, RUN, TABLE, folders, name_of};
+use crate::store::{CELLS, PAGE, RUN, TABLE, folders, name_of};
 
 /// Files of which nobody knows what they are, and folders that hold none that a cell names.
-pub(super) fn strangers(folder: &Path, named: &BTreeSet<&str>, shown: &str, found: &mut Vec<String>) {
+pub(crate) fn strangers(folder: &Path, named: &BTreeSet<&str>, shown: &str, found: &mut Vec<String>) {
     for name in files_in(folder) {
         if ![RUN, CELLS, PAGE, TABLE].contains(&name.as_str()) && !named.contains(name.as_str()) {
             found.push(stranger(shown, &name));
@@ -31,7 +31,7 @@ pub(super) fn strangers(folder: &Path, named: &BTreeSet<&str>, shown: &str, foun
     }
 }
 
-pub(super) fn stranger(shown: &str, name: &str) -> String {
+pub(crate) fn stranger(shown: &str, name: &str) -> String {
     format!("{shown}/{name}: it is no file of a published run; remove it.")
 }
 
@@ -40,7 +40,7 @@ fn folders_above(file: &str) -> Vec<String> {
     file.match_indices('/').map(|(at, _)| file[..at].to_owned()).collect()
 }
 
-pub(super) fn files_in(folder: &Path) -> Vec<String> {
+pub(crate) fn files_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut names: Vec<String> = entries.filter(|path| !path.is_dir()).map(|path| name_of(&path)).collect();
     names.sort();

@@ -6,16 +6,15 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use cqldyno_reports::{Cell, PAGE_LIMIT, Recorded, Run, StandIns};
 use flate2::read::GzDecoder;
 
-use super::path::{machine_path, without_code};
-use super::{CELLS, PAGE, RUN};
-use crate::export::StandIns;
-use crate::{Cell, PAGE_LIMIT, Recorded, Run};
+use crate::path::{machine_path, without_code};
+use crate::store::{CELLS, PAGE, RUN};
 
 /// The data in the page must be the raw cells, or exactly what the page keeps of them where it has no room for all: the page
 /// itself would change with every change of what makes it.
-pub(super) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(String)) {
+pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(String)) {
     let page = fs::read_to_string(folder.join(PAGE)).unwrap_or_default();
     if page.is_empty() {
         return say(": it is missing; publish the run again.".to_owned());
@@ -66,8 +65,10 @@ fn stands_for(found: &Recorded, recorded: &Recorded) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_reports::Checksum;
+
     use super::*;
-    use crate::{Checksum, sample};
+    use crate::sample;
 
     /// A run with a block that was run twice.
     fn recorded() -> Recorded {

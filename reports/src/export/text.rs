@@ -21,7 +21,7 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// Text without any meaning of its own in Markdown or HTML, and without mentions of users (`scylla@1.9.0` is none).
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

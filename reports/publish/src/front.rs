@@ -1,21 +1,14 @@
 //! What a README shows of published runs, in GitHub's Markdown: every figure in it is read from them.
 
-mod shortened;
-
-use self::shortened::short_command;
-use crate::attempts::Attempts;
-use crate::bottleneck::Bottleneck;
-use crate::comparison::is_control;
-use crate::headline::{headline, short};
-use crate::measure::{
+use cqldyno_reports::measure::{
     CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THROUGHPUT, USER, WALL,
 };
-use crate::quantity::{three_digits, time, whole};
-use crate::summary::{comparable, places};
-use crate::text::{count, escape};
-use crate::{
-    ArrangementInfo, Cell, Contender, Recorded, Role, Run, Summary, SummaryRow, Verdict, command, plain, reference,
+use cqldyno_reports::{
+    ArrangementInfo, Attempts, Bottleneck, Cell, Contender, Recorded, Role, Run, Summary, SummaryRow, Verdict, command,
+    comparable, count, escape, headline, is_control, places, plain, reference, short, three_digits, time, whole,
 };
+
+use crate::shortened::short_command;
 
 /// A published run and the name of its folder.
 pub(crate) struct Shown<'a> {
@@ -374,8 +367,10 @@ fn system_calls(run: &Run, summary: &Summary, why: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_reports::Pass;
+
     use super::*;
-    use crate::{Pass, sample};
+    use crate::sample;
 
     #[test]
     fn a_row_of_which_every_block_failed_is_failed_and_not_missing() {

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{
-    BLOCKS, CELLS, CLASSIC, NOTES, PAGE, PublishError, PublishedRun, RUN, TABLE, check, dates, io_error, is_inside,
-    name_of, recorded, runs,
+use cqldyno_reports::{Cell, Recorded, Run, html, markdown};
+
+use crate::check::check;
+use crate::store::{
+    BLOCKS, CELLS, CLASSIC, NOTES, PAGE, PublishError, PublishedRun, RUN, TABLE, dates, io_error, is_inside, name_of,
+    recorded, runs,
 };
-use crate::{Cell, Recorded, Run, html, markdown};
 
 /// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it. Gives
 /// the folders that were made. A worker's logs and the other renderings stay behind.
