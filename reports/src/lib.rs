@@ -1,7 +1,7 @@
 //! What is shown: the result model, what is concluded from it, and one exporter per format.
 //!
-//! A [`Run`] and its [`Cell`]s are what a comparison leaves behind (`run.json` and `cells.jsonl` of a run folder). An exporter
-//! is a function from those two to text: it prints nothing and opens nothing.
+//! A [`Run`] and its [`Cell`]s are what a comparison leaves behind (`run.json` and `cells.jsonl` of a run folder). An [`Analysis`]
+//! concludes from them, and an [`Exporter`] makes a text of it: it prints nothing and opens nothing.
 
 // The sample is shared with the tests outside this crate, which name it so.
 #[cfg(test)]
@@ -21,7 +21,7 @@ pub use model::measure;
 pub(crate) use model::schema;
 
 pub(crate) use analysis::{attempts, bottleneck, check, comparison, cut_short, ranking};
-pub(crate) use export::{column, document, head, quantity, sheets, text};
+pub(crate) use export::{head, quantity, text};
 
 pub use analysis::against::{against, references};
 pub use analysis::attempts::Attempts;
@@ -35,14 +35,9 @@ pub use analysis::repetition::{arguments, command};
 pub use analysis::summary::{Summary, SummaryRow, Verdict, comparable, median, places, reference, summary};
 pub(crate) use analysis::{against, headline, history, summary};
 pub use cqldyno_statistics::LEAST_BLOCKS;
-pub use export::column::left_out_first;
 pub use export::quantity::{lasting, memory, three_digits, time, whole};
 pub use export::text::{count, escape, list, pair, plain, wrap};
-pub use export::{
-    Look, NO_RATIOS, PAGE_LIMIT, PageError, StandIns, csv, csv_of_runs, history_csv, history_html, history_json,
-    history_markdown, history_table, html, html_against, html_of_runs, json, json_against, json_of_runs, markdown,
-    markdown_against, markdown_of_runs, story, table, table_against, table_of_runs, times,
-};
+pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter, pointers};
 pub use measure::{Better, Definition, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, ErrorLine, Latency, Pass};
 pub use model::checksum::Checksum;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cqldyno_reports::{Cell, Recorded, Run, html, markdown};
+use cqldyno_reports::{Analysis, Cell, EXPORTERS, Look, Recorded, Run};
 
 use crate::check::check;
 use crate::store::{
@@ -67,8 +67,11 @@ fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<(), P
 
 /// Writes what is made from a run into its folder.
 fn render(folder: &Path, run: &Run, cells: &[Cell]) -> Result<(), PublishError> {
-    let page = html(run, cells).map_err(|error| PublishError::Page { path: folder.to_path_buf(), error })?;
-    for (name, text) in [(PAGE, page), (TABLE, markdown(run, cells))] {
+    let analysis = Analysis::new(run, cells);
+    for format in EXPORTERS.into_iter().filter(|one| [PAGE, TABLE].contains(&one.file())) {
+        let text = format.one(&analysis, Look::default());
+        let text = text.map_err(|error| PublishError::Page { path: folder.to_path_buf(), error })?;
+        let name = format.file();
         let path = folder.join(name);
         fs::write(&path, text).map_err(io_error(&path))?;
     }

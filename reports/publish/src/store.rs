@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use cqldyno_reports::{PageError, Recorded, RecordedError};
+use cqldyno_reports::{ExportError, Recorded, RecordedError};
 
 pub(crate) const RUN: &str = "run.json";
 pub(crate) const CELLS: &str = "cells.jsonl";
@@ -87,7 +87,7 @@ pub enum PublishError {
         /// The run's folder.
         path: PathBuf,
         /// What is wrong.
-        error: PageError,
+        error: ExportError,
     },
     /// A chart could not be drawn.
     #[error("the chart of {path} could not be drawn: {why}")]

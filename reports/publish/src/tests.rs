@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cqldyno_reports::measure::{CONNECTIONS, CPU_PER_STATEMENT, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
-use cqldyno_reports::{Cell, Checksum, CutShort, Measure, Pass, Run, Unit, html};
+use cqldyno_reports::{Analysis, Cell, Checksum, CutShort, Measure, Pass, Run, Unit};
 use jsonschema::Validator;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -350,7 +350,8 @@ fn a_page_that_drops_parts_of_cells_or_tells_of_another_plan_is_told() {
     let root = repository_with(&[(run, cells.clone())]);
     let page = date(&root).join("blocks").join(PAGE);
     let said_of_page = |run: &Run, cells: &[Cell]| {
-        fs::write(&page, html(run, cells).unwrap()).unwrap();
+        let html = cqldyno_reports::exporter("html").unwrap();
+        fs::write(&page, html.one(&Analysis::new(run, cells), Default::default()).unwrap()).unwrap();
         check(&date(&root))
     };
     let mut dropped = cells.clone();

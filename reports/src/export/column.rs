@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use super::quantity::{mebibytes, three_digits, time, whole};
 use crate::measure::{
     CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS,
     THROUGHPUT, USER, WALL,
 };
-use crate::quantity::{mebibytes, three_digits, time, whole};
-use crate::{Bottleneck, Contender, SummaryRow, Verdict};
+use crate::{Bottleneck, Contender, Role, SummaryRow};
 
-/// Below this CPU time, in seconds, its split into user and sys means little: the kernel samples it by its tick.
+/// Below this CPU time, in seconds, its split into user and sys means little: the kernel samples it once per tick.
 const LEAST_CPU_FOR_SPLIT: f64 = 0.5;
 
 /// One row of a table before it is text.
 pub(crate) struct Row<'a> {
     pub contender: &'a Contender,
-    /// The summary's rows by meter.
+    /// The summary's rows, keyed by meter.
     pub figures: BTreeMap<&'a str, &'a SummaryRow>,
     /// Errors of all of the row's cells.
     pub errors: u64,
@@ -23,11 +23,11 @@ pub(crate) struct Row<'a> {
     pub noop_peak: Option<f64>,
     /// The threads of noop in the same place: the main one and the runtime's.
     pub noop_threads: Option<f64>,
-    /// What the contender is to the ratios.
+    /// The contender's part in the ratios.
     pub standing: Standing,
 }
 
-/// What a contender is to the ratios of its table.
+/// A contender's part in the ratios of its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// They are taken against it.
@@ -36,7 +36,7 @@ pub(crate) enum Standing {
     Control,
     /// It is compared with the reference.
     Compared,
-    /// It is ours, and only stands beside the others.
+    /// It is floor or noop and has no part in them.
     Apart,
 }
 
@@ -44,13 +44,25 @@ impl Row<'_> {
     fn median(&self, meter: &str) -> Option<f64> {
         self.figures.get(meter).and_then(|row| row.median)
     }
+
+    fn cost(&self) -> Option<&SummaryRow> {
+        self.figures.get(CPU_PER_STATEMENT).copied()
+    }
+
+    /// The figure with how far it is from noop's, which has no such addition itself.
+    fn beside_noop(&self, figure: String, noop: Option<f64>, over: impl FnOnce(f64) -> String) -> Entry {
+        Entry::Figure(match noop.filter(|_| self.contender.role != Role::Noop) {
+            Some(noop) => format!("{figure} ({})", over(noop)),
+            None => figure,
+        })
+    }
 }
 
 /// What stands in one field.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Entry {
     Figure(String),
-    /// There is a word, and what must be said of it.
+    /// A word, and a sentence about it.
     Noted(String, String),
     /// There is no figure, and why.
     Missing(String),
@@ -64,17 +76,26 @@ impl Entry {
     }
 }
 
+/// What a column is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Its measure's figure.
+    Figure,
+    /// The ratio to the reference.
+    Ratio,
+    Verdict,
+    Smallest,
+    Bottleneck,
+}
+
 /// One column: what it is called, what it shows and how.
 pub(crate) struct Column {
     /// The heading, in lines.
     pub title: &'static [&'static str],
-    /// What a sentence calls it.
-    pub name: &'static str,
-    /// When it is left out where room is short, the lowest first; equal ones together.
-    pub stays: u8,
+    pub kind: Kind,
     /// The measure that it shows.
     pub meter: &'static str,
-    /// Whether it is only comparable where all statements were answered, so that a void row has none.
+    /// Whether it is only comparable if all statements were answered, so that a void row has none.
     needs_all_answers: bool,
     /// Whether the run has anything to show in it.
     is_shown: fn(&[SummaryRow]) -> bool,
@@ -94,156 +115,68 @@ impl Column {
     }
 }
 
-/// The columns behind the contender's, in the order in which they stand. Statements a second go before the bottleneck does: a
-/// throughput is never shown without what limited it.
+const fn column(title: &'static [&'static str], meter: &'static str, show: fn(&Row, f64) -> Entry) -> Column {
+    Column { title, kind: Kind::Figure, meter, needs_all_answers: true, is_shown: |_| true, show }
+}
+
+/// A column about the comparison of CPU time.
+const fn compared(kind: Kind, title: &'static [&'static str], show: fn(&Row, f64) -> Entry) -> Column {
+    Column { kind, is_shown: has_intervals, ..column(title, CPU_PER_STATEMENT, show) }
+}
+
+/// The columns after the contender's, in the order in which they stand.
 pub(crate) const COLUMNS: &[Column] = &[
+    column(&["real"], WALL, |_, value| Entry::Figure(time(value))),
+    column(&["user"], USER, split),
+    column(&["sys"], SYS, split),
+    column(&["statements", "/s"], THROUGHPUT, |_, value| Entry::Figure(whole(value))),
+    column(&["CPU us", "/statement"], CPU_PER_STATEMENT, precise),
+    compared(Kind::Ratio, &["CPU time / reference's", "(95 % interval)"], ratio),
+    compared(Kind::Verdict, &["verdict"], verdict),
+    compared(Kind::Smallest, &["smallest", "difference"], |row, _| {
+        let found = row.cost().and_then(|figure| figure.detectable);
+        Entry::Figure(found.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)))
+    }),
     Column {
-        title: &["real"],
-        name: "real",
-        stays: 9,
-        meter: WALL,
-        needs_all_answers: true,
-        is_shown: always,
-        show: |_, value| Entry::Figure(time(value)),
-    },
-    Column {
-        title: &["user"],
-        name: "user",
-        stays: 7,
-        meter: USER,
-        needs_all_answers: true,
-        is_shown: always,
-        show: split,
-    },
-    Column {
-        title: &["sys"],
-        name: "sys",
-        stays: 7,
-        meter: SYS,
-        needs_all_answers: true,
-        is_shown: always,
-        show: split,
-    },
-    Column {
-        title: &["statements", "/s"],
-        name: "statements/s",
-        stays: 5,
-        meter: THROUGHPUT,
-        needs_all_answers: true,
-        is_shown: always,
-        show: |_, value| Entry::Figure(whole(value)),
-    },
-    Column {
-        title: &["CPU us", "/statement"],
-        name: "CPU us",
-        stays: 12,
-        meter: CPU_PER_STATEMENT,
-        needs_all_answers: true,
-        is_shown: always,
-        show: precise,
-    },
-    Column {
-        title: &["CPU time / reference's", "(95 % interval)"],
-        name: "ratio and interval",
-        stays: 11,
-        meter: CPU_PER_STATEMENT,
-        needs_all_answers: true,
-        is_shown: has_intervals,
-        show: ratio,
-    },
-    Column {
-        title: &["verdict"],
-        name: "verdict",
-        stays: 10,
-        meter: CPU_PER_STATEMENT,
-        needs_all_answers: true,
-        is_shown: has_intervals,
-        show: verdict,
-    },
-    Column {
-        title: &["smallest", "difference"],
-        name: "smallest difference",
-        stays: 4,
-        meter: CPU_PER_STATEMENT,
-        needs_all_answers: true,
-        is_shown: has_intervals,
-        show: smallest,
-    },
-    Column {
-        title: &["bottleneck"],
-        name: "bottleneck",
-        stays: 6,
-        meter: CPU_PER_STATEMENT,
+        kind: Kind::Bottleneck,
         needs_all_answers: false,
         is_shown: |rows| rows.iter().any(|row| row.bottleneck.is_some()),
-        show: bottleneck,
+        ..column(&["bottleneck"], CPU_PER_STATEMENT, |row, _| {
+            Entry::figure(row.cost().and_then(|figure| figure.bottleneck).map_or("-", Bottleneck::name))
+        })
     },
+    column(&["system", "calls", "/statement"], SYSCALLS_PER_STATEMENT, precise),
+    column(&["server", "CPU us", "/statement"], SERVER_CPU_PER_STATEMENT, precise),
     Column {
-        title: &["system", "calls", "/statement"],
-        name: "system calls",
-        stays: 8,
-        meter: SYSCALLS_PER_STATEMENT,
-        needs_all_answers: true,
-        is_shown: always,
-        show: precise,
-    },
-    Column {
-        title: &["server", "CPU us", "/statement"],
-        name: "server CPU us",
-        stays: 3,
-        meter: SERVER_CPU_PER_STATEMENT,
-        needs_all_answers: true,
-        is_shown: always,
-        show: precise,
-    },
-    Column {
-        title: &["peak MiB", "(over noop)"],
-        name: "peak MiB",
-        stays: 2,
-        meter: PEAK_RSS,
         needs_all_answers: false,
-        is_shown: always,
-        show: peak,
+        ..column(&["peak MiB", "(over noop)"], PEAK_RSS, |row, value| {
+            row.beside_noop(mebibytes(value), row.noop_peak, |noop| {
+                let sign = if value < noop { '-' } else { '+' };
+                format!("{sign}{}", mebibytes((value - noop).abs()))
+            })
+        })
     },
     Column {
-        title: &["threads", "(its own)"],
-        name: "threads",
-        stays: 0,
-        meter: THREADS,
         needs_all_answers: false,
         is_shown: |rows| rows.iter().any(|row| row.meter == THREADS && row.median.is_some()),
-        show: threads,
+        // noop has all threads but those that a driver makes.
+        ..column(&["threads", "(its own)"], THREADS, |row, value| {
+            row.beside_noop(whole(value), row.noop_threads, |noop| whole((value - noop).max(0.0)))
+        })
     },
     Column {
-        title: &["data con-", "nections"],
-        name: "data connections",
-        stays: 1,
-        meter: CONNECTIONS,
         needs_all_answers: false,
-        is_shown: always,
-        show: |_, value| Entry::Figure(whole(value)),
+        ..column(&["data con-", "nections"], CONNECTIONS, |_, value| Entry::Figure(whole(value)))
     },
     Column {
-        title: &["errors"],
-        name: "errors",
-        stays: 1,
-        meter: ERRORS,
         needs_all_answers: false,
-        is_shown: always,
-        show: |row, _| Entry::Figure(whole(row.errors as f64)),
+        ..column(&["errors"], ERRORS, |row, _| Entry::Figure(whole(row.errors as f64)))
     },
 ];
 
-/// Those of the columns in which a run with these rows has anything to show.
+/// The columns for which a run with these rows has figures.
 pub(crate) fn columns(rows: &[SummaryRow]) -> Vec<&'static Column> {
     COLUMNS.iter().filter(|column| (column.is_shown)(rows)).collect()
-}
-
-/// What a table on a terminal leaves out first, next and so on, where the terminal is too narrow for all columns.
-pub fn left_out_first() -> Vec<&'static str> {
-    let mut columns: Vec<&Column> = COLUMNS.iter().collect();
-    columns.sort_by_key(|column| column.stays);
-    columns.into_iter().map(|column| column.name).collect()
 }
 
 /// Those that Linux' `time` prints.
@@ -251,20 +184,12 @@ pub(crate) fn times() -> Vec<&'static Column> {
     COLUMNS.iter().filter(|column| [WALL, USER, SYS].contains(&column.meter)).collect()
 }
 
-fn always(_: &[SummaryRow]) -> bool {
-    true
-}
-
 fn has_intervals(rows: &[SummaryRow]) -> bool {
     rows.iter().any(|row| !row.exploratory && row.interval.is_some())
 }
 
-fn primary<'a>(row: &'a Row) -> Option<&'a SummaryRow> {
-    row.figures.get(CPU_PER_STATEMENT).copied()
-}
-
 fn ratio(row: &Row, _: f64) -> Entry {
-    let Some((figure, ratio)) = primary(row).and_then(|figure| Some((figure, figure.ratio?))) else {
+    let Some((figure, ratio)) = row.cost().and_then(|figure| Some((figure, figure.ratio?))) else {
         return Entry::figure("-");
     };
     Entry::Figure(match (row.standing, figure.interval) {
@@ -275,11 +200,11 @@ fn ratio(row: &Row, _: f64) -> Entry {
 }
 
 fn verdict(row: &Row, _: f64) -> Entry {
-    let figure = primary(row);
+    let figure = row.cost();
     Entry::figure(match (row.standing, figure.and_then(|figure| figure.verdict)) {
         (Standing::Reference, _) => "reference",
         (Standing::Control, _) => "control",
-        (_, Some(verdict)) => name(verdict),
+        (_, Some(verdict)) => verdict.name(),
         (Standing::Apart, None) => "-",
         (Standing::Compared, None) => match figure {
             Some(SummaryRow { interval: Some(_), .. }) => return withheld(row.contender),
@@ -289,39 +214,17 @@ fn verdict(row: &Row, _: f64) -> Entry {
     })
 }
 
-/// Where a control differs or has no interval, a warning over all tables says so; why a control itself has no verdict beside another
-/// reference is said by a note.
+/// A warning says why a control that differs takes verdicts away; why a control itself has none is a note.
 fn withheld(contender: &Contender) -> Entry {
     let withheld = "withheld".to_owned();
     match contender.label.rsplit_once('#').filter(|_| contender.control) {
-        Some((of, _)) => Entry::Noted(
-            withheld,
-            format!(
-                "A control is given no verdict: {} is {} once more, whose row has the verdict.",
-                contender.label, of
-            ),
-        ),
+        Some((of, _)) => {
+            let label = &contender.label;
+            let why = format!("A control gets no verdict: {label} is {of} once more, whose row has the verdict.");
+            Entry::Noted(withheld, why)
+        }
         None => Entry::Figure(withheld),
     }
-}
-
-fn name(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Same => "same",
-        Verdict::Inconclusive => "inconclusive",
-    }
-}
-
-fn smallest(row: &Row, _: f64) -> Entry {
-    let found = primary(row).and_then(|figure| figure.detectable);
-    Entry::Figure(found.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)))
-}
-
-fn bottleneck(row: &Row, _: f64) -> Entry {
-    let found = primary(row).and_then(|figure| figure.bottleneck);
-    Entry::figure(found.map_or("-", Bottleneck::name))
 }
 
 fn precise(_: &Row, value: f64) -> Entry {
@@ -331,48 +234,17 @@ fn precise(_: &Row, value: f64) -> Entry {
 fn split(row: &Row, value: f64) -> Entry {
     match row.median(USER).zip(row.median(SYS)) {
         Some((user, sys)) if user + sys < LEAST_CPU_FOR_SPLIT => Entry::Missing(format!(
-            "The kernel samples how CPU time splits into user and sys, which means little below {LEAST_CPU_FOR_SPLIT} s of \
-             it; the sum is exact. Give a greater --count to see the split."
+            "Below {LEAST_CPU_FOR_SPLIT} s of CPU time its split into user and sys means little, because the kernel samples it; \
+             the sum is exact. A greater --count shows the split."
         )),
         _ => Entry::Figure(time(value)),
     }
-}
-
-fn peak(row: &Row, value: f64) -> Entry {
-    Entry::Figure(match row.noop_peak {
-        Some(noop) if row.contender.role != crate::Role::Noop => {
-            let over = value - noop;
-            let sign = if over < 0.0 { '-' } else { '+' };
-            format!("{} ({sign}{})", mebibytes(value), mebibytes(over.abs()))
-        }
-        _ => mebibytes(value),
-    })
-}
-
-/// Those that the driver makes are the ones that noop does not have.
-fn threads(row: &Row, value: f64) -> Entry {
-    Entry::Figure(match row.noop_threads {
-        Some(noop) if row.contender.role != crate::Role::Noop => {
-            format!("{} ({})", whole(value), whole((value - noop).max(0.0)))
-        }
-        _ => whole(value),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::measure::definition;
-
-    #[test]
-    fn cpu_time_and_what_is_said_of_it_are_left_out_last() {
-        let order = left_out_first();
-        assert_eq!(order.len(), COLUMNS.len());
-        assert_eq!(order[0], "threads");
-        assert_eq!(order[order.len() - 4..], ["real", "verdict", "ratio and interval", "CPU us"]);
-        let place = |name| order.iter().position(|known| *known == name).unwrap();
-        assert!(place("statements/s") < place("bottleneck"), "{order:?}");
-    }
 
     #[test]
     fn every_column_shows_a_measure_that_is_defined() {

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use crate::Unit;
+
 /// Seconds as Linux' `time` prints them, for example `0m34.123s`.
 pub fn time(seconds: f64) -> String {
     let milliseconds = (seconds.max(0.0) * 1_000.0).round() as u64;
     format!("{}m{}.{:03}s", milliseconds / 60_000, milliseconds / 1_000 % 60, milliseconds % 1_000)
 }
 
-/// A length of time as a reader says it, for example `0.4 s`, `45 s`, `5 min` or `2.5 h`.
+/// A duration as people say it, for example `0.4 s`, `45 s`, `5 min` or `2.5 h`.
 pub fn lasting(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     let (value, unit) = match seconds {
@@ -33,7 +35,7 @@ pub fn whole(value: f64) -> String {
     if value < 0.0 && digits != "0" { format!("-{text}") } else { text }
 }
 
-/// Three digits that count, at most three of them behind the point: `0.031`, `4.12`, `51.3`, `1,204`.
+/// Three significant digits, at most three after the point: `0.031`, `4.12`, `51.3`, `1,204`.
 pub fn three_digits(value: f64) -> String {
     match value.abs() {
         size if size < 0.9995 => format!("{value:.3}"),
@@ -43,12 +45,38 @@ pub fn three_digits(value: f64) -> String {
     }
 }
 
-/// Bytes in MiB with one digit behind the point.
+/// A rate with three significant digits, for example `324k`, `98.8k`, `1.23M` or `5,432`.
+pub fn rate(value: f64) -> String {
+    match value {
+        value if value < 9_995.0 => whole(value),
+        value if value < 999_500.0 => format!("{}k", three_digits(value / 1e3)),
+        value => format!("{}M", three_digits(value / 1e6)),
+    }
+}
+
+/// A number as people give it, for example `250k` or `10M`; any other with all its digits.
+pub fn short_count(value: u64) -> String {
+    let of = |unit: u64, sign| (value >= unit && value.is_multiple_of(unit)).then(|| format!("{}{sign}", value / unit));
+    of(1_000_000, "M").or_else(|| of(1_000, "k")).unwrap_or_else(|| whole(value as f64))
+}
+
+/// A figure of that unit without the unit's sign; large memory has its own.
+pub fn figure(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Seconds => time(value),
+        Unit::Bytes if value >= 1024.0 * 1024.0 => format!("{} MiB", mebibytes(value)),
+        Unit::Bytes | Unit::Count if value.fract() == 0.0 || value >= 1_000.0 => whole(value),
+        Unit::PerSecond => whole(value),
+        Unit::Microseconds | Unit::Bytes | Unit::Count | Unit::Percent => three_digits(value),
+    }
+}
+
+/// Bytes in MiB with one digit after the point.
 pub fn mebibytes(bytes: f64) -> String {
     format!("{:.1}", bytes / f64::from(1 << 20))
 }
 
-/// Bytes as a reader says them, for example `24 GiB`.
+/// Bytes as people say them, for example `24 GiB`.
 pub fn memory(bytes: u64) -> String {
     let mebibytes = bytes >> 20;
     if mebibytes < 4_096 { format!("{mebibytes} MiB") } else { format!("{:.0} GiB", mebibytes as f64 / 1_024.0) }
@@ -92,6 +120,15 @@ mod tests {
         assert_eq!(three_digits(51.26), "51.3");
         assert_eq!(three_digits(99.99), "100");
         assert_eq!(three_digits(1_204.2), "1,204");
+    }
+
+    #[test]
+    fn rates_have_three_digits_and_counts_are_short_only_if_nothing_is_lost() {
+        assert_eq!(
+            [5_432.4, 9_999.0, 98_765.0, 324_123.0, 999_700.0, 1_234_567.0].map(rate).join(" "),
+            "5,432 10.0k 98.8k 324k 1.00M 1.23M"
+        );
+        assert_eq!([250_000, 10_000_000, 123_456, 1_500_000].map(short_count).join(" "), "250k 10M 123,456 1500k");
     }
 
     #[test]

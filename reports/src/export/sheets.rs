@@ -1,13 +1,14 @@
-//! What stands behind the main table of a scenario in an arrangement: measures by the names that their meters gave them, and
-//! breakdowns. Nothing here knows a meter.
+//! The tables after the main one of a scenario in an arrangement: further measures under their meters' headings, and breakdowns.
+//! Nothing here knows a meter.
 
 use std::collections::BTreeMap;
 
-use crate::column::COLUMNS;
-use crate::document::{Field, Narrow, Notes, Place, Sheet, TableRow};
+use super::column::COLUMNS;
+use super::document::At;
+use super::part::{Field, Notes, Sheet, TableRow};
+use super::quantity::{figure, three_digits};
+use super::text::plain;
 use crate::measure::SYSCALLS_PER_STATEMENT;
-use crate::quantity::{mebibytes, three_digits, time, whole};
-use crate::text::plain;
 use crate::{Contender, MeasureInfo, Pass, Role, SummaryRow, Unit};
 
 /// A cell's breakdowns by kind and name.
@@ -19,26 +20,26 @@ type Found<'a> = (&'a Contender, Vec<&'a Breakdowns>);
 /// Figures of a breakdown that are below this in every contender are summed up.
 const LEAST: f64 = 0.001;
 
-impl Place<'_> {
+impl At<'_> {
     /// The further tables, in the order of the passes; none without any figure or reason.
-    pub(crate) fn more(&self, summary: &[SummaryRow], notes: &mut Notes) -> Vec<Sheet> {
+    pub(crate) fn more(&self, notes: &mut Notes) -> Vec<Sheet> {
         let mut sheets = Vec::new();
         for pass in Pass::ALL.into_iter().filter(|pass| *pass == Pass::Timing || self.has_run(*pass)) {
-            sheets.extend(self.measures(pass, summary, notes));
+            sheets.extend(self.measures(pass, notes));
             sheets.extend(self.breakdowns(pass));
         }
         sheets
     }
 
     fn has_run(&self, pass: Pass) -> bool {
-        self.run.plan.passes.contains(&pass)
+        self.analysis.run().plan.passes.contains(&pass)
     }
 
-    /// A row a contender, a column a measure that its meter gave a heading and the main table has no column for.
-    fn measures(&self, pass: Pass, summary: &[SummaryRow], notes: &mut Notes) -> Option<Sheet> {
+    /// A row per contender, a column per measure that its meter gave a heading and the main table does not have.
+    fn measures(&self, pass: Pass, notes: &mut Notes) -> Option<Sheet> {
+        let run = self.analysis.run();
         let in_main = |id: &str| COLUMNS.iter().any(|column| column.meter == id);
-        let mut measures: Vec<(&MeasureInfo, &str)> = self
-            .run
+        let mut measures: Vec<(&MeasureInfo, &str)> = run
             .measures
             .iter()
             .filter(|measure| measure.pass == pass && !in_main(&measure.id))
@@ -48,45 +49,38 @@ impl Place<'_> {
         // Instructions in user mode are half of the work: the kernel's part is asked for by system calls.
         let beside = |measure: &&MeasureInfo| pass == Pass::Instructions && measure.id == SYSCALLS_PER_STATEMENT;
         if !measures.is_empty() && self.has_run(Pass::Counting) {
-            measures.extend(self.run.measures.iter().find(beside).map(|measure| (measure, "system\ncalls")));
+            measures.extend(run.measures.iter().find(beside).map(|measure| (measure, "system\ncalls")));
         }
         let mut groups: Vec<Vec<TableRow>> = vec![Vec::new(), Vec::new()];
-        for contender in self.run.contenders.iter().filter(|one| one.unavailable.is_none() && !one.control) {
+        for contender in run.contenders.iter().filter(|one| one.unavailable.is_none() && !one.control) {
             if self.cells_of(contender, pass).is_empty() {
                 continue;
             }
-            let figures: BTreeMap<&str, &SummaryRow> =
-                self.figures(summary, contender).map(|row| (row.meter.as_str(), row)).collect();
-            let fields = measures.iter().map(|(measure, _)| field(figures.get(measure.id.as_str()).copied(), notes));
+            let fields =
+                measures.iter().map(|(measure, _)| field(self.analysis.row(self.place, contender, &measure.id), notes));
             groups[usize::from(contender.role != Role::Driver)].push(TableRow::of(&contender.label, fields.collect()));
         }
         groups.retain(|group| !group.is_empty());
-        // From the right end.
-        let names = measures.iter().map(|(_, title)| plain(&title.replace('\n', " "))).rev();
-        let names: Vec<(String, usize)> = names.enumerate().map(|(goes, name)| (name, goes)).collect();
         (!measures.is_empty() && !groups.is_empty()).then(|| Sheet {
             title: if pass == Pass::Timing { "more of the same cells".to_owned() } else { pass.title().to_owned() },
             first: "contender".to_owned(),
             columns: measures.iter().map(|(_, title)| title.lines().map(plain).collect()).collect(),
             groups,
-            narrow: Narrow::LeaveOut(names.into_iter().rev().collect()),
         })
     }
 
     /// Whether a cell here has that measure, or the reason why it has no value.
     fn has_any(&self, id: &str) -> bool {
-        let mut mine = self
-            .run
-            .contenders
-            .iter()
-            .flat_map(|contender| Pass::ALL.into_iter().flat_map(|pass| self.cells_of(contender, pass)));
+        let contenders = self.analysis.run().contenders.iter();
+        let mut mine = contenders.flat_map(|one| Pass::ALL.into_iter().flat_map(|pass| self.cells_of(one, pass)));
         mine.any(|cell| cell.measures.contains_key(id))
     }
 
-    /// A row a name, the greatest first, a column a contender.
+    /// A row per name, the greatest first, and a column per contender.
     fn breakdowns(&self, pass: Pass) -> Vec<Sheet> {
         let found: Vec<Found> = self
-            .run
+            .analysis
+            .run()
             .contenders
             .iter()
             .map(|contender| {
@@ -104,7 +98,7 @@ impl Place<'_> {
 }
 
 fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
-    // The mean over the contender's cells, of which there is one but where a pass has several steps.
+    // The mean over the contender's cells: a pass of several steps has several.
     let of = |cells: &[&Breakdowns]| {
         let mut sums: BTreeMap<String, f64> = BTreeMap::new();
         let with: Vec<_> = cells.iter().filter_map(|cell| cell.get(kind)).collect();
@@ -124,7 +118,7 @@ fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
     names.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
     let (shown, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|(_, most)| *most >= LEAST);
     let row = |label: &str, value: &dyn Fn(&BTreeMap<String, f64>) -> f64| {
-        TableRow::of(label, columns.iter().map(|(_, figures)| Field::of(figure(value(figures)))).collect())
+        TableRow::of(label, columns.iter().map(|(_, figures)| Field::of(share(value(figures)))).collect())
     };
     let mut rows: Vec<TableRow> =
         shown.iter().map(|(name, _)| row(name, &|figures| figures.get(*name).copied().unwrap_or(0.0))).collect();
@@ -134,16 +128,14 @@ fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
     }
     let total = row("all", &|figures| figures.values().sum());
     Sheet {
-        title: format!("{} a statement", if kind == pass.name() { pass.title() } else { kind }),
+        title: format!("{} per statement", if kind == pass.name() { pass.title() } else { kind }),
         first: "name".to_owned(),
         columns: columns.iter().map(|(label, _)| label.split_inclusive('+').map(str::to_owned).collect()).collect(),
         groups: vec![vec![total], rows],
-        narrow: Narrow::Stack,
     }
 }
 
-/// Small figures are of interest only as far as they can be seen.
-fn figure(value: f64) -> String {
+fn share(value: f64) -> String {
     if value == 0.0 { "-".to_owned() } else { three_digits(value) }
 }
 
@@ -153,24 +145,15 @@ fn field(row: Option<&SummaryRow>, notes: &mut Notes) -> Field {
     };
     match (row.median, row.unit) {
         (Some(_), _) if row.void.is_some() => Field::bad("void"),
-        (Some(median), unit) => Field::of(shown(median, unit.unwrap_or(Unit::Count))),
+        (Some(median), unit) => Field::of(figure(median, unit.unwrap_or(Unit::Count))),
         (None, _) => Field::missing(notes.number(row.unavailable.as_deref().unwrap_or_default())),
-    }
-}
-
-fn shown(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Seconds => time(value),
-        Unit::Bytes if value >= 1024.0 * 1024.0 => format!("{} MiB", mebibytes(value)),
-        Unit::Bytes | Unit::Count if value.fract() == 0.0 || value >= 1_000.0 => whole(value),
-        Unit::PerSecond => whole(value),
-        Unit::Microseconds | Unit::Bytes | Unit::Count | Unit::Percent => three_digits(value),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Better, Cell, Look, Measure, MeasureInfo, Pass, Run, Unit, markdown, sample, table};
+    use crate::export::shown::{markdown, wide};
+    use crate::{Better, Cell, Measure, MeasureInfo, Pass, Run, Unit, sample};
 
     /// The sample with a pass that no reader knows by name.
     fn with_allocations() -> (Run, Vec<Cell>) {
@@ -211,7 +194,7 @@ mod tests {
     #[test]
     fn a_measure_that_no_reader_knows_stands_in_the_table_of_its_pass_under_its_meters_heading() {
         let (run, cells) = with_allocations();
-        insta::assert_snapshot!(table(&run, &cells, Look { width: 80, colour: false, all_columns: false }));
+        insta::assert_snapshot!(wide(&run, &cells, 80));
         let text = markdown(&run, &cells);
         assert!(text.contains("Allocations:\n\n| contender | mallocs /statement |"), "{text}");
         assert!(!text.contains("77,777") && !text.contains("nothing |"), "{text}");

@@ -159,7 +159,8 @@ pub fn foreign(cell: &Cell, run: &Run) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{json, sample};
+    use crate::export::shown::{json, several};
+    use crate::{Look, sample};
 
     fn kept() -> (Run, Vec<Cell>, String) {
         let (run, cells) = sample::run();
@@ -177,7 +178,7 @@ mod tests {
         let (run, cells, lines) = kept();
         let expected = Recorded { run: run.clone(), cells: cells.clone(), notes: Vec::new() };
         assert_eq!(read(&run, &lines).unwrap(), expected);
-        assert_eq!(Recorded::from_document(&json(&run, &cells).unwrap()).unwrap(), expected);
+        assert_eq!(Recorded::from_document(&json(&run, &cells)).unwrap(), expected);
     }
 
     #[test]
@@ -222,7 +223,7 @@ mod tests {
     fn a_document_of_several_runs_is_refused_with_what_to_do() {
         let (run, cells, _) = kept();
         let one = Recorded { run, cells, notes: Vec::new() };
-        let document = crate::json_of_runs(&[("a".to_owned(), &one), ("b".to_owned(), &one)]).unwrap();
+        let document = several("json", &[("a".to_owned(), &one), ("b".to_owned(), &one)], Look::default());
         let error = Recorded::from_document(&document).unwrap_err().to_string();
         assert!(error.starts_with("it holds 2 runs beside each other, and one is read at a time; put one"), "{error}");
         for text in ["", "{}", "[]", "{\"run\": {}}"] {

@@ -10,7 +10,8 @@ use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::{Cell, Checksum, Recorded, Run, Summary, SummaryRow, json, json_against, json_of_runs, sample};
+use crate::export::shown::{against, json, several};
+use crate::{Analysis, Cell, Checksum, Look, Recorded, Run, SummaryRow, sample};
 
 /// Set to write the schemas instead of comparing them: `make schema`.
 const WRITE: &str = "CQLDYNO_WRITE_SCHEMA";
@@ -22,13 +23,16 @@ struct Document {
     run: Run,
     /// What was measured.
     cells: Vec<Cell>,
-    /// The id of the contender that the summary's ratios are taken against, where it is not the run's own reference.
+    /// The id of the contender that the summary's ratios are taken against, if it is not the run's own reference.
     #[serde(default)]
     reference: Option<String>,
-    /// One row a scenario, arrangement, contender and meter, in the order of the run.
+    /// One row per scenario, arrangement, contender and meter, in the order of the run.
     summary: Vec<SummaryRow>,
     /// What makes the run or tables of it doubtful, each a full sentence.
     warnings: Vec<String>,
+    /// What was found, each a full sentence.
+    #[serde(default)]
+    findings: Vec<String>,
 }
 
 /// What `report RUN RUN --format json` prints: runs beside each other, without a ratio between them.
@@ -51,10 +55,13 @@ struct Named {
     run: Run,
     /// What was measured.
     cells: Vec<Cell>,
-    /// One row a scenario, arrangement, contender and meter, in the order of the run; ratios are within the run.
+    /// One row per scenario, arrangement, contender and meter, in the order of the run; ratios are within the run.
     summary: Vec<SummaryRow>,
     /// What makes the run or tables of it doubtful, each a full sentence.
     warnings: Vec<String>,
+    /// What was found, each a full sentence.
+    #[serde(default)]
+    findings: Vec<String>,
 }
 
 fn schemas() -> [(&'static str, Value); 4] {
@@ -170,15 +177,17 @@ fn what_is_written_holds_against_the_schemas_and_has_nothing_that_they_do_not_te
         for cell in &cells {
             assert_eq!(complaints(&strict("cell"), &serde_json::to_value(cell).unwrap()), [""; 0]);
         }
-        let document: Value = serde_json::from_str(&json(&run, &cells).unwrap()).unwrap();
+        let document: Value = serde_json::from_str(&json(&run, &cells)).unwrap();
         assert_eq!(complaints(&strict("document"), &document), [""; 0]);
         let read = Document::deserialize(document).unwrap();
-        let Summary { rows, warnings } = Summary::new(&run, &cells);
         assert_eq!(read.reference, None);
-        let other = Value::from_str(&json_against(&run, &cells, Some("cdrs-tokio")).unwrap()).unwrap();
+        let other = Value::from_str(&against("json", &run, &cells, "cdrs-tokio")).unwrap();
         assert_eq!(complaints(&strict("document"), &other), [""; 0]);
         assert_eq!(Document::deserialize(other).unwrap().reference.as_deref(), Some("cdrs-tokio"));
-        assert_eq!((read.run, read.cells, read.summary, read.warnings), (run, cells, rows, warnings));
+        let analysis = Analysis::new(&run, &cells);
+        assert_eq!((&read.run, &read.cells), (&run, &cells));
+        assert_eq!(read.summary, analysis.rows());
+        assert_eq!((read.warnings.as_slice(), read.findings.as_slice()), (analysis.warnings(), analysis.findings()));
     }
 }
 
@@ -187,14 +196,15 @@ fn several_runs_as_one_document_hold_against_their_schema() {
     let of = |(run, cells): (Run, Vec<Cell>)| Recorded { run, cells, notes: vec!["It has no end.".to_owned()] };
     let (one, other) = (of(sample::run()), of(sample::blocks(12)));
     let named = [("one".to_owned(), &one), ("other".to_owned(), &other)];
-    let document = Value::from_str(&json_of_runs(&named).unwrap()).unwrap();
+    let document = Value::from_str(&several("json", &named, Look::default())).unwrap();
     assert_eq!(complaints(&strict("runs"), &document), [""; 0]);
     let read = Several::deserialize(document).unwrap();
     assert!(!read.remarks.is_empty());
     for (found, (name, recorded)) in read.runs.into_iter().zip(named) {
-        let Summary { rows, warnings } = Summary::new(&recorded.run, &recorded.cells);
+        let analysis = Analysis::new(&recorded.run, &recorded.cells);
         assert_eq!((found.name, found.run, found.cells), (name, recorded.run.clone(), recorded.cells.clone()));
-        assert_eq!((found.summary, found.warnings, found.notes), (rows, warnings, recorded.notes.clone()));
+        assert_eq!((found.summary.as_slice(), found.warnings.as_slice()), (analysis.rows(), analysis.warnings()));
+        assert_eq!((found.findings.as_slice(), &found.notes), (analysis.findings(), &recorded.notes));
     }
 }
 
