@@ -21,6 +21,7 @@ impl Judgement {
     fn parts(&self) -> Vec<Part> {
         let mut parts = vec![Part::Title(format!("cqldyno check {}", self.outcome())), Part::Text(self.about.clone())];
         parts.extend(self.warnings.iter().map(|warning| Part::Warning(plain(warning))));
+        parts.extend(self.findings.iter().map(|finding| Part::Text(plain(finding))));
         // If there is but one measure, the sentence above names it.
         let has_measures = self.lines.iter().any(|line| line.meter != CPU_PER_STATEMENT);
         let mut columns = vec!["scenario", "arrangement", "measure", "finding"];

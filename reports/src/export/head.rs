@@ -40,8 +40,7 @@ pub(crate) fn threads(arrangement: &ArrangementInfo) -> String {
 /// What was run, on what: a name and a sentence each.
 pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     let plan = &run.plan;
-    let timeout =
-        plan.request_timeout_ms.map_or("no time limit".to_owned(), |ms| format!("time limit {} ms", whole(ms as f64)));
+    let timeout = time_limit(run);
     let settings = if plan.settings == "default" {
         "the default settings of each driver's documentation (connections, consistency, pages and time limits differ)"
             .to_owned()
@@ -80,6 +79,12 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     }
     head.extend(why_cut_short(run, None).map(|sentence| ("blocks", sentence)));
     head.into_iter().map(|(name, said)| (name.to_owned(), said)).collect()
+}
+
+/// The time that a statement has.
+pub(crate) fn time_limit(run: &Run) -> String {
+    let limit = run.plan.request_timeout_ms;
+    limit.map_or("no time limit".to_owned(), |ms| format!("time limit {} ms", whole(ms as f64)))
 }
 
 fn machine(run: &Run) -> String {

@@ -168,7 +168,7 @@ mod tests {
     use crate::export::exporter;
     use crate::{By, LeftOut, Look, Recorded, sample};
 
-    fn text(format: &str, history: &History, width: usize) -> String {
+    fn shown(format: &str, history: &History, width: usize) -> String {
         let look = Look { width, all_columns: false, ..Look::default() };
         exporter(format).unwrap().history(history, look).unwrap().unwrap()
     }
@@ -194,33 +194,33 @@ mod tests {
     #[test]
     fn names_from_outside_stay_text_in_every_format() {
         let history = hostile();
-        let page = text("html", &history, 80);
+        let page = shown("html", &history, 80);
         assert!(!page.contains("<script") && !page.contains('\u{1b}'), "{page}");
         assert!(page.contains("&lt;script&gt;") && page.contains("script-src 'none'"), "{page}");
-        let markdown = text("markdown", &history, 80);
+        let markdown = shown("markdown", &history, 80);
         assert!(
             !markdown.contains("<script") && !markdown.contains('\u{1b}') && markdown.contains("a\\|b"),
             "{markdown}"
         );
-        for text in [text("table", &history, 80), text("csv", &history, 80)] {
+        for text in [shown("table", &history, 80), shown("csv", &history, 80)] {
             assert!(!text.contains('\u{1b}') && text.contains("script"), "{text}");
         }
-        let whole: serde_json::Value = serde_json::from_str(&text("json", &history, 80)).unwrap();
+        let whole: serde_json::Value = serde_json::from_str(&shown("json", &history, 80)).unwrap();
         assert_eq!(whole["groups"].as_array().unwrap().len(), 2);
     }
 
     #[test]
     fn the_page_joins_runs_of_one_group_and_says_why_others_and_gaps_stand_apart() {
         let history = hostile();
-        let page = text("html", &history, 80);
+        let page = shown("html", &history, 80);
         assert!(page.contains("These runs are not joined with the ones before, because the processor was"), "{page}");
         assert!(page.contains("least and the greatest of the blocks") && page.contains("not an interval"), "{page}");
         assert!(page.contains("Left out: the run a|b"), "{page}");
         assert!(page.contains("No figure of a|b"), "{page}");
         assert!(page.matches("<svg").count() >= 8 && !page.contains("could not be drawn"), "{page}");
-        let text = text("table", &history, 120);
+        let text = shown("table", &history, 120);
         assert!(text.contains("Group 2\nThe processor: a|b") && text.contains("gap"), "{text}");
-        let csv = text("csv", &history, 80);
+        let csv = shown("csv", &history, 80);
         let gaps = csv.lines().filter(|line| line.ends_with("[31m\"\"\"") && line.starts_with("2,")).count();
         assert!(gaps > 0, "{csv}");
     }
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn the_csv_has_numbers_as_numbers_and_a_row_for_a_run_that_is_left_out() {
         let history = hostile();
-        let csv = text("csv", &history, 80);
+        let csv = shown("csv", &history, 80);
         let first = csv.lines().nth(1).unwrap();
         assert!(first.starts_with("1,runs/1,2026-02-01T03:04:05Z,") && !first.contains('"'), "{first}");
         let fields: Vec<&str> = first.split(',').collect();

@@ -68,10 +68,10 @@ pub(super) struct Whole<'a> {
     pub run: &'a Run,
     pub cells: &'a [Cell],
     #[serde(skip_serializing_if = "Option::is_none")]
-    reference: Option<&'a str>,
-    summary: &'a [SummaryRow],
-    warnings: &'a [String],
-    findings: &'a [String],
+    pub reference: Option<&'a str>,
+    pub summary: &'a [SummaryRow],
+    pub warnings: &'a [String],
+    pub findings: &'a [String],
 }
 
 impl<'a> Whole<'a> {

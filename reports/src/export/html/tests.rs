@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::export::shown::{csv, html, markdown};
-use crate::{ArrangementInfo, Better, Cell, CutShort, ErrorLine, Measure, MeasureInfo, Series, Setting, Unit, sample};
+use crate::sample::{self, hostile, rich};
+use crate::{ArrangementInfo, Cell, CutShort, Measure, Series, Setting, Unit};
 
 /// 20 blocks of six contenders, three scenarios and two arrangements, with as many digits as a real run has.
 fn large() -> (Run, Vec<Cell>) {
