@@ -21,22 +21,22 @@ pub use model::measure;
 pub(crate) use model::schema;
 
 pub(crate) use analysis::{attempts, bottleneck, check, comparison, cut_short, ranking};
-pub(crate) use export::{column, document, head, quantity, sheets, text};
+pub(crate) use export::{column, document, head, quantity, text};
 
+pub use analysis::Analysis;
 pub use analysis::against::{against, references};
-pub use analysis::attempts::Attempts;
+pub use analysis::attempts::Noise;
 pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Difference, Finding, Judgement, Line};
-pub use analysis::comparison::is_control;
 pub use analysis::cut_short::{CutShort, why_cut_short};
-pub use analysis::headline::{headline, short};
+pub(crate) use analysis::findings as headline;
+pub use analysis::findings::{headline, short};
 pub use analysis::history::{By, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
-pub use analysis::repetition::{arguments, command};
-pub use analysis::summary::{Summary, SummaryRow, Verdict, comparable, median, places, reference, summary};
-pub(crate) use analysis::{against, headline, history, summary};
+pub use analysis::summary::{Place, Summary, SummaryRow, Verdict, reference, summary};
+pub(crate) use analysis::{against, history, summary};
 pub use cqldyno_statistics::LEAST_BLOCKS;
 pub use export::column::left_out_first;
-pub use export::quantity::{lasting, memory, three_digits, time, whole};
+pub use export::quantity::{lasting, memory, three_digits, whole};
 pub use export::text::{count, escape, list, pair, plain, wrap};
 pub use export::{
     Look, NO_RATIOS, PAGE_LIMIT, PageError, StandIns, csv, csv_of_runs, history_csv, history_html, history_json,

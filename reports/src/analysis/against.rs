@@ -1,12 +1,10 @@
-//! A run summed up against another reference than its own.
-
-use std::collections::BTreeSet;
+//! A run against another reference than its own.
 
 use crate::comparison::is_control;
-use crate::measure::CPU_PER_STATEMENT;
-use crate::{Cell, Contender, Role, Run, Summary, reference};
+use crate::summary::summed;
+use crate::{Analysis, Cell, Contender, Role, Run, Summary, SummaryRow, reference};
 
-/// Who ratios of a run can be taken against: its drivers, the run's own reference first; never a control.
+/// The contenders that ratios can be taken against: the run's own reference, then its other drivers; never a control.
 pub fn references(run: &Run) -> Vec<&Contender> {
     let own = reference(run);
     let others = run.contenders.iter().filter(|one| {
@@ -15,53 +13,53 @@ pub fn references(run: &Run) -> Vec<&Contender> {
     own.into_iter().chain(others).collect()
 }
 
-/// The run with another reference, and what [`Summary::new`] makes of it.
-///
-/// The method is the same, but only the run's own reference has a control. So what that control takes away stays away: its
-/// warnings stand, and where it leaves no verdict against its own reference, there is none against another one.
-pub fn against(run: &Run, cells: &[Cell], other: &str) -> (Run, Summary) {
-    let own = Summary::new(run, cells);
-    let Some(base) = reference(run).filter(|base| base.id != other) else { return (run.clone(), own) };
-    let mut turned = run.clone();
-    turned.plan.reference = Some(other.to_owned());
-    let mut summary = Summary::new(&turned, cells);
-    let mut with_verdict = BTreeSet::new();
-    let mut with_control = false;
-    for row in own.rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT) {
-        with_control |= is_control(&row.contender, row.control, base);
-        if row.verdict.is_some() {
-            with_verdict.insert((row.scenario.as_str(), row.arrangement.as_str()));
+impl<'a> Analysis<'a> {
+    /// The same run against another of its contenders; as it is if there is none of that id.
+    ///
+    /// Only the run's own reference has a control. So the control's warnings stay, and where it leaves no verdict against its own
+    /// reference, there is none against another one.
+    pub fn turned(&self, reference: &str) -> Analysis<'a> {
+        let own = if self.is_turned() { Analysis::new(self.run, self.every_cell) } else { self.clone() };
+        let other = self.run.contender(reference).filter(|one| own.reference.is_none_or(|base| base.id != one.id));
+        let (Some(other), Some(base)) = (other, own.reference) else { return own };
+        let (mut rows, mut doubts) = summed(self.run, &own.cells, Some(other));
+        let primary = || own.rows.iter().filter(|row| !row.exploratory);
+        let has_control = primary().any(|row| is_control(&row.contender, row.control, base));
+        for row in &mut rows {
+            let is_here = |one: &SummaryRow| (&one.scenario, &one.arrangement) == (&row.scenario, &row.arrangement);
+            let is_withheld =
+                has_control && !own.doubts.is_empty() && !primary().any(|one| is_here(one) && one.verdict.is_some());
+            if is_withheld || row.control {
+                row.verdict = None;
+            }
         }
+        let more: Vec<String> = own.doubts.iter().filter(|doubt| !doubts.contains(doubt)).cloned().collect();
+        doubts.extend(more);
+        own.concluded(Some(other), rows, doubts)
     }
-    for row in &mut summary.rows {
-        let withheld = with_control
-            && !own.warnings.is_empty()
-            && !with_verdict.contains(&(row.scenario.as_str(), row.arrangement.as_str()));
-        if withheld || row.control {
-            row.verdict = None;
-        }
-    }
-    for warning in own.warnings {
-        if !summary.warnings.contains(&warning) {
-            summary.warnings.push(warning);
-        }
-    }
-    (turned, summary)
 }
 
-/// The run and what it comes to: against the contender of that id, or against its own reference where none is named.
+/// The run with another reference, and what it comes to.
+pub fn against(run: &Run, cells: &[Cell], other: &str) -> (Run, Summary) {
+    turned(run, cells, Some(other))
+}
+
+/// The run with the contender of that id as its reference, or its own if there is no id, and what it comes to.
 pub(crate) fn turned(run: &Run, cells: &[Cell], reference: Option<&str>) -> (Run, Summary) {
-    match reference {
-        Some(other) => against(run, cells, other),
-        None => (run.clone(), Summary::new(run, cells)),
+    let analysis = Analysis::against(run, cells, reference);
+    let mut turned = run.clone();
+    if analysis.is_turned() {
+        turned.plan.reference = analysis.reference().map(|one| one.id.clone());
     }
+    (turned, Summary { rows: analysis.rows().to_vec(), warnings: analysis.warnings().to_vec() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::CPU_PER_STATEMENT;
     use crate::{
-        Look, Measure, Recorded, SummaryRow, Unit, Verdict, html_against, json, json_against, markdown_against, sample,
+        Look, Measure, Recorded, Unit, Verdict, html_against, json, json_against, markdown_against, sample,
         table_against,
     };
 
@@ -78,7 +76,7 @@ mod tests {
         let (turned, summary) = against(&run, &cells, "cdrs-tokio");
         assert_eq!(turned.plan.reference.as_deref(), Some("cdrs-tokio"));
         let scylla = find(&summary, "scylla");
-        assert_eq!(scylla.verdict, Some(Verdict::Faster));
+        assert_eq!(scylla.verdict, Some(Verdict::Cheaper));
         let own = find(&Summary::new(&run, &cells), "cdrs-tokio").ratio.unwrap();
         assert!((scylla.ratio.unwrap() * own - 1.0).abs() < 0.02, "{scylla:?} {own}");
         let control = find(&summary, "scylla#control");

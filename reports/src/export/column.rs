@@ -307,6 +307,8 @@ fn withheld(contender: &Contender) -> Entry {
 
 fn name(verdict: Verdict) -> &'static str {
     match verdict {
+        Verdict::Cheaper => "cheaper",
+        Verdict::Dearer => "dearer",
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::Same => "same",

@@ -188,6 +188,3 @@ mod tests {
         assert!(line.contains(",'=1+1,") && line.contains(",'@wall,-1.5,s,"), "{line}");
     }
 }
-
-#[cfg(test)]
-mod pandas;

@@ -1,8 +1,6 @@
 //! One page that holds everything: tables, charts, what they rest on, and the data. It needs nothing else, neither a server nor
 //! a network, and runs no code but its own.
 
-#[cfg(test)]
-pub(super) mod browser;
 mod charts;
 mod choices;
 mod fields;
@@ -12,8 +10,6 @@ mod sections;
 pub(super) mod shell;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tried;
 mod view;
 mod words;
 

@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, Plan, Programs, resume, run as carry_out};
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Contender, Look, Role, Summary, headline, plain, why_cut_short};
+use cqldyno_reports::{Analysis, Cell, Contender, Look, Role, plain, why_cut_short};
 
 use crate::format::{Format, NAMES, explained};
 use crate::interrupt::on_interrupt;
 use crate::outcome::{Outcome, usage};
 use crate::plan::{Asked, Kind};
 use crate::progress::Progress;
-use crate::terminal;
+use crate::{repetition, terminal};
 
 /// Who is compared where nobody was named.
 const CONTENDERS: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
@@ -156,11 +156,13 @@ pub fn measure(start: &Start<'_>, programs: &Programs, quiet: bool) -> Result<Fi
         }
     };
     progress.end();
-    finished.map_err(|error| match error {
+    let mut finished = finished.map_err(|error| match error {
         BenchError::Plan(error) => usage(error),
         BenchError::Folder(error @ (FolderError::Foreign(_) | FolderError::Taken(_))) => usage(error),
         error => anyhow::Error::new(error),
-    })
+    })?;
+    finished.run.command = Some(repetition::command(&finished.run));
+    Ok(finished)
 }
 
 /// Writes to `out` what `render` makes of the result, and keeps it in every format beside the results.
@@ -201,12 +203,12 @@ pub fn show(
 /// Says what the run says of its drivers, and where its page is.
 fn conclude(finished: &Finished, quiet: bool) {
     let progress = Progress::new(quiet, false);
-    let summary = Summary::new(&finished.run, &finished.cells);
-    for warning in &summary.warnings {
+    let analysis = Analysis::new(&finished.run, &finished.cells);
+    for warning in analysis.warnings() {
         progress.say(&format!("Warning: {}", plain(warning)));
     }
-    for sentence in headline(&finished.run, &summary) {
-        progress.say(&sentence);
+    for finding in analysis.findings() {
+        progress.say(finding);
     }
     progress.say(&format!("The page is {}.", finished.folder.join(PAGE).display()));
 }
@@ -268,7 +270,7 @@ pub fn outcome(finished: &Finished, named: bool) -> Outcome {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use cqldyno_reports::{Pass, Run, command};
+    use cqldyno_reports::{Pass, Run};
 
     use super::*;
     use crate::arguments;
@@ -292,7 +294,7 @@ mod tests {
     }
 
     fn parsed(run: &Run) -> Plan {
-        let line = command(run);
+        let line = repetition::command(run);
         let words: Vec<&str> = line.split(' ').collect();
         let arguments = arguments::Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
         let arguments::Command::Compare(found) = arguments.command else { panic!("{line}") };

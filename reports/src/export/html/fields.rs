@@ -142,6 +142,8 @@ fn exploratory(run: &Run, figure: &SummaryRow) -> Option<String> {
 
 pub fn class(verdict: Verdict) -> &'static str {
     match verdict {
+        Verdict::Cheaper => "cheaper",
+        Verdict::Dearer => "dearer",
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::Same => "same",

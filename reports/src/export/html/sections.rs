@@ -11,7 +11,7 @@ use crate::column::Column;
 use crate::document::{Sheet, caveats, libraries, settings};
 use crate::measure::CPU_PER_STATEMENT;
 use crate::quantity::three_digits;
-use crate::{ArrangementInfo, Bottleneck, Cell, Role, Run, ScenarioInfo, SummaryRow, command, plain};
+use crate::{ArrangementInfo, Bottleneck, Cell, Role, Run, ScenarioInfo, SummaryRow, plain};
 
 /// Blocks that differ by reference: all but the first are hidden until they are chosen.
 pub fn by_view(views: &[View], content: impl Fn(&View) -> Markup) -> Markup {
@@ -307,8 +307,7 @@ pub fn method(run: &Run, head: &[(&'static str, String)], downloads: &[Download]
                     }
                 }
             }
-            h3 { "Repeat it" }
-            pre.command { code { (plain(&command(run))) } }
+            @if let Some(command) = &run.command { h3 { "Repeat it" } pre.command { code { (plain(command)) } } }
             h3 { "Data" }
             @if !downloads.is_empty() {
                 ul.files { @for file in downloads {

@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 
 use super::{SideBySide, Together};
+use crate::Recorded;
 use crate::document::{caveats, libraries};
 use crate::export::html::shell::shell;
 use crate::head::head;
 use crate::text::capital;
 use crate::text::{count, plain};
-use crate::{Recorded, command};
 
 /// Several runs beside each other as a page in HTML, made by that version of cqldyno, by the names that they are to have: a section
 /// a scenario and arrangement, a column a run, and no ratio between runs. Everything that came from outside is escaped; the page loads
@@ -55,8 +55,7 @@ fn opened(at: usize, name: &str, about: &str, one: &Recorded) -> Markup {
                         }
                     }
                 }
-                h3 { "Repeat it" }
-                pre.command { code { (plain(&command(run))) } }
+                @if let Some(command) = &run.command { h3 { "Repeat it" } pre.command { code { (plain(command)) } } }
             }
         }
     }

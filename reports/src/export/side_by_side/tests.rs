@@ -1,7 +1,6 @@
 //! What stands beside each other, in every format.
 
 use super::*;
-use crate::export::html::browser::Browser;
 use crate::measure::WALL;
 use crate::{Cell, Checksum, CutShort, Look, Pass, csv_of_runs, json_of_runs, markdown_of_runs, sample, table_of_runs};
 
@@ -149,33 +148,5 @@ fn hostile_names_stay_text_in_every_format() {
     let table = table_of_runs(&named, Look::default());
     for text in [page, markdown, table, csv_of_runs(&named), json_of_runs(&named).unwrap()] {
         assert!(!text.contains('\u{1b}') && text.contains("script"), "{text}");
-    }
-}
-
-#[test]
-fn in_a_browser_a_run_s_name_opens_what_is_known_of_it_and_a_narrow_screen_is_not_exceeded() {
-    let Some(browser) = Browser::start() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let page = folder.path().join("page.html");
-    let mut runs = two();
-    runs[1].0 = "cqldyno-runs/of-another-machine/2026-01-02T03-04-05Z".to_owned();
-    std::fs::write(&page, html_of_runs(&named(&runs), "0.1.0")).unwrap();
-    browser.size(1280, 900);
-    browser.open(&page);
-    let is_shown = "return document.querySelector('#run-1').checkVisibility()";
-    assert_eq!(browser.run(is_shown), false);
-    browser.click("th a[href='#run-1']");
-    browser.until(is_shown);
-    assert_eq!(browser.run("return document.querySelector('#run-0').checkVisibility()"), false);
-    browser.size(400, 900);
-    browser.until("return document.documentElement.clientWidth <= 400");
-    assert_eq!(browser.run("return document.documentElement.scrollWidth > 400"), false);
-    assert_eq!(browser.errors(), Vec::<serde_json::Value>::new());
-    assert_eq!(browser.requests(), Vec::<String>::new());
-    if let Some(pictures) = std::env::var_os("CQLDYNO_PAGE_PICTURES") {
-        let pictures = std::path::Path::new(&pictures);
-        browser.picture(pictures, "runs.png", 1280, false);
-        browser.picture(pictures, "runs-dark.png", 1280, true);
-        browser.picture(pictures, "runs-narrow.png", 400, false);
     }
 }
