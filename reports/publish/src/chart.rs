@@ -1,172 +1,136 @@
-//! CPU time a statement as a picture beside a table: one panel an arrangement, readable on light and dark.
+//! CPU time per statement as a picture: one panel per arrangement, readable on light and dark.
 
 use cqldyno_reports::measure::CPU_PER_STATEMENT;
 use cqldyno_reports::{
-    ArrangementInfo, Attempts, Cell, Contender, Pass, Role, Run, ScenarioInfo, count, median, plain, short, three_digits,
+    Analysis, Contender, LEAST_BLOCKS, Place, Role, Run, count, plain, reference, short, three_digits,
 };
-use cqldyno_statistics::median_interval;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use maud::{Markup, PreEscaped, html};
 
+const WIDTH: f64 = 880.0;
+const LABELS: f64 = 204.0;
+const MARGIN: f64 = 12.0;
+const HEAD: f64 = 64.0;
+const ROW: f64 = 21.0;
+const GAP: f64 = 12.0;
+const FOOT: f64 = 34.0;
+/// Room for a figure after its bar, and before the next panel.
+const FIGURE: f64 = 78.0;
 
-const WIDTH: u32 = 880;
-const LABELS: i32 = 204;
-const MARGIN: i32 = 12;
-const HEAD: i32 = 64;
-const ROW: i32 = 21;
-const GAP: i32 = 12;
-const FOOT: i32 = 34;
-/// Room for a figure behind its bar.
-const FIGURE: i32 = 64;
+/// The picture has its own ground, so that it is readable on any page.
+const STYLE: &str = "text{font:14px system-ui,-apple-system,'Segoe UI',sans-serif;fill:#1f2328;dominant-baseline:middle}\
+.big{font-size:17px}.right{text-anchor:end}.middle{text-anchor:middle}.muted{fill:#59636e}.ground{fill:#fff}\
+line{stroke:#d8dee4}path{stroke:#1f2328;fill:none}\
+.c0{fill:#3b6fb5}.c1{fill:#c96a1b}.c2{fill:#3d8a5a}.c3{fill:#8a5aa8}.c4{fill:#a33f57}.c5{fill:#6b7280}\
+@media (prefers-color-scheme:dark){text{fill:#e6edf3}.muted{fill:#9198a1}.ground{fill:#0d1117}line{stroke:#30363d}path{stroke:#e6edf3}\
+.c0{fill:#6ea3e6}.c1{fill:#e8975a}.c2{fill:#63b886}.c3{fill:#b48bd0}.c4{fill:#d97a90}.c5{fill:#a5adba}}";
+const COLOURS: usize = 6;
 
-/// Light first, then dark: the picture brings its own ground, so that it is readable wherever it stands.
-const GROUND: (RGBColor, &str) = (RGBColor(0xff, 0xff, 0xff), "#0d1117");
-const INK: (RGBColor, &str) = (RGBColor(0x1f, 0x23, 0x28), "#e6edf3");
-const MUTED: (RGBColor, &str) = (RGBColor(0x59, 0x63, 0x6e), "#9198a1");
-const GRID: (RGBColor, &str) = (RGBColor(0xd8, 0xde, 0xe4), "#30363d");
-const CONTENDERS: [(RGBColor, &str); 6] = [
-    (RGBColor(0x3b, 0x6f, 0xb5), "#6ea3e6"),
-    (RGBColor(0xc9, 0x6a, 0x1b), "#e8975a"),
-    (RGBColor(0x3d, 0x8a, 0x5a), "#63b886"),
-    (RGBColor(0x8a, 0x5a, 0xa8), "#b48bd0"),
-    (RGBColor(0xa3, 0x3f, 0x57), "#d97a90"),
-    (RGBColor(0x6b, 0x72, 0x80), "#a5adba"),
-];
-
-/// What stands in one contender's row.
+/// The content of one contender's row.
 enum Row {
-    Bar(Bar),
-    /// A cell that counts failed or is void: a median of the others would be of something else.
+    Bar {
+        level: f64,
+        /// Of the ratio to the reference, in microseconds.
+        interval: Option<[f64; 2]>,
+    },
+    /// A cell that counts failed or is void, so the others would show something else.
     Trouble(&'static str),
     Nothing,
 }
 
-struct Bar {
-    median: f64,
-    interval: Option<[f64; 2]>,
-}
-
-fn row(run: &Run, cells: &[&Cell], contender: &Contender, scenario: &str, arrangement: &ArrangementInfo) -> Row {
-    let is_mine = |cell: &&&Cell| {
-        cell.contender == contender.id
-            && cell.scenario == scenario
-            && cell.arrangement == arrangement.id
-            && cell.pass == Pass::Timing
-    };
-    let mine: Vec<&Cell> = cells.iter().filter(is_mine).copied().collect();
-    if mine.iter().any(|cell| cell.failed.is_some()) {
+fn row(analysis: &Analysis, place: Place, contender: &Contender) -> Row {
+    let Some(row) = analysis.row(place, contender, CPU_PER_STATEMENT) else { return Row::Nothing };
+    if row.failed.is_some() {
         return Row::Trouble("failed");
     }
-    if mine.iter().any(|cell| cell.void.is_some()) {
+    if row.void.is_some() {
         return Row::Trouble("void");
     }
-    let mut values: Vec<f64> = mine.iter().filter_map(|cell| cell.get(CPU_PER_STATEMENT)).collect();
-    values.sort_by(f64::total_cmp);
-    match median(&mut values) {
-        Some(median) => Row::Bar(Bar { median, interval: median_interval(&values).filter(|_| run.blocks() > 1) }),
-        None => Row::Nothing,
-    }
+    let base = analysis.reference().and_then(|one| analysis.row(place, one, CPU_PER_STATEMENT)?.level);
+    let interval = row.interval.zip(base).map(|(interval, base)| interval.map(|end| end * base));
+    row.level.map_or(Row::Nothing, |level| Row::Bar { level, interval })
 }
 
-/// The picture in SVG: the median over the blocks of each driver and of floor, with an interval where there are enough blocks.
-///
-/// # Errors
-/// When plotters cannot draw it.
-pub(crate) fn chart(run: &Run, cells: &[Cell]) -> Result<String, DrawingAreaErrorKind<std::io::Error>> {
-    let of = Attempts::of(cells);
-    let counted: Vec<&Cell> = cells.iter().filter(|cell| of.counts(cell)).collect();
+/// The picture in SVG: the level of each driver and of floor, with the interval of its ratio to the reference.
+pub(crate) fn chart(analysis: &Analysis) -> String {
+    let run = analysis.run();
     let contenders: Vec<&Contender> =
         run.contenders.iter().filter(|one| one.role != Role::Noop && !one.control).collect();
-    let arrangements = &run.plan.arrangements;
-    let panels = arrangements.len().max(1) as i32;
-    let group = ROW * contenders.len() as i32 + GAP;
-    let height = HEAD + group * run.scenarios.len() as i32 + FOOT;
-    let width = (WIDTH as i32 - LABELS - MARGIN) / panels;
-    let all: Vec<Vec<Vec<Row>>> = arrangements
-        .iter()
-        .map(|arrangement| {
-            let of_scenario = |scenario: &ScenarioInfo| {
-                contenders.iter().map(|one| row(run, &counted, one, &scenario.name, arrangement)).collect()
-            };
-            run.scenarios.iter().map(of_scenario).collect()
-        })
-        .collect();
+    let group = ROW * contenders.len() as f64 + GAP;
+    let bottom = HEAD + group * run.scenarios.len() as f64;
+    let width = (WIDTH - LABELS - MARGIN) / run.plan.arrangements.len().max(1) as f64;
+    let rows = |place: Place| contenders.iter().map(|one| row(analysis, place, one)).collect::<Vec<Row>>();
+    let of = |arrangement| run.scenarios.iter().map(|scenario| rows(Place { scenario, arrangement })).collect();
+    let all: Vec<Vec<Vec<Row>>> = run.plan.arrangements.iter().map(of).collect();
     let far = |row: &Row| match row {
-        Row::Bar(bar) => bar.interval.map_or(bar.median, |[_, high]| high.max(bar.median)),
+        Row::Bar { level, interval } => interval.map_or(*level, |[_, high]| high.max(*level)),
         Row::Trouble(_) | Row::Nothing => 0.0,
     };
     let most = all.iter().flatten().flatten().map(far).fold(0.0, f64::max);
     let step = step(most);
-    let end = (most / step).ceil().max(1.0) * step;
-    let mut drawn = String::new();
-    {
-        let area = SVGBackend::with_string(&mut drawn, (WIDTH, height as u32)).into_drawing_area();
-        area.fill(&GROUND.0)?;
-        let write = |text: String, at: (i32, i32), size: u32, colour: RGBColor, h: HPos| {
-            let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(h, VPos::Center));
-            area.draw(&Text::new(text, at, style))
-        };
-        write(heading(run), (MARGIN, 18), 19, INK.0, HPos::Left)?;
-        for (nth, scenario) in run.scenarios.iter().enumerate() {
-            let top = HEAD + group * nth as i32;
-            write(plain(&scenario.name), (MARGIN, top + ROW / 2), 17, INK.0, HPos::Left)?;
-            for (row, one) in contenders.iter().enumerate() {
-                let at = (LABELS - 8, top + ROW * row as i32 + ROW / 2);
-                write(brief(&short(run, one)), at, 16, MUTED.0, HPos::Right)?;
+    let ticks = (most / step).ceil().max(1.0);
+    let scale = (width - FIGURE) / (ticks * step);
+    let size = format!("0 0 {WIDTH} {}", bottom + FOOT);
+    let svg = html! {
+        svg xmlns="http://www.w3.org/2000/svg" viewBox=(size) width=(WIDTH) height=(bottom + FOOT) role="img" {
+            title { "CPU time per statement, by scenario, driver and arrangement" }
+            style { (PreEscaped(STYLE)) }
+            rect.ground width="100%" height="100%" {}
+            (text("big", MARGIN, 18.0, &heading(run)))
+            @for (nth, scenario) in run.scenarios.iter().enumerate() {
+                (text("big", MARGIN, top(group, nth, 0), &plain(&scenario.name)))
+                @for (place, one) in contenders.iter().enumerate() {
+                    (text("right muted", LABELS - 8.0, top(group, nth, place), &brief(&short(run, one))))
+                }
             }
-        }
-        for (panel, arrangement) in arrangements.iter().enumerate() {
-            let left = LABELS + width * panel as i32;
-            let room = f64::from(width - FIGURE - 14);
-            let x = |value: f64| left + (value / end * room).round() as i32;
-            let bottom = height - FOOT;
-            write(plain(&arrangement.id), (left, 44), 17, INK.0, HPos::Left)?;
-            for tick in 0..=((end / step).round() as i32) {
-                let value = f64::from(tick) * step;
-                let line = vec![(x(value), HEAD - 6), (x(value), bottom)];
-                area.draw(&PathElement::new(line, GRID.0))?;
-                write(tick_text(value, step), (x(value), bottom + 14), 14, MUTED.0, HPos::Center)?;
-            }
-            for (nth, rows) in all[panel].iter().enumerate() {
-                for (place, row) in rows.iter().enumerate() {
-                    let middle = HEAD + group * nth as i32 + ROW * place as i32 + ROW / 2;
-                    let bar = match row {
-                        Row::Bar(bar) => bar,
-                        Row::Trouble(what) => {
-                            for rise in [-4, 4] {
-                                let stroke = vec![(left + 4, middle - rise), (left + 12, middle + rise)];
-                                area.draw(&PathElement::new(stroke, INK.0.stroke_width(2)))?;
-                            }
-                            write((*what).to_owned(), (left + 18, middle), 14, INK.0, HPos::Left)?;
-                            continue;
-                        }
-                        Row::Nothing => {
-                            write("no figure".to_owned(), (left + 4, middle), 14, MUTED.0, HPos::Left)?;
-                            continue;
-                        }
-                    };
-                    let colour = CONTENDERS[place % CONTENDERS.len()].0;
-                    let corners = [(left, middle - 7), (x(bar.median), middle + 7)];
-                    area.draw(&Rectangle::new(corners, colour.filled()))?;
-                    let mut behind = x(bar.median);
-                    if let Some([low, high]) = bar.interval {
-                        let stroke = INK.0.stroke_width(1);
-                        area.draw(&PathElement::new(vec![(x(low), middle), (x(high), middle)], stroke))?;
-                        for edge in [low, high] {
-                            area.draw(&PathElement::new(vec![(x(edge), middle - 4), (x(edge), middle + 4)], stroke))?;
-                        }
-                        behind = behind.max(x(high));
+            @for (panel, arrangement) in run.plan.arrangements.iter().enumerate() {
+                g transform=(format!("translate({} 0)", LABELS + width * panel as f64)) {
+                    (text("big", 0.0, 44.0, &plain(&arrangement.id)))
+                    @for tick in 0..=(ticks as u32) {
+                        @let value = f64::from(tick) * step;
+                        line x1=(px(value * scale)) x2=(px(value * scale)) y1=(HEAD - 6.0) y2=(bottom) {}
+                        (text("middle muted", value * scale, bottom + 14.0, &tick_text(value, step)))
                     }
-                    write(three_digits(bar.median), (behind + 6, middle), 14, INK.0, HPos::Left)?;
+                    @for (nth, rows) in all[panel].iter().enumerate() {
+                        @for (place, row) in rows.iter().enumerate() { (bar(row, place, top(group, nth, place), scale)) }
+                    }
                 }
             }
         }
-        area.present()?;
-    }
-    Ok(dressed(&drawn))
+    };
+    svg.into_string() + "\n"
 }
 
-/// A name that has room beside the scenario's.
+/// The middle of a contender's row.
+fn top(group: f64, scenario: usize, place: usize) -> f64 {
+    HEAD + group * scenario as f64 + ROW * place as f64 + ROW / 2.0
+}
+
+fn px(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+fn text(class: &str, x: f64, y: f64, text: &str) -> Markup {
+    html! { text class=(class) x=(px(x)) y=(y) { (text) } }
+}
+
+fn bar(row: &Row, place: usize, y: f64, scale: f64) -> Markup {
+    match row {
+        Row::Bar { level, interval } => {
+            let end = interval.map_or(*level, |[_, high]| high.max(*level));
+            html! {
+                rect class=(format!("c{}", place % COLOURS)) x="0" y=(y - 7.0) width=(px(level * scale)) height="14" {}
+                @if let Some([low, high]) = interval.map(|interval| interval.map(|end| px(end * scale))) {
+                    path d=(format!("M{low} {}v8M{low} {y}H{high}M{high} {}v8", y - 4.0, y - 4.0)) {}
+                }
+                (text("", end * scale + 6.0, y, &three_digits(*level)))
+            }
+        }
+        Row::Trouble(what) => text("", 4.0, y, &format!("✕ {what}")),
+        Row::Nothing => text("muted", 4.0, y, "no figure"),
+    }
+}
+
+/// A name that fits beside the scenario's.
 fn brief(name: &str) -> String {
     match name.char_indices().nth(19) {
         Some((end, _)) if name.chars().count() > 20 => format!("{}…", &name[..end]),
@@ -175,12 +139,12 @@ fn brief(name: &str) -> String {
 }
 
 fn heading(run: &Run) -> String {
-    let what = "CPU time a statement, in microseconds";
-    match run.blocks() {
-        blocks if blocks >= 6 => {
-            format!("{what}: medians of {}, lines are 95 % intervals of the median", count(blocks.into(), "block"))
+    let what = "CPU time per statement, in microseconds";
+    match (run.blocks() as usize, reference(run)) {
+        (blocks, Some(base)) if blocks >= LEAST_BLOCKS => {
+            let of = count(blocks as u64, "block");
+            format!("{what}: {of}, lines are 95 % intervals of the ratio to {}", short(run, base))
         }
-        blocks if blocks > 1 => format!("{what}: medians of {}", count(blocks.into(), "block")),
         _ => what.to_owned(),
     }
 }
@@ -199,28 +163,16 @@ fn tick_text(value: f64, step: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// With a name for those who do not see it, and other colours where the reader prefers dark.
-fn dressed(drawn: &str) -> String {
-    let mut style = String::from(
-        "<style>text{font-family:system-ui,-apple-system,\"Segoe UI\",sans-serif}@media (prefers-color-scheme:dark){",
-    );
-    for (light, dark) in [GROUND, INK, MUTED, GRID].iter().chain(&CONTENDERS) {
-        let RGBColor(red, green, blue) = light;
-        let light = format!("#{red:02X}{green:02X}{blue:02X}");
-        style.push_str(&format!("[fill=\"{light}\"]{{fill:{dark}}}[stroke=\"{light}\"]{{stroke:{dark}}}"));
-    }
-    style.push_str("}</style>");
-    let name = "<title>CPU time a statement by scenario, driver and arrangement</title>";
-    match drawn.split_once('>') {
-        Some((head, rest)) => format!("{head} role=\"img\">\n{name}\n{style}{rest}\n"),
-        None => drawn.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use cqldyno_reports::{Cell, Pass};
+
     use super::*;
     use crate::sample;
+
+    fn drawn(run: &Run, cells: &[Cell]) -> String {
+        chart(&Analysis::new(run, cells))
+    }
 
     #[test]
     fn every_driver_and_floor_has_a_bar_in_every_place_and_names_are_only_text() {
@@ -231,21 +183,24 @@ mod tests {
                 cell.void = Some("A statement failed.".to_owned());
             }
         }
-        let svg = chart(&run, &cells).unwrap();
+        let svg = drawn(&run, &cells);
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
         assert!(!svg.contains("<script"), "{svg}");
         // Two scenarios: scylla and floor in both, cdrs-tokio in one; cassandra-cpp has no figure in either.
-        assert_eq!((svg.matches("no figure").count(), svg.matches("void").count()), (2, 1), "{svg}");
-        assert!(svg.contains("95 % intervals of the median") && svg.contains("prefers-color-scheme:dark"), "{svg}");
+        assert_eq!((svg.matches("no figure").count(), svg.matches("✕ void").count()), (2, 1), "{svg}");
+        assert!(
+            svg.contains("95 % intervals of the ratio to scylla") && svg.contains("prefers-color-scheme:dark"),
+            "{svg}"
+        );
         let (once, cells) = sample::run();
-        assert!(!chart(&once, &cells).unwrap().contains("intervals"));
+        assert!(!drawn(&once, &cells).contains("intervals"));
     }
 
     #[test]
     fn one_block_that_failed_or_is_void_takes_the_bar_of_its_row() {
         let (run, mut cells) = sample::blocks(12);
         // The colour of the second contender.
-        let bars = |cells: &[Cell]| chart(&run, cells).unwrap().matches("fill=\"#C96A1B\"").count();
+        let bars = |cells: &[Cell]| drawn(&run, cells).matches("class=\"c1\"").count();
         let before = bars(&cells);
         let is = |cell: &Cell| {
             (cell.contender.as_str(), cell.scenario.as_str(), cell.block, cell.pass)
@@ -253,9 +208,9 @@ mod tests {
         };
         let at = cells.iter().position(is).unwrap();
         cells[at].void = Some("A statement failed.".to_owned());
-        assert!(bars(&cells) + 1 == before && chart(&run, &cells).unwrap().contains("\nvoid\n"));
+        assert!(bars(&cells) + 1 == before && drawn(&run, &cells).contains("✕ void<"));
         cells[at].failed = Some("It crashed.".to_owned());
-        assert!(bars(&cells) + 1 == before && chart(&run, &cells).unwrap().contains("\nfailed\n"));
+        assert!(bars(&cells) + 1 == before && drawn(&run, &cells).contains("✕ failed<"));
     }
 
     #[test]

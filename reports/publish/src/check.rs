@@ -1,30 +1,30 @@
-//! What a published run must be, checked wherever one is: when it is published and in every test run.
+//! What a published run must be, checked when it is published and in every test run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use cqldyno_reports::measure::{CONNECTIONS, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
-use cqldyno_reports::{Attempts, Cell, Contender, Pass, Recorded, Role, Run, Summary, is_control, plain, reference};
+use cqldyno_reports::{Analysis, Cell, Contender, Pass, Recorded, Role, Run, plain};
 use serde_json::Value;
 
+use crate::archive::unpack;
 use crate::page::page;
 use crate::path::{machine_path, without_code};
 use crate::store::{
-    CELLS, CHART, EVERYBODY, NOTES, PAGE, PublishError, PublishedRun, README, RUN, TABLE, folders, is_inside, name_of,
+    CELLS, CHART, EVERYBODY, FILES, NOTES, PAGE, PublishError, PublishedRun, README, RUN, TABLE, folders, is_inside,
+    name_of,
 };
 use crate::strangers::{files_in, stranger, strangers};
 
-/// From so many blocks on a comparison runs its reference a second time, and what is published must have that.
+/// The least number of blocks from which a published run must have a control.
 const CONTROL_BLOCKS: u32 = 3;
 
 /// What is wrong with the runs of one date, each a full sentence that names the file and, where it is about one, the cell.
 ///
-/// Of every run: it can be read (schema version, and the checksum from version 2 on), it ended, every contender ran every
-/// scenario in every arrangement and block, no cell failed or is void that `notes.md` does not tell of, no statement failed,
-/// as many were issued as the plan asks for, the server counted what the worker issued, a run of three blocks has a control that
-/// is what the reference is, all versions are known, no file names a folder of the machine, every file that a cell names is there
-/// and no other, and the page holds the cells of the run.
+/// Every run can be read, ended and is complete; its control is what its reference is, and its versions are known. No cell failed
+/// or is void unless `notes.md` names it, and the server counted what each worker issued. Every file that a cell names is there
+/// and no other, none names a folder of the machine, and the page holds the run's cells.
 pub fn check(date: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let notes = fs::read_to_string(date.join(NOTES)).unwrap_or_default();
@@ -75,52 +75,60 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         say(
             RUN,
             format!(
-                ": it was cut short, {blocks} of {asked} blocks were run; go on with it by `cqldyno compare --resume DIR`, and publish \
-                 it when it has all."
+                ": it was cut short after {blocks} of {asked} blocks; go on with `cqldyno compare --resume DIR` and publish all."
             ),
         );
     }
     contenders(run, notes, &mut |what| say(RUN, what));
-    if run.plan.blocks >= CONTROL_BLOCKS && !has_control(run) {
+    let analysis = Analysis::new(run, cells);
+    if run.plan.blocks >= CONTROL_BLOCKS && !has_control(&analysis) {
         say(
             RUN,
             format!(
-                ": it has {} blocks and no control; from {CONTROL_BLOCKS} blocks on the reference runs a second time, and what is \
-                 published must have that.",
+                ": it has {} blocks and no control; from {CONTROL_BLOCKS} blocks on a published run must have one.",
                 run.plan.blocks
             ),
         );
     }
-    let of = Attempts::of(cells);
-    let counted: Vec<(usize, &Cell)> = cells.iter().enumerate().filter(|(_, cell)| of.counts(cell)).collect();
+    let counted: Vec<(usize, &Cell)> = cells.iter().enumerate().filter(|(_, cell)| analysis.counts(cell)).collect();
     for (at, cell) in &counted {
         if let Some(what) = of_cell(run, cell, notes) {
             say(CELLS, format!(", cell {} ({}): {what}", at + 1, name(cell)));
         }
     }
     completeness(run, &counted, &mut |what| say(CELLS, what));
-    for warning in Summary::new(run, cells).warnings {
-        say(CELLS, format!(": {warning}"));
+    for doubt in analysis.doubts() {
+        say(CELLS, format!(": {doubt}"));
     }
+    if let Some(noise) = analysis.noise().filter(|noise| 2 * noise.disturbed > noise.blocks) {
+        say(
+            CELLS,
+            format!(": {} of {} blocks were disturbed; measure on a quiet machine.", noise.disturbed, noise.blocks),
+        );
+    }
+    let files = unpack(&folder.join(FILES)).unwrap_or_else(|error| {
+        say(FILES, format!(": it cannot be read ({error}); publish the run again."));
+        BTreeMap::new()
+    });
     for (at, cell) in cells.iter().enumerate() {
         for (kind, file) in &cell.files {
             if !is_inside(file) {
                 let who = name(cell);
                 say(CELLS, format!(", cell {} ({who}): its {kind} {file:?} does not lie in the run's folder.", at + 1));
-            } else if !folder.join(file).is_file() {
+            } else if !files.is_empty() && !files.contains_key(file) {
                 say(file, format!(": this {kind} of cell {} ({}) is missing.", at + 1, name(cell)));
             }
         }
     }
-    let histograms = fs::read_dir(folder.join("hdr")).map_or(0, Iterator::count);
+    let histograms = files.keys().filter(|name| name.starts_with("hdr/")).count();
     let least = cells.iter().filter(|cell| cell.failed.is_none()).count();
     if histograms < least {
-        say("hdr", format!(": it holds {histograms} histograms, and {least} cells ended."));
+        say(FILES, format!(": it holds {histograms} histograms, and {least} cells ended."));
     }
-    let named = named(cells);
-    for file in [RUN, CELLS, TABLE].into_iter().chain(named.iter().copied()) {
-        let bytes = fs::read(folder.join(file)).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
+    let own = [RUN, CELLS, TABLE].map(|file| (file, fs::read(folder.join(file)).unwrap_or_default()));
+    let own = own.iter().map(|(file, bytes)| (*file, bytes));
+    for (file, bytes) in own.chain(files.iter().map(|(file, bytes)| (file.as_str(), bytes))) {
+        let text = String::from_utf8_lossy(bytes);
         let text = if is_drawing(file) { without_code(&text) } else { text };
         if let Some(path) = machine_path(&text) {
             found.push(of_the_machine(&format!("{shown}/{file}"), path));
@@ -131,7 +139,7 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     if !folder.join(TABLE).is_file() {
         say(TABLE, ": it is missing; publish the run again.".to_owned());
     }
-    strangers(folder, &named, shown, found);
+    strangers(folder, &named(cells), files.keys(), shown, found);
 }
 
 /// The files that cells name, in the run's folder.
@@ -148,24 +156,21 @@ fn of_the_machine(file: &str, path: &str) -> String {
     format!("{file}: it names {path}, which is a folder of the machine that measured; nobody else has it.")
 }
 
-/// Whether the reference runs once more under a second name.
-fn has_control(run: &Run) -> bool {
-    reference(run).is_some_and(|reference| {
-        run.contenders.iter().any(|one| is_control(&one.id, one.control, reference) && one.unavailable.is_none())
-    })
+/// Whether the reference runs a second time under another name.
+fn has_control(analysis: &Analysis) -> bool {
+    analysis.run().contenders.iter().any(|one| analysis.is_control(one) && one.unavailable.is_none())
 }
 
-/// Whether `notes` hold `phrase` and not as a part of another one: what is said of block 10 says nothing of block 1. How the
-/// lines are broken and whether a name stands in backticks is the writer's.
+/// Whether `notes` hold the whole `phrase`: block 10 is not block 1. Line breaks and backticks do not matter.
 fn tell(notes: &str, phrase: &str) -> bool {
     let words = |text: &str| text.replace('`', "").split_whitespace().collect::<Vec<_>>().join(" ");
     let (notes, phrase) = (words(notes), words(phrase));
     let mut places = notes.match_indices(&phrase);
     places.any(|(at, _)| {
         let before = notes[..at].chars().next_back();
-        let behind = notes[at + phrase.len()..].chars().next();
+        let after = notes[at + phrase.len()..].chars().next();
         before.is_none_or(|c| !(c.is_alphanumeric() || "-_@#+=./".contains(c)))
-            && behind.is_none_or(|c| !c.is_alphanumeric())
+            && after.is_none_or(|c| !c.is_alphanumeric())
     })
 }
 
@@ -194,7 +199,7 @@ fn contenders(run: &Run, notes: &str, say: &mut impl FnMut(String)) {
         ("the compiler", &environment.compiler),
     ];
     for (what, _) in known.iter().filter(|(_, value)| value.is_empty()) {
-        say(format!(": {what} is not told."));
+        say(format!(": {what} is unknown."));
     }
     if environment.profile != "release" {
         say(format!(
@@ -207,7 +212,7 @@ fn contenders(run: &Run, notes: &str, say: &mut impl FnMut(String)) {
         if let Some(why) = &one.unavailable {
             if !tell(notes, &format!("{id} could not be asked")) {
                 say(format!(
-                    ": {id} could not be asked, and {NOTES} does not tell of it by the words \"{id} could not be asked\": {}",
+                    ": {id} could not be asked, and {NOTES} does not say \"{id} could not be asked\": {}",
                     plain(why)
                 ));
             }
@@ -218,12 +223,12 @@ fn contenders(run: &Run, notes: &str, say: &mut impl FnMut(String)) {
             versions.push(("executable", &one.executable));
         }
         for (what, _) in versions.iter().filter(|(_, value)| value.is_empty()) {
-            say(format!(": the {what} of {id} is not told."));
+            say(format!(": the {what} of {id} is unknown."));
         }
     }
 }
 
-/// What is wrong with a cell that counts.
+/// What is wrong with a cell that counts, if anything.
 fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
     let trouble = match (&cell.failed, &cell.void) {
         (Some(why), _) => Some(("failed", why)),
@@ -232,7 +237,7 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
     };
     if let Some((what, why)) = trouble {
         let told = tell(notes, &name(cell)) && !why.trim().is_empty();
-        return (!told).then(|| format!("it {what}, and {NOTES} does not tell of it: {}", plain(why)));
+        return (!told).then(|| format!("it {what}, and {NOTES} does not name it: {}", plain(why)));
     }
     let value = |id: &str| cell.get(id);
     let errors = cell.error_kinds.iter().map(|line| line.count).sum::<u64>().max(cell.errors());
@@ -240,11 +245,11 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
         return Some(format!("it had {errors} errors and is not void; a statement that failed voids its cell."));
     }
     let Some(statements) = value(STATEMENTS) else {
-        return Some("it does not tell how many statements were issued.".to_owned());
+        return Some("the number of its statements is missing.".to_owned());
     };
     let issued = cell.issued_by_statement.values().sum::<u64>() as f64;
     if issued != statements {
-        return Some(format!("it issued {statements} statements, and by name {issued}."));
+        return Some(format!("it issued {statements} statements, and {issued} by name."));
     }
     let asked = asked(run, cell);
     if let Some(asked) = asked.filter(|asked| *asked as f64 != statements) {
@@ -252,7 +257,7 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
     }
     let verified = value(VERIFIED).unwrap_or_default();
     if verified != statements {
-        return Some(format!("it issued {statements} statements, and {verified} were answered as they should be."));
+        return Some(format!("it issued {statements} statements, and {verified} were verified."));
     }
     let contender = run.contender(&cell.contender)?;
     if !run.plan.target.embedded || contender.role == Role::Noop || !executes_only(run, cell) {
@@ -269,7 +274,7 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
         .then(|| format!("its statements came over {connections} data connections, and {asked} were asked for."))
 }
 
-/// How many statements the plan asks for, within the scenario's limits; `None` where a pass has a count of its own.
+/// How many statements the plan asks for, within the scenario's limits; `None` if the pass has a count of its own.
 fn asked(run: &Run, cell: &Cell) -> Option<u64> {
     let count = match cell.pass {
         Pass::Timing => run.plan.count,
@@ -328,7 +333,7 @@ fn completeness(run: &Run, counted: &[(usize, &Cell)], say: &mut impl FnMut(Stri
             let can = |one: &&Contender| one.unavailable.is_none() && !scenario.left_out.contains_key(&one.id);
             for contender in run.contenders.iter().filter(can) {
                 for pass in &passes {
-                    // A control is for the blocks: it is asked for nothing else.
+                    // A control runs in timing blocks only.
                     if *pass == Pass::Timing || !contender.control {
                         asked(contender, &scenario.name, &arrangement.id, *pass);
                     }

@@ -1,8 +1,9 @@
-//! Publishes runs, and makes the README from what is published; started in the repository's root, by `make publish` and `make readme`.
+//! Publishes runs and writes the README's tables from them; `make publish` and `make readme` start it in the repository's root.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+mod archive;
 mod chart;
 mod check;
 mod front;
@@ -51,8 +52,8 @@ fn publish(folders: &[PathBuf], again: bool) -> Result<(), PublishError> {
     }
     for made in make::publish(folders, all)? {
         eprintln!(
-            "{} is published: run.json, cells.jsonl and hdr/ as they were measured, page.html and table.md made from them. The \
-             workers' logs and the other renderings (table.txt, time.txt, cells.csv, result.json) stay where they are.",
+            "{} is published: run.json and cells.jsonl as measured, histograms and drawings in files.tar.gz, page.html and table.md \
+             made from them. The workers' logs and the other renderings stay where they are.",
             made.display()
         );
     }

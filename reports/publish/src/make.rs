@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 
 use cqldyno_reports::{Analysis, Cell, EXPORTERS, Look, Recorded, Run};
 
+use crate::archive::pack;
 use crate::check::check;
 use crate::store::{
-    BLOCKS, CELLS, CLASSIC, NOTES, PAGE, PublishError, PublishedRun, RUN, TABLE, dates, io_error, is_inside, name_of,
+    BLOCKS, CELLS, CLASSIC, FILES, NOTES, PAGE, PublishError, PublishedRun, RUN, TABLE, dates, io_error, is_inside,
     recorded, runs,
 };
 
-/// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it. Gives
-/// the folders that were made. A worker's logs and the other renderings stay behind.
+/// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it.
+///
+/// Returns the folders that were made. The workers' logs and the other renderings are left out.
 ///
 /// # Errors
 /// When a run cannot be read, is there already, or is not as a published one must be; nothing is left behind then.
@@ -34,7 +36,7 @@ pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>, Pu
     });
     if done.is_err() {
         for path in &made {
-            // What it is about is told; that a part stayed is seen at the next attempt.
+            // The error above matters more than a part that stays.
             let _ = fs::remove_dir_all(path);
             let _ = path.parent().map(fs::remove_dir);
         }
@@ -54,14 +56,11 @@ fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<(), P
     }
     fs::create_dir_all(&to).map_err(io_error(&to))?;
     made.push(to.clone());
-    let mut files: Vec<String> = vec![RUN.to_owned(), CELLS.to_owned()];
-    files.extend(cells.iter().flat_map(|cell| cell.files.values().cloned()));
-    if files.len() == 2 {
-        files.extend(histograms(folder)?);
+    for file in [RUN, CELLS] {
+        fs::copy(folder.join(file), to.join(file)).map_err(io_error(&folder.join(file)))?;
     }
-    for file in files.iter().collect::<BTreeSet<_>>() {
-        copy(&folder.join(file), &to.join(file))?;
-    }
+    let files: BTreeSet<String> = cells.iter().flat_map(|cell| cell.files.values().cloned()).collect();
+    pack(folder, &files, &to.join(FILES))?;
     render(&to, &run, &cells)
 }
 
@@ -78,7 +77,7 @@ fn render(folder: &Path, run: &Run, cells: &[Cell]) -> Result<(), PublishError> 
     Ok(())
 }
 
-/// Makes page and table of every published run again, as this program makes them; gives the runs' folders.
+/// Renders page and table of every published run again; returns the runs' folders.
 ///
 /// # Errors
 /// When a run cannot be read or its page not be made or written.
@@ -91,18 +90,4 @@ pub fn render_again(published: &Path) -> Result<Vec<PathBuf>, PublishError> {
         }
     }
     Ok(done)
-}
-
-/// The histograms of a run that does not name them: schema version 1.
-fn histograms(folder: &Path) -> Result<Vec<String>, PublishError> {
-    let folder = folder.join("hdr");
-    let entries = fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(io_error(&folder))?;
-    Ok(entries.iter().map(|entry| format!("hdr/{}", name_of(&entry.path()))).collect())
-}
-
-fn copy(from: &Path, to: &Path) -> Result<(), PublishError> {
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder).map_err(io_error(folder))?;
-    }
-    fs::copy(from, to).map(|_| ()).map_err(io_error(from))
 }

@@ -1,4 +1,4 @@
-//! What a page has in it: the run's own data.
+//! The data inside a page must be the run's.
 
 use std::fs;
 use std::io::Read;
@@ -12,8 +12,9 @@ use flate2::read::GzDecoder;
 use crate::path::{machine_path, without_code};
 use crate::store::{CELLS, PAGE, RUN};
 
-/// The data in the page must be the raw cells, or exactly what the page keeps of them where it has no room for all: the page
-/// itself would change with every change of what makes it.
+/// Checks that the data in the page are the raw cells, or exactly what a page without room keeps of them.
+///
+/// The page itself is not compared: it changes with every change of the exporter.
 pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(String)) {
     let page = fs::read_to_string(folder.join(PAGE)).unwrap_or_default();
     if page.is_empty() {
@@ -43,9 +44,9 @@ pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(Stri
 
 /// A file that the page offers for download.
 fn data(page: &str, name: &str) -> Option<String> {
-    let (_, behind) = page.split_once(&format!("download=\"{name}.gz\""))?;
-    let (_, behind) = behind.split_once("base64,")?;
-    let (encoded, _) = behind.split_once('"')?;
+    let (_, rest) = page.split_once(&format!("download=\"{name}.gz\""))?;
+    let (_, rest) = rest.split_once("base64,")?;
+    let (encoded, _) = rest.split_once('"')?;
     let bytes = STANDARD.decode(encoded).ok()?;
     let mut text = String::new();
     GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).ok()?;

@@ -1,14 +1,14 @@
-//! Paths of the machine that measured, which are in nothing that is published.
+//! Paths of the machine that measured, which nothing published may name.
 
 use std::borrow::Cow;
 
-/// Those below these are the same everywhere.
+/// Folders that every machine has.
 const EVERYWHERE: [&str; 4] = ["proc", "sys", "dev", "rustc"];
 
-/// What a heading breaks before: `us` and `/statement` stand below each other.
+/// Words after the slash of a unit that a heading breaks: `us` above `/statement`.
 const UNITS: [&str; 4] = ["statement", "segment", "read", "row"];
 
-/// The first absolute path of a machine in a text: what begins with a slash that ends no word, and is no `//` of an address.
+/// The first absolute path of a machine in a text: it begins with a slash that ends no word, and is no `//` of an address.
 pub(crate) fn machine_path(text: &str) -> Option<&str> {
     let mut from = 0;
     while let Some(at) = text[from..].find('/').map(|at| from + at) {
@@ -29,13 +29,13 @@ pub(crate) fn machine_path(text: &str) -> Option<&str> {
     None
 }
 
-/// Whether a path can begin behind this.
+/// Whether a path can begin after this.
 fn begins(before: &str) -> bool {
     let escaped = ["\\n", "\\t", "\\r"].iter().any(|escape| before.ends_with(escape));
     escaped || before.chars().next_back().is_none_or(|c| !(c.is_alphanumeric() || "._-~/<)]}+%$*\\".contains(c)))
 }
 
-/// Whether `path`, which begins with a slash, is one of a machine and none that every machine has.
+/// Whether `path`, which begins with a slash, belongs to one machine only.
 fn is_path(path: &str) -> bool {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let Some(first) = parts.next() else { return false };
@@ -46,7 +46,7 @@ fn is_path(path: &str) -> bool {
     is_name && !EVERYWHERE.contains(&first)
 }
 
-/// A page or a drawing without its scripts and styles, in which a slash begins a pattern.
+/// A page or drawing without scripts and styles, where a slash begins a pattern.
 pub(crate) fn without_code(page: &str) -> Cow<'_, str> {
     let mut left = Cow::Borrowed(page);
     for (begin, end) in [("<script", "</script>"), ("<style", "</style>")] {
@@ -54,7 +54,7 @@ pub(crate) fn without_code(page: &str) -> Cow<'_, str> {
         let mut rest: &str = &left;
         while let Some((before, inside)) = rest.split_once(begin) {
             out.push_str(before);
-            rest = inside.split_once(end).map_or("", |(_, behind)| behind);
+            rest = inside.split_once(end).map_or("", |(_, rest)| rest);
         }
         out.push_str(rest);
         left = Cow::Owned(out);

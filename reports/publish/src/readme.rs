@@ -1,7 +1,9 @@
-//! The repository's README, and that of a date, as they follow from what is published.
+//! The repository's README and that of a date, generated from what is published.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use cqldyno_reports::Analysis;
 
 use crate::chart::chart;
 use crate::front::{Shown, front, of_date};
@@ -9,50 +11,26 @@ use crate::store::{CHART, NOTES, PublishError, README, dates, io_error, name_of,
 
 /// How the line before what is generated begins.
 const BEGIN: &str = "<!-- generated from reports/published/";
-/// The line behind it.
+/// The line after it.
 const END: &str = "<!-- end of what is generated -->";
 
-/// Files as they would be generated, with their text.
-struct Generated {
-    date: String,
-    files: Vec<(PathBuf, String)>,
-}
-
-/// A file that is not what would be generated.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "{path} is not what follows from reports/published/{date}; run `make readme`, and change what makes it instead of the file"
-)]
-pub struct Stale {
-    /// The file.
-    pub path: PathBuf,
-    /// The date of which it is.
-    pub date: String,
-}
-
-/// Writes the README's tables, and README and chart of the newest date, below `repository`; gives the files.
+/// Writes the README's section, and README and chart of the newest date, below `repository`; returns the files.
 ///
 /// # Errors
 /// When something cannot be read, drawn or written, or the README has no place for the tables.
 pub fn write(repository: &Path) -> Result<Vec<PathBuf>, PublishError> {
-    let Generated { files, .. } = generated(repository)?;
+    let files = generated(repository)?;
     for (path, text) in &files {
         fs::write(path, text).map_err(io_error(path))?;
     }
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
-/// The files of `repository` that are not what [`write`] would write.
+/// The files that follow from what `repository` has published, with their text.
 ///
 /// # Errors
 /// As [`write`].
-pub fn stale(repository: &Path) -> Result<Vec<Stale>, PublishError> {
-    let Generated { date, files } = generated(repository)?;
-    let differs = |(path, text): &(PathBuf, String)| fs::read_to_string(path).ok().as_ref() != Some(text);
-    Ok(files.into_iter().filter(differs).map(|(path, _)| Stale { path, date: date.clone() }).collect())
-}
-
-fn generated(repository: &Path) -> Result<Generated, PublishError> {
+pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>, PublishError> {
     let published = repository.join("reports/published");
     let newest = dates(&published)?.pop().ok_or(PublishError::Nothing(published))?;
     let date = name_of(&newest);
@@ -62,16 +40,14 @@ fn generated(repository: &Path) -> Result<Generated, PublishError> {
         path if path.exists() => text(&path)?,
         _ => String::new(),
     };
-    // Intervals need blocks: the chart is of the run that has most.
+    // Intervals need blocks: the chart shows the run of most.
     let most =
         shown.iter().max_by_key(|one| one.run.run.plan.blocks).ok_or_else(|| PublishError::Nothing(newest.clone()))?;
-    let drawn = chart(&most.run.run, &most.run.cells)
-        .map_err(|error| PublishError::Chart { path: newest.clone(), why: error.to_string() })?;
+    let drawn = chart(&Analysis::new(&most.run.run, &most.run.cells));
     let readme = repository.join(README);
-    let front = put(&readme, &text(&readme)?, &date, &front(&date, &shown, &notes))?;
+    let front = put(&readme, &text(&readme)?, &date, &front(&date, &shown))?;
     let of_date = of_date(&date, &shown, &notes);
-    let files = vec![(readme, front), (newest.join(README), of_date), (newest.join(CHART), drawn)];
-    Ok(Generated { date, files })
+    Ok(vec![(readme, front), (newest.join(README), of_date), (newest.join(CHART), drawn)])
 }
 
 /// The README with `section` between the lines.

@@ -1,9 +1,8 @@
 //! Published results: `reports/published/DATE/NAME`, a folder a run.
 //!
-//! A published run is what was measured (`run.json`, `cells.jsonl`, `hdr/`) and what is rendered from it (`page.html`, `table.md`).
-//! Beside the runs of a date lie `README.md` and `chart.svg`, made from them, and `notes.md`, written by hand, where there is
-//! something that a reader must be told. The other renderings of a run folder (`table.txt`, `time.txt`, `cells.csv`, `result.json`)
-//! are not published: `cqldyno report DIR --format F` makes each of what is.
+//! A published run is what was measured (`run.json`, `cells.jsonl`, and the files that cells name in `files.tar.gz`) and what is
+//! rendered from it (`page.html`, `table.md`). A date also has `README.md` and `chart.svg`, made from its runs, and `notes.md`,
+//! written by hand if there is something to tell. `cqldyno report DIR --format F` makes every other rendering.
 
 use std::fs;
 use std::io;
@@ -11,8 +10,12 @@ use std::path::{Component, Path, PathBuf};
 
 use cqldyno_reports::{ExportError, Recorded, RecordedError};
 
+use crate::shortened::command;
+
 pub(crate) const RUN: &str = "run.json";
 pub(crate) const CELLS: &str = "cells.jsonl";
+/// The files that cells name, packed.
+pub(crate) const FILES: &str = "files.tar.gz";
 pub(crate) const PAGE: &str = "page.html";
 pub(crate) const TABLE: &str = "table.md";
 pub(crate) const NOTES: &str = "notes.md";
@@ -23,16 +26,14 @@ pub(crate) const CLASSIC: &str = "classic";
 /// The name of a run of several blocks.
 pub(crate) const BLOCKS: &str = "blocks";
 
-/// Who is in every published run: the drivers, and what stands beside them when nobody in particular was asked for.
+/// The contenders of every published run: those of a comparison without names.
 pub(crate) const EVERYBODY: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
 
-/// Why something could not be published, or what is published not be read.
+/// Why something could not be published, or a published run not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     /// The system refused.
-    #[error(
-        "{path} could not be used: {error}; name folders of runs, and start this where the repository's README.md lies"
-    )]
+    #[error("{path} could not be used: {error}; name folders of runs, and start this in the repository's root")]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -59,9 +60,7 @@ pub enum PublishError {
         file: String,
     },
     /// There is one.
-    #[error(
-        "{run} was to be published as {path}, and that is there already; remove it first where it is to be replaced"
-    )]
+    #[error("{run} was to be published as {path}, which is there already; remove that first to replace it")]
     Taken {
         /// The run's folder.
         run: PathBuf,
@@ -70,8 +69,7 @@ pub enum PublishError {
     },
     /// What was to be published is not what may be.
     #[error(
-        "nothing was published, because this was found:\n{}\nMeasure again; a cell that failed or is void may also be told of in \
-         {}, in a line that names it as above",
+        "nothing was published, because this was found:\n{}\nMeasure again, or name the cell that failed or is void as above in {}",
         found.join("\n"),
         notes.display()
     )]
@@ -89,17 +87,9 @@ pub enum PublishError {
         /// What is wrong.
         error: ExportError,
     },
-    /// A chart could not be drawn.
-    #[error("the chart of {path} could not be drawn: {why}")]
-    Chart {
-        /// The date's folder.
-        path: PathBuf,
-        /// What is wrong.
-        why: String,
-    },
     /// The README has no place for what is generated.
     #[error(
-        "{path} has no line that begins with `{begin}` and none with `{end}` behind it; put both where the tables are to stand"
+        "{path} has no line that begins with `{begin}`, followed by one with `{end}`; put both where the tables are to stand"
     )]
     NoPlace {
         /// The README.
@@ -110,7 +100,7 @@ pub enum PublishError {
         end: &'static str,
     },
     /// There is nothing to show.
-    #[error("{0} holds no published run; publish one by `make publish RUNS=DIR`")]
+    #[error("{0} holds no published run; publish one with `make publish RUNS=DIR`")]
     Nothing(PathBuf),
 }
 
@@ -140,10 +130,13 @@ impl PublishedRun {
 pub(crate) fn recorded(folder: &Path) -> Result<Recorded, PublishError> {
     let run = text(&folder.join(RUN))?;
     let cells = fs::read(folder.join(CELLS)).map_err(io_error(&folder.join(CELLS)))?;
-    Recorded::from_folder(&run, &cells).map_err(|error| PublishError::Run { path: folder.to_path_buf(), error })
+    let found = Recorded::from_folder(&run, &cells);
+    let mut recorded = found.map_err(|error| PublishError::Run { path: folder.to_path_buf(), error })?;
+    recorded.run.command = command(&recorded.run);
+    Ok(recorded)
 }
 
-/// Whether a file that a cell names lies in the run's folder, wherever that is.
+/// Whether a file that a cell names lies in the run's folder.
 pub(crate) fn is_inside(file: &str) -> bool {
     let mut parts = Path::new(file).components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))

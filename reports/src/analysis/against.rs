@@ -1,12 +1,10 @@
-//! A run summed up against another reference than its own.
-
-use std::collections::BTreeSet;
+//! A run against another reference than its own.
 
 use crate::comparison::is_control;
-use crate::measure::CPU_PER_STATEMENT;
-use crate::{Cell, Contender, Role, Run, Summary, reference};
+use crate::summary::summed;
+use crate::{Analysis, Cell, Contender, Role, Run, Summary, SummaryRow, reference};
 
-/// Who ratios of a run can be taken against: its drivers, the run's own reference first; never a control.
+/// The contenders that ratios can be taken against: the run's own reference, then its other drivers; never a control.
 pub fn references(run: &Run) -> Vec<&Contender> {
     let own = reference(run);
     let others = run.contenders.iter().filter(|one| {
@@ -15,55 +13,53 @@ pub fn references(run: &Run) -> Vec<&Contender> {
     own.into_iter().chain(others).collect()
 }
 
-/// The run with another reference, and what [`Summary::new`] makes of it.
-///
-/// The method is the same, but only the run's own reference has a control. So what that control takes away stays away: its
-/// warnings stand, and where it leaves no verdict against its own reference, there is none against another one.
-pub fn against(run: &Run, cells: &[Cell], other: &str) -> (Run, Summary) {
-    let own = Summary::new(run, cells);
-    let Some(base) = reference(run).filter(|base| base.id != other) else { return (run.clone(), own) };
-    let mut turned = run.clone();
-    turned.plan.reference = Some(other.to_owned());
-    let mut summary = Summary::new(&turned, cells);
-    let mut with_verdict = BTreeSet::new();
-    let mut with_control = false;
-    for row in own.rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT) {
-        with_control |= is_control(&row.contender, row.control, base);
-        if row.verdict.is_some() {
-            with_verdict.insert((row.scenario.as_str(), row.arrangement.as_str()));
+impl<'a> Analysis<'a> {
+    /// The same run against another of its contenders; as it is if there is none of that id.
+    ///
+    /// Only the run's own reference has a control. So the control's warnings stay, and where it leaves no verdict against its own
+    /// reference, there is none against another one.
+    pub fn turned(&self, reference: &str) -> Analysis<'a> {
+        let own = if self.is_turned() { Analysis::new(self.run, self.every_cell) } else { self.clone() };
+        let other = self.run.contender(reference).filter(|one| own.reference.is_none_or(|base| base.id != one.id));
+        let (Some(other), Some(base)) = (other, own.reference) else { return own };
+        let (mut rows, mut doubts) = summed(self.run, &own.cells, Some(other));
+        let primary = || own.rows.iter().filter(|row| !row.exploratory);
+        let has_control = primary().any(|row| is_control(&row.contender, row.control, base));
+        for row in &mut rows {
+            let is_here = |one: &SummaryRow| (&one.scenario, &one.arrangement) == (&row.scenario, &row.arrangement);
+            let is_withheld =
+                has_control && !own.doubts.is_empty() && !primary().any(|one| is_here(one) && one.verdict.is_some());
+            if is_withheld || row.control {
+                row.verdict = None;
+            }
         }
+        let more: Vec<String> = own.doubts.iter().filter(|doubt| !doubts.contains(doubt)).cloned().collect();
+        doubts.extend(more);
+        own.concluded(Some(other), rows, doubts)
     }
-    for row in &mut summary.rows {
-        let withheld = with_control
-            && !own.warnings.is_empty()
-            && !with_verdict.contains(&(row.scenario.as_str(), row.arrangement.as_str()));
-        if withheld || row.control {
-            row.verdict = None;
-        }
-    }
-    for warning in own.warnings {
-        if !summary.warnings.contains(&warning) {
-            summary.warnings.push(warning);
-        }
-    }
-    (turned, summary)
 }
 
-/// The run and what it comes to: against the contender of that id, or against its own reference where none is named.
+/// The run with another reference, and what it comes to.
+pub fn against(run: &Run, cells: &[Cell], other: &str) -> (Run, Summary) {
+    turned(run, cells, Some(other))
+}
+
+/// The run with the contender of that id as its reference, or its own if there is no id, and what it comes to.
 pub(crate) fn turned(run: &Run, cells: &[Cell], reference: Option<&str>) -> (Run, Summary) {
-    match reference {
-        Some(other) => against(run, cells, other),
-        None => (run.clone(), Summary::new(run, cells)),
+    let analysis = Analysis::against(run, cells, reference);
+    let mut turned = run.clone();
+    if analysis.is_turned() {
+        turned.plan.reference = analysis.reference().map(|one| one.id.clone());
     }
+    (turned, Summary { rows: analysis.rows().to_vec(), warnings: analysis.warnings().to_vec() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Look, Measure, Recorded, SummaryRow, Unit, Verdict, html_against, json, json_against, markdown_against, sample,
-        table_against,
-    };
+    use crate::export::shown;
+    use crate::measure::CPU_PER_STATEMENT;
+    use crate::{Look, Measure, Recorded, Unit, Verdict, sample};
 
     fn find<'a>(summary: &'a Summary, contender: &str) -> &'a SummaryRow {
         let is = |row: &&SummaryRow| row.contender == contender && row.meter == CPU_PER_STATEMENT;
@@ -78,7 +74,7 @@ mod tests {
         let (turned, summary) = against(&run, &cells, "cdrs-tokio");
         assert_eq!(turned.plan.reference.as_deref(), Some("cdrs-tokio"));
         let scylla = find(&summary, "scylla");
-        assert_eq!(scylla.verdict, Some(Verdict::Faster));
+        assert_eq!(scylla.verdict, Some(Verdict::Cheaper));
         let own = find(&Summary::new(&run, &cells), "cdrs-tokio").ratio.unwrap();
         assert!((scylla.ratio.unwrap() * own - 1.0).abs() < 0.02, "{scylla:?} {own}");
         let control = find(&summary, "scylla#control");
@@ -89,18 +85,18 @@ mod tests {
     #[test]
     fn why_a_control_has_no_verdict_beside_another_reference_is_a_note_in_every_table() {
         let (run, cells) = sample::blocks(12);
-        let other = Some("cdrs-tokio");
         let why =
-            "A control is given no verdict: scylla@1.9.0#control is scylla@1.9.0 once more, whose row has the verdict.";
-        let text = table_against(&run, &cells, other, Look { width: 2_000, ..Look::default() });
+            "A control gets no verdict: scylla@1.9.0#control is scylla@1.9.0 once more, whose row has the verdict.";
+        let text = shown::against("table", &run, &cells, "cdrs-tokio");
         let note = text.lines().find(|line| line.ends_with(why)).unwrap_or_else(|| panic!("{text}"));
         let number = note.split(' ').next().unwrap();
         let row = text.lines().find(|line| line.starts_with("scylla@1.9.0#control")).unwrap();
         assert!(row.contains(&format!("withheld {number}")), "{row}: {note}");
-        for text in [markdown_against(&run, &cells, other), html_against(&run, &cells, other).unwrap()] {
+        for format in ["markdown", "html"] {
+            let text = shown::against(format, &run, &cells, "cdrs-tokio");
             assert!(text.replace("\\", "").contains(why), "{text}");
         }
-        assert!(!table_against(&run, &cells, None, Look::default()).contains("is given no verdict"));
+        assert!(!shown::table(&run, &cells, Look::default()).contains("gets no verdict"));
     }
 
     #[test]
@@ -123,14 +119,8 @@ mod tests {
             let slower = cell.get(CPU_PER_STATEMENT).unwrap() * 1.05;
             cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(slower, Unit::Microseconds));
         }
-        let other = Some("cdrs-tokio");
-        let texts = [
-            table_against(&run, &cells, other, Look { width: 2_000, ..Look::default() }),
-            markdown_against(&run, &cells, other),
-            json_against(&run, &cells, other).unwrap(),
-            html_against(&run, &cells, other).unwrap(),
-        ];
-        for text in texts {
+        for format in ["table", "markdown", "json", "html"] {
+            let text = shown::against(format, &run, &cells, "cdrs-tokio");
             assert!(text.contains("The control is scylla@1.9.0 once more and should cost the same"), "{text}");
         }
     }
@@ -138,20 +128,20 @@ mod tests {
     #[test]
     fn the_document_against_another_reference_has_the_run_as_it_was_measured() {
         let (run, cells) = sample::blocks(12);
-        let document = json_against(&run, &cells, Some("cdrs-tokio")).unwrap();
+        let document = shown::against("json", &run, &cells, "cdrs-tokio");
         let whole: serde_json::Value = serde_json::from_str(&document).unwrap();
         assert_eq!(whole["reference"], "cdrs-tokio");
         let rows: Vec<SummaryRow> = serde_json::from_value(whole["summary"].clone()).unwrap();
         assert_eq!(rows, against(&run, &cells, "cdrs-tokio").1.rows);
         assert_eq!(Recorded::from_document(&document).unwrap().run, run);
-        assert_eq!(json_against(&run, &cells, Some("scylla")).unwrap(), json(&run, &cells).unwrap());
+        assert_eq!(shown::against("json", &run, &cells, "scylla"), shown::json(&run, &cells));
     }
 
     #[test]
     fn tables_against_another_reference_have_its_ratios_and_its_sentence() {
         let (run, cells) = sample::blocks(12);
-        let text = table_against(&run, &cells, Some("cdrs-tokio"), Look { width: 2_000, ..Look::default() });
-        assert!(text.contains("CPU time a statement over that of cdrs-tokio@9.0.2"), "{text}");
+        let text = shown::against("table", &run, &cells, "cdrs-tokio");
+        assert!(text.contains("per statement over that of cdrs-tokio@9.0.2"), "{text}");
         let (_, summary) = against(&run, &cells, "cdrs-tokio");
         let ratio = format!("{:.3}", find(&summary, "scylla").ratio.unwrap());
         let row = text.lines().find(|line| line.starts_with("scylla@1.9.0 ")).unwrap();

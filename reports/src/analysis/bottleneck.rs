@@ -6,7 +6,7 @@ use crate::Cell;
 use crate::measure::{SERVER_UTILISATION, WORKER_UTILISATION};
 use crate::summary::median;
 
-/// Above this many hundredths of its cores' time, whoever uses them is at its limit.
+/// A side that uses more than this percentage of its cores' time is at its limit.
 const BUSY: f64 = 80.0;
 
 /// Which side was at its limit.
@@ -14,7 +14,7 @@ const BUSY: f64 = 80.0;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
-    /// The server used more than 80 % of its cores, or more of them than the worker of its own: throughput is the server's.
+    /// The server used more than 80 % of its cores, or a greater share of its own than the worker: the rate is the server's.
     Server,
     /// The worker used more than 80 % of its cores, and more than the server.
     Worker,
@@ -23,7 +23,7 @@ pub enum Bottleneck {
 }
 
 impl Bottleneck {
-    /// By the medians of the cells' utilisations; `None` where the server's or the worker's is not known.
+    /// From the medians of the cells' utilisations; `None` if one side's is not known.
     pub(crate) fn of(cells: &[&Cell]) -> Option<Bottleneck> {
         let of = |id| median(&mut cells.iter().filter_map(|cell| cell.get(id)).collect::<Vec<_>>());
         let (worker, server) = (of(WORKER_UTILISATION)?, of(SERVER_UTILISATION)?);
@@ -34,7 +34,7 @@ impl Bottleneck {
         })
     }
 
-    /// As it stands in tables.
+    /// The word in tables.
     pub fn name(self) -> &'static str {
         match self {
             Bottleneck::Server => "server-bound",

@@ -1,26 +1,24 @@
-//! A run judged for a CI: whether a contender costs more than the reference, or more than it did.
+//! A run judged for CI: whether a contender costs more than the reference, or more than before.
 
 mod baseline;
 mod steady;
 mod turns;
 
-use crate::against::against;
 use crate::measure::CPU_PER_STATEMENT;
-use crate::summary::Summary;
-use crate::text::{escape, plain};
-use crate::{Contender, Recorded, Role, Run, SummaryRow, reference, why_cut_short};
+use crate::text::plain;
+use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, why_cut_short};
 
 pub use self::baseline::Difference;
 pub(crate) use self::baseline::conditions;
 use self::baseline::list;
 use self::turns::without_turns;
 
-/// What is asked of a run.
+/// The question to a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// The share by which a contender may cost more, for example 0.05.
     pub threshold: f64,
-    /// The share of which the run must have been able to find a difference; `None` for no such demand.
+    /// The smallest difference that the run must have been able to find, as a share; `None` for any.
     pub require_power: Option<f64>,
     /// The id of the contender that the others are judged against; `None` for the run's own reference.
     pub reference: Option<String>,
@@ -28,28 +26,28 @@ pub struct Check {
     pub contenders: Vec<String>,
 }
 
-/// What came of one comparison.
+/// The result of one comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// The whole interval, or the figure, lies beyond the threshold.
     Worse,
-    /// It does not cost more by the threshold: the whole interval lies below.
+    /// The whole interval lies below the threshold.
     Passed,
-    /// The interval holds the threshold, or the count differs too much from run to run to tell.
+    /// The interval holds the threshold, or the count varies too much between runs.
     Inconclusive,
-    /// The run could not have found such a difference, and was asked to be able to.
+    /// The run could not have found the difference that it had to be able to find.
     TooWeak,
     /// There is nothing to judge, for example because a cell failed.
     NotJudged,
 }
 
 impl Finding {
-    /// Whether the check fails for it.
+    /// Whether it makes the check fail.
     pub fn fails(self) -> bool {
         matches!(self, Finding::Worse | Finding::TooWeak | Finding::NotJudged)
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Finding::Worse => "worse",
             Finding::Passed => "passed",
@@ -60,7 +58,7 @@ impl Finding {
     }
 }
 
-/// One comparison with what came of it.
+/// One comparison with its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// The contender's label.
@@ -71,21 +69,23 @@ pub struct Line {
     pub arrangement: String,
     /// The measure.
     pub meter: String,
-    /// What came of it.
+    /// The result.
     pub finding: Finding,
     /// A full sentence.
     pub sentence: String,
 }
 
-/// A run that was judged.
+/// A judged run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// What was judged, in a sentence.
+    /// What was judged and how.
     pub about: String,
-    /// One a comparison.
+    /// One per comparison.
     pub lines: Vec<Line>,
     /// What makes the run doubtful, each a full sentence.
     pub warnings: Vec<String>,
+    /// What the run found, as every table states it; empty for a check against a baseline.
+    pub findings: Vec<String>,
 }
 
 /// A check that cannot be made.
@@ -112,11 +112,10 @@ pub enum CheckError {
         /// Who there is.
         there: String,
     },
-    /// They did not take turns.
+    /// Two contenders did not take turns.
     #[error(
-        "{contender} and {reference} did not take turns in {scenario} on {arrangement}: one block of theirs began before another had \
-         ended, so that a drift of the machine would look like a difference of theirs; run both contenders in one run: `cqldyno \
-         compare {reference} {contender}`"
+        "{contender} and {reference} did not take turns in {scenario} on {arrangement}, so a drift of the machine would look like a \
+         difference; run both contenders in one run: `cqldyno compare {reference} {contender}`"
     )]
     NotInterleaved {
         /// Who was to be judged.
@@ -128,10 +127,10 @@ pub enum CheckError {
         /// The arrangement's id.
         arrangement: String,
     },
-    /// The baseline is of another kind.
+    /// The baseline was made under other conditions.
     #[error(
-        "the run cannot be checked against that baseline: {}; counts are only comparable where everything but the driver is equal, so \
-         make a new baseline here",
+        "the run cannot be checked against that baseline: {}. Counts compare only if all but the driver is equal; make a new \
+         baseline here",
         list(.differences)
     )]
     OtherEnvironment {
@@ -163,16 +162,14 @@ impl Judgement {
         self.lines.iter().any(|line| line.finding.fails())
     }
 
-    /// Judges contenders by the CPU time a statement, against the reference of the same run.
+    /// Judges contenders by CPU time per statement, against the reference of the same run.
     ///
     /// # Errors
-    /// When there is nobody to judge or to judge against, or they did not take turns.
+    /// When there is nobody to judge or no reference, or they did not take turns.
     pub fn within(recorded: &Recorded, check: &Check) -> Result<Judgement, CheckError> {
         let Recorded { run, cells, .. } = recorded;
-        let own = reference(run).ok_or(CheckError::NoReference)?;
-        // What the run's own control takes away stays away, whoever the others are judged against.
-        let (run, Summary { rows, warnings }) = against(run, cells, check.reference.as_ref().unwrap_or(&own.id));
-        let (run, base) = (&run, reference(&run).ok_or(CheckError::NoReference)?);
+        let analysis = Analysis::against(run, cells, check.reference.as_deref());
+        let base = analysis.reference().ok_or(CheckError::NoReference)?;
         let judged = judged(run, base, check)?;
         for one in &judged {
             if let Some((scenario, arrangement)) = without_turns(run, cells, &base.id, one) {
@@ -184,53 +181,18 @@ impl Judgement {
                 });
             }
         }
-        let rows = rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT && judged.contains(&row.contender.as_str()));
+        let rows = analysis.rows().iter();
+        let rows = rows.filter(|row| row.meter == CPU_PER_STATEMENT && judged.contains(&row.contender.as_str()));
         let lines: Vec<Line> = rows.map(|row| by_interval(row, check)).collect();
         let is_open = lines.iter().any(|line| line.finding == Finding::NotJudged);
         let cut_short = why_cut_short(run, None).filter(|_| is_open).map(|why| format!("{why}."));
-        let warnings = warnings.into_iter().chain(cut_short).collect();
+        let warnings = analysis.warnings().iter().cloned().chain(cut_short).collect();
         let about = format!(
-            "CPU time a statement over that of {}, by the 95 % intervals of this run, which hold all at once; the threshold is {}.",
+            "CPU time per statement over that of {}, from 95 % intervals that hold for the whole run at once; the threshold is {}.",
             plain(&base.label),
             percent(check.threshold),
         );
-        Ok(Judgement { about, lines, warnings })
-    }
-
-    /// What came of it, in few words.
-    fn outcome(&self) -> String {
-        let of = |is: fn(Finding) -> bool| self.lines.iter().filter(|line| is(line.finding)).count();
-        match (of(Finding::fails), of(|finding| finding == Finding::Inconclusive), self.lines.len()) {
-            (0, 0, 1) => "passed".to_owned(),
-            (0, 1, 1) => "inconclusive".to_owned(),
-            (0, 0, all) => format!("passed: {all} comparisons"),
-            (0, open, all) if open == all => format!("inconclusive: {all} comparisons"),
-            (0, open, all) => format!("passed: {all} comparisons, {open} of them inconclusive"),
-            (some, _, all) => format!("failed: {some} of {all} comparisons"),
-        }
-    }
-
-    /// A short summary in GitHub's Markdown.
-    pub fn markdown(&self) -> String {
-        let mut out = format!("### cqldyno check {}\n\n{}\n\n", self.outcome(), escape(&self.about));
-        for warning in &self.warnings {
-            out.push_str(&format!("> **Warning.** {}\n\n", escape(&plain(warning))));
-        }
-        // Where there is but one measure, the sentence above names it.
-        let has_measures = self.lines.iter().any(|line| line.meter != CPU_PER_STATEMENT);
-        let measure = |text: &str| if has_measures { format!("{text} | ") } else { String::new() };
-        let (title, rule) = (measure("measure"), measure("---"));
-        out.push_str(&format!("| contender | scenario | arrangement | {title}finding | what was found |\n"));
-        out.push_str(&format!("| --- | --- | --- | {rule}--- | --- |\n"));
-        for line in &self.lines {
-            let finding = line.finding.name();
-            let finding = if line.finding.fails() { format!("**{finding}**") } else { finding.to_owned() };
-            let fields =
-                [&line.label, &line.scenario, &line.arrangement].map(|field| escape(&plain(field))).join(" | ");
-            let measure = measure(&escape(&plain(&line.meter.replace('_', " "))));
-            out.push_str(&format!("| {fields} | {measure}{finding} | {} |\n", escape(&line.sentence)));
-        }
-        out
+        Ok(Judgement { about, lines, warnings, findings: analysis.findings().to_vec() })
     }
 }
 
@@ -238,7 +200,7 @@ fn judged<'a>(run: &'a Run, base: &Contender, check: &Check) -> Result<Vec<&'a s
     let candidates: Vec<&Contender> =
         run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control && one.id != base.id).collect();
     if check.contenders.is_empty() {
-        // One that could not be asked is only missed by who named it.
+        // A driver that could not be asked is missing only if it was named.
         let there: Vec<&str> =
             candidates.into_iter().filter(|one| one.unavailable.is_none()).map(|one| one.id.as_str()).collect();
         return match there.is_empty() {
@@ -262,10 +224,10 @@ fn by_interval(row: &SummaryRow, check: &Check) -> Line {
         (Some(ratio), Some([low, high]), Some(detectable)) => {
             let figure = format!("{ratio:.3} times as much ({low:.3} to {high:.3})");
             let found = format!("the smallest difference that this run could have found is {}", percent(detectable));
-            // The comparison says in a warning why it gives no verdict.
+            // A warning says why there is no verdict.
             if row.verdict.is_none() {
                 let finding = if check.require_power.is_some() { Finding::TooWeak } else { Finding::Inconclusive };
-                (finding, format!("It costs {figure}, and the run gives no verdict on it: see the warning; {found}."))
+                (finding, format!("It costs {figure}, and the run gives no verdict on it (see the warning); {found}."))
             } else if low > 1.0 + check.threshold {
                 (Finding::Worse, format!("It costs {figure}: all of the interval lies more than {over} above."))
             } else if check.require_power.is_some_and(|asked| detectable > asked) {

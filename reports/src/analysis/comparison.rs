@@ -1,35 +1,37 @@
 //! The ratios, intervals and verdicts of a run's summary.
 //!
-//! CPU time a statement is the primary meter: its intervals hold over all drivers, scenarios and arrangements at once, and only it
-//! has verdicts without a reservation. The others are exploratory: each interval holds by itself. floor and noop are no drivers:
-//! they are compared with nobody.
-
-use std::collections::BTreeMap;
+//! CPU time per statement is the primary meter: its intervals hold over all drivers, scenarios and arrangements at once. The
+//! other meters are exploratory: each interval holds by itself. floor and noop are no drivers and have no intervals.
 
 use cqldyno_statistics as statistics;
-use cqldyno_statistics::{Comparison, Estimate, Group};
+use cqldyno_statistics::{Comparison, Fitted, Group};
 
 use crate::bottleneck::Bottleneck;
 use crate::cut_short::too_few;
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
-use crate::summary::comparable;
+use crate::summary::{Figures, Repetition, comparable};
 use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
 
 /// The share on both sides of 1 within which two contenders are the same.
 pub(crate) const BAND: f64 = 0.02;
 
 /// The summary's rows of one scenario, arrangement and meter, and their figures by block.
-pub(crate) struct Place {
+pub(crate) struct Table {
     pub rows: Vec<SummaryRow>,
-    /// One a row: the figure of each block.
-    pub figures: Vec<BTreeMap<u32, f64>>,
+    /// One per row.
+    pub figures: Vec<Figures>,
 }
 
-/// Fills ratio, interval, verdict and smallest difference of every row, and gives what must stand over the tables.
-pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Place]) -> Vec<String> {
+/// Fills level, ratio, interval, verdict and smallest difference of every row; returns the warnings about the control.
+pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Table]) -> Vec<String> {
+    places
+        .iter_mut()
+        .flat_map(|place| &mut place.rows)
+        .filter(|row| comparable(row))
+        .for_each(|row| row.level = row.median);
     let Some(reference) = reference else { return Vec::new() };
     for place in places.iter_mut() {
-        place.plain_ratios(reference);
+        place.ratios(reference);
     }
     let primary: Vec<usize> = (0..places.len()).filter(|at| places[*at].meter() == CPU_PER_STATEMENT).collect();
     let prepared: Vec<Prepared> = primary.iter().map(|at| places[*at].prepare(run, reference)).collect();
@@ -37,7 +39,7 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Pl
     let how = Comparison { band: BAND, ..Comparison::default() };
     let found = statistics::compare(&groups, &how);
     for ((at, prepared), found) in primary.iter().zip(&prepared).zip(found) {
-        places[*at].fill(run, prepared, found, true);
+        places[*at].fill(run, reference, prepared, found, true);
     }
     for place in places.iter_mut().filter(|place| place.meter() != CPU_PER_STATEMENT) {
         let Some(better) =
@@ -48,7 +50,7 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Pl
         let prepared = place.prepare(run, reference);
         let how = Comparison { lower_is_better: better == Better::Lower, simultaneous: false, ..how };
         let found = statistics::compare(std::slice::from_ref(&prepared.group), &how).remove(0);
-        place.fill(run, &prepared, found, false);
+        place.fill(run, reference, &prepared, found, false);
     }
     let warning = control_warning(places.iter().flat_map(|place| &place.rows), reference);
     if warning.is_some() {
@@ -57,8 +59,8 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Pl
     warning.into_iter().chain(withhold_without_control(run, reference, places)).collect()
 }
 
-/// Takes the verdicts of every scenario and arrangement away in which the run's control has no interval, and says where.
-fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [Place]) -> Option<String> {
+/// Takes the verdicts away wherever the run's control has no interval, and says where.
+fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [Table]) -> Option<String> {
     if !run.contenders.iter().any(|contender| is_control(&contender.id, contender.control, reference)) {
         return None;
     }
@@ -88,20 +90,20 @@ fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [Plac
         .for_each(|row| row.verdict = None);
     (!sentences.is_empty()).then(|| {
         format!(
-            "The control, {} once more, has no interval in {}: nothing shows there that only the drivers made a difference, so \
-             no verdict is given there.",
+            "The control, {} once more, has no interval in {}. There is no verdict there, because nothing shows that only the \
+             drivers differed.",
             plain(&reference.label),
             sentences.join(", "),
         )
     })
 }
 
-/// Whether the contender is the reference once more: its id is the reference's with a mark behind it.
-pub fn is_control(contender: &str, control: bool, reference: &Contender) -> bool {
+/// Whether the contender is the reference once more: its id is the reference's and a mark.
+pub(crate) fn is_control(contender: &str, control: bool, reference: &Contender) -> bool {
     control && contender.rsplit_once('#').is_some_and(|(of, _)| of == reference.id)
 }
 
-/// The same program under two names differs: something else than the drivers made a difference.
+/// The warning that the same program under two names differs.
 fn control_warning<'a>(rows: impl Iterator<Item = &'a SummaryRow>, reference: &Contender) -> Option<String> {
     let off: Vec<String> = rows
         .filter(|row| !row.exploratory && is_control(&row.contender, row.control, reference))
@@ -113,33 +115,30 @@ fn control_warning<'a>(rows: impl Iterator<Item = &'a SummaryRow>, reference: &C
         .collect();
     (!off.is_empty()).then(|| {
         format!(
-            "The control is {} once more and should cost the same, but its CPU time over the reference's was {}. Something else \
-             than the drivers made a difference in this run, so it gives no verdicts.",
+            "The control is {} once more and should cost the same, but its CPU time over the reference's was {}. The run gives no \
+             verdicts, because not only the drivers differed.",
             plain(&reference.label),
             off.join(", "),
         )
     })
 }
 
-/// What the statistics are given, and the rows that its columns are of.
+/// The input of the statistics, and the row of each of its columns.
 struct Prepared {
     group: Group,
     columns: Vec<usize>,
 }
 
-impl Place {
+impl Table {
     fn meter(&self) -> &str {
         self.rows.first().map_or("", |row| row.meter.as_str())
     }
 
-    /// The ratio of the medians, which stands where there are no statistics.
-    fn plain_ratios(&mut self, reference: &Contender) {
-        let base = self.rows.iter().find(|row| row.contender == reference.id).filter(|row| comparable(row));
-        let base = base.and_then(|row| row.median);
+    /// The ratios of the levels.
+    fn ratios(&mut self, reference: &Contender) {
+        let base = self.rows.iter().find(|row| row.contender == reference.id).and_then(|row| row.level);
         for row in &mut self.rows {
-            if comparable(row) {
-                row.ratio = row.median.zip(base).map(|(median, base)| median / base).filter(|ratio| ratio.is_finite());
-            }
+            row.ratio = row.level.zip(base).map(|(level, base)| level / base).filter(|ratio| ratio.is_finite());
         }
     }
 
@@ -149,8 +148,9 @@ impl Place {
             |row: &SummaryRow| run.contender(&row.contender).is_some_and(|contender| contender.role == Role::Driver);
         let columns: Vec<usize> =
             (0..self.rows.len()).filter(|at| comparable(&self.rows[*at]) && is_driver(&self.rows[*at])).collect();
-        let of =
-            |block: &u32| columns.iter().map(|at| self.figures[*at].get(block).copied()).collect::<Option<Vec<f64>>>();
+        let of = |block: &Repetition| {
+            columns.iter().map(|at| self.figures[*at].get(block).copied()).collect::<Option<Vec<f64>>>()
+        };
         let blocks = columns.first().map_or(Vec::new(), |first| self.figures[*first].keys().filter_map(of).collect());
         let column = |is: &dyn Fn(&SummaryRow) -> bool| -> Vec<usize> {
             (0..columns.len()).filter(|column| is(&self.rows[columns[*column]])).collect()
@@ -164,12 +164,13 @@ impl Place {
     fn fill(
         &mut self,
         run: &Run,
+        reference: &Contender,
         prepared: &Prepared,
-        found: Result<Vec<Option<Estimate>>, statistics::NoInterval>,
+        found: Result<Fitted, statistics::NoInterval>,
         is_primary: bool,
     ) {
-        let estimates = match found {
-            Ok(estimates) => estimates,
+        let Fitted { levels, estimates } = match found {
+            Ok(fitted) => fitted,
             Err(why) => {
                 if is_primary {
                     let others = prepared.columns.iter().enumerate().filter(|(at, _)| *at != prepared.group.reference);
@@ -179,10 +180,14 @@ impl Place {
                 return;
             }
         };
-        // Ratios are taken against the reference and its controls: where the server limited one of them, they are the server's.
+        // Ratios are to reference and controls: if the server limited one of them, the rate is the server's.
         let bases = std::iter::once(&prepared.group.reference).chain(&prepared.group.controls);
         let bases_are_their_own =
             bases.into_iter().all(|column| is_its_own_rate(&self.rows[prepared.columns[*column]]));
+        for (row, level) in prepared.columns.iter().zip(levels) {
+            self.rows[*row].level = Some(level);
+        }
+        self.ratios(reference);
         for ((column, row), estimate) in prepared.columns.iter().enumerate().zip(estimates) {
             let row = &mut self.rows[*row];
             let Some(estimate) = estimate else { continue };
@@ -192,7 +197,7 @@ impl Place {
             row.blocks = Some(prepared.group.blocks.len());
             let judged = !prepared.group.controls.contains(&column)
                 && (is_primary || (row.meter == THROUGHPUT && bases_are_their_own && is_its_own_rate(row)));
-            row.verdict = judged.then(|| Verdict::from(estimate.verdict));
+            row.verdict = judged.then(|| Verdict::of(estimate.verdict, run, &row.meter));
         }
     }
 }
@@ -206,20 +211,9 @@ fn no_interval(run: &Run, why: &statistics::NoInterval) -> String {
     of_time.unwrap_or_else(|| why.to_string())
 }
 
-/// A rate that the server limited, or that nobody knows what limited, says nothing of the driver.
+/// Whether the rate is the driver's: one that the server may have limited says nothing of it.
 fn is_its_own_rate(row: &SummaryRow) -> bool {
     matches!(row.bottleneck, Some(Bottleneck::Worker | Bottleneck::Neither))
-}
-
-impl From<statistics::Verdict> for Verdict {
-    fn from(verdict: statistics::Verdict) -> Verdict {
-        match verdict {
-            statistics::Verdict::Faster => Verdict::Faster,
-            statistics::Verdict::Slower => Verdict::Slower,
-            statistics::Verdict::Same => Verdict::Same,
-            statistics::Verdict::Inconclusive => Verdict::Inconclusive,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -269,8 +263,8 @@ mod tests {
             assert_eq!(
                 warnings,
                 [format!(
-                    "The control, scylla@1.9.0 once more, has no interval in writes on multi:2 ({why}): nothing shows there \
-                     that only the drivers made a difference, so no verdict is given there."
+                    "The control, scylla@1.9.0 once more, has no interval in writes on multi:2 ({why}). There is no verdict \
+                     there, because nothing shows that only the drivers differed."
                 )]
             );
             let of = |scenario: &str| {
@@ -278,7 +272,7 @@ mod tests {
                 rows.iter().filter(is).find(|row| row.scenario == scenario).unwrap()
             };
             assert!(of("writes").interval.is_some());
-            assert_eq!((of("writes").verdict, of("reads").verdict), (None, Some(Verdict::Slower)));
+            assert_eq!((of("writes").verdict, of("reads").verdict), (None, Some(Verdict::Dearer)));
             assert!(rows.iter().filter(|row| row.scenario == "writes").all(|row| row.verdict.is_none()));
         }
     }
@@ -291,6 +285,6 @@ mod tests {
         let crate::Summary { rows, warnings } = crate::Summary::new(&run, &cells);
         assert!(warnings.is_empty(), "{warnings:?}");
         let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.meter == CPU_PER_STATEMENT;
-        assert_eq!(rows.iter().find(is).unwrap().verdict, Some(Verdict::Slower));
+        assert_eq!(rows.iter().find(is).unwrap().verdict, Some(Verdict::Dearer));
     }
 }

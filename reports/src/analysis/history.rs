@@ -1,54 +1,51 @@
-//! Runs of many dates, as lines of what each contender cost.
+//! Runs of many dates: one line per contender.
 
 mod variants;
-mod version;
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::attempts::Attempts;
 use crate::check::conditions;
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::whole;
 use crate::text::count;
-use crate::{Cell, Contender, Recorded, Role, Run, Summary, SummaryRow, Unit};
+use crate::{Analysis, Cell, Contender, Recorded, Role, Run, SummaryRow, Unit};
 
 use self::variants::{Variant, Variants, cores_of};
-use self::version::compare_versions;
 
-/// What is shown where a run has it, with its name; the primary one first.
+/// The meters that are shown, with their names; the primary one first.
 const METERS: [(&str, &str); 6] = [
-    (CPU_PER_STATEMENT, "CPU us a statement"),
+    (CPU_PER_STATEMENT, "CPU us per statement"),
     (THROUGHPUT, "statements/s"),
-    (SYSCALLS_PER_STATEMENT, "system calls a statement"),
-    ("allocations_per_statement", "allocations a statement"),
-    ("processor_instructions_per_statement", "instructions a statement"),
-    ("callgrind_instructions_per_statement", "instructions a statement, under callgrind"),
+    (SYSCALLS_PER_STATEMENT, "system calls per statement"),
+    ("allocations_per_statement", "allocations per statement"),
+    ("processor_instructions_per_statement", "instructions per statement"),
+    ("callgrind_instructions_per_statement", "instructions per statement, under callgrind"),
 ];
 
-/// What the points of a line stand in order of.
+/// The order of the points of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
     /// When the run was made.
     Date,
-    /// The driver's version, and when the run was made where two have the same.
+    /// The driver's version, then when the run was made.
     Version,
 }
 
 /// Runs in lines.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct History {
-    /// What the points are in order of.
+    /// The order of the points.
     pub by: By,
-    /// Runs that were made under the same conditions each; lines never lead from one to another.
+    /// Runs under the same conditions; no line leads from one group to another.
     pub groups: Vec<Group>,
-    /// Runs that are left out, with the sentence why.
+    /// Runs that are left out, and why.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A run that is not shown.
+/// A run that is left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Where it is.
@@ -60,7 +57,7 @@ pub struct LeftOut {
 /// Runs under the same conditions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
-    /// What is equal for all of them, by name.
+    /// What is equal for all of them.
     pub conditions: Vec<(String, String)>,
     /// How it differs from the group before, as a full sentence; absent for the first.
     pub apart: Option<String>,
@@ -68,7 +65,7 @@ pub struct Group {
     pub remarks: Vec<String>,
     /// The runs, by date.
     pub runs: Vec<PastRun>,
-    /// One a scenario, arrangement and meter; by version also one a contender.
+    /// One per scenario, arrangement and meter; in the order of versions also per contender.
     pub panels: Vec<Panel>,
 }
 
@@ -79,18 +76,18 @@ pub struct PastRun {
     pub name: String,
     /// When it was made.
     pub started: jiff::Timestamp,
-    /// What a reader must know of how it was kept.
+    /// What a reader must know about its files.
     pub notes: Vec<String>,
 }
 
-/// Lines that stand in one chart.
+/// The lines of one chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Panel {
-    /// What is shown of what, by which it is told from the others of its group.
+    /// The heading, unique in its group.
     pub title: String,
     /// The scenario's name.
     pub scenario: String,
-    /// The scenario's hash: runs in which a scenario of that name asks for something else stand in another panel.
+    /// The scenario's hash: another scenario of the same name has a panel of its own.
     pub scenario_hash: String,
     /// The arrangement's id.
     pub arrangement: String,
@@ -100,9 +97,9 @@ pub struct Panel {
     pub words: String,
     /// The unit of its figures.
     pub unit: Option<Unit>,
-    /// What stands below the points, in order.
+    /// The labels below the points, in order.
     pub places: Vec<String>,
-    /// One a contender.
+    /// One per contender.
     pub lines: Vec<HistoryLine>,
 }
 
@@ -113,10 +110,10 @@ pub struct HistoryLine {
     pub contender: String,
     /// What it is in a comparison.
     pub role: Role,
-    /// The number of the driver's colour, the same in all panels.
+    /// The number of the driver's colour in all panels.
     #[serde(skip)]
     pub colour: usize,
-    /// In the order of the panel's places; a run that did not ask the contender has none.
+    /// In the order of the panel's places; a run without the contender has none.
     pub points: Vec<Point>,
 }
 
@@ -129,21 +126,21 @@ pub struct Point {
     pub run: usize,
     /// The driver's version; empty when it did not say.
     pub version: String,
-    /// The median over the blocks; absent where there is a gap.
+    /// The median over the blocks; absent in a gap.
     pub median: Option<f64>,
-    /// The least and the greatest of the blocks; absent where there is one block.
+    /// The least and the greatest of the blocks; absent for one block.
     pub spread: Option<[f64; 2]>,
-    /// How many blocks it is of.
+    /// How many blocks it comes from.
     pub blocks: usize,
     /// Why there is no figure, as a full sentence.
     pub gap: Option<String>,
 }
 
-/// What was equal, by name.
+/// Names and values that are equal for a group.
 type Conditions = Vec<(String, String)>;
 
 impl History {
-    /// Of runs by the names that they are to have, with those that could not be read.
+    /// Of named runs; `left_out` are those that could not be read.
     pub fn new(by: By, runs: &[(String, Recorded)], left_out: Vec<LeftOut>) -> History {
         let mut runs: Vec<&(String, Recorded)> = runs.iter().collect();
         runs.sort_by(|(a, one), (b, other)| (one.run.started, a).cmp(&(other.run.started, b)));
@@ -167,7 +164,7 @@ impl History {
     }
 }
 
-/// Gives every driver a colour, by which it is found again in every panel.
+/// Gives every driver its colour, the same in every panel.
 fn colour(groups: &mut [Group]) {
     let mut names: Vec<String> = Vec::new();
     let lines = groups.iter_mut().flat_map(|group| &mut group.panels).flat_map(|panel| &mut panel.lines);
@@ -179,7 +176,7 @@ fn colour(groups: &mut [Group]) {
     }
 }
 
-/// What must be equal for two runs to stand in one line: what a check against a baseline asks for, and how much was asked.
+/// What must be equal for two runs to share a line: the conditions of a check against a baseline, and the count.
 fn under(run: &Run) -> Conditions {
     let plan = &run.plan;
     let mut all: Conditions = conditions(run).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -195,7 +192,7 @@ fn apart(before: &[(String, String)], now: &[(String, String)]) -> String {
     let parts: Vec<String> = differs
         .map(|((name, was), (_, is))| format!("{name} was {} and is {} here", crate::plain(was), crate::plain(is)))
         .collect();
-    format!("These runs are not joined with the ones before, because {}.", parts.join("; "))
+    format!("These runs are not joined with the earlier ones, because {}.", parts.join("; "))
 }
 
 impl Group {
@@ -242,9 +239,8 @@ struct Found {
 
 fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Found>>) {
     let Recorded { run, cells, .. } = one;
-    let attempts = Attempts::of(cells);
-    let counted: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
-    for row in Summary::new(run, cells).rows.iter().filter(|row| !row.control) {
+    let analysis = Analysis::new(run, cells);
+    for row in analysis.rows().iter().filter(|row| !row.control) {
         let meter = METERS.iter().position(|(id, _)| *id == row.meter);
         let scenario = run.scenarios.iter().find(|one| one.name == row.scenario);
         let arrangement = run.plan.arrangements.iter().find(|one| one.id == row.arrangement);
@@ -253,11 +249,11 @@ fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Fou
         else {
             continue;
         };
-        // Beside floor and noop, which have many times their throughput, drivers could not be told apart.
+        // Beside the many times greater throughput of floor and noop, drivers could not be told apart.
         if row.meter == THROUGHPUT && contender.role != Role::Driver {
             continue;
         }
-        let Some(point) = point(at, row, contender, &counted) else { continue };
+        let Some(point) = point(at, row, contender, analysis.cells()) else { continue };
         let name = unversioned(contender);
         let key = Key {
             scenario: (scenario.name.clone(), scenario.hash.clone()),
@@ -269,7 +265,7 @@ fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Fou
     }
 }
 
-/// The contender's figure, or why there is none; nothing where the run did not measure it or did not ask.
+/// The contender's figure, or why there is none; `None` if the run did not measure it.
 fn point(run: usize, row: &SummaryRow, contender: &Contender, cells: &[&Cell]) -> Option<Point> {
     let mine = cells.iter().filter(|cell| {
         cell.contender == row.contender
@@ -296,7 +292,7 @@ fn point(run: usize, row: &SummaryRow, contender: &Contender, cells: &[&Cell]) -
     })
 }
 
-/// The label without the version, by which a line goes on when the driver has another one.
+/// The label without the version: a line goes on when the version changes.
 fn unversioned(contender: &Contender) -> String {
     match contender.version.as_str() {
         "" => contender.label.clone(),
@@ -304,7 +300,13 @@ fn unversioned(contender: &Contender) -> String {
     }
 }
 
-/// When a run started, as short as tells it from the others.
+/// Orders versions as semantic versioning does (clause 11); one that is none of its form comes first.
+fn compare_versions(one: &str, other: &str) -> std::cmp::Ordering {
+    let key = |version: &str| semver::Version::parse(version).ok();
+    key(one).cmp(&key(other)).then_with(|| one.cmp(other))
+}
+
+/// The formats of a run's date, the shortest first.
 const DATES: [&str; 3] = ["%Y-%m-%d", "%m-%d %H:%M", "%m-%d %H:%M:%S"];
 
 fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[&(String, Recorded)], variants: &Variants) -> Panel {
@@ -336,7 +338,7 @@ fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[&(String, Recorded
     let unit = found.iter().find_map(|one| one.unit);
     let mut lines: Vec<HistoryLine> = Vec::new();
     for Found { contender, role, point, .. } in found {
-        // Two contenders of a run that differ in nothing but their version are two points of one line by version, and two lines by date.
+        // Two versions in one run are two points of a line in the order of versions, and two lines in the order of dates.
         let twice =
             |line: &&mut HistoryLine| by == By::Date && line.points.iter().any(|known| known.place == point.place);
         match lines.iter_mut().find(|line| line.contender == contender).filter(|line| !twice(line)) {
@@ -375,9 +377,7 @@ fn remarks(members: &[&(String, Recorded)]) -> Vec<String> {
     PARTS
         .iter()
         .filter(differs)
-        .map(|(name, _)| {
-            format!("{name} is not the same in all of these runs: a step may be ours and not the driver's.")
-        })
+        .map(|(name, _)| format!("{name} is not the same in all of these runs: a step may come from cqldyno."))
         .collect()
 }
 
@@ -385,6 +385,26 @@ fn remarks(members: &[&(String, Recorded)]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::sample;
+
+    #[test]
+    fn versions_are_ordered_by_number_and_pre_releases_come_first() {
+        let sorted = [
+            "",
+            "0.9.0",
+            "0.10.0",
+            "1.0.0-alpha",
+            "1.0.0-alpha.1",
+            "1.0.0-beta.2",
+            "1.0.0-beta.11",
+            "1.0.0-rc.1",
+            "1.0.0",
+            "1.0.1",
+        ];
+        let mut found = sorted;
+        found.reverse();
+        found.sort_by(|a, b| compare_versions(a, b));
+        assert_eq!(found, sorted);
+    }
 
     fn at(day: u32, version: &str) -> (String, Recorded) {
         at_time(day, "03:04:05", version)
@@ -451,7 +471,7 @@ mod tests {
         let sizes: Vec<usize> = history.groups.iter().map(|group| group.runs.len()).collect();
         assert_eq!(sizes, [2, 1, 1]);
         let why = history.groups[1].apart.as_ref().unwrap();
-        assert!(why.starts_with("These runs are not joined with the ones before, because the kernel was"), "{why}");
+        assert!(why.starts_with("These runs are not joined with the earlier ones, because the kernel was"), "{why}");
         assert!(why.contains("is Linux 9 here"), "{why}");
         assert!(history.groups[2].apart.as_ref().unwrap().contains("the count was"));
     }
@@ -474,12 +494,12 @@ mod tests {
             group.remarks,
             [
                 "writes is not the same scenario in all of these runs (hash 00ff in runs/3; hash bbbbbbbb in runs/2; hash \
-              aaaaaaaa in runs/1), so its figures are joined only where it is."
+              aaaaaaaa in runs/1), so only the figures of the same one are joined."
             ]
         );
         let mut titles: Vec<&str> = group.panels.iter().map(|panel| panel.title.as_str()).collect();
-        assert!(titles.contains(&"writes (bbbbbbbb) on multi:2: CPU us a statement"), "{titles:?}");
-        assert!(titles.contains(&"reads on multi:2: CPU us a statement"), "{titles:?}");
+        assert!(titles.contains(&"writes (bbbbbbbb) on multi:2: CPU us per statement"), "{titles:?}");
+        assert!(titles.contains(&"reads on multi:2: CPU us per statement"), "{titles:?}");
         titles.sort_unstable();
         assert!(titles.windows(2).all(|two| two[0] != two[1]), "no heading stands twice: {titles:?}");
     }
@@ -494,12 +514,12 @@ mod tests {
             group.remarks,
             [
                 "multi:2 is not the same arrangement in all of these runs (worker on core 1, server on cores 0-1 in runs/2; worker on cores \
-              0-1, server on cores 0-1 in runs/1), so its figures are joined only where it is."
+              0-1, server on cores 0-1 in runs/1), so only the figures of the same one are joined."
             ]
         );
         assert_eq!(
             group.panels[0].title,
-            "writes on multi:2 (worker on core 1, server on cores 0-1): CPU us a statement"
+            "writes on multi:2 (worker on core 1, server on cores 0-1): CPU us per statement"
         );
     }
 
@@ -533,7 +553,7 @@ mod tests {
         let mut titles: Vec<&str> = panels.iter().map(|panel| panel.title.as_str()).collect();
         assert_eq!(
             titles[..2],
-            ["scylla, writes on multi:2: CPU us a statement", "cdrs-tokio, writes on multi:2: CPU us a statement"]
+            ["scylla, writes on multi:2: CPU us per statement", "cdrs-tokio, writes on multi:2: CPU us per statement"]
         );
         titles.sort_unstable();
         assert!(titles.windows(2).all(|two| two[0] != two[1]), "{titles:?}");

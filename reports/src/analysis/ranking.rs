@@ -1,112 +1,147 @@
-//! Whether a driver's place changes with the arrangement.
+//! The order of the drivers, as far as it is known.
 //!
-//! The order of two drivers counts as known only where an interval says so: one that excludes 1 beside the reference, or two that
-//! do not overlap. A change counts only where the order is known in both arrangements and is another one.
+//! Against the reference a verdict tells the order. Two others have an order if their intervals do not overlap, even when one is
+//! moved by the band within which two drivers are the same.
 
+use crate::comparison::BAND;
 use crate::measure::CPU_PER_STATEMENT;
+use crate::summary::Place;
 use crate::text::plain;
-use crate::{Contender, Role, Run, SummaryRow};
+use crate::{Better, Contender, Role, Run, SummaryRow, Verdict};
 
 /// One driver in one scenario and arrangement.
-struct Standing<'a> {
-    contender: &'a Contender,
-    arrangement: &'a str,
-    /// The interval of its ratio to the reference; of the reference itself, 1.
+pub(crate) struct Standing<'a> {
+    pub contender: &'a Contender,
+    /// The interval of its ratio to the reference.
     interval: [f64; 2],
+    /// `None` of the reference itself.
+    verdict: Option<Verdict>,
 }
 
-impl Standing<'_> {
-    fn is_known_before(&self, other: &Standing) -> bool {
-        self.interval[1] < other.interval[0]
+/// The order of the drivers by one meter in one place.
+pub(crate) struct Order<'a> {
+    pub standings: Vec<Standing<'a>>,
+    better: Better,
+}
+
+impl<'a> Order<'a> {
+    /// The reference and the drivers with a verdict, without controls.
+    pub fn of(
+        run: &'a Run,
+        rows: &[SummaryRow],
+        reference: Option<&Contender>,
+        place: Place,
+        meter: &str,
+    ) -> Order<'a> {
+        let drivers = run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
+        let standing = |contender: &'a Contender| {
+            let row = rows.iter().find(|row| row.meter == meter && row.is_of(place, contender))?;
+            if reference.is_some_and(|reference| reference.id == contender.id) {
+                return row.ratio.map(|_| Standing { contender, interval: [1.0; 2], verdict: None });
+            }
+            Some(Standing { contender, interval: row.interval?, verdict: Some(row.verdict?) })
+        };
+        let better = run.measure(meter).map_or(Better::Lower, |known| known.better);
+        Order { standings: drivers.filter_map(standing).collect(), better }
+    }
+
+    fn is_before(&self, one: &Standing, other: &Standing) -> bool {
+        let is_below = |one: [f64; 2], other: [f64; 2]| one[1] * (1.0 + BAND) < other[0];
+        match (one.verdict, other.verdict) {
+            (_, None) => one.verdict.is_some_and(Verdict::is_better),
+            (None, Some(verdict)) => verdict.is_worse(),
+            _ if self.better == Better::Higher => is_below(other.interval, one.interval),
+            _ => is_below(one.interval, other.interval),
+        }
+    }
+
+    /// Those of which none is known to be behind another; the first is one of them.
+    pub fn first(&self) -> Vec<&'a Contender> {
+        let is_first = |one: &&Standing| !self.standings.iter().any(|other| self.is_before(other, one));
+        self.standings.iter().filter(is_first).map(|one| one.contender).collect()
+    }
+
+    /// Whether all verdicts are that there is no difference.
+    pub fn is_same(&self) -> bool {
+        self.standings.iter().filter_map(|one| one.verdict).all(|verdict| verdict == Verdict::Same)
+    }
+
+    fn find(&self, contender: &Contender) -> Option<&Standing<'a>> {
+        self.standings.iter().find(|one| one.contender.id == contender.id)
+    }
+
+    /// For example `2nd of 3`, or `1st to 2nd of 3` if an order is not known.
+    fn place(&self, contender: &Contender) -> Option<String> {
+        let mine = self.find(contender)?;
+        let before = self.standings.iter().filter(|other| self.is_before(other, mine)).count();
+        let after = self.standings.iter().filter(|other| self.is_before(mine, other)).count();
+        let (first, last) = (before + 1, self.standings.len() - after);
+        let range = if first == last { nth(first) } else { format!("{} to {}", nth(first), nth(last)) };
+        Some(format!("{range} of {}", self.standings.len()))
     }
 }
 
-/// A line a driver whose place changes, or one that says why none is said to; none for a run of one arrangement.
+/// The drivers of which one needed least CPU time in this place; none if no difference is known.
+pub(crate) fn least<'a>(
+    run: &'a Run,
+    rows: &[SummaryRow],
+    reference: Option<&Contender>,
+    place: Place,
+) -> Vec<&'a Contender> {
+    let order = Order::of(run, rows, reference, place, CPU_PER_STATEMENT);
+    let first = order.first();
+    if first.len() < order.standings.len() { first } else { Vec::new() }
+}
+
+/// One line per driver whose place changes, or one that says why there is none; nothing for a run of one arrangement.
 pub(crate) fn changes(run: &Run, rows: &[SummaryRow], reference: Option<&Contender>) -> Vec<String> {
-    let Some(reference) = reference.filter(|_| run.plan.arrangements.len() > 1) else { return Vec::new() };
+    if reference.is_none() || run.plan.arrangements.len() < 2 {
+        return Vec::new();
+    }
     let mut lines = Vec::new();
-    let mut has_intervals = false;
+    let mut is_known = false;
     for contender in &run.contenders {
         let mut parts = Vec::new();
         for scenario in &run.scenarios {
-            let all: Vec<Vec<Standing>> = run
-                .plan
-                .arrangements
-                .iter()
-                .map(|arrangement| standings(run, rows, reference, &scenario.name, &arrangement.id))
+            let here = Place::all(run).filter(|place| place.scenario.name == scenario.name);
+            let all: Vec<(&str, Order)> = here
+                .map(|place| (place.arrangement.id.as_str(), Order::of(run, rows, reference, place, CPU_PER_STATEMENT)))
                 .collect();
-            has_intervals |= all.iter().filter(|standings| standings.len() > 1).count() > 1;
+            is_known |= all.iter().filter(|(_, order)| order.standings.len() > 1).count() > 1;
             if changes_for(contender, &all) {
-                let places: Vec<String> = all.iter().filter_map(|standings| place(contender, standings)).collect();
-                parts.push(format!("{} ({})", places.join(" and "), plain(&scenario.name)));
+                let said = |(id, order): &(&str, Order)| Some(format!("{} on {}", order.place(contender)?, plain(id)));
+                let said: Vec<String> = all.iter().filter_map(said).collect();
+                parts.push(format!("{} ({})", said.join(" and "), plain(&scenario.name)));
             }
         }
         if !parts.is_empty() {
-            lines.push(format!("{} is by CPU time {}.", plain(&contender.label), parts.join(", ")));
+            lines.push(format!("In CPU time {} is {}.", plain(&contender.label), parts.join(", ")));
         }
     }
-    match (lines.is_empty(), has_intervals) {
-        (true, false) => vec![
-            "Whether the arrangement changes the order of the drivers is not resolved: there are no intervals of \
-                                them in two arrangements."
-                .to_owned(),
-        ],
-        (true, true) => vec![
-            "No order of two drivers by CPU time that is known in two arrangements differs between them.".to_owned(),
-        ],
-        _ => lines,
+    if lines.is_empty() {
+        let why = match is_known {
+            true => "The known order of the drivers by CPU time is the same in all arrangements.",
+            false => "No two arrangements have verdicts, so nobody knows whether the order of the drivers changes.",
+        };
+        lines.push(why.to_owned());
     }
+    lines
 }
 
-/// The drivers that have a place here: the reference and those with an interval, without controls.
-fn standings<'a>(
-    run: &'a Run,
-    rows: &[SummaryRow],
-    reference: &Contender,
-    scenario: &str,
-    arrangement: &'a str,
-) -> Vec<Standing<'a>> {
-    let drivers = run.contenders.iter().filter(|contender| contender.role == Role::Driver && !contender.control);
-    drivers
-        .filter_map(|contender| {
-            let row = rows.iter().find(|row| {
-                row.meter == CPU_PER_STATEMENT
-                    && row.contender == contender.id
-                    && row.scenario == scenario
-                    && row.arrangement == arrangement
-            })?;
-            let interval = if contender.id == reference.id { row.ratio.map(|_| [1.0; 2]) } else { row.interval };
-            Some(Standing { contender, arrangement, interval: interval? })
-        })
-        .collect()
-}
-
-/// Whether the order of the contender and some other one is known in two arrangements and differs.
-fn changes_for(contender: &Contender, all: &[Vec<Standing>]) -> bool {
-    let order = |standings: &[Standing], other: &Contender| {
-        let find = |who: &Contender| standings.iter().position(|standing| standing.contender.id == who.id);
-        let (mine, theirs) = (&standings[find(contender)?], &standings[find(other)?]);
-        match (mine.is_known_before(theirs), theirs.is_known_before(mine)) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
+/// Whether the order of the contender and another one is known in two arrangements and differs.
+fn changes_for(contender: &Contender, all: &[(&str, Order)]) -> bool {
+    let is_first = |order: &Order, other: &Contender| {
+        let (mine, theirs) = (order.find(contender)?, order.find(other)?);
+        match (order.is_before(mine, theirs), order.is_before(theirs, mine)) {
+            (false, false) => None,
+            (is_first, _) => Some(is_first),
         }
     };
-    let others = all.iter().flatten().map(|standing| standing.contender);
+    let others = all.iter().flat_map(|(_, order)| &order.standings).map(|one| one.contender);
     others.into_iter().any(|other| {
-        let orders: Vec<bool> = all.iter().filter_map(|standings| order(standings, other)).collect();
+        let orders: Vec<bool> = all.iter().filter_map(|(_, order)| is_first(order, other)).collect();
         orders.contains(&true) && orders.contains(&false)
     })
-}
-
-/// For example `2nd of 3 on multi:2`, or `1st to 2nd of 3 on multi:2` where an order is not known.
-fn place(contender: &Contender, standings: &[Standing]) -> Option<String> {
-    let mine = standings.iter().find(|standing| standing.contender.id == contender.id)?;
-    let before = standings.iter().filter(|other| other.is_known_before(mine)).count();
-    let behind = standings.iter().filter(|other| mine.is_known_before(other)).count();
-    let (first, last) = (before + 1, standings.len() - behind);
-    let range = if first == last { nth(first) } else { format!("{} to {}", nth(first), nth(last)) };
-    Some(format!("{range} of {} on {}", standings.len(), plain(mine.arrangement)))
 }
 
 fn nth(place: usize) -> String {
@@ -141,13 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_changes_with_the_arrangement_is_one_line_a_driver() {
+    fn a_place_that_changes_with_the_arrangement_is_one_line_per_driver() {
         assert_eq!(
             lines(2.0, 12),
             [
-                "scylla@1.9.0 is by CPU time 1st of 2 on multi:2 and 2nd of 2 on current (writes), 1st of 2 on multi:2 and 2nd of 2 \
+                "In CPU time scylla@1.9.0 is 1st of 2 on multi:2 and 2nd of 2 on current (writes), 1st of 2 on multi:2 and 2nd of 2 \
                  on current (reads).",
-                "cdrs-tokio@9.0.2 is by CPU time 2nd of 2 on multi:2 and 1st of 2 on current (writes), 2nd of 2 on multi:2 and 1st \
+                "In CPU time cdrs-tokio@9.0.2 is 2nd of 2 on multi:2 and 1st of 2 on current (writes), 2nd of 2 on multi:2 and 1st \
                  of 2 on current (reads)."
             ]
         );
@@ -155,12 +190,10 @@ mod tests {
 
     #[test]
     fn an_order_that_is_not_known_is_no_change() {
-        let none = ["No order of two drivers by CPU time that is known in two arrangements differs between them."];
+        let none = ["The known order of the drivers by CPU time is the same in all arrangements."];
         assert_eq!(lines(4.0, 12), none);
         assert_eq!(lines(6.0, 12), none);
-        assert!(
-            lines(2.0, 3)[0].starts_with("Whether the arrangement changes the order of the drivers is not resolved")
-        );
+        assert!(lines(2.0, 3)[0].starts_with("No two arrangements have verdicts"));
     }
 
     #[test]

@@ -1,14 +1,37 @@
-//! A figure a contender, scenario, arrangement and meter: what tables and pages are made of.
+//! One figure per contender, scenario, arrangement and meter: what tables and pages are made of.
 
 use std::collections::BTreeMap;
 
+use cqldyno_statistics as statistics;
 use serde::{Deserialize, Serialize};
 
-use crate::attempts::{Attempts, mostly_noisy};
 use crate::bottleneck::Bottleneck;
-use crate::comparison::{Place, compare};
-use crate::measure::{self, CPU_PER_STATEMENT};
-use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit};
+use crate::comparison::{Table, compare};
+use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT, WALL};
+use crate::{Analysis, ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit};
+
+/// Where a figure repeats, the outermost level first: today the block is the only level.
+pub(crate) type Repetition = [u32; 1];
+
+/// One contender's figures for one meter.
+pub(crate) type Figures = BTreeMap<Repetition, f64>;
+
+/// One scenario in one arrangement.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// What is asked.
+    pub scenario: &'a ScenarioInfo,
+    /// How client and server sit on the machine.
+    pub arrangement: &'a ArrangementInfo,
+}
+
+impl<'a> Place<'a> {
+    /// Every scenario in every arrangement, in the order of the run.
+    pub(crate) fn all(run: &'a Run) -> impl Iterator<Item = Place<'a>> {
+        let of = |scenario| run.plan.arrangements.iter().map(move |arrangement| Place { scenario, arrangement });
+        run.scenarios.iter().flat_map(of)
+    }
+}
 
 /// One contender's figure for one meter in one scenario and arrangement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,31 +47,35 @@ pub struct SummaryRow {
     pub arrangement: String,
     /// The measure's id.
     pub meter: String,
-    /// The unit of the median; absent when there is none.
+    /// The unit of median and level; absent without a figure.
     pub unit: Option<Unit>,
     /// The median over the blocks of the cells that ended.
     pub median: Option<f64>,
-    /// The figure over the reference's, within blocks; of the medians where there is no interval; absent where either is absent,
-    /// void or failed.
+    /// The fitted level; the median without an interval; absent if the row is void, failed or not measured.
+    ///
+    /// A level over the reference's is the ratio, but for a control. The reference's level is pooled with its control's.
+    #[serde(default)]
+    pub level: Option<f64>,
+    /// The level over the reference's, and of a control over the reference's alone; absent without one of both.
     pub ratio: Option<f64>,
-    /// Where the ratio lies, with 95 % confidence: over the whole table at once, or by itself where the row is exploratory.
+    /// Where the ratio lies with 95 % confidence: over the whole table at once, or by itself if the row is exploratory.
     pub interval: Option<[f64; 2]>,
-    /// What the interval says; absent where there is none, of a control, of a rate where the server limited the row's, the
-    /// reference's or the control's or where that is not known, where the run's control has none, and throughout where the control differs from the reference.
+    /// What the interval says; absent without one, of a control, of a rate that the server may have limited, and where the control
+    /// is missing or differs.
     pub verdict: Option<Verdict>,
-    /// Whether the row is outside what the run's intervals and verdicts hold for: any meter but CPU time a statement.
+    /// Whether the row's interval holds by itself only: any meter but CPU time per statement.
     #[serde(default)]
     pub exploratory: bool,
     /// The smallest difference to the reference, as a share, that this run would have found with a chance of 90 %.
     #[serde(default)]
     pub detectable: Option<f64>,
-    /// How many blocks the interval is of.
+    /// How many blocks the interval comes from.
     #[serde(default)]
     pub blocks: Option<usize>,
     /// Why there is no interval of the primary meter, as a full sentence.
     #[serde(default)]
     pub no_interval: Option<String>,
-    /// What limited the row's timing cells; absent where that is not known.
+    /// What limited the row's timing cells; absent if not known.
     #[serde(default)]
     pub bottleneck: Option<Bottleneck>,
     /// Whether the contender is another one of the run once more.
@@ -57,20 +84,34 @@ pub struct SummaryRow {
     pub void: Option<String>,
     /// Why there are fewer figures than blocks, as a full sentence: the first failure of a cell.
     pub failed: Option<String>,
-    /// How many figures the median is of.
+    /// How many figures the median comes from.
     pub n: usize,
     /// Why there is no figure, as a full sentence.
     pub unavailable: Option<String>,
 }
 
-/// What an interval says of a contender beside the reference.
+impl SummaryRow {
+    pub(crate) fn is_of(&self, place: Place, contender: &Contender) -> bool {
+        self.contender == contender.id && self.is_in(place)
+    }
+
+    pub(crate) fn is_in(&self, place: Place) -> bool {
+        self.scenario == place.scenario.name && self.arrangement == place.arrangement.id
+    }
+}
+
+/// What an interval says of a contender against the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The whole interval lies beyond 2 % on the better side.
+    /// It costs less: the whole interval lies beyond 2 %.
+    Cheaper,
+    /// It costs more: the whole interval lies beyond 2 %.
+    Dearer,
+    /// It takes less time or serves more per second: the whole interval lies beyond 2 %.
     Faster,
-    /// The whole interval lies beyond 2 % on the worse side.
+    /// It takes more time or serves less per second: the whole interval lies beyond 2 %.
     Slower,
     /// The whole interval lies within 2 %.
     Same,
@@ -78,41 +119,80 @@ pub enum Verdict {
     Inconclusive,
 }
 
-/// Everything that is said of a run.
+impl Verdict {
+    /// The verdict in the words of the meter: rates and times are faster or slower, costs are cheaper or dearer.
+    pub(crate) fn of(verdict: statistics::Verdict, run: &Run, meter: &str) -> Verdict {
+        let is_latency = || run.measure(meter).is_some_and(|known| known.pass == Pass::Latency);
+        let is_speed = [THROUGHPUT, WALL].contains(&meter) || is_latency();
+        match (verdict, is_speed) {
+            (statistics::Verdict::Better, true) => Verdict::Faster,
+            (statistics::Verdict::Better, false) => Verdict::Cheaper,
+            (statistics::Verdict::Worse, true) => Verdict::Slower,
+            (statistics::Verdict::Worse, false) => Verdict::Dearer,
+            (statistics::Verdict::Same, _) => Verdict::Same,
+            (statistics::Verdict::Inconclusive, _) => Verdict::Inconclusive,
+        }
+    }
+
+    /// The word, as it stands in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Cheaper => "cheaper",
+            Verdict::Dearer => "dearer",
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Same => "same",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+
+    /// Whether the contender is better than the reference.
+    pub fn is_better(self) -> bool {
+        matches!(self, Verdict::Cheaper | Verdict::Faster)
+    }
+
+    /// Whether the contender is worse than the reference.
+    pub fn is_worse(self) -> bool {
+        matches!(self, Verdict::Dearer | Verdict::Slower)
+    }
+}
+
+/// Rows and warnings of [`Analysis`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// One row a scenario, arrangement, contender and meter, in the order of the run.
+    /// One row per scenario, arrangement, meter and contender, in the order of the run.
     pub rows: Vec<SummaryRow>,
-    /// What makes the run or tables of it doubtful, each a full sentence: it belongs over every table.
+    /// What makes the run or parts of it doubtful, each a full sentence.
     pub warnings: Vec<String>,
 }
 
 impl Summary {
     /// Sums up a run.
     pub fn new(run: &Run, cells: &[Cell]) -> Summary {
-        let attempts = Attempts::of(cells);
-        let mostly_noisy = mostly_noisy(run, cells);
-        let cells: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
-        let ids = ids(run, &cells);
-        let mut places_of = Vec::new();
-        for (scenario, arrangement) in places(run) {
-            let is_here = |cell: &&&Cell| cell.scenario == scenario.name && cell.arrangement == arrangement.id;
-            let here: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
-            for id in &ids {
-                let of = |contender| row(run, &here, contender, scenario, arrangement, id);
-                let (rows, figures) = run.contenders.iter().map(of).unzip();
-                places_of.push(Place { rows, figures });
-            }
-        }
-        let mut warnings = compare(run, reference(run), &mut places_of);
-        warnings.extend(mostly_noisy);
-        Summary { rows: places_of.into_iter().flat_map(|place| place.rows).collect(), warnings }
+        let analysis = Analysis::new(run, cells);
+        Summary { rows: analysis.rows().to_vec(), warnings: analysis.warnings().to_vec() }
     }
 }
 
 /// The rows of [`Summary::new`].
 pub fn summary(run: &Run, cells: &[Cell]) -> Vec<SummaryRow> {
     Summary::new(run, cells).rows
+}
+
+/// All rows of a run with ratios to `reference`, and what the control says of them: `cells` are those that count.
+pub(crate) fn summed(run: &Run, cells: &[&Cell], reference: Option<&Contender>) -> (Vec<SummaryRow>, Vec<String>) {
+    let ids = ids(run, cells);
+    let mut tables = Vec::new();
+    for place in Place::all(run) {
+        let is_here = |cell: &&&Cell| cell.scenario == place.scenario.name && cell.arrangement == place.arrangement.id;
+        let here: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
+        for id in &ids {
+            let (rows, figures) = run.contenders.iter().map(|contender| row(run, &here, contender, place, id)).unzip();
+            tables.push(Table { rows, figures });
+        }
+    }
+    let warnings = compare(run, reference, &mut tables);
+    (tables.into_iter().flat_map(|table| table.rows).collect(), warnings)
 }
 
 /// The contender that ratios are taken against: the plan's, else the first driver that could be asked.
@@ -126,13 +206,11 @@ pub fn reference(run: &Run) -> Option<&Contender> {
 }
 
 /// Every scenario in every arrangement, in the order of the run.
-pub fn places(run: &Run) -> impl Iterator<Item = (&ScenarioInfo, &ArrangementInfo)> {
-    run.scenarios
-        .iter()
-        .flat_map(|scenario| run.plan.arrangements.iter().map(move |arrangement| (scenario, arrangement)))
+pub(crate) fn places(run: &Run) -> impl Iterator<Item = (&ScenarioInfo, &ArrangementInfo)> {
+    Place::all(run).map(|Place { scenario, arrangement }| (scenario, arrangement))
 }
 
-/// The contender's cells of one pass in one place: one a block, of the attempt at it that counts.
+/// The contender's cells of one pass in one place: one per block.
 pub(crate) fn cells_of<'a>(
     cells: &[&'a Cell],
     contender: &Contender,
@@ -149,20 +227,14 @@ pub(crate) fn cells_of<'a>(
     cells.iter().filter(is_mine).copied().collect()
 }
 
-/// The row without what a comparison gives, and its figures by block.
-fn row(
-    run: &Run,
-    cells: &[&Cell],
-    contender: &Contender,
-    scenario: &ScenarioInfo,
-    arrangement: &ArrangementInfo,
-    id: &str,
-) -> (SummaryRow, BTreeMap<u32, f64>) {
+/// The row before the comparison, and its figures.
+fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str) -> (SummaryRow, Figures) {
+    let Place { scenario, arrangement } = place;
     let pass = run.measure(id).map_or_else(|| pass_of(cells, id), |known| known.pass);
     let mine = cells_of(cells, contender, scenario, arrangement, pass);
     let ended: Vec<&Cell> = mine.iter().copied().filter(|cell| cell.failed.is_none()).collect();
     let measures: Vec<&Measure> = ended.iter().filter_map(|cell| cell.measures.get(id)).collect();
-    let figures: BTreeMap<u32, f64> = ended.iter().filter_map(|cell| Some((cell.block, cell.get(id)?))).collect();
+    let figures: Figures = ended.iter().filter_map(|cell| Some(([cell.block], cell.get(id)?))).collect();
     let mut values: Vec<f64> = figures.values().copied().collect();
     let failed = mine.iter().find_map(|cell| cell.failed.clone());
     let unavailable = values.is_empty().then(|| {
@@ -182,6 +254,7 @@ fn row(
         unit: measures.iter().find_map(|measure| measure.unit()),
         n: values.len(),
         median: median(&mut values),
+        level: None,
         ratio: None,
         interval: None,
         verdict: None,
@@ -209,7 +282,7 @@ fn why_not_measured(run: &Run, pass: Pass, no_cells: bool) -> String {
 }
 
 /// Whether the row's figures may stand beside the reference's.
-pub fn comparable(row: &SummaryRow) -> bool {
+pub(crate) fn comparable(row: &SummaryRow) -> bool {
     row.void.is_none() && row.failed.is_none() && row.unavailable.is_none()
 }
 
@@ -237,7 +310,7 @@ fn pass_of(cells: &[&Cell], id: &str) -> Pass {
 }
 
 /// The middle value, or the mean of the two middle ones.
-pub fn median(values: &mut [f64]) -> Option<f64> {
+pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values {
@@ -253,7 +326,12 @@ mod tests {
     use crate::sample;
 
     fn find<'a>(rows: &'a [SummaryRow], contender: &str, meter: &str) -> &'a SummaryRow {
-        rows.iter().find(|row| row.contender == contender && row.meter == meter && row.scenario == "writes").unwrap()
+        find_in(rows, "writes", contender, meter)
+    }
+
+    fn find_in<'a>(rows: &'a [SummaryRow], scenario: &str, contender: &str, meter: &str) -> &'a SummaryRow {
+        let is = |row: &&SummaryRow| row.contender == contender && row.meter == meter && row.scenario == scenario;
+        rows.iter().find(is).unwrap()
     }
 
     #[test]
@@ -347,7 +425,7 @@ mod tests {
         let cdrs = find(&rows, "cdrs-tokio", CPU_PER_STATEMENT);
         let [low, high] = cdrs.interval.unwrap();
         assert!(low <= cdrs.ratio.unwrap() && cdrs.ratio.unwrap() <= high && low > 1.02, "{cdrs:?}");
-        assert_eq!((cdrs.verdict, cdrs.exploratory, cdrs.blocks), (Some(Verdict::Slower), false, Some(12)));
+        assert_eq!((cdrs.verdict, cdrs.exploratory, cdrs.blocks), (Some(Verdict::Dearer), false, Some(12)));
         assert!(cdrs.detectable.unwrap() > 0.02);
         let reference = find(&rows, "scylla", CPU_PER_STATEMENT);
         assert_eq!((reference.ratio, reference.interval, reference.verdict), (Some(1.0), None, None));
@@ -375,6 +453,63 @@ mod tests {
     }
 
     #[test]
+    fn a_level_over_the_references_is_the_ratio_of_every_row_but_a_controls() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in &mut cells {
+            let rate = 1e6 / cell.get(CPU_PER_STATEMENT).unwrap();
+            cell.measures.insert(measure::THROUGHPUT.to_owned(), Measure::value(rate, Unit::PerSecond));
+        }
+        let rows = summary(&run, &cells);
+        let mut compared = 0;
+        for row in rows.iter().filter(|row| row.ratio.is_some() && !row.control) {
+            let base = find_in(&rows, &row.scenario, "scylla", &row.meter).level.unwrap();
+            let ratio = row.ratio.unwrap();
+            assert!((row.level.unwrap() / base - ratio).abs() < 1e-9 * ratio, "{row:?}");
+            compared += usize::from(row.interval.is_some());
+        }
+        assert!(compared > 2, "{compared} rows have intervals");
+        let (own, control) =
+            (find(&rows, "scylla", CPU_PER_STATEMENT), find(&rows, "scylla#control", CPU_PER_STATEMENT));
+        let pooled = own.level.unwrap();
+        assert!(pooled != own.median.unwrap() && (pooled / control.level.unwrap() - 1.0).abs() < 0.02, "{own:?}");
+        let floor = find(&rows, "floor", CPU_PER_STATEMENT);
+        assert_eq!((floor.level, floor.interval), (floor.median, None));
+    }
+
+    #[test]
+    fn without_an_interval_the_level_is_the_median_and_a_void_row_has_none() {
+        let (run, mut cells) = sample::run();
+        cells.iter_mut().find(|cell| cell.contender == "cdrs-tokio").unwrap().void = Some("No.".to_owned());
+        let rows = summary(&run, &cells);
+        let row = find(&rows, "scylla", measure::WALL);
+        assert_eq!((row.level, row.interval), (row.median, None));
+        assert_eq!(find(&rows, "cdrs-tokio", measure::WALL).level, None);
+    }
+
+    #[test]
+    fn costs_are_cheaper_or_dearer_and_rates_and_times_faster_or_slower() {
+        let (mut run, _) = sample::run();
+        run.measures.push(crate::MeasureInfo {
+            id: "response_p99".to_owned(),
+            unit: Unit::Microseconds,
+            better: crate::Better::Lower,
+            pass: Pass::Latency,
+            about: String::new(),
+            column: None,
+        });
+        let both = [statistics::Verdict::Better, statistics::Verdict::Worse];
+        let words = |meter| both.map(|one| Verdict::of(one, &run, meter).name());
+        for meter in
+            [CPU_PER_STATEMENT, measure::SYSCALLS_PER_STATEMENT, measure::PEAK_RSS, "allocations_per_statement"]
+        {
+            assert_eq!(words(meter), ["cheaper", "dearer"], "{meter}");
+        }
+        for meter in [measure::THROUGHPUT, measure::WALL, "response_p99"] {
+            assert_eq!(words(meter), ["faster", "slower"], "{meter}");
+        }
+    }
+
+    #[test]
     fn a_server_bound_row_has_no_verdict_on_throughput_and_keeps_that_on_cpu_time() {
         let (run, mut cells) = sample::blocks(12);
         for cell in &mut cells {
@@ -395,7 +530,7 @@ mod tests {
         let rows = summary(&run, &cells);
         assert_eq!(find(&rows, "cdrs-tokio", measure::THROUGHPUT).verdict, None);
         let cpu = find(&rows, "cdrs-tokio", CPU_PER_STATEMENT);
-        assert_eq!((cpu.verdict, cpu.bottleneck), (Some(Verdict::Slower), Some(Bottleneck::Server)));
+        assert_eq!((cpu.verdict, cpu.bottleneck), (Some(Verdict::Dearer), Some(Bottleneck::Server)));
     }
 
     #[test]
@@ -422,10 +557,10 @@ mod tests {
             assert!(here.interval.is_some());
             (here.verdict, find(&rows, "cdrs-tokio", CPU_PER_STATEMENT).verdict)
         };
-        assert_eq!(verdicts("scylla", Some(12.0)), (Some(Verdict::Slower), Some(Verdict::Slower)));
+        assert_eq!(verdicts("scylla", Some(12.0)), (Some(Verdict::Slower), Some(Verdict::Dearer)));
         for base in ["scylla", "scylla#control"] {
             for server in [Some(88.0), None] {
-                assert_eq!(verdicts(base, server), (None, Some(Verdict::Slower)), "{base} {server:?}");
+                assert_eq!(verdicts(base, server), (None, Some(Verdict::Dearer)), "{base} {server:?}");
             }
         }
     }

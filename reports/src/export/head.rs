@@ -84,7 +84,7 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
 /// The time that a statement has.
 pub(crate) fn time_limit(run: &Run) -> String {
     let limit = run.plan.request_timeout_ms;
-    limit.map_or("no time limit".to_owned(), |ms| format!("time limit {} ms", whole(ms as f64)))
+    limit.map_or("no time limit".to_owned(), |ms| format!("a time limit of {} ms", whole(ms as f64)))
 }
 
 fn machine(run: &Run) -> String {

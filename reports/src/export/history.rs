@@ -213,7 +213,7 @@ mod tests {
     fn the_page_joins_runs_of_one_group_and_says_why_others_and_gaps_stand_apart() {
         let history = hostile();
         let page = shown("html", &history, 80);
-        assert!(page.contains("These runs are not joined with the ones before, because the processor was"), "{page}");
+        assert!(page.contains("These runs are not joined with the earlier ones, because the processor was"), "{page}");
         assert!(page.contains("least and the greatest of the blocks") && page.contains("not an interval"), "{page}");
         assert!(page.contains("Left out: the run a|b"), "{page}");
         assert!(page.contains("No figure of a|b"), "{page}");

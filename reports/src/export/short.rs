@@ -4,10 +4,10 @@ use super::document::trouble;
 use super::head::threads;
 use super::part::{Field, Sheet, TableRow};
 use super::quantity::{mebibytes, rate, three_digits};
-use super::text::plain;
+use super::text::{cut, plain};
 use crate::Place;
-use crate::summary::comparable;
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SYSCALLS_PER_STATEMENT, THROUGHPUT};
+use crate::summary::comparable;
 use crate::{Analysis, Bottleneck, Contender, Pass, Role, SummaryRow, Verdict, short};
 
 /// The short tables of a run.
@@ -57,7 +57,7 @@ impl Short {
                 let has_intervals = analysis.rows().iter().any(|row| !row.exploratory && row.interval.is_some());
                 let confidence = if has_intervals { " (95 %)" } else { "" };
                 vec![
-                    head(&format!("vs {}{confidence}", short(run, one)), false, false),
+                    head(&format!("vs {}{confidence}", cut(&short(run, one), 20)), false, false),
                     head("verdict", true, false),
                     head("statements/s", false, true),
                     head("difference", true, true),

@@ -14,7 +14,7 @@ use super::part::{Field, Part, Sheet, TableRow};
 use super::quantity::three_digits;
 use super::short::{Line, Short};
 use super::story::story;
-use super::text::{label_lines, pair, plain, wrap};
+use super::text::{cut, label_lines, pair, plain, wrap};
 use super::{ExportError, Exporter, head::title, side_by_side};
 use crate::{Analysis, History, Recorded};
 
@@ -109,13 +109,15 @@ impl Exporter for Table {
     }
 }
 
-/// The last line of a short table: what shows more. Empty if `look` shows everything and there is no page.
+/// The last line of a short table, or two if they are long: what shows more. Empty if `look` shows everything and there is no page.
 pub fn pointers(look: Look, page: Option<&str>) -> String {
     let flags = [(look.wide, "--wide all columns"), (look.notes, "--notes caveats")];
     let mut parts: Vec<String> =
         flags.iter().filter(|(is_shown, _)| !is_shown).map(|(_, flag)| (*flag).to_owned()).collect();
     parts.extend(page.map(|page| format!("page: {}", plain(page))));
-    if parts.is_empty() { String::new() } else { look.styled(&parts.join(" | "), DIM) + "\n" }
+    let line = parts.join(" | ");
+    let line = if get_string_width(&line) > look.room() { line.replacen(" | page: ", "\npage: ", 1) } else { line };
+    if line.is_empty() { line } else { look.styled(&line, DIM) + "\n" }
 }
 
 /// The parts below each other.
@@ -272,21 +274,6 @@ impl Columned {
 fn padded(text: &str, width: usize, right: bool) -> String {
     let spaces = " ".repeat(width.saturating_sub(get_string_width(text)));
     if right { spaces + text } else { text.to_owned() + &spaces }
-}
-
-/// As much of the text as has room.
-fn cut(text: &str, room: usize) -> String {
-    if get_string_width(text) <= room {
-        return text.to_owned();
-    }
-    let mut shown = String::new();
-    for c in text.chars() {
-        if get_string_width(&shown) + 2 > room {
-            break;
-        }
-        shown.push(c);
-    }
-    shown.trim_end().to_owned() + "…"
 }
 
 /// Some of a sheet's columns, and how labels stand beside them.

@@ -99,6 +99,21 @@ pub fn label_lines(label: &str, longest: usize) -> String {
     lines
 }
 
+/// As much of the text as has room.
+pub(crate) fn cut(text: &str, room: usize) -> String {
+    if get_string_width(text) <= room {
+        return text.to_owned();
+    }
+    let mut shown = String::new();
+    for c in text.chars() {
+        if get_string_width(&shown) + get_char_width(c) >= room {
+            break;
+        }
+        shown.push(c);
+    }
+    shown.trim_end().to_owned() + "…"
+}
+
 /// With a capital first.
 pub(crate) fn capital(text: &str) -> String {
     let mut chars = text.chars();

@@ -1,4 +1,4 @@
-//! One run of one worker, as it is kept.
+//! One run of one worker, as files hold it.
 
 use std::collections::BTreeMap;
 
@@ -22,43 +22,43 @@ pub struct Cell {
     pub arrangement: String,
     /// The block, from 1.
     pub block: u32,
-    /// What the cell was run for.
+    /// The kind of figures that the cell is for.
     pub pass: Pass,
-    /// 1, or more when its block had to be run again.
+    /// From 1; more if its block ran again.
     pub attempt: u32,
     /// When it started.
     pub started: jiff::Timestamp,
-    /// What was read off, by the ids of [`crate::measure`].
+    /// What was measured, keyed with the ids of [`crate::measure`].
     pub measures: BTreeMap<String, Measure>,
-    /// Statements issued, by the scenario's statement name.
+    /// Statements issued per statement name of the scenario.
     #[serde(default)]
     pub issued_by_statement: BTreeMap<String, u64>,
-    /// What was done in each second of the window.
+    /// The window in seconds.
     #[serde(default)]
     pub series: crate::Series,
-    /// Which of the several cells that its pass runs a contender for; absent where it is one.
+    /// Which of several cells per contender its pass runs; absent for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// Figures that are many of one kind, by kind and name: `syscalls` by the system call's name, for example, each a statement.
+    /// Figures per statement by kind and name, for example `syscalls` per system call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub breakdowns: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Files that the cell left, by kind, relative to the run folder.
+    /// Files of the cell by kind, relative to the run folder.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     /// Latency of the answered statements, from issue to answer.
     #[serde(default)]
     pub latency: Option<Latency>,
-    /// Errors by kind, the first of each with its message.
+    /// Errors per kind, with the first message of each.
     #[serde(default)]
     pub error_kinds: Vec<ErrorLine>,
     /// Settings as the driver took them in this cell.
     #[serde(default)]
     pub settings: Vec<crate::Setting>,
-    /// What was noticed that does not void the cell, each a full sentence.
+    /// Findings that do not void the cell, each a full sentence.
     #[serde(default)]
     pub findings: Vec<String>,
-    /// Why the machine was too noisy while it ran, as a full sentence: steal or foreign load above [`crate::PlanInfo::noise_share`].
-    /// It makes the whole block run again, and says nothing of the figures themselves.
+    /// Why the machine was too noisy, as a full sentence: steal or other load above [`crate::PlanInfo::noise_share`].
+    /// The whole block then runs again.
     #[serde(default)]
     pub noisy: Option<String>,
     /// Why the cell's figures must not be compared, as a full sentence: an error, a wrong row, a count that differs.
@@ -83,7 +83,7 @@ impl Cell {
         self.failed.is_none() && self.void.is_none()
     }
 
-    /// Errors of the cell; none when they were not counted.
+    /// Errors of the cell; 0 if they were not counted.
     pub fn errors(&self) -> u64 {
         self.get(measure::ERRORS).map_or(0, |errors| errors as u64)
     }
@@ -149,8 +149,9 @@ impl Pass {
     }
 }
 
-/// Percentiles of the latency of a cell's answered statements, in microseconds. In every pass but [`Pass::Latency`] the load is a
-/// closed loop that keeps the driver busy: they are throughput by Little's law and belong to no comparison.
+/// Percentiles of the latency of a cell's answered statements, in microseconds.
+///
+/// Outside [`Pass::Latency`] the load is a closed loop: by Little's law they then are throughput and belong to no comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Latency {

@@ -1,4 +1,4 @@
-//! What shows that cells are as they were measured.
+//! Shows that cells are as they were measured.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,18 +6,18 @@ use sha2::{Digest, Sha256};
 
 use crate::Cell;
 
-/// How many cells a run has, and what they come to. It is no signature: it shows damage and hands, not malice.
+/// The number of a run's cells and their hash: it shows damage, and is no signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Checksum {
     /// Cells.
     pub cells: u64,
-    /// SHA-256 in hexadecimal, of every cell in its order: its JSON with sorted keys and without white space, and a line feed.
+    /// SHA-256 in hexadecimal, over each cell's JSON with sorted keys and without white space, and a line feed.
     pub sha256: String,
 }
 
 impl Checksum {
-    /// Of cells as they stand in a file: also of what this version does not know of them.
+    /// Of cells as a file holds them, fields of later versions included.
     pub fn of(cells: &[Value]) -> Checksum {
         let mut digest = Sha256::new();
         for cell in cells {

@@ -1,4 +1,4 @@
-//! A run as it was kept, read back: nothing of it is believed that does not hold together.
+//! A run read back from its files; what does not hold together is refused.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use serde_json::Value;
 
 use crate::{Cell, Checksum, ModelError, Run};
 
-/// A run that was kept, with its cells.
+/// A run with its cells, read back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// What was asked.
     pub run: Run,
     /// What was measured.
     pub cells: Vec<Cell>,
-    /// What a reader must know of how it was kept, each a full sentence.
+    /// What a reader must know about its files, each a full sentence.
     pub notes: Vec<String>,
 }
 
-/// A run that cannot be read. The texts are the ends of sentences that begin with where it was looked for.
+/// A run that cannot be read. The texts end sentences that begin with its place.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedError {
     /// The run itself is not one of this version.
@@ -74,7 +74,7 @@ impl Recorded {
         let mut notes = Vec::new();
         let mut values = Vec::new();
         let lines: Vec<&[u8]> = cells.split(|byte| *byte == b'\n').collect();
-        // Behind the last line feed is nothing, or what a power cut left of a line.
+        // A power cut may leave a part of a line after the last line feed.
         let (rest, whole) = lines.split_last().map_or((&[][..], &[][..]), |(rest, whole)| (*rest, whole));
         for line in whole {
             let value = serde_json::from_slice(line).map_err(|error| damaged(values.len(), error))?;
@@ -119,12 +119,11 @@ impl Recorded {
                 }
             }
             None if run.ended.is_some() => notes.push(
-                "It was written by a version of cqldyno that kept no checksum, so that nothing shows that its cells are as they \
-                 were measured."
+                "It was written by a version of cqldyno that kept no checksum, so nothing shows that its cells are as measured."
                     .to_owned(),
             ),
             None => notes.push(
-                "It has no end: it is under way or broke off, and nothing shows that its cells are as they were measured."
+                "It has no end: it is under way or broke off, so nothing shows that its cells are as measured."
                     .to_owned(),
             ),
         }

@@ -242,7 +242,7 @@ prop_compose! {
     fn run()(
         texts in [text(), text()],
         times in (time(), option::of(time()), vec(time(), 0..3)),
-        (interrupted, cut_short) in (any::<bool>(), option::of(cut_short())),
+        (interrupted, cut_short, command) in (any::<bool>(), option::of(cut_short()), option::of(text())),
         plan in plan(),
         environment in environment(),
         contenders in vec(contender(), 1..4),
@@ -252,8 +252,8 @@ prop_compose! {
         let [cqldyno, executable] = texts;
         let (started, ended, resumed) = times;
         Run {
-            schema: SCHEMA_VERSION, cqldyno, started, ended, interrupted, cut_short, resumed, executable, plan, environment, contenders,
-            scenarios, measures, checksum: None,
+            schema: SCHEMA_VERSION, cqldyno, started, ended, interrupted, cut_short, resumed, command, executable, plan, environment,
+            contenders, scenarios, measures, checksum: None,
         }
     }
 }

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::measure::{self, MeasureInfo};
 use crate::{Checksum, CutShort, Pass};
 
-/// The version of the result model that is written. Since version 2 a cell's series has the CPU times beside the answers; version
-/// 1 is read, too, and any other one is refused.
+/// The version of the result model that is written; version 1 is read, too, and any other one is refused.
+///
+/// Since version 2 a cell's series has the CPU times beside the answers.
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// The oldest version that is read.
@@ -29,13 +30,16 @@ pub struct Run {
     pub ended: Option<jiff::Timestamp>,
     /// Whether it was ended before its plan was.
     pub interrupted: bool,
-    /// Which blocks it did without for want of time; absent where it has all of its plan.
+    /// Which blocks it left out to end in time; absent if it has all of its plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<CutShort>,
-    /// When it was gone on with, after it had been ended, had broken off or was cut short.
+    /// When it went on after it was ended, broke off or was cut short.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed: Vec<jiff::Timestamp>,
-    /// SHA-256 of the executable of cqldyno, which is the embedded server, too, in hexadecimal; empty when it could not be read.
+    /// The command that repeats the run; absent where nobody composed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// SHA-256 of cqldyno's executable, the embedded server included, in hexadecimal; empty if it could not be read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub executable: String,
     /// What was asked.
@@ -46,22 +50,22 @@ pub struct Run {
     pub contenders: Vec<Contender>,
     /// What was asked of each.
     pub scenarios: Vec<ScenarioInfo>,
-    /// What was read off; empty where an earlier version did not tell.
+    /// What was measured; empty in runs of an earlier version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<MeasureInfo>,
-    /// What shows that the cells are as they were measured; absent while the run has no end, and where an earlier version kept none.
+    /// Shows that the cells are as they were measured; absent while the run has no end, and in runs of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<Checksum>,
 }
 
 impl Run {
-    /// What is known of the measure `id`: what the run tells, else what this version knows.
+    /// The measure `id` as the run describes it, else as this version knows it.
     pub fn measure(&self, id: &str) -> Option<MeasureInfo> {
         let told = self.measures.iter().find(|measure| measure.id == id);
         told.cloned().or_else(|| measure::definition(id).map(MeasureInfo::from))
     }
 
-    /// What the workers' part that is ours was built of, each build once by enough of its hash.
+    /// The load generators' builds, each once, as short hashes.
     pub(crate) fn load_generators(&self) -> String {
         let builds = self.contenders.iter().filter(|one| !one.build.is_empty());
         let mut builds: Vec<&str> = builds.map(|one| one.build.get(..12).unwrap_or(&one.build)).collect();
@@ -93,7 +97,7 @@ impl Run {
     }
 }
 
-/// A result that cannot be read.
+/// A run that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// Written by another version of the program.
@@ -117,49 +121,49 @@ pub enum ModelError {
 pub struct PlanInfo {
     /// Chooses the order of keys and of contenders.
     pub seed: u64,
-    /// Statements a timing cell.
+    /// Statements per timing cell.
     pub count: u64,
-    /// Statements a counting cell; 0 when there is no counting pass.
+    /// Statements per counting cell; 0 without a counting pass.
     pub counting_count: u64,
-    /// Statements a second of the latency pass; absent for half of what the slowest driver reached.
+    /// Statements per second of the latency pass; absent for half of what the slowest driver reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
-    /// The passes behind the timing blocks; empty where an earlier version did not tell.
+    /// The passes after the timing blocks; empty in runs of an earlier version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passes: Vec<Pass>,
     /// Statements in flight.
     pub concurrency: u64,
-    /// Blocks: every contender once each.
+    /// Blocks: each runs every contender once.
     pub blocks: u32,
-    /// The share of the cores' time, from 0 to 1, that steal or foreign load may take in a cell before its block is run again;
-    /// absent when no block is.
+    /// The share of the cores' time, from 0 to 1, that steal or other processes may take before a block runs again; absent if no
+    /// block does.
     #[serde(default)]
     pub noise_share: Option<f64>,
-    /// How often a block is run at most; 0 and 1 both mean once.
+    /// The most attempts at a block; 0 and 1 both mean one.
     #[serde(default)]
     pub most_attempts: u32,
-    /// The time that the run was given when it began, in milliseconds; absent for no limit.
+    /// The run's time limit in milliseconds; absent for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_ms: Option<u64>,
     /// Statements before the window.
     pub warmup: u64,
-    /// Data connections a node.
+    /// Data connections per node.
     pub connections: u64,
-    /// Rows a page.
+    /// Rows per page.
     pub page_size: i32,
     /// Consistency of every statement.
     pub consistency: String,
-    /// The client's own time limit a statement, in milliseconds; absent for none.
+    /// The client's time limit per statement, in milliseconds; absent for none.
     #[serde(default)]
     pub request_timeout_ms: Option<u64>,
     /// `equal` or `default`.
     pub settings: String,
-    /// The id of the contender that ratios are taken against; absent when there is none that can be one.
+    /// The id of the contender that ratios are taken against; absent if there is none.
     pub reference: Option<String>,
     /// Further arguments of the embedded server, for example `--answers each`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub serve_arguments: Vec<String>,
-    /// How long a worker may issue nothing new in the window before it is ended, in milliseconds.
+    /// How long a worker may issue nothing in the window before it is ended, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall_ms: Option<u64>,
     /// Resident memory at which a worker is ended; absent for no limit.
@@ -184,9 +188,9 @@ pub struct ArrangementInfo {
     pub runtime: String,
     /// The cores that the worker may use.
     pub worker_cores: Vec<u32>,
-    /// The cores that the server may use; empty when it is not ours.
+    /// The cores that the server may use; empty if it is not ours.
     pub server_cores: Vec<u32>,
-    /// What a reader must know of the cores, as a full sentence: for example why worker and server share them.
+    /// What a reader must know about the cores, as a full sentence, for example why worker and server share them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -199,7 +203,7 @@ pub struct TargetInfo {
     pub id: String,
     /// What it says of itself, for example `embedded, release 5.0`; never a password.
     pub about: String,
-    /// Whether it is ours and counts what it is asked.
+    /// Whether it is the embedded server, which counts requests.
     pub embedded: bool,
 }
 
@@ -230,30 +234,30 @@ pub struct Environment {
 pub struct Contender {
     /// As on the command line, unique in the run, for example `scylla` or `cassandra-cpp+lib=/opt/lib`.
     pub id: String,
-    /// What it turned out to be, for example `cassandra-cpp@3.0.2+lib=scylla-2.16.2`; the id when it did not say.
+    /// With its exact versions, for example `cassandra-cpp@3.0.2+lib=scylla-2.16.2`; the id if it did not state them.
     pub label: String,
     /// What it is in a comparison.
     pub role: Role,
     /// Whether it is another contender of the run once more, under a second name.
     #[serde(default)]
     pub control: bool,
-    /// The driver's exact version; empty when it did not say.
+    /// The driver's exact version; empty if it did not state one.
     pub version: String,
     /// Libraries that shape the figure, with exact versions.
     pub libraries: Vec<Library>,
     /// What the driver makes of the settings asked for.
     pub settings: Vec<Setting>,
-    /// What favours or hinders it here, each a full sentence.
+    /// Advantages and handicaps here, each a full sentence.
     pub caveats: Vec<String>,
-    /// Identifies load generator, lock file, toolchain and profile of the worker; empty when it did not say.
+    /// Identifies load generator, lock file, toolchain and profile of the worker; empty if it did not state them.
     pub build: String,
-    /// SHA-256 of the worker's executable, in hexadecimal: the adapter, too, is part of it; empty when it could not be read.
+    /// SHA-256 of the worker's executable, adapter included, in hexadecimal; empty if it could not be read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub executable: String,
-    /// The worker's compiler; empty when it did not say.
+    /// The worker's compiler; empty if it did not state one.
     #[serde(default)]
     pub compiler: String,
-    /// Why it could not be asked at all, as a full sentence; it then has no cells.
+    /// Why it could not run at all, as a full sentence; it then has no cells.
     pub unavailable: Option<String>,
 }
 
@@ -278,12 +282,12 @@ pub struct Library {
     pub name: String,
     /// Its exact version.
     pub version: String,
-    /// Where it came from when that is not the lock file.
+    /// Its origin if that is not the lock file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
 }
 
-/// One of the settings that are equal for all, and what the driver made of it.
+/// One of the settings that are equal for all, with the driver's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Setting {
@@ -305,13 +309,13 @@ pub struct ScenarioInfo {
     pub about: String,
     /// SHA-256 of its canonical form, in hexadecimal.
     pub hash: String,
-    /// What a statement of it is, and where a cell has less than the plan asks for; absent where neither need be said.
+    /// Its statement, and limits below the plan's; absent if there is nothing to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
-    /// The contenders that it is not asked of, by id, with the reason as a full sentence.
+    /// The ids of contenders that it leaves out, with the reason as a full sentence.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<String, String>,
-    /// The scenario itself, in its JSON form; absent where an earlier version did not keep it.
+    /// The scenario itself, in its JSON form; absent in runs of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<serde_json::Value>,
 }

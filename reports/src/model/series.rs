@@ -1,23 +1,23 @@
-//! What a cell did in each second of its window.
+//! A cell's window in seconds.
 
 use serde::{Deserialize, Serialize};
 
-/// One value a second of a cell's window, from its first on. The last second is a part of one, as long as the window was; a window
-/// below a second has one value.
+/// One value per second of a cell's window.
+///
+/// The last second is a part of one; a window below a second has one value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(from = "Form")]
 pub struct Series {
     /// Statements answered in the second, as the worker counted them.
     pub answered: Vec<u64>,
-    /// CPU time of the worker in the second, in microseconds; empty where it could not be read.
+    /// CPU time of the worker in the second, in microseconds; empty if it could not be read.
     pub cpu_us: Vec<u64>,
-    /// CPU time of the server in the second, in microseconds; empty where it could not be read or there is no server of ours.
+    /// CPU time of the server in the second, in microseconds; empty if it could not be read or is not ours.
     pub server_cpu_us: Vec<u64>,
 }
 
-/// One value a second of a cell's window, from its first on, the last of which is a part of one; schema version 1 knew the answers
-/// only.
+/// One value per second of a cell's window, the last for a part of one; schema version 1 has the answers only.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -28,10 +28,10 @@ enum Form {
     All {
         /// Statements answered in the second, as the worker counted them.
         answered: Vec<u64>,
-        /// CPU time of the worker in the second, in microseconds; empty where it could not be read.
+        /// CPU time of the worker in the second, in microseconds; empty if it could not be read.
         #[serde(default)]
         cpu_us: Vec<u64>,
-        /// CPU time of the server in the second, in microseconds; empty where it could not be read or there is no server of ours.
+        /// CPU time of the server in the second, in microseconds; empty if it could not be read or is not ours.
         #[serde(default)]
         server_cpu_us: Vec<u64>,
     },
@@ -47,15 +47,16 @@ impl From<Form> for Series {
 }
 
 impl Series {
-    /// With the seconds of the answers, by the worker's clock, for those of the others, by the parent's: a window that ends with a
-    /// full second may have one more or less there.
+    /// All series as long as that of the answers.
+    ///
+    /// The answers come with the worker's clock, the others with the parent's: there may be one second more or less.
     pub fn new(answered: Vec<u64>, cpu_us: Vec<u64>, server_cpu_us: Vec<u64>) -> Series {
         let as_long = |mut series: Vec<u64>| {
             if !series.is_empty() && !answered.is_empty() {
-                let behind: u64 = series.iter().skip(answered.len()).sum();
+                let rest: u64 = series.iter().skip(answered.len()).sum();
                 series.resize(answered.len(), 0);
                 if let Some(last) = series.last_mut() {
-                    *last += behind;
+                    *last += rest;
                 }
             }
             series

@@ -1,4 +1,8 @@
-//! A run for the tests of this crate: two scenarios, three drivers, floor and noop.
+//! A run for tests: two scenarios, three drivers, floor and noop.
+
+#![allow(dead_code, unused_imports, clippy::unwrap_used, reason = "each crate of tests uses a part")]
+
+mod rich;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +15,8 @@ use cqldyno_reports::{
     ScenarioInfo, Setting, TargetInfo,
 };
 
+pub use rich::{NAME, hostile, rich};
+
 /// A sound run in which cassandra-cpp could not be asked.
 pub fn run() -> (Run, Vec<Cell>) {
     let run = Run {
@@ -21,6 +27,7 @@ pub fn run() -> (Run, Vec<Cell>) {
         interrupted: false,
         cut_short: None,
         resumed: Vec::new(),
+        command: Some("cqldyno compare scylla cdrs-tokio cassandra-cpp floor noop --reference scylla".to_owned()),
         executable: String::new(),
         plan: PlanInfo {
             seed: 42,

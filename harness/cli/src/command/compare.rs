@@ -15,7 +15,7 @@ use crate::interrupt::on_interrupt;
 use crate::outcome::{Outcome, usage};
 use crate::plan::{Asked, Kind};
 use crate::progress::Progress;
-use crate::terminal;
+use crate::{repetition, terminal};
 
 /// Who is compared where nobody was named.
 const CONTENDERS: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
@@ -161,11 +161,13 @@ pub fn measure(start: &Start<'_>, programs: &Programs, quiet: bool) -> Result<Fi
         }
     };
     progress.end();
-    finished.map_err(|error| match error {
+    let mut finished = finished.map_err(|error| match error {
         BenchError::Plan(error) => usage(error),
         BenchError::Folder(error @ (FolderError::Foreign(_) | FolderError::Taken(_))) => usage(error),
         error => anyhow::Error::new(error),
-    })
+    })?;
+    finished.run.command = Some(repetition::command(&finished.run));
+    Ok(finished)
 }
 
 /// Writes to `out` what `render` makes of the result, and keeps it in every format beside the results.
@@ -267,7 +269,7 @@ pub fn outcome(finished: &Finished, named: bool) -> Outcome {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use cqldyno_reports::{Pass, Run, command};
+    use cqldyno_reports::{Pass, Run};
 
     use super::*;
     use crate::arguments;
@@ -291,7 +293,7 @@ mod tests {
     }
 
     fn parsed(run: &Run) -> Plan {
-        let line = command(run);
+        let line = repetition::command(run);
         let words: Vec<&str> = line.split(' ').collect();
         let arguments = arguments::Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
         let arguments::Command::Compare(found) = arguments.command else { panic!("{line}") };

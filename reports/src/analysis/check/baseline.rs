@@ -1,14 +1,13 @@
-//! What is counted, judged against an earlier run.
+//! Counts, judged against an earlier run.
 
 use super::steady::{is_judged, unsteadiness};
 use super::{Check, CheckError, Finding, Judgement, Line, line, percent};
 use crate::head::time_limit;
 use crate::quantity::{three_digits, whole};
-use crate::summary::Summary;
 use crate::text::{count, plain};
-use crate::{Contender, Recorded, Role, Run, SummaryRow};
+use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow};
 
-/// In what a run and a baseline differ.
+/// A difference between a run and its baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// For example `the kernel`.
@@ -19,25 +18,25 @@ pub struct Difference {
     pub is: String,
 }
 
-/// The differences as one part of a sentence.
+/// The differences as part of a sentence.
 pub fn list(differences: &[Difference]) -> String {
     let said = |one: &Difference| format!("{} was {} then and is {} now", one.what, plain(&one.was), plain(&one.is));
     differences.iter().map(said).collect::<Vec<_>>().join("; ")
 }
 
 impl Judgement {
-    /// Judges drivers, the reference too, by what is counted, against an earlier run of theirs. Times are never compared across runs.
+    /// Judges all drivers by their counts against an earlier run. Times are never compared across runs.
     ///
     /// # Errors
-    /// When the runs were not made under the same conditions, have nothing in common, or one of them lacks who was asked for.
+    /// When the runs were made under other conditions, have nothing in common, or lack a contender that was asked for.
     pub fn against(recorded: &Recorded, baseline: &Recorded, check: &Check) -> Result<Judgement, CheckError> {
         let differences = differences(&baseline.run, &recorded.run);
         if !differences.is_empty() {
             return Err(CheckError::OtherEnvironment { differences });
         }
         let judged = counted(&recorded.run, &baseline.run, check)?;
-        let now = Summary::new(&recorded.run, &recorded.cells).rows;
-        let then = Summary::new(&baseline.run, &baseline.cells).rows;
+        let of = |one: &Recorded| Analysis::new(&one.run, &one.cells).rows().to_vec();
+        let (now, then) = (of(recorded), of(baseline));
         let is_count = |row: &&SummaryRow| is_judged(&row.meter) && row.median.is_some();
         let mut lines = Vec::new();
         for old in then.iter().filter(is_count) {
@@ -57,19 +56,23 @@ impl Judgement {
             return Err(CheckError::NothingInCommon);
         }
         let about = format!(
-            "What is counted, a statement, over the baseline of {}; the threshold is {}. A count is of one cell and has no interval: \
-             it is worse where it lies beyond the threshold by more than counts of one build differ from run to run. Times are not \
-             compared across runs.",
+            "Counts per statement over the baseline of {}; the threshold is {}. A count comes from one cell and has no interval: it is \
+             worse if it exceeds the threshold by more than counts of one build differ. Times are not compared across runs.",
             baseline.run.started,
             percent(check.threshold)
         );
-        Ok(Judgement { about, lines, warnings: ours(&baseline.run, &recorded.run).into_iter().collect() })
+        Ok(Judgement {
+            about,
+            lines,
+            warnings: ours(&baseline.run, &recorded.run).into_iter().collect(),
+            findings: Vec::new(),
+        })
     }
 }
 
 const NOT_COUNTED: &str = "The baseline has this count and the run does not: run it with the same --pass.";
 
-/// Who is judged: who was asked for, else every driver that is in both and could be asked.
+/// The contenders to judge: those that were asked for, else every driver that both runs have.
 fn counted<'a>(now: &'a Run, then: &Run, check: &Check) -> Result<Vec<&'a Contender>, CheckError> {
     let candidates = || now.contenders.iter().filter(|one| !one.control);
     let is_then = |one: &Contender| then.contenders.iter().any(|old| old.id == one.id && !old.control);
@@ -95,7 +98,7 @@ fn ids<'a>(contenders: impl Iterator<Item = &'a Contender>) -> String {
     contenders.map(|one| plain(&one.id)).collect::<Vec<_>>().join(", ")
 }
 
-/// By the range that a count of the same build may have: its whole must lie beyond the threshold, or below.
+/// Judges a count: the whole range that it has between runs of one build must lie on one side of the threshold.
 fn by_count(row: &SummaryRow, old: &SummaryRow, unsteadiness: Result<f64, String>, check: &Check) -> Line {
     let now = row.median.filter(|_| row.void.is_none());
     let then = old.median.filter(|_| old.void.is_none());
@@ -103,7 +106,7 @@ fn by_count(row: &SummaryRow, old: &SummaryRow, unsteadiness: Result<f64, String
         (Some(now), Some(then)) => {
             let figure = format!("{} now, {} then", three_digits(now), three_digits(then));
             let over = percent(check.threshold);
-            // A count of none may become some by less than anybody counts.
+            // A count of zero may grow by less than can be counted.
             let most = then * (1.0 + check.threshold) + 1e-9;
             match unsteadiness {
                 Err(why) => (Finding::Inconclusive, format!("{figure}: left open, because {}.", plain(&why))),
@@ -136,7 +139,7 @@ fn by_count(row: &SummaryRow, old: &SummaryRow, unsteadiness: Result<f64, String
     line(row, finding, sentence)
 }
 
-/// What must be equal for figures of two runs to be comparable, by name; beside the scenarios.
+/// What must be equal for the figures of two runs to be comparable, apart from the scenarios.
 pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
     let plan = &run.plan;
     let asked = format!(
@@ -148,7 +151,7 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
         count(plan.page_size.unsigned_abs().into(), "row"),
         time_limit(run),
     );
-    // What a cluster that is not ours says of itself is the same for every one.
+    // A cluster that is not ours says the same of itself wherever it is.
     let target = if plan.target.embedded { plan.target.about.clone() } else { plan.target.id.clone() };
     let served = if plan.serve_arguments.is_empty() { "as it does".to_owned() } else { plan.serve_arguments.join(" ") };
     vec![
@@ -162,7 +165,7 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// All differences between what must be equal for counts of two runs to be comparable.
+/// All differences that make the counts of two runs incomparable.
 fn differences(then: &Run, now: &Run) -> Vec<Difference> {
     let all = |run: &Run| {
         let mut all = conditions(run);
@@ -196,9 +199,10 @@ fn arrangements(run: &Run) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// What of ours may have changed a count without being seen in the conditions.
+/// A warning if cqldyno itself may have changed a count.
 fn ours(then: &Run, now: &Run) -> Option<String> {
     (then.executable != now.executable).then(|| {
-        "cqldyno's executable, and so the embedded server, is not the baseline's: a step may be ours and not the driver's.".to_owned()
+        "cqldyno's executable, and so the embedded server, is not the baseline's: a step may come from cqldyno."
+            .to_owned()
     })
 }

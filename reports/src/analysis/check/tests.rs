@@ -117,7 +117,7 @@ fn contenders_that_did_not_take_turns_are_refused() {
         cell.started = format!("2026-01-03T{:02}:10:05Z", cell.block).parse().unwrap();
     }
     let error = Judgement::within(&found, &asked()).unwrap_err().to_string();
-    assert!(error.starts_with("cdrs-tokio and scylla did not take turns in reads on multi:2: one block"), "{error}");
+    assert!(error.starts_with("cdrs-tokio and scylla did not take turns in reads on multi:2, so a drift"), "{error}");
     assert!(error.ends_with("run both contenders in one run: `cqldyno compare scylla cdrs-tokio`"), "{error}");
 }
 
@@ -369,5 +369,5 @@ fn names_from_outside_cannot_leave_their_field_of_the_table() {
     let text = Judgement::within(&found, &asked()).unwrap().markdown();
     assert!(text.contains("a\\|b&lt;script&gt;") && !text.contains("<script>"), "{text}");
     let fields = |line: &str| line.replace("\\|", "").matches('|').count();
-    assert!(text.lines().filter(|line| line.starts_with('|')).all(|line| fields(line) == 6), "{text}");
+    assert!(text.lines().filter(|line| line.starts_with('|')).all(|line| fields(line) == 5), "{text}");
 }

@@ -1,14 +1,13 @@
-//! Whether two contenders took turns, without which a drift of the machine would look like a difference of theirs.
+//! Whether two contenders took turns; otherwise a drift of the machine looks like a difference.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
 use crate::attempts::Attempts;
-use crate::summary::places;
-use crate::{Cell, Pass, Run};
+use crate::{Cell, Pass, Place, Run};
 
-/// The first scenario and arrangement in which a block of the two began before another one of theirs had ended.
+/// The first scenario and arrangement in which a block of the two began before another one ended.
 pub fn without_turns<'a>(run: &'a Run, cells: &[Cell], one: &str, other: &str) -> Option<(&'a str, &'a str)> {
     let attempts = Attempts::of(cells);
     let counted = || {
@@ -26,7 +25,7 @@ pub fn without_turns<'a>(run: &'a Run, cells: &[Cell], one: &str, other: &str) -
         spans.sort_unstable();
         spans.windows(2).any(|two| two[1].0 < two[0].1)
     };
-    places(run)
-        .find(|(scenario, arrangement)| took_none(&scenario.name, &arrangement.id))
-        .map(|(scenario, arrangement)| (scenario.name.as_str(), arrangement.id.as_str()))
+    Place::all(run)
+        .map(|place| (place.scenario.name.as_str(), place.arrangement.id.as_str()))
+        .find(|(scenario, arrangement)| took_none(scenario, arrangement))
 }

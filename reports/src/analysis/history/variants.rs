@@ -1,4 +1,4 @@
-//! What bears one name in several runs and is not the same: such figures stand apart, and it is said why.
+//! Things of one name that differ between runs: their figures stand apart, with the reason.
 
 use crate::head::on_cores;
 use crate::text::plain;
@@ -6,7 +6,7 @@ use crate::{ArrangementInfo, Recorded};
 
 use super::{Key, unversioned};
 
-/// A name, and what is behind it.
+/// A name, and what it stands for.
 pub(super) type Variant<T> = (String, T);
 
 /// An arrangement's id with the cores of worker and server.
@@ -14,21 +14,21 @@ pub(super) fn cores_of(arrangement: &ArrangementInfo) -> Variant<(Vec<u32>, Vec<
     (arrangement.id.clone(), (arrangement.worker_cores.clone(), arrangement.server_cores.clone()))
 }
 
-/// All scenarios, arrangements and contenders of a group: those of the newest run first, in its order.
+/// All scenarios, arrangements and contenders of a group, those of the newest run first.
 pub(super) struct Variants {
     scenarios: Vec<Known<String>>,
     arrangements: Vec<Known<(Vec<u32>, Vec<u32>)>>,
     contenders: Vec<String>,
 }
 
-/// A variant with the runs that have it, the newest first.
+/// A variant and its runs, the newest first.
 struct Known<T> {
     is: Variant<T>,
     runs: Vec<String>,
 }
 
 impl Variants {
-    /// Of runs by date.
+    /// Of runs in the order of their dates.
     pub fn of(members: &[&(String, Recorded)]) -> Variants {
         let mut all = Variants { scenarios: Vec::new(), arrangements: Vec::new(), contenders: Vec::new() };
         for (name, one) in members.iter().rev() {
@@ -44,13 +44,13 @@ impl Variants {
         all
     }
 
-    /// Where a panel stands: variants of one name are neighbours.
+    /// The sort key of a panel: variants of one name are neighbours.
     pub fn place(&self, key: &Key) -> impl Ord + use<> {
         let contender = self.contenders.iter().position(|one| *one == key.contender);
         (place(&self.scenarios, &key.scenario), place(&self.arrangements, &key.arrangement), key.meter, contender)
     }
 
-    /// The panel's heading: what stands in others, too, has behind it what tells it from them.
+    /// The panel's heading, which tells variants of one name apart.
     pub fn title(&self, key: &Key, words: &str) -> String {
         let (scenario, hash) = &key.scenario;
         let scenario = match of(&self.scenarios, scenario).count() {
@@ -66,7 +66,7 @@ impl Variants {
         format!("{contender}{scenario} on {arrangement}: {words}")
     }
 
-    /// Why figures of one name stand apart, each a full sentence.
+    /// Why figures of one name stand apart, as full sentences.
     pub fn sentences(&self) -> Vec<String> {
         let scenarios = apart(&self.scenarios, "scenario", |hash| format!("hash {}", short(hash)));
         let arrangements = apart(&self.arrangements, "arrangement", |(worker, server)| on_cores(worker, server));
@@ -84,7 +84,7 @@ fn apart<T>(all: &[Known<T>], what: &str, told: impl Fn(&T) -> String) -> impl I
     names.into_iter().filter(|name| of(all, name).count() > 1).map(move |name| {
         let each = of(all, name).map(|known| format!("{} in {}", told(&known.is.1), runs(&known.runs)));
         format!(
-            "{} is not the same {what} in all of these runs ({}), so its figures are joined only where it is.",
+            "{} is not the same {what} in all of these runs ({}), so only the figures of the same one are joined.",
             plain(name),
             each.collect::<Vec<_>>().join("; ")
         )

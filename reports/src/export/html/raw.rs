@@ -7,9 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::attempts::Attempts;
 use crate::export::json::{Whole, text};
 use crate::export::{ExportError, Exporter, Look, csv::Csv};
-use crate::attempts::Attempts;
 use crate::{Analysis, Cell, Run};
 
 const WHOLE: (&str, &str) = ("result.json", "application/json");

@@ -96,10 +96,7 @@ fn a_page_is_one_file_below_its_limit_that_names_nothing_elsewhere() {
     assert_eq!(page.matches("https:").count(), page.matches("<a href=\"https:").count());
     assert!(page.contains("default-src 'none'"));
     let said = headline_of(&page);
-    assert!(
-        said.starts_with("cdrs-tokio needed 56 % more CPU time than scylla for writes on multi:2 (95 % interval"),
-        "{said}"
-    );
+    assert!(said.starts_with("On multi:2, for writes and reads scylla needed least CPU time."), "{said}");
 }
 
 fn headline_of(page: &str) -> &str {
@@ -184,11 +181,7 @@ fn the_reference_that_was_asked_for_is_shown_first_and_the_data_are_the_run_s() 
     let page = Html.one(&Analysis::against(&run, &cells, Some("cdrs-tokio")), Look::default()).unwrap();
     let data: Value = serde_json::from_str(between(&page, "id=\"page-data\">", "</script>")).unwrap();
     assert_eq!(data["names"], serde_json::json!(["cdrs-tokio", "scylla"]));
-    assert!(
-        headline_of(&page).starts_with("scylla needed 36 % less CPU time than cdrs-tokio"),
-        "{}",
-        headline_of(&page)
-    );
+    assert!(page.contains("data-reference=\"0\" aria-pressed=\"true\">cdrs-tokio<"), "{page}");
 }
 
 #[test]
@@ -228,7 +221,7 @@ fn one_run_each_or_nobody_at_all_is_a_page_too() {
     run.plan.blocks = 12;
     run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
     let page = html(&run, &cells);
-    assert!(page.contains("Cut short.") && page.contains("9 of 12 blocks were run, because"), "{page}");
+    assert!(page.contains("Cut short.") && page.contains("9 of 12 blocks ran, because"), "{page}");
     assert!(page.contains("1,024 in flight, 9 blocks, against"), "{page}");
 }
 
