@@ -261,7 +261,7 @@ fn schedule(plan: &Plan, run: &Run) -> Schedule {
     let available: Vec<usize> = (0..run.contenders.len()).filter(is_there).collect();
     let mut schedule = Schedule::new(plan, &available, control, &|pass| match pass {
         Pass::Counting => SystemCalls::check().is_ok(),
-        _ => kind(pass).is_some_and(|kind| kind.probe() == Probe::Available),
+        _ => kind(pass).probe() == Probe::Available,
     });
     let numbered = || run.scenarios.iter().enumerate();
     let is_left_out = |who: usize| {

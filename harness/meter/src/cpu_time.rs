@@ -2,12 +2,13 @@
 
 use std::io;
 
+use cqldyno_measure::list::declared;
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
 use crate::meter::{Edges, per_statement};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
 /// User and system time of the window, their sum and the sum a statement.
 pub struct CpuTime;
@@ -15,42 +16,10 @@ pub struct CpuTime;
 // The tick samples the split between user and system time: a true 50/50 reads 0 to 100 % in 10 ms, 46 to 52 % in 200 ms and 48
 // to 51 % in a second. Their sum is exact. Who shows them leaves the split out below half a second.
 const MEASURES: [Declaration; 4] = [
-    Declaration {
-        id: "user",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "CPU time of the worker in user mode, sampled: means something from 0.5 s of CPU time on",
-        column: None,
-    },
-    Declaration {
-        id: "sys",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "CPU time of the worker in the kernel, sampled as user time is",
-        column: None,
-    },
-    Declaration {
-        id: "cpu",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "CPU time of the worker, user and system, exact",
-        column: None,
-    },
-    Declaration {
-        id: "cpu_per_statement",
-        unit: "us",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "CPU time of the worker a verified statement",
-        column: None,
-    },
+    declared::USER,
+    declared::SYS,
+    Declaration::new(Pass::Timing, "cpu", Unit::Seconds, Better::Lower, "CPU time of the worker, user and system, exact"),
+    declared::CPU_PER_STATEMENT,
 ];
 
 /// CPU time that the process `pid` and all its threads, ended ones too, have used so far, in nanoseconds.

@@ -1,18 +1,17 @@
 //! Page faults, by the worker's rusage.
 
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
 
 /// Page faults of the worker in the window.
 pub struct Faults;
 
 const MEASURES: [Declaration; 2] = [
-    measure("minor_faults", "page faults of the worker that were served without I/O", "minor\nfaults"),
-    measure("major_faults", "page faults of the worker that needed I/O", "major\nfaults"),
+    faults("minor_faults", "page faults of the worker that needed no I/O").titled("minor\nfaults"),
+    faults("major_faults", "page faults of the worker that needed I/O").titled("major\nfaults"),
 ];
 
-const fn measure(id: &'static str, about: &'static str, column: &'static str) -> Declaration {
-    let (better, pass, hook) = (Better::Lower, Pass::Timing, Hook::FromWorker);
-    Declaration { id, unit: "1", better, pass, hook, about, column: Some(column) }
+const fn faults(id: &'static str, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, Unit::Count, Better::Lower, about)
 }
 
 impl Meter for Faults {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Reading, Subject, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Reading, Subject, Unit, Window};
 
 /// Times of answers at a rate that all contenders have alike, with one, 16 and 256 statements in flight, and up to a session's
 /// first answer. A cell has those of its step only.
@@ -59,158 +59,38 @@ pub enum Latencies {
 const HELD: f64 = 0.99;
 
 const MEASURES: [Declaration; 22] = [
-    measure(
-        "rate",
-        "1/s",
-        Better::Neither,
-        Some("asked\n/s"),
-        "statements a second that all contenders were asked for",
-    ),
-    measure(
-        "rate_held",
-        "%",
-        Better::Higher,
-        Some("held\n%"),
-        "statements answered a second, in hundredths of those asked for",
-    ),
-    measure(
-        "response_p50",
-        "us",
-        Better::Lower,
-        Some("response\np50 us"),
-        "half of the statements were answered within this time of their intended start",
-    ),
-    measure(
-        "response_p99",
-        "us",
-        Better::Lower,
-        Some("response\np99 us"),
-        "99 % of the statements were answered within this time of their intended start",
-    ),
-    measure(
-        "response_p999",
-        "us",
-        Better::Lower,
-        Some("response\np99.9 us"),
-        "99.9 % of the statements were answered within this time of their intended start",
-    ),
-    measure(
-        "response_max",
-        "us",
-        Better::Lower,
-        Some("response\nmax us"),
-        "the longest time from an intended start to the answer",
-    ),
-    measure(
-        "driver_p50",
-        "us",
-        Better::Lower,
-        Some("driver\np50 us"),
-        "half of the statements were answered within this time of their issue, at the rate",
-    ),
-    measure(
-        "driver_p99",
-        "us",
-        Better::Lower,
-        Some("driver\np99 us"),
-        "99 % of the statements were answered within this time of their issue, at the rate",
-    ),
-    measure(
-        "driver_p999",
-        "us",
-        Better::Lower,
-        None,
-        "99.9 % of the statements were answered within this time of their issue, at the rate",
-    ),
-    measure("driver_max", "us", Better::Lower, None, "the longest time from an issue to the answer, at the rate"),
-    measure(
-        "lateness_p50",
-        "us",
-        Better::Lower,
-        Some("start\np50 us"),
-        "half of the statements were issued within this time of their intended start",
-    ),
-    measure(
-        "lateness_p99",
-        "us",
-        Better::Lower,
-        None,
-        "99 % of the statements were issued within this time of their intended start",
-    ),
-    measure("lateness_max", "us", Better::Lower, None, "the longest time from an intended start to the issue"),
-    measure(
-        "late_share",
-        "%",
-        Better::Lower,
-        Some("late\n%"),
-        "statements issued more than a millisecond after their intended start",
-    ),
-    measure(
-        "service_1_p50",
-        "us",
-        Better::Lower,
-        Some("1 in flight\np50 us"),
-        "half of the statements were answered within this time, one in flight",
-    ),
-    measure(
-        "service_1_p99",
-        "us",
-        Better::Lower,
-        Some("1 in flight\np99 us"),
-        "99 % of the statements were answered within this time, one in flight",
-    ),
-    measure(
-        "service_16_p50",
-        "us",
-        Better::Lower,
-        Some("16 in flight\np50 us"),
-        "half of the statements were answered within this time, 16 in flight",
-    ),
-    measure(
-        "service_16_p99",
-        "us",
-        Better::Lower,
-        Some("16 in flight\np99 us"),
-        "99 % of the statements were answered within this time, 16 in flight",
-    ),
-    measure(
-        "service_256_p50",
-        "us",
-        Better::Lower,
-        Some("256 in flight\np50 us"),
-        "half of the statements were answered within this time, 256 in flight",
-    ),
-    measure(
-        "service_256_p99",
-        "us",
-        Better::Lower,
-        Some("256 in flight\np99 us"),
-        "99 % of the statements were answered within this time, 256 in flight",
-    ),
-    measure(
-        "connect_to_first_answer",
-        "us",
-        Better::Lower,
-        Some("connect\np50 us"),
-        "the median time from connecting to the answer of a session's first statement",
-    ),
-    measure(
-        "connect_to_first_answer_max",
-        "us",
-        Better::Lower,
-        Some("connect\nmax us"),
-        "the longest time from connecting to the answer of a session's first statement",
-    ),
+    at("rate", Unit::PerSecond, Better::Neither, "statements per second that all contenders were asked for")
+        .titled("asked\n/s"),
+    at("rate_held", Unit::Percent, Better::Higher, "statements answered per second, in percent of those asked for")
+        .titled("held\n%"),
+    time("response_p50", "response time, from the intended start: median").titled("response\np50 us"),
+    time("response_p99", "response time, from the intended start: 99th percentile").titled("response\np99 us"),
+    time("response_p999", "response time, from the intended start: 99.9th percentile").titled("response\np99.9 us"),
+    time("response_max", "response time, from the intended start: longest").titled("response\nmax us"),
+    time("driver_p50", "time from issue to answer, at the rate: median").titled("driver\np50 us"),
+    time("driver_p99", "time from issue to answer, at the rate: 99th percentile").titled("driver\np99 us"),
+    time("driver_p999", "time from issue to answer, at the rate: 99.9th percentile"),
+    time("driver_max", "time from issue to answer, at the rate: longest"),
+    time("lateness_p50", "time from the intended start to the issue: median").titled("start\np50 us"),
+    time("lateness_p99", "time from the intended start to the issue: 99th percentile"),
+    time("lateness_max", "time from the intended start to the issue: longest"),
+    at("late_share", Unit::Percent, Better::Lower, "statements issued more than a millisecond late").titled("late\n%"),
+    time("service_1_p50", "time to the answer, 1 in flight: median").titled("1 in flight\np50 us"),
+    time("service_1_p99", "time to the answer, 1 in flight: 99th percentile").titled("1 in flight\np99 us"),
+    time("service_16_p50", "time to the answer, 16 in flight: median").titled("16 in flight\np50 us"),
+    time("service_16_p99", "time to the answer, 16 in flight: 99th percentile").titled("16 in flight\np99 us"),
+    time("service_256_p50", "time to the answer, 256 in flight: median").titled("256 in flight\np50 us"),
+    time("service_256_p99", "time to the answer, 256 in flight: 99th percentile").titled("256 in flight\np99 us"),
+    time("connect_to_first_answer", "time from connecting to the first answer: median").titled("connect\np50 us"),
+    time("connect_to_first_answer_max", "time from connecting to the first answer: longest").titled("connect\nmax us"),
 ];
 
-const fn measure(
-    id: &'static str,
-    unit: &'static str,
-    better: Better,
-    column: Option<&'static str>,
-    about: &'static str,
-) -> Declaration {
-    Declaration { id, unit, better, pass: Pass::Latency, hook: Hook::FromWorker, about, column }
+const fn at(id: &'static str, unit: Unit, better: Better, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Latency, id, unit, better, about)
+}
+
+const fn time(id: &'static str, about: &'static str) -> Declaration {
+    at(id, Unit::Microseconds, Better::Lower, about)
 }
 
 impl Meter for Latency {

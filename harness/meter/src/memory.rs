@@ -5,21 +5,15 @@
 
 use std::fs;
 
+use cqldyno_measure::list::declared;
+
 use crate::meter::UNFINISHED;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Declaration, Meter, Outcome, Probe, Subject, Window};
 
 /// The most memory the worker had resident between `go` and `end`.
 pub struct PeakMemory;
 
-const MEASURES: [Declaration; 1] = [Declaration {
-    id: "peak_rss",
-    unit: "B",
-    better: Better::Lower,
-    pass: Pass::Timing,
-    hook: Hook::AtEdges,
-    about: "the most memory the worker had resident in the window",
-    column: None,
-}];
+const MEASURES: [Declaration; 1] = [declared::PEAK_RSS];
 
 impl Meter for PeakMemory {
     fn declarations(&self) -> &'static [Declaration] {

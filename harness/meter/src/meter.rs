@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::{Declaration, Latencies, Probe};
+use crate::{Declaration, Latencies};
 
 /// A kind of reading: what it measures, whether this machine allows it, and how it is attached to a cell.
 pub trait Meter: Send + Sync {
@@ -38,6 +38,30 @@ pub trait Meter: Send + Sync {
     /// Attaches to the worker, which exists but has not started its program yet. What cannot be attached is a reading
     /// that is unavailable with the reason, never an error.
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment>;
+}
+
+/// Whether this machine allows a meter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// It was tried and works.
+    Available,
+    /// It does not work.
+    Unavailable {
+        /// Why not: a full sentence, the same in every result.
+        sentence: String,
+        /// What to change: a full sentence, with the command where there is one.
+        remedy: String,
+    },
+}
+
+impl Probe {
+    /// What stands in a result in place of a figure: sentence and remedy. `None` when the meter is available.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Probe::Available => None,
+            Probe::Unavailable { sentence, remedy } => Some(format!("{sentence} {remedy}")),
+        }
+    }
 }
 
 /// A meter at one cell.

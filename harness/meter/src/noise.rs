@@ -9,31 +9,19 @@ use nix::unistd::{SysconfVar, sysconf};
 use crate::cpu_time::process_cpu_ns;
 use crate::environment::cores;
 use crate::meter::UNFINISHED;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
 /// Steal and the CPU time of others, recorded beside every cell.
 pub struct Noise;
 
 const MEASURES: [Declaration; 2] = [
-    Declaration {
-        id: "machine_steal",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::AtEdges,
-        about: "CPU time of the cell's cores that the hypervisor gave to others in the window",
-        column: None,
-    },
-    Declaration {
-        id: "machine_other_cpu",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::AtEdges,
-        about: "CPU time of other processes on the cores of worker and server in the window, to a hundredth of a second a core",
-        column: None,
-    },
+    seconds("machine_steal", "CPU time of the cell's cores that the hypervisor gave to others in the window"),
+    seconds("machine_other_cpu", "CPU time of other processes on the cell's cores in the window, to 0.01 s per core"),
 ];
+
+const fn seconds(id: &'static str, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, Unit::Seconds, Better::Lower, about)
+}
 
 /// A greater share of the cores' time used by others is a finding.
 const NOISE_SHARE: f64 = 0.1;

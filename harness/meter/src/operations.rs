@@ -1,56 +1,30 @@
 //! What statements that are no EXECUTEs were: rows in them, requests and connections that they took.
 
 use crate::meter::per_statement;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
 
 /// Rows, requests and connections of statements other than EXECUTEs; nothing where all statements are.
 pub struct Operations;
 
 const ROWS: [Declaration; 3] = [
-    measure("rows", "1", Better::Neither, "rows that the statements wrote or asked for", None),
-    measure(
-        "rows_per_second",
-        "1/s",
-        Better::Higher,
-        "rows of verified statements a second of wall time",
-        Some("rows/s"),
-    ),
-    measure(
-        "cpu_per_row",
-        "us",
-        Better::Lower,
-        "CPU time of the worker a row of a verified statement",
-        Some("CPU us\na row"),
-    ),
+    timed("rows", Unit::Count, Better::Neither, "rows that the statements wrote or asked for"),
+    timed("rows_per_second", Unit::PerSecond, Better::Higher, "rows of verified statements per second of wall time")
+        .titled("rows/s"),
+    timed("cpu_per_row", Unit::Microseconds, Better::Lower, "CPU time of the worker per row of a verified statement")
+        .titled("CPU us\n/row"),
 ];
 
 const SERVER: [Declaration; 2] = [
-    measure(
-        "requests_per_statement",
-        "1",
-        Better::Lower,
-        "requests that the server received a statement, the driver's own with them",
-        Some("requests\na statement"),
-    ),
-    measure(
-        "connections_per_statement",
-        "1",
-        Better::Lower,
-        "connections opened a statement",
-        Some("connections\na statement"),
-    ),
+    timed("requests_per_statement", Unit::Count, Better::Lower, "requests per statement, including the driver's own")
+        .titled("requests\n/statement"),
+    timed("connections_per_statement", Unit::Count, Better::Lower, "connections opened per statement")
+        .titled("connections\n/statement"),
 ];
 
 const ALL: [Declaration; 5] = [ROWS[0], ROWS[1], ROWS[2], SERVER[0], SERVER[1]];
 
-const fn measure(
-    id: &'static str,
-    unit: &'static str,
-    better: Better,
-    about: &'static str,
-    column: Option<&'static str>,
-) -> Declaration {
-    Declaration { id, unit, better, pass: Pass::Timing, hook: Hook::FromWorker, about, column }
+const fn timed(id: &'static str, unit: Unit, better: Better, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, unit, better, about)
 }
 
 impl Meter for Operations {

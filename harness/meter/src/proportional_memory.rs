@@ -5,20 +5,19 @@
 use std::fs;
 
 use crate::meter::UNFINISHED;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
 /// The worker's proportional set size at the window's end.
 pub struct ProportionalMemory;
 
-const MEASURES: [Declaration; 1] = [Declaration {
-    id: "pss",
-    unit: "B",
-    better: Better::Lower,
-    pass: Pass::Timing,
-    hook: Hook::AtEdges,
-    about: "memory of the worker at the end of the window, its share of the pages that it has in common with others",
-    column: Some("PSS at\nthe end"),
-}];
+const MEASURES: [Declaration; 1] = [Declaration::new(
+    Pass::Timing,
+    "pss",
+    Unit::Bytes,
+    Better::Lower,
+    "memory of the worker at the end of the window, with its share of pages that other processes have too",
+)
+.titled("PSS at\nthe end")];
 
 impl Meter for ProportionalMemory {
     fn declarations(&self) -> &'static [Declaration] {

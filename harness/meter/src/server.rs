@@ -1,57 +1,19 @@
 //! The server's side of the window: its CPU time by the parent's clock, its own count of EXECUTEs, data connections.
 
+use cqldyno_measure::list::declared;
+
 use crate::meter::{Edges, per_statement};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window, cpu_time::process_cpu_ns};
+use crate::{Attachment, Declaration, Meter, Outcome, Subject, Window, process_cpu_ns};
 
 /// The server's CPU time, the EXECUTEs it counted, control requests, and data connections.
 pub struct ServerSide;
 
 const MEASURES: [Declaration; 5] = [
-    Declaration {
-        id: "server_cpu",
-        unit: "s",
-        better: Better::Neither,
-        pass: Pass::Timing,
-        hook: Hook::AtEdges,
-        about: "CPU time of the server in the window",
-        column: None,
-    },
-    Declaration {
-        id: "server_cpu_per_statement",
-        unit: "us",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::AtEdges,
-        about: "CPU time of the server a verified statement",
-        column: None,
-    },
-    Declaration {
-        id: "server_executes",
-        unit: "1",
-        better: Better::Neither,
-        pass: Pass::Any,
-        hook: Hook::FromServer,
-        about: "EXECUTEs of the scenario's statements that the server counted",
-        column: None,
-    },
-    Declaration {
-        id: "control_requests",
-        unit: "1",
-        better: Better::Neither,
-        pass: Pass::Any,
-        hook: Hook::FromServer,
-        about: "requests of the driver's own in the window",
-        column: None,
-    },
-    Declaration {
-        id: "connections",
-        unit: "1",
-        better: Better::Neither,
-        pass: Pass::Any,
-        hook: Hook::FromServer,
-        about: "connections that carried the scenario's statements",
-        column: None,
-    },
+    declared::SERVER_CPU,
+    declared::SERVER_CPU_PER_STATEMENT,
+    declared::SERVER_EXECUTES,
+    declared::CONTROL_REQUESTS,
+    declared::CONNECTIONS,
 ];
 
 impl Meter for ServerSide {

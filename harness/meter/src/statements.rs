@@ -1,23 +1,17 @@
 //! What was asked and what came back, as the worker counted it.
 
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
+use cqldyno_measure::list::declared;
+
+use crate::{Attachment, Declaration, Meter, Outcome, Subject, Window};
 
 /// Statements, verified answers, errors, and statements issued below the concurrency.
 pub struct Statements;
 
-const MEASURES: [Declaration; 4] = [
-    measure("statements", Better::Neither, "statements issued"),
-    measure("verified", Better::Higher, "statements answered as the scenario says"),
-    measure("errors", Better::Lower, "statements answered with an error or with wrong rows"),
-    measure("below_concurrency", Better::Lower, "statements issued while fewer than 99 % of the slots were at work"),
-];
+const MEASURES: [Declaration; 4] =
+    [declared::STATEMENTS, declared::VERIFIED, declared::ERRORS, declared::BELOW_CONCURRENCY];
 
 /// Why a worker's statements below the concurrency are not known.
 const NOT_COUNTED: &str = "The worker does not count how many statements it issued with fewer slots at work.";
-
-const fn measure(id: &'static str, better: Better, about: &'static str) -> Declaration {
-    Declaration { id, unit: "1", better, pass: Pass::Any, hook: Hook::FromWorker, about, column: None }
-}
 
 impl Meter for Statements {
     fn declarations(&self) -> &'static [Declaration] {

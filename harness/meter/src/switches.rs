@@ -1,26 +1,20 @@
 //! Context switches, by the worker's rusage: perf's own switch counter reads 0 where the kernel is excluded.
 
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
+use cqldyno_measure::list::declared;
+
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
 
 /// Context switches of the worker in the window.
 pub struct Switches;
 
 const MEASURES: [Declaration; 3] = [
-    measure("context_switches", "context switches of the worker, voluntary and involuntary"),
-    measure("voluntary_switches", "context switches because the worker waited"),
-    measure("involuntary_switches", "context switches because the kernel gave the core to another"),
+    declared::CONTEXT_SWITCHES,
+    switches("voluntary_switches", "context switches because the worker waited"),
+    switches("involuntary_switches", "context switches because the kernel gave the core to another thread"),
 ];
 
-const fn measure(id: &'static str, about: &'static str) -> Declaration {
-    Declaration {
-        id,
-        unit: "1",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about,
-        column: None,
-    }
+const fn switches(id: &'static str, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, Unit::Count, Better::Lower, about)
 }
 
 impl Meter for Switches {

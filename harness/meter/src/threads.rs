@@ -3,21 +3,15 @@
 use std::fs;
 use std::io;
 
+use cqldyno_measure::list::declared;
+
 use crate::meter::UNFINISHED;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Declaration, Meter, Outcome, Probe, Subject, Window};
 
 /// Threads of the worker at the window's end.
 pub struct Threads;
 
-const MEASURES: [Declaration; 1] = [Declaration {
-    id: "threads",
-    unit: "1",
-    better: Better::Neither,
-    pass: Pass::Any,
-    hook: Hook::AtEdges,
-    about: "threads of the worker at the end of the window",
-    column: None,
-}];
+const MEASURES: [Declaration; 1] = [declared::THREADS];
 
 /// Threads of the process `pid` now.
 ///

@@ -3,35 +3,17 @@
 
 use std::io;
 
+use cqldyno_measure::list::declared;
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
 use crate::meter::{Edges, per_statement};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
+use crate::{Attachment, Declaration, Meter, Outcome, Subject, Window};
 
 /// Wall time of the window and verified statements a second.
 pub struct Wall;
 
-const MEASURES: [Declaration; 2] = [
-    Declaration {
-        id: "wall",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "from the parent's go to the last answer",
-        column: None,
-    },
-    Declaration {
-        id: "throughput",
-        unit: "1/s",
-        better: Better::Higher,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "statements answered as the scenario says, a second",
-        column: None,
-    },
-];
+const MEASURES: [Declaration; 2] = [declared::WALL, declared::THROUGHPUT];
 
 impl Meter for Wall {
     fn declarations(&self) -> &'static [Declaration] {

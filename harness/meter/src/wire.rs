@@ -6,64 +6,30 @@ use std::net::SocketAddr;
 
 use crate::meter::{UNFINISHED, per_statement};
 use crate::sockets::{Carried, SocketError, Traffic, busy_traffic};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
 /// Bytes and TCP segments of the worker's data connections, each way, a statement.
 pub struct Wire;
 
 const MEASURES: [Declaration; 6] = [
-    measure(
-        "bytes_sent_per_statement",
-        "B",
-        Better::Lower,
-        Some("bytes\nsent\n/statement"),
-        "bytes that the worker's data connections sent a verified statement, without the headers of TCP and IP",
-    ),
-    measure(
-        "bytes_received_per_statement",
-        "B",
-        Better::Lower,
-        Some("bytes\nreceived\n/statement"),
-        "bytes that the worker's data connections received a verified statement, without the headers of TCP and IP",
-    ),
-    measure(
-        "segments_sent_per_statement",
-        "1",
-        Better::Lower,
-        None,
-        "TCP segments with data that the worker's data connections sent a verified statement",
-    ),
-    measure(
-        "segments_received_per_statement",
-        "1",
-        Better::Lower,
-        None,
-        "TCP segments with data that the worker's data connections received a verified statement",
-    ),
-    measure(
-        "statements_per_segment_sent",
-        "1",
-        Better::Higher,
-        Some("statements\n/segment\nsent"),
-        "verified statements a TCP segment with data that the worker's data connections sent",
-    ),
-    measure(
-        "statements_per_segment_received",
-        "1",
-        Better::Higher,
-        Some("statements\n/segment\nreceived"),
-        "verified statements a TCP segment with data that the worker's data connections received",
-    ),
+    lower("bytes_sent_per_statement", Unit::Bytes, "bytes sent per verified statement, without TCP and IP headers")
+        .titled("bytes\nsent\n/statement"),
+    lower("bytes_received_per_statement", Unit::Bytes, "bytes received per verified statement, without TCP and IP headers")
+        .titled("bytes\nreceived\n/statement"),
+    lower("segments_sent_per_statement", Unit::Count, "TCP segments with data sent per verified statement"),
+    lower("segments_received_per_statement", Unit::Count, "TCP segments with data received per verified statement"),
+    higher("statements_per_segment_sent", "verified statements per TCP segment with data sent")
+        .titled("statements\n/segment\nsent"),
+    higher("statements_per_segment_received", "verified statements per TCP segment with data received")
+        .titled("statements\n/segment\nreceived"),
 ];
 
-const fn measure(
-    id: &'static str,
-    unit: &'static str,
-    better: Better,
-    column: Option<&'static str>,
-    about: &'static str,
-) -> Declaration {
-    Declaration { id, unit, better, pass: Pass::Timing, hook: Hook::AtEdges, about, column }
+const fn lower(id: &'static str, unit: Unit, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, unit, Better::Lower, about)
+}
+
+const fn higher(id: &'static str, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, Unit::Count, Better::Higher, about)
 }
 
 impl Meter for Wire {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use cqldyno_meter::{Artifact, Frames, Meter, PictureError, Probe, STACKS, Stacks, differential, picture};
-use cqldyno_reports::{Cell, Pass};
+use cqldyno_reports::Cell;
 
 use super::{Cost, Ended, PassKind, Start, Step};
 use crate::folder::{FolderError, file_stem};
@@ -36,10 +36,6 @@ enum Trouble {
 }
 
 impl PassKind for Flamegraph {
-    fn pass(&self) -> Pass {
-        Pass::Flamegraph
-    }
-
     fn about(&self) -> &'static str {
         "flame graphs, with frames of the kernel and of C and C++, and how they differ from the reference's"
     }
@@ -133,6 +129,7 @@ mod tests {
     use super::*;
     use crate::cell::empty_cell;
     use crate::folder::RunFolder;
+    use cqldyno_reports::Pass;
 
     fn cell(folder: &RunFolder, contender: &str) -> Cell {
         let bytes = format!("worker;main;{contender} 3\n").into_bytes();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cqldyno_meter::{Callgrind, Meter, Probe, ProcessorCounters};
-use cqldyno_reports::{Cell, Pass};
+use cqldyno_reports::Cell;
 
 use super::{Cost, Load, PassKind, Place, Start, Step};
 use crate::failure::CellFailure;
@@ -56,10 +56,6 @@ impl Way {
 }
 
 impl PassKind for Instructions {
-    fn pass(&self) -> Pass {
-        Pass::Instructions
-    }
-
     fn about(&self) -> &'static str {
         "instructions, by the processor's counters and by callgrind"
     }

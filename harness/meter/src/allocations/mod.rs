@@ -19,39 +19,36 @@ use self::program::Program;
 pub use self::refusal::Refusal;
 use crate::meter::{UNFINISHED, per_statement};
 use crate::preload;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
 /// Allocations a statement, the bytes that they ask for, and how many are given back.
 pub struct Allocations;
 
 const MEASURES: [Declaration; 3] = [
-    Declaration {
-        id: "allocations_per_statement",
-        unit: "1",
-        better: Better::Lower,
-        pass: Pass::Allocations,
-        hook: Hook::BeforeExec,
-        about: "allocations of the worker a verified statement; a realloc is one",
-        column: Some("allocations"),
-    },
-    Declaration {
-        id: "allocated_bytes_per_statement",
-        unit: "B",
-        better: Better::Lower,
-        pass: Pass::Allocations,
-        hook: Hook::BeforeExec,
-        about: "bytes that these allocations ask for, a verified statement",
-        column: Some("bytes\nallocated"),
-    },
-    Declaration {
-        id: "frees_per_statement",
-        unit: "1",
-        better: Better::Neither,
-        pass: Pass::Allocations,
-        hook: Hook::BeforeExec,
-        about: "allocations that the worker gives back, a verified statement",
-        column: Some("given\nback"),
-    },
+    Declaration::new(
+        Pass::Allocations,
+        "allocations_per_statement",
+        Unit::Count,
+        Better::Lower,
+        "allocations of the worker per verified statement; a realloc is one",
+    )
+    .titled("allocations"),
+    Declaration::new(
+        Pass::Allocations,
+        "allocated_bytes_per_statement",
+        Unit::Bytes,
+        Better::Lower,
+        "bytes allocated per verified statement",
+    )
+    .titled("bytes\nallocated"),
+    Declaration::new(
+        Pass::Allocations,
+        "frees_per_statement",
+        Unit::Count,
+        Better::Neither,
+        "allocations that the worker gives back, per verified statement",
+    )
+    .titled("given\nback"),
 ];
 
 /// The library's file name.

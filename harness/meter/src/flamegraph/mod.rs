@@ -18,30 +18,22 @@ use self::perf::Recording;
 pub use self::picture::{Frames, PictureError, differential, picture};
 pub use self::sampling::{NoSampling, Sampling};
 use crate::meter::UNFINISHED;
-use crate::{Artifact, Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
 /// Sampled stacks.
 pub struct Stacks;
 
 const MEASURES: [Declaration; 2] = [
-    Declaration {
-        id: "stack_samples",
-        unit: "1",
-        better: Better::Neither,
-        pass: Pass::Flamegraph,
-        hook: Hook::AtEdges,
-        about: "stacks of the worker that were sampled in the window",
-        column: Some("samples"),
-    },
-    Declaration {
-        id: "whole_stacks",
-        unit: "%",
-        better: Better::Neither,
-        pass: Pass::Flamegraph,
-        hook: Hook::AtEdges,
-        about: "share of them that reach the beginning of their thread",
-        column: Some("whole\nstacks"),
-    },
+    Declaration::new(Pass::Flamegraph, "stack_samples", Unit::Count, Better::Neither, "stacks sampled in the window")
+        .titled("samples"),
+    Declaration::new(
+        Pass::Flamegraph,
+        "whole_stacks",
+        Unit::Percent,
+        Better::Neither,
+        "share of the stacks that reach the beginning of their thread",
+    )
+    .titled("whole\nstacks"),
 ];
 
 /// The kind of the file with the folded stacks.

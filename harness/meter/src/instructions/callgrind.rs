@@ -11,20 +11,19 @@ use std::time::Duration;
 use super::{CallgrindRefusal, ProcessorCounters, is_under_valgrind};
 use crate::meter::{UNFINISHED, per_statement};
 use crate::tool::run;
-use crate::{Artifact, Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
 /// Instructions a statement under callgrind.
 pub struct Callgrind;
 
-const MEASURES: [Declaration; 1] = [Declaration {
-    id: "callgrind_instructions_per_statement",
-    unit: "1",
-    better: Better::Lower,
-    pass: Pass::Instructions,
-    hook: Hook::AtEdges,
-    about: "instructions of the worker a verified statement under callgrind: user mode, serialised",
-    column: Some("instructions,\nuser mode,\nserialised"),
-}];
+const MEASURES: [Declaration; 1] = [Declaration::new(
+    Pass::Instructions,
+    "callgrind_instructions_per_statement",
+    Unit::Count,
+    Better::Lower,
+    "instructions of the worker per verified statement under callgrind: user mode, one thread at a time",
+)
+.titled("instructions,\nuser mode,\nserialised")];
 
 /// Its own output, in the cell's own folder; the process id follows, and the number of the dump.
 const OUTPUT: &str = "callgrind";

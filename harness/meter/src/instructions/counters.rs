@@ -9,44 +9,24 @@ use std::sync::OnceLock;
 use super::{CounterRefusal, is_under_valgrind};
 use crate::kernel::{Counts, HardwareEvent, open_hardware};
 use crate::meter::{UNFINISHED, per_statement};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
 /// Instructions, cycles, cache misses and branch misses a statement.
 pub struct ProcessorCounters;
 
-const fn measure(id: &'static str, about: &'static str, column: &'static str) -> Declaration {
-    Declaration {
-        id,
-        unit: "1",
-        better: Better::Lower,
-        pass: Pass::Instructions,
-        hook: Hook::BeforeExec,
-        about,
-        column: Some(column),
-    }
+const fn counted(id: &'static str, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Instructions, id, Unit::Count, Better::Lower, about)
 }
 
 const MEASURES: [Declaration; 4] = [
-    measure(
-        "processor_instructions_per_statement",
-        "instructions of the worker in user mode a verified statement, by the processor's counter",
-        "instructions,\nuser mode,\nprocessor",
-    ),
-    measure(
-        "processor_cycles_per_statement",
-        "cycles of the worker in user mode a verified statement, by the processor's counter",
-        "cycles,\nuser mode",
-    ),
-    measure(
-        "processor_cache_misses_per_statement",
-        "accesses of the worker in user mode that the last cache did not have, a verified statement",
-        "cache\nmisses",
-    ),
-    measure(
-        "processor_branch_misses_per_statement",
-        "branches of the worker in user mode that were predicted wrongly, a verified statement",
-        "branch\nmisses",
-    ),
+    counted("processor_instructions_per_statement", "instructions in user mode per verified statement, by the processor")
+        .titled("instructions,\nuser mode,\nprocessor"),
+    counted("processor_cycles_per_statement", "cycles in user mode per verified statement, by the processor")
+        .titled("cycles,\nuser mode"),
+    counted("processor_cache_misses_per_statement", "misses of the last cache in user mode per verified statement")
+        .titled("cache\nmisses"),
+    counted("processor_branch_misses_per_statement", "branches predicted wrongly in user mode per verified statement")
+        .titled("branch\nmisses"),
 ];
 
 const EVENTS: [HardwareEvent; 4] =

@@ -12,36 +12,19 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::OnceLock;
 
+use cqldyno_measure::list::declared;
+
 pub use by_name::{BpfRefusal, BpfStep, SystemCallsByName};
 pub use refusal::Refusal;
 
 use crate::kernel::{Counts, open_tracepoint};
 use crate::meter::{Edges, per_statement};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Declaration, Meter, Outcome, Probe, Subject, Window};
 
 /// System calls in the window, and a statement.
 pub struct SystemCalls;
 
-const MEASURES: [Declaration; 2] = [
-    Declaration {
-        id: "syscalls",
-        unit: "1",
-        better: Better::Lower,
-        pass: Pass::Counting,
-        hook: Hook::BeforeExec,
-        about: "system calls of the worker in the window",
-        column: None,
-    },
-    Declaration {
-        id: "syscalls_per_statement",
-        unit: "1",
-        better: Better::Lower,
-        pass: Pass::Counting,
-        hook: Hook::BeforeExec,
-        about: "system calls of the worker a verified statement",
-        column: None,
-    },
-];
+const MEASURES: [Declaration; 2] = [declared::SYSCALLS, declared::SYSCALLS_PER_STATEMENT];
 
 /// Calls of the self-test; all of them must be counted.
 const TRIAL_CALLS: u64 = 100;

@@ -26,7 +26,7 @@ pub use refusal::{BpfRefusal, BpfStep};
 use self::counter::{Count, Counter};
 use self::program::NUMBERS;
 use crate::meter::{UNFINISHED, per_statement};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
 /// System calls a statement, and how many of them have which name.
 pub struct SystemCallsByName;
@@ -34,15 +34,14 @@ pub struct SystemCallsByName;
 /// What the figures by name are called in results.
 const BREAKDOWN: &str = "syscalls";
 
-const MEASURES: [Declaration; 1] = [Declaration {
-    id: "syscalls_by_name",
-    unit: "1",
-    better: Better::Lower,
-    pass: Pass::Syscalls,
-    hook: Hook::BeforeExec,
-    about: "system calls of the worker a verified statement, all names together",
-    column: Some("system\ncalls\n/statement"),
-}];
+const MEASURES: [Declaration; 1] = [Declaration::new(
+    Pass::Syscalls,
+    "syscalls_by_name",
+    Unit::Count,
+    Better::Lower,
+    "system calls of the worker per verified statement, all names together",
+)
+.titled("system\ncalls\n/statement")];
 
 /// Calls of the self-test; all of them must be counted, under their name.
 const TRIAL_CALLS: u64 = 100;
