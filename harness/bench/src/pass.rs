@@ -46,7 +46,7 @@ pub(crate) trait PassKind: Sync {
 
     /// Tries whether this machine allows it. Where it does not, its cells are short and say why.
     fn probe(&self) -> Probe {
-        Probe::Available
+        Ok(())
     }
 
     /// The cells that a block has of each contender, with the statements of each; `allowed` is what the probe said. The order is

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cqldyno_meter::{Attachment, Outcome, Reading, ServerWindow, SocketError, Traffic, Window, busy_connections};
+use cqldyno_meter::{Attachment, Outcome, Reading, Refusal, ServerWindow, Traffic, Window, busy_connections};
 use cqldyno_protocol::{Done, End, Runtime};
 use cqldyno_reports::measure::{
     BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, WALL, WORKER_UTILISATION,
@@ -16,7 +16,7 @@ use crate::placement::Placement;
 const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
 
 /// Data connections to a cluster that is not ours, by the bytes that they carried.
-pub(crate) fn busy(before: Result<Traffic, SocketError>, after: Result<Traffic, SocketError>) -> Result<u64, String> {
+pub(crate) fn busy(before: Result<Traffic, Refusal>, after: Result<Traffic, Refusal>) -> Result<u64, String> {
     let (before, after) = (before.map_err(|error| error.to_string())?, after.map_err(|error| error.to_string())?);
     match busy_connections(&before, &after) {
         0 => {

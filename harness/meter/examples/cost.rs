@@ -22,8 +22,8 @@ fn main() -> Fallible<()> {
         return call();
     }
     let rounds: usize = argument.map_or(Ok(25), |rounds| rounds.parse())?;
-    SystemCalls::check()?;
-    SystemCallsByName::check()?;
+    SystemCalls.probe()?;
+    SystemCallsByName.probe()?;
     let ways: [Option<Box<dyn Meter>>; 3] = [None, Some(Box::new(SystemCalls)), Some(Box::new(SystemCallsByName))];
     let mut costs: Vec<Vec<Cost>> = Vec::new();
     for round in 0..rounds {

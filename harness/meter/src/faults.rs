@@ -1,5 +1,6 @@
-//! Page faults, by the worker's rusage.
+//! Page faults, from the worker's rusage.
 
+use crate::meter::from_worker;
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
 
 /// Page faults of the worker in the window.
@@ -28,16 +29,12 @@ impl Meter for Faults {
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        Box::new(Told)
+        from_worker(figures)
     }
 }
 
-struct Told;
-
-impl Attachment for Told {
-    fn read(&mut self, window: &Window) -> Outcome {
-        Outcome::of(&MEASURES, [window.minor_faults, window.major_faults].map(|count| Ok(count as f64)))
-    }
+fn figures(window: &Window) -> Outcome {
+    Outcome::of(&MEASURES, [window.minor_faults, window.major_faults].map(|count| Ok(count as f64)))
 }
 
 #[cfg(test)]
@@ -47,7 +44,7 @@ mod tests {
 
     #[test]
     fn faults_are_told_by_the_worker() {
-        let outcome = Told.read(&Window { minor_faults: 7, major_faults: 2, ..window() });
+        let outcome = figures(&Window { minor_faults: 7, major_faults: 2, ..window() });
         let values: Vec<_> =
             outcome.readings.iter().map(|reading| (reading.measure.id, reading.value.clone())).collect();
         assert_eq!(values, [("minor_faults", Ok(7.0)), ("major_faults", Ok(2.0))]);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::meter::from_worker;
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Reading, Subject, Unit, Window};
 
 /// Times of answers at a rate that all contenders have alike, with one, 16 and 256 statements in flight, and up to a session's
@@ -103,46 +104,42 @@ impl Meter for Latency {
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        Box::new(Told)
+        from_worker(figures)
     }
 }
 
-struct Told;
-
-impl Attachment for Told {
-    fn read(&mut self, window: &Window) -> Outcome {
-        let mut values: BTreeMap<String, f64> = BTreeMap::new();
-        let mut set = |id: &str, value: f64| {
-            values.insert(id.to_owned(), value);
-        };
-        let mut findings = Vec::new();
-        match &window.latencies {
-            None => {}
-            Some(Latencies::ClosedLoop { in_flight, driver }) => {
-                set(&format!("service_{in_flight}_p50"), driver.p50);
-                set(&format!("service_{in_flight}_p99"), driver.p99);
-            }
-            Some(Latencies::Connecting { first_answer }) => {
-                set("connect_to_first_answer", first_answer.p50);
-                set("connect_to_first_answer_max", first_answer.max);
-            }
-            Some(Latencies::AtRate { rate, answered, lasted_ns, response, driver, lateness, late }) => {
-                let kept = *answered as f64 * 1e9 / (*lasted_ns).max(1) as f64;
-                set("rate", *rate as f64);
-                set("rate_held", 100.0 * kept / (*rate).max(1) as f64);
-                set("late_share", 100.0 * *late as f64 / (*answered).max(1) as f64);
-                for (name, times) in [("response", response), ("driver", driver), ("lateness", lateness)] {
-                    set(&format!("{name}_p50"), times.p50);
-                    set(&format!("{name}_p99"), times.p99);
-                    set(&format!("{name}_p999"), times.p999);
-                    set(&format!("{name}_max"), times.max);
-                }
-                findings.extend(not_held(*rate, *answered, *lasted_ns, kept));
-            }
+fn figures(window: &Window) -> Outcome {
+    let mut values: BTreeMap<String, f64> = BTreeMap::new();
+    let mut set = |id: &str, value: f64| {
+        values.insert(id.to_owned(), value);
+    };
+    let mut findings = Vec::new();
+    match &window.latencies {
+        None => {}
+        Some(Latencies::ClosedLoop { in_flight, driver }) => {
+            set(&format!("service_{in_flight}_p50"), driver.p50);
+            set(&format!("service_{in_flight}_p99"), driver.p99);
         }
-        let reading = |measure: &Declaration| Some(Reading { measure: *measure, value: Ok(*values.get(measure.id)?) });
-        Outcome { readings: MEASURES.iter().filter_map(reading).collect(), findings, ..Outcome::default() }
+        Some(Latencies::Connecting { first_answer }) => {
+            set("connect_to_first_answer", first_answer.p50);
+            set("connect_to_first_answer_max", first_answer.max);
+        }
+        Some(Latencies::AtRate { rate, answered, lasted_ns, response, driver, lateness, late }) => {
+            let kept = *answered as f64 * 1e9 / (*lasted_ns).max(1) as f64;
+            set("rate", *rate as f64);
+            set("rate_held", 100.0 * kept / (*rate).max(1) as f64);
+            set("late_share", 100.0 * *late as f64 / (*answered).max(1) as f64);
+            for (name, times) in [("response", response), ("driver", driver), ("lateness", lateness)] {
+                set(&format!("{name}_p50"), times.p50);
+                set(&format!("{name}_p99"), times.p99);
+                set(&format!("{name}_p999"), times.p999);
+                set(&format!("{name}_max"), times.max);
+            }
+            findings.extend(not_held(*rate, *answered, *lasted_ns, kept));
+        }
     }
+    let reading = |measure: &Declaration| Some(Reading { measure: *measure, value: Ok(*values.get(measure.id)?) });
+    Outcome { readings: MEASURES.iter().filter_map(reading).collect(), findings, ..Outcome::default() }
 }
 
 /// A sentence when fewer statements were answered a second than were to start: what waits then grows as long as the window lasts,
@@ -168,7 +165,7 @@ mod tests {
     const TIMES: Percentiles = Percentiles { p50: 50.0, p99: 99.0, p999: 99.9, max: 200.0 };
 
     fn read(latencies: Option<Latencies>) -> (BTreeMap<&'static str, f64>, Vec<String>) {
-        let outcome = Told.read(&Window { latencies, ..window() });
+        let outcome = figures(&Window { latencies, ..window() });
         let values = outcome.readings.iter().map(|reading| (reading.measure.id, reading.value.clone().unwrap()));
         (values.collect(), outcome.findings)
     }

@@ -1,7 +1,6 @@
 //! The seam between the supervisor of a cell and what is read off.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -25,14 +24,12 @@ pub trait Meter: Send + Sync {
         None
     }
 
-    /// What a user should know of how it works on this machine: full sentences; `None` where there is nothing to say.
-    fn remark(&self) -> Option<String> {
-        None
-    }
-
-    /// Tries whether this machine allows it; what needs nothing is allowed.
+    /// Tries whether this machine allows it.
+    ///
+    /// # Errors
+    /// Why not, with what to change.
     fn probe(&self) -> Probe {
-        Probe::Available
+        Ok(())
     }
 
     /// Attaches to the worker, which exists but has not started its program yet. What cannot be attached is a reading
@@ -41,26 +38,29 @@ pub trait Meter: Send + Sync {
 }
 
 /// Whether this machine allows a meter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Probe {
-    /// It was tried and works.
-    Available,
-    /// It does not work.
-    Unavailable {
-        /// Why not: a full sentence, the same in every result.
-        sentence: String,
-        /// What to change: a full sentence, with the command where there is one.
-        remedy: String,
-    },
+pub type Probe = Result<(), Refusal>;
+
+/// Why a meter gives no figure: the same in `doctor` and in every result, where it stands in place of the figure.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {why}. {remedy}")]
+pub struct Refusal {
+    /// What cannot be done, as the beginning of a sentence.
+    pub what: &'static str,
+    /// Why not, as the rest of that sentence without its full stop.
+    pub why: String,
+    /// What to change: full sentences, with the command if there is one.
+    pub remedy: String,
 }
 
-impl Probe {
-    /// What stands in a result in place of a figure: sentence and remedy. `None` when the meter is available.
-    pub fn reason(&self) -> Option<String> {
-        match self {
-            Probe::Available => None,
-            Probe::Unavailable { sentence, remedy } => Some(format!("{sentence} {remedy}")),
-        }
+impl Refusal {
+    pub(crate) fn new(what: &'static str, why: impl ToString, remedy: impl Into<String>) -> Refusal {
+        let why = why.to_string().trim_end_matches('.').to_owned();
+        Refusal { what, why, remedy: remedy.into() }
+    }
+
+    /// What cannot be done and why: a full sentence.
+    pub fn sentence(&self) -> String {
+        format!("{}: {}.", self.what, self.why)
     }
 }
 
@@ -203,25 +203,65 @@ impl Outcome {
     }
 }
 
-/// What is said where a window had no end.
+/// Why a window without an end has no figures.
 pub(crate) const UNFINISHED: &str = "The window was not finished.";
 
-/// What a counter said at the window's edges.
-#[derive(Debug, Default)]
-pub(crate) struct Edges {
-    pub(crate) go: Option<io::Result<u64>>,
-    pub(crate) end: Option<io::Result<u64>>,
+/// An edge of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edge {
+    Go,
+    End,
 }
 
-impl Edges {
-    /// How far the counter went in between, or a sentence: `what` could not be read.
-    pub(crate) fn difference(&self, what: &str) -> Result<u64, String> {
-        match (&self.go, &self.end) {
-            (Some(Ok(go)), Some(Ok(end))) => Ok(end.saturating_sub(*go)),
-            (Some(Err(error)), _) | (_, Some(Err(error))) => Err(format!("{what} could not be read: {error}.")),
-            _ => Err(UNFINISHED.to_owned()),
-        }
+/// What was seen at both edges of the window, or the sentence that says why not.
+pub(crate) type Both<'a, T> = Result<(&'a T, &'a T), String>;
+
+/// An attachment that looks once at each edge of the window and makes its figures from both looks.
+pub(crate) fn at_edges<T: Send + 'static>(
+    look: impl FnMut(Edge) -> Result<T, String> + Send + 'static,
+    figures: impl Fn(Both<T>, &Window) -> Outcome + Send + 'static,
+) -> Box<dyn Attachment> {
+    Box::new(AtEdges { look, figures, go: Err(UNFINISHED.to_owned()), end: Err(UNFINISHED.to_owned()) })
+}
+
+/// An attachment that makes its figures from the worker's own account.
+pub(crate) fn from_worker(figures: fn(&Window) -> Outcome) -> Box<dyn Attachment> {
+    at_edges(|_| Ok(()), move |_, window| figures(window))
+}
+
+struct AtEdges<T, L, F> {
+    look: L,
+    figures: F,
+    go: Result<T, String>,
+    end: Result<T, String>,
+}
+
+impl<T, L, F> Attachment for AtEdges<T, L, F>
+where
+    T: Send,
+    L: FnMut(Edge) -> Result<T, String> + Send,
+    F: Fn(Both<T>, &Window) -> Outcome + Send,
+{
+    fn at_go(&mut self) {
+        self.go = (self.look)(Edge::Go);
     }
+
+    fn at_end(&mut self) {
+        self.end = (self.look)(Edge::End);
+    }
+
+    fn read(&mut self, window: &Window) -> Outcome {
+        let both = match (&self.go, &self.end) {
+            (Ok(go), Ok(end)) => Ok((go, end)),
+            (Err(why), _) | (_, Err(why)) => Err(why.clone()),
+        };
+        (self.figures)(both, window)
+    }
+}
+
+/// How far a counter went between the edges.
+pub(crate) fn difference(both: Both<u64>) -> Result<u64, String> {
+    both.map(|(go, end)| end.saturating_sub(*go))
 }
 
 /// `amount` shared among the verified statements of the window.

@@ -1,9 +1,9 @@
-//! What statements that are no EXECUTEs were: rows in them, requests and connections that they took.
+//! What statements other than EXECUTEs were: their rows, requests and connections.
 
-use crate::meter::per_statement;
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
+use crate::meter::{from_worker, per_statement};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, ServerWindow, Subject, Unit, Window};
 
-/// Rows, requests and connections of statements other than EXECUTEs; nothing where all statements are.
+/// Rows, requests and connections of statements other than EXECUTEs; nothing if all are EXECUTEs.
 pub struct Operations;
 
 const ROWS: [Declaration; 3] = [
@@ -37,37 +37,28 @@ impl Meter for Operations {
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        Box::new(Told)
+        from_worker(figures)
     }
 }
 
-struct Told;
-
-impl Attachment for Told {
-    fn read(&mut self, window: &Window) -> Outcome {
-        let Some(rows) = window.rows else { return Outcome::default() };
-        let mut outcome = Outcome::default();
-        if rows != window.issued {
-            // All statements of such a scenario have as many rows, or are few beside those that do.
-            let verified = rows as f64 * window.verified as f64 / window.issued.max(1) as f64;
-            let cpu_us = (window.user_us + window.sys_us) as f64;
-            let of = |amount: f64, by: f64| match by > 0.0 {
-                true => Ok(amount / by),
-                false => {
-                    Err("No row was written or read as the scenario says, so there is nothing to divide by.".to_owned())
-                }
-            };
-            let values = [Ok(rows as f64), of(verified * 1e9, window.wall_ns as f64), of(cpu_us, verified)];
-            outcome.readings.extend(Outcome::of(&ROWS, values).readings);
-        }
-        let told = |pick: fn(&crate::ServerWindow) -> u64| match &window.server {
-            Ok(server) => per_statement(pick(server) as f64, window),
-            Err(why) => Err(why.clone()),
+fn figures(window: &Window) -> Outcome {
+    let Some(rows) = window.rows else { return Outcome::default() };
+    let mut outcome = Outcome::default();
+    if rows != window.issued {
+        // The few statements that have another number of rows do not shift the mean.
+        let verified = rows as f64 * window.verified as f64 / window.issued.max(1) as f64;
+        let over = |amount: f64, by: f64| match by > 0.0 {
+            true => Ok(amount / by),
+            false => Err("No row was written or read as the scenario says, so there is nothing to divide by.".to_owned()),
         };
-        let values = [told(|server| server.requests), told(|server| server.opened)];
-        outcome.readings.extend(Outcome::of(&SERVER, values).readings);
-        outcome
+        let cpu_us = (window.user_us + window.sys_us) as f64;
+        let values = [Ok(rows as f64), over(verified * 1e9, window.wall_ns as f64), over(cpu_us, verified)];
+        outcome = Outcome::of(&ROWS, values);
     }
+    let told = |pick: fn(&ServerWindow) -> u64| per_statement(pick(window.server.as_ref().map_err(Clone::clone)?) as f64, window);
+    let values = [told(|server| server.requests), told(|server| server.opened)];
+    outcome.readings.extend(Outcome::of(&SERVER, values).readings);
+    outcome
 }
 
 #[cfg(test)]
@@ -76,7 +67,7 @@ mod tests {
     use crate::meter::window;
 
     fn values(window: &Window) -> Vec<(&'static str, f64)> {
-        let read = Told.read(window).readings;
+        let read = figures(window).readings;
         read.into_iter().map(|reading| (reading.measure.id, reading.value.unwrap())).collect()
     }
 

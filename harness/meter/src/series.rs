@@ -1,12 +1,9 @@
 //! CPU time of worker and server by second of the window.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::ops::RangeInclusive;
 
-use nix::sys::time::TimeValLike;
-use nix::time::{ClockId, clock_gettime};
-
+use crate::wall::monotonic_ns;
 use crate::{Attachment, Declaration, Meter, Outcome, Probe, Subject, Window, process_cpu_ns};
 
 /// The process clocks of worker and server, read around every full second of the window while the parent waits: two reads of 1 us
@@ -58,10 +55,6 @@ struct Sampler {
     /// When the parent said `go`, by CLOCK_MONOTONIC.
     origin_ns: Option<u64>,
     readings: Vec<(&'static str, i32, Vec<Sample>)>,
-}
-
-fn monotonic_ns() -> io::Result<u64> {
-    Ok(clock_gettime(ClockId::CLOCK_MONOTONIC)?.num_nanoseconds().unsigned_abs())
 }
 
 impl Sampler {
