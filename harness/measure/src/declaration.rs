@@ -1,10 +1,10 @@
-//! What is known of a measure before any figure.
+//! The description of a measure.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Better, Pass, Unit};
 
-/// What is known of a measure beforehand.
+/// The description of a measure: the same before any figure and in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declaration {
     /// The key in the measures of a cell, for example `cpu_per_statement`.

@@ -1,5 +1,5 @@
-//! The vocabulary of figures, which meters, results and reports share: what a cell is run for ([`Pass`]), what a figure is
-//! ([`Measure`], [`Unit`], [`Better`]), and what is known of it beforehand ([`Declaration`]).
+//! The vocabulary of figures that meters, results and reports share: the purpose of a cell ([`Pass`]), a figure ([`Measure`],
+//! [`Unit`], [`Better`]), and its description ([`Declaration`]).
 //!
 //! [`list`] declares the measures that reports know by name. A meter may declare more in its own file: a run records every
 //! declaration, so that reports show measures that they have never heard of.

@@ -1,4 +1,4 @@
-//! What a cell is run for.
+//! The purpose of a cell.
 
 use serde::{Deserialize, Serialize};
 

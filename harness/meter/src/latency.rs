@@ -1,12 +1,12 @@
-//! Latency below saturation: what the worker told of it.
+//! Latency below saturation, from the worker's account.
 
 use std::collections::BTreeMap;
 
 use crate::meter::from_worker;
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Reading, Subject, Unit, Window};
 
-/// Times of answers at a rate that all contenders have alike, with one, 16 and 256 statements in flight, and up to a session's
-/// first answer. A cell has those of its step only.
+/// Times of answers at a rate that all contenders share, with 1, 16 and 256 statements in flight, and up to a session's first
+/// answer. A cell has those of its step only.
 pub struct Latency;
 
 /// Percentiles, in microseconds.
@@ -22,7 +22,7 @@ pub struct Percentiles {
     pub max: f64,
 }
 
-/// What a worker told of the latencies of its window.
+/// The latencies of a window.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Latencies {
     /// Every answer was followed by the next statement.
@@ -34,7 +34,7 @@ pub enum Latencies {
     },
     /// Statements were started at a rate.
     AtRate {
-        /// Statements a second that were asked for.
+        /// Statements per second that the job asked for.
         rate: u64,
         /// Statements answered.
         answered: u64,
@@ -56,7 +56,7 @@ pub enum Latencies {
     },
 }
 
-/// A rate that was kept to less than this share was not held.
+/// Below this share of the rate it was not held.
 const HELD: f64 = 0.99;
 
 const MEASURES: [Declaration; 22] = [
@@ -142,16 +142,15 @@ fn figures(window: &Window) -> Outcome {
     Outcome { readings: MEASURES.iter().filter_map(reading).collect(), findings, ..Outcome::default() }
 }
 
-/// A sentence when fewer statements were answered a second than were to start: what waits then grows as long as the window lasts,
-/// and its response times say how long that was, and nothing of the driver.
+/// A sentence if the rate was not held. Then the queue grows until the window ends, and response times say more of the length
+/// of the window than of the driver.
 fn not_held(rate: u64, answered: u64, lasted_ns: u64, kept: f64) -> Option<String> {
-    // The last statement is to start one interval before its second is over, and is answered after that.
     let intended_ns = answered as f64 * 1e9 / rate.max(1) as f64;
     let behind_ns = lasted_ns as f64 - intended_ns;
     (kept < HELD * rate as f64).then(|| {
         format!(
-            "The rate of {rate} statements/s was not held: {kept:.0} a second were answered, and the last one {:.3} s later than at \
-             that rate. The response times grow with the window.",
+            "The rate of {rate} statements/s was not held: {kept:.0}/s were answered, the last one {:.3} s late. The response times \
+             grow with the window.",
             behind_ns / 1e9
         )
     })
@@ -205,8 +204,8 @@ mod tests {
         assert_eq!(
             findings,
             [
-                "The rate of 1000 statements/s was not held: 800 a second were answered, and the last one 0.500 s later than at that \
-              rate. The response times grow with the window."
+                "The rate of 1000 statements/s was not held: 800/s were answered, the last one 0.500 s late. The response times grow \
+                 with the window."
             ]
         );
     }

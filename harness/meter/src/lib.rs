@@ -1,7 +1,7 @@
 //! What a cell reads off: one file per meter.
 //!
-//! A [`Meter`] declares its measures ([`Declaration`]), says whether this machine allows them ([`Meter::probe`], which
-//! `cqldyno doctor` prints), and attaches to the worker of each cell before the worker's program starts ([`Meter::attach`]).
+//! A [`Meter`] declares its measures ([`Declaration`]) and says whether this machine allows them ([`Meter::probe`]), which
+//! `cqldyno doctor` prints. It attaches to the worker of each cell before the worker's program starts ([`Meter::attach`]).
 //! The bench calls [`Attachment::at_go`] and [`Attachment::at_end`] at the edges of the window, and [`Attachment::read`] after
 //! the worker has reported its counts.
 //!

@@ -1,4 +1,4 @@
-//! The seam between the supervisor of a cell and what is read off.
+//! The seam between the bench, which runs a cell, and the meters.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::{Declaration, Latencies};
 
-/// A kind of reading: what it measures, whether this machine allows it, and how it is attached to a cell.
+/// What to measure, whether this machine allows it, and how to attach to a cell.
 pub trait Meter: Send + Sync {
     /// Its measures.
     fn declarations(&self) -> &'static [Declaration];
@@ -19,7 +19,7 @@ pub trait Meter: Send + Sync {
         "nothing"
     }
 
-    /// What it adds to the worker's work in the window, in words; `None` where that is nothing.
+    /// What it adds to the worker's work in the window, in words; `None` if that is nothing.
     fn costs(&self) -> Option<&'static str> {
         None
     }
@@ -32,8 +32,8 @@ pub trait Meter: Send + Sync {
         Ok(())
     }
 
-    /// Attaches to the worker, which exists but has not started its program yet. What cannot be attached is a reading
-    /// that is unavailable with the reason, never an error.
+    /// Attaches to the worker's process before it starts the worker's program. This never fails: an attachment that cannot read
+    /// gives readings with the reason.
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment>;
 }
 
@@ -66,16 +66,16 @@ impl Refusal {
 
 /// A meter at one cell.
 pub trait Attachment: Send {
-    /// Just before the worker is told to start.
+    /// Just before the worker starts its window.
     fn at_go(&mut self) {}
 
-    /// Every 100 ms at most of the window, while the parent waits for its end: for a few microseconds.
+    /// At least every 100 ms in the window, for a few microseconds.
     fn meanwhile(&mut self) {}
 
-    /// Just after the worker has told that the window is over; it waits meanwhile.
+    /// Just after the window, while the worker waits.
     fn at_end(&mut self) {}
 
-    /// The readings, when the worker has told what it counted.
+    /// The readings, after the worker has reported its counts.
     fn read(&mut self, window: &Window) -> Outcome;
 }
 
@@ -90,16 +90,16 @@ pub struct Subject {
     pub cores: Vec<usize>,
     /// A folder of the cell's own, empty before the worker starts and gone afterwards.
     pub scratch: PathBuf,
-    /// The nodes that the worker is sent to; empty where it sends nothing.
+    /// The nodes that the worker connects to; empty if it sends nothing.
     pub nodes: Vec<SocketAddr>,
 }
 
-/// What worker and server told of the window: differences between its edges.
+/// The account of the window by worker and server: differences between its edges.
 #[derive(Clone, Debug)]
 pub struct Window {
     /// From `go` to the last answer, nanoseconds, by the worker's clock.
     pub wall_ns: u64,
-    /// When the last answer came, by CLOCK_MONOTONIC, nanoseconds; `None` when the worker does not tell.
+    /// When the last answer came, by CLOCK_MONOTONIC, nanoseconds; `None` if the worker does not say.
     pub at_ns: Option<u64>,
     /// CPU time in user mode, microseconds, by the worker's getrusage.
     pub user_us: u64,
@@ -119,15 +119,15 @@ pub struct Window {
     pub verified: u64,
     /// Statements answered with an error or with wrong rows.
     pub errors: u64,
-    /// Rows of the statements issued, where not all of these are EXECUTEs.
+    /// Rows of the statements issued; `None` if all of these are EXECUTEs.
     pub rows: Option<u64>,
-    /// Statements issued while fewer than 99 % of the slots were at work; `None` where the worker does not count them.
+    /// Statements issued while fewer than 99 % of the slots were at work; `None` if the worker does not count them.
     pub below_concurrency: Option<u64>,
     /// The server's side, or the sentence that says why it is not known.
     pub server: Result<ServerWindow, String>,
     /// Data connections of the worker, or the sentence that says why they could not be counted.
     pub connections: Result<u64, String>,
-    /// How long answers took; `None` where the worker does not tell.
+    /// How long answers took; `None` if the worker does not say.
     pub latencies: Option<Latencies>,
 }
 
@@ -140,11 +140,11 @@ pub struct ServerWindow {
     pub requests: u64,
     /// Connections that were opened.
     pub opened: u64,
-    /// Requests that were none of the scenario's EXECUTEs: the driver's own control traffic.
+    /// Requests other than the scenario's EXECUTEs: the driver's control traffic.
     pub control_requests: u64,
     /// CPU time of the server process by its own account, nanoseconds.
     pub cpu_ns: u64,
-    /// When it received the first and the last of these EXECUTEs; `None` when there was none.
+    /// When it received the first and the last of these EXECUTEs; `None` if there was none.
     pub received: Option<Span>,
 }
 
@@ -157,7 +157,7 @@ pub struct Span {
     pub last_ns: u64,
 }
 
-/// One value, or the sentence that says why there is none.
+/// One value, or why there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// The measure, with its id and unit.
@@ -169,28 +169,28 @@ pub struct Reading {
 /// What one meter read off one cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// One reading a measure.
+    /// One reading per measure.
     pub readings: Vec<Reading>,
     /// Full sentences about what does not fit together.
     pub findings: Vec<String>,
     /// Full sentences about what does not fit together and makes the cell's figures worthless.
     pub voids: Vec<String>,
-    /// Figures that are many of one kind, by kind and name, each a statement: `syscalls` by the system call's name, for example.
+    /// Figures per statement by kind and name, for example `syscalls` by the name of the system call.
     pub breakdowns: BTreeMap<&'static str, BTreeMap<String, f64>>,
-    /// One figure a second of the window, by what they are of.
+    /// One figure per second of the window, by kind.
     pub series: BTreeMap<&'static str, Vec<u64>>,
-    /// What is kept beside the figures.
+    /// Files to keep in the run folder.
     pub files: Vec<Artifact>,
 }
 
 /// A file that a meter leaves in the run folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
-    /// What it is, which is the name of its folder, for example `flamegraph`.
+    /// The name of its folder, for example `flamegraph`.
     pub kind: &'static str,
     /// The end of its name without a dot, for example `svg`.
     pub extension: &'static str,
-    /// What is in it.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 

@@ -23,9 +23,9 @@ const fn seconds(id: &'static str, about: &'static str) -> Declaration {
     Declaration::new(Pass::Timing, id, Unit::Seconds, Better::Lower, about)
 }
 
-/// A greater share of the cores' time used by others is a finding.
+/// A greater share of the cores' time is a finding.
 const NOISE_SHARE: f64 = 0.1;
-/// What others used is known to a hundredth of a second a core.
+/// The counters resolve 0.01 s per core.
 const NOISE_SECONDS: f64 = 0.1;
 
 impl Meter for Noise {

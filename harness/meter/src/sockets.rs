@@ -280,7 +280,7 @@ mod tests {
         let (mut end, _) = target.accept().unwrap();
         let look = || Traffic::of(std::process::id().cast_signed(), &[address]).unwrap();
         let before = look();
-        // Ten requests of 100 bytes one by one, each answered by 1,000 bytes: what is answered is acknowledged.
+        // Ten requests of 100 bytes one by one, each answered by 1,000 bytes, which acknowledge the request.
         for _ in 0..10 {
             client.write_all(&[0; 100]).unwrap();
             end.read_exact(&mut [0; 100]).unwrap();

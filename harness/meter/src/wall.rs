@@ -10,7 +10,7 @@ use nix::time::{ClockId, clock_gettime};
 use crate::meter::{Both, at_edges, per_statement};
 use crate::{Attachment, Declaration, Meter, Outcome, Subject, Window};
 
-/// Wall time of the window and verified statements a second.
+/// Wall time of the window and verified statements per second.
 pub struct Wall;
 
 const MEASURES: [Declaration; 2] = [declared::WALL, declared::THROUGHPUT];
@@ -99,7 +99,7 @@ fn other_for_the_parent(window: &Window, go_ns: u64, end_ns: u64) -> Vec<String>
         && (at_ns.saturating_sub(window.wall_ns) + SAME_MOMENT_NS < go_ns || at_ns > end_ns + SAME_MOMENT_NS)
     {
         voids.push(
-            "The worker says that its window began before it was told to, or ended after it had said so.".to_owned(),
+            "The worker says that its window began before `go`, or ended after its `end`.".to_owned(),
         );
     }
     let seen = end_ns.saturating_sub(go_ns);
@@ -191,7 +191,7 @@ mod tests {
         let told = received(8_000_010_000, 9_999_990_000);
         for (go_ns, end_ns) in [(8_000_100_000, 10_000_000_000), (8_000_000_000, 9_999_900_000)] {
             let voids = other_for_the_parent(&told, go_ns, end_ns);
-            assert!(voids[0].contains("began before it was told to, or ended after it had said so"), "{voids:?}");
+            assert!(voids[0].contains("began before `go`, or ended after its `end`"), "{voids:?}");
         }
     }
 

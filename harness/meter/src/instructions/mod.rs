@@ -1,8 +1,8 @@
-//! Instructions of the worker in user mode: by the processor's counters if the machine has them, and by callgrind, which runs
+//! Instructions of the worker in user mode, by the processor's counters if the machine has them, and by callgrind. Callgrind runs
 //! the worker on a simulated processor, one thread at a time.
 //!
 //! The two need cells of their own, because the processor would count valgrind's instructions as the worker's. In each cell only
-//! the meter gives figures to which it belongs; both say why not if neither works.
+//! one of them gives figures; both say why not if neither works.
 
 mod callgrind;
 mod counters;

@@ -84,7 +84,7 @@ mod tests {
     use std::io::{self, Write};
     use std::process::{Command, Stdio};
 
-    /// Whether this machine counts; says so where it does not, as `doctor` would.
+    /// Whether this machine counts; prints why not.
     fn countable() -> bool {
         SystemCalls.probe().inspect_err(|refusal| eprintln!("not tested here: {refusal}")).is_ok()
     }

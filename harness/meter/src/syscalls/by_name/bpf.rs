@@ -79,8 +79,8 @@ impl Counts {
             value: numbers.as_mut_ptr().expose_provenance() as u64,
             flags: 0,
         };
-        // SAFETY: the kernel reads a key of 4 bytes, which `key` is, and writes as many bytes as the map's value has, which is
-        // what `numbers` has: both were made from the same number. Both outlive the call.
+        // SAFETY: the kernel reads a key of 4 bytes, which `key` is, and writes as many bytes as the map's value has. `numbers` has
+        // as many, because both were made from the same number. Both outlive the call.
         done(unsafe { bpf(BPF_MAP_LOOKUP_ELEM, &attributes) })?;
         Ok(numbers)
     }
@@ -198,8 +198,8 @@ fn done(result: libc::c_long) -> io::Result<()> {
 /// bpf(2).
 ///
 /// # Safety
-/// `T` is repr(C), has no padding and begins as `union bpf_attr` does for `command`; what it points to is as `command` wants it,
-/// and the kernel writes nothing into it.
+/// `T` is repr(C), has no padding and begins as `union bpf_attr` does for `command`. Its pointers are valid for `command`, and the
+/// kernel writes nothing into it.
 unsafe fn bpf<T>(command: libc::c_int, attributes: &T) -> libc::c_long {
     // SAFETY: the kernel reads `size_of::<T>()` bytes of a live structure; the rest is the caller's promise.
     unsafe { libc::syscall(libc::SYS_bpf, command, &raw const *attributes, size_of::<T>() as libc::c_uint) }

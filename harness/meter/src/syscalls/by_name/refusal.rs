@@ -5,7 +5,7 @@ use std::io;
 
 use crate::Refusal;
 
-/// What is refused.
+/// What cannot be done.
 pub(super) const REFUSED: &str = "System calls cannot be counted by name";
 
 /// What bpf(2) was asked for.

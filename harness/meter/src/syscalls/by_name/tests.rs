@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
-/// Whether this machine counts by name; says so where it does not, as `doctor` would.
+/// Whether this machine counts by name; prints why not.
 fn countable() -> bool {
     SystemCallsByName.probe().inspect_err(|refusal| eprintln!("not tested here: {refusal}")).is_ok()
 }
@@ -40,7 +40,7 @@ fn outcomes(mut child: Child, attachments: &mut [Box<dyn Attachment>]) -> Vec<Ou
     attachments.iter_mut().map(|attachment| attachment.read(&window())).collect()
 }
 
-/// Calls in the window that a figure a statement stands for.
+/// Calls in the window that a figure per statement stands for.
 fn calls_of(each: f64) -> f64 {
     (each * window().verified as f64).round()
 }
