@@ -83,8 +83,7 @@ struct CoreTime {
 
 impl CoreTime {
     fn now(cores: &[usize]) -> Result<CoreTime, String> {
-        let stat = fs::read_to_string("/proc/stat")
-            .map_err(|error| format!("/proc/stat: {error}"))?;
+        let stat = fs::read_to_string("/proc/stat").map_err(|error| format!("/proc/stat: {error}"))?;
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
         CoreTime::parse(&stat, cores, ticks as f64)
     }
@@ -118,7 +117,8 @@ fn finding(others: f64, cores: usize, window: &Window) -> Option<String> {
     let seconds = window.wall_ns as f64 / 1e9;
     let share = others / (seconds * cores.max(1) as f64);
     (share > NOISE_SHARE && others > NOISE_SECONDS).then(|| {
-        format!("Noisy: other processes used {:.0} % of the cell's cores. Trust the CPU columns, not wall time.", 100.0 * share)
+        // Without a number, so that reports show it once.
+        "Noisy: other processes used more than a tenth of the cell's cores. Trust the CPU columns, not wall time.".to_owned()
     })
 }
 

@@ -55,7 +55,10 @@ fn figures(window: &Window) -> Outcome {
         let values = [Ok(rows as f64), over(verified * 1e9, window.wall_ns as f64), over(cpu_us, verified)];
         outcome = Outcome::of(&ROWS, values);
     }
-    let told = |pick: fn(&ServerWindow) -> u64| per_statement(pick(window.server.as_ref().map_err(Clone::clone)?) as f64, window);
+    let told = |pick: fn(&ServerWindow) -> u64| {
+        let server = window.server.as_ref().map_err(Clone::clone)?;
+        per_statement(pick(server) as f64, window)
+    };
     let values = [told(|server| server.requests), told(|server| server.opened)];
     outcome.readings.extend(Outcome::of(&SERVER, values).readings);
     outcome
