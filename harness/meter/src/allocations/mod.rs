@@ -86,7 +86,7 @@ fn trial() -> Result<(), Refusal> {
     shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let ran = shell.spawn().and_then(|child| Ok((u64::from(child.id()), child.wait_with_output()?.stderr)));
     let counts = read(&file).map_err(no_area)?;
-    let said = match ran {
+    let said: String = match ran {
         Ok((pid, _)) if counts.pid == Some(pid) && counts.allocations > 0 => return Ok(()),
         Ok((_, said)) => String::from_utf8_lossy(&said).trim().chars().take(200).collect(),
         Err(error) => error.to_string(),
@@ -129,10 +129,8 @@ fn counting(worker: i32, area: Result<File, Refusal>) -> Box<dyn Attachment> {
     let look = move |edge| {
         let counts = area.as_ref().map_err(Clone::clone).and_then(|area| read(area).map_err(no_area));
         let counts = counts.map_err(|refusal| refusal.to_string())?;
-        match unseen(worker, &counts).filter(|_| edge == Edge::Go) {
-            Some(refusal) => Err(refusal.to_string()),
-            None => Ok(counts),
-        }
+        let refusal = if edge == Edge::Go { unseen(worker, &counts) } else { None };
+        refusal.map_or(Ok(counts), |refusal| Err(refusal.to_string()))
     };
     at_edges(look, |both, window| {
         let each = |pick: fn(&Counts) -> u64| {

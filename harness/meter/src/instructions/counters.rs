@@ -65,7 +65,9 @@ impl Meter for ProcessorCounters {
 
     fn probe(&self) -> Probe {
         static TRIED: OnceLock<Probe> = OnceLock::new();
-        let turn = || drop(black_box(0));
+        let turn = || {
+            black_box(0);
+        };
         TRIED.get_or_init(|| try_out(REFUSED, Hardware::INSTRUCTIONS, Counts::User, TRIAL_TURNS, turn)).clone()
     }
 
