@@ -192,7 +192,7 @@ fn a_file_has_every_column_beside_each_other() {
 #[test]
 fn a_narrow_terminal_has_every_column_in_tables_below_each_other() {
     let (run, cells) = sample::blocks(12);
-    let text = wide(&run, &cells, 80);
+    let text = table(&run, &cells, Look { wide: true, ..at(80) });
     for title in ["real  ", "(95 % interval)", "smallest", "(over noop)", "(its own)", "errors"] {
         assert_eq!(text.matches(title).count(), 2, "{title}, once per scenario: {text}");
     }
