@@ -157,7 +157,9 @@ fn unseen(worker: i32, counts: &Counts) -> Option<Refusal> {
         _ if is_jvm => Some(refuse("the worker runs a JVM, whose memory does not come from the C library", OWN)),
         None => Some(refuse("the library that counts was not loaded into the worker", PROCESS)),
         Some(found) if found != worker => {
-            let why = format!("the library that counts was loaded into process {found}, not into the worker's process {worker}");
+            let why = format!(
+                "the library that counts was loaded into process {found}, not into the worker's process {worker}"
+            );
             Some(refuse(why, PROCESS))
         }
         Some(_) => None,
