@@ -3,7 +3,7 @@
 use super::ast::{OrderBy, RawSelector, Select};
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::plan::CqlError;
+use crate::error::CqlError;
 
 impl Parser<'_> {
     pub(super) fn select(&mut self) -> Result<Select, CqlError> {
@@ -91,6 +91,6 @@ impl Parser<'_> {
         }
         let arguments = if self.at_symbol(")") { Vec::new() } else { self.list(Self::name)? };
         self.expect_symbol(")")?;
-        Ok(RawSelector::Function(function, arguments))
+        Ok(RawSelector::Function(function, Some(arguments)))
     }
 }
