@@ -139,8 +139,6 @@ pub enum HeaderError {
     Version {
         /// The client's version.
         version: u8,
-        /// Where the answer goes.
-        stream: i16,
     },
     /// A response, sent to a server.
     #[error("Wrong protocol direction: a request was expected, and the version byte {byte:#04x} is a response's")]
@@ -150,7 +148,7 @@ pub enum HeaderError {
         /// Where the answer goes.
         stream: i16,
     },
-    /// A frame above [`MAX_FRAME_LEN`].
+    /// A frame above [`MAX_FRAME_LEN`]. The connection can go on after it.
     #[error("Request is too big: length {length} exceeds maximum allowed length {MAX_FRAME_LEN}.")]
     Length {
         /// Bytes of header and body.
@@ -171,12 +169,11 @@ impl HeaderError {
         }
     }
 
-    /// The stream to answer on.
+    /// The stream to answer on. For an unknown version it is 0, as in Cassandra: its header may have another form.
     pub fn stream(&self) -> i16 {
         match self {
-            HeaderError::Version { stream, .. }
-            | HeaderError::Direction { stream, .. }
-            | HeaderError::Length { stream, .. } => *stream,
+            HeaderError::Version { .. } => 0,
+            HeaderError::Direction { stream, .. } | HeaderError::Length { stream, .. } => *stream,
         }
     }
 }
@@ -191,18 +188,17 @@ impl From<HeaderError> for ErrorAnswer {
 }
 
 impl Header {
-    /// Reads the header at the start of `bytes`; `None` while it is incomplete.
+    /// Reads the header at the start of `bytes`; `None` while it is incomplete. The first byte is enough to refuse a
+    /// version, whose header may be shorter.
     #[inline]
     pub fn parse(bytes: &[u8]) -> Result<Option<Header>, HeaderError> {
         let Some(head) = bytes.first_chunk::<HEADER_LEN>() else {
-            // A version that is not ours may have another header: its first bytes are enough to refuse it.
-            let Some([byte, _, s0, s1]) = bytes.first_chunk::<4>() else { return Ok(None) };
-            return Header::check_version(*byte, i16::from_be_bytes([*s0, *s1])).map(|()| None);
+            return bytes.first().map_or(Ok(()), |byte| Header::check_version(*byte)).map(|()| None);
         };
         let [version, flags, s0, s1, opcode, l0, l1, l2, l3] = *head;
         let stream = i16::from_be_bytes([s0, s1]);
         if !(LOWEST_VERSION..=GREATEST_VERSION).contains(&version) {
-            Header::check_version(version, stream)?;
+            Header::check_version(version)?;
             return Err(HeaderError::Direction { byte: version, stream });
         }
         let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
@@ -212,10 +208,10 @@ impl Header {
         Ok(Some(Header { version, flags, stream, opcode, length }))
     }
 
-    fn check_version(byte: u8, stream: i16) -> Result<(), HeaderError> {
+    fn check_version(byte: u8) -> Result<(), HeaderError> {
         match byte & 0x7F {
             LOWEST_VERSION..=GREATEST_VERSION => Ok(()),
-            version => Err(HeaderError::Version { version: if byte & 0x80 == 0 { version } else { byte }, stream }),
+            version => Err(HeaderError::Version { version: if byte & 0x80 == 0 { version } else { byte } }),
         }
     }
 
@@ -246,11 +242,11 @@ mod tests {
     }
 
     #[test]
-    fn versions_other_than_3_and_4_are_refused_with_the_text_that_drivers_look_for() {
+    fn versions_other_than_3_and_4_are_refused_at_their_first_byte_with_the_text_that_drivers_look_for() {
         for version in [0u8, 1, 2, 5, 6, 0x41, 0x42] {
-            for len in [4, 8, 9] {
+            for len in [1, 8, 9] {
                 let error = Header::parse(&[version, 0, 0, 9, 5, 0, 0, 0, 0][..len]).unwrap_err();
-                assert_eq!((error.answer_version(), error.stream(), ErrorAnswer::from(error).code()), (4, 9, 0x000A));
+                assert_eq!((error.answer_version(), error.stream(), ErrorAnswer::from(error).code()), (4, 0, 0x000A));
                 let text = format!(
                     "Invalid or unsupported protocol version ({version}); the lowest supported version is 3 and the greatest is 4"
                 );

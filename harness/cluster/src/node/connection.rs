@@ -93,6 +93,8 @@ struct Connection<S> {
     input: Vec<u8>,
     start: usize,
     end: usize,
+    /// Bytes still to come of a frame that is too long.
+    skip_len: u64,
     out: Vec<u8>,
     group: PointGroup,
     cache: StatementCache,
@@ -115,6 +117,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             input: vec![0; INPUT_LEN],
             start: 0,
             end: 0,
+            skip_len: 0,
             out: Vec::new(),
             group: PointGroup::default(),
             cache: StatementCache::default(),
@@ -204,6 +207,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Answers all complete frames of `input[start..end]`.
     async fn process(&mut self, input: &[u8]) -> io::Result<Flow> {
         self.cache.refresh(&self.state, &self.stats, &mut self.tally);
+        self.skip(self.skip_len);
         loop {
             let bytes = &input[self.start..self.end];
             let header = match Header::parse(bytes) {
@@ -211,8 +215,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Ok(_) => break,
                 Err(error) => {
                     self.execute_group(input).await?;
-                    self.refuse(error);
-                    return Ok(Flow::Close);
+                    match self.refuse(error) {
+                        Flow::GoOn => continue,
+                        Flow::Close => return Ok(Flow::Close),
+                    }
                 }
             };
             let body = (self.start + HEADER_LEN, self.start + HEADER_LEN + header.length);
@@ -310,14 +316,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    /// Answers a frame with a refused header.
-    fn refuse(&mut self, error: HeaderError) {
+    /// Answers a frame with a refused header. The connection can go on after a frame that is too long.
+    fn refuse(&mut self, error: HeaderError) -> Flow {
         let to = ReplyTo { version: error.answer_version(), stream: error.stream() };
         let answer = ErrorAnswer::from(error);
         self.tally.count_opcode(None);
         self.tally.answers += 1;
         self.tally.errors.push(answer.code());
         response::error(&mut self.out, to, &answer);
+        let HeaderError::Length { length, .. } = error else { return Flow::Close };
+        self.skip(length);
+        Flow::GoOn
+    }
+
+    /// Drops the next `len` bytes of the input, those that are still to come too.
+    fn skip(&mut self, len: u64) {
+        let here = usize::try_from(len).unwrap_or(usize::MAX).min(self.end - self.start);
+        self.start += here;
+        self.skip_len = len - here as u64;
     }
 
     /// Publishes the counters, then writes the answers or delays them.
