@@ -258,6 +258,24 @@ fn refusals_are_in_cassandras_words() {
 }
 
 #[test]
+fn a_clustering_order_may_name_only_the_first_columns() {
+    let descending = |order: &str| {
+        let text =
+            format!("CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b, c)) WITH CLUSTERING ORDER BY ({order})");
+        let Plan::Ddl(Ddl::CreateTable { table, .. }) = analyze(&text, &catalog(), Some("ks"))?.plan else {
+            panic!("{text} creates no table")
+        };
+        Ok(table.clustering().iter().map(|column| column.descending).collect::<Vec<_>>())
+    };
+    assert_eq!(descending("b DESC"), Ok(vec![true, false]));
+    assert_eq!(descending("b DESC, c DESC"), Ok(vec![true, true]));
+    assert_eq!(descending("c DESC"), Err(CqlError::invalid("Missing CLUSTERING ORDER for column b")));
+    let text = "The order of columns in the CLUSTERING ORDER directive must match that of the clustering columns \
+                (b must appear before c)";
+    assert_eq!(descending("c DESC, b ASC"), Err(CqlError::invalid(text)));
+}
+
+#[test]
 fn every_other_code_has_its_statement() {
     for (text, code) in [
         ("SELECT", 0x2000),

@@ -245,10 +245,18 @@ fn clustering_order<'c>(create: &'c CreateTable, key: &PrimaryKey) -> Result<BTr
         }
         order.insert(by.column.as_str(), by.descending);
     }
-    if !create.order.is_empty()
-        && let Some(column) = key.clustering.iter().find(|column| !order.contains_key(column.as_str()))
-    {
-        return invalid(format!("Missing CLUSTERING ORDER for column {column}"));
+    // The order names the first clustering columns, and the others are ASC.
+    for (by, column) in create.order.iter().zip(&key.clustering) {
+        if by.column != *column && order.contains_key(column.as_str()) {
+            return invalid(format!(
+                "The order of columns in the CLUSTERING ORDER directive must match that of the clustering columns \
+                 ({column} must appear before {})",
+                by.column
+            ));
+        }
+        if by.column != *column {
+            return invalid(format!("Missing CLUSTERING ORDER for column {column}"));
+        }
     }
     Ok(order)
 }
