@@ -117,8 +117,23 @@ impl Analyzer<'_> {
     }
 }
 
-/// The refusal of a function.
-fn unknown_function(name: &str) -> CqlError {
+/// The functions of Cassandra 5.0 that this node lacks everywhere or in some places.
+const NATIVE_FUNCTIONS: &str = "abs avg cast collection_avg collection_count collection_max collection_min collection_sum count \
+    current_date current_time current_timestamp current_timeuuid currentdate currenttime currenttimestamp currenttimeuuid dateof exp \
+    from_json fromjson log log10 map_keys map_values max max_timeuuid max_writetime maxtimeuuid maxwritetime min min_timeuuid \
+    min_writetime mintimeuuid minwritetime now round similarity_cosine similarity_dot_product similarity_euclidean sum to_date to_json \
+    to_timestamp to_unix_timestamp todate tojson token totimestamp tounixtimestamp ttl unixtimestampof uuid writetime";
+
+/// The refusal of a function: Cassandra's functions are unsupported, and all others unknown.
+fn unknown_function(name: &str, place: &str) -> CqlError {
+    let converts = |prefix: &str, suffix: &str| name.starts_with(prefix) || name.ends_with(suffix);
+    if NATIVE_FUNCTIONS.split(' ').any(|native| native == name)
+        || converts("blobas", "asblob")
+        || converts("blob_as_", "_as_blob")
+        || name.starts_with("mask_")
+    {
+        return CqlError::unsupported(format!("The function {name} {place}"));
+    }
     CqlError::Invalid(format!("Unknown function '{name}'"))
 }
 

@@ -91,10 +91,11 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
             return Ok((Selector::Column(index), table.spec(column)));
         }
         RawSelector::CountRows => return Ok((Selector::CountRows, spec("count".to_owned(), CqlType::Bigint))),
+        RawSelector::Unsupported(what) => return Err(CqlError::unsupported(what)),
         RawSelector::Function(function, arguments) => (function.as_str(), arguments.as_deref()),
     };
     if !["count", "tojson", "to_json", "writetime", "ttl", "token"].contains(&function) {
-        return Err(unknown_function(function));
+        return Err(unknown_function(function, "in a SELECT clause"));
     }
     let Some(arguments) = arguments else {
         return Err(CqlError::unsupported(format!("The function {function} of anything but columns")));

@@ -182,7 +182,7 @@ fn function(name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<
         ("totimestamp" | "to_timestamp", [argument]) if is_now(argument) => {
             (Computed::CurrentTimestamp, CqlType::Timestamp)
         }
-        _ => return Err(unknown_function(name)),
+        _ => return Err(unknown_function(name, "as a value")),
     };
     let fits = ty == receiver.ty
         || matches!((&ty, &receiver.ty), (CqlType::Timeuuid, CqlType::Uuid) | (CqlType::Timestamp, CqlType::Bigint));

@@ -258,6 +258,33 @@ fn refusals_are_in_cassandras_words() {
 }
 
 #[test]
+fn what_the_node_lacks_is_called_unsupported_and_no_mistake() {
+    for (text, what) in [
+        ("CREATE TABLE t (a int PRIMARY KEY, v vector<float, 3>)", "The type vector"),
+        ("SELECT CAST(v1 AS text) FROM bench", "CAST in a SELECT clause"),
+        ("SELECT now() FROM bench", "The function now in a SELECT clause"),
+        ("SELECT toTimestamp(now()) FROM bench", "The function totimestamp in a SELECT clause"),
+        ("SELECT v1 + 1 FROM bench", "Arithmetic in a SELECT clause"),
+        ("SELECT v1 * v2 / 2 % 3 FROM bench", "Arithmetic in a SELECT clause"),
+        ("SELECT -v1 AS minus FROM bench", "Arithmetic in a SELECT clause"),
+        ("SELECT m['k'] FROM wide", "An element of a collection in a SELECT clause"),
+        ("SELECT m['a'..'k'] FROM wide", "An element of a collection in a SELECT clause"),
+        ("SELECT t.field FROM types", "A field of a user-defined type in a SELECT clause"),
+        ("SELECT intAsBlob(5) FROM bench", "The function intasblob in a SELECT clause"),
+        ("SELECT max(v1) FROM bench", "The function max in a SELECT clause"),
+        ("SELECT maxWritetime(v1) FROM bench", "The function maxwritetime in a SELECT clause"),
+        ("SELECT token(1) FROM bench", "The function token of anything but columns"),
+        ("SELECT 'x', v1 FROM bench", "A constant in a SELECT clause"),
+        ("INSERT INTO bench (pk) VALUES (blobAsBigint(0x01))", "The function blobasbigint as a value"),
+        ("BEGIN COUNTER BATCH APPLY BATCH", "A counter batch"),
+    ] {
+        let error = analyze(text, &catalog(), Some("ks")).expect_err(text);
+        assert_eq!(error.to_string(), format!("{what} is not supported by the embedded cluster"), "{text}");
+        assert_eq!(error.code(), 0x2200, "{text}");
+    }
+}
+
+#[test]
 fn a_clustering_order_may_name_only_the_first_columns() {
     let descending = |order: &str| {
         let text =

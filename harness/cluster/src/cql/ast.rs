@@ -80,6 +80,8 @@ pub enum RawSelector {
     CountRows,
     /// `function(name, ...)`, the function in lower case; `None` when an argument is no name.
     Function(String, Option<Vec<String>>),
+    /// What the node lacks, in the words of its refusal: `Arithmetic in a SELECT clause`.
+    Unsupported(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -145,6 +145,16 @@ impl Parser<'_> {
         if !self.take_symbol("<")? {
             return CqlType::native(&name).ok_or_else(|| CqlError::Invalid(format!("Unknown type {name}")));
         }
+        if name == "vector" {
+            self.column_type(depth + 1)?;
+            self.expect_symbol(",")?;
+            if self.current.kind != TokenKind::Integer {
+                return Err(self.mismatch("INTEGER"));
+            }
+            self.advance()?;
+            self.expect_symbol(">")?;
+            return Err(CqlError::unsupported("The type vector"));
+        }
         let mut arguments = self.list(|parser| parser.column_type(depth + 1))?;
         self.expect_symbol(">")?;
         let wrong = || CqlError::Invalid(format!("Unknown type {name} with {} arguments", arguments.len()));

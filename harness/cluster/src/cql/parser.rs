@@ -374,6 +374,10 @@ mod tests {
     #[test]
     fn what_is_no_statement_is_refused_with_its_place() {
         for (text, error) in [
+            ("SELECT a + FROM t", "line 1:11 no viable alternative at input 'FROM'"),
+            ("SELECT m['k' FROM t", "line 1:13 mismatched input 'FROM' expecting ']'"),
+            ("SELECT CAST(a text) FROM t", "line 1:14 mismatched input 'text' expecting K_AS"),
+            ("CREATE TABLE t (a vector<float> PRIMARY KEY)", "line 1:30 mismatched input '>' expecting ','"),
             ("SELEC * FROM t", "line 1:0 no viable alternative at input 'SELEC' ([SELEC]...)"),
             ("SELECT * FORM t", "line 1:9 mismatched input 'FORM' expecting K_FROM"),
             ("SELECT v", "line 0:-1 mismatched input '<EOF>' expecting K_FROM"),
@@ -415,6 +419,7 @@ mod tests {
         for (open, close) in [("[", "]"), ("(", ")"), ("{1: ", "}"), ("f(", ")"), ("-", ""), ("m[", "]")] {
             let (open, close) = (open.repeat(100_000), close.repeat(100_000));
             assert!(parse(&format!("INSERT INTO t (a) VALUES ({open}1{close})")).is_err());
+            assert!(parse(&format!("SELECT {open}1{close} FROM t")).is_err());
         }
         let text = format!("CREATE TABLE t (a {}int{} PRIMARY KEY)", "list<".repeat(100_000), ">".repeat(100_000));
         assert!(parse(&text).is_err());
