@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::codec::response::ErrorAnswer;
+use crate::error::ErrorAnswer;
 
 /// The class that AUTHENTICATE names.
 pub const AUTHENTICATOR: &str = "org.apache.cassandra.auth.PasswordAuthenticator";
 
-/// The user and the password that a node asks for. Neither is ever shown.
+/// The user and password of a node. Neither is ever shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     user: String,
@@ -21,16 +21,12 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Of a user.
+    /// The only user and its password.
     pub fn new(user: impl Into<String>, password: impl Into<String>) -> Self {
         Credentials { user: user.into(), password: password.into() }
     }
 
-    /// Judges the token of an AUTH_RESPONSE: an identity to act as (ignored), the user and the password, with a zero byte before
-    /// each of the latter two.
-    ///
-    /// # Errors
-    /// Bad credentials, in Cassandra's words.
+    /// Checks the token of an AUTH_RESPONSE: an identity (ignored), the user and the password, with zero bytes between.
     pub fn check(&self, token: Option<&[u8]>) -> Result<(), ErrorAnswer> {
         let mut parts = token.unwrap_or_default().splitn(3, |byte| *byte == 0);
         let (_, user, password) = (parts.next(), parts.next(), parts.next());
@@ -45,7 +41,7 @@ impl Credentials {
     }
 }
 
-/// Whether two strings are equal, in a time that tells at most the length of what was given.
+/// Whether two strings are equal, in a time that depends on the given length only.
 fn equal(given: &[u8], expected: &[u8]) -> bool {
     let expected_at = |at: usize| expected.get(at).copied().unwrap_or(0);
     let differences = given.iter().enumerate().fold(0u8, |sum, (at, byte)| sum | (byte ^ expected_at(at)));

@@ -1,4 +1,4 @@
-//! Asking recorded requests of a server.
+//! Sending recorded requests to a server.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -12,8 +12,8 @@ use super::answer::decode;
 use super::mask::mask;
 use super::recording::{Part, Recording, Request, paging_state, prepared_id};
 use super::relay::read_frame;
-use crate::codec::frame::{EVENT_STREAM, Header, Opcode};
-use crate::codec::write;
+use cqldyno_cluster::codec::frame::{EVENT_STREAM, Header, Opcode};
+use cqldyno_cluster::types::write;
 
 /// How long an answer may take.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
@@ -27,15 +27,15 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// What a server answered.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replayed {
-    /// One answer a request, decoded.
+    /// One decoded answer per request.
     pub answers: Vec<Value>,
     /// The events that came unasked, by connection.
     pub events: BTreeMap<usize, Vec<Value>>,
 }
 
 impl Replayed {
-    /// The answers without what is a server's own, see [`mask`]. Events about the tables of a dropped keyspace are put in order: Cassandra
-    /// has them in that of a hash table.
+    /// The answers without the server's own data, see [`mask`]. Events for the tables of a dropped keyspace are sorted, because
+    /// Cassandra sends them in the order of a hash table.
     pub fn masked(self, keyspace: &str) -> Replayed {
         let masked =
             |answers: Vec<Value>| -> Vec<Value> { answers.into_iter().map(|answer| mask(answer, keyspace)).collect() };
@@ -54,7 +54,7 @@ impl Replayed {
         self.events.values().map(Vec::len).sum()
     }
 
-    /// One answer a line as JSON; the last line is the events.
+    /// One JSON answer per line; the last line holds the events.
     pub fn to_lines(&self) -> String {
         let events = json!({ "events": self.events });
         self.answers.iter().chain([&events]).map(|line| format!("{line}\n")).collect()
@@ -112,9 +112,9 @@ struct Replay {
     replayed: Replayed,
 }
 
-/// Asks the requests of a server, one after the other, each on the connection that it was recorded on. Prepared ids and paging
-/// states are those that this server gave for the same requests; a request whose paging state this server did not give is not
-/// asked, and its answer says so. Then waits until `events` events have come in all, or for two seconds without one.
+/// Sends the requests one after the other, each on its recorded connection. Prepared ids and paging states are those that this
+/// server gave for the same requests. A request whose paging state this server did not give is skipped, and its answer says so.
+/// Then waits until `events` events have come in all, or for two seconds without one.
 ///
 /// # Errors
 /// When there is no server, or it does not answer, or the recording is not whole.
@@ -186,12 +186,12 @@ impl Replay {
         }
         let lost = || Asked::Answer(io::ErrorKind::NotConnected.into());
         let mut stream = self.connections.get(&request.connection).ok_or_else(lost)?;
-        let opcode = Opcode::ALL.iter().find(|opcode| opcode.name() == request.opcode);
+        let opcode = Opcode::ALL.iter().find(|(_, name)| *name == request.opcode);
         let header = Header {
             version: request.version,
             flags: request.flags,
             stream: request.stream,
-            opcode: opcode.map_or(u8::MAX, |opcode| *opcode as u8),
+            opcode: opcode.map_or(u8::MAX, |(opcode, _)| *opcode as u8),
             length: body.len(),
         };
         let whole = [&header.encode(false)[..], body].concat();

@@ -6,10 +6,11 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use super::relay::Passed;
-use crate::codec::frame::{HEADER_LEN, Header, Opcode};
-use crate::codec::request::{self, BatchQuery};
-use crate::codec::response::{Hex, KIND_PREPARED, KIND_ROWS, ROWS_HAS_MORE_PAGES};
-use crate::codec::{Malformed, Reader};
+use cqldyno_cluster::codec::frame::{HEADER_LEN, Header, Opcode};
+use cqldyno_cluster::codec::request::{self, BatchQuery};
+use cqldyno_cluster::codec::response::{KIND_PREPARED, KIND_ROWS, ROWS_HAS_MORE_PAGES};
+use cqldyno_cluster::error::Hex;
+use cqldyno_cluster::types::{Malformed, Reader};
 
 /// A piece of a request's body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,17 +5,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::codec::frame::{HEADER_LEN, Opcode};
-use crate::codec::read::{Malformed, Read, Reader};
-use crate::codec::response::{
-    Hex, KIND_PREPARED, KIND_ROWS, KIND_SCHEMA_CHANGE, KIND_SET_KEYSPACE, KIND_VOID, ROWS_GLOBAL_TABLES_SPEC,
+use cqldyno_cluster::codec::frame::{FLAG_WARNING, HEADER_LEN, Opcode};
+use cqldyno_cluster::codec::response::{
+    KIND_PREPARED, KIND_ROWS, KIND_SCHEMA_CHANGE, KIND_SET_KEYSPACE, KIND_VOID, ROWS_GLOBAL_TABLES_SPEC,
     ROWS_HAS_MORE_PAGES, ROWS_NO_METADATA,
 };
-use crate::types::{CqlType, elements};
+use cqldyno_cluster::error::Hex;
+use cqldyno_cluster::types::{CqlType, Malformed, Read, Reader, elements};
 
-const FLAG_WARNING: u8 = crate::codec::frame::FLAG_WARNING;
-
-/// The fields of an answer; `frame` is its opcode, version byte and stream. What cannot be read stands there with the reason, as bytes.
+/// The fields of an answer; `frame` is its opcode, version byte and stream. An unreadable body is shown as bytes, with the reason.
 pub fn decode(frame: &[u8]) -> Value {
     let Some((&[version, flags, s0, s1, opcode, ..], body)) = frame.split_first_chunk::<HEADER_LEN>() else {
         return json!({ "no_frame": hex(frame) });
@@ -132,7 +130,7 @@ fn read_prepared(reader: &mut Reader<'_>, version: u8) -> Read<Value> {
 
 type Columns = Vec<(String, CqlType)>;
 
-/// Puts columns into their metadata, and gives their names and types.
+/// Adds columns to their metadata, and returns their names and types.
 fn read_columns(reader: &mut Reader<'_>, flags: i32, count: i32, metadata: &mut Value) -> Read<Columns> {
     let one_table = flags & ROWS_GLOBAL_TABLES_SPEC != 0;
     if one_table && count > 0 {
@@ -184,7 +182,7 @@ fn hex(bytes: &[u8]) -> String {
     format!("0x{}", Hex(bytes))
 }
 
-/// A value (section 6); one of a type that has no shorter form, or of which the type is not told, in hexadecimal.
+/// A value (section 6); in hexadecimal if its type is unknown or has no shorter form.
 fn show(ty: Option<&CqlType>, bytes: &[u8]) -> Value {
     let shown = ty.and_then(|ty| match (ty.unfrozen(), bytes.len()) {
         (CqlType::Ascii | CqlType::Text, _) => std::str::from_utf8(bytes).ok().map(Value::from),

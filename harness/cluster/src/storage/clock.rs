@@ -1,9 +1,9 @@
-//! Timestamps of writes for which the client gave none.
+//! Timestamps of writes without one of the client's.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Gives each batch of requests a timestamp of its own, in the order in which they ask, and never one twice.
+/// Gives each batch of requests its own timestamp, in the order of the batches.
 #[derive(Debug, Default)]
 pub struct Clock {
     last: AtomicI64,
@@ -11,8 +11,8 @@ pub struct Clock {
 
 /// The time of a batch of requests that are executed one after the other.
 ///
-/// All share one timestamp, so that a fast client does not push the clock ahead of the time of day; only a write to what was
-/// written in the same moment takes a later one, so that the order of requests is the order of writes.
+/// All share one timestamp, so that a fast client does not push the clock ahead of the time of day. Only a write to what
+/// the same moment wrote takes a later one, which keeps the order of requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     base: i64,
@@ -20,7 +20,7 @@ pub struct Moment {
 }
 
 impl Clock {
-    /// A moment later than all that were ended or begun before.
+    /// A moment later than all before it.
     pub fn begin(&self) -> Moment {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
         let before = self.last.fetch_max(now, Ordering::Relaxed);
@@ -28,19 +28,19 @@ impl Clock {
         Moment { base, used: base }
     }
 
-    /// Lets later moments be later than all timestamps that were taken from this one.
+    /// Makes later moments later than all timestamps of this one.
     pub fn end(&self, moment: Moment) {
         self.last.fetch_max(moment.used, Ordering::Relaxed);
     }
 }
 
 impl Moment {
-    /// The one timestamp of a batch of statements.
+    /// The timestamp of a BATCH.
     pub fn timestamp(&self) -> i64 {
         self.base
     }
 
-    /// The timestamp for a write to what was written last at `latest`.
+    /// The timestamp for a write to a row last written at `latest`.
     #[inline]
     pub fn after(&mut self, latest: i64) -> i64 {
         if (self.base..=self.used).contains(&latest) {

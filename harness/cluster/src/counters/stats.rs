@@ -1,7 +1,7 @@
-//! What the node counts.
+//! The counters of a node and its connections.
 //!
-//! A connection counts for itself and publishes after each read of its socket, before the answers are written: who has an answer finds
-//! its request counted.
+//! A connection counts for itself and publishes after each read of its socket, before it writes the answers. So a client with an
+//! answer finds its request counted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -9,25 +9,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::codec::Opcode;
-use crate::codec::response::Hex;
-use crate::operations::{Operation, Request, TextNumber};
-use crate::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Snapshot};
-use crate::statement::StatementId;
+use crate::counters::operations::{Operation, Request, TextNumber};
+use crate::counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Snapshot};
+use crate::error::Hex;
+use crate::plan::StatementId;
 
-/// Closed connections that are remembered one by one; what older ones did stays in the totals.
+/// Closed connections that stay listed; older ones only count in the totals.
 const CLOSED_REMEMBERED: usize = 1_024;
 
-/// Numbers of opcodes, with the gap among them.
+/// The numbers of opcodes, with their gap.
 const OPCODES: usize = Opcode::AuthSuccess as usize + 1;
 
-/// What one connection did since it published last.
+/// What one connection did since it last published.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) opcodes: [u64; OPCODES],
     pub(crate) unknown_opcodes: u64,
     pub(crate) reads: u64,
     pub(crate) read_bytes: u64,
-    /// When the last of the reads was, [`monotonic_ns`].
+    /// The time of the last read, [`monotonic_ns`].
     pub(crate) read_at_ns: u64,
     pub(crate) writes: u64,
     pub(crate) answers: u64,
@@ -55,37 +55,26 @@ struct Counts {
     writes: u64,
     answers: u64,
     errors: BTreeMap<i32, u64>,
-    executes: Vec<Executed>,
-    operations: BTreeMap<(Request, TextNumber), Operated>,
+    subjects: BTreeMap<Subject, Count>,
 }
 
-/// EXECUTEs of one statement.
-#[derive(Clone, Copy, Debug)]
-struct Executed {
-    id: StatementId,
-    count: u64,
-    /// Of those since the last snapshot.
-    times: Option<ExecuteTimes>,
-    /// Connections that are no longer listed and executed it since the last snapshot.
-    forgotten: u64,
+/// What requests are counted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    /// EXECUTEs of a prepared statement.
+    Execute(StatementId),
+    /// Other requests of one kind for one text.
+    Other(Request, TextNumber),
 }
 
-/// Requests of one kind about one text; times and connections as in [`Executed`].
 #[derive(Clone, Copy, Debug, Default)]
-struct Operated {
+struct Count {
     count: u64,
     rows: u64,
+    /// Of those since the last snapshot.
     times: Option<ExecuteTimes>,
+    /// Unlisted connections that sent some since the last snapshot.
     forgotten: u64,
-}
-
-impl Operated {
-    fn add(&mut self, more: Operated) {
-        self.count += more.count;
-        self.rows += more.rows;
-        self.times = ExecuteTimes::of_both(self.times, more.times);
-        self.forgotten += more.forgotten;
-    }
 }
 
 impl Counts {
@@ -101,34 +90,29 @@ impl Counts {
         for (code, count) in &other.errors {
             *self.errors.entry(*code).or_default() += count;
         }
-        for executed in &other.executes {
-            self.executed(*executed);
-        }
-        for (what, operated) in &other.operations {
-            self.operations.entry(*what).or_default().add(*operated);
+        for (subject, count) in &other.subjects {
+            self.count(*subject, *count);
         }
     }
 
-    /// Adds those of a connection that is listed no more.
+    fn count(&mut self, subject: Subject, more: Count) {
+        let known = self.subjects.entry(subject).or_default();
+        known.count += more.count;
+        known.rows += more.rows;
+        known.times = ExecuteTimes::of_both(known.times, more.times);
+        known.forgotten += more.forgotten;
+    }
+
+    /// Adds those of a connection that leaves the list.
     fn forget(&mut self, connection: &Counts) {
         self.add(connection);
-        for executed in connection.executes.iter().filter(|executed| executed.times.is_some()) {
-            self.executed(Executed { count: 0, times: None, forgotten: 1, ..*executed });
-        }
-        for (what, _) in connection.operations.iter().filter(|(_, operated)| operated.times.is_some()) {
-            self.operations.entry(*what).or_default().forgotten += 1;
+        for (subject, _) in connection.since_snapshot() {
+            self.count(*subject, Count { forgotten: 1, ..Count::default() });
         }
     }
 
-    fn executed(&mut self, more: Executed) {
-        match self.executes.iter_mut().find(|known| known.id == more.id) {
-            Some(known) => {
-                known.count += more.count;
-                known.times = ExecuteTimes::of_both(known.times, more.times);
-                known.forgotten += more.forgotten;
-            }
-            None => self.executes.push(more),
-        }
+    fn since_snapshot(&self) -> impl Iterator<Item = (&Subject, &Count)> {
+        self.subjects.iter().filter(|(_, count)| count.times.is_some())
     }
 
     fn frames(&self) -> u64 {
@@ -136,19 +120,18 @@ impl Counts {
     }
 
     fn executes_by_hex(&self) -> BTreeMap<String, u64> {
-        self.executes.iter().map(|executed| (Hex(&executed.id).to_string(), executed.count)).collect()
+        let executes = self.subjects.iter().filter_map(|(subject, count)| match subject {
+            Subject::Execute(id) => Some((Hex(id).to_string(), count.count)),
+            Subject::Other(..) => None,
+        });
+        executes.collect()
     }
 
-    /// When the statements were executed; forgotten by this, with all else that is told of the time since the last snapshot.
-    fn take_times(&mut self) -> Vec<(StatementId, ExecuteTimes)> {
-        for operated in self.operations.values_mut() {
-            (operated.times, operated.forgotten) = (None, 0);
+    /// Resets what is counted since the last snapshot.
+    fn end_interval(&mut self) {
+        for count in self.subjects.values_mut() {
+            (count.times, count.forgotten) = (None, 0);
         }
-        let times = self.executes.iter_mut().filter_map(|executed| {
-            executed.forgotten = 0;
-            Some((executed.id, executed.times.take()?))
-        });
-        times.collect()
     }
 }
 
@@ -187,7 +170,7 @@ impl ConnectionStats {
         self.open.store(false, Ordering::Relaxed);
     }
 
-    /// Adds what was done since the last time, and EXECUTEs by id.
+    /// Adds a tally, and EXECUTEs of each id.
     pub(crate) fn publish(&self, tally: &mut Tally, executes: impl Iterator<Item = (StatementId, u64)>) {
         let mut counts = lock(&self.counts);
         for (total, count) in counts.opcodes.iter_mut().zip(&mut tally.opcodes) {
@@ -203,10 +186,10 @@ impl ConnectionStats {
         }
         let times = Some(ExecuteTimes { first_ns: tally.read_at_ns, last_ns: tally.read_at_ns });
         for (id, count) in executes {
-            counts.executed(Executed { id, count, times, forgotten: 0 });
+            counts.count(Subject::Execute(id), Count { count, times, ..Count::default() });
         }
         for Operation { request, text, count, rows } in tally.operations.drain(..) {
-            counts.operations.entry((request, text)).or_default().add(Operated { count, rows, times, forgotten: 0 });
+            counts.count(Subject::Other(request, text), Count { count, rows, times, forgotten: 0 });
         }
     }
 
@@ -232,7 +215,7 @@ impl ConnectionStats {
 struct Connections {
     ever: u64,
     list: Vec<Arc<ConnectionStats>>,
-    /// What those did that are remembered no more.
+    /// The counters of connections that left the list.
     forgotten: Counts,
 }
 
@@ -243,7 +226,6 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    /// A new connection.
     pub(crate) fn connection(&self, peer: SocketAddr) -> Arc<ConnectionStats> {
         let mut connections = lock(&self.connections);
         connections.ever += 1;
@@ -266,45 +248,51 @@ impl Stats {
         stats
     }
 
-    /// Connections that are open now.
     pub(crate) fn open_connections(&self) -> usize {
         let connections = lock(&self.connections);
         connections.list.iter().filter(|connection| connection.open.load(Ordering::Relaxed)).count()
     }
 
-    /// All counters; prepared statements and rows are for the caller to fill in. The times of EXECUTEs begin anew. `texts` are those
-    /// of the numbers by which requests are counted.
+    /// All counters, without prepared statements and rows. Starts new times of EXECUTEs. `texts` are those of the counted numbers.
     pub(crate) fn snapshot(&self, texts: &HashMap<TextNumber, Arc<str>>) -> Snapshot {
         let mut connections = lock(&self.connections);
         let mut sum = Counts::default();
         sum.add(&connections.forgotten);
-        connections.forgotten.take_times();
-        let mut carried: BTreeMap<(Request, TextNumber), Vec<u64>> = BTreeMap::new();
+        connections.forgotten.end_interval();
+        let mut senders: BTreeMap<Subject, Vec<u64>> = BTreeMap::new();
         for connection in &connections.list {
             let mut counts = lock(&connection.counts);
             sum.add(&counts);
-            for (what, _) in counts.operations.iter().filter(|(_, operated)| operated.times.is_some()) {
-                carried.entry(*what).or_default().push(connection.id);
+            for (subject, _) in counts.since_snapshot() {
+                senders.entry(*subject).or_default().push(connection.id);
             }
-            counts.take_times();
+            counts.end_interval();
         }
-        let operations = sum.operations.iter().map(|(what, operated)| OperationSnapshot {
-            request: what.0,
-            text: texts.get(&what.1).map(|text| text.to_string()).unwrap_or_default(),
-            count: operated.count,
-            rows: operated.rows,
-            times: operated.times,
-            connections: carried.remove(what).unwrap_or_default(),
-            forgotten_connections: operated.forgotten,
-        });
-        let operations = operations.collect();
-        let forgotten = sum.executes.iter().filter(|executed| executed.forgotten > 0);
-        let executes_forgotten_connections =
-            forgotten.map(|executed| (Hex(&executed.id).to_string(), executed.forgotten)).collect();
-        let times = sum.take_times();
+        let (mut operations, mut execute_times) = (Vec::new(), BTreeMap::new());
+        let mut executes_forgotten_connections = BTreeMap::new();
+        for (subject, count) in &sum.subjects {
+            match subject {
+                Subject::Execute(id) => {
+                    let id = Hex(id).to_string();
+                    if count.forgotten > 0 {
+                        executes_forgotten_connections.insert(id.clone(), count.forgotten);
+                    }
+                    execute_times.extend(count.times.map(|times| (id, times)));
+                }
+                Subject::Other(request, text) => operations.push(OperationSnapshot {
+                    request: *request,
+                    text: texts.get(text).map(|text| text.to_string()).unwrap_or_default(),
+                    count: count.count,
+                    rows: count.rows,
+                    times: count.times,
+                    connections: senders.remove(subject).unwrap_or_default(),
+                    forgotten_connections: count.forgotten,
+                }),
+            }
+        }
         let mut opcodes: BTreeMap<String, u64> = Opcode::ALL
             .iter()
-            .map(|opcode| (opcode.name().to_owned(), sum.opcodes[*opcode as usize]))
+            .map(|(opcode, name)| ((*name).to_owned(), sum.opcodes[*opcode as usize]))
             .filter(|(_, count)| *count > 0)
             .collect();
         if sum.unknown_opcodes > 0 {
@@ -321,15 +309,13 @@ impl Stats {
             answers: sum.answers,
             writes: sum.writes,
             errors: sum.errors.iter().map(|(code, count)| (format!("{code:#06x}"), *count)).collect(),
-            prepared: BTreeMap::new(),
             executes_forgotten: connections.forgotten.executes_by_hex(),
             executes_forgotten_connections,
             operations,
-            execute_times: times.into_iter().map(|(id, times)| (Hex(&id).to_string(), times)).collect(),
+            execute_times,
             cpu_user_us,
             cpu_sys_us,
-            rows: 0,
-            rows_by_table: BTreeMap::new(),
+            ..Snapshot::default()
         }
     }
 }
@@ -337,7 +323,7 @@ impl Stats {
 /// CLOCK_MONOTONIC, nanoseconds: the same in all processes of the machine.
 pub(crate) fn monotonic_ns() -> u64 {
     use nix::time::{ClockId, clock_gettime};
-    // Linux always has this clock.
+    // This clock cannot fail on Linux.
     clock_gettime(ClockId::CLOCK_MONOTONIC)
         .map_or(0, |time| (time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec() as u64))
 }

@@ -1,4 +1,4 @@
-//! One connection: reading as much as is there, answering all of it, writing once.
+//! One connection: reads as much as there is, answers all of it, and writes once.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,34 +11,34 @@ use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use crate::codec::frame::{
-    FLAG_COMPRESSION, FLAG_CUSTOM_PAYLOAD, HEADER_LEN, Header, HeaderError, MAX_BODY_LEN, Opcode,
+    FLAG_COMPRESSION, FLAG_CUSTOM_PAYLOAD, HEADER_LEN, Header, HeaderError, MAX_FRAME_LEN, Opcode,
 };
 use crate::codec::request;
-use crate::codec::response::{self, ErrorAnswer, ReplyTo};
-use crate::execute::group::{NotAdded, PointGroup};
-use crate::requests::{Answer, Requests};
+use crate::codec::response::{self, ReplyTo};
+use crate::counters::stats::{ConnectionStats, Tally, monotonic_ns};
+use crate::error::ErrorAnswer;
+use crate::execute::group::PointGroup;
+use crate::node::requests::{Answer, Requests};
+use crate::node::state::{Answers, NodeState};
+use crate::node::statement_cache::StatementCache;
 use crate::schema::SchemaChange;
-use crate::server::Answers;
-use crate::state::NodeState;
-use crate::statement_cache::StatementCache;
-use crate::stats::{ConnectionStats, Tally, monotonic_ns};
 
-/// Bytes of the read buffer, as long as no longer frame is read.
+/// Bytes of the read buffer, unless a longer frame is read.
 const INPUT_LEN: usize = 256 * 1024;
 
-/// Answers are written when they are this long, even if more requests have been read.
+/// Answers are written at this length, even if more requests were read.
 const OUTPUT_LEN: usize = 1024 * 1024;
 
-/// Answers that are held back by a delay may be this long together; then no more requests are taken.
+/// The most bytes of delayed answers; no more requests are taken then.
 const DELAYED_LEN: usize = 64 * 1024 * 1024;
 
-/// EXECUTEs that are executed together at most.
+/// The most EXECUTEs that are executed together.
 const GROUP_LEN: usize = 4_096;
 
-/// How long a client that is being refused may take to read why and close.
+/// How long a refused client may take to read why and close.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Serves a connection until one of the sides closes it.
+/// Serves a connection until one side closes it.
 pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<ConnectionStats>) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("connection {} may be slow: {error}", stats.id);
@@ -46,7 +46,7 @@ pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<C
     serve_stream(stream, state, stats).await;
 }
 
-/// Serves whatever bytes come from and go to.
+/// Serves any stream of bytes.
 pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     state: Arc<NodeState>,
@@ -59,7 +59,7 @@ pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// Says that the connection is closed when it is dropped, in whatever way.
+/// Marks the connection as closed when it is dropped.
 struct Open(Arc<ConnectionStats>);
 
 impl Drop for Open {
@@ -70,11 +70,11 @@ impl Drop for Open {
 
 /// What there is to do next.
 enum Wake {
-    /// This many bytes were read; none: the client closed.
+    /// This many bytes were read; 0: the client closed.
     Read(usize),
     /// The schema changed.
     Event(Option<Arc<SchemaChange>>),
-    /// Answers that were held back are due.
+    /// Delayed answers are due.
     Due,
 }
 
@@ -93,6 +93,8 @@ struct Connection<S> {
     input: Vec<u8>,
     start: usize,
     end: usize,
+    /// Bytes still to come of a frame that is too long.
+    skip_len: u64,
     out: Vec<u8>,
     group: PointGroup,
     cache: StatementCache,
@@ -115,6 +117,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             input: vec![0; INPUT_LEN],
             start: 0,
             end: 0,
+            skip_len: 0,
             out: Vec::new(),
             group: PointGroup::default(),
             cache: StatementCache::default(),
@@ -170,7 +173,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let events = &mut self.events;
         let event = async {
             match events {
-                // An error is to be too slow for so many changes: the client sees the schema when it asks for it.
+                // An error means too many changes for a slow client, which sees the schema when it asks.
                 Some(events) => events.recv().await.ok(),
                 None => std::future::pending().await,
             }
@@ -182,7 +185,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Moves half a frame to the front, and lets the buffer grow as the bytes of a long frame arrive.
+    /// Moves half a frame to the front, and grows the buffer while a long frame arrives.
     fn make_room(&mut self) {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -196,7 +199,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             (self.start, self.end) = (0, self.end - self.start);
         }
         if self.end == self.input.len() {
-            let longer = (self.input.len() * 2).min(HEADER_LEN + MAX_BODY_LEN);
+            let longer = (self.input.len() * 2).min(MAX_FRAME_LEN);
             self.input.resize(longer, 0);
         }
     }
@@ -204,6 +207,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Answers all complete frames of `input[start..end]`.
     async fn process(&mut self, input: &[u8]) -> io::Result<Flow> {
         self.cache.refresh(&self.state, &self.stats, &mut self.tally);
+        self.skip(self.skip_len);
         loop {
             let bytes = &input[self.start..self.end];
             let header = match Header::parse(bytes) {
@@ -211,8 +215,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Ok(_) => break,
                 Err(error) => {
                     self.execute_group(input).await?;
-                    self.refuse(&error);
-                    return Ok(Flow::Close);
+                    match self.refuse(error) {
+                        Flow::GoOn => continue,
+                        Flow::Close => return Ok(Flow::Close),
+                    }
                 }
             };
             let body = (self.start + HEADER_LEN, self.start + HEADER_LEN + header.length);
@@ -234,7 +240,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(Flow::GoOn)
     }
 
-    /// Adds a frame to the statements that are executed together, if it is an EXECUTE of a kind that can be.
+    /// Adds a frame to the group, if it is an EXECUTE of a point statement.
     #[inline]
     fn add_to_group(&mut self, header: &Header, input: &[u8], (at, end): (usize, usize)) -> bool {
         if header.opcode != Opcode::Execute as u8 || header.flags != 0 || !self.requests.takes(header.version) {
@@ -244,14 +250,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Some(id) = rest.first_chunk::<16>() else { return false };
         let Some((number, statement)) = self.cache.find(&self.state, id) else { return false };
         let (Some(point), Some(store)) = (&statement.point, &statement.store) else { return false };
-        match self.group.add(point, store, number, header, input, (at + 18, end)) {
-            Ok(()) => {
-                self.cache.count(number);
-                self.tally.count_opcode(Some(Opcode::Execute));
-                true
-            }
-            Err(NotAdded::OtherTable | NotAdded::NotPlain) => false,
+        let added = self.group.add(point, store, number, header, input, (at + 18, end));
+        if added {
+            self.cache.count(number);
+            self.tally.count_opcode(Some(Opcode::Execute));
         }
+        added
     }
 
     async fn execute_group(&mut self, input: &[u8]) -> io::Result<()> {
@@ -269,7 +273,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Answers a frame on its own.
     async fn answer(&mut self, header: &Header, body: &[u8]) {
-        // A frame of another version is answered in the connection's own.
+        // A frame of another version is answered in the connection's version.
         let to = ReplyTo { version: self.requests.version_to(header.version), stream: header.stream };
         self.tally.count_opcode(Opcode::from_byte(header.opcode));
         self.tally.answers += 1;
@@ -284,7 +288,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let to = ReplyTo::request(header);
         if header.flags & FLAG_COMPRESSION != 0 {
             return Err(ErrorAnswer::Protocol(
-                "A frame is marked as compressed, and no compression was agreed on: this node offers none".to_owned(),
+                "A frame is marked as compressed, and the embedded cluster offers no compression".to_owned(),
             ));
         }
         let Some(opcode) = Opcode::from_byte(header.opcode) else {
@@ -312,20 +316,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    /// Answers what cannot be read on from.
-    fn refuse(&mut self, error: &HeaderError) {
+    /// Answers a frame with a refused header. The connection can go on after a frame that is too long.
+    fn refuse(&mut self, error: HeaderError) -> Flow {
         let to = ReplyTo { version: error.answer_version(), stream: error.stream() };
-        let answer = match error {
-            HeaderError::Length { .. } => ErrorAnswer::from(crate::plan::CqlError::invalid(error.to_string())),
-            _ => ErrorAnswer::Protocol(error.to_string()),
-        };
+        let answer = ErrorAnswer::from(error);
         self.tally.count_opcode(None);
         self.tally.answers += 1;
         self.tally.errors.push(answer.code());
         response::error(&mut self.out, to, &answer);
+        let HeaderError::Length { length, .. } = error else { return Flow::Close };
+        self.skip(length);
+        Flow::GoOn
     }
 
-    /// Publishes what was counted, then writes the answers, or holds them back if there is a delay.
+    /// Drops the next `len` bytes of the input, those that are still to come too.
+    fn skip(&mut self, len: u64) {
+        let here = usize::try_from(len).unwrap_or(usize::MAX).min(self.end - self.start);
+        self.start += here;
+        self.skip_len = len - here as u64;
+    }
+
+    /// Publishes the counters, then writes the answers or delays them.
     async fn send(&mut self) -> io::Result<()> {
         self.cache.publish(&self.stats, &mut self.tally);
         if self.out.is_empty() {
@@ -352,7 +363,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    /// Writes the answers that are due next, when they are.
+    /// Waits for the next delayed answers and writes them.
     async fn write_delayed(&mut self) -> io::Result<()> {
         if let Some((due, answers)) = self.delayed.pop_front() {
             self.delayed_len -= answers.len();
@@ -367,26 +378,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.tally.writes += 1;
             return self.stream.write_all(answers).await;
         }
-        let mut rest = answers;
-        while !rest.is_empty() {
-            let (frame, after) = rest.split_at(response::frame_len(rest).min(rest.len()));
+        for frame in response::frames(answers) {
             self.tally.writes += 1;
             self.stream.write_all(frame).await?;
-            rest = after;
         }
         Ok(())
     }
 
     fn shuffled(&mut self, answers: &[u8]) -> Vec<u8> {
-        let mut frames = Vec::new();
-        let mut rest = answers;
-        while !rest.is_empty() {
-            let (frame, after) = rest.split_at(response::frame_len(rest).min(rest.len()));
-            frames.push(frame);
-            rest = after;
-        }
+        let mut frames: Vec<&[u8]> = response::frames(answers).collect();
         for last in (1..frames.len()).rev() {
-            // xorshift64: any order will do.
+            // xorshift64
             self.shuffle ^= self.shuffle << 13;
             self.shuffle ^= self.shuffle >> 7;
             self.shuffle ^= self.shuffle << 17;
@@ -395,7 +397,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         frames.concat()
     }
 
-    /// Lets the client read the error that it was sent: closing with bytes unread would take it back.
+    /// Lets the client read the error: closing with unread bytes would discard it.
     async fn linger(mut self) -> io::Result<()> {
         while !self.delayed.is_empty() {
             self.write_delayed().await?;

@@ -1,8 +1,8 @@
-//! Reading the notations of section 3 from a body.
+//! Reading the notations of the protocol's section 3.
 
 use std::borrow::Cow;
 
-use crate::plan::Value;
+use super::Value;
 
 /// A body that is not what its opcode promises. The text names what could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +19,7 @@ impl Malformed {
 /// The result of reading.
 pub type Read<T> = Result<T, Malformed>;
 
-/// A cursor over a body; every read checks what is left.
+/// A cursor over a body; every read fails when the body ends first.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -39,9 +39,6 @@ impl<'a> Reader<'a> {
     }
 
     /// `n` raw bytes.
-    ///
-    /// # Errors
-    /// When fewer are left.
     #[inline]
     pub fn take(&mut self, n: usize) -> Read<&'a [u8]> {
         match self.rest.split_at_checked(n) {
@@ -65,79 +62,52 @@ impl<'a> Reader<'a> {
     }
 
     /// `[byte]`
-    ///
-    /// # Errors
-    /// When the body ends first, as for all that follow.
     #[inline]
     pub fn byte(&mut self) -> Read<u8> {
         Ok(self.chunk::<1>()?[0])
     }
 
     /// `[short]`
-    ///
-    /// # Errors
-    /// When the body ends first.
     #[inline]
     pub fn short(&mut self) -> Read<u16> {
         Ok(u16::from_be_bytes(self.chunk()?))
     }
 
     /// `[int]`
-    ///
-    /// # Errors
-    /// When the body ends first.
     #[inline]
     pub fn int(&mut self) -> Read<i32> {
         Ok(i32::from_be_bytes(self.chunk()?))
     }
 
     /// `[long]`
-    ///
-    /// # Errors
-    /// When the body ends first.
     #[inline]
     pub fn long(&mut self) -> Read<i64> {
         Ok(i64::from_be_bytes(self.chunk()?))
     }
 
     /// `[string]`
-    ///
-    /// # Errors
-    /// When the body ends first, or it is not UTF-8.
     pub fn string(&mut self) -> Read<&'a str> {
         let len = self.short()?;
         utf8(self.take(usize::from(len))?)
     }
 
     /// `[long string]`
-    ///
-    /// # Errors
-    /// When the body ends first, the length is negative, or it is not UTF-8.
     pub fn long_string(&mut self) -> Read<&'a str> {
         let len = usize::try_from(self.int()?).map_err(|_| Malformed::new("A long string has a negative length"))?;
         utf8(self.take(len)?)
     }
 
     /// `[string list]`
-    ///
-    /// # Errors
-    /// As [`Reader::string`].
     pub fn string_list(&mut self) -> Read<Vec<&'a str>> {
         (0..self.short()?).map(|_| self.string()).collect()
     }
 
     /// `[string map]`
-    ///
-    /// # Errors
-    /// As [`Reader::string`].
     pub fn string_map(&mut self) -> Read<Vec<(&'a str, &'a str)>> {
         (0..self.short()?).map(|_| Ok((self.string()?, self.string()?))).collect()
     }
 
     /// `[bytes]`: a negative length is null.
-    ///
-    /// # Errors
-    /// When the body ends first.
     #[inline]
     pub fn bytes(&mut self) -> Read<Option<&'a [u8]>> {
         match usize::try_from(self.int()?) {
@@ -147,19 +117,13 @@ impl<'a> Reader<'a> {
     }
 
     /// `[short bytes]`
-    ///
-    /// # Errors
-    /// When the body ends first.
     #[inline]
     pub fn short_bytes(&mut self) -> Read<&'a [u8]> {
         let len = self.short()?;
         self.take(usize::from(len))
     }
 
-    /// `[value]`: before version 4 every negative length is null; since then -2 is "not set" and lower is an error.
-    ///
-    /// # Errors
-    /// When the body ends first, or the length means nothing.
+    /// `[value]`: before version 4 every negative length is null; since then -2 is "not set", and lower is an error.
     #[inline]
     pub fn value(&mut self, version: u8) -> Read<Value<'a>> {
         match self.int()? {

@@ -1,10 +1,10 @@
-//! What lies between a driver and a server and keeps every frame that passes.
+//! A relay between a driver and a server that keeps every frame.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::codec::frame::HEADER_LEN;
+use cqldyno_cluster::codec::frame::HEADER_LEN;
 
 /// The longest frame that is kept: longer than any server sends.
 const LONGEST: usize = 256 * 1024 * 1024;
@@ -63,7 +63,7 @@ fn accept(listener: &TcpListener, server: SocketAddr, passed: &Arc<Mutex<Vec<Pas
             for (from, to, is_answer) in [(&client, &server, false), (&server, &client, true)] {
                 let (from, to, passed) = (from.try_clone()?, to.try_clone()?, Arc::clone(passed));
                 std::thread::Builder::new().name("relay".to_owned()).spawn(move || {
-                    // Either side may go at any time; then the other is told.
+                    // Either side may close at any time, which closes the other.
                     let _ended = pass(&from, &to, (connection, is_answer), &passed);
                     let _closed = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
                 })?;

@@ -1,32 +1,66 @@
 //! What the connections of a running node share.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use crate::analyze::analyze;
-use crate::auth::Credentials;
-use crate::codec::response::{ErrorAnswer, Hex};
-use crate::database::Database;
-use crate::operations::Texts;
-use crate::plan::{CqlError, Ddl, Plan, Prepared};
-use crate::prepared_statements::{LONGEST_TEXT, PreparedStatements};
-use crate::schema::SchemaChange;
-use crate::server::Answers;
-use crate::snapshot::Snapshot;
-use crate::statement::{Statement, StatementId, statement_id};
-use crate::stats::Stats;
+use crate::counters::operations::Texts;
+use crate::counters::snapshot::Snapshot;
+use crate::counters::stats::Stats;
+use crate::error::{CqlError, ErrorAnswer, Hex};
+use crate::node::auth::Credentials;
+use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};
+use crate::plan::{Plan, Prepared, StatementId, statement_id};
+use crate::schema::{Ddl, SchemaChange};
+use crate::storage::database::Database;
 use crate::storage::table::TableStore;
 use crate::system::NodeIdentity;
 
-/// Prepared statements that a snapshot tells of beside those that were executed.
-const OTHERS_TOLD: u32 = 1_024;
+/// Prepared statements in a snapshot beside the executed ones.
+const OTHERS_SHOWN: u32 = 1_024;
 
-/// Schema changes that a slow connection may be behind before it misses some.
+/// Schema changes that wait for a slow connection before it misses some.
 const EVENTS_BEHIND: usize = 1_024;
+
+/// How answers are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answers {
+    /// The answers to all requests of one read with one write, in the order of the requests.
+    #[default]
+    Batched,
+    /// One write per answer.
+    Each,
+    /// As batched, with the answers of a write in random order.
+    Reordered,
+}
+
+impl fmt::Display for Answers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Answers::Batched => "batched",
+            Answers::Each => "each",
+            Answers::Reordered => "reordered",
+        })
+    }
+}
+
+impl FromStr for Answers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Answers::Batched, Answers::Each, Answers::Reordered];
+        let named = all.into_iter().find(|answers| answers.to_string() == text);
+        named.ok_or_else(|| format!("answers can be written batched, each or reordered, not {text:?}"))
+    }
+}
 
 /// See the module.
 #[derive(Debug)]
@@ -40,7 +74,7 @@ pub(crate) struct NodeState {
     events: broadcast::Sender<Arc<SchemaChange>>,
     delay_us: AtomicU64,
     prepared: RwLock<PreparedStatements>,
-    /// Changes when a prepared statement was removed: what a connection remembers is to be forgotten.
+    /// Changes when a prepared statement is removed, so that connections empty their caches.
     generation: AtomicU64,
 }
 
@@ -87,7 +121,6 @@ impl NodeState {
         self.events.subscribe()
     }
 
-    /// The statement of an id.
     pub(crate) fn statement(&self, id: &[u8]) -> Result<Arc<Statement>, ErrorAnswer> {
         let found = StatementId::try_from(id)
             .ok()
@@ -104,11 +137,11 @@ impl NodeState {
         }
         if query.len() > LONGEST_TEXT {
             return Err(ErrorAnswer::from(CqlError::Invalid(format!(
-                "The statement to prepare has {} bytes, the embedded node takes at most {LONGEST_TEXT}",
+                "The statement to prepare has {} bytes, the embedded cluster takes at most {LONGEST_TEXT}",
                 query.len()
             ))));
         }
-        // The catalog stays as it is until the statement is among the prepared ones, where a change of the catalog finds it.
+        // The catalog stays locked until the statement is kept, where a change of the catalog finds it.
         let catalog = self.database.catalog();
         let prepared = analyze(query, &catalog, keyspace)?;
         let store = self.store_of(&prepared);
@@ -122,7 +155,7 @@ impl NodeState {
         Ok(statement)
     }
 
-    /// Resolves a statement that is run once.
+    /// Resolves a statement that runs once.
     pub(crate) fn resolve(
         &self,
         query: &str,
@@ -136,19 +169,19 @@ impl NodeState {
     fn store_of(&self, prepared: &Prepared) -> Option<Arc<TableStore>> {
         match &prepared.plan {
             Plan::Batch(_) => None,
-            plan => crate::statement::tables(plan).first().and_then(|table| self.database.store(table)),
+            plan => plan.tables().first().and_then(|table| self.database.store(table)),
         }
     }
 
-    /// Changes the schema, forgets the statements about tables that are gone, and tells those who asked to be told.
+    /// Changes the schema, forgets the statements of dropped tables, and sends events.
     pub(crate) fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
         let Some(change) = self.database.apply(ddl)? else { return Ok(None) };
         if !change.dropped.is_empty() {
             let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
-            all.retain(|statement| !change.dropped.iter().any(|table| statement.is_about(table.id)));
+            all.retain(|statement| !change.dropped.iter().any(|table| statement.uses(table.id)));
             self.generation.fetch_add(1, Ordering::Release);
         }
-        // Nobody listening is no error.
+        // It is no error if nobody listens.
         if change.table.is_none() {
             for table in &change.dropped {
                 let _ = self.events.send(Arc::new(SchemaChange::of_dropped_table(table)));
@@ -164,13 +197,12 @@ impl NodeState {
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// All that was counted.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let mut snapshot = self.stats.snapshot(&self.texts.by_number());
         let listed = snapshot.connections.iter().flat_map(|connection| connection.executes.keys());
         let executed: HashSet<&String> = listed.chain(snapshot.executes_forgotten.keys()).collect();
         let all = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
-        let mut others = 0..OTHERS_TOLD;
+        let mut others = 0..OTHERS_SHOWN;
         let told = all.all().map(|statement| (Hex(&statement.id).to_string(), statement));
         let told = told.filter(|(id, _)| executed.contains(id) || others.next().is_some());
         let told: BTreeMap<String, String> = told.map(|(id, statement)| (id, statement.query.clone())).collect();

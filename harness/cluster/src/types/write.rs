@@ -1,4 +1,4 @@
-//! Writing the notations of section 3 to the end of a buffer.
+//! Appending the notations of the protocol's section 3 to a buffer.
 
 /// `[short]`
 #[inline]
@@ -18,7 +18,7 @@ pub fn long(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(&value.to_be_bytes());
 }
 
-/// `[string]`; what is longer than its length can say is cut at a character.
+/// `[string]`; one of more than 65,535 bytes is cut at a character.
 pub fn string(out: &mut Vec<u8>, text: &str) {
     let mut len = text.len().min(usize::from(u16::MAX));
     while !text.is_char_boundary(len) {

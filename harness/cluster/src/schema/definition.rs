@@ -1,56 +1,48 @@
-//! CREATE KEYSPACE and CREATE TABLE: what is defined, checked as Cassandra does.
+//! CREATE KEYSPACE and CREATE TABLE: definitions, with Cassandra's checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::invalid;
+use super::{Column, ColumnKind, Keyspace, Table, TableId};
 use crate::cql::{ColumnDefinition, CreateTable, PrimaryKey, PropertyValue};
-use crate::plan::CqlError;
-use crate::schema::{Column, ColumnKind, Keyspace, Table, TableId};
-use crate::system;
+use crate::error::CqlError;
 use crate::types::CqlType;
 
 /// The longest name of a keyspace or table, in characters.
 const MAX_NAME_LENGTH: usize = 48;
 
-/// The longest name of a column, in bytes: it must go into a `[string]` with others around it.
+/// The longest name of a column, in bytes: it must fit into a `[string]`, perhaps with more around it.
 const MAX_COLUMN_NAME_LENGTH: usize = 1024;
 
 /// The most columns of a table.
 const MAX_COLUMNS: usize = 4096;
 
-/// The properties of a table that Cassandra 5.0 knows, as text or as a map.
-const TABLE_PROPERTIES: [&str; 23] = [
-    "additional_write_policy",
-    "allow_auto_snapshot",
-    "bloom_filter_fp_chance",
-    "caching",
-    "cdc",
-    "comment",
-    "compaction",
-    "compression",
-    "crc_check_chance",
-    "dclocal_read_repair_chance",
-    "default_time_to_live",
-    "extensions",
-    "gc_grace_seconds",
-    "id",
-    "incremental_backups",
-    "max_index_interval",
-    "memtable",
-    "memtable_flush_period_in_ms",
-    "min_index_interval",
-    "read_repair",
-    "read_repair_chance",
-    "speculative_retry",
-    "nodesync",
+/// The properties of a table that Cassandra 5.0 knows.
+const TABLE_PROPERTIES: &str = "additional_write_policy allow_auto_snapshot bloom_filter_fp_chance caching cdc comment \
+    compaction compression crc_check_chance dclocal_read_repair_chance default_time_to_live extensions gc_grace_seconds \
+    id incremental_backups max_index_interval memtable memtable_flush_period_in_ms min_index_interval read_repair \
+    read_repair_chance speculative_retry nodesync";
+
+/// The system's keyspaces, here or in Cassandra.
+const SYSTEM_KEYSPACES: [&str; 7] = [
+    "system",
+    "system_auth",
+    "system_distributed",
+    "system_schema",
+    "system_traces",
+    "system_views",
+    "system_virtual_schema",
 ];
 
+fn invalid<T>(message: impl Into<String>) -> Result<T, CqlError> {
+    Err(CqlError::invalid(message))
+}
+
 /// Refuses changes to the system's keyspaces.
-pub(super) fn check_modifiable(keyspace: &str) -> Result<(), CqlError> {
-    if system::is_system_keyspace(keyspace) {
+pub fn check_modifiable(keyspace: &str) -> Result<(), CqlError> {
+    if SYSTEM_KEYSPACES.contains(&keyspace) {
         return Err(CqlError::Unauthorized(format!("{keyspace} keyspace is not user-modifiable.")));
     }
     Ok(())
@@ -68,7 +60,7 @@ fn check_name(what: &str, name: &str) -> Result<(), CqlError> {
 }
 
 /// A keyspace from the properties after WITH; `current` is what ALTER starts from, `None` for CREATE.
-pub(super) fn define_keyspace(
+pub fn define_keyspace(
     name: &str,
     properties: &[(String, PropertyValue)],
     current: Option<Option<&Keyspace>>,
@@ -91,7 +83,7 @@ pub(super) fn define_keyspace(
             ("replication" | "durable_writes", _) => {
                 return Err(CqlError::Syntax(format!("Invalid value for property '{property}'")));
             }
-            // Of ScyllaDB; its clients' examples set it, and it changes nothing here.
+            // Of ScyllaDB, whose clients' examples set it; it changes nothing here.
             ("tablets", _) => {}
             _ => return Err(CqlError::Syntax(format!("Unknown property '{property}'"))),
         }
@@ -134,7 +126,7 @@ fn define_replication(options: &[(String, String)]) -> Result<BTreeMap<String, S
         }
     }
     for (_, factor) in factors {
-        // A number, or of transient replication `3/1`.
+        // A number, or `3/1` with transient replication.
         let number = factor.split('/').next().unwrap_or_default();
         if number.parse::<u16>().is_err() {
             return Err(CqlError::Config(format!("Replication factor must be numeric; found {factor}")));
@@ -144,8 +136,8 @@ fn define_replication(options: &[(String, String)]) -> Result<BTreeMap<String, S
     Ok(replication)
 }
 
-/// A table from CREATE TABLE, with an id still to be given by the catalog.
-pub(crate) fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table, CqlError> {
+/// A table from CREATE TABLE, without its ids.
+pub fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table, CqlError> {
     let name = &create.table.name;
     check_name("Table", name)?;
     if create.compact_storage {
@@ -187,7 +179,7 @@ fn ordered_columns(create: &CreateTable, key: &PrimaryKey) -> Result<Vec<Column>
     let mut defined = BTreeMap::new();
     for column in &create.columns {
         if column.ty == CqlType::Counter {
-            return invalid("Counters are not supported by this node: use bigint");
+            return invalid("Counters are not supported by the embedded cluster: use bigint");
         }
         if column.name.len() > MAX_COLUMN_NAME_LENGTH {
             let length = column.name.len();
@@ -253,10 +245,18 @@ fn clustering_order<'c>(create: &'c CreateTable, key: &PrimaryKey) -> Result<BTr
         }
         order.insert(by.column.as_str(), by.descending);
     }
-    if !create.order.is_empty()
-        && let Some(column) = key.clustering.iter().find(|column| !order.contains_key(column.as_str()))
-    {
-        return invalid(format!("Missing CLUSTERING ORDER for column {column}"));
+    // The order names the first clustering columns, and the others are ASC.
+    for (by, column) in create.order.iter().zip(&key.clustering) {
+        if by.column != *column && order.contains_key(column.as_str()) {
+            return invalid(format!(
+                "The order of columns in the CLUSTERING ORDER directive must match that of the clustering columns \
+                 ({column} must appear before {})",
+                by.column
+            ));
+        }
+        if by.column != *column {
+            return invalid(format!("Missing CLUSTERING ORDER for column {column}"));
+        }
     }
     Ok(order)
 }
@@ -264,11 +264,11 @@ fn clustering_order<'c>(create: &'c CreateTable, key: &PrimaryKey) -> Result<BTr
 fn table_options(properties: &[(String, PropertyValue)]) -> Result<BTreeMap<String, String>, CqlError> {
     let mut options = BTreeMap::new();
     for (name, value) in properties {
-        if !TABLE_PROPERTIES.contains(&name.as_str()) {
+        if !TABLE_PROPERTIES.split(' ').any(|known| known == name) {
             return Err(CqlError::Syntax(format!("Unknown property '{name}'")));
         }
         if name == "default_time_to_live" && *value != PropertyValue::Text("0".to_owned()) {
-            return invalid("A default_time_to_live other than 0 is not supported by this node");
+            return Err(CqlError::unsupported("A default_time_to_live other than 0"));
         }
         let text = match value {
             PropertyValue::Text(text) => text.clone(),

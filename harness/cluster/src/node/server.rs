@@ -1,24 +1,21 @@
 //! A node: its listener, its threads, and starting and stopping it.
 
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
-use std::str::FromStr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::auth::Credentials;
-use crate::connection;
-use crate::database::Database;
-use crate::snapshot::Snapshot;
-use crate::state::NodeState;
-use crate::system::NodeIdentity;
+use crate::counters::snapshot::Snapshot;
+use crate::node::auth::Credentials;
+use crate::node::connection;
+use crate::node::state::{Answers, NodeState};
+use crate::storage::database::Database;
+use crate::system::{self, NodeIdentity};
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1_024;
@@ -26,58 +23,22 @@ const BACKLOG: i32 = 1_024;
 /// How long to wait before accepting again when the machine cannot open one more connection.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(50);
 
-/// How answers are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Answers {
-    /// The answers to all requests of one read with one write, in the order of the requests.
-    #[default]
-    Batched,
-    /// One write an answer.
-    Each,
-    /// As batched, but the answers of a write in random order.
-    Reordered,
-}
-
-impl fmt::Display for Answers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Answers::Batched => "batched",
-            Answers::Each => "each",
-            Answers::Reordered => "reordered",
-        })
-    }
-}
-
-impl FromStr for Answers {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "batched" => Ok(Answers::Batched),
-            "each" => Ok(Answers::Each),
-            "reordered" => Ok(Answers::Reordered),
-            other => Err(format!("answers can be written batched, each or reordered, not {other:?}")),
-        }
-    }
-}
-
-/// How a node is to be.
+/// The settings of a node.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
     /// An address of this machine's loopback interface (127.0.0.0/8).
     pub address: Ipv4Addr,
     /// The port; 0 takes one that is free.
     pub port: u16,
-    /// The user and the password to ask for; none: anybody is let in.
+    /// The user and password that clients need; `None` lets anybody in.
     pub credentials: Option<Credentials>,
-    /// How long each answer is held back.
+    /// The delay of each answer.
     pub delay: Duration,
     /// How answers are written.
     pub answers: Answers,
-    /// Rows for which the first table has memory at hand, touched beforehand, so that a run of inserts meets no page faults.
+    /// Rows of the first table whose memory is ready beforehand, so that inserts cause no page faults.
     pub expect_rows: u64,
-    /// Threads that serve connections; none: one a core.
+    /// Threads that serve connections; `None`: one per core.
     pub threads: Option<usize>,
     /// The name in `system.local`.
     pub cluster_name: String,
@@ -103,11 +64,11 @@ impl Default for NodeOptions {
 pub enum StartError {
     /// The address is not one of the loopback interface.
     #[error(
-        "The embedded node listens on loopback addresses only, and {0} is none: it keeps data in memory and speaks no \
-         TLS, so it is not for other machines. Use 127.0.0.1 or another address of 127.0.0.0/8"
+        "{0} is no loopback address, and the embedded cluster, which speaks no TLS, listens on no other. Use 127.0.0.1 or \
+         another address of 127.0.0.0/8"
     )]
     NotLoopback(Ipv4Addr),
-    /// Somebody else listens there.
+    /// Another process listens there.
     #[error(
         "Port {port} of {address} is in use: stop what listens there (`ss -ltnp`), or choose another port; port 0 takes a free one"
     )]
@@ -118,7 +79,7 @@ pub enum StartError {
         port: u16,
     },
     /// Any other reason not to listen.
-    #[error("The embedded node cannot listen on {address}:{port}: {source}")]
+    #[error("The embedded cluster cannot listen on {address}:{port}: {source}")]
     Listen {
         /// The address.
         address: Ipv4Addr,
@@ -127,8 +88,8 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
-    /// No threads.
-    #[error("The embedded node cannot start its threads: {0}")]
+    /// The machine has no thread left.
+    #[error("The embedded cluster cannot start its threads: {0}")]
     Threads(#[source] io::Error),
 }
 
@@ -147,7 +108,7 @@ pub struct Node {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A node that was stopped, with its tables: what a real node has on its disk.
+/// A stopped node with its tables.
 #[derive(Debug)]
 pub struct StoppedNode {
     options: NodeOptions,
@@ -155,30 +116,21 @@ pub struct StoppedNode {
 }
 
 impl StoppedNode {
-    /// Starts again on the same port with the tables as they were; prepared statements are forgotten.
-    ///
-    /// # Errors
-    /// As [`Node::start`]; the port may have been taken in between.
+    /// Starts again on the same port with its tables; prepared statements are forgotten.
     pub fn start(self) -> Result<Node, StartError> {
         Node::run(self.options, self.database)
     }
 
     /// Starts again on the same port without keyspaces and tables.
-    ///
-    /// # Errors
-    /// As [`Node::start`].
     pub fn start_empty(self) -> Result<Node, StartError> {
         Node::start(self.options)
     }
 }
 
 impl Node {
-    /// Starts a node with threads of its own; it listens when this returns. Can be called from any thread, also within a runtime.
-    ///
-    /// # Errors
-    /// When the address is not a loopback one, the port is taken, or the machine has no thread left.
+    /// Starts a node with its own threads; it listens when this returns. Any thread can call this, even within a runtime.
     pub fn start(options: NodeOptions) -> Result<Node, StartError> {
-        let database = Arc::new(Database::new(options.expect_rows));
+        let database = Arc::new(Database::new(system::catalog(), options.expect_rows));
         Node::run(options, database)
     }
 
@@ -186,7 +138,7 @@ impl Node {
         let listener = listen(options.address, options.port)?;
         let listen_error = |source| StartError::Listen { address: options.address, port: options.port, source };
         let address = listener.local_addr().map_err(listen_error)?;
-        // A restart is on the port that clients know.
+        // A restart uses the port that clients know.
         options.port = address.port();
         let mut identity = NodeIdentity::new(IpAddr::V4(options.address), options.port);
         identity.cluster_name.clone_from(&options.cluster_name);
@@ -204,19 +156,19 @@ impl Node {
             .name("cqldyno-node".to_owned())
             .spawn(move || {
                 let accepting = runtime.spawn(accepting);
-                // An error is a panic of the accepting task, which was shown as it happened.
+                // An error is a panic of the accepting task, which was printed.
                 let _ = runtime.block_on(accepting);
             })
             .map_err(StartError::Threads)?;
         Ok(Node { options, address, state, commands, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// All that was counted since it started; the times of EXECUTEs are those since it was asked last.
+    /// The counters since the start; the times of EXECUTEs are those since the last call.
     pub fn stats(&self) -> Snapshot {
         self.state.snapshot()
     }
@@ -226,14 +178,14 @@ impl Node {
         self.state.stats.open_connections()
     }
 
-    /// Holds each answer back for this long, from now on.
+    /// Delays each answer from now on.
     pub fn set_delay(&self, delay: Duration) {
         self.state.set_delay(delay);
     }
 
     /// Closes all connections; new ones are accepted.
     pub fn disconnect_all(&self) {
-        // There is always somebody to receive it while the node runs.
+        // The receiver exists while the node runs.
         let _ = self.commands.send(Command::DisconnectAll);
     }
 
@@ -242,16 +194,13 @@ impl Node {
         self.state.forget_prepared();
     }
 
-    /// Stops it: nobody listens and all connections are closed when this returns. The tables stay with what is given back.
+    /// Stops it: the port and all connections are closed when this returns. The result keeps the tables.
     pub fn stop(mut self) -> StoppedNode {
         self.shut_down();
         StoppedNode { options: self.options.clone(), database: self.state.database.clone() }
     }
 
     /// Stops it and starts it again on the same port, with its tables; prepared statements are forgotten.
-    ///
-    /// # Errors
-    /// As [`Node::start`].
     pub fn restart(self) -> Result<Node, StartError> {
         self.stop().start()
     }
@@ -259,7 +208,7 @@ impl Node {
     fn shut_down(&mut self) {
         let _ = self.commands.send(Command::Stop);
         if let Some(thread) = self.thread.take() {
-            // An error is a panic, which was shown as it happened.
+            // An error is a panic, which was printed.
             let _ = thread.join();
         }
     }
@@ -277,7 +226,7 @@ fn listen(address: Ipv4Addr, port: u16) -> Result<TcpListener, StartError> {
     }
     let open = || -> io::Result<TcpListener> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
-        // A restart must not wait for the connections of before to time out.
+        // A restart must not wait until old connections time out.
         socket.set_reuse_address(true)?;
         socket.bind(&SocketAddr::from((address, port)).into())?;
         socket.listen(BACKLOG)?;
@@ -294,7 +243,7 @@ async fn accept(listener: TcpListener, state: Arc<NodeState>, mut commands: mpsc
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => {
-            tracing::error!("the embedded node cannot accept connections: {error}");
+            tracing::error!("the embedded cluster cannot accept connections: {error}");
             return;
         }
     };

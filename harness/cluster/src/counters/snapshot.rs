@@ -1,23 +1,23 @@
-//! What the node counted, in the form in which it is told.
+//! The node's counters as a snapshot.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::operations::Request;
+use crate::counters::operations::Request;
 
-/// Everything that is counted, at one time.
+/// All counters at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// The connections, oldest first, with those that were closed (of these the last thousand).
+    /// The connections, oldest first, including the last thousand closed ones.
     pub connections: Vec<ConnectionSnapshot>,
     /// Connections accepted since the start.
     pub connections_ever: u64,
-    /// Request frames, by the opcode's name.
+    /// Request frames for each opcode's name.
     pub opcodes: BTreeMap<String, u64>,
-    /// Reads of sockets that brought bytes.
+    /// Reads of sockets that returned bytes.
     pub reads: u64,
-    /// The bytes that they brought.
+    /// The bytes of these reads.
     #[serde(default)]
     pub read_bytes: u64,
     /// Request frames.
@@ -26,20 +26,20 @@ pub struct Snapshot {
     pub answers: u64,
     /// Writes to sockets.
     pub writes: u64,
-    /// ERROR answers, by code in hexadecimal as the specification writes it (`0x2200`).
+    /// ERROR answers for each code, written as in the specification (`0x2200`).
     pub errors: BTreeMap<String, u64>,
-    /// The text of each prepared statement that was executed, by id in hexadecimal, and of up to a thousand others.
+    /// The texts of executed prepared statements and of up to a thousand others, with ids in hexadecimal.
     pub prepared: BTreeMap<String, String>,
-    /// EXECUTEs by prepared id in hexadecimal, of closed connections that are no longer listed.
+    /// EXECUTEs of closed connections that are no longer listed, for each prepared id.
     #[serde(default)]
     pub executes_forgotten: BTreeMap<String, u64>,
-    /// Connections that are no longer listed and executed the statement *since the snapshot before*, by prepared id in hexadecimal.
+    /// Unlisted connections that executed the statement *since the snapshot before*, for each prepared id.
     #[serde(default)]
     pub executes_forgotten_connections: BTreeMap<String, u64>,
-    /// PREPAREs, QUERYs and BATCHes, by request and text.
+    /// PREPAREs, QUERYs and BATCHes for each text.
     #[serde(default)]
     pub operations: Vec<OperationSnapshot>,
-    /// When the first and the last EXECUTE *since the snapshot before* were read, by prepared id in hexadecimal.
+    /// When the first and last EXECUTE *since the snapshot before* were read, for each prepared id.
     #[serde(default)]
     pub execute_times: BTreeMap<String, ExecuteTimes>,
     /// CPU time of the process in user mode, microseconds.
@@ -48,13 +48,12 @@ pub struct Snapshot {
     pub cpu_sys_us: u64,
     /// Rows in all tables.
     pub rows: u64,
-    /// Rows to be seen, by table (`keyspace.table`).
+    /// Live rows for each table (`keyspace.table`).
     #[serde(default)]
     pub rows_by_table: BTreeMap<String, u64>,
 }
 
-/// When a statement was executed, as CLOCK_MONOTONIC has it in all processes of the machine, nanoseconds. It is the time at which
-/// the bytes of the request were read.
+/// When a statement's requests were read, in nanoseconds of CLOCK_MONOTONIC, which all processes of the machine share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecuteTimes {
     /// The first EXECUTE.
@@ -75,22 +74,22 @@ impl ExecuteTimes {
     }
 }
 
-/// Requests of one kind about one statement.
+/// Requests of one kind for one statement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationSnapshot {
-    /// Which kind.
+    /// The kind.
     pub request: Request,
-    /// The statement's text, without a comment at its end; empty for all texts that are too many or too long to be told apart.
+    /// The statement's text without a comment at its end; empty for texts that are too many or too long.
     pub text: String,
-    /// Requests since the start. A batch of several statements counts for each of them.
+    /// Requests since the start; a batch counts for each of its statements.
     pub count: u64,
-    /// Of batches: how often the statement was in them.
+    /// How often the statement was in batches.
     pub rows: u64,
-    /// When the first and the last were read *since the snapshot before*; none if there was none.
+    /// When the first and last were read *since the snapshot before*.
     pub times: Option<ExecuteTimes>,
-    /// The numbers of the listed connections that sent some *since the snapshot before*.
+    /// The listed connections that sent some *since the snapshot before*.
     pub connections: Vec<u64>,
-    /// How many sent some *since the snapshot before* and are no longer listed.
+    /// The number of unlisted connections that sent some *since the snapshot before*.
     pub forgotten_connections: u64,
 }
 
@@ -112,18 +111,18 @@ pub struct ConnectionSnapshot {
     /// Request frames.
     #[serde(default)]
     pub frames: u64,
-    /// Reads of its socket that brought bytes.
+    /// Reads of its socket that returned bytes.
     #[serde(default)]
     pub reads: u64,
-    /// The bytes that they brought.
+    /// The bytes of these reads.
     #[serde(default)]
     pub read_bytes: u64,
-    /// EXECUTEs by prepared id in hexadecimal.
+    /// EXECUTEs for each prepared id.
     pub executes: BTreeMap<String, u64>,
 }
 
 impl Snapshot {
-    /// EXECUTEs of a prepared id over all connections since the start.
+    /// EXECUTEs of a prepared id on all connections since the start.
     pub fn executes_of(&self, id: &str) -> u64 {
         let listed: u64 = self.connections.iter().filter_map(|connection| connection.executes.get(id)).sum();
         listed + self.executes_forgotten.get(id).copied().unwrap_or(0)

@@ -1,37 +1,38 @@
-//! What each request does, and what it is answered.
+//! What each request does, and its answer.
 
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use crate::auth::AUTHENTICATOR;
+use crate::codec::Opcode;
 use crate::codec::request::{self, BatchQuery, QueryParameters, Values};
-use crate::codec::response::{self, ErrorAnswer, ReplyTo};
-use crate::codec::{Opcode, write as wire};
+use crate::codec::response::{self, ReplyTo};
+use crate::counters::operations::Request;
+use crate::counters::stats::ConnectionStats;
+use crate::error::{CqlError, ErrorAnswer};
 use crate::execute::select::{Page, Paging, select};
 use crate::execute::values::bind;
 use crate::execute::write::{Mode, TimestampSource, modify, not_in_a_batch, using_timestamp};
-use crate::operations::Request;
-use crate::plan::{CqlError, Ddl, Plan, Prepared, Select, Value};
-use crate::schema::SchemaChange;
-use crate::state::NodeState;
-use crate::statement::{Statement, StatementId};
-use crate::statement_cache::StatementCache;
-use crate::stats::ConnectionStats;
+use crate::node::auth::AUTHENTICATOR;
+use crate::node::state::NodeState;
+use crate::node::statement::Statement;
+use crate::node::statement_cache::StatementCache;
+use crate::plan::{Plan, Prepared, StatementId};
+use crate::schema::{Ddl, SchemaChange, Table};
 use crate::storage::table::TableStore;
 use crate::system::{self, SystemView};
+use crate::types::{Value, write as wire};
 
-/// Statements of a batch among which the next one is looked for before the node's are.
+/// The last statements of a batch, where the next one is looked up first.
 const STATEMENTS_REMEMBERED: usize = 16;
 
-/// How far a connection is.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Before STARTUP.
     Established,
     /// After STARTUP, before the password.
     Authenticating,
-    /// Statements are taken.
     Ready,
 }
 
@@ -43,28 +44,25 @@ pub(crate) enum Answer {
     Supported,
     /// READY, to REGISTER.
     Registered {
-        /// Whether SCHEMA_CHANGE is among what was asked for; nothing else happens on this node.
+        /// Whether the client asked for SCHEMA_CHANGE; the node has no other events.
         schema_changes: bool,
     },
     Prepared(Arc<Statement>),
-    Result(Outcome),
-}
-
-/// What a statement gives.
-pub(crate) enum Outcome {
     Void,
-    Rows { prepared: Arc<Prepared>, skip_metadata: bool, page: Page },
+    Rows {
+        prepared: Arc<Prepared>,
+        skip_metadata: bool,
+        page: Page,
+    },
     SetKeyspace(String),
     SchemaChange(SchemaChange),
 }
 
 impl Answer {
-    /// Whether the schema was changed.
     pub(crate) fn changed_schema(&self) -> bool {
-        matches!(self, Answer::Result(Outcome::SchemaChange(_)))
+        matches!(self, Answer::SchemaChange(_))
     }
 
-    /// Appends it as a frame.
     pub(crate) fn write(&self, out: &mut Vec<u8>, to: ReplyTo) {
         match self {
             Answer::Ready | Answer::Registered { .. } => response::ready(out, to),
@@ -84,10 +82,10 @@ impl Answer {
                 let (markers, columns) = (&prepared.bind_markers, &prepared.result_columns);
                 response::prepared(out, to, &statement.id, markers, &prepared.partition_key_indexes, columns);
             }
-            Answer::Result(Outcome::Void) => response::void(out, to),
-            Answer::Result(Outcome::SetKeyspace(keyspace)) => response::set_keyspace(out, to, keyspace),
-            Answer::Result(Outcome::SchemaChange(change)) => response::schema_change(out, to, change),
-            Answer::Result(Outcome::Rows { prepared, skip_metadata, page }) => {
+            Answer::Void => response::void(out, to),
+            Answer::SetKeyspace(keyspace) => response::set_keyspace(out, to, keyspace),
+            Answer::SchemaChange(change) => response::schema_change(out, to, change),
+            Answer::Rows { prepared, skip_metadata, page } => {
                 response::frame(out, to, Opcode::Result, |out| {
                     let (columns, state) = (&prepared.result_columns, page.paging_state.as_deref());
                     wire::int(out, response::KIND_ROWS);
@@ -100,7 +98,7 @@ impl Answer {
     }
 }
 
-/// The state of a connection that requests change.
+/// The part of a connection that requests change.
 pub(crate) struct Requests {
     state: Arc<NodeState>,
     stats: Arc<ConnectionStats>,
@@ -114,23 +112,22 @@ impl Requests {
         Requests { state, stats, phase: Phase::Established, version: 4, keyspace: None }
     }
 
-    /// Whether statements are taken in frames of this version.
+    /// Whether the connection takes statements in frames of this version.
     #[inline]
     pub(crate) fn takes(&self, version: u8) -> bool {
         self.phase == Phase::Ready && version == self.version
     }
 
-    /// The version to answer a request of this one in: that of STARTUP once there was one.
+    /// The version of an answer: that of STARTUP, once there was one.
     pub(crate) fn version_to(&self, asked: u8) -> u8 {
         if self.phase == Phase::Established { asked } else { self.version }
     }
 
-    /// The protocol version of STARTUP: events come in it.
+    /// The protocol version of STARTUP, and of events.
     pub(crate) fn version(&self) -> u8 {
         self.version
     }
 
-    /// Does what a request asks for.
     pub(crate) async fn answer(
         &mut self,
         opcode: Opcode,
@@ -150,14 +147,14 @@ impl Requests {
                 cache.count_operation(Request::Prepare, self.state.texts.number(query), 0);
                 Ok(Answer::Prepared(self.state.prepare(query, self.keyspace.as_deref())?))
             }
-            Opcode::Query => self.query(version, body, cache).await.map(Answer::Result),
-            Opcode::Execute => self.execute(version, body, cache).await.map(Answer::Result),
-            Opcode::Batch => self.batch(version, body, cache).map(Answer::Result),
+            Opcode::Query => self.query(version, body, cache).await,
+            Opcode::Execute => self.execute(version, body, cache).await,
+            Opcode::Batch => self.batch(version, body, cache),
             other => Err(ErrorAnswer::Protocol(format!("{other} is not a request"))),
         }
     }
 
-    /// A connection stays with the version of its STARTUP.
+    /// A connection keeps the version of its STARTUP.
     fn check_version(&self, version: u8) -> Result<(), ErrorAnswer> {
         if self.phase == Phase::Established || version == self.version {
             return Ok(());
@@ -205,7 +202,7 @@ impl Requests {
         }
         if let Some(compression) = option("COMPRESSION").filter(|compression| !compression.is_empty()) {
             return Err(ErrorAnswer::Protocol(format!(
-                "Unknown compression algorithm: {compression}. This node offers none: connect without compression"
+                "Unknown compression algorithm: {compression}. The embedded cluster offers none: connect without compression"
             )));
         }
         self.version = version;
@@ -239,7 +236,7 @@ impl Requests {
         Ok(Answer::Registered { schema_changes })
     }
 
-    async fn query(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Outcome, ErrorAnswer> {
+    async fn query(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, ErrorAnswer> {
         let query = request::query(body, version)?;
         cache.count_operation(Request::Query, self.state.texts.number(query.query), 0);
         let (prepared, store) = self.state.resolve(query.query, self.keyspace.as_deref())?;
@@ -247,7 +244,7 @@ impl Requests {
             .await
     }
 
-    async fn execute(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Outcome, ErrorAnswer> {
+    async fn execute(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, ErrorAnswer> {
         let execute = request::execute(body, version)?;
         let id = StatementId::try_from(execute.id).map_err(|_| ErrorAnswer::Unprepared(execute.id.to_vec()))?;
         let Some((number, statement)) = cache.find(&self.state, &id) else {
@@ -265,18 +262,15 @@ impl Requests {
         store: Option<Arc<TableStore>>,
         parameters: QueryParameters<'_>,
         wrong_number: fn(usize, usize) -> String,
-    ) -> Result<Outcome, ErrorAnswer> {
+    ) -> Result<Answer, ErrorAnswer> {
         let values = bind(&prepared.bind_markers, parameters.values, wrong_number)?;
         match &prepared.plan {
-            Plan::Select(plan) if plan.table.is_virtual => {
-                let page = self.select_virtual(plan, &values)?;
-                Ok(Outcome::Rows { prepared, skip_metadata: parameters.skip_metadata, page })
-            }
             Plan::Select(plan) => {
+                let store = if plan.table.is_virtual { Some(self.system_store(&plan.table)?) } else { store };
                 let store = store.ok_or_else(|| gone(&plan.table.name))?;
                 let paging = Paging { page_size: parameters.page_size, state: parameters.paging_state };
                 let page = select(&store, plan, &values, paging).await?;
-                Ok(Outcome::Rows { prepared, skip_metadata: parameters.skip_metadata, page })
+                Ok(Answer::Rows { prepared, skip_metadata: parameters.skip_metadata, page })
             }
             Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => {
                 let store = store.ok_or_else(|| gone("of this statement"))?;
@@ -289,7 +283,7 @@ impl Requests {
                 let modified = modify(&store, &prepared.plan, &values, source, Mode::Apply);
                 clock.end(moment);
                 modified?;
-                Ok(Outcome::Void)
+                Ok(Answer::Void)
             }
             Plan::Batch(batch) => {
                 let own = using_timestamp(batch.timestamp.as_ref(), &values)?;
@@ -299,49 +293,43 @@ impl Requests {
                     statements.push((plan, &values[..], self.store_of(plan)?));
                 }
                 self.modify_all(&statements, timestamp)?;
-                Ok(Outcome::Void)
+                Ok(Answer::Void)
             }
             Plan::Truncate(_) => {
                 let store = store.ok_or_else(|| gone("of this statement"))?;
                 aside(move || store.truncate()).await?;
-                Ok(Outcome::Void)
+                Ok(Answer::Void)
             }
-            Plan::Use(plan) => {
-                self.keyspace = Some(plan.keyspace.clone());
-                Ok(Outcome::SetKeyspace(plan.keyspace.clone()))
+            Plan::Use(keyspace) => {
+                self.keyspace = Some(keyspace.clone());
+                Ok(Answer::SetKeyspace(keyspace.clone()))
             }
             Plan::Ddl(ddl) => self.ddl(ddl).await,
         }
     }
 
-    async fn ddl(&mut self, ddl: &Ddl) -> Result<Outcome, ErrorAnswer> {
+    async fn ddl(&mut self, ddl: &Ddl) -> Result<Answer, ErrorAnswer> {
         let (state, ddl) = (self.state.clone(), ddl.clone());
-        // Getting memory ready for a table, or giving it back, may take a second: not on a thread that serves others.
+        // Preparing or freeing a table's memory may take a second: not on a thread that serves connections.
         match aside(move || state.apply(&ddl)).await?? {
-            Some(change) => Ok(Outcome::SchemaChange(change)),
-            None => Ok(Outcome::Void),
+            Some(change) => Ok(Answer::SchemaChange(change)),
+            None => Ok(Answer::Void),
         }
     }
 
-    fn select_virtual(&self, plan: &Select, values: &[Value<'_>]) -> Result<Page, ErrorAnswer> {
+    fn system_store(&self, table: &Arc<Table>) -> Result<Arc<TableStore>, ErrorAnswer> {
         let catalog = self.state.database.catalog();
         let view = SystemView { node: &self.state.identity, peers: &[], catalog: &catalog };
-        let found = system::select(plan, values, &view)?;
-        let mut rows = Vec::new();
-        found.iter().flatten().for_each(|value| wire::bytes(&mut rows, value.as_deref()));
-        Ok(Page { row_count: i32::try_from(found.len()).unwrap_or(i32::MAX), rows, paging_state: None })
+        Ok(Arc::new(system::store(table, &view)?))
     }
 
-    fn batch(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Outcome, ErrorAnswer> {
+    fn batch(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, ErrorAnswer> {
         let batch = request::batch(body, version)?;
         if batch.kind == 2 {
-            return Err(CqlError::invalid(
-                "Counter batches are not supported by the embedded node: it has no counters",
-            )
-            .into());
+            return Err(CqlError::unsupported("A counter batch").into());
         }
         let mut resolved = Vec::with_capacity(batch.statements.len());
-        // Each statement of the batch with its rows, in their order: most batches are of one.
+        // The prepared statements of the batch with their rows: most batches have one.
         let mut in_it: Vec<(Arc<Statement>, u64)> = Vec::new();
         for (what, values) in batch.statements {
             let (prepared, store) = match what {
@@ -381,10 +369,10 @@ impl Requests {
         let statements: Vec<_> =
             statements.iter().map(|(plan, values, store)| (*plan, &values[..], store.clone())).collect();
         self.modify_all(&statements, batch.timestamp)?;
-        Ok(Outcome::Void)
+        Ok(Answer::Void)
     }
 
-    /// All statements of a batch at one timestamp, after each of them was looked at for errors.
+    /// Runs all statements of a batch at one timestamp, after a check of each.
     fn modify_all(
         &self,
         statements: &[(&Plan, &[Value<'_>], Arc<TableStore>)],
@@ -400,12 +388,12 @@ impl Requests {
     }
 
     fn store_of(&self, plan: &Plan) -> Result<Arc<TableStore>, ErrorAnswer> {
-        let table = crate::statement::tables(plan).first().copied().ok_or_else(not_in_a_batch)?;
+        let table = plan.tables().first().copied().ok_or_else(not_in_a_batch)?;
         self.state.database.store(table).ok_or_else(|| gone(&table.name))
     }
 }
 
-/// Runs what takes long on a thread for such things.
+/// Runs slow work on its own thread.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorAnswer> {
     spawn_blocking(work).await.map_err(|error| ErrorAnswer::Server(format!("The statement was not finished: {error}")))
 }

@@ -1,40 +1,40 @@
-//! The lines that a parent and `serve --control` exchange: one JSON object a line, commands on stdin, replies on stdout.
+//! The lines between a parent and `serve --control`: one JSON object per line, commands on stdin, replies on stdout.
 
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// The first line on stdout: the node is there.
+/// The first line on stdout: the node is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
-    /// Where it listens.
+    /// The node's address.
     pub listening: SocketAddr,
     /// The version of cqldyno.
     pub version: String,
-    /// The version of Cassandra that the node says it is.
+    /// The version of Cassandra in `system.local`.
     pub release_version: String,
-    /// The process.
+    /// The process id.
     pub pid: u32,
 }
 
-/// A line on stdin. One command a line: `{"snapshot":true}`, `{"delay_us":100}` or `{"shutdown":true}`. The end of stdin is a
-/// shutdown, so that a parent that died leaves no server behind.
+/// A line on stdin: `{"snapshot":true}`, `{"delay_us":100}` or `{"shutdown":true}`. The end of stdin is a shutdown, so that
+/// the server ends with its parent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Control {
-    /// Answered by a [`crate::Snapshot`] on one line, whose times of EXECUTEs are those since the snapshot before.
+    /// Asks for a [`crate::Snapshot`] on one line, with the times of EXECUTEs since the snapshot before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub snapshot: bool,
-    /// Holds each answer back for this many microseconds from now on; answered by `{"delay_us":N}`.
+    /// Delays each answer by this many microseconds from now on; the reply is `{"delay_us":N}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_us: Option<u64>,
-    /// Ends the node; not answered.
+    /// Ends the node, without a reply.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shutdown: bool,
 }
 
 impl Control {
-    /// Asks for what was counted.
+    /// Asks for a snapshot.
     pub fn snapshot() -> Control {
         Control { snapshot: true, ..Control::default() }
     }
@@ -50,7 +50,7 @@ impl Control {
     }
 }
 
-/// The answer to a line that is no command.
+/// The reply to a line that is no command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlError {
     /// What is wrong with it.

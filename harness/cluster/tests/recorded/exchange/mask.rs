@@ -1,8 +1,8 @@
-//! What of an answer is a server's own: ids, times and data of the host, and the system's own tables.
+//! A server's own data in an answer: ids, times, and the host's and the system's rows.
 
 use serde_json::Value;
 
-/// Columns of system tables whose values are the host's or the moment's.
+/// Columns of system tables with values of the host or the moment.
 const OWN_COLUMNS: [&str; 13] = [
     "bootstrapped",
     "broadcast_port",
@@ -19,8 +19,8 @@ const OWN_COLUMNS: [&str; 13] = [
     "native_port",
 ];
 
-/// Replaces what every server has of its own by its name in parentheses: prepared ids, paging states, and of system tables the
-/// columns about the host, null or not. Rows of system tables about other keyspaces than `keyspace` are left out: a Cassandra has more of them.
+/// Replaces each server's own data with its name in parentheses: prepared ids, paging states, and the host's columns in system
+/// tables. Rows of system tables on other keyspaces than `keyspace` are left out: Cassandra has more of them.
 pub fn mask(mut answer: Value, keyspace: &str) -> Value {
     if let Some(body) = answer.get_mut("body") {
         mask_error(body);
@@ -38,7 +38,7 @@ fn replace(value: Option<&mut Value>, by: &str) {
     }
 }
 
-/// The text of an error names the id, too.
+/// The text of an error has the id, too.
 fn mask_error(body: &mut Value) {
     let id = body.get("id").and_then(Value::as_str).and_then(|id| id.strip_prefix("0x")).map(str::to_owned);
     if let (Some(id), Some(Value::String(message))) = (id, body.get_mut("message")) {
@@ -46,7 +46,7 @@ fn mask_error(body: &mut Value) {
     }
 }
 
-/// Cassandra's parser ends many syntax errors with a piece of the statement, `(SELECT * [FORM]...)`.
+/// Cassandra ends many syntax errors with a piece of the statement, `(SELECT * [FORM]...)`.
 fn leave_excerpt_out(body: &mut Value) {
     let is_syntax_error = body.get("code").is_some_and(|code| code == "0x2000");
     if let (true, Some(Value::String(message))) = (is_syntax_error, body.get_mut("message"))

@@ -1,17 +1,17 @@
-//! Requests other than EXECUTE, counted by the text of the statement that they are about.
+//! Requests other than EXECUTE, counted for each statement's text.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
-/// Texts that are told apart; requests about further ones are counted together, under no text.
+/// Texts that are distinguished; further ones are counted together without a text.
 const MOST_TEXTS: usize = 1_024;
 
-/// A longer text is counted under no text.
+/// A longer text is counted without a text.
 const LONGEST_TEXT: usize = 16 * 1024;
 
-/// A request about a statement, other than EXECUTE.
+/// A request for a statement, other than EXECUTE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
@@ -19,16 +19,16 @@ pub enum Request {
     Prepare,
     /// QUERY, with values or without.
     Query,
-    /// BATCH of kind unlogged; its rows are the statements in it.
+    /// BATCH of kind unlogged; its rows are its statements.
     UnloggedBatch,
     /// BATCH of kind logged.
     LoggedBatch,
 }
 
-/// The number of a text. That of none is 0.
+/// The number of a text; 0 without one.
 pub(crate) type TextNumber = u32;
 
-/// One request, or several in a row that are alike, before they are published.
+/// Consecutive requests of one kind and text, before they are published.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation {
     pub(crate) request: Request,
@@ -38,7 +38,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// Counts one request of so many rows behind what `list` holds.
+    /// Adds one request to `list`.
     pub(crate) fn count(list: &mut Vec<Operation>, request: Request, text: TextNumber, rows: u64) {
         match list.last_mut() {
             Some(last) if (last.request, last.text) == (request, text) => {
@@ -50,8 +50,8 @@ impl Operation {
     }
 }
 
-/// A statement's text without white space and a comment at its end. Statements that differ in nothing else are counted as one: a
-/// client makes a text another one that way.
+/// A statement's text without white space and a comment at its end. Clients use such comments to make texts differ, and all of
+/// them count as one statement.
 pub fn without_comment(text: &str) -> &str {
     let text = text.trim();
     match text.strip_suffix("*/").and_then(|rest| rest.rfind("/*")) {
@@ -67,7 +67,7 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    /// The number of a text, its comment aside.
+    /// The number of a text without its comment.
     pub(crate) fn number(&self, text: &str) -> TextNumber {
         let text = without_comment(text);
         if let Some(number) = self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(text) {
@@ -75,14 +75,13 @@ impl Texts {
         }
         let mut numbers = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
         if numbers.len() >= MOST_TEXTS || text.len() > LONGEST_TEXT {
-            // One that came in between two looks is counted right from the next request on.
+            // Another thread may have added it since the first look.
             return numbers.get(text).copied().unwrap_or(0);
         }
         let next = numbers.len() as TextNumber + 1;
         *numbers.entry(text.into()).or_insert(next)
     }
 
-    /// The texts by their numbers.
     pub(crate) fn by_number(&self) -> HashMap<TextNumber, Arc<str>> {
         let numbers = self.numbers.read().unwrap_or_else(PoisonError::into_inner);
         numbers.iter().map(|(text, number)| (*number, text.clone())).collect()

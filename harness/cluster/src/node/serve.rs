@@ -1,4 +1,4 @@
-//! `cqldyno serve`: a node in a process of its own, until it is told to end.
+//! `cqldyno serve`: a node in its own process.
 
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
@@ -7,29 +7,29 @@ use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
-use crate::control::{Control, ControlError, Listening};
-use crate::server::{Node, NodeOptions, StartError};
+use crate::node::control::{Control, ControlError, Listening};
+use crate::node::server::{Node, NodeOptions, StartError};
 use crate::system::RELEASE_VERSION;
 
-/// What `cqldyno serve` is asked for.
+/// The settings of `cqldyno serve`.
 #[derive(Clone, Debug, Default)]
 pub struct ServeOptions {
     /// The node.
     pub node: NodeOptions,
-    /// Whether a parent talks to it by [`Control`] lines on stdin and stdout.
+    /// Whether a parent sends [`Control`] lines on stdin.
     pub control: bool,
 }
 
-/// Why serving did not begin, or ended otherwise than it was told to.
+/// Why serving failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The node did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// No signals, so no clean end.
+    /// Without signals there is no clean end.
     #[error("The node cannot listen for SIGTERM and SIGINT: {0}")]
     Signals(#[source] io::Error),
-    /// Nobody reads what is said.
+    /// The parent closed stdout.
     #[error("The node cannot write to stdout: {0}")]
     Stdout(#[source] io::Error),
 }
@@ -40,16 +40,13 @@ enum End {
     Line(Result<Control, String>),
 }
 
-/// Serves until SIGTERM or SIGINT, or with control lines until `{"shutdown":true}` or the end of stdin. Without them it says on stderr
-/// where it listens.
-///
-/// # Errors
-/// When the node cannot start, or stdout is closed while a parent is to be answered.
+/// Serves until SIGTERM or SIGINT, or with control lines until `{"shutdown":true}` or the end of stdin. Without control lines it
+/// prints its address on stderr.
 pub fn serve(options: ServeOptions) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Threads)?;
     let (lines, mut received) = mpsc::channel(16);
     let ended = runtime.block_on(async {
-        // Before the node is announced: whoever knows of it may end it.
+        // Before the node is announced: a signal may follow at once.
         let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Signals)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Signals)?;
         let node = Node::start(options.node)?;
@@ -60,7 +57,7 @@ pub fn serve(options: ServeOptions) -> Result<(), ServeError> {
                 release_version: RELEASE_VERSION.to_owned(),
                 pid: std::process::id(),
             })?;
-            // A thread that may stay in a read for ever: it ends with the process.
+            // The thread may block in a read: it ends with the process.
             std::thread::spawn(move || read_lines(&lines));
         } else {
             eprintln!("listening on {} as Apache Cassandra {RELEASE_VERSION}, protocol v3 and v4", node.address());

@@ -12,11 +12,11 @@ use super::replay::Replayed;
 pub struct Difference {
     /// What was asked, in words.
     pub request: String,
-    /// Where in the answer, as a JSON pointer.
+    /// The field as a JSON pointer.
     pub path: String,
-    /// What is there in the answer that is compared with; null where nothing is.
+    /// The expected value; null for none.
     pub expected: Value,
-    /// What is there instead.
+    /// The value found instead.
     pub found: Value,
 }
 
@@ -33,7 +33,7 @@ pub struct Deliberate {
     pub request: &'static str,
     /// What the path begins with.
     pub path: &'static str,
-    /// What is found there, where only that is meant to be.
+    /// The only value that is meant to be there.
     pub found: Option<Found>,
     /// Why.
     pub why: &'static str,
@@ -66,7 +66,7 @@ pub const DELIBERATE: &[Deliberate] = &[
 const NO_WARNINGS: &str =
     "The node gives no warnings (of aggregates without a key, of USE with prepared statements): drivers only log them.";
 
-/// What may stand in the place of what Cassandra has.
+/// What may replace Cassandra's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Found {
     /// Nothing.
@@ -139,8 +139,8 @@ fn compare(request: &str, path: &str, expected: &Value, found: &Value, into: &mu
 mod tests {
     use serde_json::json;
 
+    use super::super::recording::{Part, Request};
     use super::*;
-    use crate::exchange::{Part, Request};
 
     #[test]
     fn a_difference_names_the_request_the_field_and_both_values() {

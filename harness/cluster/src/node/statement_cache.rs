@@ -1,22 +1,23 @@
-//! The prepared statements that a connection executes: found without a lock, and counted.
+//! The prepared statements of a connection: found without a lock, and counted.
 
 use std::sync::Arc;
 
+use crate::counters::operations::{Operation, Request, TextNumber};
+use crate::counters::stats::{ConnectionStats, Tally};
 use crate::execute::group::PointStatements;
 use crate::execute::point::Point;
-use crate::operations::{Operation, Request, TextNumber};
-use crate::state::NodeState;
-use crate::statement::{Statement, StatementId};
-use crate::stats::{ConnectionStats, Tally};
+use crate::node::state::NodeState;
+use crate::node::statement::Statement;
+use crate::plan::StatementId;
 
-/// Statements that are kept; a client with more of them has the node's map asked each time the cache was emptied.
+/// Statements that are kept. A client with more of them needs the node's map whenever the cache is emptied.
 const LEN: usize = 128;
 
 #[derive(Debug)]
 struct Cached {
     id: StatementId,
     statement: Arc<Statement>,
-    /// EXECUTEs that are not published yet.
+    /// EXECUTEs that are not yet published.
     executes: u64,
 }
 
@@ -24,15 +25,15 @@ struct Cached {
 #[derive(Debug, Default)]
 pub(crate) struct StatementCache {
     cached: Vec<Cached>,
-    /// The one that was found last.
+    /// The last one found.
     last: usize,
     generation: u64,
-    /// Requests other than EXECUTE that are not published yet.
+    /// Requests other than EXECUTE that are not yet published.
     operations: Vec<Operation>,
 }
 
 impl StatementCache {
-    /// Forgets all if a statement was forgotten by the node, or if there are too many. Not to be called while statements wait by their numbers.
+    /// Forgets all if the node forgot a statement, or if there are too many. No statements may wait under their numbers.
     pub(crate) fn refresh(&mut self, state: &NodeState, stats: &ConnectionStats, tally: &mut Tally) {
         let generation = state.generation();
         if generation != self.generation || self.cached.len() > LEN {
@@ -42,7 +43,7 @@ impl StatementCache {
         }
     }
 
-    /// The statement of an id, and its number here.
+    /// The statement of an id, and its number.
     #[inline]
     pub(crate) fn find(&mut self, state: &NodeState, id: &StatementId) -> Option<(u16, &Arc<Statement>)> {
         if self.cached.get(self.last).is_none_or(|cached| cached.id != *id) {
@@ -70,12 +71,11 @@ impl StatementCache {
         }
     }
 
-    /// Counts another request about the statement of this text, with so many rows.
+    /// Counts another request for the statement of this text.
     pub(crate) fn count_operation(&mut self, request: Request, text: TextNumber, rows: u64) {
         Operation::count(&mut self.operations, request, text, rows);
     }
 
-    /// Publishes what was counted.
     pub(crate) fn publish(&mut self, stats: &ConnectionStats, tally: &mut Tally) {
         tally.operations.append(&mut self.operations);
         let counted = self.cached.iter_mut().filter(|cached| cached.executes > 0);

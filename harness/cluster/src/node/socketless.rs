@@ -1,4 +1,4 @@
-//! A node without sockets: connections are byte strings, which is what a fuzzer has.
+//! A node without sockets, for the fuzzer: connections are byte strings.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,14 +11,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::auth::Credentials;
-use crate::connection::serve_stream;
-use crate::database::Database;
-use crate::server::Answers;
-use crate::state::NodeState;
-use crate::system::NodeIdentity;
+use crate::node::auth::Credentials;
+use crate::node::connection::serve_stream;
+use crate::node::state::{Answers, NodeState};
+use crate::storage::database::Database;
+use crate::system::{self, NodeIdentity};
 
-/// Where clients would be if there were any.
+/// The address in the system tables.
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// See the module.
@@ -29,19 +28,16 @@ pub struct SocketlessNode {
 }
 
 impl SocketlessNode {
-    /// A node with no tables that asks for these credentials, if any.
-    ///
-    /// # Errors
-    /// When the machine lacks what a runtime needs.
+    /// A node without tables that asks for these credentials, if any.
     pub fn new(credentials: Option<Credentials>) -> io::Result<SocketlessNode> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let identity = NodeIdentity::new(ADDRESS, 9042);
-        let database = Arc::new(Database::new(0));
+        let database = Arc::new(Database::new(system::catalog(), 0));
         let state = NodeState::new(database, identity, credentials, Answers::Batched, Duration::ZERO);
         Ok(SocketlessNode { runtime, state: Arc::new(state) })
     }
 
-    /// Serves a connection whose client sends these pieces, one a read, and then no more; gives all that it was sent.
+    /// Serves a connection whose client sends these pieces, one per read. Returns all answers.
     pub fn connection<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
         let pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).map(<[u8]>::to_vec).collect();
         let mut bytes = Bytes { pieces, at: 0, written: Vec::new() };
@@ -51,7 +47,7 @@ impl SocketlessNode {
     }
 }
 
-/// What is to be read, in pieces, and what was written.
+/// Pieces to read, and what was written.
 struct Bytes {
     pieces: VecDeque<Vec<u8>>,
     /// How much of the first piece was read.
