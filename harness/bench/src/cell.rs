@@ -10,18 +10,18 @@ use cqldyno_reports::{Cell, Pass, Role, Run, Series};
 use cqldyno_scenarios::{Permutation, Scenario};
 
 use self::attempt::Attempt;
-use crate::cancel::Cancel;
-use crate::course::Executor;
-use crate::failure::CellFailure;
-use crate::folder::{RunFolder, file_stem};
-use crate::introduction::Introduced;
-use crate::observer::Stage;
-use crate::pass::{Ended, Place, kind};
-use crate::placement::Placement;
+use crate::process::cancel::Cancel;
+use crate::run::course::Executor;
+use crate::process::failure::CellFailure;
+use crate::record::folder::{RunFolder, file_stem};
+use crate::process::introduction::Introduced;
+use crate::run::observer::Stage;
+use crate::plan::pass::{Ended, Place, kind};
+use crate::plan::placement::Placement;
 use crate::plan::{Plan, PlannedCell};
-use crate::programs::Programs;
-use crate::redaction::Redaction;
-use crate::schedule::Schedule;
+use crate::process::programs::Programs;
+use crate::judge::redaction::Redaction;
+use crate::plan::schedule::Schedule;
 
 /// What is loaded is shifted by less than this from cell to cell.
 const MOST_SHIFT: u64 = 1_000_000_000;
@@ -127,7 +127,7 @@ impl Executor for CellBench<'_> {
                 let reference = run.plan.reference.as_deref();
                 let ended = Ended { folder: self.context.folder, stem: &stem, reference, cells };
                 let trouble = kind.ended(&ended, &mut cell);
-                cell.findings.extend(trouble.iter().map(|trouble| crate::introduction::sentence(trouble)));
+                cell.findings.extend(trouble.iter().map(|trouble| crate::process::introduction::sentence(trouble)));
             }
             Err(CellFailure::Cancelled) => return None,
             Err(failure) => cell.failed = Some(self.redaction.apply(&failure.to_string())),

@@ -1,5 +1,17 @@
 //! What a run does: who is asked what, how often, in which order.
 
+pub(crate) mod arrangement;
+pub(crate) mod asked;
+pub(crate) mod contender;
+pub(crate) mod estimate;
+pub(crate) mod files;
+pub(crate) mod pass;
+pub(crate) mod placement;
+pub(crate) mod schedule;
+mod shuffle;
+pub(crate) mod target;
+pub(crate) mod topology;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,14 +20,14 @@ use cqldyno_protocol::{JobCredentials, MOST_IN_FLIGHT, Runtime};
 use cqldyno_reports::{Pass, Role, count, whole};
 use cqldyno_scenarios::{Scenario, Workload, WorkloadError};
 
-use crate::arrangement::Arrangement;
-use crate::contender::Contender;
-use crate::files::OTHER_FILES;
-use crate::pass::kind;
-use crate::placement::{Pin, Placement, PlacementError, place};
-use crate::target::Target;
-use crate::topology::Topology;
-use crate::worker::Deadlines;
+use crate::plan::arrangement::Arrangement;
+use crate::plan::contender::Contender;
+use crate::plan::files::OTHER_FILES;
+use crate::plan::pass::kind;
+use crate::plan::placement::{Pin, Placement, PlacementError, place};
+use crate::plan::target::Target;
+use crate::plan::topology::Topology;
+use crate::process::worker::Deadlines;
 
 /// The most statements of a counting cell: the count a statement does not change with more.
 pub const COUNTING_COUNT: u64 = 250_000;

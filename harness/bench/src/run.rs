@@ -1,5 +1,9 @@
 //! A run: contenders introduced, blocks run one after the other, everything kept as it ends.
 
+pub(crate) mod course;
+mod limit;
+pub(crate) mod observer;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,27 +13,27 @@ use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Checksum, Contender as Row, Environment, Pass, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
 
-use crate::asked::{asked, left_out};
-use crate::cancel::Cancel;
+use crate::plan::asked::{asked, left_out};
+use crate::process::cancel::Cancel;
 use crate::cell::{CellBench, CellContext};
-use crate::course::{Course, Ended};
-use crate::executable::Executable;
-use crate::failure::CellFailure;
-use crate::files::open_files;
-use crate::folder::{FolderError, RunFolder, file_stem};
-use crate::introduction::{Introduced, introduce, own_build, row};
-use crate::load_generator::{OtherGenerator, one_build, own_generator};
-use crate::observer::Observer;
-use crate::pass::kind;
-use crate::placement::Placement;
+use crate::run::course::{Course, Ended};
+use crate::process::executable::Executable;
+use crate::process::failure::CellFailure;
+use crate::plan::files::open_files;
+use crate::record::folder::{FolderError, RunFolder, file_stem};
+use crate::process::introduction::{Introduced, introduce, own_build, row};
+use crate::process::load_generator::{OtherGenerator, one_build, own_generator};
+use crate::run::observer::Observer;
+use crate::plan::pass::kind;
+use crate::plan::placement::Placement;
 use crate::plan::{CONTROL_BLOCKS, Plan, PlanError};
-use crate::plan_record::{CONTROL_MARK, scenario_info};
-use crate::programs::Programs;
-use crate::readings::measures;
-use crate::resume::{Reopened, ResumeError, reopen, same};
-use crate::schedule::Schedule;
-use crate::target::TargetError;
-use crate::topology::{Topology, write_list};
+use crate::record::plan::{CONTROL_MARK, scenario_info};
+use crate::process::programs::Programs;
+use crate::judge::readings::measures;
+use crate::record::resume::{Reopened, ResumeError, reopen, same};
+use crate::plan::schedule::Schedule;
+use crate::plan::target::TargetError;
+use crate::plan::topology::{Topology, write_list};
 
 /// A run that could not be made at all. What fails within one cell is that cell's, not the run's.
 #[derive(Debug, thiserror::Error)]

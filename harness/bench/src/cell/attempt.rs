@@ -15,21 +15,21 @@ use cqldyno_scenarios::{Operation, Scenario, Workload};
 
 use self::floor::ReadBack;
 use super::CellBench;
-use crate::agreement::{Counted, connection_void, voids};
-use crate::due::{rows, sessions};
-use crate::estimate::delay;
-use crate::failure::CellFailure;
-use crate::introduction::{Introduced, setting};
-use crate::latency::{Latencies, not_paced};
-use crate::observer::Stage;
-use crate::pass::{Load, PassKind, Shape, of_meters};
-use crate::placement::Placement;
+use crate::judge::agreement::{Counted, connection_void, voids};
+use crate::judge::due::{rows, sessions};
+use crate::plan::estimate::delay;
+use crate::process::failure::CellFailure;
+use crate::process::introduction::{Introduced, setting};
+use crate::judge::latency::{Latencies, not_paced};
+use crate::run::observer::Stage;
+use crate::plan::pass::{Load, PassKind, Shape, of_meters};
+use crate::plan::placement::Placement;
 use crate::plan::{Plan, PlannedCell};
-use crate::process::file_name;
-use crate::readings::{below_concurrency, busy, errors, measure, read, reads, utilisation, window_of};
-use crate::server::{Server, ServerLaunch};
-use crate::target::Target;
-use crate::worker::{Look, Waiting, Worker, WorkerLaunch};
+use crate::process::child::file_name;
+use crate::judge::readings::{below_concurrency, busy, errors, measure, read, reads, utilisation, window_of};
+use crate::process::server::{Server, ServerLaunch};
+use crate::plan::target::Target;
+use crate::process::worker::{Look, Waiting, Worker, WorkerLaunch};
 
 /// Statements that floor has in flight.
 const FLOOR_CONCURRENCY: usize = 1_024;
@@ -163,7 +163,7 @@ impl<'a> Attempt<'a> {
         let lasted = Duration::from_nanos(end.wall_ns);
         let (latencies, unread) = match Latencies::of(&done, began, lasted, &self.load) {
             Ok(latencies) => (latencies, None),
-            Err(error) => (Latencies::default(), Some(crate::introduction::sentence(&error.to_string()))),
+            Err(error) => (Latencies::default(), Some(crate::process::introduction::sentence(&error.to_string()))),
         };
         let window = window_of(&end, &done, &counted, &connections, rows(&self.scenario, &done));
         let window = Window { latencies: latencies.told.clone(), ..window };
@@ -324,7 +324,7 @@ impl<'a> Attempt<'a> {
         for artifact in outcome.files {
             match self.bench.context.folder.write_artifact(self.stem, &artifact) {
                 Ok(name) => drop(cell.files.insert(artifact.kind.to_owned(), name)),
-                Err(error) => cell.findings.push(crate::introduction::sentence(&error.to_string())),
+                Err(error) => cell.findings.push(crate::process::introduction::sentence(&error.to_string())),
             }
         }
         cell.breakdowns.extend(outcome.breakdowns.into_iter().map(|(kind, figures)| (kind.to_owned(), figures)));

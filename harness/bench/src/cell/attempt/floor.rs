@@ -8,10 +8,10 @@ use cqldyno_protocol::{Done, Mode};
 use cqldyno_scenarios::LoadPart;
 
 use super::Attempt;
-use crate::agreement::grouped;
-use crate::failure::CellFailure;
-use crate::observer::Stage;
-use crate::worker::{Look, Waiting};
+use crate::judge::agreement::grouped;
+use crate::process::failure::CellFailure;
+use crate::run::observer::Stage;
+use crate::process::worker::{Look, Waiting};
 
 /// The driver that loads rows and reads them back.
 const FLOOR: &str = "floor";

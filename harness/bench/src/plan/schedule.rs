@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use cqldyno_reports::{Cell, Pass, Run};
 use cqldyno_scenarios::Limits;
 
-use crate::pass::{Step, kind};
+use crate::plan::pass::{Step, kind};
 use crate::plan::{Plan, PlannedCell};
-use crate::shuffle::shuffle;
+use crate::plan::shuffle::shuffle;
 
 /// Every contender once on one scenario in one arrangement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

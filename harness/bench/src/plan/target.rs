@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cqldyno_protocol::JobCredentials;
 
-use crate::process::PASSWORD_VARIABLE;
+use crate::process::child::PASSWORD_VARIABLE;
 
 /// The port of the CQL binary protocol.
 const DEFAULT_PORT: u16 = 9042;

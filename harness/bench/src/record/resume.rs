@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Checksum, Contender, ModelError, Run, foreign};
 
-use crate::folder::{CELLS, RUN, RunFolder};
-use crate::placement::Placement;
+use crate::record::folder::{CELLS, RUN, RunFolder};
+use crate::plan::placement::Placement;
 use crate::plan::Plan;
 use crate::run::CORES;
 
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
     use crate::plan::plan;
     use crate::run::sample_run;
-    use crate::topology::Topology;
+    use crate::plan::topology::Topology;
 
     fn run() -> Run {
         let plan = plan(&["scylla", "noop"], &["writes"]);

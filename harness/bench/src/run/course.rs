@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use cqldyno_reports::{Cell, CutShort, LEAST_BLOCKS, Pass, Run, lasting, whole};
 
-use crate::estimate::Estimate;
-use crate::folder::FolderError;
-use crate::limit::{Clock, Limit};
-use crate::noise::noise;
-use crate::observer::{CellStart, Observer, Outlook, Stage};
+use crate::plan::estimate::Estimate;
+use crate::record::folder::FolderError;
+use crate::run::limit::{Clock, Limit};
+use crate::judge::noise::noise;
+use crate::run::observer::{CellStart, Observer, Outlook, Stage};
 use crate::plan::{Plan, PlannedCell};
-use crate::schedule::{Block, Schedule};
+use crate::plan::schedule::{Block, Schedule};
 
 /// Repeats take at most this many times what the blocks take once.
 pub const REPEATS: f64 = 0.5;

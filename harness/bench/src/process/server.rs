@@ -12,11 +12,11 @@ use cqldyno_meter::Span;
 use cqldyno_protocol::encode;
 use serde::de::DeserializeOwned;
 
-use crate::agreement::{Reads, Snapshot};
-use crate::cancel::Cancel;
-use crate::failure::CellFailure;
-use crate::process::{AtGate, Launch, Process, Silence};
-use crate::redaction::Redaction;
+use crate::judge::agreement::{Reads, Snapshot};
+use crate::process::cancel::Cancel;
+use crate::process::failure::CellFailure;
+use crate::process::child::{AtGate, Launch, Process, Silence};
+use crate::judge::redaction::Redaction;
 
 /// How long the server may take to listen: its table is touched beforehand.
 const START_WITHIN: Duration = Duration::from_secs(60);

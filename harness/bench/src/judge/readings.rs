@@ -11,9 +11,9 @@ use cqldyno_reports::measure::{
 };
 use cqldyno_reports::{Better, ErrorLine, Measure, MeasureInfo, Unit};
 
-use crate::agreement::{Counted, Reads, grouped};
-use crate::pass::of_results;
-use crate::placement::Placement;
+use crate::judge::agreement::{Counted, Reads, grouped};
+use crate::plan::pass::of_results;
+use crate::plan::placement::Placement;
 
 /// More statements than this share issued below the concurrency are a finding.
 const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
@@ -194,7 +194,7 @@ pub(crate) fn errors(done: &Done, redact: &dyn Fn(&str) -> String) -> Vec<ErrorL
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redaction::Redaction;
+    use crate::judge::redaction::Redaction;
     use cqldyno_reports::measure::DEFINITIONS;
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
             let found = declared.iter().find(|measure| measure.id == definition.id);
             let measure = found.unwrap_or_else(|| panic!("no meter gives {}", definition.id));
             assert_eq!(measure.unit, definition.unit.symbol(), "{}", definition.id);
-            assert!(measure.pass.taken_in(crate::pass::of_meters(definition.pass)), "{}", definition.id);
+            assert!(measure.pass.taken_in(crate::plan::pass::of_meters(definition.pass)), "{}", definition.id);
         }
     }
 

@@ -16,8 +16,8 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 
-use crate::agreement::grouped;
-use crate::pass::{Load, Shape};
+use crate::judge::agreement::grouped;
+use crate::plan::pass::{Load, Shape};
 
 /// The folder of a run that has the logs, and by which name a cell knows its one.
 pub(crate) const KIND: &str = "hdr";

@@ -8,7 +8,7 @@ use cqldyno_protocol::Done;
 use cqldyno_reports::whole;
 use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
 
-use crate::due::{Due, due};
+use crate::judge::due::{Due, due};
 
 /// What the server has counted since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use cqldyno_meter::{Callgrind, Meter, Probe, ProcessorCounters};
 use cqldyno_reports::{Cell, Pass};
 
 use super::{Cost, Load, PassKind, Place, Start, Step};
-use crate::failure::CellFailure;
+use crate::process::failure::CellFailure;
 use crate::plan::{COUNTING_COUNT, Plan, PlannedCell};
 
 /// Statements under callgrind: they take fifty times as long as ever.

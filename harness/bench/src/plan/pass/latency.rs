@@ -5,7 +5,7 @@ use cqldyno_reports::{Cell, Pass};
 use cqldyno_scenarios::{Operation, Scenario, Statement};
 
 use super::{Cost, Load, PassKind, Place, Shape, Step};
-use crate::failure::CellFailure;
+use crate::process::failure::CellFailure;
 use crate::plan::{Plan, PlannedCell};
 
 /// How long statements are started at the rate.

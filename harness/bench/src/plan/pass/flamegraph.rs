@@ -7,7 +7,7 @@ use cqldyno_meter::{Artifact, Frames, Meter, PictureError, Probe, STACKS, Stacks
 use cqldyno_reports::{Cell, Pass};
 
 use super::{Cost, Ended, PassKind, Start, Step};
-use crate::folder::{FolderError, file_stem};
+use crate::record::folder::{FolderError, file_stem};
 use crate::plan::Plan;
 
 /// Times as many statements as a timing cell has: a sample comes every two milliseconds.
@@ -132,7 +132,7 @@ fn stacks(ended: &Ended<'_>, cell: &Cell) -> Result<String, Trouble> {
 mod tests {
     use super::*;
     use crate::cell::empty_cell;
-    use crate::folder::RunFolder;
+    use crate::record::folder::RunFolder;
 
     fn cell(folder: &RunFolder, contender: &str) -> Cell {
         let bytes = format!("worker;main;{contender} 3\n").into_bytes();

@@ -20,10 +20,10 @@ use cqldyno_reports::{Cell, Pass};
 use cqldyno_scenarios::Limits;
 use cqldyno_scenarios::Scenario;
 
-use crate::failure::CellFailure;
-use crate::folder::RunFolder;
+use crate::process::failure::CellFailure;
+use crate::record::folder::RunFolder;
 use crate::plan::{Plan, PlannedCell};
-use crate::worker::Deadlines;
+use crate::process::worker::Deadlines;
 
 /// One pass.
 pub(crate) trait PassKind: Sync {

@@ -6,7 +6,7 @@ use cqldyno_cluster::without_comment;
 use cqldyno_protocol::Done;
 use cqldyno_scenarios::{Operation, Scenario, Statement};
 
-use crate::agreement::text;
+use crate::judge::agreement::text;
 
 /// Requests that are due of the statements of one text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use cqldyno_protocol::{
     Done, End, Hello, Job, Mode, PROTOCOL_VERSION, ParentMessage, Ready, WorkerMessage, decode, encode,
 };
 
-use crate::cancel::Cancel;
-use crate::failure::{CellFailure, Step};
-use crate::process::{AtGate, Launch, Process, Silence, file_name};
-use crate::redaction::Redaction;
+use crate::process::cancel::Cancel;
+use crate::process::failure::{CellFailure, Step};
+use crate::process::child::{AtGate, Launch, Process, Silence, file_name};
+use crate::judge::redaction::Redaction;
 
 /// How long a worker may take for a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::redaction::Redaction;
+use crate::judge::redaction::Redaction;
 
 /// The most that a log takes; what a child says beyond is dropped.
 const MOST_BYTES: usize = 4 << 20;

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::estimate::Estimate;
+use crate::plan::estimate::Estimate;
 use crate::plan::{Plan, PlannedCell};
 
 /// This part of a round is kept beside what is next: a machine may become slower.

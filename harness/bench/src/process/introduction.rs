@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{Contender as Row, Library, Setting};
 
-use crate::cancel::Cancel;
-use crate::contender::Contender;
-use crate::executable::Executable;
-use crate::failure::CellFailure;
-use crate::process::file_name;
-use crate::programs::{KNOWN, Programs};
-use crate::redaction::Redaction;
-use crate::worker::{Deadlines, Waiting, WorkerLaunch};
+use crate::process::cancel::Cancel;
+use crate::plan::contender::Contender;
+use crate::process::executable::Executable;
+use crate::process::failure::CellFailure;
+use crate::process::child::file_name;
+use crate::process::programs::{KNOWN, Programs};
+use crate::judge::redaction::Redaction;
+use crate::process::worker::{Deadlines, Waiting, WorkerLaunch};
 
 /// A contender whose worker is there.
 #[derive(Clone, Debug)]

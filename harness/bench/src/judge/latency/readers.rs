@@ -14,7 +14,7 @@ use hdrhistogram::Histogram;
 use super::{log, percentiles};
 
 // One way for both tests that need a package for Python; reports has the other.
-#[path = "../../../../reports/src/export/csv/pandas/python_package.rs"]
+#[path = "../../../../../reports/src/export/csv/pandas/python_package.rs"]
 mod python_package;
 
 use python_package::python_package;

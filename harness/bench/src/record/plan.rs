@@ -9,11 +9,11 @@ use cqldyno_reports::{ArrangementInfo, Pass, PlanInfo, Run, ScenarioInfo, Target
 use cqldyno_scenarios::Scenario;
 use sha2::{Digest, Sha256};
 
-use crate::contender::Contender;
-use crate::placement::{Pin, Placement};
+use crate::plan::contender::Contender;
+use crate::plan::placement::{Pin, Placement};
 use crate::plan::Plan;
-use crate::target::Target;
-use crate::worker::Deadlines;
+use crate::plan::target::Target;
+use crate::process::worker::Deadlines;
 
 /// Behind the reference's id and label in the control's.
 pub(crate) const CONTROL_MARK: &str = "#control";
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::plan::plan;
     use crate::run::sample_run;
-    use crate::topology::Topology;
+    use crate::plan::topology::Topology;
 
     #[test]
     fn a_plan_is_read_back_from_its_run() {

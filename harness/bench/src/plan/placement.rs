@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use cqldyno_reports::ArrangementInfo;
 
-use crate::arrangement::Arrangement;
-use crate::topology::{Topology, parse_list};
+use crate::plan::arrangement::Arrangement;
+use crate::plan::topology::{Topology, parse_list};
 
 /// Physical cores from which on worker and server have cores of their own without being asked to.
 pub const PINNING_CORES: usize = 4;

@@ -7,7 +7,7 @@ use cqldyno_protocol::Runtime;
 use cqldyno_reports::Pass;
 use cqldyno_scenarios::{Column, LoadPart, Operation, Scenario, Statement, Workload};
 
-use crate::pass::{Cost, kind};
+use crate::plan::pass::{Cost, kind};
 use crate::plan::{Plan, PlannedCell};
 
 // Measured on two cores of a virtual machine of 2026, over the embedded node, worker and server sharing the cores.
@@ -222,7 +222,7 @@ pub(crate) fn delay(arguments: &[String]) -> Duration {
 mod tests {
     use super::*;
     use crate::plan::plan;
-    use crate::schedule::Schedule;
+    use crate::plan::schedule::Schedule;
 
     fn cells(plan: &Plan) -> Vec<PlannedCell> {
         let schedule = Schedule::new(plan, &[0, 1], None, &|_| true);

@@ -4,7 +4,7 @@ use cqldyno_driver_api::Capability;
 use cqldyno_protocol::{Hello, lacking};
 use cqldyno_scenarios::{Operation, Scenario};
 
-use crate::agreement::grouped;
+use crate::judge::agreement::grouped;
 use crate::plan::Plan;
 
 /// What must be said over a table beside the scenario's own sentence: what a statement is where it is no EXECUTE, and what a cell

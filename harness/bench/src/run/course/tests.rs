@@ -3,7 +3,7 @@
 use super::*;
 use crate::plan::plan;
 use crate::run::sample_run;
-use crate::topology::Topology;
+use crate::plan::topology::Topology;
 use cqldyno_reports::{Measure, Unit, measure};
 
 /// A clock that stands still until somebody moves it.
