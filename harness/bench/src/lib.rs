@@ -1,8 +1,15 @@
 //! The plan, the supervision of workers and the files of a run.
 //!
-//! [`run`] carries out a [`Plan`]: it asks each [`Contender`]'s worker who it is, runs cell after cell with a fresh server and
-//! a fresh worker each, compares what the server counted with what the worker issued, and keeps everything in a
-//! [`RunFolder`] as it ends. [`gate::main`] is the hidden subcommand behind which worker and server start.
+//! [`run()`] carries out a [`Plan`]. It asks each [`Contender`]'s worker who it is, and runs cell after cell with a fresh server and
+//! worker. It compares what the server counted with what the worker issued, and keeps everything in a [`RunFolder`].
+//!
+//! There are six rooms, and each uses only those before it:
+//! - `plan`: what is run, and in which order;
+//! - `judge`: whether figures count, and how results hold them;
+//! - `process`: programs, and how to talk to them;
+//! - `record`: what a run keeps;
+//! - `cell`: one cell, stage by stage;
+//! - `run`: all of them.
 
 mod cell;
 mod judge;
@@ -11,25 +18,22 @@ mod process;
 mod record;
 mod run;
 
-pub use judge::latency::HistogramError;
+pub use cell::Stage;
 pub use plan::arrangement::{Arrangement, ArrangementError};
 pub use plan::contender::{Contender, ContenderError};
-pub use plan::estimate::Estimate;
-pub use plan::pass::{doing, headline, passes};
+pub use plan::pass::{headline, passes};
 pub use plan::placement::{PINNING_CORES, Pin, Placement, PlacementError, place};
-pub use plan::target::{Target, TargetError, credentials};
+pub use plan::target::{PASSWORD_VARIABLE, Target, TargetError, credentials};
 pub use plan::topology::Topology;
-pub use plan::{CONTROL_BLOCKS, COUNTING_COUNT, Plan, PlanError, PlannedCell};
+pub use plan::{CONTROL_BLOCKS, COUNTING_COUNT, Deadlines, Plan, PlanError, PlannedCell};
 pub use process::cancel::Cancel;
-pub use process::child::PASSWORD_VARIABLE;
-pub use process::failure::{CellFailure, Step};
+pub use process::failure::CellFailure;
 pub use process::gate;
 pub use process::introduction::{DriverListing, drivers};
 pub use process::load_generator::OtherGenerator;
 pub use process::programs::{KNOWN, NoWorker, Programs, WORKER_PREFIX, WORKERS_VARIABLE};
-pub use process::worker::Deadlines;
 pub use record::folder::{DEFAULT_PARENT, FolderError, RunFolder};
 pub use record::resume::ResumeError;
 pub use run::course::REPEATS;
-pub use run::observer::{CellStart, Observer, Outlook, Silent, Stage};
+pub use run::observer::{CellStart, Observer, Outlook, Silent};
 pub use run::{BenchError, Finished, resume, run};

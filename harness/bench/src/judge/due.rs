@@ -57,7 +57,7 @@ pub(crate) fn due<'a>(scenario: &'a Scenario, done: &Done) -> Vec<Due<'a>> {
                 due.prepares = Some(due.prepares.unwrap_or(0) + issued);
             }
             Operation::Prepare => {
-                // Its own comment stays, because another one comes behind it.
+                // Its own comment stays, because another one follows it.
                 due.prepared_as.clone_from(&due.text);
                 due.prepares = Some(due.prepares.unwrap_or(0) + issued);
             }

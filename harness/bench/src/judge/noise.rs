@@ -1,13 +1,12 @@
-//! Whether others disturbed a cell so much that its block is run again.
+//! Whether others disturbed a cell so much that its block runs again.
 
 use cqldyno_reports::{Cell, Pass, measure};
 
 /// What others used in a window is known to some hundredths of a second: the kernel samples it at its ticks.
 const RESOLUTION_SECONDS: f64 = 0.05;
 
-/// A sentence when steal and the CPU time of processes that do not belong to the cell took more than `share` of the time that
-/// `cores` had in the window, and more than the meter's own resolution. A cell without these figures, or one that was not timed,
-/// is never noisy: that it failed is a result.
+/// A sentence when steal and other processes took more than `share` of the time of `cores` in the window, and more than the meter can
+/// resolve. Only timing cells with these figures are noisy: a failure is a result.
 pub(crate) fn noise(cell: &Cell, share: Option<f64>, cores: usize) -> Option<String> {
     let most = share.filter(|_| cell.pass == Pass::Timing)?;
     let wall = cell.get(measure::WALL).filter(|wall| *wall > 0.0)?;

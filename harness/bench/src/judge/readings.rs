@@ -1,4 +1,4 @@
-//! What a cell's processes told and its meters read, in the form that results hold.
+//! What processes and meters of a cell reported, in the form that results hold.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,9 @@ use cqldyno_protocol::{Done, End, Runtime};
 use cqldyno_reports::measure::{
     BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, WALL, WORKER_UTILISATION,
 };
-use cqldyno_reports::{Better, ErrorLine, Measure, MeasureInfo, Unit};
+use cqldyno_reports::{Better, ErrorLine, Measure, MeasureInfo, Pass, Unit};
 
 use crate::judge::agreement::{Counted, Reads, grouped};
-use crate::plan::pass::of_results;
 use crate::plan::placement::Placement;
 
 /// More statements than this share issued below the concurrency are a finding.
@@ -30,7 +29,7 @@ pub(crate) fn busy(before: Result<Traffic, SocketError>, after: Result<Traffic, 
     }
 }
 
-/// What the meters are told of the window.
+/// The window as meters see it.
 pub(crate) fn window_of(
     end: &End,
     done: &Done,
@@ -79,7 +78,7 @@ pub(crate) fn read(attachments: &mut [Box<dyn Attachment>], window: &Window) -> 
     whole
 }
 
-/// What the meters read off, as a run tells it.
+/// What the meters read, as `run.json` lists it.
 pub(crate) fn measures() -> Vec<MeasureInfo> {
     let of = |declared: &Declaration| MeasureInfo {
         id: declared.id.to_owned(),
@@ -96,6 +95,29 @@ pub(crate) fn measures() -> Vec<MeasureInfo> {
     cqldyno_meter::all().iter().flat_map(|meter| meter.declarations()).map(of).collect()
 }
 
+/// Whether a meter reads the measure in cells of that pass: in these alone, or `also` in all cells.
+pub(crate) fn is_read_in(measure: &Declaration, pass: Pass, also: bool) -> bool {
+    measure.pass == of_meters(pass) || (also && measure.pass == cqldyno_meter::Pass::Any)
+}
+
+/// As the meters name it.
+fn of_meters(pass: Pass) -> cqldyno_meter::Pass {
+    match pass {
+        Pass::Timing => cqldyno_meter::Pass::Timing,
+        Pass::Counting => cqldyno_meter::Pass::Counting,
+        Pass::Syscalls => cqldyno_meter::Pass::Syscalls,
+        Pass::Allocations => cqldyno_meter::Pass::Allocations,
+        Pass::Instructions => cqldyno_meter::Pass::Instructions,
+        Pass::Flamegraph => cqldyno_meter::Pass::Flamegraph,
+        Pass::Latency => cqldyno_meter::Pass::Latency,
+    }
+}
+
+/// As results name it; timing where every cell has the measure.
+fn of_results(pass: cqldyno_meter::Pass) -> Pass {
+    Pass::ALL.into_iter().find(|known| of_meters(*known) == pass).unwrap_or(Pass::Timing)
+}
+
 /// A reading as results hold it.
 pub(crate) fn measure(reading: &Reading) -> Measure {
     match &reading.value {
@@ -104,7 +126,7 @@ pub(crate) fn measure(reading: &Reading) -> Measure {
     }
 }
 
-/// How much a read of the server brought in the window: its data connections together.
+/// How much a read of the server brought in the window, over all data connections.
 pub(crate) fn reads(counted: &Result<Counted, String>) -> [(&'static str, Measure); 2] {
     let mean = |pick: fn(&Reads) -> u64, unit| match counted {
         Ok(counted) => Measure::value(pick(&counted.reads) as f64 / counted.reads.count as f64, unit),
@@ -116,9 +138,8 @@ pub(crate) fn reads(counted: &Result<Counted, String>) -> [(&'static str, Measur
     ]
 }
 
-/// How busy worker and server kept the cores that they could use, in hundredths; only where both CPU time and wall time are
-/// known. The server serves each of the `connections` on one core at a time; the worker runs on as many as it has threads that
-/// work: those of the runtime, and those that the driver makes.
+/// How busy worker and server kept the cores that they could use, in percent; only where CPU time and wall time are known. The server
+/// serves each of the `connections` on one core at a time; the worker uses as many as it has working threads.
 pub(crate) fn utilisation(
     measures: &BTreeMap<String, Measure>,
     placement: &Placement,
@@ -205,7 +226,7 @@ mod tests {
             let found = declared.iter().find(|measure| measure.id == definition.id);
             let measure = found.unwrap_or_else(|| panic!("no meter gives {}", definition.id));
             assert_eq!(measure.unit, definition.unit.symbol(), "{}", definition.id);
-            assert!(measure.pass.taken_in(crate::plan::pass::of_meters(definition.pass)), "{}", definition.id);
+            assert!(measure.pass.taken_in(of_meters(definition.pass)), "{}", definition.id);
         }
     }
 

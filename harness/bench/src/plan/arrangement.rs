@@ -19,17 +19,11 @@ const MOST_WORKERS: usize = 1_024;
 
 /// An arrangement that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ArrangementError {
-    /// Not one of the forms.
-    #[error(
-        "the arrangement {text:?} was asked for; write `current` (tokio's current-thread runtime) or `multi:N` (N worker \
-         threads, 1 to {MOST_WORKERS}), with `pinned+` before it to give worker and server cores of their own"
-    )]
-    Unreadable {
-        /// What was written.
-        text: String,
-    },
-}
+#[error(
+    "the arrangement {0:?} was asked for; write `current` (tokio's current-thread runtime) or `multi:N` (N worker threads, 1 to \
+     {MOST_WORKERS}), with `pinned+` before it to give worker and server cores of their own"
+)]
+pub struct ArrangementError(String);
 
 impl FromStr for Arrangement {
     type Err = ArrangementError;
@@ -44,7 +38,7 @@ impl FromStr for Arrangement {
             "current" => Runtime::Current,
             _ => match workers() {
                 Some(workers) => Runtime::Multi { workers },
-                None => return Err(ArrangementError::Unreadable { text: text.to_owned() }),
+                None => return Err(ArrangementError(text.to_owned())),
             },
         };
         Ok(Arrangement { runtime, pinned })

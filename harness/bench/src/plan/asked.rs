@@ -1,14 +1,13 @@
-//! What a scenario asks of whom: what one of its statements is, what its limits leave of a plan, and who cannot do it.
+//! What a scenario asks: what one of its statements is, what its limits leave of a plan, and which workers cannot do it.
 
 use cqldyno_driver_api::Capability;
 use cqldyno_protocol::{Hello, lacking};
+use cqldyno_reports::whole;
 use cqldyno_scenarios::{Operation, Scenario};
 
-use crate::judge::agreement::grouped;
 use crate::plan::Plan;
 
-/// What must be said over a table beside the scenario's own sentence: what a statement is where it is no EXECUTE, and what a cell
-/// has where that is less than the plan asks for.
+/// The sentences over a table about what a statement is, if it is no EXECUTE, and about what the scenario's limits leave of the plan.
 pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
     let mut sentences: Vec<String> = Vec::new();
     for statement in &scenario.statements {
@@ -26,10 +25,10 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
         (limits.count(plan.count), limits.warmup(plan.warmup), limits.concurrency(plan.concurrency));
     if (count, warmup, concurrency) != (plan.count, plan.warmup, plan.concurrency) {
         sentences.push(format!(
-            "By the scenario's limits a cell has {} statements after {} to warm up, {} in flight.",
-            grouped(count),
-            grouped(warmup),
-            grouped(concurrency as u64)
+            "The scenario's limits leave a cell {} statements after {} to warm up, {} in flight.",
+            whole(count as f64),
+            whole(warmup as f64),
+            whole(concurrency as f64)
         ));
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
@@ -65,12 +64,12 @@ mod tests {
         assert_eq!(of("writes", 10_000_000), None);
         let batch = of("batch", 10_000_000).unwrap();
         assert!(
-            batch.starts_with("A statement batch is one unlogged BATCH of 64 rows. By the scenario's limits"),
+            batch.starts_with("A statement batch is one unlogged BATCH of 64 rows. The scenario's limits leave a cell"),
             "{batch}"
         );
         assert!(batch.contains("20,000 statements after"), "{batch}");
         let few = of("connect", 5).unwrap();
-        assert!(few.contains("a cell has 5 statements after") && few.ends_with("1 in flight."), "{few}");
+        assert!(few.contains("leave a cell 5 statements after") && few.ends_with("1 in flight."), "{few}");
     }
 
     #[test]

@@ -19,55 +19,32 @@ pub struct Contender {
     pub options: BTreeMap<String, String>,
 }
 
-/// A contender that cannot be read, or not be had.
+/// A contender that cannot be read, or is not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContenderError {
     /// No name.
     #[error(
-        "the contender {text:?} has no driver's name; write NAME[@VERSION][+KEY=VALUE], for example `scylla` or \
+        "the contender {0:?} has no driver's name; write NAME[@VERSION][+KEY=VALUE], for example `scylla` or \
          `cassandra-cpp+lib=/opt/lib/libcassandra.so.2`"
     )]
-    NoName {
-        /// What was written.
-        text: String,
-    },
-    /// The name has characters that no worker's name has.
+    NoName(String),
+    /// A name, the second, with characters that no worker's name has.
     #[error(
-        "the contender {text:?} names the driver {name:?}; a driver's name has lower-case letters, digits and hyphens, as \
-         `cqldyno drivers` lists them"
+        "the contender {0:?} names the driver {1:?}; a driver's name has lower-case letters, digits and hyphens, as `cqldyno \
+         drivers` lists them"
     )]
-    BadName {
-        /// What was written.
-        text: String,
-        /// The part that is meant as the name.
-        name: String,
-    },
+    BadName(String, String),
     /// `@` without a version.
+    #[error("the contender {0:?} has an `@` and no version after it; leave the `@` out for the version that was built")]
+    NoVersion(String),
+    /// `+` and then no KEY=VALUE.
     #[error(
-        "the contender {text:?} has an `@` and no version behind it; leave the `@` out for the version that was built"
+        "the contender {0:?} has the option {1:?}; write +KEY=VALUE, for example `+lib=/opt/lib/libcassandra.so.2`"
     )]
-    NoVersion {
-        /// What was written.
-        text: String,
-    },
-    /// `+` without KEY=VALUE.
-    #[error(
-        "the contender {text:?} has the option {option:?}; write +KEY=VALUE, for example `+lib=/opt/lib/libcassandra.so.2`"
-    )]
-    BadOption {
-        /// What was written.
-        text: String,
-        /// The part behind the `+`.
-        option: String,
-    },
+    BadOption(String, String),
     /// One option twice.
-    #[error("the contender {text:?} has the option `{key}` twice; give it once")]
-    OptionTwice {
-        /// What was written.
-        text: String,
-        /// The option.
-        key: String,
-    },
+    #[error("the contender {0:?} has the option `{1}` twice; give it once")]
+    OptionTwice(String, String),
     /// Another version than the one that was built.
     #[error(
         "version {asked} of {name} was asked for, and the worker cqldyno-driver-{name} was built with {name} {built}; ask for \
@@ -81,16 +58,11 @@ pub enum ContenderError {
         /// The version that there is.
         built: String,
     },
-    /// `+lib=PATH` where there is nothing.
+    /// A driver with `+lib=PATH` where there is nothing at the path.
     #[error(
-        "the library {path} was asked for {name}, and there is no such file or folder; give the path of libcassandra.so.2"
+        "the library {1} was asked for {0}, and there is no such file or folder; give the path of libcassandra.so.2"
     )]
-    NoLibrary {
-        /// The driver.
-        name: String,
-        /// What was asked for.
-        path: String,
-    },
+    NoLibrary(String, String),
 }
 
 /// The option that chooses another shared library.
@@ -104,22 +76,22 @@ impl FromStr for Contender {
         let (name, version) = head.split_once('@').map_or((head, None), |(name, version)| (name, Some(version)));
         let text = text.to_owned();
         if name.is_empty() {
-            return Err(ContenderError::NoName { text });
+            return Err(ContenderError::NoName(text));
         }
         if !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
-            return Err(ContenderError::BadName { text, name: name.to_owned() });
+            return Err(ContenderError::BadName(text, name.to_owned()));
         }
         if version.is_some_and(str::is_empty) {
-            return Err(ContenderError::NoVersion { text });
+            return Err(ContenderError::NoVersion(text));
         }
         let mut options = BTreeMap::new();
         for option in tail.map(split_options).unwrap_or_default() {
             let Some((key, value)) = option.split_once('=').filter(|(key, value)| is_key(key) && !value.is_empty())
             else {
-                return Err(ContenderError::BadOption { text, option });
+                return Err(ContenderError::BadOption(text, option));
             };
             if options.insert(key.to_owned(), value.to_owned()).is_some() {
-                return Err(ContenderError::OptionTwice { text, key: key.to_owned() });
+                return Err(ContenderError::OptionTwice(text, key.to_owned()));
             }
         }
         Ok(Contender { name: name.to_owned(), version: version.map(str::to_owned), options })
@@ -187,7 +159,7 @@ impl Contender {
     /// [`ContenderError::NoLibrary`] when PATH leads nowhere.
     pub fn library_folder(&self) -> Result<Option<PathBuf>, ContenderError> {
         let Some(path) = self.options.get(LIBRARY) else { return Ok(None) };
-        let absent = || ContenderError::NoLibrary { name: self.name.clone(), path: path.clone() };
+        let absent = || ContenderError::NoLibrary(self.name.clone(), path.clone());
         let absolute = Path::new(path).canonicalize().map_err(|_| absent())?;
         if absolute.is_dir() {
             return Ok(Some(absolute));
@@ -227,7 +199,7 @@ mod tests {
         assert!(error("@1").contains("has no driver's name"));
         assert!(error("Scylla").contains("names the driver \"Scylla\"; a driver's name has lower-case letters"));
         assert!(error("../x").contains("\"../x\""));
-        assert!(error("scylla@").contains("no version behind it"));
+        assert!(error("scylla@").contains("no version after it"));
         assert!(error("scylla+fast").contains("has the option \"fast\"; write +KEY=VALUE"));
         assert!(error("scylla+lib=").contains("has the option \"lib=\""));
         assert!(error("a+lib=1+lib=2").contains("has the option `lib` twice"));

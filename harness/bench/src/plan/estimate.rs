@@ -1,125 +1,84 @@
-//! How long a run takes: a table of what was measured, corrected by what ended cells took.
+//! How long a run takes: a rough guess before it began, then what its own cells took.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use cqldyno_protocol::Runtime;
 use cqldyno_reports::Pass;
-use cqldyno_scenarios::{Column, LoadPart, Operation, Scenario, Statement, Workload};
+use cqldyno_scenarios::{LoadPart, Operation, Scenario, Statement, Workload};
 
-use crate::plan::pass::{Cost, kind};
+use crate::plan::pass::Cost;
+use crate::plan::schedule::Schedule;
 use crate::plan::{Plan, PlannedCell};
 
-// Measured on two cores of a virtual machine of 2026, over the embedded node, worker and server sharing the cores.
+// Guesses, for any driver on any machine. The first round takes their place.
 
-/// What a cell takes besides its statements, in seconds: processes, connections, schema, a sample read back.
-const OFFLINE_SECONDS: f64 = 0.01;
-const ONLINE_SECONDS: f64 = 0.06;
-/// A row of the server's table, made and touched beforehand.
-const ROW_SECONDS: f64 = 15e-9;
+/// A cell besides its statements: processes, connections, schema, a sample read back.
+const CELL_SECONDS: f64 = 0.06;
 /// A row that floor loads.
-const LOAD_SECONDS: f64 = 0.18e-6;
-/// A value of a row that is written or read, beside the three of the statements in the table below, and a KiB of them; floor and
-/// noop take a part of it.
-const VALUE_SECONDS: f64 = 80e-9;
-const KIB_SECONDS: f64 = 0.7e-6;
-const PART_OF_FLOOR: f64 = 0.6;
-const PART_OF_NOOP: f64 = 0.4;
-/// The values that the statements of the table have.
-const VALUES: f64 = 3.0;
+const LOAD_SECONDS: f64 = 0.2e-6;
+/// A request with many others in flight.
+const REQUEST_SECONDS: f64 = 1.5e-6;
+/// A row in a batch.
+const BATCHED_ROW_SECONDS: f64 = 0.5e-6;
+/// What the server parses.
+const PARSE_SECONDS: f64 = 8e-6;
+/// A session.
+const CONNECT_SECONDS: f64 = 8e-3;
 /// One statement after the other takes at least this long: a round trip on loopback.
 const ROUND_TRIP_SECONDS: f64 = 80e-6;
 
-/// What a row in a batch takes of a driver over what a statement takes.
-const BATCHED_ROW_SHARE: f64 = 0.15;
-/// What a row in a batch takes of the embedded node.
-const NODE_ROW_SECONDS: f64 = 0.3e-6;
-/// What a PREPARE, and a statement that is not prepared, takes of the embedded node.
-const PREPARE_SECONDS: f64 = 8e-6;
-const UNPREPARED_SECONDS: f64 = 6e-6;
-/// What a session takes.
-const CONNECT_SECONDS: f64 = 8e-3;
-
-/// Seconds of wall time an insert and a select with 1,024 in flight, of a contender that has not run yet.
-fn by_table(driver: &str, runtime: Runtime) -> (f64, f64) {
-    let microseconds = match (driver, runtime) {
-        ("noop", Runtime::Multi { .. }) => (0.11, 0.12),
-        ("noop", Runtime::Current) => (0.09, 0.09),
-        ("floor", Runtime::Multi { .. }) => (0.33, 0.37),
-        ("floor", Runtime::Current) => (0.17, 0.19),
-        ("scylla", Runtime::Multi { .. }) => (1.45, 1.4),
-        ("scylla", Runtime::Current) => (2.05, 2.3),
-        ("cdrs-tokio", Runtime::Multi { .. }) => (1.5, 2.4),
-        ("cdrs-tokio", Runtime::Current) => (1.4, 2.5),
-        ("cassandra-cpp", Runtime::Multi { .. }) => (1.8, 1.95),
-        ("cassandra-cpp", Runtime::Current) => (2.15, 2.0),
-        _ => (2.0, 2.2),
-    };
-    (microseconds.0 * 1e-6, microseconds.1 * 1e-6)
-}
-
-/// Seconds that a statement takes as what it is issued as, of which an EXECUTE would take `execute`; with `noop`, a session takes no
-/// longer than anything else.
-fn issued_as(statement: &Statement, driver: &str, execute: f64) -> f64 {
-    match statement.operation {
-        Operation::Execute => execute,
-        Operation::Batch => execute + statement.rows() as f64 * (BATCHED_ROW_SHARE * execute + NODE_ROW_SECONDS),
-        Operation::Prepare => execute + PREPARE_SECONDS,
-        // Two requests one after the other where the driver prepares by itself.
-        Operation::Unprepared => 2.0 * execute + UNPREPARED_SECONDS,
-        Operation::Connect if driver == "noop" => execute,
-        Operation::Connect => CONNECT_SECONDS,
-    }
-}
-
-/// A contender on a scenario in an arrangement, for one kind of figure: a step of a pass.
+/// A contender on a scenario in an arrangement, in a step of a pass.
 type Key = (usize, usize, usize, Pass, usize);
+
+/// Seconds of cells that have ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ended {
+    took: f64,
+    guessed: f64,
+}
 
 /// Estimates cells of one plan.
 #[derive(Debug)]
-pub struct Estimate<'a> {
+pub(crate) struct Estimate<'a> {
     plan: &'a Plan,
-    /// What ended cells took and what the table says of them, in seconds.
-    ended: BTreeMap<Key, (f64, f64)>,
+    schedule: &'a Schedule,
+    ended: BTreeMap<Key, Ended>,
 }
 
 impl<'a> Estimate<'a> {
-    /// Knows the table only.
-    pub fn new(plan: &'a Plan) -> Estimate<'a> {
-        Estimate { plan, ended: BTreeMap::new() }
+    /// Guesses only.
+    pub(crate) fn new(plan: &'a Plan, schedule: &'a Schedule) -> Estimate<'a> {
+        Estimate { plan, schedule, ended: BTreeMap::new() }
     }
 
-    /// Takes in how long `cell` took.
-    pub fn ended(&mut self, cell: &PlannedCell, took: Duration) {
-        let table = self.by_table(cell);
+    /// Learns how long `cell` took.
+    pub(crate) fn ended(&mut self, cell: &PlannedCell, took: Duration) {
+        let guessed = self.guess(cell);
         let so_far = self.ended.entry(key(cell)).or_default();
-        so_far.0 += took.as_secs_f64();
-        so_far.1 += table;
+        so_far.took += took.as_secs_f64();
+        so_far.guessed += guessed;
     }
 
     /// How long these cells take together.
-    pub fn of(&self, cells: impl IntoIterator<Item = PlannedCell>) -> Duration {
+    pub(crate) fn of(&self, cells: impl IntoIterator<Item = PlannedCell>) -> Duration {
         let mut known: BTreeMap<(Key, u64), f64> = BTreeMap::new();
         let seconds = |cell: PlannedCell| {
             *known.entry((key(&cell), cell.count)).or_insert_with(|| {
-                // What a pass takes besides its statements is no matter of the contender's, until it was seen.
-                let own = if self.ended.contains_key(&key(&cell)) { 0.0 } else { of_pass(&cell).seconds };
-                own + (self.by_table(&cell) - own) * self.factor(&cell)
+                // What a pass takes besides its statements does not depend on the contender, until it was seen.
+                let own = if self.ended.contains_key(&key(&cell)) { 0.0 } else { self.cost(&cell).seconds };
+                own + (self.guess(&cell) - own) * self.factor(&cell)
             })
         };
         Duration::from_secs_f64(cells.into_iter().map(seconds).sum())
     }
 
-    /// What such cells took over what the table says of them: those of the same contender, scenario, arrangement and pass, else
-    /// of the same contender, else all.
+    /// What such cells took over what was guessed: those of the same contender, scenario, arrangement and step, else of the same
+    /// contender, else all.
     fn factor(&self, cell: &PlannedCell) -> f64 {
         let ratio = |same: &dyn Fn(&Key) -> bool| {
-            let (took, table) = self
-                .ended
-                .iter()
-                .filter(|(key, _)| same(key))
-                .fold((0.0, 0.0), |sum, (_, (took, table))| (sum.0 + took, sum.1 + table));
-            (table > 0.0).then(|| took / table)
+            let of_them = self.ended.iter().filter(|(key, _)| same(key));
+            let (took, guessed) = of_them.fold((0.0, 0.0), |sum, (_, one)| (sum.0 + one.took, sum.1 + one.guessed));
+            (guessed > 0.0).then(|| took / guessed)
         };
         ratio(&|ended| *ended == key(cell))
             .or_else(|| ratio(&|ended| ended.0 == cell.contender))
@@ -127,83 +86,48 @@ impl<'a> Estimate<'a> {
             .unwrap_or(1.0)
     }
 
-    fn by_table(&self, cell: &PlannedCell) -> f64 {
-        let plan = self.plan;
-        let Cost { seconds: on_top, factor } = of_pass(cell);
-        let driver = plan.driver(cell.contender);
-        let (Some(scenario), Some(arrangement)) =
-            (plan.scenarios.get(cell.scenario), plan.arrangements.get(cell.arrangement))
-        else {
-            return on_top;
-        };
-        let part = match driver {
-            "noop" => PART_OF_NOOP,
-            "floor" => PART_OF_FLOOR,
-            _ => 1.0,
-        };
-        let mut each = a_statement(scenario, plan.page_size, |statement, pages| {
-            let (insert, select) = by_table(driver, arrangement.runtime);
-            let exchange = if statement.load.is_some() { select } else { insert };
-            issued_as(statement, driver, exchange * pages + beyond_the_table(size(statement)) * part)
-        });
+    fn cost(&self, cell: &PlannedCell) -> Cost {
+        self.schedule.step(cell).cost
+    }
+
+    fn guess(&self, cell: &PlannedCell) -> f64 {
+        if cell.count == 0 {
+            return 0.0;
+        }
+        let (plan, scenario) = (self.plan, &self.plan.scenarios[cell.scenario]);
         let limits = &scenario.limits;
         let (warmup, concurrency) = (limits.warmup(plan.warmup), limits.concurrency(plan.concurrency));
-        let statements = (cell.count + warmup) as f64;
-        if driver == "noop" {
-            return OFFLINE_SECONDS + on_top + statements * each * factor;
-        }
-        each = each.max((ROUND_TRIP_SECONDS + delay(&plan.serve_arguments).as_secs_f64()) / concurrency.max(1) as f64);
-        let workload = Workload::new(scenario, cell.count, warmup, plan.seed).ok();
-        let rows = workload.as_ref().map_or(0, Workload::rows) as f64;
-        let loads = workload.map_or(Vec::new(), |workload| workload.load());
-        let loading = |part: &LoadPart| {
-            let values = scenario.statements.get(part.statement).and_then(|statement| statement.load.as_ref());
-            let size = values.map_or((0.0, 0.0), |load| of_columns(&load.values));
-            part.rows() as f64 * (LOAD_SECONDS + beyond_the_table(size) * PART_OF_FLOOR)
-        };
-        let loaded: f64 = loads.iter().map(loading).sum();
-        ONLINE_SECONDS + on_top + rows * ROW_SECONDS + loaded + statements * each * factor
+        let held_back = ROUND_TRIP_SECONDS + delay(&plan.serve_arguments).as_secs_f64();
+        let each = mean(scenario, plan.page_size).max(held_back / concurrency.max(1) as f64);
+        let workload = Workload::new(scenario, cell.count, warmup, plan.seed);
+        let loaded: u64 = workload.map_or(0, |workload| workload.load().iter().map(LoadPart::rows).sum());
+        let Cost { seconds, factor } = self.cost(cell);
+        CELL_SECONDS + seconds + loaded as f64 * LOAD_SECONDS + (cell.count + warmup) as f64 * each * factor
     }
 }
 
-/// What the pass of the cell takes over what a timing cell does.
-fn of_pass(cell: &PlannedCell) -> Cost {
-    kind(cell.pass).map_or(Cost { seconds: 0.0, factor: 1.0 }, |kind| kind.cost(cell.step))
-}
-
-/// Values and bytes of texts and blobs of one row.
-fn of_columns(columns: &[Column]) -> (f64, f64) {
-    (columns.len() as f64, columns.iter().map(|column| column.length() as f64).sum())
-}
-
-/// Values and bytes that a statement writes or reads.
-fn size(statement: &Statement) -> (f64, f64) {
-    let columns = statement.expect.as_ref().map_or(&statement.values, |expect| &expect.columns);
-    let (values, bytes) = of_columns(columns);
-    (values * statement.rows() as f64, bytes * statement.rows() as f64)
-}
-
-/// What a statement of this size takes longer than those of the table.
-fn beyond_the_table((values, bytes): (f64, f64)) -> f64 {
-    (values - VALUES).max(0.0) * VALUE_SECONDS + bytes / 1_024.0 * KIB_SECONDS
-}
-
-/// The mean over the scenario's statements by their weights; `seconds` is given each with its pages.
-fn a_statement(scenario: &Scenario, page_size: i32, seconds: impl Fn(&Statement, f64) -> f64) -> f64 {
+/// Seconds per statement, the mean over the scenario's statements with their weights.
+fn mean(scenario: &Scenario, page_size: i32) -> f64 {
     let asked = u32::try_from(page_size).unwrap_or(u32::MAX);
     let paged =
         Scenario { page_size: Some(scenario.page_size.map_or(asked, |own| own.min(asked))), ..scenario.clone() };
+    let seconds = |statement: &Statement| match statement.operation {
+        Operation::Execute => REQUEST_SECONDS * paged.pages(statement) as f64,
+        Operation::Batch => REQUEST_SECONDS + statement.rows() as f64 * BATCHED_ROW_SECONDS,
+        Operation::Prepare | Operation::Unprepared => REQUEST_SECONDS + PARSE_SECONDS,
+        Operation::Connect => CONNECT_SECONDS,
+    };
     let weight = |statement: &Statement| f64::from(statement.weight);
     let all: f64 = paged.statements.iter().map(weight).sum();
-    let of = |statement: &Statement| weight(statement) * seconds(statement, paged.pages(statement) as f64);
-    if all > 0.0 { paged.statements.iter().map(of).sum::<f64>() / all } else { 0.0 }
+    let sum: f64 = paged.statements.iter().map(|statement| weight(statement) * seconds(statement)).sum();
+    if all > 0.0 { sum / all } else { 0.0 }
 }
 
 fn key(cell: &PlannedCell) -> Key {
     (cell.contender, cell.scenario, cell.arrangement, cell.pass, cell.step)
 }
 
-/// How long the embedded node holds each answer back, as `--delay` of its arguments says.
+/// How long the embedded node holds each answer back, from `--delay` of its arguments.
 pub(crate) fn delay(arguments: &[String]) -> Duration {
     let text = arguments.iter().skip_while(|argument| *argument != "--delay").nth(1).map_or("", String::as_str);
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -222,26 +146,27 @@ pub(crate) fn delay(arguments: &[String]) -> Duration {
 mod tests {
     use super::*;
     use crate::plan::plan;
-    use crate::plan::schedule::Schedule;
 
-    fn cells(plan: &Plan) -> Vec<PlannedCell> {
-        let schedule = Schedule::new(plan, &[0, 1], None, &|_| true);
-        schedule.first_attempts(schedule.blocks()).collect()
+    fn scheduled(plan: &Plan) -> (Schedule, Vec<PlannedCell>) {
+        let everybody: Vec<usize> = (0..plan.contenders.len()).collect();
+        let schedule = Schedule::new(plan, &everybody, None, &|_| true);
+        let cells = schedule.first_attempts(schedule.blocks()).collect();
+        (schedule, cells)
     }
 
     #[test]
-    fn what_ended_cells_took_corrects_what_is_left() {
+    fn what_ended_cells_took_takes_the_place_of_the_guess() {
         let plan = plan(&["scylla", "noop"], &["writes", "reads"]);
-        let cells = cells(&plan);
-        let mut estimate = Estimate::new(&plan);
+        let (schedule, cells) = scheduled(&plan);
+        let mut estimate = Estimate::new(&plan, &schedule);
         let before = estimate.of(cells.clone());
-        assert!(before > Duration::from_millis(12 * 10));
         let first = estimate.of([cells[0]]);
         estimate.ended(&cells[0], first * 10);
         assert!(estimate.of([cells[0]]).abs_diff(first * 10) < Duration::from_millis(1));
         let timing =
             |estimate: &Estimate<'_>| estimate.of(cells.iter().copied().filter(|cell| cell.pass == Pass::Timing));
-        assert!(timing(&estimate) > timing(&Estimate::new(&plan)) * 9, "the others are taken to be slower, too");
+        let guessed = timing(&Estimate::new(&plan, &schedule));
+        assert!(timing(&estimate) > guessed * 9, "the others are taken to be slower, too");
         let whole = estimate.of(cells.clone());
         assert!(whole > before * 4 && whole < before * 9, "but not what it takes to begin counting");
         estimate.ended(&cells[0], first * 20);
@@ -249,57 +174,49 @@ mod tests {
     }
 
     #[test]
-    fn loading_counts_for_reads_and_not_for_noop() {
-        let plan = Plan { count: 10_000_000, ..plan(&["scylla", "noop"], &["writes", "reads"]) };
-        let estimate = Estimate::new(&plan);
-        let of = |contender, scenario| {
-            let all = cells(&plan);
-            let cell = all.iter().find(|cell| cell.contender == contender && cell.scenario == scenario);
-            estimate.of([*cell.unwrap()])
-        };
-        assert!(of(0, 1) > of(0, 0) + Duration::from_secs(1));
-        assert!(of(1, 1).abs_diff(of(1, 0)) < Duration::from_millis(200));
+    fn after_the_first_round_a_run_takes_what_its_cells_took_whoever_they_are() {
+        let plan = Plan { passes: Vec::new(), blocks: 12, ..plan(&["scylla", "noop", "other"], &["writes", "rows"]) };
+        let (schedule, cells) = scheduled(&plan);
+        let took =
+            |cell: &PlannedCell| Duration::from_millis(10 + 700 * cell.contender as u64 + 90 * cell.scenario as u64);
+        let mut estimate = Estimate::new(&plan, &schedule);
+        let (round, rest) = cells.split_at(6);
+        round.iter().for_each(|cell| estimate.ended(cell, took(cell)));
+        let expected: Duration = rest.iter().map(took).sum();
+        assert!(estimate.of(rest.iter().copied()).abs_diff(expected) < Duration::from_millis(1));
     }
 
     #[test]
-    fn few_in_flight_and_answers_that_are_held_back_take_their_time() {
-        let one = Plan { concurrency: 1, count: 10_000, ..plan(&["scylla", "noop"], &["writes"]) };
-        let seconds = |plan: &Plan| {
-            let cell = cells(plan).into_iter().find(|cell| cell.contender == 0).unwrap();
-            Estimate::new(plan).of([cell]).as_secs_f64()
+    fn no_contender_is_guessed_to_be_faster_than_another() {
+        let plan = plan(&["scylla", "noop", "other"], &["writes"]);
+        let (schedule, cells) = scheduled(&plan);
+        let estimate = Estimate::new(&plan, &schedule);
+        let guesses: Vec<Duration> = cells[..3].iter().map(|cell| estimate.of([*cell])).collect();
+        assert!(guesses.iter().all(|guess| *guess == guesses[0]), "{guesses:?}");
+    }
+
+    #[test]
+    fn rows_that_are_loaded_batches_few_in_flight_and_answers_that_are_held_back_take_their_time() {
+        let seconds = |plan: Plan, scenario| {
+            let plan = Plan { scenarios: vec![cqldyno_scenarios::builtin(scenario).unwrap()], ..plan };
+            let (schedule, cells) = scheduled(&plan);
+            Estimate::new(&plan, &schedule).of([cells[0]]).as_secs_f64()
         };
-        assert!((0.8..1.0).contains(&seconds(&one)), "{}", seconds(&one));
+        let many = Plan { count: 10_000_000, concurrency: 1_024, ..plan(&["scylla"], &["writes"]) };
+        assert!(seconds(many.clone(), "reads") > seconds(many, "writes") + 1.0);
+        let few = Plan { count: 10_000, concurrency: 1_024, ..plan(&["scylla"], &["writes"]) };
+        assert!(seconds(few.clone(), "batch") > 2.0 * seconds(few, "writes"));
+        let one = Plan { concurrency: 1, count: 10_000, ..plan(&["scylla"], &["writes"]) };
+        assert!((0.8..1.0).contains(&seconds(one.clone(), "writes")));
         let delayed = Plan { serve_arguments: vec!["--delay".to_owned(), "10ms".to_owned()], ..one };
-        assert!((100.0..102.0).contains(&seconds(&delayed)), "{}", seconds(&delayed));
+        assert!((100.0..102.0).contains(&seconds(delayed, "writes")));
     }
 
     #[test]
-    fn a_payload_takes_longer_than_a_number_and_a_partition_longer_than_a_row() {
-        let plan =
-            Plan { count: 100_000, ..plan(&["scylla", "noop"], &["mixed", "payload-1k", "payload-16k", "rows"]) };
-        let all = cells(&plan);
-        let seconds = [0, 1, 2, 3].map(|scenario| {
-            let cell = all.iter().find(|cell| cell.contender == 0 && cell.scenario == scenario).unwrap();
-            Estimate::new(&plan).of([PlannedCell { count: 20_000, ..*cell }]).as_secs_f64()
-        });
-        assert!(seconds.is_sorted(), "{seconds:?}");
-        assert!(seconds[3] - seconds[0] > 1.0, "50 us a partition: {seconds:?}");
-    }
-
-    #[test]
-    fn the_classic_run_is_estimated_as_it_was_measured() {
-        let contenders = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
-        let plan = Plan {
-            arrangements: vec!["multi:2".parse().unwrap(), "current".parse().unwrap()],
-            count: 10_000_000,
-            concurrency: 1_024,
-            warmup: 20_000,
-            blocks: 1,
-            ..plan(&contenders, &["writes", "reads", "mixed"])
-        };
-        let schedule = Schedule::new(&plan, &[0, 1, 2, 3, 4], None, &|_| true);
-        let seconds = Estimate::new(&plan).of(schedule.first_attempts(schedule.blocks())).as_secs_f64();
-        // reports/published/2026-11-20 took 421 s.
-        assert!((0.75..1.25).contains(&(seconds / 421.0)), "{seconds}");
+    fn cells_that_are_not_run_take_no_time() {
+        let plan = plan(&["scylla"], &["writes"]);
+        let schedule = Schedule::new(&plan, &[0], None, &|pass| pass == Pass::Timing);
+        let counting = schedule.first_attempts(schedule.blocks()).filter(|cell| cell.pass == Pass::Counting);
+        assert_eq!(Estimate::new(&plan, &schedule).of(counting), Duration::ZERO);
     }
 }

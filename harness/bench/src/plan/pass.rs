@@ -1,137 +1,97 @@
-//! What cells are run for besides time: one file a pass.
+//! What cells are run for: time, or a kind of figure besides it.
 //!
-//! A pass says how many cells of how many statements it runs each contender for, how long they take, and how its workers are
-//! started. What is read off in them is a matter of the meters, which declare the pass that they belong to. A new pass is a variant of
-//! [`Pass`], a file here and a line in [`kind`].
+//! A pass is data: the cells that a block of it has of each contender, what they cost, and how their workers start. Meters declare
+//! in which pass each of their measures is read. A new pass is a variant of [`Pass`] and an arm of [`kind`].
 
-mod allocations;
-mod counting;
-mod flamegraph;
 mod instructions;
 mod latency;
-mod syscalls;
-mod timing;
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use cqldyno_meter::Probe;
-use cqldyno_reports::{Cell, Pass};
+use cqldyno_meter::{Allocations, Meter, Probe, Stacks, SystemCalls, SystemCallsByName};
+use cqldyno_reports::Pass;
+use cqldyno_reports::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
 use cqldyno_scenarios::Limits;
-use cqldyno_scenarios::Scenario;
 
-use crate::process::failure::CellFailure;
-use crate::record::folder::RunFolder;
-use crate::plan::{Plan, PlannedCell};
-use crate::process::worker::Deadlines;
+pub(crate) use self::latency::at_half;
+use crate::plan::{COUNTING_COUNT, Deadlines, Plan};
+
+/// Statements of a cell that counts allocations: they hardly differ from one statement to the next.
+const ALLOCATIONS_COUNT: u64 = 100_000;
+/// How many times the statements of a timing cell are sampled: a sample comes every two milliseconds.
+const SAMPLED_TIMES: u64 = 4;
+/// The most statements that are sampled: they take seconds.
+const MOST_SAMPLED: u64 = 1_000_000;
 
 /// One pass.
-pub(crate) trait PassKind: Sync {
-    /// Which one.
-    fn pass(&self) -> Pass;
-
+pub(crate) struct PassKind {
     /// What it does, in a line for people.
-    fn about(&self) -> &'static str;
-
-    /// What is under way, for the progress of a cell.
-    fn doing(&self) -> &'static str;
-
-    /// What the cell of that step does, where a pass has several steps.
-    fn doing_step(&self, step: usize) -> &'static str {
-        let _ = step;
-        self.doing()
-    }
-
-    /// The measure that stands for one of its cells as it ends, and what it is in words; `None` where there is none.
-    fn headline(&self) -> Option<(&'static str, &'static str)> {
-        None
-    }
-
-    /// Tries whether this machine allows it. Where it does not, its cells are short and say why.
-    fn probe(&self) -> Probe {
-        Probe::Available
-    }
-
-    /// The cells that a block has of each contender, with the statements of each; `allowed` is what the probe said. The order is
-    /// that in which they run: one after the other of all contenders.
-    fn steps(&self, plan: &Plan, allowed: bool) -> Vec<Step>;
-
-    /// Whether that step makes sense of the scenario.
-    fn suits(&self, _step: usize, _scenario: &Scenario) -> bool {
-        true
-    }
-
-    /// What a cell of that step costs over a timing cell with as many statements.
-    fn cost(&self, step: usize) -> Cost;
-
-    /// How the worker of a cell of that step is started; `scratch` is a folder of the cell's own.
-    fn start(&self, step: usize, scratch: &Path) -> Start {
-        let _ = (step, scratch);
-        Start::default()
-    }
-
-    /// How a cell is asked for when it is its turn: `cells` are those of the run that have ended.
-    ///
-    /// # Errors
-    /// When what it depends on is not there; the cell then failed for that reason.
-    fn load(&self, plan: &Plan, planned: &PlannedCell, place: &Place<'_>, cells: &[Cell]) -> Result<Load, CellFailure> {
-        let _ = (place, cells);
-        Ok(Load::closed(plan, planned))
-    }
-
-    /// Makes of a cell that has ended, and of those before it, what is only made of them together; sentences about what failed.
-    fn ended(&self, ended: &Ended<'_>, cell: &mut Cell) -> Vec<String> {
-        let _ = (ended, cell);
-        Vec::new()
-    }
-}
-
-/// What there is when a cell has ended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended<'a> {
-    /// Where the run is kept.
-    pub folder: &'a RunFolder,
-    /// What the names of the cell's files begin with.
-    pub stem: &'a str,
-    /// The reference's id.
-    pub reference: Option<&'a str>,
-    /// The cells of the run that ended before.
-    pub cells: &'a [Cell],
+    pub about: &'static str,
+    /// The measure that stands for one of its cells as it ends, and its words.
+    pub headline: (&'static str, &'static str),
+    /// Tries whether this machine allows it.
+    pub probe: fn() -> Probe,
+    /// The cells that a block has of each contender. All contenders run the first one before anyone runs the second.
+    pub steps: fn(&Plan) -> Vec<Step>,
 }
 
 /// One of the cells that a block of a pass has of each contender.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Step {
     /// Its name; `None` where a contender has one cell.
     pub name: Option<&'static str>,
-    /// Statements in its window.
-    pub count: u64,
+    /// What is under way, for the progress of a cell.
+    pub doing: &'static str,
+    /// What is asked of the worker.
+    pub load: Load,
+    /// Whether the load's rate is a guess, and half of what the slowest driver reached takes its place.
+    pub at_half: bool,
+    /// Whether it makes sense of EXECUTEs only.
+    pub executes_only: bool,
+    /// What it costs more than a timing cell with as many statements.
+    pub cost: Cost,
+    /// How the worker starts, with a folder of the cell's own.
+    pub start: fn(&Path) -> Start,
 }
 
 impl Step {
-    /// The only step.
-    pub(crate) fn only(count: u64) -> Vec<Step> {
-        vec![Step { name: None, count }]
+    /// A pass's only cell, which asks for `count` statements as a timing cell does.
+    fn new(doing: &'static str, plan: &Plan, count: u64) -> Step {
+        Step {
+            name: None,
+            doing,
+            load: Load { count, warmup: plan.warmup, concurrency: plan.concurrency, shape: Shape::Closed },
+            at_half: false,
+            executes_only: false,
+            cost: Cost { seconds: 0.0, factor: 1.0 },
+            start: |_| Start::default(),
+        }
+    }
+
+    /// In place of cells that the machine does not allow: no statements, so nothing is run.
+    pub(crate) fn nothing(plan: &Plan) -> Step {
+        Step::new("not measured", plan, 0)
     }
 }
 
-/// What a cell costs over a timing cell.
+/// What a cell costs more than a timing cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cost {
-    /// Further seconds.
+    /// Seconds on top.
     pub seconds: f64,
-    /// By how much its statements take longer.
+    /// How many times as long its statements take.
     pub factor: f64,
 }
 
-/// How a worker is started.
+/// How a worker starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// A program with its arguments, behind which the worker's path is put: valgrind, for example.
+    /// A program with its arguments that runs the worker: valgrind, for example.
     pub in_front: Vec<OsString>,
     /// Further environment variables of the worker.
     pub environment: Vec<(OsString, OsString)>,
-    /// By how much it may take longer for each step; 0 and 1 both mean as long as ever.
+    /// How many times as long it may take for each step; 0 and 1 both mean as long as ever.
     pub patience: u32,
 }
 
@@ -147,17 +107,6 @@ impl Start {
     }
 }
 
-/// Where a cell is run, by the names that cells have.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
-    /// The scenario's name.
-    pub scenario: &'a str,
-    /// The arrangement's id.
-    pub arrangement: &'a str,
-    /// The ids of the drivers among the contenders.
-    pub drivers: &'a [&'a str],
-}
-
 /// What is asked of a worker in one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
@@ -171,19 +120,12 @@ pub(crate) struct Load {
     pub shape: Shape,
 }
 
-impl Load {
-    /// As the plan says, each answer followed by the next statement.
-    pub(crate) fn closed(plan: &Plan, planned: &PlannedCell) -> Load {
-        Load { count: planned.count, warmup: plan.warmup, concurrency: plan.concurrency, shape: Shape::Closed }
-    }
-}
-
 /// When a statement is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// With the answer before it.
     Closed,
-    /// At so many a second, whatever the answers do.
+    /// At so many per second, whatever the answers do.
     AtRate(u64),
     /// With a session of its own, one after the other.
     Connecting,
@@ -201,49 +143,74 @@ impl Load {
     }
 }
 
-/// The pass of that name; timing where this version has no other.
-pub(crate) fn kind(pass: Pass) -> Option<&'static dyn PassKind> {
+/// What a pass is.
+pub(crate) fn kind(pass: Pass) -> PassKind {
     match pass {
-        Pass::Timing => Some(&timing::Timing),
-        Pass::Counting => Some(&counting::Counting),
-        Pass::Syscalls => Some(&syscalls::Syscalls),
-        Pass::Allocations => Some(&allocations::Allocations),
-        Pass::Latency => Some(&latency::Latency),
-        Pass::Instructions => Some(&instructions::Instructions),
-        Pass::Flamegraph => Some(&flamegraph::Flamegraph),
+        Pass::Timing => PassKind {
+            about: "time, and what can be read beside it without a cost",
+            headline: (CPU_PER_STATEMENT, "us of CPU time per statement"),
+            probe: || Probe::Available,
+            steps: |plan| vec![Step::new("taking time", plan, plan.count)],
+        },
+        Pass::Counting => PassKind {
+            about: "system calls, all together",
+            headline: (SYSCALLS_PER_STATEMENT, "system calls per statement"),
+            probe: || SystemCalls.probe(),
+            steps: |plan| {
+                // Closing the counters takes long.
+                let cost = Cost { seconds: 0.07, factor: 1.0 };
+                vec![Step { cost, ..Step::new("counting system calls", plan, plan.counted()) }]
+            },
+        },
+        Pass::Syscalls => PassKind {
+            about: "system calls, by name",
+            headline: ("syscalls_by_name", "system calls per statement"),
+            probe: || SystemCallsByName.probe(),
+            // As many as are counted all together, so that both counts can be compared.
+            steps: |plan| vec![Step::new("counting system calls by name", plan, plan.counted())],
+        },
+        Pass::Allocations => PassKind {
+            about: "allocations and their bytes, those of C and C++ libraries included",
+            headline: ("allocations_per_statement", "allocations per statement"),
+            probe: || Allocations.probe(),
+            steps: |plan| {
+                vec![Step {
+                    cost: Cost { seconds: 0.0, factor: 1.2 },
+                    start: |scratch| Start { environment: Allocations::environment(scratch), ..Start::default() },
+                    ..Step::new("counting allocations", plan, plan.count.min(ALLOCATIONS_COUNT))
+                }]
+            },
+        },
+        Pass::Latency => latency::LATENCY,
+        Pass::Instructions => instructions::INSTRUCTIONS,
+        Pass::Flamegraph => PassKind {
+            about: "flame graphs, with frames of the kernel and of C and C++, and how they differ from the reference's",
+            headline: ("stack_samples", "stacks sampled"),
+            probe: || Stacks.probe(),
+            steps: |plan| {
+                vec![Step {
+                    cost: Cost { seconds: 3.0, factor: 1.1 },
+                    start: |scratch| Start { environment: Stacks::environment(scratch), ..Start::default() },
+                    ..Step::new("sampling stacks", plan, plan.count.saturating_mul(SAMPLED_TIMES).min(MOST_SAMPLED))
+                }]
+            },
+        },
     }
 }
 
-/// The passes that may be asked for behind the timing blocks, each with what it does.
+impl Plan {
+    /// Statements of a cell that counts system calls.
+    pub(crate) fn counted(&self) -> u64 {
+        self.counting_count.unwrap_or(self.count.min(COUNTING_COUNT))
+    }
+}
+
+/// The passes that may run after the timing blocks, each with what it does.
 pub fn passes() -> impl Iterator<Item = (Pass, &'static str)> {
-    let behind = Pass::ALL.into_iter().filter(|pass| *pass != Pass::Timing);
-    behind.filter_map(kind).map(|kind| (kind.pass(), kind.about()))
+    Pass::ALL.into_iter().filter(|pass| *pass != Pass::Timing).map(|pass| (pass, kind(pass).about))
 }
 
-/// The measure that stands for a cell of that pass as it ends, and what it is in words; `None` where there is none.
-pub fn headline(pass: Pass) -> Option<(&'static str, &'static str)> {
-    kind(pass)?.headline()
-}
-
-/// What a cell of that pass and step does, for its progress.
-pub fn doing(pass: Pass, step: usize) -> &'static str {
-    kind(pass).map_or_else(|| pass.name(), |kind| kind.doing_step(step))
-}
-
-/// As the meters name it.
-pub(crate) fn of_meters(pass: Pass) -> cqldyno_meter::Pass {
-    match pass {
-        Pass::Timing => cqldyno_meter::Pass::Timing,
-        Pass::Counting => cqldyno_meter::Pass::Counting,
-        Pass::Syscalls => cqldyno_meter::Pass::Syscalls,
-        Pass::Allocations => cqldyno_meter::Pass::Allocations,
-        Pass::Instructions => cqldyno_meter::Pass::Instructions,
-        Pass::Flamegraph => cqldyno_meter::Pass::Flamegraph,
-        Pass::Latency => cqldyno_meter::Pass::Latency,
-    }
-}
-
-/// As results name it; timing where every cell has the measure.
-pub(crate) fn of_results(pass: cqldyno_meter::Pass) -> Pass {
-    Pass::ALL.into_iter().find(|known| of_meters(*known) == pass).unwrap_or(Pass::Timing)
+/// The measure that stands for a cell of that pass as it ends, and its words.
+pub fn headline(pass: Pass) -> (&'static str, &'static str) {
+    kind(pass).headline
 }

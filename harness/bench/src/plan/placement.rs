@@ -7,15 +7,15 @@ use std::str::FromStr;
 use cqldyno_reports::ArrangementInfo;
 
 use crate::plan::arrangement::Arrangement;
-use crate::plan::topology::{Topology, parse_list};
+use crate::plan::topology::{Topology, parse_list, write_list};
 
-/// Physical cores from which on worker and server have cores of their own without being asked to.
+/// With so many physical cores or more, worker and server have cores of their own unless asked otherwise.
 pub const PINNING_CORES: usize = 4;
 
 /// Whether worker and server have cores of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Pin {
-    /// From [`PINNING_CORES`] physical cores on, unless the arrangements say themselves which of them is `pinned+`.
+    /// With [`PINNING_CORES`] physical cores or more, unless an arrangement says `pinned+` itself.
     #[default]
     Auto,
     /// Never.
@@ -29,56 +29,33 @@ pub enum Pin {
     },
 }
 
-/// Cores that cannot be given as it was asked.
+/// Cores that nobody can have as was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
     /// Not one of the forms.
     #[error(
-        "--pin {text:?} was asked for; write `auto`, `off`, or the worker's cores and the server's with a `/` between them, \
-         for example `2-3/0-1`"
+        "--pin {0:?} was asked for; write `auto`, `off`, or the worker's cores and the server's with a `/` between them, for \
+         example `2-3/0-1`"
     )]
-    Unreadable {
-        /// What was written.
-        text: String,
-    },
-    /// Too few cores to part.
+    Unreadable(String),
+    /// An arrangement that needs more cores than may be used.
     #[error(
-        "the arrangement {arrangement} needs two cores, one for the worker and one for the server, and this program may use \
-         {cores}; leave `pinned+` out, or allow it more cores"
+        "the arrangement {0} needs two cores, one for the worker and one for the server, and this program may use {1}; leave \
+         `pinned+` out, or allow it more cores"
     )]
-    TooFewCores {
-        /// What was asked for.
-        arrangement: String,
-        /// Cores that may be used.
-        cores: usize,
-    },
+    TooFewCores(Arrangement, usize),
     /// A pinned arrangement where nothing is to be pinned.
-    #[error("the arrangement {arrangement} was asked for together with --pin off; leave one of both out")]
-    PinnedAndOff {
-        /// What was asked for.
-        arrangement: String,
-    },
-    /// A core that this program may not use.
-    #[error("--pin gives the {whose} core {core}, and this program may use {allowed}; name some of those")]
-    NotAllowed {
-        /// Worker or server.
-        whose: &'static str,
-        /// What was asked for.
-        core: usize,
-        /// Those that may be used.
-        allowed: String,
-    },
-    /// Cores that overlap.
+    #[error("the arrangement {0} was asked for together with --pin off; leave one of both out")]
+    PinnedAndOff(Arrangement),
+    /// The worker's or the server's core that this program may not use, and those that it may.
+    #[error("--pin gives the {0} core {1}, and this program may use {2}; name some of those")]
+    NotAllowed(&'static str, usize, String),
+    /// A physical core, by its first hardware thread, that both would have, and all of its threads.
     #[error(
-        "--pin gives both the worker and the server the physical core {core} (its hardware threads are {threads}); give each \
-         physical core to one of them"
+        "--pin gives both the worker and the server the physical core {0} (its hardware threads are {1}); give each physical core \
+         to one of them"
     )]
-    Shared {
-        /// The core, by its first hardware thread.
-        core: usize,
-        /// Its hardware threads.
-        threads: String,
-    },
+    Shared(usize, String),
 }
 
 impl FromStr for Pin {
@@ -92,7 +69,7 @@ impl FromStr for Pin {
         match text {
             "auto" => Ok(Pin::Auto),
             "off" => Ok(Pin::Off),
-            _ => cores().ok_or_else(|| PlacementError::Unreadable { text: text.to_owned() }),
+            _ => cores().ok_or_else(|| PlacementError::Unreadable(text.to_owned())),
         }
     }
 }
@@ -102,7 +79,7 @@ impl fmt::Display for Pin {
         match self {
             Pin::Auto => out.write_str("auto"),
             Pin::Off => out.write_str("off"),
-            Pin::Cores { worker, server } => write!(out, "{}/{}", list(worker), list(server)),
+            Pin::Cores { worker, server } => write!(out, "{}/{}", write_list(worker), write_list(server)),
         }
     }
 }
@@ -121,12 +98,12 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The cores that the worker is to be told; `None` when it may use all.
+    /// The worker's cores; `None` when it may use all.
     pub(crate) fn worker_cores(&self) -> Option<&[usize]> {
         self.arrangement.pinned.then_some(self.worker.as_slice())
     }
 
-    /// The cores that the server is to be told; `None` when it may use all.
+    /// The server's cores; `None` when it may use all.
     pub(crate) fn server_cores(&self) -> Option<&[usize]> {
         self.arrangement.pinned.then_some(self.server.as_slice())
     }
@@ -150,12 +127,13 @@ impl Placement {
     }
 }
 
-/// Gives each of `arrangements` its cores on this machine. Where worker and server have cores of their own the server has the
-/// first half of the physical cores (the smaller one of an odd number) and the worker the rest; otherwise both have all.
+/// Gives each of `arrangements` its cores on this machine. Both sides have all, or the server has the first half of the physical cores
+/// (the smaller one of an odd number) and the worker the rest.
+///
 /// `own_server` says whether the server is ours to place: another one takes no core of ours.
 ///
 /// # Errors
-/// When there is nothing to divide, or the cores named are not to be had.
+/// When there is nothing to divide, or the named cores cannot be used.
 pub fn place(
     arrangements: &[Arrangement],
     pin: &Pin,
@@ -185,7 +163,7 @@ fn place_one(
             let arrangement = Arrangement { pinned: true, ..arrangement };
             Ok(Placement { arrangement, worker: worker.clone(), server: server.clone(), note: None })
         }
-        (Pin::Off, true) => Err(PlacementError::PinnedAndOff { arrangement: arrangement.to_string() }),
+        (Pin::Off, true) => Err(PlacementError::PinnedAndOff(arrangement)),
         (Pin::Auto, true) => divide(arrangement, topology),
         (_, false) if !own_server => shared(None),
         (Pin::Off, false) => shared(None),
@@ -218,8 +196,7 @@ fn divide(arrangement: Arrangement, topology: &Topology) -> Result<Placement, Pl
         }
     };
     if server.is_empty() || worker.is_empty() {
-        let cores = topology.cores().len();
-        return Err(PlacementError::TooFewCores { arrangement: arrangement.to_string(), cores });
+        return Err(PlacementError::TooFewCores(arrangement, topology.cores().len()));
     }
     let sorted = |mut cores: Vec<usize>| {
         cores.sort_unstable();
@@ -232,7 +209,7 @@ fn check(worker: &[usize], server: &[usize], topology: &Topology) -> Result<(), 
     let all = topology.cores();
     for (whose, cores) in [("worker", worker), ("server", server)] {
         if let Some(core) = cores.iter().find(|core| !all.contains(core)) {
-            return Err(PlacementError::NotAllowed { whose, core: *core, allowed: list(&all) });
+            return Err(PlacementError::NotAllowed(whose, *core, write_list(&all)));
         }
     }
     let both = |threads: &&Vec<usize>| {
@@ -240,12 +217,8 @@ fn check(worker: &[usize], server: &[usize], topology: &Topology) -> Result<(), 
     };
     match topology.physical().iter().find(both) {
         None => Ok(()),
-        Some(threads) => Err(PlacementError::Shared { core: threads[0], threads: list(threads) }),
+        Some(threads) => Err(PlacementError::Shared(threads[0], write_list(threads))),
     }
-}
-
-fn list(cores: &[usize]) -> String {
-    cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -321,14 +294,14 @@ mod tests {
             ("pinned+current".to_owned(), vec![1, 2, 3], vec![0, 4], None)
         );
         let error = placed("current", "1/8", &topology).unwrap_err();
-        assert!(error.contains("the server core 8, and this program may use 0,1,2,3,4,5,6,7"), "{error}");
+        assert!(error.contains("the server core 8, and this program may use 0-7"), "{error}");
         let error = placed("current", "1/5", &topology).unwrap_err();
         assert!(error.contains("the physical core 1 (its hardware threads are 1,5)"), "{error}");
         for text in ["", "on", "1", "1/", "/1", "a/b", "3-1/0"] {
             let error = text.parse::<Pin>().unwrap_err().to_string();
             assert!(error.contains("write `auto`, `off`"), "{error}");
         }
-        assert_eq!("1-3/0,4".parse::<Pin>().unwrap().to_string(), "1,2,3/0,4");
+        assert_eq!("1-3/0,4".parse::<Pin>().unwrap().to_string(), "1-3/0,4");
     }
 
     #[test]

@@ -1,18 +1,17 @@
 //! The order of a run: randomised complete blocks.
 //!
-//! A block is every contender once on one scenario in one arrangement, one right after the other, because ratios are taken
-//! within it. Round by round each scenario and arrangement has one block: a drift of the machine hits all of them alike, and a
-//! run that is ended early has as many blocks of each, give or take one. Behind the last round come the blocks of the
-//! other passes.
+//! Ratios are taken within a block, so its cells run one right after the other. Each scenario and arrangement has one block per
+//! round: a drift of the machine hits all of them alike, and a run that ends early has as many blocks of each, give or take one.
+//! After the last round come the blocks of the other passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cqldyno_reports::{Cell, Pass, Run};
-use cqldyno_scenarios::Limits;
+use cqldyno_scenarios::{Limits, Operation, Scenario, Statement};
 
 use crate::plan::pass::{Step, kind};
-use crate::plan::{Plan, PlannedCell};
 use crate::plan::shuffle::shuffle;
+use crate::plan::{Plan, PlannedCell};
 
 /// Every contender once on one scenario in one arrangement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,18 +35,15 @@ pub(crate) struct Schedule {
     steps: BTreeMap<Pass, Vec<Step>>,
     contenders: Vec<usize>,
     control: Option<usize>,
-    /// Of each scenario.
-    limits: Vec<Limits>,
-    /// Steps that make no sense of a scenario: pass, step and scenario.
-    unsuited: BTreeSet<(Pass, usize, usize)>,
+    /// Of each scenario, with whether all of its statements are EXECUTEs.
+    scenarios: Vec<(Limits, bool)>,
     /// Who is not asked what: contender and scenario.
     left_out: BTreeSet<(usize, usize)>,
 }
 
 impl Schedule {
-    /// The schedule of `plan` for the contenders with index in `available`, and for the control's index: the control has no
-    /// counting cells, in which there is nothing to compare. `allowed` says which passes the
-    /// machine allows.
+    /// The schedule of `plan` for the contenders with index in `available`, and for the control's index: the control has timing cells
+    /// only. `allowed` says which passes the machine allows; cells of others have no statements.
     pub(crate) fn new(
         plan: &Plan,
         available: &[usize],
@@ -66,17 +62,21 @@ impl Schedule {
         }
         let contenders = available.iter().copied().chain(control).collect();
         let passes = std::iter::once(Pass::Timing).chain(plan.passes.iter().copied());
-        let steps = |pass| Some((pass, kind(pass)?.steps(plan, allowed(pass))));
-        let limits = plan.scenarios.iter().map(|scenario| scenario.limits).collect();
-        let steps: BTreeMap<Pass, Vec<Step>> = passes.filter_map(steps).collect();
-        let mut unsuited = BTreeSet::new();
-        for (pass, all) in &steps {
-            let suits = |step, scenario| kind(*pass).is_some_and(|kind| kind.suits(step, scenario));
-            for (nth, scenario) in plan.scenarios.iter().enumerate() {
-                unsuited.extend((0..all.len()).filter(|step| !suits(*step, scenario)).map(|step| (*pass, step, nth)));
-            }
+        let steps = |pass| match allowed(pass) {
+            true => (pass, (kind(pass).steps)(plan)),
+            false => (pass, vec![Step::nothing(plan)]),
+        };
+        let executes = |statement: &Statement| statement.operation == Operation::Execute;
+        let scenario = |scenario: &Scenario| (scenario.limits, scenario.statements.iter().all(executes));
+        Schedule {
+            seed: plan.seed,
+            blocks,
+            steps: passes.map(steps).collect(),
+            contenders,
+            control,
+            scenarios: plan.scenarios.iter().map(scenario).collect(),
+            left_out: BTreeSet::new(),
         }
-        Schedule { seed: plan.seed, blocks, steps, unsuited, contenders, control, limits, left_out: BTreeSet::new() }
     }
 
     /// Without the cells of these contenders on these scenarios.
@@ -97,9 +97,9 @@ impl Schedule {
 
     /// The block's cells in the order in which they run in that attempt, from 1.
     pub(crate) fn cells(&self, block: &Block, attempt: u32) -> Vec<PlannedCell> {
-        let behind = block.pass != Pass::Timing;
+        let times = block.pass == Pass::Timing;
         let takes_part =
-            |who: &usize| !(behind && Some(*who) == self.control || self.left_out.contains(&(*who, block.scenario)));
+            |who: &usize| (times || Some(*who) != self.control) && !self.left_out.contains(&(*who, block.scenario));
         let mut order: Vec<usize> = self.contenders.iter().copied().filter(takes_part).collect();
         let place = [1, block.number.into(), block.pass as u64, block.scenario as u64, block.arrangement as u64];
         shuffle(&mut order, self.seed, &[&place[..], &[attempt.into()]].concat());
@@ -113,27 +113,21 @@ impl Schedule {
             attempt,
             count,
         };
-        let limits = self.limits.get(block.scenario).copied().unwrap_or_default();
-        let count = |step: &Step| limits.count(step.count);
-        let suits = |step: &(usize, &Step)| !self.unsuited.contains(&(block.pass, step.0, block.scenario));
-        let steps = self.steps(block.pass).iter().enumerate().filter(suits);
-        steps.flat_map(|(at, step)| order.iter().map(move |who| cell(who, at, count(step)))).collect()
+        let (limits, executes) = self.scenarios[block.scenario];
+        let steps = self.steps[&block.pass].iter().enumerate().filter(|(_, step)| executes || !step.executes_only);
+        let order = &order;
+        steps.flat_map(|(at, step)| order.iter().map(move |who| cell(who, at, limits.count(step.load.count)))).collect()
     }
 
-    /// The steps of a pass of the plan.
-    pub(crate) fn steps(&self, pass: Pass) -> &[Step] {
-        self.steps.get(&pass).map_or(&[], Vec::as_slice)
-    }
-
-    /// The name of the cell's step, if it has one.
-    pub(crate) fn step(&self, cell: &PlannedCell) -> Option<&'static str> {
-        self.steps(cell.pass).get(cell.step)?.name
+    /// The step of a cell of this schedule.
+    pub(crate) fn step(&self, cell: &PlannedCell) -> &Step {
+        &self.steps[&cell.pass][cell.step]
     }
 
     /// Whether `cells` have one of every cell, in whatever attempt.
     pub(crate) fn lacks_none(&self, cells: &[Cell], run: &Run) -> bool {
         self.first_attempts(&self.blocks).all(|planned| {
-            let step = self.step(&planned);
+            let step = self.step(&planned).name;
             let place = (
                 run.contenders[planned.contender].id.as_str(),
                 run.scenarios[planned.scenario].name.as_str(),
@@ -246,17 +240,16 @@ mod tests {
     }
 
     #[test]
-    fn counting_cells_are_short_unless_asked_otherwise() {
+    fn counting_cells_are_short_unless_asked_otherwise_and_empty_where_nothing_can_be_counted() {
         let last = |plan: &Plan, countable| {
             let schedule = Schedule::new(plan, &[0], None, &|_| countable);
             schedule.first_attempts(schedule.blocks()).last().unwrap().count
         };
         let mut plan = plan(&["scylla"], &["writes"]);
         plan.count = 10_000_000;
-        assert_eq!(last(&plan, true), COUNTING_COUNT);
-        assert_eq!(last(&plan, false), 10_000);
+        assert_eq!((last(&plan, true), last(&plan, false)), (COUNTING_COUNT, 0));
         plan.counting_count = Some(1_000_000);
-        assert_eq!((last(&plan, true), last(&plan, false)), (1_000_000, 10_000));
+        assert_eq!((last(&plan, true), last(&plan, false)), (1_000_000, 0));
         plan.passes.clear();
         assert!(Schedule::new(&plan, &[0], None, &|_| true).blocks().iter().all(|block| block.pass == Pass::Timing));
     }
@@ -267,7 +260,7 @@ mod tests {
         let schedule = Schedule::new(&plan, &[0], None, &|_| true);
         let names = |scenario: usize| -> Vec<&str> {
             let is = |cell: &PlannedCell| cell.pass == Pass::Latency && cell.scenario == scenario;
-            schedule.first_attempts(schedule.blocks()).filter(is).filter_map(|cell| schedule.step(&cell)).collect()
+            schedule.first_attempts(schedule.blocks()).filter(is).filter_map(|cell| schedule.step(&cell).name).collect()
         };
         assert_eq!(names(0), ["rate", "1", "16", "256", "connect"]);
         assert_eq!(names(1), ["rate", "1", "16", "256"], "a batch is no EXECUTE");

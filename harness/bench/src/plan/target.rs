@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use cqldyno_protocol::JobCredentials;
 
-use crate::process::child::PASSWORD_VARIABLE;
+/// The environment variable that holds a password; no child inherits it.
+pub const PASSWORD_VARIABLE: &str = "CQLDYNO_PASSWORD";
 
 /// The port of the CQL binary protocol.
 const DEFAULT_PORT: u16 = 9042;
@@ -33,47 +34,27 @@ pub enum Target {
 /// A target or credentials that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
-    /// Not an address.
-    #[error(
-        "the target {part:?} was asked for and is no address ({error}); write `embedded` or HOST[:PORT][,HOST[:PORT]]..."
-    )]
-    NotAnAddress {
-        /// The part that is none.
-        part: String,
-        /// What the system said.
-        error: String,
-    },
+    /// A part that is no address, and what the system said.
+    #[error("the target {0:?} was asked for and is no address ({1}); write `embedded` or HOST[:PORT][,HOST[:PORT]]...")]
+    NotAnAddress(String, String),
     /// A user without a password.
     #[error(
-        "the user {user:?} was given without a password; set the environment variable {PASSWORD_VARIABLE} or name a file with \
+        "the user {0:?} was given without a password; set the environment variable {PASSWORD_VARIABLE} or name a file with \
          --password-file"
     )]
-    NoPassword {
-        /// The user.
-        user: String,
-    },
+    NoPassword(String),
     /// The password file cannot be read.
-    #[error("the password file {path} cannot be read: {error}; it holds the password in its first line")]
-    PasswordFile {
-        /// The file.
-        path: String,
-        /// What the system said.
-        error: String,
-    },
+    #[error("the password file {0} cannot be read: {1}; it holds the password in its first line")]
+    PasswordFile(String, std::io::Error),
     /// A password without a user.
     #[error("a password file was given without a user; name the user with --user")]
     NoUser,
-    /// Not every node accepts a connection.
+    /// A target with addresses that accept no connection, each with what the system said.
     #[error(
-        "the target {target} was asked for, and nothing accepts a connection at {silent}; start the cluster there, or name in a new \
-         run only addresses and ports at which its nodes listen for CQL"
+        "the target {0} was asked for, and nothing accepts a connection at {1}; start the cluster there, or name in a new run only \
+         addresses and ports at which its nodes listen for CQL"
     )]
-    NobodyListens {
-        /// As it was written.
-        target: String,
-        /// The addresses, each with what the system said.
-        silent: String,
-    },
+    NobodyListens(String, String),
 }
 
 impl Target {
@@ -89,8 +70,7 @@ impl Target {
         Ok(Target::Addresses { text: text.to_owned(), nodes })
     }
 
-    /// Looks whether every node of an existing cluster accepts a connection, for up to five seconds: one that is named is one to load rows
-    /// into and to count connections of.
+    /// Looks for up to five seconds whether every node of an existing cluster accepts a connection.
     ///
     /// # Errors
     /// When one does not.
@@ -105,7 +85,7 @@ impl Target {
         if silent.is_empty() {
             return Ok(());
         }
-        Err(TargetError::NobodyListens { target: text.clone(), silent: silent.join(" and ") })
+        Err(TargetError::NobodyListens(text.clone(), silent.join(" and ")))
     }
 
     /// Whether the server is ours.
@@ -124,7 +104,7 @@ impl fmt::Display for Target {
 }
 
 fn address(part: &str) -> Result<SocketAddr, TargetError> {
-    let fail = |error: &str| TargetError::NotAnAddress { part: part.to_owned(), error: error.to_owned() };
+    let fail = |error: &str| TargetError::NotAnAddress(part.to_owned(), error.to_owned());
     if part.is_empty() {
         return Err(fail("it is empty"));
     }
@@ -150,10 +130,12 @@ pub fn credentials(user: Option<&str>, password_file: Option<&Path>) -> Result<O
         return if password_file.is_some() { Err(TargetError::NoUser) } else { Ok(None) };
     };
     let password = match password_file {
-        Some(path) => fs::read_to_string(path).map(|text| text.lines().next().unwrap_or_default().to_owned()).map_err(
-            |error| TargetError::PasswordFile { path: path.display().to_string(), error: error.to_string() },
-        )?,
-        None => std::env::var(PASSWORD_VARIABLE).map_err(|_| TargetError::NoPassword { user: user.to_owned() })?,
+        Some(path) => {
+            let text = fs::read_to_string(path);
+            let text = text.map_err(|error| TargetError::PasswordFile(path.display().to_string(), error))?;
+            text.lines().next().unwrap_or_default().to_owned()
+        }
+        None => std::env::var(PASSWORD_VARIABLE).map_err(|_| TargetError::NoPassword(user.to_owned()))?,
     };
     Ok(Some(JobCredentials { user: user.to_owned(), password }))
 }

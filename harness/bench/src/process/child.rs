@@ -1,4 +1,4 @@
-//! A child process behind the gate: started, spoken to line by line, and ended on every path.
+//! A child process: started through the gate, spoken to line by line, and ended on every path.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,46 +12,64 @@ use cqldyno_protocol::MAX_LINE_BYTES;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
+use crate::judge::redaction::Redaction;
+use crate::plan::target::PASSWORD_VARIABLE;
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
 use crate::process::gate;
 use crate::process::log::Log;
-use crate::judge::redaction::Redaction;
 
-/// The environment variable that a password is read from; no child inherits it.
-pub const PASSWORD_VARIABLE: &str = "CQLDYNO_PASSWORD";
-
-/// How often a wait looks at what may end it before its time: the flag that ends the run, the child's memory, the server.
+/// How often a wait looks at what may end it early: the flag that ends the run, the child's memory, the server.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How long a child may take to exit when its output has ended or its work is done. A worker gives its driver 5 s to close
-/// and the driver's library another 5 s for its clean-up, and ends itself then.
+/// How long a child may take to exit after its work or its output has ended. A worker gives its driver 5 s to close, gives the
+/// driver's library another 5 s to clean up, and then ends itself.
 const EXIT_WITHIN: Duration = Duration::from_secs(20);
 /// How long a child may take to exit when it has closed its output in the middle of its work.
 const EXIT_SILENT_WITHIN: Duration = Duration::from_secs(3);
-/// How long to wait for the last lines of the log of a child that is gone. Only a process outside its group that has its standard
-/// error makes it last so long.
+/// How long to wait for the last lines of the log of a child that is gone. Only a process outside its group that holds its standard
+/// error makes this wait long.
 const LOG_WITHIN: Duration = Duration::from_secs(5);
 /// Lines that a child may be ahead of its reader.
 const LINES_AHEAD: usize = 64;
 
-/// What to start.
+/// What to start, and how.
+#[derive(Clone, Debug)]
 pub(crate) struct Launch<'a> {
     /// `cqldyno` itself, which is the gate.
     pub gate: &'a Path,
-    /// What the process becomes behind the gate.
+    /// What the process becomes after the gate.
     pub program: &'a Path,
+    /// A program with its arguments that runs `program` in turn; empty for none.
+    pub in_front: Vec<OsString>,
     /// Its arguments.
     pub arguments: Vec<OsString>,
     /// Further environment variables of the program, not of the gate.
-    pub environment: &'a [(OsString, OsString)],
+    pub environment: Vec<(OsString, OsString)>,
     /// The folder in which the dynamic loader looks first.
-    pub library_folder: Option<&'a Path>,
+    pub library_folder: Option<PathBuf>,
     /// The cores it may use; `None` for all.
     pub cores: Option<&'a [usize]>,
     /// Where its standard error goes.
     pub log: Option<PathBuf>,
-    /// What may not get into the log.
+    /// What may not get out.
     pub redaction: Redaction,
+}
+
+impl<'a> Launch<'a> {
+    /// Of `program` alone, on all cores.
+    pub(crate) fn new(gate: &'a Path, program: &'a Path, log: Option<PathBuf>) -> Launch<'a> {
+        Launch {
+            gate,
+            program,
+            in_front: Vec::new(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            library_folder: None,
+            cores: None,
+            log,
+            redaction: Redaction::default(),
+        }
+    }
 }
 
 /// Why no line came.
@@ -86,13 +104,13 @@ impl AtGate {
             let list: Vec<String> = cores.iter().map(usize::to_string).collect();
             command.arg("--cores").arg(list.join(","));
         }
-        if let Some(folder) = launch.library_folder {
+        if let Some(folder) = &launch.library_folder {
             command.arg("--library-folder").arg(folder);
         }
-        for (name, value) in launch.environment {
+        for (name, value) in &launch.environment {
             command.arg("--variable").arg(name).arg(value);
         }
-        command.arg(launch.program).args(launch.arguments).env_remove(PASSWORD_VARIABLE);
+        command.args(launch.in_front).arg(launch.program).args(launch.arguments).env_remove(PASSWORD_VARIABLE);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own: Ctrl-C on the terminal reaches the supervisor only, which then ends its children in order.
         command.process_group(0);
@@ -109,7 +127,7 @@ impl AtGate {
         })
     }
 
-    /// The process id, before and behind the gate.
+    /// The process id, before and after the gate.
     pub(crate) fn pid(&self) -> i32 {
         self.process.pid()
     }
@@ -169,7 +187,7 @@ fn read_lines(output: impl Read, lines: &SyncSender<Line>) {
         match (&mut output).take(MAX_LINE_BYTES as u64 + 1).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
             Ok(length) if length > MAX_LINE_BYTES => {
-                // Nobody reads on behind such a line.
+                // Nobody reads on after such a line.
                 let _ = lines.send(Line::TooLong(length));
                 return;
             }
@@ -199,7 +217,7 @@ impl Process {
         }
     }
 
-    /// The child's next line, at most until `deadline`; every now and then `look` may say why there is no point in waiting.
+    /// The child's next line, until `deadline` at most; now and then `look` may say why waiting is pointless.
     pub(crate) fn line(
         &mut self,
         deadline: Instant,
@@ -229,13 +247,23 @@ impl Process {
         }
     }
 
-    /// Ends the child's standard input and waits for it to exit; what is said of an exit that is not a good one.
+    /// Ends the child's standard input and waits for its exit.
+    ///
+    /// # Errors
+    /// How it ended, if not well.
     pub(crate) fn finish(mut self) -> Result<(), String> {
         self.input = None;
         match self.wait(EXIT_WITHIN) {
             Some(status) if status.success() => Ok(()),
             _ => Err(self.last_words(Duration::ZERO)),
         }
+    }
+
+    /// The state of the process as the kernel has it: `T` for stopped by a signal, for example.
+    pub(crate) fn state(&self) -> Option<char> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).ok()?;
+        // The name before it may have a parenthesis of its own.
+        stat.rsplit_once(") ")?.1.chars().next()
     }
 
     /// Whether the child has ended by itself, and how.
@@ -247,8 +275,7 @@ impl Process {
         Some(self.with_log(exit(status)))
     }
 
-    /// Ends the child, so that its log ends, too; the last lines of that as the end of a sentence, which is empty when it has said
-    /// nothing.
+    /// Ends the child and with it its log; the last lines as the end of a sentence, empty if there are none.
     pub(crate) fn end_and_quote(&mut self) -> String {
         self.ended_by_us |= matches!(self.child.child.try_wait(), Ok(None));
         self.child.end();

@@ -1,9 +1,10 @@
 //! The gate: a process that waits before it becomes another program.
 //!
-//! The supervisor starts `cqldyno __gate [--cores 0,1] [--library-folder DIR] [--variable NAME VALUE]... PROGRAM [ARGUMENT]...`, attaches its counters to that process, and
-//! then opens the gate with one line on standard input. The process takes its cores and becomes PROGRAM (execve), which finds
-//! everything behind that line on its standard input. With a library folder, PROGRAM's dynamic loader looks there first; the gate
-//! is told by an argument, because the loader of a `cqldyno` with capabilities (setcap) drops LD_LIBRARY_PATH.
+//! The supervisor starts
+//! `cqldyno __gate [--cores 0,1] [--library-folder DIR] [--variable NAME VALUE]... PROGRAM [ARGUMENT]...`, attaches its counters to
+//! that process, and opens the gate with one line on standard input. The process takes its cores and becomes PROGRAM (execve), which
+//! finds the rest of that input. PROGRAM's dynamic loader looks in the library folder first. The folder is an argument, because the
+//! loader of a `cqldyno` with capabilities (setcap) drops LD_LIBRARY_PATH.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -27,8 +28,8 @@ const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 /// The exit code of a gate that could not become its program.
 pub const EXIT_REFUSED: i32 = 125;
 
-/// Waits at the gate; `arguments` are those behind [`SUBCOMMAND`]. Never returns: the process becomes the program, ends
-/// with code 0 when its standard input ends first, or with [`EXIT_REFUSED`] and a sentence on standard error.
+/// Waits at the gate; `arguments` are those after [`SUBCOMMAND`]. The process becomes the program. It ends with code 0 when its
+/// standard input ends first, else with [`EXIT_REFUSED`] and a sentence on standard error.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ! {
     let code = match wait_and_become(arguments.into_iter().collect()) {
         Ok(()) => 0,
@@ -50,17 +51,17 @@ fn wait_and_become(arguments: Vec<OsString>) -> Result<(), String> {
         None => None,
     };
     let library_folder = match arguments.next_if(|argument| argument == "--library-folder") {
-        Some(_) => Some(arguments.next().ok_or("The gate was told no folder behind --library-folder.")?),
+        Some(_) => Some(arguments.next().ok_or("The gate found no folder after --library-folder.")?),
         None => None,
     };
     let mut variables = Vec::new();
     while arguments.next_if(|argument| argument == "--variable").is_some() {
         match (arguments.next(), arguments.next()) {
             (Some(name), Some(value)) => variables.push((name, value)),
-            _ => return Err("The gate was told no name and value behind --variable.".to_owned()),
+            _ => return Err("The gate found no name and value after --variable.".to_owned()),
         }
     }
-    let program = arguments.next().ok_or("The gate was told no program: `cqldyno __gate PROGRAM [ARGUMENT]...`.")?;
+    let program = arguments.next().ok_or("The gate found no program: `cqldyno __gate PROGRAM [ARGUMENT]...`.")?;
     let mut line = Vec::new();
     while !line.ends_with(b"\n") {
         // One byte a call, past the buffer of std's standard input: what follows the line belongs to the program.
@@ -92,7 +93,7 @@ fn wait_and_become(arguments: Vec<OsString>) -> Result<(), String> {
     Err(format!("The program {} cannot be started: {error}.", program.display()))
 }
 
-/// The folder, and behind it those that were there.
+/// The folder, and then those that were there.
 fn before_inherited(folder: OsString, inherited: Option<OsString>) -> OsString {
     let mut path = folder;
     if let Some(inherited) = inherited.filter(|path| !path.is_empty()) {
@@ -107,7 +108,7 @@ fn cores(list: &OsString) -> Result<Vec<usize>, String> {
         .map(|list| list.split(',').map(str::parse).collect::<Result<Vec<usize>, _>>())
         .and_then(Result::ok)
         .filter(|cores| !cores.is_empty())
-        .ok_or_else(|| format!("The gate was told the cores {list:?}; give numbers with commas between them."))
+        .ok_or_else(|| format!("The gate found the cores {list:?}; give numbers with commas between them."))
 }
 
 #[cfg(test)]

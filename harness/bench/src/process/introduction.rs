@@ -1,4 +1,4 @@
-//! Who a contender is: its worker is started, says `hello`, and is ended.
+//! Who a contender is: its worker starts, says `hello`, and is ended.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{Contender as Row, Library, Setting};
 
-use crate::process::cancel::Cancel;
+use crate::plan::Deadlines;
 use crate::plan::contender::Contender;
+use crate::process::cancel::Cancel;
+use crate::process::child::{Launch, file_name};
 use crate::process::executable::Executable;
 use crate::process::failure::CellFailure;
-use crate::process::child::file_name;
 use crate::process::programs::{KNOWN, Programs};
-use crate::judge::redaction::Redaction;
-use crate::process::worker::{Deadlines, Waiting, WorkerLaunch};
+use crate::process::worker::{Bounds, WorkerAtGate};
 
 /// A contender whose worker is there.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Introduced {
     pub library_folder: Option<PathBuf>,
     /// Options of the adapter.
     pub options: BTreeMap<String, String>,
-    /// The executable as it was.
+    /// The worker's file as it was.
     pub executable: Executable,
     /// What it says of itself.
     pub hello: Hello,
@@ -34,29 +34,25 @@ impl Introduced {
     /// Refuses a worker that is another by now, as after a build: results name the one that was introduced.
     pub(crate) fn same(&self, hello: &Hello) -> Result<(), CellFailure> {
         let known = &self.hello;
+        let (name, other) = match self.executable.changed(&self.program) {
+            true => (self.executable.name(), "another file".to_owned()),
+            false => (String::new(), String::new()),
+        };
         let pairs = [
+            ("executable", &name, &other),
             ("driver", &known.driver.name, &hello.driver.name),
             ("version", &known.driver.version, &hello.driver.version),
             ("variant", &known.driver.variant, &hello.driver.variant),
             ("build", &known.build.id, &hello.build.id),
             ("adapter's build", &known.build.adapter, &hello.build.adapter),
         ];
-        if self.executable.changed(&self.program) {
-            return Err(CellFailure::Changed {
-                worker: file_name(&self.program),
-                what: "executable",
-                introduced: self.executable.name(),
-                found: "another file".to_owned(),
-            });
-        }
         match pairs.into_iter().find(|(_, introduced, found)| introduced != found) {
             None => Ok(()),
-            Some((what, introduced, found)) => Err(CellFailure::Changed {
-                worker: file_name(&self.program),
-                what,
-                introduced: introduced.clone(),
-                found: found.clone(),
-            }),
+            Some((what, introduced, found)) => Err(CellFailure::Worker(format!(
+                "The worker {} is another than at the start of the run: its {what} was {introduced:?} and is {found:?} now. Run this \
+                 again, without building meanwhile.",
+                file_name(&self.program)
+            ))),
         }
     }
 }
@@ -69,12 +65,12 @@ pub(crate) fn introduce(
     log: Option<PathBuf>,
     cancel: &Cancel,
 ) -> Result<Introduced, CellFailure> {
-    let unavailable = |sentence: String| CellFailure::Unavailable(sentence);
-    let program = programs.worker(&contender.name).map_err(|error| unavailable(error.to_string()))?;
-    let library_folder = contender.library_folder().map_err(|error| unavailable(sentence(&error.to_string())))?;
+    let unavailable = |error: &dyn std::fmt::Display| CellFailure::Unavailable(sentence(&error.to_string()));
+    let program = programs.worker(&contender.name).map_err(|error| unavailable(&error))?;
+    let library_folder = contender.library_folder().map_err(|error| unavailable(&error))?;
     let executable = Executable::read(&program);
     let hello = hello(&programs.cqldyno, &program, library_folder.clone(), deadlines, log, cancel)?;
-    contender.check_version(&hello).map_err(|error| unavailable(sentence(&error.to_string())))?;
+    contender.check_version(&hello).map_err(|error| unavailable(&error))?;
     Ok(Introduced { program, library_folder, options: contender.options.clone(), executable, hello })
 }
 
@@ -86,20 +82,8 @@ fn hello(
     log: Option<PathBuf>,
     cancel: &Cancel,
 ) -> Result<Hello, CellFailure> {
-    let launch = WorkerLaunch {
-        gate,
-        program,
-        in_front: Vec::new(),
-        environment: Vec::new(),
-        library_folder,
-        cores: None,
-        memory_limit_bytes: None,
-        log,
-        redaction: Redaction::default(),
-        deadlines,
-        cancel,
-    };
-    let (_worker, hello) = Waiting::start(launch)?.open()?;
+    let launch = Launch { library_folder, ..Launch::new(gate, program, log) };
+    let (_worker, hello) = WorkerAtGate::start(launch, Bounds { deadlines, memory_bytes: None, cancel })?.open()?;
     Ok(hello)
 }
 
@@ -136,8 +120,8 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
     }
 }
 
-/// The driver's label and the options that it does not speak of itself. A worker under another name than its driver's, as a second
-/// build of it has, is called by its own.
+/// The driver's label with the options that its variant does not mention. A second build of a driver has a worker of another name, and
+/// the label has that name.
 fn label(hello: &Hello, contender: &Contender) -> String {
     let spoken_of = |key: &str| hello.driver.variant.strip_prefix(key).is_some_and(|rest| rest.starts_with('='));
     let options = contender.options.iter().filter(|(key, _)| !spoken_of(key));
@@ -153,7 +137,7 @@ fn library(library: &cqldyno_driver_api::Library) -> Library {
     Library { name: library.name.clone(), version: library.version.clone(), origin: library.origin.clone() }
 }
 
-/// What the row of a worker says that has another name than its driver.
+/// The caveat of a worker that has another name than its driver.
 pub(crate) fn own_build(contender: &Contender, introduced: &Introduced) -> Option<String> {
     let driver = &introduced.hello.driver;
     (driver.name != contender.name).then(|| {

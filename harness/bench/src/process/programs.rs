@@ -37,7 +37,7 @@ pub struct NoWorker {
 }
 
 impl Programs {
-    /// This executable, the folders of `CQLDYNO_WORKERS`, and behind them the folder it lies in.
+    /// This executable, the folders of `CQLDYNO_WORKERS`, and then the executable's own folder.
     ///
     /// # Errors
     /// When the system does not say where this executable is.

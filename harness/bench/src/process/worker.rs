@@ -1,108 +1,44 @@
 //! The parent's side of the worker protocol.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cqldyno_meter::resident_bytes;
 use cqldyno_protocol::{
-    Done, End, Hello, Job, Mode, PROTOCOL_VERSION, ParentMessage, Ready, WorkerMessage, decode, encode,
+    Done, End, FailureKind, Hello, Job, LineError, Mode, PROTOCOL_VERSION, ParentMessage, Ready, WorkerMessage, decode,
+    encode,
 };
 
-use crate::process::cancel::Cancel;
-use crate::process::failure::{CellFailure, Step};
-use crate::process::child::{AtGate, Launch, Process, Silence, file_name};
 use crate::judge::redaction::Redaction;
+use crate::plan::Deadlines;
+use crate::process::cancel::Cancel;
+use crate::process::child::{AtGate, Launch, Process, Silence, file_name};
+use crate::process::failure::{CellFailure, Step};
 
-/// How long a worker may take for a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadlines {
-    /// To say `hello`.
-    pub hello: Duration,
-    /// To connect and prepare; a worker that does not tell how far its warm-up is has a millisecond a statement on top for it.
-    pub ready: Duration,
-    /// Without any statement more, in the warm-up and in the window.
-    pub stall: Duration,
-    /// To say `done` after `ack`.
-    pub done: Duration,
-}
-
-impl Default for Deadlines {
-    fn default() -> Deadlines {
-        Deadlines {
-            hello: Duration::from_secs(20),
-            ready: Duration::from_secs(60),
-            stall: Duration::from_secs(30),
-            done: Duration::from_secs(30),
-        }
-    }
-}
-
-/// A slot takes up to 16 statements at a time and issues them one after the other; only then is it seen to go on.
-const ANSWERS_WITHOUT_PROGRESS: u32 = 20;
-
-impl Deadlines {
-    /// With time for answers that the server holds back by `delay`.
-    pub(crate) fn held_back(self, delay: Duration) -> Deadlines {
-        Deadlines { stall: self.stall.max(delay.saturating_mul(ANSWERS_WITHOUT_PROGRESS)), ..self }
-    }
-}
-
-/// What to start, and how.
-#[derive(Clone, Debug)]
-pub(crate) struct WorkerLaunch<'a> {
-    /// `cqldyno`, which is the gate.
-    pub gate: &'a Path,
-    /// The worker.
-    pub program: &'a Path,
-    /// A program with its arguments, which is started in the worker's place with the worker's path behind them.
-    pub in_front: Vec<OsString>,
-    /// Further environment variables of the worker.
-    pub environment: Vec<(OsString, OsString)>,
-    /// The folder in which the dynamic loader looks first.
-    pub library_folder: Option<PathBuf>,
-    /// The cores it may use; `None` for all.
-    pub cores: Option<&'a [usize]>,
-    /// Resident memory at which it is ended; `None` for no limit.
-    pub memory_limit_bytes: Option<u64>,
-    /// Where its standard error goes.
-    pub log: Option<PathBuf>,
-    /// What may not get out.
-    pub redaction: Redaction,
+/// What ends a worker before its time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds<'a> {
     /// How long it may take.
     pub deadlines: Deadlines,
+    /// Resident memory above which it is ended; `None` for no limit.
+    pub memory_bytes: Option<u64>,
     /// Ends every wait.
     pub cancel: &'a Cancel,
 }
 
-/// A worker that waits at the gate: counters may be attached to it.
-pub(crate) struct Waiting<'a> {
+/// A worker at the gate: counters may be attached to it.
+pub(crate) struct WorkerAtGate<'a> {
     gate: AtGate,
     worker: String,
-    launch: WorkerLaunch<'a>,
+    redaction: Redaction,
+    bounds: Bounds<'a>,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> WorkerAtGate<'a> {
     /// Starts the gate of a worker.
-    pub(crate) fn start(launch: WorkerLaunch<'a>) -> Result<Waiting<'a>, CellFailure> {
-        let worker = file_name(launch.program);
-        // The gate finds a program without a slash as a shell does.
-        let (program, arguments) = match launch.in_front.split_first() {
-            Some((first, rest)) => (Path::new(first), [rest, &[launch.program.into()]].concat()),
-            None => (launch.program, Vec::new()),
-        };
-        let gate = AtGate::start(Launch {
-            gate: launch.gate,
-            program,
-            arguments,
-            environment: &launch.environment,
-            library_folder: launch.library_folder.as_deref(),
-            cores: launch.cores,
-            log: launch.log.clone(),
-            redaction: launch.redaction.clone(),
-        })
-        .map_err(|error| CellFailure::NotStarted { worker: worker.clone(), error: error.to_string() })?;
-        Ok(Waiting { gate, worker, launch })
+    pub(crate) fn start(launch: Launch<'_>, bounds: Bounds<'a>) -> Result<WorkerAtGate<'a>, CellFailure> {
+        let (worker, redaction) = (file_name(launch.program), launch.redaction.clone());
+        let gate = AtGate::start(launch).map_err(|error| not_started(&worker, &error))?;
+        Ok(WorkerAtGate { gate, worker, redaction, bounds })
     }
 
     /// The worker's process id.
@@ -112,17 +48,23 @@ impl<'a> Waiting<'a> {
 
     /// Opens the gate and waits for `hello`.
     pub(crate) fn open(self) -> Result<(Worker<'a>, Hello), CellFailure> {
-        let Waiting { gate, worker, launch } = self;
-        let process = gate.open().map_err(|error| CellFailure::NotStarted { worker: worker.clone(), error })?;
-        let mut worker = Worker { process, worker, launch };
+        let WorkerAtGate { gate, worker, redaction, bounds } = self;
+        let process = gate.open().map_err(|error| not_started(&worker, &error))?;
+        let mut worker = Worker { process, name: worker, redaction, bounds };
         match worker.receive(Step::Hello, &mut || None)? {
             WorkerMessage::Hello(hello) if hello.protocol == PROTOCOL_VERSION => Ok((worker, *hello)),
-            WorkerMessage::Hello(hello) => {
-                Err(CellFailure::OtherProtocol { worker: worker.worker.clone(), found: hello.protocol })
-            }
+            WorkerMessage::Hello(hello) => Err(CellFailure::Worker(format!(
+                "The worker {} speaks version {} of the worker protocol, and this cqldyno speaks version {PROTOCOL_VERSION}; build \
+                 both from one source.",
+                worker.name, hello.protocol
+            ))),
             other => Err(worker.unexpected(Step::Hello, other)),
         }
     }
+}
+
+fn not_started(worker: &str, error: &dyn std::fmt::Display) -> CellFailure {
+    CellFailure::Worker(format!("The worker {worker} could not be started: {error}."))
 }
 
 /// The moment when `time` has passed; for a time beyond what the clock holds, one that nobody lives to see.
@@ -131,51 +73,58 @@ fn after(time: Duration) -> Instant {
     Instant::now() + time.min(CENTURY)
 }
 
-/// A worker that has said `hello`. It is killed when this is dropped.
+/// A worker that has said `hello`. Dropping it kills the process.
 pub(crate) struct Worker<'a> {
     process: Process,
-    worker: String,
-    launch: WorkerLaunch<'a>,
+    name: String,
+    redaction: Redaction,
+    bounds: Bounds<'a>,
 }
 
-/// Looks at what a worker depends on while it is waited for: why there is no point in it, if so.
+/// Looks at what a worker depends on: why waiting for it is pointless, if it is.
 pub(crate) type Look<'a> = &'a mut dyn FnMut() -> Option<CellFailure>;
 
 impl Worker<'_> {
-    /// Says `job` and waits for `ready`. A worker that tells how far its warm-up is, and issues no statement for the time of a
-    /// stall, hangs.
+    /// The process id.
+    pub(crate) fn pid(&self) -> i32 {
+        self.process.pid()
+    }
+
+    /// Says `job` and waits for `ready`. A worker that reports its warm-up, and issues no statement for the time of a stall, hangs.
     pub(crate) fn job(&mut self, job: Job, look: Look<'_>) -> Result<Ready, CellFailure> {
-        // Nothing need be said of how far the warm-up is: its statements have time on top, which is enough for 1,000 a second.
+        // A worker need not report its warm-up, so its statements have more time: enough for 1,000 per second.
         let warmup = if job.mode == Mode::Measure { Duration::from_millis(job.warmup) } else { Duration::ZERO };
-        let time = self.launch.deadlines.ready.saturating_add(warmup);
+        let time = self.bounds.deadlines.ready.saturating_add(warmup);
         self.send(&ParentMessage::Job(Box::new(job)), Step::Ready)?;
-        match self.receive_behind_progress(Step::Ready, time, look, |_| ())? {
+        match self.receive_after_progress(Step::Ready, time, look, |_| ())? {
             WorkerMessage::Ready(ready) => Ok(ready),
             other => Err(self.unexpected(Step::Ready, other)),
         }
     }
 
-    /// Says `go` and waits for `end`, telling `progress` how many statements were issued. A worker that issues no
-    /// statement for the time of a stall hangs.
+    /// Says `go` and waits for `end`; `progress` hears how many statements were issued. A worker that issues no statement for the
+    /// time of a stall hangs.
     pub(crate) fn go(&mut self, look: Look<'_>, progress: impl FnMut(u64)) -> Result<End, CellFailure> {
         self.send(&ParentMessage::Go, Step::End)?;
-        match self.receive_behind_progress(Step::End, self.launch.deadlines.stall, look, progress)? {
+        match self.receive_after_progress(Step::End, self.bounds.deadlines.stall, look, progress)? {
             WorkerMessage::End(end) => Ok(end),
             other => Err(self.unexpected(Step::End, other)),
         }
     }
 
-    /// Says `ack`, waits for `done` and for the process to exit. What was counted stands however the process exits: with an
-    /// exit that is not a good one comes a sentence about it.
-    pub(crate) fn ack(mut self) -> Result<(Done, Option<String>), CellFailure> {
+    /// Says `ack` and waits for `done`.
+    pub(crate) fn ack(&mut self) -> Result<Done, CellFailure> {
         self.send(&ParentMessage::Ack, Step::Done)?;
-        let done = match self.receive(Step::Done, &mut || None)? {
-            WorkerMessage::Done(done) => *done,
-            other => return Err(self.unexpected(Step::Done, other)),
-        };
-        let Worker { process, worker, .. } = self;
-        let exit = process.finish().err();
-        Ok((done, exit.map(|how| format!("The worker {worker} had said `done` and then {how}."))))
+        match self.receive(Step::Done, &mut || None)? {
+            WorkerMessage::Done(done) => Ok(*done),
+            other => Err(self.unexpected(Step::Done, other)),
+        }
+    }
+
+    /// Waits for the exit after `done`; a sentence if it is not a good one. What was counted stands all the same.
+    pub(crate) fn finish(self) -> Option<String> {
+        let exit = self.process.finish().err()?;
+        Some(format!("The worker {} had said `done` and then {exit}.", self.name))
     }
 
     fn send(&mut self, message: &ParentMessage, step: Step) -> Result<(), CellFailure> {
@@ -189,7 +138,7 @@ impl Worker<'_> {
     }
 
     fn receive(&mut self, step: Step, look: Look<'_>) -> Result<WorkerMessage, CellFailure> {
-        let deadlines = &self.launch.deadlines;
+        let deadlines = &self.bounds.deadlines;
         let time = match step {
             Step::Hello => deadlines.hello,
             Step::Ready => deadlines.ready,
@@ -199,9 +148,9 @@ impl Worker<'_> {
         self.receive_until(step, after(time), time, look)
     }
 
-    /// The next message that is no `progress`. The first one has `time`; after one that tells of more statements than any
-    /// before, the next one has the time of a stall.
-    fn receive_behind_progress(
+    /// The next message that is no `progress`. The first one has `time`; after a `progress` with more statements than any before,
+    /// the next one has the time of a stall.
+    fn receive_after_progress(
         &mut self,
         step: Step,
         mut time: Duration,
@@ -215,7 +164,7 @@ impl Worker<'_> {
                 WorkerMessage::Progress { issued } => {
                     if furthest.is_none_or(|furthest| issued > furthest) {
                         furthest = Some(issued);
-                        time = self.launch.deadlines.stall;
+                        time = self.bounds.deadlines.stall;
                         deadline = after(time);
                     }
                     progress(issued);
@@ -232,44 +181,56 @@ impl Worker<'_> {
         time: Duration,
         look: Look<'_>,
     ) -> Result<WorkerMessage, CellFailure> {
-        let worker = self.worker.clone();
-        let (pid, limit) = (self.process.pid(), self.launch.memory_limit_bytes);
-        let overgrown = || {
-            let limit = limit?;
-            let found = resident_bytes(pid).ok().filter(|found| *found > limit)?;
-            let (worker, found, limit) = (self.worker.clone(), mebibytes(found), mebibytes(limit));
-            Some(CellFailure::Memory { worker, found, limit, step, log: String::new() })
+        let (pid, limit) = (self.process.pid(), self.bounds.memory_bytes);
+        let mut overgrown = None;
+        let mut look = || {
+            overgrown =
+                limit.and_then(|limit| Some((resident_bytes(pid).ok()?, limit))).filter(|(has, most)| has > most);
+            overgrown.map(|_| CellFailure::Cancelled).or_else(&mut *look)
         };
-        let line = self.process.line(deadline, self.launch.cancel, &mut || overgrown().or_else(&mut *look));
-        let mut log = || self.process.end_and_quote();
-        match line {
-            Ok(line) => decode(&line).map_err(|_| CellFailure::Garbage {
-                worker,
-                step,
-                error: why_no_message(&self.launch.redaction, &line),
-                log: log(),
-            }),
-            Err(Silence::TooLong(length)) => {
-                let error = cqldyno_protocol::LineError::TooLong(length).to_string();
-                Err(CellFailure::Garbage { worker, step, error, log: log() })
+        let line = self.process.line(deadline, self.bounds.cancel, &mut look);
+        let protocol =
+            |error: &str| format!("broke the worker protocol where {} was expected: {error}", step.expected());
+        let what = match (line, overgrown) {
+            (Err(Silence::Broken(_)), Some((found, limit))) => format!(
+                "had {} resident, more than the limit of {}, and was ended; that was {}",
+                mebibytes(found),
+                mebibytes(limit),
+                step.doing()
+            ),
+            (Ok(line), _) => match decode(&line) {
+                Ok(message) => return Ok(message),
+                Err(_) => protocol(&why_no_message(&self.redaction, &line)),
+            },
+            (Err(Silence::TooLong(length)), _) => protocol(&LineError::TooLong(length).to_string()),
+            (Err(Silence::TimedOut), _) => {
+                format!("said nothing new for {} s and was ended; that was {}", time.as_secs(), step.doing())
             }
-            Err(Silence::Ended(how)) => Err(CellFailure::Ended { worker, how, step }),
-            Err(Silence::Cancelled) => Err(CellFailure::Cancelled),
-            Err(Silence::Broken(CellFailure::Memory { worker, found, limit, step, .. })) => {
-                Err(CellFailure::Memory { worker, found, limit, step, log: log() })
+            (Err(Silence::Ended(how)), _) => {
+                return Err(CellFailure::Worker(format!("The worker {} {how}; that was {}.", self.name, step.doing())));
             }
-            Err(Silence::Broken(failure)) => Err(failure),
-            Err(Silence::TimedOut) => Err(CellFailure::Hung { worker, seconds: time.as_secs(), step, log: log() }),
-        }
+            (Err(Silence::Cancelled), _) => return Err(CellFailure::Cancelled),
+            (Err(Silence::Broken(failure)), _) => return Err(failure),
+        };
+        Err(self.failed(&what))
+    }
+
+    /// Ends the worker; a sentence with what it did and the last lines of its log.
+    fn failed(&mut self, what: &str) -> CellFailure {
+        let log = self.process.end_and_quote();
+        CellFailure::Worker(format!("The worker {} {what}{log}.", self.name))
     }
 
     fn unexpected(&mut self, step: Step, message: WorkerMessage) -> CellFailure {
-        let worker = self.worker.clone();
         let found = match message {
             WorkerMessage::Failed(failed) => {
-                let message = self.launch.redaction.apply(&failed.message);
-                let message = if message.ends_with('.') { message } else { format!("{message}.") };
-                return CellFailure::Told { worker, step, message };
+                let message = self.redaction.apply(&failed.message);
+                let end = if message.ends_with('.') { "" } else { "." };
+                let sentence = format!("The worker {} failed {}: {message}{end}", self.name, step.doing());
+                return match failed.kind {
+                    FailureKind::BadCredentials => CellFailure::Refused(sentence),
+                    _ => CellFailure::Worker(sentence),
+                };
             }
             WorkerMessage::Hello(_) => "hello",
             WorkerMessage::Ready(_) => "ready",
@@ -277,12 +238,12 @@ impl Worker<'_> {
             WorkerMessage::End(_) => "end",
             WorkerMessage::Done(_) => "done",
         };
-        CellFailure::OutOfOrder { worker, step, found, log: self.process.end_and_quote() }
+        self.failed(&format!("broke the worker protocol: {} was expected and `{found}` came", step.expected()))
     }
 }
 
-/// Why `line` is no message, without the password: it is taken out of the whole line, because the error shows a cut and escaped
-/// part of it, in which nothing could find a part of the password.
+/// Why `line` is no message. The password goes first: the error shows a cut and escaped part of the line, in which a part of the
+/// password could not be found.
 fn why_no_message(redaction: &Redaction, line: &str) -> String {
     match decode::<WorkerMessage>(&redaction.apply(line)) {
         Err(error) => error.to_string(),
@@ -292,19 +253,4 @@ fn why_no_message(redaction: &Redaction, line: &str) -> String {
 
 fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_that_are_held_back_long_are_no_stall() {
-        let second = Duration::from_secs(1);
-        let stall = |delay| Deadlines::default().held_back(delay).stall;
-        assert_eq!(stall(Duration::ZERO), 30 * second);
-        assert_eq!(stall(second), 30 * second);
-        assert_eq!(stall(5 * second), 100 * second);
-        assert_eq!(Deadlines::default().held_back(5 * second).hello, 20 * second);
-    }
 }

@@ -8,14 +8,14 @@ use cqldyno_meter::Artifact;
 use cqldyno_reports::{Cell, Run};
 use serde::Serialize;
 
-/// Below which runs are kept when no folder was named.
+/// The folder of all runs whose own folder nobody named.
 pub const DEFAULT_PARENT: &str = "cqldyno-runs";
 
 /// The plan and what was found of contenders and machine.
 pub(crate) const RUN: &str = "run.json";
 /// `run.json` before it has all its lines.
 const RUN_IN_PART: &str = "run.json.part";
-/// A line a cell.
+/// One line per cell.
 pub(crate) const CELLS: &str = "cells.jsonl";
 /// The histograms of latency.
 const HISTOGRAMS: &str = "hdr";
@@ -59,8 +59,8 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Makes the folder `out`, or one below [`DEFAULT_PARENT`] named by the time `started`, with an empty `cells.jsonl`. What is left
-    /// in it of a run that broke off before its first cell is taken.
+    /// Makes the folder `out`, or one below [`DEFAULT_PARENT`] named after the time `started`. What a run left there that broke off
+    /// before its first cell is reused.
     ///
     /// # Errors
     /// When there is a run or anything else in it, or it cannot be made.
@@ -137,7 +137,7 @@ impl RunFolder {
             let before = self.cells.metadata()?.len();
             let written = (&self.cells).write_all(&line).and_then(|()| self.cells.sync_data());
             if written.is_err() {
-                // A part of a line that stays all the same is dropped when the run is gone on with.
+                // A part of a line that stays all the same is dropped when the run goes on.
                 let _ = self.cells.set_len(before);
             }
             written
@@ -154,8 +154,8 @@ impl RunFolder {
         cut.map_err(|error| FolderError::Io { path: self.path.join(CELLS), error })
     }
 
-    /// Keeps a meter's file as `KIND/NAME.EXTENSION` and waits until it is on the disk: the cell's line, which is written behind it,
-    /// is never without it. Gives the name that results have for it.
+    /// Keeps a meter's file as `KIND/NAME.EXTENSION` and waits until it is on the disk, so that the cell's line never lacks it. Returns
+    /// its name in results.
     ///
     /// # Errors
     /// When the system refuses.
@@ -173,13 +173,16 @@ impl RunFolder {
         Ok(relative)
     }
 
-    /// Takes away a run of which there is nothing but the logs of its beginning. What else is in the folder stays.
+    /// Removes a run without a cell. What else is in the folder stays.
     ///
     /// # Errors
     /// When the system refuses.
-    pub(crate) fn discard(self) -> Result<(), FolderError> {
+    pub(crate) fn discard(&self) -> Result<(), FolderError> {
         let remove = || -> io::Result<()> {
             fs::remove_file(self.path.join(CELLS))?;
+            if self.path.join(RUN).exists() {
+                fs::remove_file(self.path.join(RUN))?;
+            }
             for entry in fs::read_dir(self.path.join(LOGS))? {
                 fs::remove_file(entry?.path())?;
             }
@@ -191,7 +194,7 @@ impl RunFolder {
     }
 }
 
-/// Whether there is nothing in the folder that another than a run or the system put there; hidden files are passed over. What cannot be read is found out when it is written.
+/// Whether only a run or the system put anything into the folder; hidden files do not count, and what cannot be read fails later.
 fn has_only_ours(path: &Path) -> bool {
     let ours = [CELLS, RUN_IN_PART, HISTOGRAMS, LOGS];
     let is_passed_over = |name: &str| ours.contains(&name) || name.starts_with('.') || name == "lost+found";
@@ -256,6 +259,7 @@ mod tests {
         for (out, stays) in [(dir.path().join("new"), false), (dir.path().to_path_buf(), true)] {
             let folder = RunFolder::create(Some(&out), jiff::Timestamp::UNIX_EPOCH).unwrap();
             fs::write(folder.log("hello-scylla").0, "x").unwrap();
+            fs::write(folder.path().join(RUN), "{}").unwrap();
             folder.discard().unwrap();
             assert_eq!(out.exists(), stays);
         }

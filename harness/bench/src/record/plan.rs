@@ -11,23 +11,22 @@ use sha2::{Digest, Sha256};
 
 use crate::plan::contender::Contender;
 use crate::plan::placement::{Pin, Placement};
-use crate::plan::Plan;
 use crate::plan::target::Target;
-use crate::process::worker::Deadlines;
+use crate::plan::{Deadlines, Plan};
 
-/// Behind the reference's id and label in the control's.
+/// Ends the id and the label of a control that nobody named.
 pub(crate) const CONTROL_MARK: &str = "#control";
 
 impl Plan {
     /// The form that results hold; never a password or a user.
-    pub(crate) fn info(&self, placements: &[Placement], countable: bool) -> PlanInfo {
+    pub(crate) fn info(&self, placements: &[Placement]) -> PlanInfo {
         let embedded = self.target.is_embedded();
         PlanInfo {
             seed: self.seed,
             count: self.count,
             passes: self.passes.clone(),
             rate: self.rate,
-            counting_count: self.counting_count(countable),
+            counting_count: if self.passes.contains(&Pass::Counting) { self.counted() } else { 0 },
             concurrency: self.concurrency as u64,
             blocks: self.blocks,
             noise_share: self.noise_share,
@@ -169,8 +168,8 @@ fn scenario_hash(scenario: &Scenario) -> String {
 mod tests {
     use super::*;
     use crate::plan::plan;
-    use crate::run::sample_run;
     use crate::plan::topology::Topology;
+    use crate::record::sample_run;
 
     #[test]
     fn a_plan_is_read_back_from_its_run() {

@@ -1,4 +1,4 @@
-//! A run that has broken off or was ended, read back from its folder.
+//! A run that broke off or was ended, read back from its folder.
 
 use std::fs;
 use std::io;
@@ -7,88 +7,46 @@ use std::path::{Path, PathBuf};
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Checksum, Contender, ModelError, Run, foreign};
 
-use crate::record::folder::{CELLS, RUN, RunFolder};
-use crate::plan::placement::Placement;
 use crate::plan::Plan;
-use crate::run::CORES;
+use crate::plan::placement::Placement;
+use crate::record::CORES;
+use crate::record::folder::{CELLS, FolderError, RUN, RunFolder};
 
-/// A run that cannot be gone on with.
+/// A run that cannot go on.
 #[derive(Debug, thiserror::Error)]
-pub enum ResumeError {
-    /// There is no run.
+#[error("the run in {path} cannot go on: {why}")]
+pub struct ResumeError {
+    path: PathBuf,
+    why: Why,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Why {
+    #[error("its {0} cannot be read: {1}; name the folder of a run that had begun")]
+    NoRun(&'static str, io::Error),
+    #[error("{0}")]
+    Folder(FolderError),
+    #[error("its run.json cannot be used: {0}")]
+    NotARun(ModelError),
+    /// A plan of another version.
+    #[error("{0}; run the comparison again")]
+    NotAPlan(String),
     #[error(
-        "the run in {path} was to be gone on with, and its {file} cannot be read: {error}; name the folder of a run that had begun"
+        "its cells are not those that were measured, because run.json has the checksum of others; somebody or something changed a \
+         file, so run the comparison again"
     )]
-    NoRun {
-        /// The folder.
-        path: PathBuf,
-        /// The file that is missing.
-        file: &'static str,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// `run.json` is none.
-    #[error("the run in {path} was to be gone on with, and its run.json cannot be used: {error}")]
-    NotARun {
-        /// The folder.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: ModelError,
-    },
-    /// `run.json` holds a plan of another version.
-    #[error("the run in {path} was to be gone on with, and {what}; run the comparison again")]
-    NotAPlan {
-        /// The folder.
-        path: PathBuf,
-        /// The part.
-        what: String,
-    },
-    /// The run had ended, and its cells are not those that it ended with.
+    NotItsCells,
+    /// Not the last line, which may have been cut off.
+    #[error("line {0} of its cells.jsonl is damaged: {1}; repair or remove that line, or run the comparison again")]
+    Damaged(usize, String),
     #[error(
-        "the run in {path} was to be gone on with, and its cells are not those that were measured: run.json has the checksum of \
-         others; somebody or something changed a file, so run the comparison again"
+        "{0} was {1} and is {2}, so its cells could not be compared; run the comparison again, or bring back what there was"
     )]
-    NotItsCells {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// A line of `cells.jsonl` that is not the last one is damaged.
+    Changed(String, String, String),
     #[error(
-        "the run in {path} was to be gone on with, and line {line} of its cells.jsonl is damaged: {error}; repair or remove that \
-         line, or run the comparison again"
+        "its cluster asked for a user; name the user with --user, and the password as for `compare`: neither is kept"
     )]
-    Damaged {
-        /// The folder.
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-        /// What is wrong with it.
-        error: String,
-    },
-    /// Something is not as it was.
-    #[error(
-        "the run in {path} was to be gone on with, and {what} was {was} and is {is}: its cells could not be compared; run the \
-         comparison again, or bring back what there was"
-    )]
-    Changed {
-        /// The folder.
-        path: PathBuf,
-        /// What differs.
-        what: String,
-        /// When the run began.
-        was: String,
-        /// Now.
-        is: String,
-    },
-    /// A password is needed again.
-    #[error(
-        "the run in {path} was to be gone on with, and its cluster asked for a user; name the user with --user, and the password \
-         as for `compare`: neither is kept"
-    )]
-    NoUser {
-        /// The folder.
-        path: PathBuf,
-    },
+    NoUser,
 }
 
 /// What a folder held.
@@ -98,8 +56,7 @@ pub(crate) struct Reopened {
     pub cells: Vec<Cell>,
     pub plan: Plan,
     pub placements: Vec<Placement>,
-    /// A last line of `cells.jsonl` that was cut off, as by a power cut. It is there until it is taken away, so that a run that is
-    /// not gone on with stays as it is.
+    /// A last line of `cells.jsonl` that was cut off, as by a power cut. It stays until the run goes on.
     pub torn: Option<Torn>,
 }
 
@@ -112,23 +69,20 @@ pub(crate) struct Torn {
 }
 
 /// Opens the run in `path`, and leaves it as it is.
-pub(crate) fn reopen(path: &Path, credentials: Option<JobCredentials>) -> Result<Reopened, crate::BenchError> {
-    let path = path.to_path_buf();
-    let no_run = |file, error| ResumeError::NoRun { path: path.clone(), file, error };
-    let text = fs::read_to_string(path.join(RUN)).map_err(|error| no_run(RUN, error))?;
-    let run = Run::from_json(&text).map_err(|error| ResumeError::NotARun { path: path.clone(), error })?;
-    let folder = RunFolder::open(path.clone())?;
-    let bytes = fs::read(path.join(CELLS)).map_err(|error| no_run(CELLS, error))?;
+pub(crate) fn reopen(path: &Path, credentials: Option<JobCredentials>) -> Result<Reopened, ResumeError> {
+    let failed = |why| ResumeError { path: path.to_path_buf(), why };
+    let text = fs::read_to_string(path.join(RUN)).map_err(|error| failed(Why::NoRun(RUN, error)))?;
+    let run = Run::from_json(&text).map_err(|error| failed(Why::NotARun(error)))?;
+    let folder = RunFolder::open(path.to_path_buf()).map_err(|error| failed(Why::Folder(error)))?;
+    let bytes = fs::read(path.join(CELLS)).map_err(|error| failed(Why::NoRun(CELLS, error)))?;
     let Lines { cells, good_bytes, dropped } =
-        lines(&bytes, &run).map_err(|(line, error)| ResumeError::Damaged { path: path.clone(), line, error })?;
+        lines(&bytes, &run).map_err(|(line, error)| failed(Why::Damaged(line, error)))?;
     if run.checksum.as_ref().is_some_and(|checksum| *checksum != Checksum::of_cells(&cells)) {
-        return Err(ResumeError::NotItsCells { path }.into());
+        return Err(failed(Why::NotItsCells));
     }
-    let with_user = run.plan.with_user;
-    let (plan, placements) =
-        Plan::of_run(&run, credentials).map_err(|what| ResumeError::NotAPlan { path: path.clone(), what })?;
-    if with_user && plan.credentials.is_none() {
-        return Err(ResumeError::NoUser { path }.into());
+    let (plan, placements) = Plan::of_run(&run, credentials).map_err(|what| failed(Why::NotAPlan(what)))?;
+    if run.plan.with_user && plan.credentials.is_none() {
+        return Err(failed(Why::NoUser));
     }
     let torn = dropped.map(|why| Torn {
         good_bytes,
@@ -183,55 +137,49 @@ fn cell(line: &[u8], run: &Run) -> Result<Cell, Fault> {
     }
 }
 
-/// Refuses to go on when machine, cqldyno (which is the server, too) or a worker is another than when the run began: `found`
-/// is the run as it would begin now. Of a cluster that is not ours its addresses are compared and no release: the run does not
-/// know one.
+/// Refuses to go on when machine, cqldyno (which is the server, too) or a worker is another than when the run began; `found` is the
+/// run as it would begin now.
 pub(crate) fn same(path: &Path, began: &Run, found: &Run) -> Result<(), ResumeError> {
-    let mut pairs = vec![
-        ("the kernel".to_owned(), began.environment.kernel.clone(), found.environment.kernel.clone()),
-        ("the CPU".to_owned(), began.environment.cpu.clone(), found.environment.cpu.clone()),
-        ("the number of cores".to_owned(), began.environment.cores.to_string(), found.environment.cores.to_string()),
-        ("cqldyno's version".to_owned(), began.cqldyno.clone(), found.cqldyno.clone()),
-        (
-            "the build of cqldyno, and so of the embedded server,".to_owned(),
-            build(&began.executable),
-            build(&found.executable),
-        ),
-        (
-            "the statements of a counting cell".to_owned(),
-            began.plan.counting_count.to_string(),
-            found.plan.counting_count.to_string(),
-        ),
-    ];
-    // A run of an older cqldyno does not tell.
-    if let Some(was) = began.environment.more.get(CORES) {
-        let is = found.environment.more.get(CORES).cloned().unwrap_or_default();
-        pairs.push(("the list of cores that may be used".to_owned(), was.clone(), is));
-    }
-    for (was, is) in began.contenders.iter().zip(&found.contenders) {
-        let of = |what: &str| format!("the {what} of the contender {}", was.id);
-        let missing = |row: &Contender| if row.unavailable.is_some() { "missing" } else { "there" }.to_owned();
-        pairs.push((format!("the worker of the contender {}", was.id), missing(was), missing(is)));
-        pairs.push((of("label"), was.label.clone(), is.label.clone()));
-        pairs.push((of("version"), was.version.clone(), is.version.clone()));
-        pairs.push((of("libraries"), libraries(was), libraries(is)));
-        pairs.push((of("load generator's build"), was.build.clone(), is.build.clone()));
-        pairs.push((of("worker's build"), build(&was.executable), build(&is.executable)));
-    }
-    pairs.push(("the list of contenders".to_owned(), ids(began), ids(found)));
-    match pairs.into_iter().find(|(_, was, is)| was != is) {
+    let pairs = identity(began).into_iter().zip(identity(found));
+    let mut changed = pairs.filter_map(|((what, was), (_, is))| Some((what, was?, is.unwrap_or_default())));
+    match changed.find(|(_, was, is)| was != is) {
         None => Ok(()),
-        Some((what, was, is)) => Err(ResumeError::Changed { path: path.to_path_buf(), what, was, is }),
+        Some((what, was, is)) => Err(ResumeError { path: path.to_path_buf(), why: Why::Changed(what, was, is) }),
     }
+}
+
+/// What must stay as it was, with a value where the run has one: a run of an older cqldyno has fewer.
+fn identity(run: &Run) -> Vec<(String, Option<String>)> {
+    let machine = &run.environment;
+    let ids: Vec<&str> = run.contenders.iter().map(|row| row.id.as_str()).collect();
+    let parts = [
+        ("the kernel", Some(machine.kernel.clone())),
+        ("the CPU", Some(machine.cpu.clone())),
+        ("the number of cores", Some(machine.cores.to_string())),
+        ("cqldyno's version", Some(run.cqldyno.clone())),
+        ("the build of cqldyno, and so of the embedded server,", Some(build(&run.executable))),
+        ("the list of cores that may be used", machine.more.get(CORES).cloned()),
+        ("the list of contenders", Some(ids.join(", "))),
+    ];
+    let of_row = |row: &Contender| {
+        let parts = [
+            ("worker", if row.unavailable.is_some() { "missing" } else { "there" }.to_owned()),
+            ("label", row.label.clone()),
+            ("version", row.version.clone()),
+            ("libraries", libraries(row)),
+            ("load generator's build", row.build.clone()),
+            ("worker's build", build(&row.executable)),
+        ];
+        let id = row.id.clone();
+        parts.map(|(what, value)| (format!("the {what} of the contender {id}"), Some(value)))
+    };
+    let of_run = parts.into_iter().map(|(what, value)| (what.to_owned(), value));
+    of_run.chain(run.contenders.iter().flat_map(of_row)).collect()
 }
 
 /// Enough of a hash to tell two builds apart.
 fn build(executable: &str) -> String {
     executable.get(..12).unwrap_or("unknown").to_owned()
-}
-
-fn ids(run: &Run) -> String {
-    run.contenders.iter().map(|row| row.id.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn libraries(row: &Contender) -> String {
@@ -246,8 +194,8 @@ fn libraries(row: &Contender) -> String {
 mod tests {
     use super::*;
     use crate::plan::plan;
-    use crate::run::sample_run;
     use crate::plan::topology::Topology;
+    use crate::record::sample_run;
 
     fn run() -> Run {
         let plan = plan(&["scylla", "noop"], &["writes"]);
@@ -275,7 +223,7 @@ mod tests {
             assert_eq!((found.cells.len(), found.good_bytes), (1, first.len() as u64), "{cut}");
             assert!(found.dropped.is_some(), "{cut}");
         }
-        // What some file systems leave behind a power cut.
+        // What some file systems leave after a power cut.
         let zeros = [first.as_bytes(), &[0; 64]].concat();
         assert!(lines(&zeros, &run).unwrap().dropped.is_some());
         let whole = lines((first.clone() + &last).as_bytes(), &run).unwrap();
@@ -315,7 +263,7 @@ mod tests {
         assert!(same(Path::new("kept"), &older, &began).is_ok(), "a run that does not tell its cores");
         assert!(sentence(&|run| run.cqldyno = "9".to_owned()).contains("cqldyno's version"));
         let server = sentence(&|run| run.executable = "abcdefabcdefabcdef".to_owned());
-        assert!(server.contains("of the embedded server, was unknown and is abcdefabcdef:"), "{server}");
+        assert!(server.contains("of the embedded server, was unknown and is abcdefabcdef,"), "{server}");
         let worker = sentence(&|run| run.contenders[1].executable = "abcdefabcdefabcdef".to_owned());
         assert!(
             worker.contains("the worker's build of the contender noop was unknown and is abcdefabcdef"),

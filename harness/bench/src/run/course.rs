@@ -1,13 +1,11 @@
 //! A run under way: block after block, and a block again where others disturbed it.
 //!
-//! The rule is fixed in the plan and looks at no result: a block of timing cells of which one was noisy is run again, right
-//! away and whole, until an attempt is quiet or the plan's most attempts are made, and only while repeats take no more than
-//! [`REPEATS`] times what the blocks take once: by the estimate beforehand, or by the cells that ended where these are slower.
-//! Every attempt is kept; the last one that is whole counts.
+//! No result influences the order, only noise and durations. A block with a noisy timing cell runs again, right away and whole,
+//! until an attempt is quiet or the plan's most attempts are made. Repeats take at most [`REPEATS`] times what the blocks
+//! take once. Every attempt is kept; the last whole one counts.
 //!
-//! A run that is given a time begins no round that would not end within it, and no repeat for which a round would have to be left
-//! out ([`Limit`]). The first round and the other passes are always run, and rounds are left out whole, from the last one on, so
-//! that every scenario and arrangement has as many blocks.
+//! With a limit of time no round starts that would not finish in it, and no repeat that would cost a round ([`Limit`]). The first
+//! round and the other passes always run. Every scenario and arrangement has as many blocks.
 
 use std::collections::BTreeSet;
 use std::mem::replace;
@@ -15,23 +13,18 @@ use std::time::Duration;
 
 use cqldyno_reports::{Cell, CutShort, LEAST_BLOCKS, Pass, Run, lasting, whole};
 
-use crate::plan::estimate::Estimate;
-use crate::record::folder::FolderError;
-use crate::run::limit::{Clock, Limit};
+use crate::cell::{Executor, RunEnds};
 use crate::judge::noise::noise;
-use crate::run::observer::{CellStart, Observer, Outlook, Stage};
-use crate::plan::{Plan, PlannedCell};
+use crate::plan::estimate::Estimate;
 use crate::plan::schedule::{Block, Schedule};
+use crate::plan::{Plan, PlannedCell};
+use crate::record::folder::FolderError;
+use crate::run::BenchError;
+use crate::run::limit::{Clock, Limit};
+use crate::run::observer::{CellStart, Observer, Outlook};
 
 /// Repeats take at most this many times what the blocks take once.
 pub const REPEATS: f64 = 0.5;
-
-/// Runs one cell. The supervisor of processes is one; tests have another.
-pub(crate) trait Executor {
-    /// The cell with its figures or the reason why it has none; `None` when the run is to end.
-    /// `cells` are those that ended before.
-    fn execute(&mut self, cell: &PlannedCell, cells: &[Cell], stage: &mut dyn FnMut(Stage)) -> Option<Cell>;
-}
 
 /// Takes each cell as it ends.
 pub(crate) type Keep<'a> = &'a mut dyn FnMut(&Cell) -> Result<(), FolderError>;
@@ -44,8 +37,8 @@ pub(crate) struct Ended {
     pub complete: bool,
     /// The rounds for which there was no time, if there were any.
     pub cut_short: Option<CutShort>,
-    /// Why the cells could no longer be kept.
-    pub trouble: Option<FolderError>,
+    /// What ended it early, besides the user.
+    pub trouble: Option<BenchError>,
 }
 
 /// A run, as far as its order goes.
@@ -54,13 +47,6 @@ pub(crate) struct Course<'a> {
     pub schedule: &'a Schedule,
     pub run: &'a Run,
     pub clock: &'a dyn Clock,
-}
-
-/// What a course knows of durations.
-struct Durations<'a> {
-    /// For what is shown.
-    estimate: Estimate<'a>,
-    limit: Limit<'a>,
 }
 
 /// What there is of a block.
@@ -75,7 +61,7 @@ struct Attempts {
 }
 
 impl Course<'_> {
-    /// Runs what is missing behind the cells `there`.
+    /// Runs what is missing after the cells `there`.
     pub(crate) fn run(
         &self,
         there: Vec<Cell>,
@@ -84,7 +70,7 @@ impl Course<'_> {
         keep: Keep<'_>,
     ) -> Ended {
         let blocks = self.schedule.blocks();
-        // All others with a cell were left behind by the rule of repeats.
+        // The rule of repeats had settled all others with a cell.
         let under_way = there.last().and_then(|cell| blocks.iter().position(|block| self.is_of(cell, block)));
         let is_left = |at: usize, attempts: Attempts| match attempts.whole {
             0 => true,
@@ -95,11 +81,10 @@ impl Course<'_> {
             .map(|at| blocks[at])
             .collect();
 
-        let mut durations =
-            Durations { estimate: Estimate::new(self.plan), limit: Limit::new(self.plan, self.clock, self.round()) };
-        let of_blocks =
-            |durations: &Durations<'_>, blocks: &[Block]| durations.estimate.of(self.schedule.first_attempts(blocks));
-        let whole = of_blocks(&durations, &left);
+        let pace = Estimate::new(self.plan, self.schedule);
+        let mut limit = Limit::new(self.plan.within, self.clock, pace, self.round());
+        let of_blocks = |limit: &Limit<'_>, blocks: &[Block]| limit.time_of(self.schedule.first_attempts(blocks));
+        let whole = of_blocks(&limit, &left);
         let repeats = if self.plan.noise_share.is_some() && self.plan.most_attempts > 1 {
             whole.mul_f64(REPEATS)
         } else {
@@ -114,37 +99,36 @@ impl Course<'_> {
         let mut looked_ahead = false;
         while let Some(block) = left.get(at).copied() {
             if begins_another_round(&left, at) && !replace(&mut looked_ahead, true) {
-                self.too_few(&left[at..], &durations.limit).iter().for_each(|sentence| observer.too_few(sentence));
+                self.too_few(&left[at..], &limit).iter().for_each(|sentence| observer.too_few(sentence));
             }
-            if begins_another_round(&left, at) && !self.has_time_for(1, &left[at..], &durations.limit) {
-                let cut_short = self.cut_short(&left[at..], &durations.limit);
+            if begins_another_round(&left, at) && !self.has_time_for(1, &left[at..], &limit) {
+                let cut_short = self.cut_short(&left[at..], &limit);
                 observer.cut_short(&self.without_rounds(&block, &cut_short));
                 ended.cut_short = Some(cut_short);
-                let behind = left.split_off(at);
-                left.extend(behind.into_iter().filter(|block| block.pass != Pass::Timing));
+                let others = left.split_off(at).into_iter().filter(|block| block.pass != Pass::Timing);
+                left.extend(others);
                 continue;
             }
             at += 1;
-            let behind = &left[at..];
+            let next = &left[at..];
             loop {
                 let attempts = self.attempts(&ended.cells, &block);
                 if attempts.whole > 0 {
                     if !self.again(attempts) {
                         break;
                     }
-                    let most = whole.max(of_blocks(&durations, &left)).mul_f64(REPEATS);
-                    if repeating + of_blocks(&durations, &[block]) > most {
+                    let most = whole.max(of_blocks(&limit, &left)).mul_f64(REPEATS);
+                    if repeating + of_blocks(&limit, &[block]) > most {
                         break;
                     }
-                    let with_block = std::iter::once(&block).chain(behind).copied().collect::<Vec<_>>();
-                    if !durations.limit.allows(self.schedule.first_attempts(&with_block)) {
+                    if !limit.allows(self.schedule.first_attempts(&left[at - 1..])) {
                         break;
                     }
                     observer.repeats(&self.sentence(&block, attempts));
                 }
                 let began = self.clock.elapsed();
                 let attempt = attempts.last + 1;
-                if !self.attempt(&block, attempt, behind, &mut durations, &mut ended, executor, observer, keep) {
+                if !self.attempt(&block, attempt, next, &mut limit, &mut ended, executor, observer, keep) {
                     return ended;
                 }
                 if attempts.whole > 0 {
@@ -162,7 +146,7 @@ impl Course<'_> {
         self.schedule.first_attempts(&one_round(blocks).copied().collect::<Vec<_>>()).collect()
     }
 
-    /// Whether as many `rounds` as that, the next ones among `left`, end in time, and the other passes behind them.
+    /// Whether the next `rounds` of `left` end in time, with the other passes after them.
     fn has_time_for(&self, rounds: u32, left: &[Block], limit: &Limit<'_>) -> bool {
         let end = left.first().map_or(0, |block| block.number.saturating_add(rounds));
         let blocks: Vec<Block> =
@@ -170,8 +154,7 @@ impl Course<'_> {
         limit.allows(self.schedule.first_attempts(&blocks))
     }
 
-    /// Says, while something can still be done about it, that there will be too few blocks for an interval: by what they took so far,
-    /// the rounds `left` being behind.
+    /// Says, while the user can still do something, that there will be too few blocks for an interval; the rounds `left` are to come.
     fn too_few(&self, left: &[Block], limit: &Limit<'_>) -> Option<String> {
         let (within, most) = (self.plan.within?, self.plan.blocks);
         let there = left.first()?.number.saturating_sub(1);
@@ -184,8 +167,8 @@ impl Course<'_> {
         // Without time for another round that is what is said.
         (rounds > 0 && blocks < LEAST_BLOCKS).then(|| {
             format!(
-                "By what blocks took so far, there is time for about {blocks} of {most} blocks within the {} that the run is given, \
-                 and an interval needs {LEAST_BLOCKS}: let it end, or end it by Ctrl-C, and go on with it by `cqldyno compare --resume DIR`.",
+                "There is time for about {blocks} of {most} blocks within {}, and an interval needs {LEAST_BLOCKS}. Let the run end, or \
+                 end it with Ctrl-C, and go on with `cqldyno compare --resume DIR`.",
                 lasting(within)
             )
         })
@@ -197,7 +180,7 @@ impl Course<'_> {
         is_compared && self.plan.blocks as usize >= LEAST_BLOCKS
     }
 
-    /// What is said of a run that is without the rounds `left`.
+    /// What results say of a run without the rounds `left`.
     fn cut_short(&self, left: &[Block], limit: &Limit<'_>) -> CutShort {
         let missing: Vec<Block> = left.iter().filter(|block| block.pass == Pass::Timing).copied().collect();
         let milliseconds = |time: Duration| (time.as_secs_f64() * 1_000.0).round() as u64;
@@ -217,8 +200,7 @@ impl Course<'_> {
             false => format!("Blocks {} to {}", number(first), number(last)),
         };
         format!(
-            "{which} of every scenario and arrangement {} left out: by what blocks took so far, there is no time for another one \
-             of each within the {} that the run is given{}.",
+            "{which} of every scenario and arrangement {} left out, because there is no time for another one of each within {}{}.",
             if first == last { "is" } else { "are" },
             lasting(Duration::from_millis(cut_short.within_ms)),
             match self.wants_interval() && (cut_short.blocks as usize) < LEAST_BLOCKS {
@@ -234,49 +216,48 @@ impl Course<'_> {
         &self,
         block: &Block,
         attempt: u32,
-        behind: &[Block],
-        durations: &mut Durations<'_>,
+        next: &[Block],
+        limit: &mut Limit<'_>,
         ended: &mut Ended,
         executor: &mut dyn Executor,
         observer: &mut dyn Observer,
         keep: Keep<'_>,
     ) -> bool {
         let cells = self.schedule.cells(block, attempt);
-        let left = |durations: &Durations<'_>, from: usize| {
-            let cells = cells[from..].iter().copied().chain(self.schedule.first_attempts(behind));
-            durations.limit.at_most(durations.estimate.of(cells))
+        let left = |limit: &Limit<'_>, from: usize| {
+            limit.left(cells[from..].iter().copied().chain(self.schedule.first_attempts(next)))
         };
         for (at, planned) in cells.iter().enumerate() {
             observer.cell_starts(&CellStart {
                 number: ended.cells.len() + 1,
-                of: ended.cells.len() + cells.len() - at + self.schedule.first_attempts(behind).count(),
+                of: ended.cells.len() + cells.len() - at + self.schedule.first_attempts(next).count(),
                 label: &self.run.contenders[planned.contender].label,
                 scenario: &self.run.scenarios[planned.scenario].name,
                 arrangement: &self.run.plan.arrangements[planned.arrangement].id,
                 block: planned.block,
                 pass: planned.pass,
-                step: planned.step,
+                doing: self.schedule.step(planned).doing,
                 attempt,
                 count: planned.count,
-                left: left(durations, at),
-                behind: left(durations, at + 1),
+                left: left(limit, at),
+                behind: left(limit, at + 1),
             });
             let began = self.clock.elapsed();
-            let Some(mut cell) = executor.execute(planned, &ended.cells, &mut |stage| observer.stage(stage)) else {
-                return false;
+            let mut cell = match executor.execute(planned, &ended.cells, &mut |stage| observer.stage(stage)) {
+                Ok(cell) => cell,
+                Err(RunEnds::Cancelled) => return false,
+                Err(RunEnds::Refused(why)) => {
+                    ended.trouble = Some(BenchError::Refused(why));
+                    return false;
+                }
             };
             cell.noisy = noise(&cell, self.plan.noise_share, self.cores(planned));
-            let took = self.clock.elapsed().saturating_sub(began);
-            durations.limit.ended(planned, took);
-            // A cell that failed says nothing about the time that others take.
-            if cell.failed.is_none() {
-                durations.estimate.ended(planned, took);
-            }
+            limit.ended(planned, self.clock.elapsed().saturating_sub(began));
             let kept = keep(&cell);
-            observer.cell_ended(&cell, left(durations, at + 1));
+            observer.cell_ended(&cell, left(limit, at + 1));
             ended.cells.push(cell);
-            if let Err(trouble) = kept {
-                ended.trouble = Some(trouble);
+            if let Err(error) = kept {
+                ended.trouble = Some(error.into());
                 return false;
             }
         }
@@ -296,7 +277,7 @@ impl Course<'_> {
 
     fn sentence(&self, block: &Block, attempts: Attempts) -> String {
         format!(
-            "Block {} of {} in {} was disturbed by others and is run again, attempt {} of {}.",
+            "Other processes disturbed block {} of {} in {}, so it runs again, attempt {} of {}.",
             block.number,
             self.run.scenarios[block.scenario].name,
             self.run.plan.arrangements[block.arrangement].id,
@@ -318,7 +299,7 @@ impl Course<'_> {
         for attempt in 1..=found.last {
             let of_it: Vec<&&Cell> = mine.iter().filter(|cell| cell.attempt == attempt).collect();
             let has = |planned: &PlannedCell| {
-                let step = self.schedule.step(planned);
+                let step = self.schedule.step(planned).name;
                 let id = &self.run.contenders[planned.contender].id;
                 of_it.iter().any(|cell| cell.contender == *id && cell.step.as_deref() == step)
             };

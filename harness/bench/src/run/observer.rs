@@ -1,38 +1,17 @@
-//! What a run tells while it runs.
+//! What a run reports while it runs.
 
 use std::time::Duration;
 
 use cqldyno_reports::{Cell, Contender, Pass};
 
-/// Where a cell is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// The server starts.
-    Server,
-    /// floor makes the schema and loads rows.
-    Loading {
-        /// Rows loaded so far.
-        rows: u64,
-        /// Rows to load.
-        of: u64,
-    },
-    /// The contender connects, prepares and warms up.
-    Connecting,
-    /// The window.
-    Window {
-        /// Statements issued so far.
-        issued: u64,
-        /// Statements of the window.
-        of: u64,
-    },
-}
+use crate::cell::Stage;
 
 /// A cell that is about to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellStart<'a> {
     /// Its place in the run, from 1.
     pub number: usize,
-    /// Cells of the run, as far as it is known: a block that is run again has more.
+    /// Cells of the run so far: a block that runs again adds to them.
     pub of: usize,
     /// The contender's label.
     pub label: &'a str,
@@ -44,15 +23,15 @@ pub struct CellStart<'a> {
     pub block: u32,
     /// What it is run for.
     pub pass: Pass,
-    /// Which of its pass' steps, from 0.
-    pub step: usize,
-    /// From 1; more when its block is run again.
+    /// What it does, in a few words.
+    pub doing: &'static str,
+    /// From 1; more when its block runs again.
     pub attempt: u32,
     /// Statements in the window.
     pub count: u64,
     /// Time that the rest of the run will take, this cell included.
     pub left: Duration,
-    /// Time that the cells behind this one will take.
+    /// Time that the cells after this one will take.
     pub behind: Duration,
 }
 
@@ -61,11 +40,11 @@ pub struct CellStart<'a> {
 pub struct Outlook {
     /// Cells that are to be run.
     pub cells: usize,
-    /// How long they take, by a table of what was measured elsewhere.
+    /// How long they take: a rough guess, because nothing is measured yet.
     pub estimate: Duration,
-    /// Blocks that are run again may take up to so much more.
+    /// The most that blocks that run again add.
     pub repeats: Duration,
-    /// The time that the run is given; `None` for no limit.
+    /// The time of the run; `None` for no limit.
     pub within: Option<Duration>,
 }
 
@@ -81,22 +60,22 @@ pub trait Observer {
         let _ = outlook;
     }
 
-    /// A run is gone on with: so many cells are there, and a sentence if one of them was cut off.
+    /// A run goes on: so many cells are there, and a sentence if one of them was cut off.
     fn resumes(&mut self, cells: usize, dropped: Option<&str>) {
         let _ = (cells, dropped);
     }
 
-    /// A block is about to be run again, as the sentence says.
+    /// A block is about to run again, as the sentence says.
     fn repeats(&mut self, sentence: &str) {
         let _ = sentence;
     }
 
-    /// There will be too few blocks for an interval within the time that the run is given, as the sentence says.
+    /// There is too little time for an interval, as the sentence says.
     fn too_few(&mut self, sentence: &str) {
         let _ = sentence;
     }
 
-    /// Rounds are left out for want of time, as the sentence says.
+    /// There is too little time for all rounds, as the sentence says.
     fn cut_short(&mut self, sentence: &str) {
         let _ = sentence;
     }

@@ -1,12 +1,11 @@
 //! Latency below saturation: at one rate for all contenders, with few statements in flight, and up to a session's first answer.
 
+use cqldyno_meter::Probe;
 use cqldyno_reports::measure::THROUGHPUT;
 use cqldyno_reports::{Cell, Pass};
-use cqldyno_scenarios::{Operation, Scenario, Statement};
 
-use super::{Cost, Load, PassKind, Place, Shape, Step};
-use crate::process::failure::CellFailure;
-use crate::plan::{Plan, PlannedCell};
+use super::{Cost, Load, PassKind, Shape, Step};
+use crate::plan::Plan;
 
 /// How long statements are started at the rate.
 const SECONDS: u64 = 3;
@@ -14,94 +13,58 @@ const SECONDS: u64 = 3;
 /// At a rate no more than so many times the statements of a timing cell are started, so that a short run stays one.
 const MOST_TIMES: u64 = 4;
 
-/// The part of what the slowest driver reached, by which the default rate is divided.
+/// What the slowest driver reached is divided by this for the default rate.
 const PART: f64 = 2.0;
 
-/// A rate of which nothing is known yet, for the estimate.
+/// A rate for the estimate while none is known.
 const GUESS: u64 = 150_000;
 
-/// Sessions that are connected one after the other.
+/// Sessions that connect one after the other.
 const SESSIONS: u64 = 20;
 
-/// A step that is no rate: its name, statements in flight, and statements at most.
-const CLOSED: [(&str, usize, u64); 3] = [("1", 1, 10_000), ("16", 16, 100_000), ("256", 256, 200_000)];
-const RATE: &str = "rate";
-const CONNECT: &str = "connect";
+pub(super) const LATENCY: PassKind = PassKind {
+    about: "response times at a rate that all have alike, times with 1, 16 and 256 in flight, and up to a session's first answer",
+    headline: ("response_p99", "us is what 99 % are answered within at the rate"),
+    probe: || Probe::Available,
+    steps,
+};
 
-pub(super) struct Latency;
-
-impl PassKind for Latency {
-    fn pass(&self) -> Pass {
-        Pass::Latency
-    }
-
-    fn about(&self) -> &'static str {
-        "response times at a rate that all have alike, times with 1, 16 and 256 in flight, and up to a session's first answer"
-    }
-
-    fn doing(&self) -> &'static str {
-        "taking latency"
-    }
-
-    fn doing_step(&self, step: usize) -> &'static str {
-        match step {
-            0 => "taking latency at the rate",
-            1 => "taking latency with 1 in flight",
-            2 => "taking latency with 16 in flight",
-            3 => "taking latency with 256 in flight",
-            _ => "timing sessions up to the first answer",
+fn steps(plan: &Plan) -> Vec<Step> {
+    let cost = |seconds| Cost { seconds, factor: 0.0 };
+    let rate = plan.rate.unwrap_or(GUESS);
+    let at_rate = Step::new("taking latency at the rate", plan, at_rate(plan, rate));
+    let closed = |name, doing, in_flight, most, seconds| {
+        let step = Step::new(doing, plan, plan.count.min(most));
+        let warmup = plan.warmup.min(step.load.count / 10);
+        Step {
+            name: Some(name),
+            load: Load { concurrency: in_flight, warmup, ..step.load },
+            cost: cost(seconds),
+            ..step
         }
-    }
-
-    fn headline(&self) -> Option<(&'static str, &'static str)> {
-        Some(("response_p99", "us is what 99 % are answered within at the rate"))
-    }
-
-    fn steps(&self, plan: &Plan, _: bool) -> Vec<Step> {
-        let rate = Step { name: Some(RATE), count: at_rate(plan, plan.rate.unwrap_or(GUESS)) };
-        let closed = CLOSED.map(|(name, _, most)| Step { name: Some(name), count: plan.count.min(most) });
-        let connect = Step { name: Some(CONNECT), count: SESSIONS.min(plan.count) };
-        std::iter::once(rate).chain(closed).chain([connect]).collect()
-    }
-
-    fn suits(&self, step: usize, scenario: &Scenario) -> bool {
-        // Up to the first answer of an EXECUTE.
-        let executes = |statement: &Statement| statement.operation == Operation::Execute;
-        step <= CLOSED.len() || scenario.statements.iter().all(executes)
-    }
-
-    fn cost(&self, step: usize) -> Cost {
-        // By what it is bounded by: the time at the rate, a round trip a statement on loopback, 100,000 and 200,000 statements a
-        // second, 10 ms a session.
-        let seconds = match step {
-            0 => SECONDS as f64,
-            1 => 0.8,
-            4 => SESSIONS as f64 * 0.01,
-            _ => 1.0,
-        };
-        Cost { seconds, factor: 0.0 }
-    }
-
-    fn load(&self, plan: &Plan, planned: &PlannedCell, place: &Place<'_>, cells: &[Cell]) -> Result<Load, CellFailure> {
-        let closed = Load::closed(plan, planned);
-        match planned.step.checked_sub(1) {
-            None => {
-                let rate = plan.rate.or_else(|| half_of_the_slowest(place, cells)).ok_or_else(|| {
-                    CellFailure::NoRate(
-                        "No driver has a throughput in this scenario and arrangement to take the half of".to_owned(),
-                    )
-                })?;
-                Ok(Load { count: at_rate(plan, rate), shape: Shape::AtRate(rate), ..closed })
-            }
-            Some(nth) => match CLOSED.get(nth) {
-                Some((_, in_flight, _)) => {
-                    let warmup = closed.warmup.min(planned.count / 10);
-                    Ok(Load { concurrency: *in_flight, warmup, ..closed })
-                }
-                None => Ok(Load { warmup: 0, shape: Shape::Connecting, ..closed }),
-            },
-        }
-    }
+    };
+    let connect = Step::new("timing sessions up to the first answer", plan, SESSIONS.min(plan.count));
+    vec![
+        Step {
+            name: Some("rate"),
+            load: Load { shape: Shape::AtRate(rate), ..at_rate.load },
+            at_half: plan.rate.is_none(),
+            cost: cost(SECONDS as f64),
+            ..at_rate
+        },
+        // A round trip per statement on loopback, then 100,000 and 200,000 statements per second.
+        closed("1", "taking latency with 1 in flight", 1, 10_000, 0.8),
+        closed("16", "taking latency with 16 in flight", 16, 100_000, 1.0),
+        closed("256", "taking latency with 256 in flight", 256, 200_000, 1.0),
+        Step {
+            name: Some("connect"),
+            load: Load { warmup: 0, shape: Shape::Connecting, ..connect.load },
+            // Up to the first answer of an EXECUTE.
+            executes_only: true,
+            cost: cost(SESSIONS as f64 * 0.01),
+            ..connect
+        },
+    ]
 }
 
 /// Statements that are started at `rate`.
@@ -109,24 +72,24 @@ fn at_rate(plan: &Plan, rate: u64) -> u64 {
     rate.saturating_mul(SECONDS).clamp(1, plan.count.saturating_mul(MOST_TIMES).max(1))
 }
 
-/// Half of the least that a driver reached in the place's timing cells, all of its cells together, to two digits.
-fn half_of_the_slowest(place: &Place<'_>, cells: &[Cell]) -> Option<u64> {
+/// The load at half of what the slowest of `drivers` reached in the timing cells of `place`, to two digits; `None` where none has
+/// a throughput there.
+pub(crate) fn at_half(load: Load, plan: &Plan, place: (&str, &str), drivers: &[&str], cells: &[Cell]) -> Option<Load> {
     let of = |driver: &&str| {
         let is_mine = |cell: &&Cell| {
             cell.pass == Pass::Timing
                 && cell.contender == **driver
-                && cell.scenario == place.scenario
-                && cell.arrangement == place.arrangement
+                && (cell.scenario.as_str(), cell.arrangement.as_str()) == place
                 && cell.counts()
         };
         let mut rates: Vec<f64> = cells.iter().filter(is_mine).filter_map(|cell| cell.get(THROUGHPUT)).collect();
         rates.sort_by(f64::total_cmp);
         rates.get(rates.len() / 2).copied()
     };
-    let slowest = place.drivers.iter().filter_map(of).min_by(f64::total_cmp)?;
-    let half = (slowest / PART) as u64;
+    let half = (drivers.iter().filter_map(of).min_by(f64::total_cmp)? / PART) as u64;
     let digit = 10u64.pow(half.checked_ilog10()?.saturating_sub(1));
-    Some(half / digit * digit).filter(|rate| *rate > 0)
+    let rate = half / digit * digit;
+    Some(Load { count: at_rate(plan, rate), shape: Shape::AtRate(rate), ..load })
 }
 
 #[cfg(test)]
@@ -148,21 +111,12 @@ mod tests {
         }
     }
 
-    const PLACE: Place<'_> = Place { scenario: "writes", arrangement: "current", drivers: &["scylla", "cdrs-tokio"] };
-
-    fn step(plan: &Plan, nth: usize, cells: &[Cell]) -> Result<Load, CellFailure> {
-        let count = Latency.steps(plan, true)[nth].count;
-        let planned = PlannedCell {
-            contender: 0,
-            scenario: 0,
-            arrangement: 0,
-            block: 1,
-            pass: Pass::Latency,
-            step: nth,
-            attempt: 1,
-            count,
-        };
-        Latency.load(plan, &planned, &PLACE, cells)
+    fn rate(plan: &Plan, cells: &[Cell]) -> Option<Load> {
+        let step = steps(plan).remove(0);
+        match step.at_half {
+            true => at_half(step.load, plan, ("writes", "current"), &["scylla", "cdrs-tokio"], cells),
+            false => Some(step.load),
+        }
     }
 
     #[test]
@@ -179,29 +133,28 @@ mod tests {
             cell("noop", "current", 10_000.0),
         ];
         let plan = Plan { count: 250_000, ..plan(&["scylla", "cdrs-tokio", "noop"], &["writes"]) };
-        let load = step(&plan, 0, &cells).unwrap();
+        let load = rate(&plan, &cells).unwrap();
         assert_eq!((load.shape, load.count), (Shape::AtRate(150_000), 450_000));
-        let asked = step(&Plan { rate: Some(1_234), ..plan.clone() }, 0, &cells).unwrap();
+        let asked = rate(&Plan { rate: Some(1_234), ..plan.clone() }, &cells).unwrap();
         assert_eq!((asked.shape, asked.count), (Shape::AtRate(1_234), 3_702));
-        let short = step(&Plan { count: 1_000, ..plan.clone() }, 0, &cells).unwrap();
+        let short = rate(&Plan { count: 1_000, ..plan.clone() }, &cells).unwrap();
         assert_eq!((short.shape, short.count), (Shape::AtRate(150_000), 4_000));
-        let none = step(&plan, 0, &cells[5..]).unwrap_err().to_string();
-        assert!(none.contains("No driver has a throughput") && none.contains("--rate"), "{none}");
+        assert_eq!(rate(&plan, &cells[5..]), None, "no driver has a throughput here");
     }
 
     #[test]
     fn the_other_steps_have_their_own_number_in_flight_and_end_with_sessions() {
         let plan = Plan { count: 250_000, warmup: 20_000, ..plan(&["scylla"], &["writes"]) };
-        let names: Vec<_> = Latency.steps(&plan, true).iter().map(|step| step.name.unwrap()).collect();
+        let names: Vec<_> = steps(&plan).iter().map(|step| step.name.unwrap()).collect();
         assert_eq!(names, ["rate", "1", "16", "256", "connect"]);
         for (nth, in_flight, count, warmup) in
             [(1, 1, 10_000, 1_000), (2, 16, 100_000, 10_000), (3, 256, 200_000, 20_000)]
         {
-            let load = step(&plan, nth, &[]).unwrap();
+            let load = steps(&plan)[nth].load;
             let expected = Load { count, warmup, concurrency: in_flight, shape: Shape::Closed };
             assert_eq!(load, expected);
         }
-        let connecting = step(&plan, 4, &[]).unwrap();
+        let connecting = steps(&plan)[4].load;
         assert_eq!((connecting.shape, connecting.count, connecting.warmup), (Shape::Connecting, 20, 0));
     }
 }

@@ -1,9 +1,10 @@
 //! The order of a run: which blocks are run, run again and left out.
 
 use super::*;
+use crate::cell::Stage;
 use crate::plan::plan;
-use crate::run::sample_run;
 use crate::plan::topology::Topology;
+use crate::record::sample_run;
 use cqldyno_reports::{Measure, Unit, measure};
 
 /// A clock that stands still until somebody moves it.
@@ -33,17 +34,18 @@ struct Executed<'a> {
     takes: Takes<'a>,
     seen: Vec<PlannedCell>,
     cancel_at: usize,
+    ends: RunEnds,
     failing: usize,
     noisy: Vec<(usize, u32, u32)>,
 }
 
 impl Executor for Executed<'_> {
-    fn execute(&mut self, cell: &PlannedCell, _: &[Cell], stage: &mut dyn FnMut(Stage)) -> Option<Cell> {
+    fn execute(&mut self, cell: &PlannedCell, _: &[Cell], stage: &mut dyn FnMut(Stage)) -> Result<Cell, RunEnds> {
         self.seen.push(*cell);
         stage(Stage::Connecting);
         self.clock.wait((self.takes)(cell));
         if self.seen.len() == self.cancel_at {
-            return None;
+            return Err(self.ends.clone());
         }
         let noisy = self
             .noisy
@@ -55,7 +57,7 @@ impl Executor for Executed<'_> {
             ("machine_steal", seconds(0.0)),
             ("machine_other_cpu", seconds(if noisy { 0.9 } else { 0.0 })),
         ];
-        Some(Cell {
+        Ok(Cell {
             contender: self.run.contenders[cell.contender].id.clone(),
             scenario: self.run.scenarios[cell.scenario].name.clone(),
             arrangement: self.run.plan.arrangements[cell.arrangement].id.clone(),
@@ -115,7 +117,7 @@ fn sample(plan: &Plan) -> (Schedule, Run) {
     (Schedule::new(plan, &everybody, None, &|_| true), run)
 }
 
-/// Runs behind `there`, of which every cell takes no time; the cells, who was run, and what was heard.
+/// Goes on after `there` with cells that take no time: how it ended, the cells that ran, and what was heard.
 fn go(plan: &Plan, there: Vec<Cell>, change: impl FnOnce(&mut Executed<'_>)) -> (Ended, Vec<PlannedCell>, Heard) {
     kept(plan, there, change, &mut |_| Ok(()))
 }
@@ -129,8 +131,8 @@ fn kept(
     let (schedule, run) = sample(plan);
     let clock = Hand::default();
     let takes = Box::new(|_: &PlannedCell| Duration::ZERO);
-    let mut executor =
-        Executed { run: &run, clock: &clock, takes, seen: Vec::new(), cancel_at: 0, failing: 9, noisy: Vec::new() };
+    let (seen, noisy, ends) = (Vec::new(), Vec::new(), RunEnds::Cancelled);
+    let mut executor = Executed { run: &run, clock: &clock, takes, seen, cancel_at: 0, ends, failing: 9, noisy };
     change(&mut executor);
     let mut heard = Heard::default();
     let course = Course { plan, schedule: &schedule, run: &run, clock: &clock };
@@ -138,10 +140,10 @@ fn kept(
     (ended, executor.seen, heard)
 }
 
-/// How long the whole plan takes by the table.
-fn by_table(plan: &Plan) -> Duration {
+/// How long the whole plan is guessed to take.
+fn guessed(plan: &Plan) -> Duration {
     let (schedule, _) = sample(plan);
-    Estimate::new(plan).of(schedule.first_attempts(schedule.blocks()))
+    Estimate::new(plan, &schedule).of(schedule.first_attempts(schedule.blocks()))
 }
 
 #[test]
@@ -160,7 +162,7 @@ fn a_block_with_a_noisy_cell_is_run_again_whole_and_every_attempt_is_kept() {
     let (ended, seen, heard) = go(&asked(), Vec::new(), |executor| executor.noisy = vec![(1, 2, 1)]);
     // Block 2 of both scenarios.
     assert_eq!((ended.cells.len(), seen.len(), heard.repeats.len()), (16, 16, 2));
-    assert!(heard.repeats[0].contains("was disturbed by others and is run again, attempt 2 of 3"));
+    assert!(heard.repeats[0].contains("so it runs again, attempt 2 of 3"));
     for (nth, cell) in seen.iter().enumerate().filter(|(_, cell)| cell.attempt == 2) {
         assert_eq!((cell.block, cell.pass), (2, Pass::Timing));
         let neighbours = &seen[nth.saturating_sub(3)..=nth];
@@ -183,7 +185,7 @@ fn a_block_is_run_no_more_often_than_the_plan_says_and_once_without_a_share() {
 #[test]
 fn repeats_end_when_they_took_half_as_long_as_the_blocks() {
     let plan = Plan { passes: Vec::new(), blocks: 1, ..asked() };
-    let whole = by_table(&plan);
+    let whole = guessed(&plan);
     let (ended, ..) = go(&plan, Vec::new(), |executor| {
         executor.noisy = vec![(0, 1, 99)];
         executor.takes = Box::new(move |cell| if cell.attempt == 2 { whole } else { Duration::ZERO });
@@ -192,10 +194,10 @@ fn repeats_end_when_they_took_half_as_long_as_the_blocks() {
 }
 
 #[test]
-fn a_machine_that_is_slower_than_the_table_repeats_as_much_of_a_run() {
+fn a_machine_that_is_slower_than_was_guessed_repeats_as_much_of_a_run() {
     let plan = Plan { passes: Vec::new(), blocks: 4, most_attempts: 2, ..asked() };
     // The sixteen cells take longer than one and a half times what they were estimated to.
-    let slow = by_table(&plan).mul_f64(0.1);
+    let slow = guessed(&plan).mul_f64(0.1);
     let (ended, ..) = go(&plan, Vec::new(), |executor| {
         executor.noisy = vec![(0, 1, 1)];
         executor.takes = Box::new(move |cell| if cell.attempt == 1 { slow } else { Duration::ZERO });
@@ -232,8 +234,8 @@ fn a_run_that_is_given_a_time_leaves_the_last_rounds_out_whole_and_ends_within_i
     assert_eq!(
         heard.cut_short,
         [
-            "Blocks 9 to 12 of every scenario and arrangement are left out: by what blocks took so far, there is no time for \
-          another one of each within the 41 s that the run is given."
+            "Blocks 9 to 12 of every scenario and arrangement are left out, because there is no time for another one of each \
+          within 41 s."
         ]
     );
     assert_eq!((heard.of[0], heard.of[35]), (52, 36));
@@ -250,8 +252,8 @@ fn a_time_that_is_too_short_for_an_interval_is_said_after_the_first_round() {
     assert_eq!(
         heard.too_few,
         [
-            "By what blocks took so far, there is time for about 7 of 12 blocks within the 37 s that the run is given, and an interval needs \
-             8: let it end, or end it by Ctrl-C, and go on with it by `cqldyno compare --resume DIR`."
+            "There is time for about 7 of 12 blocks within 37 s, and an interval needs 8. Let the run end, or end it with Ctrl-C, and \
+             go on with `cqldyno compare --resume DIR`."
         ]
     );
     let none = |plan: &Plan| assert_eq!(go(plan, Vec::new(), a_second).2.too_few, [""; 0]);
@@ -262,7 +264,7 @@ fn a_time_that_is_too_short_for_an_interval_is_said_after_the_first_round() {
     // There is not even time for another round, which is said.
     none(&compared(1));
     let said = &go(&compared(1), Vec::new(), a_second).2.cut_short[0];
-    assert!(said.ends_with("within the 1 s that the run is given, and an interval needs 8."), "{said}");
+    assert!(said.ends_with("within 1 s, and an interval needs 8."), "{said}");
     none(&Plan { blocks: 7, ..compared(20) });
     none(&Plan { within: None, ..compared(20) });
 }
@@ -272,7 +274,7 @@ fn the_first_round_and_the_other_passes_are_run_however_short_the_time_is() {
     let (ended, seen, heard) = go(&within(1), Vec::new(), a_second);
     assert_eq!((blocks(&seen, Pass::Timing), blocks(&seen, Pass::Counting)), (vec![4], vec![4]));
     assert_eq!((ended.complete, ended.cut_short.unwrap().blocks), (true, 1));
-    assert!(heard.cut_short[0].contains("Blocks 2 to 12") && heard.cut_short[0].contains("within the 1 s"));
+    assert!(heard.cut_short[0].contains("Blocks 2 to 12") && heard.cut_short[0].contains("within 1 s"));
     assert_eq!(heard.left.last(), Some(&Duration::ZERO), "no more than what is left is said to be left");
 }
 
@@ -353,7 +355,7 @@ fn a_run_that_was_ended_goes_on_with_the_block_under_way_as_another_attempt() {
         let there = whole.cells[..cut].to_vec();
         let (ended, seen, heard) = go(&plan, there, |_| {});
         let in_block = cut % 2;
-        assert_eq!(seen.len(), all.len() - cut + in_block, "behind {cut} cells");
+        assert_eq!(seen.len(), all.len() - cut + in_block, "after {cut} cells");
         assert_eq!((ended.cells.len(), ended.complete), (all.len() + in_block, true));
         assert!(seen.iter().take(2 * in_block).all(|cell| cell.attempt == 2), "{seen:?}");
         assert!(seen.iter().skip(2 * in_block).all(|cell| cell.attempt == 1), "{seen:?}");
@@ -370,11 +372,44 @@ fn an_attempt_that_was_broken_off_is_none_of_the_plans_attempts_and_earlier_bloc
     let (ended, seen, _) = go(&plan, whole.cells[..5].to_vec(), noisy);
     assert_eq!(seen[..2].iter().map(|cell| cell.attempt).collect::<Vec<_>>(), [4, 4]);
     assert_eq!(ended.cells.len(), whole.cells.len() + 1);
-    // Nothing of a block that was left behind is run again.
+    // Nothing of a block that was settled runs again.
     let (_, seen, _) = go(&plan, whole.cells[..7].to_vec(), noisy);
     let first = sample(&plan).0.blocks()[0];
     let is_first = |cell: &&PlannedCell| (cell.scenario, cell.block, cell.pass) == (first.scenario, 1, first.pass);
     assert_eq!(seen.iter().find(is_first), None);
+}
+
+#[test]
+fn the_time_that_is_left_falls_with_every_cell_whether_it_ends_well_or_not() {
+    // One contender hangs in every cell; nothing was guessed to take that long.
+    let hangs = |executor: &mut Executed<'_>| {
+        executor.failing = 0;
+        executor.takes = Box::new(|cell| SECOND * if cell.contender == 0 { 30 } else { 1 });
+    };
+    let plan = Plan { blocks: 12, ..asked() };
+    let (_, seen, heard) = go(&plan, Vec::new(), hangs);
+    let after_the_first_round = &heard.left[4..];
+    assert!(after_the_first_round.windows(2).all(|pair| pair[1] < pair[0]), "{after_the_first_round:?}");
+    let rest = |from: usize| -> u64 { seen[from..].iter().map(|cell| if cell.contender == 0 { 30 } else { 1 }).sum() };
+    for from in [4, 20, 47] {
+        assert!(
+            heard.left[from].as_secs().abs_diff(rest(from)) <= 1,
+            "{from}: {:?} and {}",
+            heard.left[from],
+            rest(from)
+        );
+    }
+}
+
+#[test]
+fn a_refused_password_ends_the_run_with_its_sentence() {
+    let (ended, seen, heard) = go(&asked(), Vec::new(), |executor| {
+        executor.cancel_at = 1;
+        executor.ends = RunEnds::Refused("The worker a failed: bad credentials.".to_owned());
+    });
+    assert_eq!((ended.cells.len(), seen.len(), heard.ended, ended.complete), (0, 1, 0, false));
+    let sentence = ended.trouble.unwrap().to_string();
+    assert!(sentence.starts_with("The worker a failed: bad credentials. Nothing more was tried"), "{sentence}");
 }
 
 #[test]

@@ -1,17 +1,16 @@
-//! The log is read by a reader that is none of ours: HdrHistogram's Python package, as it comes from the package registry.
+//! What is read from a worker, and the log: also by a reader that is none of ours, HdrHistogram's Python package from the registry.
 //!
-//! It is fetched once and kept in the target folder. Where that is not possible the test fails and says what to do: on a machine
-//! without a registry `CQLDYNO_OFFLINE=1` leaves it out, and nothing else does.
+//! The package is fetched once and kept in the target folder. Where that is not possible the test fails and says what to do: on a
+//! machine without a registry `CQLDYNO_OFFLINE=1` leaves it out, and nothing else does.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
 
-use hdrhistogram::Histogram;
-
-use super::{log, percentiles};
+use super::*;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use hdrhistogram::serialization::{Serializer, V2Serializer};
 
 // One way for both tests that need a package for Python; reports has the other.
 #[path = "../../../../../reports/src/export/csv/pandas/python_package.rs"]
@@ -76,7 +75,7 @@ fn hdrhistograms_own_python_package_reads_the_log_and_finds_what_was_counted() {
     response.record(200_000_000_000).unwrap();
     let began = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_250);
     let lasted = Duration::from_millis(2_500);
-    let all = [(Some("response"), &response), (Some("driver"), &driver), (None, &driver)];
+    let all = [(Some("response"), response), (Some("driver"), driver.clone()), (None, driver)];
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("a.hlog");
     fs::write(&file, log(began, lasted, &all).unwrap().bytes).unwrap();
@@ -92,4 +91,53 @@ fn hdrhistograms_own_python_package_reads_the_log_and_finds_what_was_counted() {
         assert_eq!(found["from_ms"].as_f64().map(|ms| ms as u64), Some(1_700_000_000_250), "{found}");
         assert_eq!(found["to_ms"].as_f64().map(|ms| ms as u64), Some(1_700_000_002_750), "{found}");
     }
+}
+
+fn sample() -> Histogram<u64> {
+    let mut histogram = Histogram::<u64>::new(3).unwrap();
+    (1..=1_000u64).for_each(|micros| histogram.record(micros * 1_000).unwrap());
+    histogram
+}
+
+#[test]
+fn percentiles_are_read_from_what_a_worker_sends() {
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(&sample(), &mut bytes).unwrap();
+    let histogram = read(&STANDARD.encode(&bytes)).unwrap();
+    assert_eq!(histogram, sample());
+    let latency = percentiles(&histogram);
+    assert!((latency.p50_us - 500.0).abs() < 1.0 && (latency.max_us - 1_000.0).abs() < 1.0, "{latency:?}");
+}
+
+#[test]
+fn other_texts_are_errors() {
+    assert!(read("%%%").unwrap_err().contains("not base64"));
+    assert!(read("AAAA").unwrap_err().contains("no HdrHistogram"));
+}
+
+#[test]
+fn a_log_has_the_windows_beginning_and_every_histogram_under_its_tag() {
+    let began = SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_250);
+    let (histogram, empty) = (sample(), Histogram::<u64>::new(3).unwrap());
+    let all = [(Some("response"), histogram.clone()), (Some("driver"), histogram.clone()), (None, empty.clone())];
+    let Artifact { kind, extension, bytes } = log(began, Duration::from_millis(2_500), &all).unwrap();
+    assert_eq!((kind, extension), ("hdr", "hlog"));
+    let text = String::from_utf8(bytes).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "#[Histogram log format version 1.3]",
+            "#[StartTime: 1700000000.250 (seconds since epoch)]",
+            "#[BaseTime: 1700000000.250 (seconds since epoch)]"
+        ]
+    );
+    assert!(text.contains("\nTag=response,0.000,2.500,1.000,HISTF"), "{text}");
+    assert!(text.contains("\nTag=driver,0.000,2.500,1.000,HISTF"), "{text}");
+    let intervals = IntervalLogIterator::new(text.as_bytes()).filter_map(|entry| match entry.unwrap() {
+        LogEntry::Interval(interval) => Some(interval.encoded_histogram().to_owned()),
+        _ => None,
+    });
+    let back: Vec<Histogram<u64>> = intervals.map(|encoded| read(&encoded).unwrap()).collect();
+    assert_eq!(back, [histogram.clone(), histogram, empty]);
 }
