@@ -10,13 +10,10 @@ mod served;
 mod setup;
 mod waiting;
 
-use std::collections::BTreeMap;
-
 use cqldyno_meter::Meter;
-use cqldyno_reports::{Cell, Measure, Role, Run, Series};
+use cqldyno_reports::{Cell, Measure, Role, Run};
 
 use self::setup::Setup;
-use crate::judge::readings::is_read_in;
 use crate::judge::redaction::Redaction;
 use crate::plan::pass::{Load, at_half, kind};
 use crate::plan::placement::Placement;
@@ -113,7 +110,7 @@ impl<'a> CellBench<'a> {
             attempt: planned.attempt,
             step: self.context.schedule.step(planned).name.map(str::to_owned),
             started: jiff::Timestamp::now(),
-            ..empty_cell()
+            ..Cell::default()
         }
     }
 
@@ -139,9 +136,9 @@ impl<'a> CellBench<'a> {
 
     /// Every measure of a pass that this machine does not allow, with the reason.
     fn not_allowed(&self, cell: &mut Cell) {
-        let why = (kind(cell.pass).probe)().reason().unwrap_or_default();
+        let why = (kind(cell.pass).probe)().err().map(|refusal| refusal.to_string()).unwrap_or_default();
         let declared = self.meters.iter().flat_map(|meter| meter.declarations());
-        for measure in declared.filter(|measure| is_read_in(measure, cell.pass, false)) {
+        for measure in declared.filter(|measure| measure.pass == Some(cell.pass)) {
             cell.measures.insert(measure.id.to_owned(), Measure::unavailable(why.clone()));
         }
     }
@@ -183,35 +180,6 @@ impl Executor for CellBench<'_> {
             Err(failure) => cell.failed = Some(bench.redaction.apply(&failure.to_string())),
         }
         Ok(cell)
-    }
-}
-
-/// A cell without anything.
-pub(crate) fn empty_cell() -> Cell {
-    Cell {
-        contender: String::new(),
-        label: String::new(),
-        scenario: String::new(),
-        scenario_hash: String::new(),
-        arrangement: String::new(),
-        block: 1,
-        pass: cqldyno_reports::Pass::Timing,
-        attempt: 1,
-        started: jiff::Timestamp::UNIX_EPOCH,
-        measures: BTreeMap::new(),
-        issued_by_statement: BTreeMap::new(),
-        step: None,
-        breakdowns: BTreeMap::new(),
-        files: BTreeMap::new(),
-        series: Series::default(),
-        latency: None,
-        error_kinds: Vec::new(),
-        settings: Vec::new(),
-        findings: Vec::new(),
-        noisy: None,
-        void: None,
-        failed: None,
-        log: None,
     }
 }
 

@@ -7,7 +7,6 @@ pub(crate) mod observer;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cqldyno_meter::Probe;
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Checksum, Contender as Row, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
@@ -277,7 +276,7 @@ fn schedule(plan: &Plan, run: &Run) -> Schedule {
     let control = run.contenders.iter().rposition(|row| row.control);
     let is_there = |at: &usize| run.contenders[*at].unavailable.is_none() && Some(*at) != control;
     let available: Vec<usize> = (0..run.contenders.len()).filter(is_there).collect();
-    let mut schedule = Schedule::new(plan, &available, control, &|pass| (kind(pass).probe)() == Probe::Available);
+    let mut schedule = Schedule::new(plan, &available, control, &|pass| (kind(pass).probe)().is_ok());
     let numbered = || run.scenarios.iter().enumerate();
     let is_left_out = |who: usize| {
         let id = &run.contenders[who].id;

@@ -10,7 +10,6 @@ use super::Stage;
 use super::served::Served;
 use super::setup::Setup;
 use super::waiting::Waiting;
-use crate::judge::readings::is_read_in;
 use crate::plan::pass::Shape;
 use crate::process::child::file_name;
 use crate::process::failure::CellFailure;
@@ -76,7 +75,7 @@ fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> R
     // A meter without a measure has something else to say of every cell.
     let meters = setup.bench.meters.iter().filter(|meter| {
         let mut measures = meter.declarations().iter();
-        measures.len() == 0 || measures.any(|measure| is_read_in(measure, setup.planned.pass, true))
+        measures.len() == 0 || measures.any(|measure| measure.is_taken_in(setup.planned.pass))
     });
     let attachments = meters.map(|meter| meter.attach(&subject)).collect();
     let (mut worker, hello) = gate.open()?;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use cqldyno_meter::{Artifact, Frames, PictureError, STACKS, differential, picture};
+use cqldyno_meter::{Artifact, PictureError, STACKS, differential, picture};
 use cqldyno_reports::Cell;
 
 use crate::record::folder::{FolderError, RunFolder, file_stem};
@@ -31,24 +31,26 @@ pub(super) fn draw(
     cells: &[Cell],
     cell: &mut Cell,
 ) -> Vec<String> {
-    let Some(frames) = frames(cell) else { return Vec::new() };
+    if !cell.files.contains_key(STACKS) {
+        return Vec::new();
+    }
     let mut trouble = Vec::new();
-    match own(folder, stem, cell, frames) {
+    match own(folder, stem, cell) {
         Ok(name) => drop(cell.files.insert(PICTURE.to_owned(), name)),
         Err(error) => trouble.push(error),
     }
     let is_pair = |other: &&Cell| {
         (other.pass, &other.scenario, &other.arrangement) == (cell.pass, &cell.scenario, &cell.arrangement)
             && other.attempt == cell.attempt
-            && self::frames(other) == Some(frames)
+            && other.files.contains_key(STACKS)
     };
     let others: Vec<&Cell> = cells.iter().filter(is_pair).collect();
     if reference == Some(&cell.contender) {
         // Those that came before the reference.
         let results = others.iter().filter(|other| other.contender != cell.contender);
-        trouble.extend(results.filter_map(|other| difference(folder, cell, other, frames).err()));
+        trouble.extend(results.filter_map(|other| difference(folder, cell, other).err()));
     } else if let Some(base) = others.iter().find(|other| reference == Some(&other.contender)) {
-        match difference(folder, base, cell, frames) {
+        match difference(folder, base, cell) {
             Ok(name) => drop(cell.files.insert(DIFFERENCE.to_owned(), name)),
             Err(error) => trouble.push(error),
         }
@@ -56,22 +58,17 @@ pub(super) fn draw(
     trouble.into_iter().map(|trouble| trouble.to_string()).collect()
 }
 
-/// Which frames the cell's stacks have; `None` where it has none.
-fn frames(cell: &Cell) -> Option<Frames> {
-    cell.files.get(STACKS).map(|name| Frames::of_file(name))
-}
-
 /// The cell's own picture; its name in the run folder.
-fn own(folder: &RunFolder, stem: &str, cell: &Cell, frames: Frames) -> Result<String, Trouble> {
+fn own(folder: &RunFolder, stem: &str, cell: &Cell) -> Result<String, Trouble> {
     let title = format!("{}, {}, {}", cell.label, cell.scenario, cell.arrangement);
-    let bytes = picture(&stacks(folder, cell)?, &title, frames)?;
+    let bytes = picture(&stacks(folder, cell)?, &title)?;
     Ok(folder.write_artifact(stem, &Artifact { kind: PICTURE, extension: "svg", bytes })?)
 }
 
 /// The picture of how `cell` differs from the reference's cell; its name in the run folder.
-fn difference(folder: &RunFolder, reference: &Cell, cell: &Cell, frames: Frames) -> Result<String, Trouble> {
+fn difference(folder: &RunFolder, reference: &Cell, cell: &Cell) -> Result<String, Trouble> {
     let title = format!("{} against {}, {}, {}", cell.label, reference.label, cell.scenario, cell.arrangement);
-    let bytes = differential(&stacks(folder, reference)?, &stacks(folder, cell)?, &title, frames)?;
+    let bytes = differential(&stacks(folder, reference)?, &stacks(folder, cell)?, &title)?;
     let parts = [&cell.scenario, &cell.arrangement, &cell.contender].map(|part| file_stem(part));
     let name = format!("{}-against-{}", parts.join("-"), file_stem(&reference.contender));
     Ok(folder.write_artifact(&name, &Artifact { kind: PICTURE, extension: "svg", bytes })?)
@@ -85,7 +82,6 @@ fn stacks(folder: &RunFolder, cell: &Cell) -> Result<String, Trouble> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::empty_cell;
 
     fn cell(folder: &RunFolder, contender: &str) -> Cell {
         let bytes = format!("worker;main;{contender} 3\n").into_bytes();
@@ -93,7 +89,15 @@ mod tests {
         let (scenario, arrangement) = ("writes".to_owned(), "current".to_owned());
         let (contender, label) = (contender.to_owned(), format!("{contender}<1>"));
         let files = [(STACKS.to_owned(), name)].into();
-        Cell { contender, label, scenario, arrangement, pass: cqldyno_reports::Pass::Flamegraph, files, ..empty_cell() }
+        Cell {
+            contender,
+            label,
+            scenario,
+            arrangement,
+            pass: cqldyno_reports::Pass::Flamegraph,
+            files,
+            ..Cell::default()
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use cqldyno_cluster::Snapshot;
-use cqldyno_meter::{SocketError, Traffic};
+use cqldyno_meter::{Refusal, Traffic};
 use cqldyno_protocol::Done;
 use cqldyno_scenarios::Scenario;
 
@@ -38,7 +38,7 @@ pub(super) enum Edge {
     /// It counted this.
     Counted(Box<Snapshot>),
     /// It is not ours: what the worker's connections carried.
-    Carried(Result<Traffic, SocketError>),
+    Carried(Result<Traffic, Refusal>),
 }
 
 impl<'a> Served<'a> {

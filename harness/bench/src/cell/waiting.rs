@@ -15,7 +15,7 @@ use super::setup::Setup;
 use crate::judge::agreement::Counted;
 use crate::judge::due::{rows, sessions};
 use crate::judge::latency::Latencies;
-use crate::judge::readings::{below_concurrency, errors, is_read_in, measure, read, reads, utilisation, window_of};
+use crate::judge::readings::{below_concurrency, errors, measure, read, reads, utilisation, window_of};
 use crate::judge::{Evidence, ReadBack};
 use crate::plan::pass::Shape;
 use crate::process::failure::CellFailure;
@@ -116,7 +116,7 @@ impl Setup<'_> {
         let nodes = served.nodes().len().max(1) as u64;
         let asked = plan.connections as u64;
 
-        let taken = outcome.readings.iter().filter(|reading| is_read_in(&reading.measure, cell.pass, true));
+        let taken = outcome.readings.iter().filter(|reading| reading.measure.is_taken_in(cell.pass));
         cell.measures.extend(taken.map(|reading| (reading.measure.id.to_owned(), measure(reading))));
         let data_connections = connections.as_ref().copied().unwrap_or(asked * nodes);
         let used: Vec<_> = utilisation(&cell.measures, self.placement, data_connections).collect();

@@ -30,7 +30,7 @@ mod tests {
     fn cell(wall: f64, steal: f64, others: f64) -> Cell {
         let values = [(measure::WALL, wall), ("machine_steal", steal), ("machine_other_cpu", others)];
         let measures = values.map(|(id, value)| (id.to_owned(), Measure::value(value, Unit::Seconds))).into();
-        Cell { measures, ..crate::cell::empty_cell() }
+        Cell { measures, ..Cell::default() }
     }
 
     #[test]
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(noise(&cell(0.05, 0.01, 0.03), Some(0.1), 2), None);
         assert_eq!(noise(&cell(0.05, 0.02, 0.05), None, 2), None);
         assert!(noise(&cell(0.05, 0.02, 0.05), Some(0.1), 2).is_some());
-        let failed = Cell { failed: Some("It crashed.".to_owned()), ..crate::cell::empty_cell() };
+        let failed = Cell { failed: Some("It crashed.".to_owned()), ..Cell::default() };
         assert_eq!(noise(&failed, Some(0.1), 2), None);
         let counting = Cell { pass: Pass::Counting, ..cell(1.0, 1.0, 1.0) };
         assert_eq!(noise(&counting, Some(0.1), 2), None);

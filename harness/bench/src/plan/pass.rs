@@ -149,7 +149,7 @@ pub(crate) fn kind(pass: Pass) -> PassKind {
         Pass::Timing => PassKind {
             about: "time, and what can be read beside it without a cost",
             headline: (CPU_PER_STATEMENT, "us of CPU time per statement"),
-            probe: || Probe::Available,
+            probe: || Ok(()),
             steps: |plan| vec![Step::new("taking time", plan, plan.count)],
         },
         Pass::Counting => PassKind {
@@ -190,7 +190,6 @@ pub(crate) fn kind(pass: Pass) -> PassKind {
             steps: |plan| {
                 vec![Step {
                     cost: Cost { seconds: 3.0, factor: 1.1 },
-                    start: |scratch| Start { environment: Stacks::environment(scratch), ..Start::default() },
                     ..Step::new("sampling stacks", plan, plan.count.saturating_mul(SAMPLED_TIMES).min(MOST_SAMPLED))
                 }]
             },

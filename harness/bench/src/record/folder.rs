@@ -319,7 +319,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/dev/full", dir.path().join("cells.jsonl")).unwrap();
         let folder = RunFolder::create(Some(dir.path()), jiff::Timestamp::UNIX_EPOCH).unwrap();
-        let error = folder.append(&crate::cell::empty_cell()).unwrap_err().to_string();
+        let error = folder.append(&Cell::default()).unwrap_err().to_string();
         assert!(error.contains("cells.jsonl") && error.contains("No space left on device"), "{error}");
     }
 

@@ -208,7 +208,7 @@ mod tests {
             scenario: "writes".to_owned(),
             scenario_hash: run.scenarios[0].hash.clone(),
             arrangement: run.plan.arrangements[0].id.clone(),
-            ..crate::cell::empty_cell()
+            ..Cell::default()
         };
         serde_json::to_string(&cell).unwrap() + "\n"
     }

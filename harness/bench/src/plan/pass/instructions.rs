@@ -18,10 +18,10 @@ pub(super) const INSTRUCTIONS: PassKind = PassKind {
     probe,
     steps: |plan| {
         let mut steps = Vec::new();
-        if ProcessorCounters.probe() == Probe::Available {
+        if ProcessorCounters.probe().is_ok() {
             steps.push(by_processor(plan));
         }
-        if Callgrind.probe() == Probe::Available {
+        if Callgrind.probe().is_ok() {
             steps.push(under_callgrind(plan));
         }
         steps
@@ -29,12 +29,7 @@ pub(super) const INSTRUCTIONS: PassKind = PassKind {
 };
 
 fn probe() -> Probe {
-    match [ProcessorCounters.probe(), Callgrind.probe()] {
-        [Probe::Unavailable { sentence, remedy }, Probe::Unavailable { sentence: also, remedy: other }] => {
-            Probe::Unavailable { sentence: format!("{sentence} {also}"), remedy: format!("{remedy} {other}") }
-        }
-        _ => Probe::Available,
-    }
+    ProcessorCounters.probe().or_else(|_| Callgrind.probe())
 }
 
 fn by_processor(plan: &Plan) -> Step {
@@ -69,8 +64,8 @@ mod tests {
         let plan = Plan { count: 1_000_000, ..plan(&["scylla"], &["writes"]) };
         let ways = [ProcessorCounters.probe(), Callgrind.probe()];
         let steps = (INSTRUCTIONS.steps)(&plan);
-        assert_eq!(steps.len(), ways.iter().filter(|way| **way == Probe::Available).count());
-        assert_eq!(steps.is_empty(), probe() != Probe::Available);
+        assert_eq!(steps.len(), ways.iter().filter(|way| way.is_ok()).count());
+        assert_eq!(steps.is_empty(), probe().is_err());
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Executor for Executed<'_> {
             attempt: cell.attempt,
             measures: measures.map(|(id, value)| (id.to_owned(), value)).into(),
             failed: (cell.contender == self.failing).then(|| "It crashed.".to_owned()),
-            ..crate::cell::empty_cell()
+            ..Cell::default()
         })
     }
 }
