@@ -167,7 +167,7 @@ pub(crate) fn errors(done: &Done, redact: &dyn Fn(&str) -> String) -> Vec<ErrorL
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redaction::Redaction;
+    use crate::judge::redaction::Redaction;
 
     #[test]
     fn a_read_of_the_server_has_a_mean_of_frames_and_bytes_or_says_why_not() {
