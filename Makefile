@@ -48,7 +48,6 @@ compare_adapters = for driver in $(ADAPTERS); do \
 build: rust native
 	cargo build --release --locked -p cqldyno
 	cargo build --release --locked -p cqldyno-interposer
-	cargo build --release --locked -p cqldyno-profiler
 	$(export_native); for driver in $(DRIVERS); do \
 	    worker=$(RELEASE)/cqldyno-driver-$$driver; rm -f $$worker.reason; \
 	    if [[ -f $(NATIVE)/$$driver.reason ]]; then rm -f $$worker; cp $(NATIVE)/$$driver.reason $$worker.reason; \

@@ -203,8 +203,7 @@ impl Observer for Progress {
             )
         });
         self.say(&format!(
-            "This takes about {} on two idle cores like those that were measured for the estimate, longer on slower or busy ones: \
-             {cells}.{repeats}{within}",
+            "This takes about {}, a rough guess until the first round has been measured: {cells}.{repeats}{within}",
             time(estimate)
         ));
         if let Shown::Bars(bars) = &self.shown {
@@ -235,7 +234,7 @@ impl Observer for Progress {
         let what = match start.pass {
             Pass::Timing if start.attempt > 1 => format!("block {}, attempt {}", start.block, start.attempt),
             Pass::Timing => format!("block {}", start.block),
-            other => cqldyno_bench::doing(other, start.step).to_owned(),
+            _ => start.doing.to_owned(),
         };
         let width = start.of.to_string().len();
         let number = format!("[{:>width$}/{}]", start.number, start.of);
@@ -307,8 +306,11 @@ impl Observer for Progress {
 
 /// What a cell of its pass is run for.
 fn figure(cell: &Cell) -> Option<String> {
-    let (id, what) = cqldyno_bench::headline(cell.pass)?;
-    Some(format!("{} {what}", three_digits(cell.get(id)?)))
+    let (id, what) = cqldyno_bench::headline(cell.pass);
+    match cell.measures.get(id)?.reason() {
+        None => Some(format!("{} {what}", three_digits(cell.get(id)?))),
+        Some(why) => Some(format!("not run: {}", plain(why.split_inclusive(". ").next()?).trim())),
+    }
 }
 
 fn figures(cell: &Cell) -> String {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Cancel, Programs, drivers};
-use cqldyno_meter::{Environment, Probe};
+use cqldyno_meter::Environment;
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{pair, plain};
 
@@ -67,15 +67,10 @@ impl<W: Write> Page<'_, W> {
             let costs = meter.costs().map(|costs| format!("; costs {costs}")).unwrap_or_default();
             let needs = format!("needs {}{costs}", meter.needs());
             match meter.probe() {
-                Probe::Available => {
-                    self.line(meter.name(), &format!("available; {needs}"))?;
-                    if let Some(remark) = meter.remark() {
-                        self.line("", &remark)?;
-                    }
-                }
-                Probe::Unavailable { sentence, remedy } => {
-                    self.line(meter.name(), &format!("not available: {sentence}"))?;
-                    self.line("", &remedy)?;
+                Ok(()) => self.line(meter.name(), &format!("available; {needs}"))?,
+                Err(refusal) => {
+                    self.line(meter.name(), &format!("not available: {}", refusal.sentence()))?;
+                    self.line("", &refusal.remedy)?;
                     self.line("", &needs)?;
                 }
             }
