@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, Plan, Programs, resume, run as carry_out};
+use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, KNOWN, Plan, Programs, resume, run as carry_out};
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Analysis, Cell, Contender, EXPORTERS, Look, Role, plain, pointers, why_cut_short};
 
@@ -16,9 +16,6 @@ use crate::outcome::{Outcome, usage};
 use crate::plan::{Asked, Kind};
 use crate::progress::Progress;
 use crate::{repetition, terminal};
-
-/// Who is compared where nobody was named.
-const CONTENDERS: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,7 +41,7 @@ Exit codes: 0 done, 1 a contender failed, is void, or was named and is missing,
 #[derive(clap::Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
-    /// Who is compared [default: scylla cdrs-tokio cassandra-cpp floor noop]
+    #[arg(help = format!("Who is compared [default: {}]", KNOWN.join(" ")))]
     contender: Vec<String>,
     #[command(flatten)]
     asked: Asked,
@@ -111,7 +108,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
         }
         None => {
             let contenders = match arguments.contender.as_slice() {
-                [] => CONTENDERS.map(str::to_owned).to_vec(),
+                [] => KNOWN.iter().map(|name| (*name).to_owned()).collect(),
                 named => named.to_vec(),
             };
             let kind = Kind { blocks: BLOCKS, compares: true, within: Some(WITHIN) };
@@ -348,7 +345,7 @@ mod tests {
                 panic!("{further:?}")
             };
             let kind = Kind { blocks: BLOCKS, compares: true, within: Some(WITHIN) };
-            let names = CONTENDERS.map(str::to_owned);
+            let names: Vec<String> = KNOWN.iter().map(|name| (*name).to_owned()).collect();
             found.asked.plan(&names, None, &Programs::find().unwrap(), kind).unwrap().within.map(|time| time.as_secs())
         };
         for ours in [&[][..], &["--seed", "2"], &["--pin", "off"], &["--no-counting"], &["--arrangement", "current"]] {
