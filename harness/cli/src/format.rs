@@ -1,4 +1,4 @@
-//! The formats in which a result can be had.
+//! The formats of a result.
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -9,29 +9,29 @@ use cqldyno_reports::{
 /// A format of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Tables for a terminal, a row a contender
+    /// Tables for a terminal, one row per contender
     Table,
-    /// The classic table: real, user and sys as Linux' `time` prints them, by driver and scenario
+    /// The classic table: real, user and sys as Linux' `time` prints them
     Time,
-    /// The tables as GitHub shows them
+    /// Tables for GitHub
     Markdown,
-    /// One row a measure of every cell, as pandas.read_csv and others load it
+    /// One row per measure of every cell, for pandas.read_csv and others
     Csv,
     /// Everything: run, cells, summary and warnings
     Json,
-    /// One page to publish that holds tables, charts and the data
+    /// A page to publish with tables, charts and the data
     Html,
 }
 
-/// What the flag is said to take; [`explained`] says what each is.
-pub const NAMES: &str = "table, time, markdown, csv, json or html";
+/// What `--format` takes.
+pub const NAMES: &str = "table, time, markdown, csv, json, html";
 
 impl Format {
-    /// The result in this format, with ratios against the contender of the id `reference`, or against the run's own reference where
-    /// none is named; `time` and `csv` have no ratios.
+    /// The result in this format. Ratios are against the contender with the id `reference`, or against the run's own reference;
+    /// `time` and `csv` have none.
     ///
     /// # Errors
-    /// When it has no JSON form, which none of its types brings about, or cannot be compressed.
+    /// When the data of a page or a document cannot be written as JSON.
     pub fn render(self, run: &Run, cells: &[Cell], reference: Option<&str>, look: Look) -> Result<String> {
         Ok(match self {
             Format::Table => table_against(run, cells, reference, look),
@@ -44,7 +44,7 @@ impl Format {
     }
 }
 
-/// What each format is, and what a table on a narrow terminal leaves out: for the end of a help text.
+/// The formats, and the columns that a narrow terminal leaves out, for the end of a help text.
 pub fn explained() -> String {
     let mut out = "Formats:\n".to_owned();
     for value in Format::value_variants().iter().filter_map(ValueEnum::to_possible_value) {
@@ -54,8 +54,7 @@ pub fn explained() -> String {
     let mut order = left_out_first();
     let stays = order.pop().unwrap_or_default();
     let sentence = format!(
-        "A terminal that is too narrow for a table's columns is shown fewer of them, which a line under the table names: {} are left \
-         out, in this order; {stays} stays. A pipe (`| less -S`) and a file have them all.",
+        "A narrow terminal leaves columns out, in this order: {}; {stays} stays. Pipes and files have all columns.",
         order.join(", ")
     );
     out + "\n" + &wrap(&sentence, 80, 0)

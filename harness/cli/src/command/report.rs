@@ -1,60 +1,63 @@
 //! `cqldyno report`: earlier runs rendered again.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use cqldyno_reports::{Recorded, csv_of_runs, html_of_runs, json_of_runs, markdown_of_runs, plain, table_of_runs};
 
+use crate::arguments::heading::OUTPUT;
 use crate::format::{Format, NAMES, explained};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
-use crate::terminal;
+use crate::terminal::{self, Detail};
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno report cqldyno-runs/2026-01-02T03-04-05Z                    the tables once more
-  cqldyno report cqldyno-runs/2026-01-02T03-04-05Z --format markdown
-  cqldyno report RUN --reference cdrs-tokio                           against another reference
-  cqldyno report LAPTOP SERVER                                        two runs beside each other
-  cqldyno report LAPTOP SERVER --format html > both.html              the same as a page
+  cqldyno report latest                        the newest run in cqldyno-runs
+  cqldyno report latest --wide                 with all columns
+  cqldyno report RUN --format markdown
+  cqldyno report RUN --reference cdrs-tokio    against another reference
+  cqldyno report LAPTOP SERVER                 two runs side by side
+  cqldyno report LAPTOP SERVER --format html > both.html
 
-Of several runs the medians stand beside each other, without ratios: those are only taken within a run.
+Several runs show medians side by side: ratios hold within one run only.
 Exit codes: 0 done, 1 a run cannot be read, 2 wrong usage.";
 
-/// Renders earlier runs again; several stand beside each other, without ratios between them.
+/// Show earlier runs again; several side by side
 #[derive(clap::Args)]
-#[command(after_help = format!("{EXAMPLES}\n\n{}", explained()))]
+#[command(after_help = "Example: cqldyno report latest --wide\nAll options: cqldyno report --help")]
+#[command(after_long_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
-    /// A run folder, or a file that `--format json` wrote; several stand beside each other
+    /// Run folders, files from `--format json`, or `latest`
     #[arg(required = true, value_name = "RUN")]
     run: Vec<PathBuf>,
-    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
-    #[arg(help = format!("How the result is printed on standard output: {NAMES}; they are explained below"))]
-    format: Format,
-    /// The contender that ratios are taken against, of a single run [default: the run's own]
+    /// Take ratios against this contender [default: the run's own reference]
     #[arg(long, value_name = "CONTENDER")]
+    #[arg(value_parser = crate::known::Known(super::drivers::names), hide_possible_values = true)]
     reference: Option<String>,
+    #[command(flatten)]
+    detail: Detail,
+    #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT)]
+    #[arg(help = NAMES, hide_possible_values = true)]
+    format: Format,
 }
 
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let runs = arguments.run.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
     let text = match runs.as_slice() {
         [one] => {
             let reference = arguments.reference.as_ref().map(|asked| known(one, asked)).transpose()?;
-            for note in &one.notes {
-                terminal::say(note);
-            }
-            arguments.format.render(&one.run, &one.cells, reference.as_deref(), terminal::look())?
+            one.notes.iter().for_each(|note| terminal::say(note));
+            let look = terminal::look(&arguments.detail);
+            arguments.format.render(&one.run, &one.cells, reference.as_deref(), look)?
         }
         several => beside(arguments, several)?,
     };
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
+    terminal::print(&text)?;
     Ok(Outcome::Done)
 }
 
-/// The id of a contender that was named by it or by its label.
+/// The id of the contender with this id or label.
 pub fn known(recorded: &Recorded, asked: &str) -> Result<String> {
     let run = &recorded.run;
     let found = run.contenders.iter().find(|one| (one.id == asked || one.label == asked) && !one.control);
@@ -73,7 +76,7 @@ fn beside(arguments: &Arguments, runs: &[Recorded]) -> Result<String> {
     let names = arguments.run.iter().map(|path| path.display().to_string());
     let named: Vec<(String, &Recorded)> = names.zip(runs).collect();
     match arguments.format {
-        Format::Table => Ok(table_of_runs(&named, terminal::look())),
+        Format::Table => Ok(table_of_runs(&named, terminal::look(&arguments.detail))),
         Format::Markdown => Ok(markdown_of_runs(&named)),
         Format::Csv => {
             for (name, one) in &named {
@@ -84,8 +87,7 @@ fn beside(arguments: &Arguments, runs: &[Recorded]) -> Result<String> {
         Format::Json => Ok(json_of_runs(&named)?),
         Format::Html => Ok(html_of_runs(&named, env!("CARGO_PKG_VERSION"))),
         Format::Time => Err(usage(
-            "several runs were asked for as `time`, which shows one; use table, markdown, csv, json or html, or render each run by \
-             itself",
+            "several runs were asked for as `time`, which shows one; use table, markdown, csv, json or html, or show one run at a time",
         )),
     }
 }

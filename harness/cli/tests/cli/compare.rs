@@ -53,7 +53,7 @@ fn every_driver_runs_every_scenario_and_the_server_agrees() {
     assert!(said.contains("This takes about "), "{said}");
     let whole = json(&output);
     assert_eq!(cells(&whole).len(), drivers.len() * 3 * 2);
-    let doctor = words(&stdout(&run(&["doctor"])));
+    let doctor = words(&stdout(&run(&["doctor", "--all"])));
     for cell in cells(&whole) {
         check_cell(cell, &doctor);
     }
@@ -119,7 +119,7 @@ fn check_kept(folder: &Path, cells: usize) {
 
 #[test]
 fn this_machine_counts_system_calls_for_root_where_doctor_says_so() {
-    let doctor = words(&stdout(&run(&["doctor"])));
+    let doctor = words(&stdout(&run(&["doctor", "--all"])));
     let known = ["system calls available", "system calls not available: "];
     assert!(known.iter().any(|text| doctor.contains(text)), "{doctor}");
     let id = Path::new("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id");

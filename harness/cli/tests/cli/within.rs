@@ -43,7 +43,10 @@ fn a_run_for_whose_blocks_there_is_no_time_is_done_says_how_many_there_are_and_c
     assert_eq!((run.plan.within_ms, run.interrupted, run.ended.is_some()), (Some(1_000), false, true));
     assert_eq!(of_pass(&cells, Pass::Timing), (1..=blocks).collect::<Vec<_>>());
     assert_eq!(of_pass(&cells, Pass::Counting), [1], "system calls are counted all the same");
-    assert!(said.contains("It is given 1 s: blocks for which that is too short"), "{said}");
+    assert!(
+        said.contains("It stops after 1 s: no further round of blocks starts that would not end in time."),
+        "{said}"
+    );
     assert!(said.contains(&format!("Blocks {} to 2,000 of every scenario", blocks + 1)), "{said}");
     let how_many = format!("{blocks} of 2,000 block");
     assert!(said.contains(&how_many) && said.contains("`cqldyno compare --resume kept`, or give it more"), "{said}");
@@ -115,7 +118,7 @@ fn run_can_be_given_a_time_too() {
 fn a_time_that_is_none_is_refused_with_how_to_write_one() {
     for text in ["0s", "0", "soon", "999ms", "5", "-1s", "1441min"] {
         let error = refused(&["compare", "noop", &format!("--within={text}")]);
-        assert!(error.contains("--within") && error.contains("a run is given a time from 1s to a day"), "{error}");
+        assert!(error.contains("--within") && error.contains("write a time from 1s to a day (1440min)"), "{error}");
     }
 }
 
