@@ -72,6 +72,7 @@ mod tests {
             assert!(explained.contains(&format!("\n  {:<9} ", value.get_name())), "{explained}");
         }
         assert!(explained.lines().all(|line| line.len() <= 80), "{explained}");
-        assert!(explained.contains("threads, data connections, errors, peak MiB"), "{explained}");
+        let words = explained.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("threads, data connections, errors, peak MiB"), "{explained}");
     }
 }

@@ -49,11 +49,11 @@ pub struct Asked {
     #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     scenario: Vec<String>,
-    /// Tokio runtime: current or multi:N
+    /// Runtime: current or multi:N
     ///
-    /// `multi:N` is a runtime with N worker threads. `pinned+` before it gives worker and server cores of their own. Separate
+    /// `current` and `multi:N` are runtimes of tokio, the second with N worker threads. `pinned+` before it gives worker and server cores of their own. Separate
     /// several with commas: every contender runs in each.
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "multi:2", help_heading = WHAT)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "multi:2", help_heading = WHAT)]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
     arrangement: Vec<Arrangement>,
     /// Nodes as HOST[:PORT],...
@@ -63,7 +63,7 @@ pub struct Asked {
     #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true)]
     target: Target,
-    /// equal for all drivers, or default
+    /// equal for all, or default
     ///
     /// `equal` gives every driver the same settings. `default` runs each as the first example of its documentation does.
     #[arg(long, value_name = "HOW", default_value = "equal", help_heading = WHAT, hide_possible_values = true)]
@@ -74,7 +74,7 @@ pub struct Asked {
     /// Each pass adds short cells after the timed ones. Separate several with commas. `counting` (how many system calls) always
     /// runs unless --no-counting is set. `latency` takes response times below saturation. `syscalls` counts system calls by
     /// name. `allocations` and `instructions` count those. `flamegraph` samples stacks. `all` is all of them.
-    #[arg(long, value_name = "PASS,...", value_delimiter = ',', help_heading = WHAT)]
+    #[arg(long, value_name = "PASS", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = PossibleValuesParser::new(passes()), hide_possible_values = true)]
     pass: Vec<String>,
     /// Statements per second of the latency pass, for every contender
@@ -86,7 +86,7 @@ pub struct Asked {
     /// Do not count system calls
     #[arg(long, help_heading = WHAT, hide_short_help = true)]
     no_counting: bool,
-    /// Statements per cell that counts system calls [default: --count, at most 250k]
+    /// Statements in each cell that counts system calls [default: --count, at most 250k]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     counting_count: Option<u64>,
@@ -189,7 +189,7 @@ pub struct Conditions {
     within: Option<Limit<Duration>>,
     #[command(flatten)]
     pub login: Login,
-    /// Print only errors and failed contenders on standard error
+    /// Only errors and failures on standard error
     #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
 }

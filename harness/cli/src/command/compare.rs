@@ -53,7 +53,7 @@ pub struct Arguments {
     #[command(flatten)]
     conditions: Conditions,
     /// Take ratios against this one [default: first]
-    #[arg(long, value_name = "CONTENDER", help_heading = WHAT)]
+    #[arg(long, value_name = "NAME", help_heading = WHAT)]
     #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
     reference: Option<String>,
     #[command(flatten)]

@@ -141,7 +141,7 @@ fn doctor_begins_with_what_is_missing_and_leaves_the_rest_to_all() {
         );
     }
     assert!(short.contains("other checks are in order; `cqldyno doctor --all` shows them.\n"), "{short}");
-    assert!(!short.contains("processor") && long.contains("\nmachine\n  processor "), "{short}{long}");
+    assert!(!short.contains("\n  processor ") && long.contains("\nmachine\n  processor "), "{short}{long}");
 }
 
 #[test]
