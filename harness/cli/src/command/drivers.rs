@@ -26,7 +26,7 @@ const COLUMN: usize = 16;
 
 /// The drivers of this project, for completion.
 pub fn names() -> Vec<String> {
-    KNOWN.map(str::to_owned).to_vec()
+    KNOWN.iter().map(|name| (*name).to_owned()).collect()
 }
 
 pub fn run() -> Result<Outcome> {
