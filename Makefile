@@ -38,7 +38,6 @@ native_path = $$(cat $(LIBCASSANDRA)/directory 2>/dev/null || true)
 build: rust libcassandra
 	cargo build --release --locked -p cqldyno
 	cargo build --release --locked -p cqldyno-interposer
-	cargo build --release --locked -p cqldyno-profiler
 	for driver in $(DRIVERS); do cargo build --release --locked -p cqldyno-driver-$$driver; done
 	$(MAKE) $(RELEASE)/cqldyno-driver-cassandra-cpp
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+pub use cqldyno_measure::Pass;
 use serde::{Deserialize, Serialize};
 
 use crate::{Measure, measure};
@@ -86,66 +87,6 @@ impl Cell {
     /// Errors of the cell; none when they were not counted.
     pub fn errors(&self) -> u64 {
         self.get(measure::ERRORS).map_or(0, |errors| errors as u64)
-    }
-}
-
-/// What a cell was run for: time and what disturbs it are never taken in the same cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Pass {
-    /// No counters are taken.
-    Timing,
-    /// System calls are counted.
-    Counting,
-    /// System calls are counted by name.
-    Syscalls,
-    /// Allocations are counted.
-    Allocations,
-    /// Instructions are counted.
-    Instructions,
-    /// Stacks are sampled.
-    Flamegraph,
-    /// Load below saturation: response times.
-    Latency,
-}
-
-impl Pass {
-    /// Every one, in the order in which their blocks run and their tables stand.
-    pub const ALL: [Pass; 7] = [
-        Pass::Timing,
-        Pass::Counting,
-        Pass::Latency,
-        Pass::Syscalls,
-        Pass::Allocations,
-        Pass::Instructions,
-        Pass::Flamegraph,
-    ];
-
-    /// As it stands in files, on the command line and in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Pass::Timing => "timing",
-            Pass::Counting => "counting",
-            Pass::Syscalls => "syscalls",
-            Pass::Allocations => "allocations",
-            Pass::Instructions => "instructions",
-            Pass::Flamegraph => "flamegraph",
-            Pass::Latency => "latency",
-        }
-    }
-
-    /// What its cells show, as the heading of a table.
-    pub fn title(self) -> &'static str {
-        match self {
-            Pass::Timing => "time",
-            Pass::Counting => "system calls",
-            Pass::Syscalls => "system calls by name",
-            Pass::Allocations => "allocations",
-            Pass::Instructions => "instructions",
-            Pass::Flamegraph => "flame graphs",
-            Pass::Latency => "latency",
-        }
     }
 }
 

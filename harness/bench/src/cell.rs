@@ -99,12 +99,9 @@ impl Executor for CellBench<'_> {
         let drivers = run.contenders.iter().filter(|row| row.role == Role::Driver);
         let drivers: Vec<&str> = drivers.map(|row| row.id.as_str()).collect();
         let place = Place { scenario: &scenario.name, arrangement, drivers: &drivers };
-        let asked = match kind(planned.pass) {
-            Some(kind) => kind.load(self.context.plan, planned, &place, cells).map(|load| (kind, load)),
-            None => Err(CellFailure::Machine(format!("This version has no {} pass.", planned.pass.name()))),
-        };
-        let (kind, load) = match asked {
-            Ok(asked) => asked,
+        let kind = kind(planned.pass);
+        let load = match kind.load(self.context.plan, planned, &place, cells) {
+            Ok(load) => load,
             Err(failure) => {
                 cell.failed = Some(self.redaction.apply(&failure.to_string()));
                 return Some(cell);

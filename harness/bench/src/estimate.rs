@@ -168,7 +168,7 @@ impl<'a> Estimate<'a> {
 
 /// What the pass of the cell takes over what a timing cell does.
 fn of_pass(cell: &PlannedCell) -> Cost {
-    kind(cell.pass).map_or(Cost { seconds: 0.0, factor: 1.0 }, |kind| kind.cost(cell.step))
+    kind(cell.pass).cost(cell.step)
 }
 
 /// Values and bytes of texts and blobs of one row.

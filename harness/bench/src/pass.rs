@@ -27,9 +27,6 @@ use crate::worker::Deadlines;
 
 /// One pass.
 pub(crate) trait PassKind: Sync {
-    /// Which one.
-    fn pass(&self) -> Pass;
-
     /// What it does, in a line for people.
     fn about(&self) -> &'static str;
 
@@ -49,7 +46,7 @@ pub(crate) trait PassKind: Sync {
 
     /// Tries whether this machine allows it. Where it does not, its cells are short and say why.
     fn probe(&self) -> Probe {
-        Probe::Available
+        Ok(())
     }
 
     /// The cells that a block has of each contender, with the statements of each; `allowed` is what the probe said. The order is
@@ -201,49 +198,31 @@ impl Load {
     }
 }
 
-/// The pass of that name; timing where this version has no other.
-pub(crate) fn kind(pass: Pass) -> Option<&'static dyn PassKind> {
+/// What the cells of a pass are.
+pub(crate) fn kind(pass: Pass) -> &'static dyn PassKind {
     match pass {
-        Pass::Timing => Some(&timing::Timing),
-        Pass::Counting => Some(&counting::Counting),
-        Pass::Syscalls => Some(&syscalls::Syscalls),
-        Pass::Allocations => Some(&allocations::Allocations),
-        Pass::Latency => Some(&latency::Latency),
-        Pass::Instructions => Some(&instructions::Instructions),
-        Pass::Flamegraph => Some(&flamegraph::Flamegraph),
+        Pass::Timing => &timing::Timing,
+        Pass::Counting => &counting::Counting,
+        Pass::Syscalls => &syscalls::Syscalls,
+        Pass::Allocations => &allocations::Allocations,
+        Pass::Latency => &latency::Latency,
+        Pass::Instructions => &instructions::Instructions,
+        Pass::Flamegraph => &flamegraph::Flamegraph,
     }
 }
 
-/// The passes that may be asked for behind the timing blocks, each with what it does.
+/// The passes that may be asked for after the timing blocks, each with what it does.
 pub fn passes() -> impl Iterator<Item = (Pass, &'static str)> {
-    let behind = Pass::ALL.into_iter().filter(|pass| *pass != Pass::Timing);
-    behind.filter_map(kind).map(|kind| (kind.pass(), kind.about()))
+    let after = Pass::ALL.into_iter().filter(|pass| *pass != Pass::Timing);
+    after.map(|pass| (pass, kind(pass).about()))
 }
 
-/// The measure that stands for a cell of that pass as it ends, and what it is in words; `None` where there is none.
+/// The measure that stands for a cell of that pass as it ends, and what it is in words; `None` if there is none.
 pub fn headline(pass: Pass) -> Option<(&'static str, &'static str)> {
-    kind(pass)?.headline()
+    kind(pass).headline()
 }
 
 /// What a cell of that pass and step does, for its progress.
 pub fn doing(pass: Pass, step: usize) -> &'static str {
-    kind(pass).map_or_else(|| pass.name(), |kind| kind.doing_step(step))
-}
-
-/// As the meters name it.
-pub(crate) fn of_meters(pass: Pass) -> cqldyno_meter::Pass {
-    match pass {
-        Pass::Timing => cqldyno_meter::Pass::Timing,
-        Pass::Counting => cqldyno_meter::Pass::Counting,
-        Pass::Syscalls => cqldyno_meter::Pass::Syscalls,
-        Pass::Allocations => cqldyno_meter::Pass::Allocations,
-        Pass::Instructions => cqldyno_meter::Pass::Instructions,
-        Pass::Flamegraph => cqldyno_meter::Pass::Flamegraph,
-        Pass::Latency => cqldyno_meter::Pass::Latency,
-    }
-}
-
-/// As results name it; timing where every cell has the measure.
-pub(crate) fn of_results(pass: cqldyno_meter::Pass) -> Pass {
-    Pass::ALL.into_iter().find(|known| of_meters(*known) == pass).unwrap_or(Pass::Timing)
+    kind(pass).doing_step(step)
 }

@@ -255,8 +255,8 @@ impl Plan {
             if self.scenarios[..at].iter().any(|other| other.name == scenario.name) {
                 return Err(PlanError::ScenarioTwice(scenario.name.clone()));
             }
-            let behind = self.passes.iter().filter_map(|pass| kind(*pass)).flat_map(|kind| kind.steps(self, true));
-            for count in std::iter::once(self.count).chain(behind.map(|step| step.count)) {
+            let further = self.passes.iter().flat_map(|pass| kind(*pass).steps(self, true));
+            for count in std::iter::once(self.count).chain(further.map(|step| step.count)) {
                 let limits = &scenario.limits;
                 Workload::new(scenario, limits.count(count), limits.warmup(self.warmup), self.seed)?;
             }
@@ -329,8 +329,10 @@ impl Plan {
 
     /// Statements of a counting cell, 0 when there is none; `countable` says whether the machine counts at all.
     pub(crate) fn counting_count(&self, countable: bool) -> u64 {
-        let asked = self.passes.iter().find(|pass| **pass == Pass::Counting).and_then(|pass| kind(*pass));
-        asked.and_then(|kind| kind.steps(self, countable).first().map(|step| step.count)).unwrap_or(0)
+        if !self.passes.contains(&Pass::Counting) {
+            return 0;
+        }
+        kind(Pass::Counting).steps(self, countable).first().map_or(0, |step| step.count)
     }
 }
 

@@ -2,24 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use cqldyno_meter::{
-    Attachment, Declaration, Outcome, Reading, ServerWindow, SocketError, Traffic, Window, busy_connections,
-};
+use cqldyno_meter::{Attachment, Outcome, Reading, Refusal, ServerWindow, Traffic, Window, busy_connections};
 use cqldyno_protocol::{Done, End, Runtime};
 use cqldyno_reports::measure::{
     BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, WALL, WORKER_UTILISATION,
 };
-use cqldyno_reports::{Better, ErrorLine, Measure, MeasureInfo, Unit};
+use cqldyno_reports::{ErrorLine, Measure, MeasureInfo, Unit};
 
 use crate::agreement::{Counted, Reads, grouped};
-use crate::pass::of_results;
 use crate::placement::Placement;
 
 /// More statements than this share issued below the concurrency are a finding.
 const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
 
 /// Data connections to a cluster that is not ours, by the bytes that they carried.
-pub(crate) fn busy(before: Result<Traffic, SocketError>, after: Result<Traffic, SocketError>) -> Result<u64, String> {
+pub(crate) fn busy(before: Result<Traffic, Refusal>, after: Result<Traffic, Refusal>) -> Result<u64, String> {
     let (before, after) = (before.map_err(|error| error.to_string())?, after.map_err(|error| error.to_string())?);
     match busy_connections(&before, &after) {
         0 => {
@@ -81,25 +78,13 @@ pub(crate) fn read(attachments: &mut [Box<dyn Attachment>], window: &Window) -> 
 
 /// What the meters read off, as a run tells it.
 pub(crate) fn measures() -> Vec<MeasureInfo> {
-    let of = |declared: &Declaration| MeasureInfo {
-        id: declared.id.to_owned(),
-        unit: unit(declared.unit),
-        better: match declared.better {
-            cqldyno_meter::Better::Lower => Better::Lower,
-            cqldyno_meter::Better::Higher => Better::Higher,
-            cqldyno_meter::Better::Neither => Better::Neither,
-        },
-        pass: of_results(declared.pass),
-        about: declared.about.to_owned(),
-        column: declared.column.map(str::to_owned),
-    };
-    cqldyno_meter::all().iter().flat_map(|meter| meter.declarations()).map(of).collect()
+    cqldyno_meter::all().iter().flat_map(|meter| meter.declarations()).map(MeasureInfo::from).collect()
 }
 
 /// A reading as results hold it.
 pub(crate) fn measure(reading: &Reading) -> Measure {
     match &reading.value {
-        Ok(value) => Measure::value(*value, unit(reading.measure.unit)),
+        Ok(value) => Measure::value(*value, reading.measure.unit),
         Err(why) => Measure::unavailable(why.clone()),
     }
 }
@@ -151,17 +136,6 @@ fn working(threads: f64, runtime: Runtime) -> f64 {
     workers + (threads - waiting - workers).max(0.0)
 }
 
-fn unit(symbol: &str) -> Unit {
-    match symbol {
-        "s" => Unit::Seconds,
-        "us" => Unit::Microseconds,
-        "B" => Unit::Bytes,
-        "1/s" => Unit::PerSecond,
-        "%" => Unit::Percent,
-        _ => Unit::Count,
-    }
-}
-
 /// A finding when the slots were not at work for too many of the statements.
 pub(crate) fn below_concurrency(done: &Done) -> Option<String> {
     let below = done.below_concurrency?;
@@ -195,19 +169,6 @@ pub(crate) fn errors(done: &Done, redact: &dyn Fn(&str) -> String) -> Vec<ErrorL
 mod tests {
     use super::*;
     use crate::redaction::Redaction;
-    use cqldyno_reports::measure::DEFINITIONS;
-
-    #[test]
-    fn meters_and_results_mean_the_same_by_every_measure() {
-        let meters = cqldyno_meter::all();
-        let declared: Vec<_> = meters.iter().flat_map(|meter| meter.declarations()).collect();
-        for definition in DEFINITIONS {
-            let found = declared.iter().find(|measure| measure.id == definition.id);
-            let measure = found.unwrap_or_else(|| panic!("no meter gives {}", definition.id));
-            assert_eq!(measure.unit, definition.unit.symbol(), "{}", definition.id);
-            assert!(measure.pass.taken_in(crate::pass::of_meters(definition.pass)), "{}", definition.id);
-        }
-    }
 
     #[test]
     fn a_read_of_the_server_has_a_mean_of_frames_and_bytes_or_says_why_not() {
@@ -218,13 +179,6 @@ mod tests {
         assert_eq!(bytes, (BYTES_PER_READ, Measure::value(500.0, Unit::Bytes)));
         for none in [Ok(Counted::default()), Err("The target is not ours.".to_owned())] {
             assert!(super::reads(&none).iter().all(|(_, measure)| measure.reason().is_some()), "{none:?}");
-        }
-    }
-
-    #[test]
-    fn every_unit_of_a_meter_is_one_of_the_result_model() {
-        for measure in cqldyno_meter::all().iter().flat_map(|meter| meter.declarations()) {
-            assert_eq!(unit(measure.unit).symbol(), measure.unit, "{}", measure.id);
         }
     }
 

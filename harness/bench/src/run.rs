@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cqldyno_meter::{Probe, SystemCalls};
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Checksum, Contender as Row, Environment, Pass, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
@@ -179,7 +178,7 @@ impl Bench<'_> {
         started: jiff::Timestamp,
         observer: &mut dyn Observer,
     ) -> Result<Begun, BenchError> {
-        let countable = SystemCalls::check().is_ok();
+        let countable = kind(Pass::Counting).probe().is_ok();
         let mut introduced = Vec::new();
         let mut rows: Vec<Row> = Vec::new();
         for (id, contender) in plan.ids().iter().zip(&plan.contenders) {
@@ -259,10 +258,7 @@ fn schedule(plan: &Plan, run: &Run) -> Schedule {
     let control = run.contenders.iter().position(|row| row.control);
     let is_there = |at: &usize| run.contenders[*at].unavailable.is_none() && Some(*at) != control;
     let available: Vec<usize> = (0..run.contenders.len()).filter(is_there).collect();
-    let mut schedule = Schedule::new(plan, &available, control, &|pass| match pass {
-        Pass::Counting => SystemCalls::check().is_ok(),
-        _ => kind(pass).is_some_and(|kind| kind.probe() == Probe::Available),
-    });
+    let mut schedule = Schedule::new(plan, &available, control, &|pass| kind(pass).probe().is_ok());
     let numbered = || run.scenarios.iter().enumerate();
     let is_left_out = |who: usize| {
         let id = &run.contenders[who].id;

@@ -66,12 +66,12 @@ impl Schedule {
         }
         let contenders = available.iter().copied().chain(control).collect();
         let passes = std::iter::once(Pass::Timing).chain(plan.passes.iter().copied());
-        let steps = |pass| Some((pass, kind(pass)?.steps(plan, allowed(pass))));
+        let steps = |pass| (pass, kind(pass).steps(plan, allowed(pass)));
         let limits = plan.scenarios.iter().map(|scenario| scenario.limits).collect();
-        let steps: BTreeMap<Pass, Vec<Step>> = passes.filter_map(steps).collect();
+        let steps: BTreeMap<Pass, Vec<Step>> = passes.map(steps).collect();
         let mut unsuited = BTreeSet::new();
         for (pass, all) in &steps {
-            let suits = |step, scenario| kind(*pass).is_some_and(|kind| kind.suits(step, scenario));
+            let suits = |step, scenario| kind(*pass).suits(step, scenario);
             for (nth, scenario) in plan.scenarios.iter().enumerate() {
                 unsuited.extend((0..all.len()).filter(|step| !suits(*step, scenario)).map(|step| (*pass, step, nth)));
             }

@@ -17,7 +17,7 @@ fn main() {
         let spawn = |_| {
             let barrier = Arc::clone(&barrier);
             std::thread::spawn(move || {
-                // Begun, told to go on, done, and told to end: ending gives back what a thread has.
+                // Begun, ordered to go on, done, and ordered to end: ending gives back what a thread has.
                 barrier.wait();
                 barrier.wait();
                 // SAFETY: each pointer is given back once.

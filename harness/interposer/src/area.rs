@@ -1,4 +1,4 @@
-//! Where is counted.
+//! The counters, in the file that the supervisor shares.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
@@ -79,8 +79,8 @@ fn map(path: &CStr) -> Option<*mut u8> {
 
 /// The word with this number of the cache line at `line`.
 fn word(line: *mut u8, number: usize) -> &'static AtomicU64 {
-    // SAFETY: every caller gives a line within the mapping, which is never unmapped once it is used, and a number below 8; lines
-    // are aligned to 64 bytes, and all zeros is a value of an atomic.
+    // SAFETY: every caller gives a line within the mapping, which stays mapped once it is used, and a number below 8. Lines are
+    // aligned to 64 bytes, and all zeros is a value of an atomic.
     unsafe { AtomicU64::from_ptr(line.cast::<u64>().add(number)) }
 }
 
@@ -99,7 +99,7 @@ fn slot() -> Option<*mut u8> {
     Some(unsafe { area.add(HEADER_BYTES + slot * SLOT_BYTES) })
 }
 
-/// Counts an allocation of `bytes` that came out as `pointer`; one that failed is none.
+/// Counts an allocation of `bytes` at `pointer`; null is no allocation.
 pub(crate) fn allocated(pointer: *mut c_void, bytes: usize) -> *mut c_void {
     if let Some(slot) = slot().filter(|_| !pointer.is_null()) {
         word(slot, WORD_ALLOCATIONS).fetch_add(1, Ordering::Relaxed);
@@ -108,7 +108,7 @@ pub(crate) fn allocated(pointer: *mut c_void, bytes: usize) -> *mut c_void {
     pointer
 }
 
-/// Counts an allocation that is given back.
+/// Counts a free.
 pub(crate) fn freed() {
     if let Some(slot) = slot() {
         word(slot, WORD_FREES).fetch_add(1, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! The functions themselves: malloc(3), posix_memalign(3), free(3).
 //!
-//! A `realloc` counts as one allocation of the new size, and as one that is given back when there was an old one. What the C library
-//! makes of these functions (reallocarray, strdup) comes here by itself.
+//! A `realloc` counts as one allocation of the new size, and as one free if there was an old one. Functions that the C library
+//! builds on these (reallocarray, strdup) come here, too.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -61,8 +61,7 @@ unsafe fn moved(old: *mut c_void, size: usize) -> *mut c_void {
     let new = malloc(size);
     if !new.is_null() && bootstrap::owns(old) {
         let bytes = size.min(bootstrap::readable(old));
-        // SAFETY: `bytes` may be read within the bootstrap memory and written in the new memory; the two may touch only where both
-        // are of the bootstrap memory, which `copy` allows.
+        // SAFETY: `bytes` may be read in the bootstrap memory and written in the new memory; `copy` allows them to overlap.
         unsafe { ptr::copy(old.cast::<u8>(), new.cast(), bytes) };
     }
     new

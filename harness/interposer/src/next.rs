@@ -13,7 +13,7 @@ static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 macro_rules! definitions {
     ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
         $(
-            /// The next definition; `None` while it is being asked for, and where there is none.
+            /// The next definition; `None` during the lookup, and if there is none.
             pub(crate) fn $name() -> Option<unsafe extern "C" fn($($argument),*) $(-> $result)?> {
                 let found = table::$name.load(Ordering::Acquire);
                 if found.is_null() && !ask() {
@@ -31,7 +31,7 @@ macro_rules! definitions {
             $(pub(super) static $name: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());)*
         }
 
-        /// Asks for all of them, once; `false` while that is under way.
+        /// Looks all of them up, once; `false` while another call does.
         fn ask() -> bool {
             match STATE.compare_exchange(UNKNOWN, ASKING, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => {

@@ -1,6 +1,5 @@
-//! Prints what counting system calls costs: CPU time a call, of the process that is counted and of another one on the machine, for
-//! each way of counting, over the same calls uncounted. The ways take turns; a figure is the median of the differences within a
-//! round.
+//! Prints the cost of counting system calls: CPU time per call, of the counted process and of another one on the machine, over
+//! the same calls uncounted. The ways of counting take turns; each figure is the median of the differences within a round.
 //!
 //! `cargo run --release -p cqldyno-meter --example cost [ROUNDS]`
 
@@ -22,8 +21,8 @@ fn main() -> Fallible<()> {
         return call();
     }
     let rounds: usize = argument.map_or(Ok(25), |rounds| rounds.parse())?;
-    SystemCalls::check()?;
-    SystemCallsByName::check()?;
+    SystemCalls.probe()?;
+    SystemCallsByName.probe()?;
     let ways: [Option<Box<dyn Meter>>; 3] = [None, Some(Box::new(SystemCalls)), Some(Box::new(SystemCallsByName))];
     let mut costs: Vec<Vec<Cost>> = Vec::new();
     for round in 0..rounds {
@@ -41,7 +40,7 @@ fn main() -> Fallible<()> {
             median(costs.iter().map(|round| pick(&round[way]) - pick(&round[0])).collect())
         };
         println!(
-            "{:14} counted process {:6.1} ns a call ({:+6.1}), another process {:6.1} ns a call ({:+6.1}), to attach {:5.2} ms, \
+            "{:14} counted process {:6.1} ns per call ({:+6.1}), another process {:6.1} ns per call ({:+6.1}), to attach {:5.2} ms, \
              to read {:6.1} us, to detach {:5.1} ms",
             meter.as_ref().map_or("not counted", |meter| meter.name()),
             middle(&|cost| cost.counted_ns),
@@ -91,7 +90,7 @@ fn cost(meter: Option<&dyn Meter>) -> Fallible<Cost> {
     Ok(Cost { counted_ns, other_ns, attach, read, detach: start.elapsed() })
 }
 
-/// A process that waits, becomes this program, and makes calls when it is told to.
+/// A process that waits, becomes this program, and makes calls for each line.
 struct Caller {
     child: Child,
     lines: BufReader<ChildStdout>,

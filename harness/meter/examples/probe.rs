@@ -1,12 +1,12 @@
-//! Prints what every meter says of this machine, one line a meter: what `cqldyno doctor` shows.
+//! Prints what every meter says of this machine, one line per meter: what `cqldyno doctor` shows.
 
-use cqldyno_meter::{Probe, all};
+use cqldyno_meter::all;
 
 fn main() {
     for meter in all() {
         match meter.probe() {
-            Probe::Available => println!("{}: available", meter.name()),
-            Probe::Unavailable { sentence, remedy } => println!("{}: unavailable: {sentence} {remedy}", meter.name()),
+            Ok(()) => println!("{}: available", meter.name()),
+            Err(refusal) => println!("{}: unavailable: {refusal}", meter.name()),
         }
     }
 }

@@ -1,56 +1,25 @@
-//! CPU time of the worker: its own rusage, cross-checked by the parent with the process' CPU clock.
+//! CPU time of the worker: its own rusage, which the parent checks against the process' CPU clock.
 
 use std::io;
 
+use cqldyno_measure::list::declared;
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
 
-use crate::meter::{Edges, per_statement};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::meter::{Both, at_edges, difference, per_statement};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
-/// User and system time of the window, their sum and the sum a statement.
+/// User and system time of the window, their sum, and the sum per statement.
 pub struct CpuTime;
 
-// The tick samples the split between user and system time: a true 50/50 reads 0 to 100 % in 10 ms, 46 to 52 % in 200 ms and 48
-// to 51 % in a second. Their sum is exact. Who shows them leaves the split out below half a second.
+// The sum is exact, but the tick only samples the split: a true 50/50 reads 46 to 52 % in 200 ms and 48 to 51 % in a second.
+// Tables leave the split out below half a second.
 const MEASURES: [Declaration; 4] = [
-    Declaration {
-        id: "user",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "CPU time of the worker in user mode, sampled: means something from 0.5 s of CPU time on",
-        column: None,
-    },
-    Declaration {
-        id: "sys",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "CPU time of the worker in the kernel, sampled as user time is",
-        column: None,
-    },
-    Declaration {
-        id: "cpu",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "CPU time of the worker, user and system, exact",
-        column: None,
-    },
-    Declaration {
-        id: "cpu_per_statement",
-        unit: "us",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "CPU time of the worker a verified statement",
-        column: None,
-    },
+    declared::USER,
+    declared::SYS,
+    Declaration::new(Pass::Timing, "cpu", Unit::Seconds, Better::Lower, "CPU time of the worker, user and system, exact"),
+    declared::CPU_PER_STATEMENT,
 ];
 
 /// CPU time that the process `pid` and all its threads, ended ones too, have used so far, in nanoseconds.
@@ -76,63 +45,37 @@ impl Meter for CpuTime {
     }
 
     fn probe(&self) -> Probe {
-        match process_cpu_ns(std::process::id().cast_signed()) {
-            Ok(_) => Probe::Available,
-            Err(error) => Probe::Unavailable {
-                sentence: format!("The CPU clock of a process cannot be read: {error}."),
-                remedy: "Run on Linux with POSIX process clocks; the worker's own account is then not cross-checked."
-                    .to_owned(),
-            },
-        }
+        const REMEDY: &str = "Run on Linux with POSIX process clocks; without them nothing cross-checks the worker's account.";
+        let read = process_cpu_ns(std::process::id().cast_signed());
+        read.map(drop).map_err(|error| Refusal::new("The CPU clock of a process cannot be read", error, REMEDY))
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        Box::new(Clock { pid: subject.worker, edges: Edges::default() })
+        let worker = subject.worker;
+        let failed = |error| format!("To cross-check the worker's CPU time, its process clock could not be read: {error}.");
+        at_edges(move |_| process_cpu_ns(worker).map_err(failed), figures)
     }
 }
 
-struct Clock {
-    pid: i32,
-    edges: Edges,
+fn figures(clock: Both<u64>, window: &Window) -> Outcome {
+    let told_us = window.user_us + window.sys_us;
+    let sum = told_us as f64;
+    let values = [window.user_us as f64 / 1e6, window.sys_us as f64 / 1e6, sum / 1e6];
+    let [user, sys, cpu] = values.map(Ok);
+    let mut outcome = Outcome::of(&MEASURES, [user, sys, cpu, per_statement(sum, window)]);
+    match difference(clock) {
+        Ok(clock_ns) if told_us * 1_000 < clock_ns => outcome.voids.extend(disagreement(told_us, clock_ns)),
+        Ok(clock_ns) => outcome.findings.extend(disagreement(told_us, clock_ns)),
+        Err(why) => outcome.findings.push(why),
+    }
+    outcome
 }
 
-impl Attachment for Clock {
-    fn at_go(&mut self) {
-        self.edges.go = Some(process_cpu_ns(self.pid));
-    }
-
-    fn at_end(&mut self) {
-        self.edges.end = Some(process_cpu_ns(self.pid));
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        let told_us = window.user_us + window.sys_us;
-        let sum = told_us as f64;
-        let mut outcome = Outcome::of(
-            &MEASURES,
-            [
-                Ok(window.user_us as f64 / 1e6),
-                Ok(window.sys_us as f64 / 1e6),
-                Ok(sum / 1e6),
-                per_statement(sum, window),
-            ],
-        );
-        match self.edges.difference("To cross-check the worker's CPU time, its process clock") {
-            Ok(clock_ns) if told_us * 1_000 < clock_ns => outcome.voids.extend(disagreement(told_us, clock_ns)),
-            Ok(clock_ns) => outcome.findings.extend(disagreement(told_us, clock_ns)),
-            Err(why) => outcome.findings.push(why),
-        }
-        outcome
-    }
-}
-
-/// More than this many microseconds, and more than 1 %, is too far apart. The worker starts a little after the parent's first
-/// reading and tells of the end a little before the second; and the kernel adds what a thread used that runs on another core
-/// to the process' account by the tick, 4 ms, of which each edge may miss one a thread. Of 27 cells on a machine at four times its limit none
-/// was 0.7 ms apart, and of 2,000 cells of two threads on one that others used one was 9 ms apart.
+/// More than this many microseconds, and more than 1 %, is too far apart. The kernel accounts for a thread on another core
+/// once per tick of 4 ms, so each edge may miss a tick per thread. One of 2,000 cells on a busy machine was 9 ms apart.
 const APART_US: u64 = 10_000;
 
-/// A sentence when the worker's account and the parent's clock are too far apart.
+/// A sentence if the worker's account and the parent's clock are too far apart.
 fn disagreement(told_us: u64, clock_ns: u64) -> Option<String> {
     let clock_us = clock_ns / 1_000;
     let apart = told_us.abs_diff(clock_us);
@@ -182,7 +125,7 @@ mod tests {
 
     #[test]
     fn cpu_time_a_statement_is_the_sum_over_the_verified_statements() {
-        let outcome = Clock { pid: 1, edges: Edges::default() }.read(&window());
+        let outcome = figures(Ok((&0, &1_000_000_000)), &window());
         assert_eq!(outcome.readings[2].value, Ok(1.0));
         assert_eq!(outcome.readings[3].value, Ok(1.0));
     }
@@ -190,8 +133,7 @@ mod tests {
     #[test]
     fn a_worker_that_tells_of_less_than_its_clock_has_no_figures_and_one_that_tells_of_more_is_a_finding() {
         let read = |end_ns: u64| {
-            let edges = Edges { go: Some(Ok(5)), end: Some(Ok(5 + end_ns)) };
-            let outcome = Clock { pid: 1, edges }.read(&window());
+            let outcome = figures(Ok((&5, &(5 + end_ns))), &window());
             (outcome.findings.len(), outcome.voids.len())
         };
         assert_eq!(read(1_000_000_000), (0, 0));

@@ -1,18 +1,18 @@
-//! Page faults, by the worker's rusage.
+//! Page faults, from the worker's rusage.
 
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
+use crate::meter::from_worker;
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
 
 /// Page faults of the worker in the window.
 pub struct Faults;
 
 const MEASURES: [Declaration; 2] = [
-    measure("minor_faults", "page faults of the worker that were served without I/O", "minor\nfaults"),
-    measure("major_faults", "page faults of the worker that needed I/O", "major\nfaults"),
+    faults("minor_faults", "page faults of the worker that needed no I/O").titled("minor\nfaults"),
+    faults("major_faults", "page faults of the worker that needed I/O").titled("major\nfaults"),
 ];
 
-const fn measure(id: &'static str, about: &'static str, column: &'static str) -> Declaration {
-    let (better, pass, hook) = (Better::Lower, Pass::Timing, Hook::FromWorker);
-    Declaration { id, unit: "1", better, pass, hook, about, column: Some(column) }
+const fn faults(id: &'static str, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, Unit::Count, Better::Lower, about)
 }
 
 impl Meter for Faults {
@@ -29,16 +29,12 @@ impl Meter for Faults {
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        Box::new(Told)
+        from_worker(figures)
     }
 }
 
-struct Told;
-
-impl Attachment for Told {
-    fn read(&mut self, window: &Window) -> Outcome {
-        Outcome::of(&MEASURES, [window.minor_faults, window.major_faults].map(|count| Ok(count as f64)))
-    }
+fn figures(window: &Window) -> Outcome {
+    Outcome::of(&MEASURES, [window.minor_faults, window.major_faults].map(|count| Ok(count as f64)))
 }
 
 #[cfg(test)]
@@ -48,7 +44,7 @@ mod tests {
 
     #[test]
     fn faults_are_told_by_the_worker() {
-        let outcome = Told.read(&Window { minor_faults: 7, major_faults: 2, ..window() });
+        let outcome = figures(&Window { minor_faults: 7, major_faults: 2, ..window() });
         let values: Vec<_> =
             outcome.readings.iter().map(|reading| (reading.measure.id, reading.value.clone())).collect();
         assert_eq!(values, [("minor_faults", Ok(7.0)), ("major_faults", Ok(2.0))]);

@@ -1,11 +1,12 @@
-//! Latency below saturation: what the worker told of it.
+//! Latency below saturation, from the worker's account.
 
 use std::collections::BTreeMap;
 
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Reading, Subject, Window};
+use crate::meter::from_worker;
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Reading, Subject, Unit, Window};
 
-/// Times of answers at a rate that all contenders have alike, with one, 16 and 256 statements in flight, and up to a session's
-/// first answer. A cell has those of its step only.
+/// Times of answers at a rate that all contenders share, with 1, 16 and 256 statements in flight, and up to a session's first
+/// answer. A cell has those of its step only.
 pub struct Latency;
 
 /// Percentiles, in microseconds.
@@ -21,7 +22,7 @@ pub struct Percentiles {
     pub max: f64,
 }
 
-/// What a worker told of the latencies of its window.
+/// The latencies of a window.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Latencies {
     /// Every answer was followed by the next statement.
@@ -33,7 +34,7 @@ pub enum Latencies {
     },
     /// Statements were started at a rate.
     AtRate {
-        /// Statements a second that were asked for.
+        /// Statements per second that the job asked for.
         rate: u64,
         /// Statements answered.
         answered: u64,
@@ -55,162 +56,42 @@ pub enum Latencies {
     },
 }
 
-/// A rate that was kept to less than this share was not held.
+/// Below this share of the rate it was not held.
 const HELD: f64 = 0.99;
 
 const MEASURES: [Declaration; 22] = [
-    measure(
-        "rate",
-        "1/s",
-        Better::Neither,
-        Some("asked\n/s"),
-        "statements a second that all contenders were asked for",
-    ),
-    measure(
-        "rate_held",
-        "%",
-        Better::Higher,
-        Some("held\n%"),
-        "statements answered a second, in hundredths of those asked for",
-    ),
-    measure(
-        "response_p50",
-        "us",
-        Better::Lower,
-        Some("response\np50 us"),
-        "half of the statements were answered within this time of their intended start",
-    ),
-    measure(
-        "response_p99",
-        "us",
-        Better::Lower,
-        Some("response\np99 us"),
-        "99 % of the statements were answered within this time of their intended start",
-    ),
-    measure(
-        "response_p999",
-        "us",
-        Better::Lower,
-        Some("response\np99.9 us"),
-        "99.9 % of the statements were answered within this time of their intended start",
-    ),
-    measure(
-        "response_max",
-        "us",
-        Better::Lower,
-        Some("response\nmax us"),
-        "the longest time from an intended start to the answer",
-    ),
-    measure(
-        "driver_p50",
-        "us",
-        Better::Lower,
-        Some("driver\np50 us"),
-        "half of the statements were answered within this time of their issue, at the rate",
-    ),
-    measure(
-        "driver_p99",
-        "us",
-        Better::Lower,
-        Some("driver\np99 us"),
-        "99 % of the statements were answered within this time of their issue, at the rate",
-    ),
-    measure(
-        "driver_p999",
-        "us",
-        Better::Lower,
-        None,
-        "99.9 % of the statements were answered within this time of their issue, at the rate",
-    ),
-    measure("driver_max", "us", Better::Lower, None, "the longest time from an issue to the answer, at the rate"),
-    measure(
-        "lateness_p50",
-        "us",
-        Better::Lower,
-        Some("start\np50 us"),
-        "half of the statements were issued within this time of their intended start",
-    ),
-    measure(
-        "lateness_p99",
-        "us",
-        Better::Lower,
-        None,
-        "99 % of the statements were issued within this time of their intended start",
-    ),
-    measure("lateness_max", "us", Better::Lower, None, "the longest time from an intended start to the issue"),
-    measure(
-        "late_share",
-        "%",
-        Better::Lower,
-        Some("late\n%"),
-        "statements issued more than a millisecond after their intended start",
-    ),
-    measure(
-        "service_1_p50",
-        "us",
-        Better::Lower,
-        Some("1 in flight\np50 us"),
-        "half of the statements were answered within this time, one in flight",
-    ),
-    measure(
-        "service_1_p99",
-        "us",
-        Better::Lower,
-        Some("1 in flight\np99 us"),
-        "99 % of the statements were answered within this time, one in flight",
-    ),
-    measure(
-        "service_16_p50",
-        "us",
-        Better::Lower,
-        Some("16 in flight\np50 us"),
-        "half of the statements were answered within this time, 16 in flight",
-    ),
-    measure(
-        "service_16_p99",
-        "us",
-        Better::Lower,
-        Some("16 in flight\np99 us"),
-        "99 % of the statements were answered within this time, 16 in flight",
-    ),
-    measure(
-        "service_256_p50",
-        "us",
-        Better::Lower,
-        Some("256 in flight\np50 us"),
-        "half of the statements were answered within this time, 256 in flight",
-    ),
-    measure(
-        "service_256_p99",
-        "us",
-        Better::Lower,
-        Some("256 in flight\np99 us"),
-        "99 % of the statements were answered within this time, 256 in flight",
-    ),
-    measure(
-        "connect_to_first_answer",
-        "us",
-        Better::Lower,
-        Some("connect\np50 us"),
-        "the median time from connecting to the answer of a session's first statement",
-    ),
-    measure(
-        "connect_to_first_answer_max",
-        "us",
-        Better::Lower,
-        Some("connect\nmax us"),
-        "the longest time from connecting to the answer of a session's first statement",
-    ),
+    at("rate", Unit::PerSecond, Better::Neither, "statements per second that all contenders were asked for")
+        .titled("asked\n/s"),
+    at("rate_held", Unit::Percent, Better::Higher, "statements answered per second, in percent of those asked for")
+        .titled("held\n%"),
+    time("response_p50", "response time, from the intended start: median").titled("response\np50 us"),
+    time("response_p99", "response time, from the intended start: 99th percentile").titled("response\np99 us"),
+    time("response_p999", "response time, from the intended start: 99.9th percentile").titled("response\np99.9 us"),
+    time("response_max", "response time, from the intended start: longest").titled("response\nmax us"),
+    time("driver_p50", "time from issue to answer, at the rate: median").titled("driver\np50 us"),
+    time("driver_p99", "time from issue to answer, at the rate: 99th percentile").titled("driver\np99 us"),
+    time("driver_p999", "time from issue to answer, at the rate: 99.9th percentile"),
+    time("driver_max", "time from issue to answer, at the rate: longest"),
+    time("lateness_p50", "time from the intended start to the issue: median").titled("start\np50 us"),
+    time("lateness_p99", "time from the intended start to the issue: 99th percentile"),
+    time("lateness_max", "time from the intended start to the issue: longest"),
+    at("late_share", Unit::Percent, Better::Lower, "statements issued more than a millisecond late").titled("late\n%"),
+    time("service_1_p50", "time to the answer, 1 in flight: median").titled("1 in flight\np50 us"),
+    time("service_1_p99", "time to the answer, 1 in flight: 99th percentile").titled("1 in flight\np99 us"),
+    time("service_16_p50", "time to the answer, 16 in flight: median").titled("16 in flight\np50 us"),
+    time("service_16_p99", "time to the answer, 16 in flight: 99th percentile").titled("16 in flight\np99 us"),
+    time("service_256_p50", "time to the answer, 256 in flight: median").titled("256 in flight\np50 us"),
+    time("service_256_p99", "time to the answer, 256 in flight: 99th percentile").titled("256 in flight\np99 us"),
+    time("connect_to_first_answer", "time from connecting to the first answer: median").titled("connect\np50 us"),
+    time("connect_to_first_answer_max", "time from connecting to the first answer: longest").titled("connect\nmax us"),
 ];
 
-const fn measure(
-    id: &'static str,
-    unit: &'static str,
-    better: Better,
-    column: Option<&'static str>,
-    about: &'static str,
-) -> Declaration {
-    Declaration { id, unit, better, pass: Pass::Latency, hook: Hook::FromWorker, about, column }
+const fn at(id: &'static str, unit: Unit, better: Better, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Latency, id, unit, better, about)
+}
+
+const fn time(id: &'static str, about: &'static str) -> Declaration {
+    at(id, Unit::Microseconds, Better::Lower, about)
 }
 
 impl Meter for Latency {
@@ -223,58 +104,53 @@ impl Meter for Latency {
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        Box::new(Told)
+        from_worker(figures)
     }
 }
 
-struct Told;
-
-impl Attachment for Told {
-    fn read(&mut self, window: &Window) -> Outcome {
-        let mut values: BTreeMap<String, f64> = BTreeMap::new();
-        let mut set = |id: &str, value: f64| {
-            values.insert(id.to_owned(), value);
-        };
-        let mut findings = Vec::new();
-        match &window.latencies {
-            None => {}
-            Some(Latencies::ClosedLoop { in_flight, driver }) => {
-                set(&format!("service_{in_flight}_p50"), driver.p50);
-                set(&format!("service_{in_flight}_p99"), driver.p99);
-            }
-            Some(Latencies::Connecting { first_answer }) => {
-                set("connect_to_first_answer", first_answer.p50);
-                set("connect_to_first_answer_max", first_answer.max);
-            }
-            Some(Latencies::AtRate { rate, answered, lasted_ns, response, driver, lateness, late }) => {
-                let kept = *answered as f64 * 1e9 / (*lasted_ns).max(1) as f64;
-                set("rate", *rate as f64);
-                set("rate_held", 100.0 * kept / (*rate).max(1) as f64);
-                set("late_share", 100.0 * *late as f64 / (*answered).max(1) as f64);
-                for (name, times) in [("response", response), ("driver", driver), ("lateness", lateness)] {
-                    set(&format!("{name}_p50"), times.p50);
-                    set(&format!("{name}_p99"), times.p99);
-                    set(&format!("{name}_p999"), times.p999);
-                    set(&format!("{name}_max"), times.max);
-                }
-                findings.extend(not_held(*rate, *answered, *lasted_ns, kept));
-            }
+fn figures(window: &Window) -> Outcome {
+    let mut values: BTreeMap<String, f64> = BTreeMap::new();
+    let mut set = |id: &str, value: f64| {
+        values.insert(id.to_owned(), value);
+    };
+    let mut findings = Vec::new();
+    match &window.latencies {
+        None => {}
+        Some(Latencies::ClosedLoop { in_flight, driver }) => {
+            set(&format!("service_{in_flight}_p50"), driver.p50);
+            set(&format!("service_{in_flight}_p99"), driver.p99);
         }
-        let reading = |measure: &Declaration| Some(Reading { measure: *measure, value: Ok(*values.get(measure.id)?) });
-        Outcome { readings: MEASURES.iter().filter_map(reading).collect(), findings, ..Outcome::default() }
+        Some(Latencies::Connecting { first_answer }) => {
+            set("connect_to_first_answer", first_answer.p50);
+            set("connect_to_first_answer_max", first_answer.max);
+        }
+        Some(Latencies::AtRate { rate, answered, lasted_ns, response, driver, lateness, late }) => {
+            let kept = *answered as f64 * 1e9 / (*lasted_ns).max(1) as f64;
+            set("rate", *rate as f64);
+            set("rate_held", 100.0 * kept / (*rate).max(1) as f64);
+            set("late_share", 100.0 * *late as f64 / (*answered).max(1) as f64);
+            for (name, times) in [("response", response), ("driver", driver), ("lateness", lateness)] {
+                set(&format!("{name}_p50"), times.p50);
+                set(&format!("{name}_p99"), times.p99);
+                set(&format!("{name}_p999"), times.p999);
+                set(&format!("{name}_max"), times.max);
+            }
+            findings.extend(not_held(*rate, *answered, *lasted_ns, kept));
+        }
     }
+    let reading = |measure: &Declaration| Some(Reading { measure: *measure, value: Ok(*values.get(measure.id)?) });
+    Outcome { readings: MEASURES.iter().filter_map(reading).collect(), findings, ..Outcome::default() }
 }
 
-/// A sentence when fewer statements were answered a second than were to start: what waits then grows as long as the window lasts,
-/// and its response times say how long that was, and nothing of the driver.
+/// A sentence if the rate was not held. Then the queue grows until the window ends, and response times say more of the length
+/// of the window than of the driver.
 fn not_held(rate: u64, answered: u64, lasted_ns: u64, kept: f64) -> Option<String> {
-    // The last statement is to start one interval before its second is over, and is answered after that.
     let intended_ns = answered as f64 * 1e9 / rate.max(1) as f64;
     let behind_ns = lasted_ns as f64 - intended_ns;
     (kept < HELD * rate as f64).then(|| {
         format!(
-            "The rate of {rate} statements/s was not held: {kept:.0} a second were answered, and the last one {:.3} s later than at \
-             that rate. The response times grow with the window.",
+            "The rate of {rate} statements/s was not held: {kept:.0}/s were answered, the last one {:.3} s late. The response times \
+             grow with the window.",
             behind_ns / 1e9
         )
     })
@@ -288,7 +164,7 @@ mod tests {
     const TIMES: Percentiles = Percentiles { p50: 50.0, p99: 99.0, p999: 99.9, max: 200.0 };
 
     fn read(latencies: Option<Latencies>) -> (BTreeMap<&'static str, f64>, Vec<String>) {
-        let outcome = Told.read(&Window { latencies, ..window() });
+        let outcome = figures(&Window { latencies, ..window() });
         let values = outcome.readings.iter().map(|reading| (reading.measure.id, reading.value.clone().unwrap()));
         (values.collect(), outcome.findings)
     }
@@ -328,8 +204,8 @@ mod tests {
         assert_eq!(
             findings,
             [
-                "The rate of 1000 statements/s was not held: 800 a second were answered, and the last one 0.500 s later than at that \
-              rate. The response times grow with the window."
+                "The rate of 1000 statements/s was not held: 800/s were answered, the last one 0.500 s late. The response times grow \
+                 with the window."
             ]
         );
     }

@@ -1,38 +1,37 @@
-//! What is read off: one file a meter.
+//! What a cell reads off: one file per meter.
 //!
-//! A [`Meter`] declares its measures ([`Declaration`]), says whether this machine allows them ([`Meter::probe`], which
-//! `cqldyno doctor` prints) and is attached to the worker of each cell before the worker's program starts
-//! ([`Meter::attach`]). The supervisor calls [`Attachment::at_go`] and [`Attachment::at_end`] at the edges of the window and
-//! [`Attachment::read`] when the worker has told what it counted.
+//! A [`Meter`] declares its measures ([`Declaration`]) and says whether this machine allows them ([`Meter::probe`]), which
+//! `cqldyno doctor` prints. It attaches to the worker of each cell before the worker's program starts ([`Meter::attach`]).
+//! The bench calls [`Attachment::at_go`] and [`Attachment::at_end`] at the edges of the window, and [`Attachment::read`] after
+//! the worker has reported its counts.
 //!
 //! # Adding a meter
 //!
-//! A new meter is one file here and one line in [`all`]; no exporter, no table and no page of `doctor` is touched. In the file:
+//! A new meter is one file here and one line in [`all`]. Exporters, tables and `doctor` take it from there. The file has:
 //!
-//! 1. Its measures, each a [`Declaration`]: the id and unit under which results keep it, the pass in whose cells it is taken
-//!    ([`Pass::Timing`] only for what costs nothing in the window), and with `column` the heading under which tables show it.
-//! 2. A type that implements [`Meter`]: its name, what it needs of the machine and costs the worker in words, and `probe`, which
-//!    tries it out (that something opened proves nothing: count or read something known) and else says in a sentence what
-//!    is missing, with a remedy. What needs nothing beyond the worker's own account keeps the defaults.
-//! 3. A type that implements [`Attachment`], made by [`Meter::attach`]. What cannot be read is a reading with the reason, and
-//!    [`Outcome`] has room for breakdowns by name, files, findings, and what makes a cell worthless.
+//! 1. A [`Declaration`] for each measure: id, unit, direction, and the pass in whose cells it is taken. [`Pass::Timing`] is only
+//!    for what costs nothing in the window. [`Declaration::titled`] gives the measure a column in tables. A measure that reports
+//!    mention by name is declared in `cqldyno_measure::list` instead.
+//! 2. A type that implements [`Meter`]: its name, what it needs and what it costs. Its `probe` counts or reads something known,
+//!    because a counter that opens proves nothing, and else returns a [`Refusal`]: what cannot be done, why, and what to change.
+//! 3. An [`Attachment`] from [`Meter::attach`]. `meter::at_edges` makes one from a look at each edge and a function of both;
+//!    `meter::from_worker` makes one from the worker's own account. A figure that cannot be read is a reading with the reason.
 //!
-//! The place in [`all`] is that of being read: who takes long stands last. Counting that disturbs time belongs to a pass of its
-//! own, which is one file in the bench.
+//! [`Outcome`] also takes breakdowns by name, files, findings, and what voids the cell. Meters are read in the order of [`all`]:
+//! slow ones stand last. Counting that disturbs time needs a pass of its own, which is one file in the bench.
 
 mod allocations;
 mod cpu_time;
-mod declaration;
 mod environment;
 mod faults;
 mod flamegraph;
 mod instructions;
-mod kernel;
 mod latency;
 mod memory;
 mod meter;
 mod noise;
 mod operations;
+mod perf_event;
 mod preload;
 mod proportional_memory;
 mod series;
@@ -46,34 +45,32 @@ mod tool;
 mod wall;
 mod wire;
 
-pub use allocations::{Allocations, Refusal as AllocationRefusal};
+pub use cqldyno_measure::{Better, Declaration, Pass, Unit};
+
+pub use allocations::Allocations;
 pub use cpu_time::{CpuTime, process_cpu_ns};
-pub use declaration::{Better, Declaration, Hook, Pass, Probe};
 pub use environment::Environment;
 pub use faults::Faults;
-pub use flamegraph::{
-    Frames, LibraryRefusal, NoSampling, PerfRefusal, PictureError, STACKS, Sampling, Stacks, differential, picture,
-};
-pub use instructions::{Callgrind, CallgrindRefusal, CounterRefusal, ProcessorCounters};
+pub use flamegraph::{PictureError, STACKS, Stacks, differential, picture};
+pub use instructions::{Callgrind, ProcessorCounters};
 pub use latency::{Latencies, Latency, Percentiles};
 pub use memory::{PeakMemory, resident_bytes};
-pub use meter::{Artifact, Attachment, Meter, Outcome, Reading, ServerWindow, Span, Subject, Window};
+pub use meter::{Artifact, Attachment, Meter, Outcome, Probe, Reading, Refusal, ServerWindow, Span, Subject, Window};
 pub use noise::Noise;
 pub use operations::Operations;
 pub use proportional_memory::ProportionalMemory;
 pub use series::Series;
 pub use server::ServerSide;
-pub use sockets::{Carried, SocketError, Traffic, busy_connections, busy_traffic};
+pub use sockets::{Carried, Traffic, busy_connections, busy_traffic};
 pub use statements::Statements;
 pub use switches::Switches;
-pub use syscalls::{BpfRefusal, BpfStep, Refusal, SystemCalls, SystemCallsByName};
+pub use syscalls::{SystemCalls, SystemCallsByName};
 pub use threads::{Threads, thread_count};
-pub use tool::ToolError;
 pub use wall::Wall;
 pub use wire::Wire;
 
-/// Every meter. The order is that of reading at the window's end; at `go` they are read the other way round, so that the
-/// cheapest and most exact stand closest to the window.
+/// Every meter, in the order of reading at the end of the window. At `go` the order is reversed, so that the cheapest and most
+/// exact meters are closest to the window.
 pub fn all() -> Vec<Box<dyn Meter>> {
     vec![
         Box::new(SystemCalls),
@@ -102,6 +99,7 @@ pub fn all() -> Vec<Box<dyn Meter>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cqldyno_measure::list::DEFINITIONS;
     use std::collections::HashSet;
 
     #[test]
@@ -112,28 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn the_measures_of_the_result_model_are_all_there() {
+    fn every_measure_that_reports_know_by_name_is_given_by_a_meter_as_it_is_declared() {
         let meters = all();
-        let ids: HashSet<&str> =
-            meters.iter().flat_map(|meter| meter.declarations()).map(|measure| measure.id).collect();
-        for id in [
-            "wall",
-            "user",
-            "sys",
-            "cpu_per_statement",
-            "throughput",
-            "syscalls",
-            "syscalls_per_statement",
-            "context_switches",
-            "peak_rss",
-            "server_cpu",
-            "server_executes",
-            "statements",
-            "verified",
-            "errors",
-            "connections",
-        ] {
-            assert!(ids.contains(id), "{id} is missing from {ids:?}");
+        let declared: Vec<&Declaration> = meters.iter().flat_map(|meter| meter.declarations()).collect();
+        for known in DEFINITIONS {
+            assert!(declared.contains(&known), "no meter gives {known:?}");
         }
     }
 
@@ -142,10 +123,10 @@ mod tests {
         for meter in all() {
             for measure in meter.declarations() {
                 match measure.id {
-                    "syscalls" | "syscalls_per_statement" => assert_eq!(measure.pass, Pass::Counting),
-                    "syscalls_by_name" => assert_eq!(measure.pass, Pass::Syscalls),
+                    "syscalls" | "syscalls_per_statement" => assert_eq!(measure.pass, Some(Pass::Counting)),
+                    "syscalls_by_name" => assert_eq!(measure.pass, Some(Pass::Syscalls)),
                     "wall" | "user" | "sys" | "cpu" | "throughput" | "server_cpu" => {
-                        assert_eq!(measure.pass, Pass::Timing)
+                        assert_eq!(measure.pass, Some(Pass::Timing))
                     }
                     _ => {}
                 }

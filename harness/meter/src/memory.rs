@@ -1,25 +1,19 @@
 //! Peak memory of the worker in the window.
 //!
-//! `ru_maxrss` inherits the parent's high-water mark over fork and exec; `VmHWM` of /proc/PID/status, reset at `go` by
-//! writing 5 to /proc/PID/clear_refs, is the worker's own (proc(5)).
+//! `ru_maxrss` inherits the parent's high-water mark over fork and exec. `VmHWM` of /proc/PID/status is the worker's own;
+//! writing 5 to /proc/PID/clear_refs at `go` resets it (proc(5)).
 
 use std::fs;
 
-use crate::meter::UNFINISHED;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use cqldyno_measure::list::declared;
+
+use crate::meter::{Edge, at_edges};
+use crate::{Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject};
 
 /// The most memory the worker had resident between `go` and `end`.
 pub struct PeakMemory;
 
-const MEASURES: [Declaration; 1] = [Declaration {
-    id: "peak_rss",
-    unit: "B",
-    better: Better::Lower,
-    pass: Pass::Timing,
-    hook: Hook::AtEdges,
-    about: "the most memory the worker had resident in the window",
-    column: None,
-}];
+const MEASURES: [Declaration; 1] = [declared::PEAK_RSS];
 
 impl Meter for PeakMemory {
     fn declarations(&self) -> &'static [Declaration] {
@@ -35,51 +29,33 @@ impl Meter for PeakMemory {
     }
 
     fn probe(&self) -> Probe {
+        const REMEDY: &str = "Mount /proc, writable for the user's own processes, and run a kernel with CONFIG_PROC_PAGE_MONITOR.";
         let pid = std::process::id().cast_signed();
-        match reset(pid).and_then(|()| high_water_mark(pid)) {
-            Ok(_) => Probe::Available,
-            Err(sentence) => Probe::Unavailable {
-                sentence,
-                remedy: "Mount /proc, writable for the user's own processes, and run a kernel with CONFIG_PROC_PAGE_MONITOR."
-                    .to_owned(),
-            },
-        }
+        let tried = reset(pid).and_then(|()| high_water_mark(pid));
+        tried.map(drop).map_err(|why| Refusal::new(UNREADABLE, why, REMEDY))
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        Box::new(Mark { pid: subject.worker, peak: Err(UNFINISHED.to_owned()) })
+        let pid = subject.worker;
+        let look = move |edge| match edge {
+            Edge::Go => reset(pid).map(|()| 0),
+            Edge::End => high_water_mark(pid),
+        };
+        let sentence = move |edge| look(edge).map_err(|why| format!("{UNREADABLE}: {why}."));
+        at_edges(sentence, |both, _| Outcome::of(&MEASURES, [both.map(|(_, peak)| *peak as f64)]))
     }
 }
 
-struct Mark {
-    pid: i32,
-    peak: Result<u64, String>,
-}
-
-impl Attachment for Mark {
-    fn at_go(&mut self) {
-        self.peak = reset(self.pid).map(|()| 0);
-    }
-
-    fn at_end(&mut self) {
-        if self.peak.is_ok() {
-            self.peak = high_water_mark(self.pid);
-        }
-    }
-
-    fn read(&mut self, _: &Window) -> Outcome {
-        Outcome::of(&MEASURES, [self.peak.clone().map(|bytes| bytes as f64)])
-    }
-}
+const UNREADABLE: &str = "Peak memory cannot be read";
 
 fn reset(pid: i32) -> Result<(), String> {
     let path = format!("/proc/{pid}/clear_refs");
-    fs::write(&path, "5").map_err(|error| format!("Peak memory could not be reset by writing 5 to {path}: {error}."))
+    fs::write(&path, "5").map_err(|error| format!("writing 5 to {path} failed: {error}"))
 }
 
 /// `VmHWM` in bytes.
 fn high_water_mark(pid: i32) -> Result<u64, String> {
-    status_bytes(pid, "VmHWM:").map_err(|error| format!("Peak memory could not be read: {error}."))
+    kib_line(&format!("/proc/{pid}/status"), "VmHWM:")
 }
 
 /// Memory that the process `pid` has resident now, in bytes: `VmRSS` of /proc/PID/status (proc(5)).
@@ -87,14 +63,13 @@ fn high_water_mark(pid: i32) -> Result<u64, String> {
 /// # Errors
 /// When there is no such process, or /proc does not tell; the message is the end of a sentence.
 pub fn resident_bytes(pid: i32) -> Result<u64, String> {
-    status_bytes(pid, "VmRSS:")
+    kib_line(&format!("/proc/{pid}/status"), "VmRSS:")
 }
 
-fn status_bytes(pid: i32, name: &str) -> Result<u64, String> {
-    let path = format!("/proc/{pid}/status");
-    let status = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-    status
-        .lines()
+/// The bytes of the line `NAME N kB` in a file of /proc.
+pub(crate) fn kib_line(path: &str, name: &str) -> Result<u64, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    text.lines()
         .find_map(|line| line.strip_prefix(name)?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
         .map(|kib| kib * 1024)
         .ok_or_else(|| format!("{path} has no line {name}"))
@@ -103,7 +78,7 @@ fn status_bytes(pid: i32, name: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::NO_PROCESS;
+    use crate::meter::{NO_PROCESS, subject, window};
     use std::hint::black_box;
 
     #[test]
@@ -113,21 +88,22 @@ mod tests {
         let before = black_box(vec![1u8; 96 * MIB]);
         let with_it = high_water_mark(pid).unwrap();
         drop(before);
-        let mut mark = Mark { pid, peak: Ok(0) };
+        let mut mark = PeakMemory.attach(&subject(pid));
         mark.at_go();
         let inside = black_box(vec![1u8; 32 * MIB]);
         drop(inside);
         mark.at_end();
-        let peak = mark.peak.unwrap() as usize;
+        let peak = mark.read(&window()).readings[0].value.clone().unwrap() as usize;
         assert!(peak >= 32 * MIB && peak + 48 * MIB < with_it as usize, "{peak} of {with_it}");
     }
 
     #[test]
     fn a_process_that_is_gone_is_a_sentence() {
-        let mut mark = Mark { pid: NO_PROCESS, peak: Ok(0) };
+        let mut mark = PeakMemory.attach(&subject(NO_PROCESS));
         mark.at_go();
         mark.at_end();
-        assert!(mark.peak.unwrap_err().contains("/proc/4194305/clear_refs"));
+        let why = mark.read(&window()).readings[0].value.clone().unwrap_err();
+        assert!(why.contains("/proc/4194305/clear_refs"), "{why}");
     }
 
     #[test]

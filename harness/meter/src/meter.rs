@@ -1,13 +1,12 @@
-//! The seam between the supervisor of a cell and what is read off.
+//! The seam between the bench, which runs a cell, and the meters.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::{Declaration, Latencies, Probe};
+use crate::{Declaration, Latencies};
 
-/// A kind of reading: what it measures, whether this machine allows it, and how it is attached to a cell.
+/// What to measure, whether this machine allows it, and how to attach to a cell.
 pub trait Meter: Send + Sync {
     /// Its measures.
     fn declarations(&self) -> &'static [Declaration];
@@ -20,38 +19,63 @@ pub trait Meter: Send + Sync {
         "nothing"
     }
 
-    /// What it adds to the worker's work in the window, in words; `None` where that is nothing.
+    /// What it adds to the worker's work in the window, in words; `None` if that is nothing.
     fn costs(&self) -> Option<&'static str> {
         None
     }
 
-    /// What a user should know of how it works on this machine: full sentences; `None` where there is nothing to say.
-    fn remark(&self) -> Option<String> {
-        None
-    }
-
-    /// Tries whether this machine allows it; what needs nothing is allowed.
+    /// Tries whether this machine allows it.
+    ///
+    /// # Errors
+    /// Why not, with what to change.
     fn probe(&self) -> Probe {
-        Probe::Available
+        Ok(())
     }
 
-    /// Attaches to the worker, which exists but has not started its program yet. What cannot be attached is a reading
-    /// that is unavailable with the reason, never an error.
+    /// Attaches to the worker's process before it starts the worker's program. This never fails: an attachment that cannot read
+    /// gives readings with the reason.
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment>;
+}
+
+/// Whether this machine allows a meter.
+pub type Probe = Result<(), Refusal>;
+
+/// Why a meter gives no figure: the same in `doctor` and in every result, where it stands in place of the figure.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {why}. {remedy}")]
+pub struct Refusal {
+    /// What cannot be done, as the beginning of a sentence.
+    pub what: &'static str,
+    /// Why not, as the rest of that sentence without its full stop.
+    pub why: String,
+    /// What to change: full sentences, with the command if there is one.
+    pub remedy: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(what: &'static str, why: impl ToString, remedy: impl Into<String>) -> Refusal {
+        let why = why.to_string().trim_end_matches('.').to_owned();
+        Refusal { what, why, remedy: remedy.into() }
+    }
+
+    /// What cannot be done and why: a full sentence.
+    pub fn sentence(&self) -> String {
+        format!("{}: {}.", self.what, self.why)
+    }
 }
 
 /// A meter at one cell.
 pub trait Attachment: Send {
-    /// Just before the worker is told to start.
+    /// Just before the worker starts its window.
     fn at_go(&mut self) {}
 
-    /// Every 100 ms at most of the window, while the parent waits for its end: for a few microseconds.
+    /// At least every 100 ms in the window, for a few microseconds.
     fn meanwhile(&mut self) {}
 
-    /// Just after the worker has told that the window is over; it waits meanwhile.
+    /// Just after the window, while the worker waits.
     fn at_end(&mut self) {}
 
-    /// The readings, when the worker has told what it counted.
+    /// The readings, after the worker has reported its counts.
     fn read(&mut self, window: &Window) -> Outcome;
 }
 
@@ -66,16 +90,16 @@ pub struct Subject {
     pub cores: Vec<usize>,
     /// A folder of the cell's own, empty before the worker starts and gone afterwards.
     pub scratch: PathBuf,
-    /// The nodes that the worker is sent to; empty where it sends nothing.
+    /// The nodes that the worker connects to; empty if it sends nothing.
     pub nodes: Vec<SocketAddr>,
 }
 
-/// What worker and server told of the window: differences between its edges.
+/// The account of the window by worker and server: differences between its edges.
 #[derive(Clone, Debug)]
 pub struct Window {
     /// From `go` to the last answer, nanoseconds, by the worker's clock.
     pub wall_ns: u64,
-    /// When the last answer came, by CLOCK_MONOTONIC, nanoseconds; `None` when the worker does not tell.
+    /// When the last answer came, by CLOCK_MONOTONIC, nanoseconds; `None` if the worker does not say.
     pub at_ns: Option<u64>,
     /// CPU time in user mode, microseconds, by the worker's getrusage.
     pub user_us: u64,
@@ -95,15 +119,15 @@ pub struct Window {
     pub verified: u64,
     /// Statements answered with an error or with wrong rows.
     pub errors: u64,
-    /// Rows of the statements issued, where not all of these are EXECUTEs.
+    /// Rows of the statements issued; `None` if all of these are EXECUTEs.
     pub rows: Option<u64>,
-    /// Statements issued while fewer than 99 % of the slots were at work; `None` where the worker does not count them.
+    /// Statements issued while fewer than 99 % of the slots were at work; `None` if the worker does not count them.
     pub below_concurrency: Option<u64>,
     /// The server's side, or the sentence that says why it is not known.
     pub server: Result<ServerWindow, String>,
     /// Data connections of the worker, or the sentence that says why they could not be counted.
     pub connections: Result<u64, String>,
-    /// How long answers took; `None` where the worker does not tell.
+    /// How long answers took; `None` if the worker does not say.
     pub latencies: Option<Latencies>,
 }
 
@@ -116,11 +140,11 @@ pub struct ServerWindow {
     pub requests: u64,
     /// Connections that were opened.
     pub opened: u64,
-    /// Requests that were none of the scenario's EXECUTEs: the driver's own control traffic.
+    /// Requests other than the scenario's EXECUTEs: the driver's control traffic.
     pub control_requests: u64,
     /// CPU time of the server process by its own account, nanoseconds.
     pub cpu_ns: u64,
-    /// When it received the first and the last of these EXECUTEs; `None` when there was none.
+    /// When it received the first and the last of these EXECUTEs; `None` if there was none.
     pub received: Option<Span>,
 }
 
@@ -133,7 +157,7 @@ pub struct Span {
     pub last_ns: u64,
 }
 
-/// One value, or the sentence that says why there is none.
+/// One value, or why there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     /// The measure, with its id and unit.
@@ -145,28 +169,28 @@ pub struct Reading {
 /// What one meter read off one cell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// One reading a measure.
+    /// One reading per measure.
     pub readings: Vec<Reading>,
     /// Full sentences about what does not fit together.
     pub findings: Vec<String>,
     /// Full sentences about what does not fit together and makes the cell's figures worthless.
     pub voids: Vec<String>,
-    /// Figures that are many of one kind, by kind and name, each a statement: `syscalls` by the system call's name, for example.
+    /// Figures per statement by kind and name, for example `syscalls` by the name of the system call.
     pub breakdowns: BTreeMap<&'static str, BTreeMap<String, f64>>,
-    /// One figure a second of the window, by what they are of.
+    /// One figure per second of the window, by kind.
     pub series: BTreeMap<&'static str, Vec<u64>>,
-    /// What is kept beside the figures.
+    /// Files to keep in the run folder.
     pub files: Vec<Artifact>,
 }
 
 /// A file that a meter leaves in the run folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
-    /// What it is, which is the name of its folder, for example `flamegraph`.
+    /// The name of its folder, for example `flamegraph`.
     pub kind: &'static str,
     /// The end of its name without a dot, for example `svg`.
     pub extension: &'static str,
-    /// What is in it.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
@@ -179,25 +203,65 @@ impl Outcome {
     }
 }
 
-/// What is said where a window had no end.
+/// Why a window without an end has no figures.
 pub(crate) const UNFINISHED: &str = "The window was not finished.";
 
-/// What a counter said at the window's edges.
-#[derive(Debug, Default)]
-pub(crate) struct Edges {
-    pub(crate) go: Option<io::Result<u64>>,
-    pub(crate) end: Option<io::Result<u64>>,
+/// An edge of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edge {
+    Go,
+    End,
 }
 
-impl Edges {
-    /// How far the counter went in between, or a sentence: `what` could not be read.
-    pub(crate) fn difference(&self, what: &str) -> Result<u64, String> {
-        match (&self.go, &self.end) {
-            (Some(Ok(go)), Some(Ok(end))) => Ok(end.saturating_sub(*go)),
-            (Some(Err(error)), _) | (_, Some(Err(error))) => Err(format!("{what} could not be read: {error}.")),
-            _ => Err(UNFINISHED.to_owned()),
-        }
+/// What was seen at both edges of the window, or the sentence that says why not.
+pub(crate) type Both<'a, T> = Result<(&'a T, &'a T), String>;
+
+/// An attachment that looks once at each edge of the window and makes its figures from both looks.
+pub(crate) fn at_edges<T: Send + 'static>(
+    look: impl FnMut(Edge) -> Result<T, String> + Send + 'static,
+    figures: impl Fn(Both<T>, &Window) -> Outcome + Send + 'static,
+) -> Box<dyn Attachment> {
+    Box::new(AtEdges { look, figures, go: Err(UNFINISHED.to_owned()), end: Err(UNFINISHED.to_owned()) })
+}
+
+/// An attachment that makes its figures from the worker's own account.
+pub(crate) fn from_worker(figures: fn(&Window) -> Outcome) -> Box<dyn Attachment> {
+    at_edges(|_| Ok(()), move |_, window| figures(window))
+}
+
+struct AtEdges<T, L, F> {
+    look: L,
+    figures: F,
+    go: Result<T, String>,
+    end: Result<T, String>,
+}
+
+impl<T, L, F> Attachment for AtEdges<T, L, F>
+where
+    T: Send,
+    L: FnMut(Edge) -> Result<T, String> + Send,
+    F: Fn(Both<T>, &Window) -> Outcome + Send,
+{
+    fn at_go(&mut self) {
+        self.go = (self.look)(Edge::Go);
     }
+
+    fn at_end(&mut self) {
+        self.end = (self.look)(Edge::End);
+    }
+
+    fn read(&mut self, window: &Window) -> Outcome {
+        let both = match (&self.go, &self.end) {
+            (Ok(go), Ok(end)) => Ok((go, end)),
+            (Err(why), _) | (_, Err(why)) => Err(why.clone()),
+        };
+        (self.figures)(both, window)
+    }
+}
+
+/// How far a counter went between the edges.
+pub(crate) fn difference(both: Both<u64>) -> Result<u64, String> {
+    both.map(|(go, end)| end.saturating_sub(*go))
 }
 
 /// `amount` shared among the verified statements of the window.

@@ -1,5 +1,5 @@
-//! What else the cores of a cell did during the window, from /proc/stat (proc(5)): time stolen by the hypervisor and CPU time
-//! of processes that do not belong to the cell. What others do on cores that the cell may not use disturbs it little.
+//! What else the cores of a cell did in the window, from /proc/stat (proc(5)): time that the hypervisor stole, and CPU time of
+//! processes outside the cell. Load on cores that the cell may not use disturbs it little.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,36 +8,24 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use crate::cpu_time::process_cpu_ns;
 use crate::environment::cores;
-use crate::meter::UNFINISHED;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::meter::{Both, at_edges};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
-/// Steal and the CPU time of others, recorded beside every cell.
+/// Steal and the CPU time of other processes.
 pub struct Noise;
 
 const MEASURES: [Declaration; 2] = [
-    Declaration {
-        id: "machine_steal",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::AtEdges,
-        about: "CPU time of the cell's cores that the hypervisor gave to others in the window",
-        column: None,
-    },
-    Declaration {
-        id: "machine_other_cpu",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::AtEdges,
-        about: "CPU time of other processes on the cores of worker and server in the window, to a hundredth of a second a core",
-        column: None,
-    },
+    seconds("machine_steal", "CPU time of the cell's cores that the hypervisor gave to others in the window"),
+    seconds("machine_other_cpu", "CPU time of other processes on the cell's cores in the window, to 0.01 s per core"),
 ];
 
-/// A greater share of the cores' time used by others is a finding.
+const fn seconds(id: &'static str, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, Unit::Seconds, Better::Lower, about)
+}
+
+/// A greater share of the cores' time is a finding.
 const NOISE_SHARE: f64 = 0.1;
-/// What others used is known to a hundredth of a second a core.
+/// The counters resolve 0.01 s per core.
 const NOISE_SECONDS: f64 = 0.1;
 
 impl Meter for Noise {
@@ -54,17 +42,36 @@ impl Meter for Noise {
     }
 
     fn probe(&self) -> Probe {
-        match CoreTime::now(&cores()) {
-            Ok(_) => Probe::Available,
-            Err(sentence) => Probe::Unavailable { sentence, remedy: "Mount /proc.".to_owned() },
-        }
+        let read = CoreTime::now(&cores());
+        read.map(drop).map_err(|why| Refusal::new(UNREADABLE, why, "Mount /proc."))
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
         let mut cell = vec![subject.worker];
         cell.extend(subject.server.as_ref().ok());
-        Box::new(Edges { cell, cores: subject.cores.clone(), go: None, end: None })
+        let (cores, number) = (subject.cores.clone(), subject.cores.len());
+        let look = move |_| {
+            let mine = cell.iter().filter_map(|&pid| process_cpu_ns(pid).ok()).sum::<u64>() as f64 / 1e9;
+            let all = CoreTime::now(&cores).map_err(|why| format!("{UNREADABLE}: {why}."))?;
+            Ok(CoreTime { busy: all.busy - mine, ..all })
+        };
+        at_edges(look, move |both, window| figures(both, number, window))
     }
+}
+
+const UNREADABLE: &str = "The load of other processes cannot be read";
+
+/// `both` is without the CPU time of the cell's own processes.
+fn figures(both: Both<CoreTime>, cores: usize, window: &Window) -> Outcome {
+    let values = match both {
+        Ok((go, end)) => [Ok((end.steal - go.steal).max(0.0)), Ok((end.busy - go.busy).max(0.0))],
+        Err(why) => [Err(why.clone()), Err(why)],
+    };
+    let findings = match &values {
+        [Ok(steal), Ok(others)] => finding(steal + others, cores, window).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    Outcome { findings, ..Outcome::of(&MEASURES, values) }
 }
 
 /// Seconds of CPU time of some cores since the machine started.
@@ -76,8 +83,7 @@ struct CoreTime {
 
 impl CoreTime {
     fn now(cores: &[usize]) -> Result<CoreTime, String> {
-        let stat = fs::read_to_string("/proc/stat")
-            .map_err(|error| format!("The file /proc/stat cannot be read: {error}."))?;
+        let stat = fs::read_to_string("/proc/stat").map_err(|error| format!("/proc/stat: {error}"))?;
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
         CoreTime::parse(&stat, cores, ticks as f64)
     }
@@ -97,7 +103,7 @@ impl CoreTime {
         cores.iter().try_fold(CoreTime::default(), |sum, core| {
             let [user, nice, system, _, _, irq, softirq, steal] = ticks
                 .get(core)
-                .ok_or_else(|| format!("The file /proc/stat has no line `cpu{core}` with eight numbers."))?;
+                .ok_or_else(|| format!("/proc/stat has no line `cpu{core}` with eight numbers"))?;
             Ok(CoreTime {
                 busy: sum.busy + (user + nice + system + irq + softirq) / ticks_a_second,
                 steal: sum.steal + steal / ticks_a_second,
@@ -106,71 +112,20 @@ impl CoreTime {
     }
 }
 
-struct Edges {
-    cell: Vec<i32>,
-    cores: Vec<usize>,
-    go: Option<Edge>,
-    end: Option<Edge>,
-}
-
-struct Edge {
-    machine: Result<CoreTime, String>,
-    cell: f64,
-}
-
-impl Edges {
-    fn edge(&self) -> Option<Edge> {
-        let cell = self.cell.iter().filter_map(|&pid| process_cpu_ns(pid).ok()).sum::<u64>() as f64 / 1e9;
-        Some(Edge { machine: CoreTime::now(&self.cores), cell })
-    }
-}
-
-impl Attachment for Edges {
-    fn at_go(&mut self) {
-        self.go = self.edge();
-    }
-
-    fn at_end(&mut self) {
-        self.end = self.edge();
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        let values = match (&self.go, &self.end) {
-            (
-                Some(Edge { machine: Ok(before), cell: mine_before }),
-                Some(Edge { machine: Ok(after), cell: mine_after }),
-            ) => [
-                Ok((after.steal - before.steal).max(0.0)),
-                Ok((after.busy - before.busy - (mine_after - mine_before)).max(0.0)),
-            ],
-            (Some(Edge { machine: Err(why), .. }), _) | (_, Some(Edge { machine: Err(why), .. })) => {
-                [Err(why.clone()), Err(why.clone())]
-            }
-            _ => [Err(UNFINISHED.to_owned()), Err(UNFINISHED.to_owned())],
-        };
-        let findings = match &values {
-            [Ok(steal), Ok(others)] => finding(steal + others, self.cores.len(), window).into_iter().collect(),
-            _ => Vec::new(),
-        };
-        Outcome { findings, ..Outcome::of(&MEASURES, values) }
-    }
-}
-
-/// A sentence when others used more than a tenth of the cores that the cell could have used, and more than the counters'
-/// own resolution.
+/// A sentence if other processes used more than a tenth of the cell's cores, and more than the counters resolve.
 fn finding(others: f64, cores: usize, window: &Window) -> Option<String> {
     let seconds = window.wall_ns as f64 / 1e9;
     let share = others / (seconds * cores.max(1) as f64);
     (share > NOISE_SHARE && others > NOISE_SECONDS).then(|| {
-        "Others used more than a tenth of the CPU time of worker's and server's cores in the window, so the cell's wall time says little."
-            .to_owned()
+        // Without a number, so that reports show it once.
+        "Noisy: other processes used more than a tenth of the cell's cores. Trust the CPU columns, not wall time.".to_owned()
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::window;
+    use crate::meter::{subject, window};
 
     #[test]
     fn only_the_cores_of_the_cell_are_read() {
@@ -182,7 +137,7 @@ mod tests {
         assert_eq!(CoreTime::parse(stat, &[1], 100.0), Ok(CoreTime { busy: 1.63, steal: 0.8 }));
         let both = CoreTime::parse(stat, &[1, 11], 1.0).unwrap();
         assert_eq!(both, CoreTime { busy: 163.0 + 19.0, steal: 88.0 });
-        let missing = "The file /proc/stat has no line `cpu2` with eight numbers.";
+        let missing = "/proc/stat has no line `cpu2` with eight numbers";
         assert_eq!(CoreTime::parse(stat, &[1, 2], 100.0).unwrap_err(), missing);
         assert_eq!(CoreTime::parse("cpu2 1 2 3\n", &[2], 100.0).unwrap_err(), missing);
     }
@@ -197,10 +152,11 @@ mod tests {
 
     #[test]
     fn a_window_of_this_machine_has_both_readings() {
-        let mut edges = Edges { cell: vec![std::process::id().cast_signed()], cores: cores(), go: None, end: None };
-        edges.at_go();
-        edges.at_end();
-        let outcome = edges.read(&window());
+        let me = std::process::id().cast_signed();
+        let mut attached = Noise.attach(&Subject { cores: cores(), ..subject(me) });
+        attached.at_go();
+        attached.at_end();
+        let outcome = attached.read(&window());
         assert!(
             outcome.readings.iter().all(|reading| matches!(reading.value, Ok(value) if value >= 0.0)),
             "{outcome:?}"

@@ -1,56 +1,30 @@
-//! What statements that are no EXECUTEs were: rows in them, requests and connections that they took.
+//! What statements other than EXECUTEs were: their rows, requests and connections.
 
-use crate::meter::per_statement;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
+use crate::meter::{from_worker, per_statement};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, ServerWindow, Subject, Unit, Window};
 
-/// Rows, requests and connections of statements other than EXECUTEs; nothing where all statements are.
+/// Rows, requests and connections of statements other than EXECUTEs; nothing if all are EXECUTEs.
 pub struct Operations;
 
 const ROWS: [Declaration; 3] = [
-    measure("rows", "1", Better::Neither, "rows that the statements wrote or asked for", None),
-    measure(
-        "rows_per_second",
-        "1/s",
-        Better::Higher,
-        "rows of verified statements a second of wall time",
-        Some("rows/s"),
-    ),
-    measure(
-        "cpu_per_row",
-        "us",
-        Better::Lower,
-        "CPU time of the worker a row of a verified statement",
-        Some("CPU us\na row"),
-    ),
+    timed("rows", Unit::Count, Better::Neither, "rows that the statements wrote or asked for"),
+    timed("rows_per_second", Unit::PerSecond, Better::Higher, "rows of verified statements per second of wall time")
+        .titled("rows/s"),
+    timed("cpu_per_row", Unit::Microseconds, Better::Lower, "CPU time of the worker per row of a verified statement")
+        .titled("CPU us\n/row"),
 ];
 
 const SERVER: [Declaration; 2] = [
-    measure(
-        "requests_per_statement",
-        "1",
-        Better::Lower,
-        "requests that the server received a statement, the driver's own with them",
-        Some("requests\na statement"),
-    ),
-    measure(
-        "connections_per_statement",
-        "1",
-        Better::Lower,
-        "connections opened a statement",
-        Some("connections\na statement"),
-    ),
+    timed("requests_per_statement", Unit::Count, Better::Lower, "requests per statement, including the driver's own")
+        .titled("requests\n/statement"),
+    timed("connections_per_statement", Unit::Count, Better::Lower, "connections opened per statement")
+        .titled("connections\n/statement"),
 ];
 
 const ALL: [Declaration; 5] = [ROWS[0], ROWS[1], ROWS[2], SERVER[0], SERVER[1]];
 
-const fn measure(
-    id: &'static str,
-    unit: &'static str,
-    better: Better,
-    about: &'static str,
-    column: Option<&'static str>,
-) -> Declaration {
-    Declaration { id, unit, better, pass: Pass::Timing, hook: Hook::FromWorker, about, column }
+const fn timed(id: &'static str, unit: Unit, better: Better, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, unit, better, about)
 }
 
 impl Meter for Operations {
@@ -63,37 +37,31 @@ impl Meter for Operations {
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        Box::new(Told)
+        from_worker(figures)
     }
 }
 
-struct Told;
-
-impl Attachment for Told {
-    fn read(&mut self, window: &Window) -> Outcome {
-        let Some(rows) = window.rows else { return Outcome::default() };
-        let mut outcome = Outcome::default();
-        if rows != window.issued {
-            // All statements of such a scenario have as many rows, or are few beside those that do.
-            let verified = rows as f64 * window.verified as f64 / window.issued.max(1) as f64;
-            let cpu_us = (window.user_us + window.sys_us) as f64;
-            let of = |amount: f64, by: f64| match by > 0.0 {
-                true => Ok(amount / by),
-                false => {
-                    Err("No row was written or read as the scenario says, so there is nothing to divide by.".to_owned())
-                }
-            };
-            let values = [Ok(rows as f64), of(verified * 1e9, window.wall_ns as f64), of(cpu_us, verified)];
-            outcome.readings.extend(Outcome::of(&ROWS, values).readings);
-        }
-        let told = |pick: fn(&crate::ServerWindow) -> u64| match &window.server {
-            Ok(server) => per_statement(pick(server) as f64, window),
-            Err(why) => Err(why.clone()),
+fn figures(window: &Window) -> Outcome {
+    let Some(rows) = window.rows else { return Outcome::default() };
+    let mut outcome = Outcome::default();
+    if rows != window.issued {
+        // The few statements that have another number of rows do not shift the mean.
+        let verified = rows as f64 * window.verified as f64 / window.issued.max(1) as f64;
+        let over = |amount: f64, by: f64| match by > 0.0 {
+            true => Ok(amount / by),
+            false => Err("No row was written or read as the scenario says, so there is nothing to divide by.".to_owned()),
         };
-        let values = [told(|server| server.requests), told(|server| server.opened)];
-        outcome.readings.extend(Outcome::of(&SERVER, values).readings);
-        outcome
+        let cpu_us = (window.user_us + window.sys_us) as f64;
+        let values = [Ok(rows as f64), over(verified * 1e9, window.wall_ns as f64), over(cpu_us, verified)];
+        outcome = Outcome::of(&ROWS, values);
     }
+    let told = |pick: fn(&ServerWindow) -> u64| {
+        let server = window.server.as_ref().map_err(Clone::clone)?;
+        per_statement(pick(server) as f64, window)
+    };
+    let values = [told(|server| server.requests), told(|server| server.opened)];
+    outcome.readings.extend(Outcome::of(&SERVER, values).readings);
+    outcome
 }
 
 #[cfg(test)]
@@ -102,7 +70,7 @@ mod tests {
     use crate::meter::window;
 
     fn values(window: &Window) -> Vec<(&'static str, f64)> {
-        let read = Told.read(window).readings;
+        let read = figures(window).readings;
         read.into_iter().map(|reading| (reading.measure.id, reading.value.unwrap())).collect()
     }
 

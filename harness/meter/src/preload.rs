@@ -1,4 +1,4 @@
-//! Libraries of ours that are loaded into the worker's process: they lie beside `cqldyno`, or where its workers do.
+//! Libraries of ours that the dynamic loader loads into the worker. They lie beside `cqldyno` or beside its workers.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,18 +9,11 @@ const FOLDERS_VARIABLE: &str = "CQLDYNO_WORKERS";
 /// The environment variable with libraries that the dynamic loader loads first (ld.so(8)).
 const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
-/// There is no such library: where was looked.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no {file} in {folders}")]
-pub struct NoLibrary {
-    /// The library's file name.
-    file: String,
-    /// The folders.
-    folders: String,
-}
-
 /// Where the library with this file name lies.
-pub(crate) fn library(file: &str) -> Result<PathBuf, NoLibrary> {
+///
+/// # Errors
+/// Where it was not found, as the end of a sentence.
+pub(crate) fn library(file: &str) -> Result<PathBuf, String> {
     in_folders(file, &folders())
 }
 
@@ -31,16 +24,16 @@ fn folders() -> Vec<PathBuf> {
     named.chain(own).collect()
 }
 
-fn in_folders(file: &str, folders: &[PathBuf]) -> Result<PathBuf, NoLibrary> {
+fn in_folders(file: &str, folders: &[PathBuf]) -> Result<PathBuf, String> {
     let found = folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
-    // The dynamic loader takes a path that begins with a slash as it is, and looks for any other in its own folders.
+    // The dynamic loader takes an absolute path as it is, and looks for any other in its own folders.
     found.map(|path| path.canonicalize().unwrap_or(path)).ok_or_else(|| {
         let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-        NoLibrary { file: file.to_owned(), folders: folders.join(", ") }
+        format!("there is no {file} in {}", folders.join(", "))
     })
 }
 
-/// The variable that has the dynamic loader load `library` first, and behind it what this process' own environment names.
+/// The variable that makes the dynamic loader load `library` first, then what this process' environment names.
 pub(crate) fn variable(library: &Path) -> (OsString, OsString) {
     (PRELOAD_VARIABLE.into(), before(library, env::var_os(PRELOAD_VARIABLE)))
 }
@@ -62,14 +55,14 @@ mod tests {
     fn a_library_is_found_in_the_first_folder_that_has_it_or_the_folders_are_named() {
         let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let folders = [first.path().to_path_buf(), second.path().to_path_buf()];
-        let error = in_folders("libx.so", &folders).unwrap_err().to_string();
+        let error = in_folders("libx.so", &folders).unwrap_err();
         assert!(error.starts_with("there is no libx.so in ") && error.contains(", "), "{error}");
         std::fs::write(second.path().join("libx.so"), "").unwrap();
         assert_eq!(in_folders("libx.so", &folders), Ok(second.path().canonicalize().unwrap().join("libx.so")));
     }
 
     #[test]
-    fn what_was_preloaded_before_stays_behind() {
+    fn what_was_preloaded_before_comes_after() {
         assert_eq!(before(Path::new("/a.so"), None), "/a.so");
         assert_eq!(before(Path::new("/a.so"), Some("".into())), "/a.so");
         assert_eq!(before(Path::new("/a.so"), Some("/b.so".into())), "/a.so:/b.so");

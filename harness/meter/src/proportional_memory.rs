@@ -1,24 +1,21 @@
-//! Memory of the worker at the window's end, pages that it shares with other processes divided among them: `Pss` of
-//! /proc/PID/smaps_rollup (proc(5)). The kernel walks all of the worker's pages for it, so it is read behind everything that is
-//! measured, when the worker waits.
+//! Memory of the worker at the window's end, with its share of the pages that other processes have too: `Pss` of
+//! /proc/PID/smaps_rollup (proc(5)). The kernel walks all pages of the worker for it, so this meter reads after the others.
 
-use std::fs;
+use crate::memory::kib_line;
+use crate::meter::{Edge, at_edges};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit};
 
-use crate::meter::UNFINISHED;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
-
-/// The worker's proportional set size at the window's end.
+/// The proportional set size of the worker at the window's end.
 pub struct ProportionalMemory;
 
-const MEASURES: [Declaration; 1] = [Declaration {
-    id: "pss",
-    unit: "B",
-    better: Better::Lower,
-    pass: Pass::Timing,
-    hook: Hook::AtEdges,
-    about: "memory of the worker at the end of the window, its share of the pages that it has in common with others",
-    column: Some("PSS at\nthe end"),
-}];
+const MEASURES: [Declaration; 1] = [Declaration::new(
+    Pass::Timing,
+    "pss",
+    Unit::Bytes,
+    Better::Lower,
+    "memory of the worker at the end of the window, with its share of pages that other processes have too",
+)
+.titled("PSS at\nthe end")];
 
 impl Meter for ProportionalMemory {
     fn declarations(&self) -> &'static [Declaration] {
@@ -34,50 +31,31 @@ impl Meter for ProportionalMemory {
     }
 
     fn probe(&self) -> Probe {
-        match bytes(std::process::id().cast_signed()) {
-            Ok(_) => Probe::Available,
-            Err(sentence) => Probe::Unavailable {
-                sentence,
-                remedy: "Mount /proc, and run Linux 4.14 or later with CONFIG_PROC_PAGE_MONITOR.".to_owned(),
-            },
-        }
+        const REMEDY: &str = "Mount /proc, and run Linux 4.14 or later with CONFIG_PROC_PAGE_MONITOR.";
+        let read = bytes(std::process::id().cast_signed());
+        read.map(drop).map_err(|why| Refusal::new(UNREADABLE, why, REMEDY))
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        Box::new(AtEnd { pid: subject.worker, bytes: Err(UNFINISHED.to_owned()) })
+        let pid = subject.worker;
+        let look = move |edge| match edge {
+            Edge::Go => Ok(0),
+            Edge::End => bytes(pid).map_err(|why| format!("{UNREADABLE}: {why}.")),
+        };
+        at_edges(look, |both, _| Outcome::of(&MEASURES, [both.map(|(_, bytes)| *bytes as f64)]))
     }
 }
 
-struct AtEnd {
-    pid: i32,
-    bytes: Result<u64, String>,
-}
-
-impl Attachment for AtEnd {
-    fn at_end(&mut self) {
-        self.bytes = bytes(self.pid);
-    }
-
-    fn read(&mut self, _: &Window) -> Outcome {
-        Outcome::of(&MEASURES, [self.bytes.clone().map(|bytes| bytes as f64)])
-    }
-}
+const UNREADABLE: &str = "Proportional memory cannot be read";
 
 fn bytes(pid: i32) -> Result<u64, String> {
-    let path = format!("/proc/{pid}/smaps_rollup");
-    let why = |what: String| format!("What the worker's memory comes to could not be read: {path}{what}.");
-    let rollup = fs::read_to_string(&path).map_err(|error| why(format!(": {error}")))?;
-    rollup
-        .lines()
-        .find_map(|line| line.strip_prefix("Pss:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
-        .map(|kib| kib * 1024)
-        .ok_or_else(|| why(" has no line Pss".to_owned()))
+    kib_line(&format!("/proc/{pid}/smaps_rollup"), "Pss:")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::{NO_PROCESS, subject, window};
+    use crate::meter::{NO_PROCESS, UNFINISHED, subject, window};
     use std::io::{Read, Write};
     use std::process::{Child, Command, Stdio};
 

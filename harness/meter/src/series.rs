@@ -1,18 +1,14 @@
 //! CPU time of worker and server by second of the window.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::ops::RangeInclusive;
 
-use nix::sys::time::TimeValLike;
-use nix::time::{ClockId, clock_gettime};
-
+use crate::wall::monotonic_ns;
 use crate::{Attachment, Declaration, Meter, Outcome, Probe, Subject, Window, process_cpu_ns};
 
-/// The process clocks of worker and server, read around every full second of the window while the parent waits: two reads of 1 us
-/// each, three times a second.
+/// The process clocks of worker and server, read around every full second of the window: two reads of 1 us, three times per second.
 ///
-/// Its figures are no measures but series, one value a second: `cpu_us` and `server_cpu_us`, in microseconds of CPU time.
+/// It gives no measures but series with one value per second: `cpu_us` and `server_cpu_us`, in microseconds of CPU time.
 pub struct Series;
 
 /// The key of the worker's series in [`Outcome::series`].
@@ -22,8 +18,8 @@ const SERVER: &str = "server_cpu_us";
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Which part of a second is so near to its edge that the clocks are read. The parent looks every 100 ms, so that there is a reading
-/// on either side; what was used at the edge lies on the line between them.
+/// How near to the edge of a second the clocks are read. The parent looks every 100 ms, so that there is a reading on either side;
+/// the value at the edge is interpolated.
 const NEAR_NS: u64 = 110_000_000;
 const FAR: RangeInclusive<u64> = NEAR_NS..=SECOND_NS - NEAR_NS;
 
@@ -58,10 +54,6 @@ struct Sampler {
     /// When the parent said `go`, by CLOCK_MONOTONIC.
     origin_ns: Option<u64>,
     readings: Vec<(&'static str, i32, Vec<Sample>)>,
-}
-
-fn monotonic_ns() -> io::Result<u64> {
-    Ok(clock_gettime(ClockId::CLOCK_MONOTONIC)?.num_nanoseconds().unsigned_abs())
 }
 
 impl Sampler {
@@ -155,7 +147,7 @@ mod tests {
     fn samples_that_do_not_lie_around_the_window_give_no_series() {
         let samples = [(5, 1), (10, 3_001)];
         assert_eq!(by_second(&samples, 0, 10), None);
-        assert_eq!(by_second(&samples, 5, 11), Some(vec![3]), "a worker that tells of a window behind its end");
+        assert_eq!(by_second(&samples, 5, 11), Some(vec![3]), "a worker whose window lasts beyond its end");
         assert_eq!(by_second(&samples[..1], 5, 6), None);
         assert_eq!(by_second(&[], 0, 1), None);
     }

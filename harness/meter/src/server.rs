@@ -1,57 +1,19 @@
-//! The server's side of the window: its CPU time by the parent's clock, its own count of EXECUTEs, data connections.
+//! The server's side of the window: its CPU time by the parent's clock, its count of EXECUTEs, and data connections.
 
-use crate::meter::{Edges, per_statement};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window, cpu_time::process_cpu_ns};
+use cqldyno_measure::list::declared;
+
+use crate::meter::{Both, at_edges, difference, per_statement};
+use crate::{Attachment, Declaration, Meter, Outcome, ServerWindow, Subject, Window, process_cpu_ns};
 
 /// The server's CPU time, the EXECUTEs it counted, control requests, and data connections.
 pub struct ServerSide;
 
 const MEASURES: [Declaration; 5] = [
-    Declaration {
-        id: "server_cpu",
-        unit: "s",
-        better: Better::Neither,
-        pass: Pass::Timing,
-        hook: Hook::AtEdges,
-        about: "CPU time of the server in the window",
-        column: None,
-    },
-    Declaration {
-        id: "server_cpu_per_statement",
-        unit: "us",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::AtEdges,
-        about: "CPU time of the server a verified statement",
-        column: None,
-    },
-    Declaration {
-        id: "server_executes",
-        unit: "1",
-        better: Better::Neither,
-        pass: Pass::Any,
-        hook: Hook::FromServer,
-        about: "EXECUTEs of the scenario's statements that the server counted",
-        column: None,
-    },
-    Declaration {
-        id: "control_requests",
-        unit: "1",
-        better: Better::Neither,
-        pass: Pass::Any,
-        hook: Hook::FromServer,
-        about: "requests of the driver's own in the window",
-        column: None,
-    },
-    Declaration {
-        id: "connections",
-        unit: "1",
-        better: Better::Neither,
-        pass: Pass::Any,
-        hook: Hook::FromServer,
-        about: "connections that carried the scenario's statements",
-        column: None,
-    },
+    declared::SERVER_CPU,
+    declared::SERVER_CPU_PER_STATEMENT,
+    declared::SERVER_EXECUTES,
+    declared::CONTROL_REQUESTS,
+    declared::CONNECTIONS,
 ];
 
 impl Meter for ServerSide {
@@ -68,54 +30,36 @@ impl Meter for ServerSide {
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        Box::new(Clock { server: subject.server.clone(), edges: Edges::default() })
-    }
-}
-
-struct Clock {
-    server: Result<i32, String>,
-    edges: Edges,
-}
-
-impl Clock {
-    fn cpu_ns(&self) -> Result<u64, String> {
-        self.server.clone()?;
-        self.edges.difference("The server's CPU clock")
-    }
-}
-
-impl Attachment for Clock {
-    fn at_go(&mut self) {
-        self.edges.go = self.server.as_ref().ok().map(|&pid| process_cpu_ns(pid));
-    }
-
-    fn at_end(&mut self) {
-        self.edges.end = self.server.as_ref().ok().map(|&pid| process_cpu_ns(pid));
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        let cpu = self.cpu_ns();
-        let mut findings = Vec::new();
-        if let (Ok(clock), Ok(told)) = (&cpu, &window.server) {
-            findings.extend(disagreement(told.cpu_ns, *clock));
-        }
-        let each = cpu.clone().and_then(|ns| per_statement(ns as f64 / 1e3, window));
-        let told = |pick: fn(&crate::ServerWindow) -> u64| {
-            window.server.as_ref().map(|s| pick(s) as f64).map_err(Clone::clone)
+        let server = subject.server.clone();
+        let look = move |_| {
+            let used = process_cpu_ns(server.clone()?);
+            used.map_err(|error| format!("The server's CPU clock could not be read: {error}."))
         };
-        let values = [
-            cpu.map(|ns| ns as f64 / 1e9),
-            each,
-            told(|server| server.executes),
-            told(|server| server.control_requests),
-            window.connections.as_ref().map(|&count| count as f64).map_err(Clone::clone),
-        ];
-        Outcome { findings, ..Outcome::of(&MEASURES, values) }
+        at_edges(look, figures)
     }
 }
 
-/// A sentence when the server's own account and the parent's clock are more than 5 % and more than 20 ms apart; the
-/// server's snapshots lie outside the parent's readings.
+fn figures(clock: Both<u64>, window: &Window) -> Outcome {
+    let cpu = difference(clock);
+    let mut findings = Vec::new();
+    if let (Ok(clock), Ok(told)) = (&cpu, &window.server) {
+        findings.extend(disagreement(told.cpu_ns, *clock));
+    }
+    let each = cpu.clone().and_then(|ns| per_statement(ns as f64 / 1e3, window));
+    let told =
+        |pick: fn(&ServerWindow) -> u64| window.server.as_ref().map(|told| pick(told) as f64).map_err(Clone::clone);
+    let values = [
+        cpu.map(|ns| ns as f64 / 1e9),
+        each,
+        told(|server| server.executes),
+        told(|server| server.control_requests),
+        window.connections.as_ref().map(|&count| count as f64).map_err(Clone::clone),
+    ];
+    Outcome { findings, ..Outcome::of(&MEASURES, values) }
+}
+
+/// A sentence if the server's account and the parent's clock are more than 5 % and more than 20 ms apart. The server's
+/// snapshots lie outside the parent's readings.
 fn disagreement(told_ns: u64, clock_ns: u64) -> Option<String> {
     let apart = told_ns.abs_diff(clock_ns);
     (apart > 20_000_000 && apart * 20 > told_ns.max(clock_ns)).then(|| {
@@ -130,15 +74,15 @@ fn disagreement(told_ns: u64, clock_ns: u64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::window;
+    use crate::meter::{subject, window};
 
     #[test]
     fn without_a_server_process_every_measure_says_why() {
         let why = "The target is not ours.".to_owned();
-        let mut clock = Clock { server: Err(why.clone()), edges: Edges::default() };
-        clock.at_go();
-        clock.at_end();
-        let outcome = clock.read(&Window { server: Err(why.clone()), connections: Err(why.clone()), ..window() });
+        let mut attached = ServerSide.attach(&Subject { server: Err(why.clone()), ..subject(1) });
+        attached.at_go();
+        attached.at_end();
+        let outcome = attached.read(&Window { server: Err(why.clone()), connections: Err(why.clone()), ..window() });
         assert!(outcome.readings.iter().all(|reading| reading.value == Err(why.clone())), "{outcome:?}");
     }
 

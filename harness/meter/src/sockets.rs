@@ -1,5 +1,5 @@
-//! TCP connections of a process and what they carried: what statements take on the wire, and how data connections are counted
-//! where the server is not ours. The kernel tells by sock_diag(7), which needs no rights.
+//! TCP connections of a process and what they carried, as the kernel tells it by sock_diag(7), which needs no rights. For a server
+//! that is not ours this also counts the data connections.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -9,23 +9,7 @@ use std::os::fd::AsRawFd;
 
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 
-/// Why connections could not be looked at.
-#[derive(Debug, thiserror::Error)]
-pub enum SocketError {
-    /// /proc does not show the process' files.
-    #[error("The sockets of process {pid} could not be seen in {path}: {error}.")]
-    Files {
-        /// The process.
-        pid: i32,
-        /// What was read.
-        path: String,
-        /// Why it failed.
-        error: io::Error,
-    },
-    /// The kernel does not tell of connections.
-    #[error("The kernel does not tell what connections carried (sock_diag): {0}.")]
-    Diag(#[source] io::Error),
-}
+use crate::Refusal;
 
 /// What each connection of a process to some addresses has carried so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,30 +18,29 @@ pub struct Traffic {
     connections: BTreeMap<(SocketAddr, SocketAddr), Carried>,
 }
 
-/// What a connection, or several of them, carried: from the process' side, and without what was sent again.
+/// What one or more connections carried, seen from the process and without retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
-    /// Bytes sent that the other side has acknowledged.
+    /// Bytes sent and acknowledged.
     pub bytes_sent: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// TCP segments with data sent: one `send` of more than a segment holds counts as several.
+    /// TCP segments with data sent.
     pub segments_sent: u64,
     /// TCP segments with data received.
     pub segments_received: u64,
 }
 
-/// A connection that carried this fraction of what the busiest one did is busy.
+/// A connection that sent at least one part in this many of what the busiest one sent is busy.
 const BUSY_FRACTION: u64 = 20;
 
-/// The connections that were busy between two looks: with statements on it a connection carries megabytes, a driver's
+/// The number of connections that were busy between two looks. A connection with statements carries megabytes, a driver's
 /// control connection a few kilobytes.
 pub fn busy_connections(before: &Traffic, after: &Traffic) -> u64 {
     busy(before, after).count() as u64
 }
 
-/// What the connections that were busy between two looks carried in between, together; `None` when a connection was closed
-/// meanwhile, or none was busy.
+/// What the busy connections carried together between two looks; `None` if a connection closed or none was busy.
 pub fn busy_traffic(before: &Traffic, after: &Traffic) -> Option<Carried> {
     let gone = before.connections.keys().any(|connection| !after.connections.contains_key(connection));
     let busy = busy(before, after).reduce(|sum, carried| Carried {
@@ -69,7 +52,7 @@ pub fn busy_traffic(before: &Traffic, after: &Traffic) -> Option<Carried> {
     busy.filter(|_| !gone)
 }
 
-/// What each connection carried between two looks that was busy.
+/// What each busy connection carried between two looks.
 fn busy(before: &Traffic, after: &Traffic) -> impl Iterator<Item = Carried> {
     let carried: Vec<Carried> = after
         .connections
@@ -98,12 +81,12 @@ impl Traffic {
     /// What the established connections of process `pid` to `targets` have carried so far.
     ///
     /// # Errors
-    /// When /proc does not show the process' files, or the kernel does not tell.
-    pub fn of(pid: i32, targets: &[SocketAddr]) -> Result<Traffic, SocketError> {
+    /// When /proc does not show the process' files, or sock_diag fails.
+    pub fn of(pid: i32, targets: &[SocketAddr]) -> Result<Traffic, Refusal> {
         let mine = socket_inodes(pid)?;
         let mut connections = BTreeMap::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
-            for found in established(family as u8).map_err(SocketError::Diag)? {
+            for found in established(family as u8).map_err(|error| refuse(format!("sock_diag(7) failed: {error}")))? {
                 if mine.contains(&found.inode) && targets.contains(&found.remote) {
                     connections.insert((found.local, found.remote), found.carried);
                 }
@@ -113,9 +96,16 @@ impl Traffic {
     }
 }
 
-fn socket_inodes(pid: i32) -> Result<HashSet<u32>, SocketError> {
+fn refuse(why: String) -> Refusal {
+    let remedy = "Mount /proc, and run a kernel with CONFIG_INET_DIAG; in a container, a seccomp profile that allows netlink \
+                  sockets.";
+    Refusal::new("Traffic of connections cannot be counted", why, remedy)
+}
+
+fn socket_inodes(pid: i32) -> Result<HashSet<u32>, Refusal> {
     let path = format!("/proc/{pid}/fd");
-    let entries = fs::read_dir(&path).map_err(|error| SocketError::Files { pid, path, error })?;
+    let entries = fs::read_dir(&path)
+        .map_err(|error| refuse(format!("{path}, the sockets of process {pid}, cannot be read: {error}")))?;
     Ok(entries
         .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
         .filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok())
@@ -290,7 +280,7 @@ mod tests {
         let (mut end, _) = target.accept().unwrap();
         let look = || Traffic::of(std::process::id().cast_signed(), &[address]).unwrap();
         let before = look();
-        // Ten requests of 100 bytes one by one, each answered by 1,000 bytes: what is answered is acknowledged.
+        // Ten requests of 100 bytes one by one, each answered by 1,000 bytes, which acknowledge the request.
         for _ in 0..10 {
             client.write_all(&[0; 100]).unwrap();
             end.read_exact(&mut [0; 100]).unwrap();

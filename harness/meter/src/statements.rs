@@ -1,23 +1,17 @@
 //! What was asked and what came back, as the worker counted it.
 
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
+use cqldyno_measure::list::declared;
+
+use crate::meter::from_worker;
+use crate::{Attachment, Declaration, Meter, Outcome, Subject, Window};
 
 /// Statements, verified answers, errors, and statements issued below the concurrency.
 pub struct Statements;
 
-const MEASURES: [Declaration; 4] = [
-    measure("statements", Better::Neither, "statements issued"),
-    measure("verified", Better::Higher, "statements answered as the scenario says"),
-    measure("errors", Better::Lower, "statements answered with an error or with wrong rows"),
-    measure("below_concurrency", Better::Lower, "statements issued while fewer than 99 % of the slots were at work"),
-];
+const MEASURES: [Declaration; 4] =
+    [declared::STATEMENTS, declared::VERIFIED, declared::ERRORS, declared::BELOW_CONCURRENCY];
 
-/// Why a worker's statements below the concurrency are not known.
-const NOT_COUNTED: &str = "The worker does not count how many statements it issued with fewer slots at work.";
-
-const fn measure(id: &'static str, better: Better, about: &'static str) -> Declaration {
-    Declaration { id, unit: "1", better, pass: Pass::Any, hook: Hook::FromWorker, about, column: None }
-}
+const NOT_COUNTED: &str = "The worker does not count statements issued below the concurrency.";
 
 impl Meter for Statements {
     fn declarations(&self) -> &'static [Declaration] {
@@ -29,18 +23,14 @@ impl Meter for Statements {
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        Box::new(Told)
+        from_worker(figures)
     }
 }
 
-struct Told;
-
-impl Attachment for Told {
-    fn read(&mut self, window: &Window) -> Outcome {
-        let below = window.below_concurrency.ok_or_else(|| NOT_COUNTED.to_owned());
-        let counts = [Ok(window.issued), Ok(window.verified), Ok(window.errors), below];
-        Outcome::of(&MEASURES, counts.map(|count| count.map(|count| count as f64)))
-    }
+fn figures(window: &Window) -> Outcome {
+    let below = window.below_concurrency.ok_or_else(|| NOT_COUNTED.to_owned());
+    let counts = [Ok(window.issued), Ok(window.verified), Ok(window.errors), below];
+    Outcome::of(&MEASURES, counts.map(|count| count.map(|count| count as f64)))
 }
 
 #[cfg(test)]
@@ -51,7 +41,7 @@ mod tests {
     #[test]
     fn a_count_that_a_worker_does_not_give_is_told_and_is_no_zero() {
         let below = |window: &Window| {
-            let found = Told.read(window).readings.into_iter().find(|one| one.measure.id == "below_concurrency");
+            let found = figures(window).readings.into_iter().find(|one| one.measure.id == "below_concurrency");
             found.unwrap().value
         };
         assert_eq!(below(&window()), Ok(100.0));

@@ -1,26 +1,21 @@
-//! Context switches, by the worker's rusage: perf's own switch counter reads 0 where the kernel is excluded.
+//! Context switches, from the worker's rusage: perf's own counter of switches reads 0 if the kernel is excluded.
 
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
+use cqldyno_measure::list::declared;
+
+use crate::meter::from_worker;
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
 
 /// Context switches of the worker in the window.
 pub struct Switches;
 
 const MEASURES: [Declaration; 3] = [
-    measure("context_switches", "context switches of the worker, voluntary and involuntary"),
-    measure("voluntary_switches", "context switches because the worker waited"),
-    measure("involuntary_switches", "context switches because the kernel gave the core to another"),
+    declared::CONTEXT_SWITCHES,
+    switches("voluntary_switches", "context switches because the worker waited"),
+    switches("involuntary_switches", "context switches because the kernel gave the core to another thread"),
 ];
 
-const fn measure(id: &'static str, about: &'static str) -> Declaration {
-    Declaration {
-        id,
-        unit: "1",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about,
-        column: None,
-    }
+const fn switches(id: &'static str, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, Unit::Count, Better::Lower, about)
 }
 
 impl Meter for Switches {
@@ -37,19 +32,25 @@ impl Meter for Switches {
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        Box::new(Told)
+        from_worker(figures)
     }
 }
 
-struct Told;
+fn figures(window: &Window) -> Outcome {
+    let (voluntary, involuntary) = (window.voluntary_switches, window.involuntary_switches);
+    let counts = [voluntary + involuntary, voluntary, involuntary];
+    Outcome::of(&MEASURES, counts.map(|count| Ok(count as f64)))
+}
 
-impl Attachment for Told {
-    fn read(&mut self, window: &Window) -> Outcome {
-        let counts = [
-            window.voluntary_switches + window.involuntary_switches,
-            window.voluntary_switches,
-            window.involuntary_switches,
-        ];
-        Outcome::of(&MEASURES, counts.map(|count| Ok(count as f64)))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::window;
+
+    #[test]
+    fn switches_of_both_kinds_add_up() {
+        let outcome = figures(&Window { voluntary_switches: 3, involuntary_switches: 4, ..window() });
+        let values: Vec<_> = outcome.readings.into_iter().map(|reading| reading.value.unwrap()).collect();
+        assert_eq!(values, [7.0, 3.0, 4.0]);
     }
 }

@@ -1,23 +1,17 @@
-//! Threads of the worker: those of the harness and those that the driver makes.
+//! Threads of the worker: those of the load generator and those of the driver.
 
 use std::fs;
 use std::io;
 
-use crate::meter::UNFINISHED;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use cqldyno_measure::list::declared;
+
+use crate::meter::{Edge, at_edges};
+use crate::{Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject};
 
 /// Threads of the worker at the window's end.
 pub struct Threads;
 
-const MEASURES: [Declaration; 1] = [Declaration {
-    id: "threads",
-    unit: "1",
-    better: Better::Neither,
-    pass: Pass::Any,
-    hook: Hook::AtEdges,
-    about: "threads of the worker at the end of the window",
-    column: None,
-}];
+const MEASURES: [Declaration; 1] = [declared::THREADS];
 
 /// Threads of the process `pid` now.
 ///
@@ -41,33 +35,19 @@ impl Meter for Threads {
     }
 
     fn probe(&self) -> Probe {
-        match thread_count(std::process::id().cast_signed()) {
-            Ok(_) => Probe::Available,
-            Err(error) => Probe::Unavailable {
-                sentence: format!("Threads cannot be counted in /proc/PID/task: {error}."),
-                remedy: "Mount /proc.".to_owned(),
-            },
-        }
+        let counted = thread_count(std::process::id().cast_signed());
+        counted.map(drop).map_err(|error| Refusal::new("Threads cannot be counted in /proc/PID/task", error, "Mount /proc."))
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        Box::new(Count { pid: subject.worker, threads: Err(UNFINISHED.to_owned()) })
-    }
-}
-
-struct Count {
-    pid: i32,
-    threads: Result<u64, String>,
-}
-
-impl Attachment for Count {
-    fn at_end(&mut self) {
-        self.threads =
-            thread_count(self.pid).map_err(|error| format!("The worker's threads could not be counted: {error}."));
-    }
-
-    fn read(&mut self, _: &Window) -> Outcome {
-        Outcome::of(&MEASURES, [self.threads.clone().map(|count| count as f64)])
+        let pid = subject.worker;
+        let look = move |edge| match edge {
+            Edge::Go => Ok(0),
+            Edge::End => {
+                thread_count(pid).map_err(|error| format!("The worker's threads could not be counted: {error}."))
+            }
+        };
+        at_edges(look, |both, _| Outcome::of(&MEASURES, [both.map(|(_, threads)| *threads as f64)]))
     }
 }
 

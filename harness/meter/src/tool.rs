@@ -1,51 +1,20 @@
-//! Programs of others that a meter needs: run to their end, but not longer than they may take.
+//! Programs of others that a meter runs, each for a limited time.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a program that runs is looked at.
+/// How often this looks whether a program has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// Of what a program says in its trouble, this many bytes are shown.
+/// How many bytes of an error output are shown.
 const MOST_SAID: usize = 300;
 
-/// Why a program did not do what it was to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ToolError {
-    /// It is not there, or may not be started.
-    #[error("{program} could not be started: {error}")]
-    NotStarted {
-        /// Its name.
-        program: String,
-        /// The system's words.
-        error: String,
-    },
-    /// It ended with another code than 0, or by a signal.
-    #[error("{program} {how}{said}")]
-    Failed {
-        /// Its name.
-        program: String,
-        /// How it ended.
-        how: String,
-        /// The last that it said, with words before it, or nothing.
-        said: String,
-    },
-    /// It took too long and was ended.
-    #[error("{program} did not end within {seconds} s")]
-    TooLong {
-        /// Its name.
-        program: String,
-        /// What it was given.
-        seconds: u64,
-    },
-}
-
-/// Runs `command` to its end; what it wrote to standard output, where that is not taken elsewhere.
+/// Runs `command` to its end; returns what it wrote to standard output.
 ///
 /// # Errors
-/// When it cannot be started, does not end well, or not within `time`.
-pub(crate) fn run(command: &mut Command, time: Duration) -> Result<String, ToolError> {
+/// When it cannot be started, does not end well, or not within `time`: the end of a sentence.
+pub(crate) fn run(command: &mut Command, time: Duration) -> Result<String, String> {
     let mut output = temporary().map_err(|error| not_started(command, &error))?;
     let standard_output = output.try_clone().map_err(|error| not_started(command, &error))?;
     run_into(command, standard_output, time)?;
@@ -56,7 +25,7 @@ pub(crate) fn run(command: &mut Command, time: Duration) -> Result<String, ToolE
 ///
 /// # Errors
 /// As those of [`run`].
-pub(crate) fn run_into(command: &mut Command, output: File, time: Duration) -> Result<(), ToolError> {
+pub(crate) fn run_into(command: &mut Command, output: File, time: Duration) -> Result<(), String> {
     let mut errors = temporary().map_err(|error| not_started(command, &error))?;
     let standard_error = errors.try_clone().map_err(|error| not_started(command, &error))?;
     command.stdin(Stdio::null()).stdout(output).stderr(standard_error);
@@ -65,29 +34,26 @@ pub(crate) fn run_into(command: &mut Command, output: File, time: Duration) -> R
     loop {
         match child.0.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => {
-                let how = format!("ended with {status}");
-                return Err(ToolError::Failed { program: name(command), how, said: said(&text(&mut errors)) });
-            }
+            Ok(Some(status)) => return Err(format!("{} ended with {status}{}", name(command), said(&text(&mut errors)))),
             Ok(None) if begin.elapsed() < time => std::thread::sleep(LOOK_EVERY),
-            Ok(None) => return Err(ToolError::TooLong { program: name(command), seconds: time.as_secs() }),
+            Ok(None) => return Err(format!("{} did not end within {} s", name(command), time.as_secs())),
             Err(error) => return Err(not_started(command, &error)),
         }
     }
 }
 
-/// A child that is ended and reaped when nobody waits for it any more.
+/// A child that ends with this value.
 pub(crate) struct Ended(pub(crate) Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        // It may have ended by itself, which is as good.
+        // It may have ended by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A file without a name, which takes as much as a program may say; a pipe would have to be read meanwhile.
+/// A file without a name: it takes all output of a program, while a pipe would need a reader.
 pub(crate) fn temporary() -> io::Result<File> {
     tempfile::tempfile()
 }
@@ -108,8 +74,8 @@ pub(crate) fn said(text: &str) -> String {
     if words.is_empty() { String::new() } else { format!(" and said: {}", words[from..].trim_end_matches('.')) }
 }
 
-fn not_started(command: &Command, error: &io::Error) -> ToolError {
-    ToolError::NotStarted { program: name(command), error: error.to_string() }
+fn not_started(command: &Command, error: &io::Error) -> String {
+    format!("{} could not be started: {error}", name(command))
 }
 
 fn name(command: &Command) -> String {
@@ -120,7 +86,7 @@ fn name(command: &Command) -> String {
 mod tests {
     use super::*;
 
-    fn sh(script: &str, milliseconds: u64) -> Result<String, ToolError> {
+    fn sh(script: &str, milliseconds: u64) -> Result<String, String> {
         run(Command::new("sh").args(["-c", script]), Duration::from_millis(milliseconds))
     }
 
@@ -132,10 +98,10 @@ mod tests {
 
     #[test]
     fn a_program_that_fails_hangs_or_is_absent_is_told_with_its_last_words() {
-        let failed = sh("echo no such thing. >&2; exit 3", 20_000).unwrap_err().to_string();
+        let failed = sh("echo no such thing. >&2; exit 3", 20_000).unwrap_err();
         assert_eq!(failed, "sh ended with exit status: 3 and said: no such thing");
-        assert_eq!(sh("exec sleep 100", 30).unwrap_err().to_string(), "sh did not end within 0 s");
-        let absent = run(&mut Command::new("/absent/program"), Duration::ZERO).unwrap_err().to_string();
+        assert_eq!(sh("exec sleep 100", 30).unwrap_err(), "sh did not end within 0 s");
+        let absent = run(&mut Command::new("/absent/program"), Duration::ZERO).unwrap_err();
         assert!(absent.starts_with("/absent/program could not be started: No such file"), "{absent}");
         assert_eq!(said(&"x".repeat(1_000)).len(), " and said: ".len() + MOST_SAID + 1);
     }

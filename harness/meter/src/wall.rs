@@ -1,37 +1,19 @@
-//! Wall time and throughput, by the worker's monotonic clock, cross-checked by when the server received the statements and by
-//! the parent's own clock.
+//! Wall time and throughput, by the worker's monotonic clock. Two others check it: when the server received the statements,
+//! and the parent's clock.
 
 use std::io;
 
+use cqldyno_measure::list::declared;
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 
-use crate::meter::{Edges, per_statement};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Subject, Window};
+use crate::meter::{Both, at_edges, per_statement};
+use crate::{Attachment, Declaration, Meter, Outcome, Subject, Window};
 
-/// Wall time of the window and verified statements a second.
+/// Wall time of the window and verified statements per second.
 pub struct Wall;
 
-const MEASURES: [Declaration; 2] = [
-    Declaration {
-        id: "wall",
-        unit: "s",
-        better: Better::Lower,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "from the parent's go to the last answer",
-        column: None,
-    },
-    Declaration {
-        id: "throughput",
-        unit: "1/s",
-        better: Better::Higher,
-        pass: Pass::Timing,
-        hook: Hook::FromWorker,
-        about: "statements answered as the scenario says, a second",
-        column: None,
-    },
-];
+const MEASURES: [Declaration; 2] = [declared::WALL, declared::THROUGHPUT];
 
 impl Meter for Wall {
     fn declarations(&self) -> &'static [Declaration] {
@@ -47,55 +29,41 @@ impl Meter for Wall {
     }
 
     fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        Box::new(Told(Edges::default()))
+        let failed = |error| format!("The worker's wall time could not be cross-checked: {error}.");
+        at_edges(move |_| monotonic_ns().map_err(failed), figures)
     }
 }
 
-/// Readings of one clock in several processes may differ by this much where it is not the same on every core.
+/// Readings of one clock in several processes may differ by this much, because cores may not agree exactly.
 const SAME_MOMENT_NS: u64 = 50_000;
 
-/// The parent may see the window's edges this much later than the worker, and [`LATE_PERCENT`] of its time on top: a machine at
-/// its limit lets a process wait that has nothing to do but to look. It is only asked where no server tells what it received.
+/// The parent may see the window last this much longer, and [`LATE_PERCENT`] of its time on top, because a busy machine lets
+/// the parent wait. This check runs only if no server says when it received the statements.
 const LATE_NS: u64 = 250_000_000;
 const LATE_PERCENT: u64 = 2;
 
 /// CLOCK_MONOTONIC, nanoseconds.
-fn monotonic_ns() -> io::Result<u64> {
+pub(crate) fn monotonic_ns() -> io::Result<u64> {
     Ok(clock_gettime(ClockId::CLOCK_MONOTONIC)?.num_nanoseconds().unsigned_abs())
 }
 
-/// The parent's clock at the window's edges.
-struct Told(Edges);
-
-impl Attachment for Told {
-    fn at_go(&mut self) {
-        self.0.go = Some(monotonic_ns());
+/// `clock` is the parent's.
+fn figures(clock: Both<u64>, window: &Window) -> Outcome {
+    let seconds = window.wall_ns as f64 / 1e9;
+    let rate = match window.wall_ns {
+        0 => Err("The window took no time at all, so there is no rate.".to_owned()),
+        _ => per_statement(seconds, window).map(|each| 1.0 / each),
+    };
+    let mut outcome = Outcome::of(&MEASURES, [Ok(seconds), rate]);
+    outcome.voids.extend(longer_at_the_server(window));
+    match clock {
+        Ok((go, end)) => outcome.voids.extend(other_for_the_parent(window, *go, *end)),
+        Err(why) => outcome.findings.push(why),
     }
-
-    fn at_end(&mut self) {
-        self.0.end = Some(monotonic_ns());
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        let seconds = window.wall_ns as f64 / 1e9;
-        let rate = match window.wall_ns {
-            0 => Err("The window took no time at all, so there is no rate.".to_owned()),
-            _ => per_statement(seconds, window).map(|each| 1.0 / each),
-        };
-        let mut outcome = Outcome::of(&MEASURES, [Ok(seconds), rate]);
-        outcome.voids.extend(longer_at_the_server(window));
-        match (&self.0.go, &self.0.end) {
-            (Some(Ok(go)), Some(Ok(end))) => outcome.voids.extend(other_for_the_parent(window, *go, *end)),
-            (Some(Err(error)), _) | (_, Some(Err(error))) => {
-                outcome.findings.push(format!("The worker's wall time could not be cross-checked: {error}."));
-            }
-            _ => {}
-        }
-        outcome
-    }
+    outcome
 }
 
-/// Sentences when the server received the statements over a longer time than the window is said to have taken, or at another.
+/// Sentences if the server received the statements over a longer time than the window, or outside of it.
 fn longer_at_the_server(window: &Window) -> Vec<String> {
     let Some(received) = window.server.as_ref().ok().and_then(|server| server.received) else { return Vec::new() };
     let mut voids = Vec::new();
@@ -124,14 +92,14 @@ fn longer_at_the_server(window: &Window) -> Vec<String> {
     voids
 }
 
-/// Sentences when the window cannot have been as the worker says, by the parent's clock just before `go` and just after `end`.
+/// Sentences if the window does not fit the parent's clock, read just before `go` and just after `end`.
 fn other_for_the_parent(window: &Window, go_ns: u64, end_ns: u64) -> Vec<String> {
     let mut voids = Vec::new();
     if let Some(at_ns) = window.at_ns
         && (at_ns.saturating_sub(window.wall_ns) + SAME_MOMENT_NS < go_ns || at_ns > end_ns + SAME_MOMENT_NS)
     {
         voids.push(
-            "The worker says that its window began before it was told to, or ended after it had said so.".to_owned(),
+            "The worker says that its window began before `go`, or ended after its `end`.".to_owned(),
         );
     }
     let seen = end_ns.saturating_sub(go_ns);
@@ -153,7 +121,7 @@ fn seconds(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::window;
+    use crate::meter::{UNFINISHED, window};
     use crate::{ServerWindow, Span};
 
     /// A window of two seconds that ended at 10 s, whose statements the server received from `first_ns` to `last_ns`.
@@ -166,14 +134,14 @@ mod tests {
 
     #[test]
     fn throughput_divides_verified_answers_only() {
-        let outcome = Told(Edges::default()).read(&Window { verified: 500_000, ..window() });
+        let outcome = figures(Ok((&0, &0)), &Window { verified: 500_000, ..window() });
         assert_eq!(outcome.readings[0].value, Ok(2.0));
         assert_eq!(outcome.readings[1].value, Ok(250_000.0));
     }
 
     #[test]
     fn without_a_verified_answer_there_is_no_rate_but_a_reason() {
-        let outcome = Told(Edges::default()).read(&Window { verified: 0, ..window() });
+        let outcome = figures(Ok((&0, &0)), &Window { verified: 0, ..window() });
         assert!(outcome.readings[1].value.as_ref().unwrap_err().contains("No statement was answered"));
     }
 
@@ -223,15 +191,17 @@ mod tests {
         let told = received(8_000_010_000, 9_999_990_000);
         for (go_ns, end_ns) in [(8_000_100_000, 10_000_000_000), (8_000_000_000, 9_999_900_000)] {
             let voids = other_for_the_parent(&told, go_ns, end_ns);
-            assert!(voids[0].contains("began before it was told to, or ended after it had said so"), "{voids:?}");
+            assert!(voids[0].contains("began before `go`, or ended after its `end`"), "{voids:?}");
         }
     }
 
     #[test]
     fn the_parents_clock_is_read_at_the_edges() {
-        let mut told = Told(Edges::default());
-        told.at_go();
-        told.at_end();
-        assert!(told.0.difference("The clock").is_ok());
+        let mut attached = Wall.attach(&crate::meter::subject(1));
+        let unread = attached.read(&window());
+        assert_eq!(unread.findings, [UNFINISHED]);
+        attached.at_go();
+        attached.at_end();
+        assert_eq!(attached.read(&window()).findings, [""; 0]);
     }
 }

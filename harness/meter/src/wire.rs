@@ -1,69 +1,32 @@
-//! What statements take on the wire, seen from the worker: the kernel's own count for each of its connections to the nodes,
-//! asked for outside of the window. A segment holds what the path allows: on loopback up to 64 KiB, over a network less than 1.5 KB,
-//! however much one `send` takes.
+//! Traffic of the worker's data connections, as the kernel counts it; the counts are read outside of the window. A TCP segment
+//! holds what the path allows: up to 64 KiB on loopback, less than 1.5 KB over a network.
 
-use std::net::SocketAddr;
+use crate::meter::{Both, at_edges, per_statement};
+use crate::sockets::{Carried, Traffic, busy_traffic};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
-use crate::meter::{UNFINISHED, per_statement};
-use crate::sockets::{Carried, SocketError, Traffic, busy_traffic};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
-
-/// Bytes and TCP segments of the worker's data connections, each way, a statement.
+/// Bytes and TCP segments of the worker's data connections per statement, each way.
 pub struct Wire;
 
 const MEASURES: [Declaration; 6] = [
-    measure(
-        "bytes_sent_per_statement",
-        "B",
-        Better::Lower,
-        Some("bytes\nsent\n/statement"),
-        "bytes that the worker's data connections sent a verified statement, without the headers of TCP and IP",
-    ),
-    measure(
-        "bytes_received_per_statement",
-        "B",
-        Better::Lower,
-        Some("bytes\nreceived\n/statement"),
-        "bytes that the worker's data connections received a verified statement, without the headers of TCP and IP",
-    ),
-    measure(
-        "segments_sent_per_statement",
-        "1",
-        Better::Lower,
-        None,
-        "TCP segments with data that the worker's data connections sent a verified statement",
-    ),
-    measure(
-        "segments_received_per_statement",
-        "1",
-        Better::Lower,
-        None,
-        "TCP segments with data that the worker's data connections received a verified statement",
-    ),
-    measure(
-        "statements_per_segment_sent",
-        "1",
-        Better::Higher,
-        Some("statements\n/segment\nsent"),
-        "verified statements a TCP segment with data that the worker's data connections sent",
-    ),
-    measure(
-        "statements_per_segment_received",
-        "1",
-        Better::Higher,
-        Some("statements\n/segment\nreceived"),
-        "verified statements a TCP segment with data that the worker's data connections received",
-    ),
+    lower("bytes_sent_per_statement", Unit::Bytes, "bytes sent per verified statement, without TCP and IP headers")
+        .titled("bytes\nsent\n/statement"),
+    lower("bytes_received_per_statement", Unit::Bytes, "bytes received per verified statement, without TCP and IP headers")
+        .titled("bytes\nreceived\n/statement"),
+    lower("segments_sent_per_statement", Unit::Count, "TCP segments with data sent per verified statement"),
+    lower("segments_received_per_statement", Unit::Count, "TCP segments with data received per verified statement"),
+    higher("statements_per_segment_sent", "verified statements per TCP segment with data sent")
+        .titled("statements\n/segment\nsent"),
+    higher("statements_per_segment_received", "verified statements per TCP segment with data received")
+        .titled("statements\n/segment\nreceived"),
 ];
 
-const fn measure(
-    id: &'static str,
-    unit: &'static str,
-    better: Better,
-    column: Option<&'static str>,
-    about: &'static str,
-) -> Declaration {
-    Declaration { id, unit, better, pass: Pass::Timing, hook: Hook::AtEdges, about, column }
+const fn lower(id: &'static str, unit: Unit, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, unit, Better::Lower, about)
+}
+
+const fn higher(id: &'static str, about: &'static str) -> Declaration {
+    Declaration::new(Pass::Timing, id, Unit::Count, Better::Higher, about)
 }
 
 impl Meter for Wire {
@@ -80,82 +43,43 @@ impl Meter for Wire {
     }
 
     fn probe(&self) -> Probe {
-        match Traffic::of(std::process::id().cast_signed(), &[]) {
-            Ok(_) => Probe::Available,
-            Err(error) => Probe::Unavailable {
-                sentence: error.to_string(),
-                remedy: "Mount /proc, and run a kernel with CONFIG_INET_DIAG; in a container, a seccomp profile that allows \
-                         netlink sockets."
-                    .to_owned(),
-            },
-        }
+        Traffic::of(std::process::id().cast_signed(), &[]).map(drop)
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let nodes = match (subject.nodes.is_empty(), &subject.server) {
-            (false, _) => Ok(subject.nodes.clone()),
-            (true, Err(why)) => Err(why.clone()),
-            (true, Ok(_)) => Err("The nodes' addresses are not known.".to_owned()),
+        let (pid, nodes) = (subject.worker, subject.nodes.clone());
+        let unknown = match (nodes.is_empty(), &subject.server) {
+            (false, _) => None,
+            (true, Err(why)) => Some(why.clone()),
+            (true, Ok(_)) => Some("The nodes' addresses are not known.".to_owned()),
         };
-        Box::new(Connections { pid: subject.worker, nodes, go: None, end: None })
-    }
-}
-
-struct Connections {
-    pid: i32,
-    nodes: Result<Vec<SocketAddr>, String>,
-    go: Option<Result<Traffic, SocketError>>,
-    end: Option<Result<Traffic, SocketError>>,
-}
-
-impl Connections {
-    fn look(&self) -> Option<Result<Traffic, SocketError>> {
-        self.nodes.as_ref().ok().map(|nodes| Traffic::of(self.pid, nodes))
-    }
-
-    fn carried(&self) -> Result<Carried, String> {
-        self.nodes.as_ref().map_err(Clone::clone)?;
-        match (&self.go, &self.end) {
-            (Some(Ok(go)), Some(Ok(end))) => busy_traffic(go, end).ok_or_else(|| {
-                "A connection of the worker to the nodes was closed in the window, or none was busy: what the statements took on \
-                 the wire is not known."
-                    .to_owned()
-            }),
-            (Some(Err(error)), _) | (_, Some(Err(error))) => Err(error.to_string()),
-            _ => Err(UNFINISHED.to_owned()),
-        }
-    }
-}
-
-impl Attachment for Connections {
-    fn at_go(&mut self) {
-        self.go = self.look();
-    }
-
-    fn at_end(&mut self) {
-        self.end = self.look();
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        let carried = self.carried();
-        let each =
-            |pick: fn(&Carried) -> u64| per_statement(pick(carried.as_ref().map_err(Clone::clone)?) as f64, window);
-        let a_segment = |pick: fn(&Carried) -> u64| match pick(carried.as_ref().map_err(Clone::clone)?) {
-            0 => Err("No segment with data was counted, so there is nothing to divide by.".to_owned()),
-            segments => Ok(window.verified as f64 / segments as f64),
+        let look = move |_| match &unknown {
+            None => Traffic::of(pid, &nodes).map_err(|error| error.to_string()),
+            Some(why) => Err(why.clone()),
         };
-        Outcome::of(
-            &MEASURES,
-            [
-                each(|carried| carried.bytes_sent),
-                each(|carried| carried.bytes_received),
-                each(|carried| carried.segments_sent),
-                each(|carried| carried.segments_received),
-                a_segment(|carried| carried.segments_sent),
-                a_segment(|carried| carried.segments_received),
-            ],
-        )
+        at_edges(look, figures)
     }
+}
+
+const NOT_BUSY: &str = "A connection of the worker closed in the window, or none was busy, so its traffic is not known.";
+
+fn figures(both: Both<Traffic>, window: &Window) -> Outcome {
+    let carried = both.and_then(|(go, end)| busy_traffic(go, end).ok_or_else(|| NOT_BUSY.to_owned()));
+    let of = |pick: fn(&Carried) -> u64| carried.as_ref().map(pick).map_err(Clone::clone);
+    let each = |pick: fn(&Carried) -> u64| per_statement(of(pick)? as f64, window);
+    let per_segment = |pick: fn(&Carried) -> u64| match of(pick)? {
+        0 => Err("No segment with data was counted, so there is nothing to divide by.".to_owned()),
+        segments => Ok(window.verified as f64 / segments as f64),
+    };
+    let values = [
+        each(|carried| carried.bytes_sent),
+        each(|carried| carried.bytes_received),
+        each(|carried| carried.segments_sent),
+        each(|carried| carried.segments_received),
+        per_segment(|carried| carried.segments_sent),
+        per_segment(|carried| carried.segments_received),
+    ];
+    Outcome::of(&MEASURES, values)
 }
 
 #[cfg(test)]
@@ -166,7 +90,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     #[test]
-    fn figures_are_those_of_the_window_a_statement() {
+    fn figures_are_those_of_the_window_per_statement() {
         let target = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = target.local_addr().unwrap();
         let mut client = TcpStream::connect(address).unwrap();

@@ -1,5 +1,5 @@
-//! What others than root on a bare machine are told: the tests run the probes in a process of user `nobody`, and in a pid
-//! namespace as a container has it.
+//! What the probes say to users other than root on a bare machine: to user `nobody`, and in a pid namespace such as a
+//! container's.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,10 +10,10 @@ use std::sync::{Mutex, PoisonError};
 
 const NOBODY: u32 = 65_534;
 
-/// A copy of a program cannot be run while a child that another test starts has it open for writing.
+/// No test can run a copy of a program while a child of another test has it open for writing.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The example `probe`, built beside this test; says so where it cannot be used.
+/// The example `probe`, built beside this test; prints why it cannot be used.
 fn probe_program() -> Option<PathBuf> {
     if !nix::unistd::geteuid().is_root() {
         eprintln!("not tested here: only root may become another user or have a namespace of its own");
@@ -34,7 +34,7 @@ fn lines(output: Output) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// What is said behind the name of the meter.
+/// The text after the name of the meter.
 fn said<'a>(lines: &'a [String], meter: &str) -> &'a str {
     lines.iter().find_map(|line| line.strip_prefix(meter)?.strip_prefix(": ")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What the parent says.
+//! Messages from the parent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,7 +18,7 @@ pub enum ParentMessage {
     Go,
     /// The parent has read its meters; the answer to `end`.
     Ack,
-    /// End the window early: issue no more, wait for what is in flight, then `end` as usual.
+    /// End the window early: issue no more, wait for the statements in flight, then `end` as usual.
     Stop,
 }
 
@@ -27,7 +27,7 @@ pub enum ParentMessage {
 pub struct Job {
     /// What the statements are for.
     pub mode: Mode,
-    /// What is asked.
+    /// The statements.
     pub scenario: Scenario,
     /// Statements in the window.
     pub count: u64,
@@ -35,8 +35,8 @@ pub struct Job {
     pub warmup: u64,
     /// Statements in flight; at a rate the most of them.
     pub concurrency: usize,
-    /// Statements a second that are to be started in the window, whatever the answers before them do (an open loop); absent for a
-    /// closed loop, in which every answer is followed by the next statement.
+    /// Statements per second to start in the window, independently of the answers (an open loop). Absent for a closed loop, in which
+    /// each answer starts the next statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
     /// Chooses the order of the keys.
@@ -48,13 +48,13 @@ pub struct Job {
     /// User and password, if the cluster asks for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<JobCredentials>,
-    /// Data connections a node.
+    /// Data connections per node.
     pub connections: usize,
     /// Consistency of every statement.
     pub consistency: Consistency,
-    /// Rows a page.
+    /// Rows per page.
     pub page_size: i32,
-    /// The client's own time limit a statement, in milliseconds; absent is none.
+    /// The client's own time limit per statement, in milliseconds; absent is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_timeout_ms: Option<u64>,
     /// Equal settings or the driver's own.
@@ -72,8 +72,8 @@ pub struct Job {
 pub enum Mode {
     /// Issue the scenario's statements and measure them.
     Measure,
-    /// Connect, prepare the scenario's statements and execute one, `count` times one after the other, each time on a session of
-    /// its own that is closed then; the histogram is that of the times from connecting to the answer.
+    /// Connect, prepare the scenario's statements, execute one and close the session, `count` times one after the other. The
+    /// histogram has the times from connecting to the answer.
     Connect,
     /// Create the schema and load the rows that the scenario reads; what `floor` does before a contender's cell.
     Load,

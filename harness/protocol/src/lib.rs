@@ -1,7 +1,6 @@
-//! The worker protocol: one JSON object a line between `cqldyno` and a worker.
+//! The worker protocol: one JSON object per line between `cqldyno` and a worker.
 //!
-//! `drivers/PROTOCOL.md` is the description for those who write a worker in any language; these are the same messages as
-//! Rust types. Passwords travel in [`Job`] only, over the worker's standard input.
+//! `drivers/PROTOCOL.md` describes it for workers in any language; these are the same messages as Rust types. Passwords travel in [`Job`] only, over the worker's standard input.
 
 mod job;
 mod line;

@@ -1,4 +1,4 @@
-//! What a worker says.
+//! Messages from a worker.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub enum WorkerMessage {
     Failed(Failed),
 }
 
-/// Who the worker is.
+/// The worker's identity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`crate::PROTOCOL_VERSION`] of the worker.
@@ -114,7 +114,7 @@ pub struct Done {
     /// base64. In a closed loop this is throughput by Little's law.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<String>,
-    /// What is to be said where the job asked for a rate.
+    /// How the window kept its rate; absent without a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
     /// Statements answered in each second of the window; empty where the worker does not count them.
@@ -125,7 +125,7 @@ pub struct Done {
 /// How a window with a rate went: statement `i` was to start at the first one's time plus `i` over the rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pace {
-    /// Statements a second, as the job asked.
+    /// Statements per second that the job asked for.
     pub rate: u64,
     /// From the intended start of the first statement to the last answer, in nanoseconds.
     pub lasted_ns: u64,

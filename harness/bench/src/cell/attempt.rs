@@ -22,7 +22,7 @@ use crate::failure::CellFailure;
 use crate::introduction::{Introduced, setting};
 use crate::latency::{Latencies, not_paced};
 use crate::observer::Stage;
-use crate::pass::{Load, PassKind, Shape, of_meters};
+use crate::pass::{Load, PassKind, Shape};
 use crate::placement::Placement;
 use crate::plan::{Plan, PlannedCell};
 use crate::process::file_name;
@@ -285,16 +285,12 @@ impl<'a> Attempt<'a> {
         self.introduced().map(|introduced| introduced.options.clone()).unwrap_or_default()
     }
 
-    fn pass(&self) -> cqldyno_meter::Pass {
-        of_meters(self.planned.pass)
-    }
-
     /// The meters that have a measure of this cell's pass, attached to its processes.
     fn attach(&self, subject: &Subject) -> Vec<Box<dyn Attachment>> {
         // One without a measure has something else to say of every cell.
         let taken = |meter: &dyn Meter| {
             let mut measures = meter.declarations().iter();
-            measures.len() == 0 || measures.any(|measure| measure.pass.taken_in(self.pass()))
+            measures.len() == 0 || measures.any(|measure| measure.is_taken_in(self.planned.pass))
         };
         let meters = self.bench.meters.iter().map(AsRef::as_ref);
         meters.filter(|meter| taken(*meter)).map(|meter| meter.attach(subject)).collect()
@@ -304,8 +300,8 @@ impl<'a> Attempt<'a> {
     pub(super) fn fill(&self, cell: &mut Cell, measured: Measured) {
         let Measured { ready, done, wall_ns, latency, counted, mut outcome, connections, read_back, exits } = measured;
         let redact = |text: &str| self.bench.redaction.apply(text);
-        let pass = self.pass();
-        for reading in outcome.readings.into_iter().filter(|reading| reading.measure.pass.taken_in(pass)) {
+        let pass = self.planned.pass;
+        for reading in outcome.readings.into_iter().filter(|reading| reading.measure.is_taken_in(pass)) {
             cell.measures.insert(reading.measure.id.to_owned(), measure(&reading));
         }
         let data_connections = connections.as_ref().copied().unwrap_or(self.plan.connections as u64 * self.nodes());

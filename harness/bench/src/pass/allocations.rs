@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use cqldyno_meter::{Meter, Probe};
-use cqldyno_reports::Pass;
 
 use super::{Cost, PassKind, Start, Step};
 use crate::plan::Plan;
@@ -16,10 +15,6 @@ const UNCOUNTED_COUNT: u64 = 10_000;
 pub(super) struct Allocations;
 
 impl PassKind for Allocations {
-    fn pass(&self) -> Pass {
-        Pass::Allocations
-    }
-
     fn about(&self) -> &'static str {
         "allocations and their bytes, those of C and C++ libraries included"
     }

@@ -1,7 +1,6 @@
 //! System calls, all of them together.
 
 use cqldyno_meter::{Meter, Probe, SystemCalls};
-use cqldyno_reports::Pass;
 use cqldyno_reports::measure::SYSCALLS_PER_STATEMENT;
 
 use super::{Cost, PassKind, Step};
@@ -16,10 +15,6 @@ const SECONDS: f64 = 0.07;
 pub(super) struct Counting;
 
 impl PassKind for Counting {
-    fn pass(&self) -> Pass {
-        Pass::Counting
-    }
-
     fn about(&self) -> &'static str {
         "system calls, all together"
     }

@@ -1,12 +1,11 @@
 //! Flame graphs: stacks of each contender, and how they differ from the reference's.
 
 use std::fs;
-use std::path::Path;
 
-use cqldyno_meter::{Artifact, Frames, Meter, PictureError, Probe, STACKS, Stacks, differential, picture};
-use cqldyno_reports::{Cell, Pass};
+use cqldyno_meter::{Artifact, Meter, PictureError, Probe, STACKS, Stacks, differential, picture};
+use cqldyno_reports::Cell;
 
-use super::{Cost, Ended, PassKind, Start, Step};
+use super::{Cost, Ended, PassKind, Step};
 use crate::folder::{FolderError, file_stem};
 use crate::plan::Plan;
 
@@ -36,10 +35,6 @@ enum Trouble {
 }
 
 impl PassKind for Flamegraph {
-    fn pass(&self) -> Pass {
-        Pass::Flamegraph
-    }
-
     fn about(&self) -> &'static str {
         "flame graphs, with frames of the kernel and of C and C++, and how they differ from the reference's"
     }
@@ -67,10 +62,6 @@ impl PassKind for Flamegraph {
         Cost { seconds: 3.0, factor: 1.1 }
     }
 
-    fn start(&self, _: usize, scratch: &Path) -> Start {
-        Start { environment: Stacks::environment(scratch), ..Start::default() }
-    }
-
     fn ended(&self, ended: &Ended<'_>, cell: &mut Cell) -> Vec<String> {
         let mut trouble = Vec::new();
         if let Err(error) = own(ended, cell) {
@@ -79,7 +70,8 @@ impl PassKind for Flamegraph {
         let is_pair = |other: &&Cell| {
             (other.pass, &other.scenario, &other.arrangement) == (cell.pass, &cell.scenario, &cell.arrangement)
                 && other.attempt == cell.attempt
-                && frames(other).is_some_and(|others| Some(others) == frames(cell))
+                && other.files.contains_key(STACKS)
+                && cell.files.contains_key(STACKS)
         };
         let others: Vec<&Cell> = ended.cells.iter().filter(is_pair).collect();
         if ended.reference == Some(&cell.contender) {
@@ -96,16 +88,11 @@ impl PassKind for Flamegraph {
     }
 }
 
-/// Which frames the cell's stacks have; `None` where it has none.
-fn frames(cell: &Cell) -> Option<Frames> {
-    cell.files.get(STACKS).map(|name| Frames::of_file(name))
-}
-
 /// The cell's own picture.
 fn own(ended: &Ended<'_>, cell: &mut Cell) -> Result<(), Trouble> {
-    if let Some(frames) = frames(cell) {
+    if cell.files.contains_key(STACKS) {
         let title = format!("{}, {}, {}", cell.label, cell.scenario, cell.arrangement);
-        let svg = picture(&stacks(ended, cell)?, &title, frames)?;
+        let svg = picture(&stacks(ended, cell)?, &title)?;
         let name =
             ended.folder.write_artifact(ended.stem, &Artifact { kind: PICTURE, extension: "svg", bytes: svg })?;
         cell.files.insert(PICTURE.to_owned(), name);
@@ -116,8 +103,7 @@ fn own(ended: &Ended<'_>, cell: &mut Cell) -> Result<(), Trouble> {
 /// The picture of how `cell` differs from the reference's cell; its name in the run folder.
 fn difference(ended: &Ended<'_>, reference: &Cell, cell: &Cell) -> Result<String, Trouble> {
     let title = format!("{} against {}, {}, {}", cell.label, reference.label, cell.scenario, cell.arrangement);
-    let frames = frames(cell).unwrap_or(Frames::All);
-    let svg = differential(&stacks(ended, reference)?, &stacks(ended, cell)?, &title, frames)?;
+    let svg = differential(&stacks(ended, reference)?, &stacks(ended, cell)?, &title)?;
     let parts = [&cell.scenario, &cell.arrangement, &cell.contender].map(|part| file_stem(part));
     let name = format!("{}-against-{}", parts.join("-"), file_stem(&reference.contender));
     Ok(ended.folder.write_artifact(&name, &Artifact { kind: PICTURE, extension: "svg", bytes: svg })?)
@@ -133,6 +119,7 @@ mod tests {
     use super::*;
     use crate::cell::empty_cell;
     use crate::folder::RunFolder;
+    use cqldyno_reports::Pass;
 
     fn cell(folder: &RunFolder, contender: &str) -> Cell {
         let bytes = format!("worker;main;{contender} 3\n").into_bytes();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cqldyno_meter::{Callgrind, Meter, Probe, ProcessorCounters};
-use cqldyno_reports::{Cell, Pass};
+use cqldyno_reports::Cell;
 
 use super::{Cost, Load, PassKind, Place, Start, Step};
 use crate::failure::CellFailure;
@@ -51,15 +51,11 @@ impl Way {
 
     /// The ways that this machine has; its own processor first.
     fn here() -> Vec<Way> {
-        [Way::Processor, Way::Callgrind].into_iter().filter(|way| way.probe() == Probe::Available).collect()
+        [Way::Processor, Way::Callgrind].into_iter().filter(|way| way.probe().is_ok()).collect()
     }
 }
 
 impl PassKind for Instructions {
-    fn pass(&self) -> Pass {
-        Pass::Instructions
-    }
-
     fn about(&self) -> &'static str {
         "instructions, by the processor's counters and by callgrind"
     }
@@ -80,12 +76,7 @@ impl PassKind for Instructions {
     }
 
     fn probe(&self) -> Probe {
-        match [Way::Processor.probe(), Way::Callgrind.probe()] {
-            [Probe::Unavailable { sentence, remedy }, Probe::Unavailable { sentence: also, remedy: other }] => {
-                Probe::Unavailable { sentence: format!("{sentence} {also}"), remedy: format!("{remedy} {other}") }
-            }
-            _ => Probe::Available,
-        }
+        Way::Processor.probe().or_else(|_| Way::Callgrind.probe())
     }
 
     fn steps(&self, plan: &Plan, allowed: bool) -> Vec<Step> {
@@ -130,7 +121,7 @@ mod tests {
     fn a_machine_has_a_cell_for_each_way_to_count_or_one_that_says_why_there_is_none() {
         let plan = Plan { count: 1_000_000, ..plan(&["scylla"], &["writes"]) };
         let ways = Way::here();
-        let steps = Instructions.steps(&plan, Instructions.probe() == Probe::Available);
+        let steps = Instructions.steps(&plan, Instructions.probe().is_ok());
         assert_eq!(steps.len(), ways.len().max(1));
         for (at, way) in ways.iter().enumerate() {
             assert_eq!((steps[at].name, steps[at].count), (Some(way.name()), way.count(&plan)));

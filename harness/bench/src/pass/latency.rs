@@ -31,10 +31,6 @@ const CONNECT: &str = "connect";
 pub(super) struct Latency;
 
 impl PassKind for Latency {
-    fn pass(&self) -> Pass {
-        Pass::Latency
-    }
-
     fn about(&self) -> &'static str {
         "response times at a rate that all have alike, times with 1, 16 and 256 in flight, and up to a session's first answer"
     }

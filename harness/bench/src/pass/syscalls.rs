@@ -1,7 +1,6 @@
 //! System calls by name.
 
 use cqldyno_meter::{Meter, Probe, SystemCallsByName};
-use cqldyno_reports::Pass;
 
 use super::counting::Counting;
 use super::{Cost, PassKind, Step};
@@ -10,10 +9,6 @@ use crate::plan::Plan;
 pub(super) struct Syscalls;
 
 impl PassKind for Syscalls {
-    fn pass(&self) -> Pass {
-        Pass::Syscalls
-    }
-
     fn about(&self) -> &'static str {
         "system calls, by name"
     }

@@ -1,6 +1,5 @@
 //! Time, without any counter.
 
-use cqldyno_reports::Pass;
 use cqldyno_reports::measure::CPU_PER_STATEMENT;
 
 use super::{Cost, PassKind, Step};
@@ -9,10 +8,6 @@ use crate::plan::Plan;
 pub(super) struct Timing;
 
 impl PassKind for Timing {
-    fn pass(&self) -> Pass {
-        Pass::Timing
-    }
-
     fn about(&self) -> &'static str {
         "time, and what can be read beside it without a cost"
     }

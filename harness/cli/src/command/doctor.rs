@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Cancel, Programs, drivers};
-use cqldyno_meter::{Environment, Probe};
+use cqldyno_meter::Environment;
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{Look, memory, pair, plain};
 
@@ -103,14 +103,10 @@ fn meters() -> Vec<Finding> {
         let costs = meter.costs().map(|costs| format!("; costs {costs}")).unwrap_or_default();
         let needs = format!("needs {}{costs}", meter.needs());
         match meter.probe() {
-            Probe::Available => {
-                let mut found = Finding::new(meter.name(), false, format!("available; {needs}"));
-                found.says.extend(meter.remark());
-                found
-            }
-            Probe::Unavailable { sentence, remedy } => {
-                let mut found = Finding::new(meter.name(), true, format!("not available: {sentence}"));
-                found.says.push(remedy);
+            Ok(()) => Finding::new(meter.name(), false, format!("available; {needs}")),
+            Err(refusal) => {
+                let mut found = Finding::new(meter.name(), true, format!("not available: {}", refusal.sentence()));
+                found.says.push(refusal.remedy);
                 Finding { further: Some(needs), ..found }
             }
         }

@@ -13,7 +13,6 @@ mod history;
 #[cfg(test)]
 mod listings;
 #[cfg(test)]
-mod measures;
 #[cfg(test)]
 mod readings;
 #[cfg(test)]

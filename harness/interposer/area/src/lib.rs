@@ -1,10 +1,11 @@
 //! The file in which a worker's allocations are counted.
 //!
-//! The supervisor makes it ([`create`]) and names it in the environment variable [`VARIABLE`]; the interposer, loaded into the
-//! worker, maps it, writes [`MAGIC`] and its process id into the header, and counts; the supervisor reads it ([`read`]) whenever
-//! it wants, without stopping anybody. All numbers are `u64` in the machine's byte order. Behind the header of [`HEADER_BYTES`]
-//! (the magic, the process id, the number of threads that have allocated, zeros) come [`SLOTS`] slots of [`SLOT_BYTES`]: a
-//! thread adds to the slot of its number modulo [`SLOTS`], so that threads rarely share a cache line.
+//! The supervisor makes it ([`create`]) and names it in the environment variable [`VARIABLE`]. The interposer, loaded into the
+//! worker, maps it, writes [`MAGIC`] and its process id, and counts. The supervisor reads it ([`read`]) at any time.
+//!
+//! All numbers are `u64` in the machine's byte order. The header of [`HEADER_BYTES`] has the magic, the process id and the number
+//! of threads that have allocated. [`SLOTS`] slots of [`SLOT_BYTES`] follow. Each thread adds to the slot of its number modulo
+//! [`SLOTS`], so that threads rarely share a cache line.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,77 +1,63 @@
-//! Allocations of the worker, counted by a library of ours that is loaded into its process before the C library (LD_PRELOAD), so
-//! that those of the driver's C and C++ libraries are seen as well as Rust's.
+//! Allocations of the worker, counted by a library of ours that the dynamic loader loads before the C library (LD_PRELOAD). So
+//! the count includes those of the driver's C and C++ libraries.
 //!
-//! Counting costs a few nanoseconds an allocation: it has a pass of its own. The library counts in a file that both sides share, and
-//! says in it that it was loaded, and into which process; without that there is no figure.
-
-mod program;
-mod refusal;
+//! Counting has a pass of its own because it costs a few nanoseconds per allocation. The library counts in a file that both
+//! sides share, and writes there into which process it was loaded; without that there is no figure.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use cqldyno_allocation_area::{Counts, VARIABLE, create, read};
 
-use self::program::Program;
-pub use self::refusal::Refusal;
-use crate::meter::{UNFINISHED, per_statement};
+use crate::meter::{Edge, at_edges, per_statement};
 use crate::preload;
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit};
 
-/// Allocations a statement, the bytes that they ask for, and how many are given back.
+/// Allocations per statement, the bytes that they ask for, and how many are given back.
 pub struct Allocations;
 
 const MEASURES: [Declaration; 3] = [
-    Declaration {
-        id: "allocations_per_statement",
-        unit: "1",
-        better: Better::Lower,
-        pass: Pass::Allocations,
-        hook: Hook::BeforeExec,
-        about: "allocations of the worker a verified statement; a realloc is one",
-        column: Some("allocations"),
-    },
-    Declaration {
-        id: "allocated_bytes_per_statement",
-        unit: "B",
-        better: Better::Lower,
-        pass: Pass::Allocations,
-        hook: Hook::BeforeExec,
-        about: "bytes that these allocations ask for, a verified statement",
-        column: Some("bytes\nallocated"),
-    },
-    Declaration {
-        id: "frees_per_statement",
-        unit: "1",
-        better: Better::Neither,
-        pass: Pass::Allocations,
-        hook: Hook::BeforeExec,
-        about: "allocations that the worker gives back, a verified statement",
-        column: Some("given\nback"),
-    },
+    Declaration::new(
+        Pass::Allocations,
+        "allocations_per_statement",
+        Unit::Count,
+        Better::Lower,
+        "allocations of the worker per verified statement; a realloc is one",
+    )
+    .titled("allocations"),
+    Declaration::new(
+        Pass::Allocations,
+        "allocated_bytes_per_statement",
+        Unit::Bytes,
+        Better::Lower,
+        "bytes allocated per verified statement",
+    )
+    .titled("bytes\nallocated"),
+    Declaration::new(
+        Pass::Allocations,
+        "frees_per_statement",
+        Unit::Count,
+        Better::Neither,
+        "allocations that the worker gives back, per verified statement",
+    )
+    .titled("given\nback"),
 ];
 
 /// The library's file name.
 const LIBRARY: &str = "libcqldyno_interposer.so";
 /// The file of the counters, in the cell's own folder.
 const AREA: &str = "allocations";
+/// What Go's linker puts into every program (debug/buildinfo).
+const GO: &[u8] = b"\xff Go buildinf:";
 
 impl Allocations {
-    /// The environment that a worker needs for its allocations to be counted in the folder `scratch`; none where they cannot be.
+    /// The environment that makes a worker count its allocations in the folder `scratch`; empty without the library.
     pub fn environment(scratch: &Path) -> Vec<(OsString, OsString)> {
         preload::library(LIBRARY).map(|library| environment(&library, scratch)).unwrap_or_default()
-    }
-
-    /// Tries whether this machine counts allocations. Tried once a process.
-    ///
-    /// # Errors
-    /// Why not, with what to change.
-    pub fn check() -> Result<(), Refusal> {
-        static TRIED: OnceLock<Result<(), Refusal>> = OnceLock::new();
-        TRIED.get_or_init(|| trial(&preload::library(LIBRARY).map_err(Refusal::NoLibrary)?)).clone()
     }
 }
 
@@ -79,43 +65,35 @@ fn environment(library: &Path, scratch: &Path) -> Vec<(OsString, OsString)> {
     vec![preload::variable(library), (VARIABLE.into(), scratch.join(AREA).into())]
 }
 
-/// Loads the library into a small program, and looks whether it says so and has counted.
-fn trial(library: &Path) -> Result<(), Refusal> {
-    let scratch = Scratch::new().map_err(|error| Refusal::NoArea(error.to_string()))?;
-    let file = create(&scratch.0.join(AREA)).map_err(|error| Refusal::NoArea(error.to_string()))?;
-    let failed = |why: String| Refusal::TrialFailed { why };
+fn refuse(why: impl ToString, remedy: &str) -> Refusal {
+    Refusal::new("Allocations cannot be counted", why, remedy)
+}
+
+fn no_area(error: io::Error) -> Refusal {
+    let why = format!("the file of the counters could not be made or read: {error}");
+    refuse(why, "Have a folder for temporary files that can be written; TMPDIR names another one.")
+}
+
+/// Loads the library into a small program, and looks whether it counts.
+fn trial() -> Result<(), Refusal> {
+    let library = preload::library(LIBRARY).map_err(|why| {
+        refuse(why, "Build it with `make build`, and keep it beside cqldyno or in a folder named in CQLDYNO_WORKERS.")
+    })?;
+    let scratch = tempfile::tempdir().map_err(no_area)?;
+    let file = create(&scratch.path().join(AREA)).map_err(no_area)?;
     let mut shell = Command::new("sh");
-    shell.args(["-c", ":"]).envs(environment(library, &scratch.0));
+    shell.args(["-c", ":"]).envs(environment(&library, scratch.path()));
     shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let child = shell.spawn().map_err(|error| failed(format!(": {error}")))?;
-    let pid = u64::from(child.id());
-    let said = child.wait_with_output().map_err(|error| failed(format!(": {error}")))?.stderr;
-    let counts = read(&file).map_err(|error| Refusal::Unreadable(error.to_string()))?;
-    match counts {
-        Counts { pid: Some(found), allocations: 1.., .. } if found == pid => Ok(()),
-        _ => Err(failed(match String::from_utf8_lossy(&said).trim() {
-            "" => String::new(),
-            said => format!(": {}", said.chars().take(200).collect::<String>()),
-        })),
-    }
-}
-
-/// A folder of the trial's own.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> std::io::Result<Scratch> {
-        let path = std::env::temp_dir().join(format!("cqldyno-trial-{}", std::process::id()));
-        fs::create_dir(&path)?;
-        Ok(Scratch(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A folder of temporary files that stays is the system's to take away.
-        let _ = fs::remove_dir_all(&self.0);
-    }
+    let ran = shell.spawn().and_then(|child| Ok((u64::from(child.id()), child.wait_with_output()?.stderr)));
+    let counts = read(&file).map_err(no_area)?;
+    let said: String = match ran {
+        Ok((pid, _)) if counts.pid == Some(pid) && counts.allocations > 0 => return Ok(()),
+        Ok((_, said)) => String::from_utf8_lossy(&said).trim().chars().take(200).collect(),
+        Err(error) => error.to_string(),
+    };
+    let why = format!("in a trial with `sh` the library that counts was not loaded or counted nothing: {said}");
+    let remedy = "Build cqldyno for this machine's processor and C library with `make build`.";
+    Err(refuse(why.trim_end_matches([':', ' ']), remedy))
 }
 
 impl Meter for Allocations {
@@ -132,110 +110,73 @@ impl Meter for Allocations {
     }
 
     fn costs(&self) -> Option<&'static str> {
-        Some("a few nanoseconds an allocation")
+        Some("a few nanoseconds per allocation")
     }
 
     fn probe(&self) -> Probe {
-        match Allocations::check() {
-            Ok(()) => Probe::Available,
-            Err(refusal) => Probe::Unavailable { sentence: refusal.to_string(), remedy: refusal.remedy().to_owned() },
-        }
+        static TRIED: OnceLock<Probe> = OnceLock::new();
+        TRIED.get_or_init(trial).clone()
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let area = Allocations::check()
-            .and_then(|()| create(&subject.scratch.join(AREA)).map_err(|error| Refusal::NoArea(error.to_string())));
-        Box::new(Counter { worker: subject.worker, area, refused: None, go: None, end: None })
+        let area = self.probe().and_then(|()| create(&subject.scratch.join(AREA)).map_err(no_area));
+        counting(subject.worker, area)
     }
 }
 
-struct Counter {
-    worker: i32,
-    area: Result<File, Refusal>,
-    refused: Option<Refusal>,
-    go: Option<Result<Counts, Refusal>>,
-    end: Option<Result<Counts, Refusal>>,
+/// An attachment to the process `worker`, which counts in `area`.
+fn counting(worker: i32, area: Result<File, Refusal>) -> Box<dyn Attachment> {
+    let look = move |edge| {
+        let counts = area.as_ref().map_err(Clone::clone).and_then(|area| read(area).map_err(no_area));
+        let counts = counts.map_err(|refusal| refusal.to_string())?;
+        let refusal = if edge == Edge::Go { unseen(worker, &counts) } else { None };
+        refusal.map_or(Ok(counts), |refusal| Err(refusal.to_string()))
+    };
+    at_edges(look, |both, window| {
+        let each = |pick: fn(&Counts) -> u64| {
+            let (go, end) = both.clone()?;
+            per_statement(pick(end).saturating_sub(pick(go)) as f64, window)
+        };
+        let values = [each(|counts| counts.allocations), each(|counts| counts.bytes), each(|counts| counts.frees)];
+        Outcome::of(&MEASURES, values)
+    })
 }
 
-impl Counter {
-    fn counts(&self) -> Option<Result<Counts, Refusal>> {
-        let area = self.area.as_ref().ok()?;
-        Some(read(area).map_err(|error| Refusal::Unreadable(error.to_string())))
-    }
-
-    fn counted(&self) -> Result<Counts, String> {
-        let refused = self.area.as_ref().err().or(self.refused.as_ref());
-        match (refused, &self.go, &self.end) {
-            (Some(refusal), _, _) | (None, Some(Err(refusal)), _) | (None, _, Some(Err(refusal))) => {
-                Err(refusal.reason())
-            }
-            (None, Some(Ok(go)), Some(Ok(end))) => Ok(Counts {
-                allocations: end.allocations.saturating_sub(go.allocations),
-                bytes: end.bytes.saturating_sub(go.bytes),
-                frees: end.frees.saturating_sub(go.frees),
-                ..*end
-            }),
-            _ => Err(UNFINISHED.to_owned()),
-        }
-    }
-}
-
-/// Why the allocations of a worker with these counts are not seen, if so.
+/// Why the library does not see the allocations of a worker with these counts, if so.
 fn unseen(worker: i32, counts: &Counts) -> Option<Refusal> {
-    let process = Path::new("/proc").join(worker.to_string());
-    // What cannot be looked at is taken for a program like any other: whether the library was loaded is known all the same.
-    match Program::at(&process.join("exe")).unwrap_or(Program::Unknown) {
-        Program::Static => return Some(Refusal::Static),
-        Program::Go => return Some(Refusal::Go),
-        Program::Dynamic | Program::Unknown => {}
-    }
-    if fs::read_to_string(process.join("maps")).is_ok_and(|maps| maps.contains("/libjvm.so")) {
-        return Some(Refusal::Jvm);
-    }
+    const OWN: &str = "Use the runtime's own records of allocations.";
+    const PROCESS: &str = "Link the worker to the C library dynamically and start it as a process of its own, for the same processor and \
+                           C library as cqldyno. The dynamic loader ignores LD_PRELOAD for programs with set-user-id or capabilities.";
+    let process = PathBuf::from(format!("/proc/{worker}"));
+    let is_go = fs::read(process.join("exe")).is_ok_and(|exe| exe.windows(GO.len()).any(|bytes| bytes == GO));
+    let is_jvm = fs::read_to_string(process.join("maps")).is_ok_and(|maps| maps.contains("/libjvm.so"));
     let worker = u64::from(worker.cast_unsigned());
     match counts.pid {
-        None => Some(Refusal::NotLoaded),
-        Some(found) if found != worker => Some(Refusal::Elsewhere { found, worker }),
+        _ if is_go => Some(refuse("the worker is a Go program, whose memory does not come from the C library", OWN)),
+        _ if is_jvm => Some(refuse("the worker runs a JVM, whose memory does not come from the C library", OWN)),
+        None => Some(refuse("the library that counts was not loaded into the worker", PROCESS)),
+        Some(found) if found != worker => {
+            let why = format!("the library that counts was loaded into process {found}, not into the worker's process {worker}");
+            Some(refuse(why, PROCESS))
+        }
         Some(_) => None,
-    }
-}
-
-impl Attachment for Counter {
-    fn at_go(&mut self) {
-        let counts = self.counts();
-        self.refused = counts.as_ref().and_then(|counts| unseen(self.worker, counts.as_ref().ok()?));
-        self.go = counts;
-    }
-
-    fn at_end(&mut self) {
-        self.end = self.counts();
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        let counted = self.counted();
-        let each = |pick: fn(&Counts) -> u64| {
-            counted.as_ref().map_err(Clone::clone).and_then(|counts| per_statement(pick(counts) as f64, window))
-        };
-        Outcome::of(
-            &MEASURES,
-            [each(|counts| counts.allocations), each(|counts| counts.bytes), each(|counts| counts.frees)],
-        )
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::window;
+    use crate::meter::{UNFINISHED, window};
     use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
 
-    fn counter(worker: i32) -> (tempfile::TempDir, Counter) {
+    fn counter(worker: i32) -> (tempfile::TempDir, Box<dyn Attachment>) {
         let scratch = tempfile::tempdir().unwrap();
-        let area = create(&scratch.path().join(AREA)).map_err(|error| Refusal::NoArea(error.to_string()));
-        (scratch, Counter { worker, area, refused: None, go: None, end: None })
+        let area = create(&scratch.path().join(AREA)).map_err(no_area);
+        (scratch, counting(worker, area))
     }
 
-    fn sentence(mut counter: Counter) -> String {
+    fn sentence(mut counter: Box<dyn Attachment>) -> String {
         counter.at_go();
         counter.at_end();
         let outcome = counter.read(&window());
@@ -246,15 +187,33 @@ mod tests {
     fn without_the_library_in_the_process_there_is_no_figure_and_the_reason_is_said() {
         let (_scratch, counter) = counter(std::process::id().cast_signed());
         let sentence = sentence(counter);
-        assert!(sentence.contains("was not loaded into the worker. The worker has to be"), "{sentence}");
+        assert!(sentence.contains("was not loaded into the worker. Link the worker"), "{sentence}");
     }
 
     #[test]
     fn a_count_of_another_process_is_not_taken_for_the_workers() {
         let worker = std::process::id().cast_signed();
-        let refusal = unseen(worker, &Counts { pid: Some(1), ..Counts::default() });
-        assert_eq!(refusal, Some(Refusal::Elsewhere { found: 1, worker: u64::from(worker.cast_unsigned()) }));
+        let refusal = unseen(worker, &Counts { pid: Some(1), ..Counts::default() }).unwrap();
+        assert!(refusal.why.contains(&format!("into process 1, not into the worker's process {worker}")), "{refusal}");
         assert_eq!(unseen(worker, &Counts { pid: Some(worker.cast_unsigned().into()), ..Counts::default() }), None);
+    }
+
+    #[test]
+    fn a_go_program_is_recognised_and_a_program_of_another_language_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("go");
+        let mut shell = fs::read("/bin/sh").unwrap();
+        shell.extend(GO);
+        fs::write(&path, shell).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        for (program, is_go) in [(path.as_path(), true), (Path::new("sh"), false)] {
+            let mut child = Command::new(program).args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap();
+            let pid = child.id();
+            let found = unseen(pid.cast_signed(), &Counts { pid: Some(pid.into()), ..Counts::default() });
+            drop(child.stdin.take());
+            child.wait().unwrap();
+            assert_eq!(found.is_some_and(|refusal| refusal.why.contains("is a Go program")), is_go);
+        }
     }
 
     #[test]
@@ -265,19 +224,19 @@ mod tests {
 
     #[test]
     fn what_a_worker_allocates_in_the_window_is_counted_where_the_library_is_built() {
-        if let Probe::Unavailable { sentence, remedy } = Allocations.probe() {
-            assert!(!sentence.is_empty() && !remedy.is_empty());
-            eprintln!("not tested here: {sentence} {remedy}");
+        if let Err(refusal) = Allocations.probe() {
+            assert!(!refusal.why.is_empty() && !refusal.remedy.is_empty());
+            eprintln!("not tested here: {refusal}");
             return;
         }
         let scratch = tempfile::tempdir().unwrap();
         let mut shell = Command::new("sh");
         shell.args(["-c", "read line; A=$(printf %01000d 1); echo done; read line"]);
         shell.envs(Allocations::environment(scratch.path())).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let area = create(&scratch.path().join(AREA)).map_err(|error| Refusal::NoArea(error.to_string()));
+        let area = create(&scratch.path().join(AREA)).unwrap();
         let mut child = shell.spawn().unwrap();
-        let mut counter = Counter { worker: child.id().cast_signed(), area, refused: None, go: None, end: None };
-        while counter.counts().unwrap().unwrap().pid.is_none() {
+        let mut counter = counting(child.id().cast_signed(), Ok(area.try_clone().unwrap()));
+        while read(&area).unwrap().pid.is_none() {
             std::thread::yield_now();
         }
         counter.at_go();

@@ -1,70 +1,35 @@
-//! Stacks of the worker in the window, sampled by perf from outside, with the kernel's frames and those of C and C++ libraries, folded
-//! into a line a stack; and the pictures that are made of them. Where perf is missing or refused, a library of ours in the worker samples
-//! them instead, without the kernel's frames.
+//! Stacks of the worker in the window, sampled by perf from outside and folded into a line each, and flame graphs of them. They
+//! have the frames of the kernel and of C and C++ libraries.
 
-mod library;
 mod perf;
 mod picture;
-mod sampling;
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
-pub use self::library::LibraryRefusal;
-use self::library::Remote;
-pub use self::perf::PerfRefusal;
 use self::perf::Recording;
-pub use self::picture::{Frames, PictureError, differential, picture};
-pub use self::sampling::{NoSampling, Sampling};
+pub use self::picture::{PictureError, differential, picture};
 use crate::meter::UNFINISHED;
-use crate::{Artifact, Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
 /// Sampled stacks.
 pub struct Stacks;
 
 const MEASURES: [Declaration; 2] = [
-    Declaration {
-        id: "stack_samples",
-        unit: "1",
-        better: Better::Neither,
-        pass: Pass::Flamegraph,
-        hook: Hook::AtEdges,
-        about: "stacks of the worker that were sampled in the window",
-        column: Some("samples"),
-    },
-    Declaration {
-        id: "whole_stacks",
-        unit: "%",
-        better: Better::Neither,
-        pass: Pass::Flamegraph,
-        hook: Hook::AtEdges,
-        about: "share of them that reach the beginning of their thread",
-        column: Some("whole\nstacks"),
-    },
+    Declaration::new(Pass::Flamegraph, "stack_samples", Unit::Count, Better::Neither, "stacks sampled in the window")
+        .titled("samples"),
+    Declaration::new(
+        Pass::Flamegraph,
+        "whole_stacks",
+        Unit::Percent,
+        Better::Neither,
+        "share of the stacks that reach the beginning of their thread",
+    )
+    .titled("whole\nstacks"),
 ];
 
 /// The kind of the file with the folded stacks.
 pub const STACKS: &str = "stacks";
-
-impl Stacks {
-    /// Tries whether this machine samples stacks. Tried once a process.
-    ///
-    /// # Errors
-    /// Why not, with what to change.
-    pub fn check() -> Result<Sampling, NoSampling> {
-        static TRIED: OnceLock<Result<Sampling, NoSampling>> = OnceLock::new();
-        TRIED.get_or_init(|| Sampling::choose(perf::trial(), library::find())).clone()
-    }
-
-    /// The environment that a worker needs for its stacks to be sampled with files in the folder `scratch`; none where perf does it.
-    pub fn environment(scratch: &Path) -> Vec<(OsString, OsString)> {
-        match Stacks::check() {
-            Ok(Sampling::Library { path, .. }) => library::environment(&path, scratch),
-            Ok(Sampling::Perf) | Err(_) => Vec::new(),
-        }
-    }
-}
 
 impl Meter for Stacks {
     fn declarations(&self) -> &'static [Declaration] {
@@ -76,7 +41,7 @@ impl Meter for Stacks {
     }
 
     fn needs(&self) -> &'static str {
-        "perf from Linux 5.10 on, and perf_event_open(2); or libcqldyno_profiler.so beside cqldyno, for user frames only"
+        "perf from Linux 5.10 on, and perf_event_open(2)"
     }
 
     fn costs(&self) -> Option<&'static str> {
@@ -84,26 +49,13 @@ impl Meter for Stacks {
     }
 
     fn probe(&self) -> Probe {
-        match Stacks::check() {
-            Ok(_) => Probe::Available,
-            Err(refusal) => Probe::Unavailable { sentence: refusal.to_string(), remedy: refusal.remedy() },
-        }
-    }
-
-    fn remark(&self) -> Option<String> {
-        let sampling = Stacks::check().ok()?;
-        Some(sampling.label().unwrap_or_else(|| "Here perf samples the stacks, with the kernel's frames.".to_owned()))
+        static TRIED: OnceLock<Probe> = OnceLock::new();
+        TRIED.get_or_init(perf::trial).clone()
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let sampling = Stacks::check();
-        let state = match &sampling {
-            Ok(Sampling::Perf) => State::Before,
-            Ok(Sampling::Library { .. }) => Remote::make(&subject.scratch).map(State::Waiting).into(),
-            Err(refusal) => State::Refused(format!("{refusal} {}", refusal.remedy())),
-        };
-        let label = sampling.ok().and_then(|sampling| sampling.label());
-        Box::new(Sampler { worker: subject.worker, scratch: subject.scratch.clone(), label, state })
+        let state = self.probe().map_or_else(State::Refused, |()| State::Before);
+        Box::new(Sampler { worker: subject.worker, scratch: subject.scratch.clone(), state })
     }
 }
 
@@ -111,82 +63,48 @@ enum State {
     Before,
     Recording(Recording),
     Recorded(PathBuf),
-    Waiting(Remote),
-    Remote(Remote),
-    Folded(String),
-    /// With full sentences.
-    Refused(String),
-}
-
-impl From<Result<State, PerfRefusal>> for State {
-    fn from(result: Result<State, PerfRefusal>) -> State {
-        result.unwrap_or_else(|refusal| State::Refused(format!("{refusal} {}", refusal.remedy())))
-    }
-}
-
-impl From<Result<State, LibraryRefusal>> for State {
-    fn from(result: Result<State, LibraryRefusal>) -> State {
-        result.unwrap_or_else(|refusal| State::Refused(refusal.to_string()))
-    }
+    Refused(Refusal),
 }
 
 struct Sampler {
     worker: i32,
     scratch: PathBuf,
-    /// What a reader must know of the way.
-    label: Option<String>,
     state: State,
 }
 
 impl Attachment for Sampler {
     fn at_go(&mut self) {
-        self.state = match std::mem::replace(&mut self.state, State::Before) {
-            State::Before => Recording::begin(self.worker, &self.scratch).map(State::Recording).into(),
-            State::Waiting(mut remote) => remote.begin().map(|()| State::Remote(remote)).into(),
-            other => other,
-        };
+        if let State::Before = self.state {
+            self.state = Recording::begin(self.worker, &self.scratch).map_or_else(State::Refused, State::Recording);
+        }
     }
 
     fn at_end(&mut self) {
         self.state = match std::mem::replace(&mut self.state, State::Before) {
-            State::Recording(recording) => recording.end().map(State::Recorded).into(),
-            State::Remote(mut remote) => remote.end().map(State::Folded).into(),
+            State::Recording(recording) => recording.end().map_or_else(State::Refused, State::Recorded),
             other => other,
         };
     }
 
     fn read(&mut self, _: &Window) -> Outcome {
         let folded = match &self.state {
-            State::Recorded(data) => match perf::fold(data) {
-                Ok(folded) => folded,
-                Err(refusal) => return nothing(format!("{refusal} {}", refusal.remedy())),
-            },
-            State::Folded(folded) => folded.clone(),
-            State::Refused(why) => return nothing(why.clone()),
-            State::Before | State::Recording(_) | State::Waiting(_) | State::Remote(_) => {
-                return nothing(UNFINISHED.to_owned());
-            }
+            State::Recorded(data) => perf::fold(data).map_err(|refusal| refusal.to_string()),
+            State::Refused(refusal) => Err(refusal.to_string()),
+            State::Before | State::Recording(_) => Err(UNFINISHED.to_owned()),
+        };
+        let folded = match folded {
+            Ok(folded) => folded,
+            Err(why) => return Outcome::of(&MEASURES, [Err(why.clone()), Err(why)]),
         };
         let (samples, whole) = samples(&folded);
-        let (frames, share) = match &self.label {
-            None => (Frames::All, Ok(100.0 * whole as f64 / samples.max(1) as f64)),
-            Some(_) => {
-                (Frames::User, Err("Only perf says whether a stack reaches the beginning of its thread.".to_owned()))
-            }
-        };
         Outcome {
-            files: vec![Artifact { kind: STACKS, extension: frames.extension(), bytes: folded.into_bytes() }],
-            findings: self.label.iter().cloned().collect(),
-            ..Outcome::of(&MEASURES, [Ok(samples as f64), share])
+            files: vec![Artifact { kind: STACKS, extension: "folded", bytes: folded.into_bytes() }],
+            ..Outcome::of(&MEASURES, [Ok(samples as f64), Ok(100.0 * whole as f64 / samples.max(1) as f64)])
         }
     }
 }
 
-fn nothing(why: String) -> Outcome {
-    Outcome::of(&MEASURES, [Err(why.clone()), Err(why)])
-}
-
-/// Samples in folded stacks, and those whose outermost frame, behind the thread's name, is known.
+/// Samples in folded stacks, and those whose outermost frame, after the thread's name, is known.
 fn samples(folded: &str) -> (u64, u64) {
     let mut sums = (0, 0);
     for (stack, count) in folded.lines().filter_map(|line| line.rsplit_once(' ')) {
@@ -222,20 +140,14 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(100));
         sampler.at_end();
         let outcome = sampler.read(&window());
-        match Stacks::check() {
-            Ok(Sampling::Perf) => {
+        match Stacks.probe() {
+            Ok(()) => {
                 // 100 ms at 499 Hz; with a busy machine fewer.
                 let samples = outcome.readings[0].value.clone().unwrap();
                 assert!((1.0..=1_000.0).contains(&samples), "{outcome:?}");
                 assert!(outcome.files[0].bytes.starts_with(b"sh;"), "{outcome:?}");
             }
-            // A shell that has not loaded it.
-            Ok(Sampling::Library { .. }) => {
-                assert_eq!(outcome.readings[0].value, Err(LibraryRefusal::NotLoaded.to_string()));
-            }
-            Err(refusal) => {
-                assert_eq!(outcome.readings[0].value, Err(format!("{refusal} {}", refusal.remedy())));
-            }
+            Err(refusal) => assert_eq!(outcome.readings[0].value, Err(refusal.to_string())),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Instructions by callgrind (valgrind's tool): it counts nothing until the window begins, is told so through vgdb, and writes what it
-//! has counted when the window is over.
+//! Instructions by callgrind (a tool of valgrind): commands through vgdb make it count from the beginning of the window, and write
+//! its count at the end.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,58 +8,57 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::{CallgrindRefusal, ProcessorCounters, is_under_valgrind};
+use super::{ProcessorCounters, is_under_valgrind};
 use crate::meter::{UNFINISHED, per_statement};
 use crate::tool::run;
-use crate::{Artifact, Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
-/// Instructions a statement under callgrind.
+/// Instructions per statement under callgrind.
 pub struct Callgrind;
 
-const MEASURES: [Declaration; 1] = [Declaration {
-    id: "callgrind_instructions_per_statement",
-    unit: "1",
-    better: Better::Lower,
-    pass: Pass::Instructions,
-    hook: Hook::AtEdges,
-    about: "instructions of the worker a verified statement under callgrind: user mode, serialised",
-    column: Some("instructions,\nuser mode,\nserialised"),
-}];
+const MEASURES: [Declaration; 1] = [Declaration::new(
+    Pass::Instructions,
+    "callgrind_instructions_per_statement",
+    Unit::Count,
+    Better::Lower,
+    "instructions of the worker per verified statement under callgrind: user mode, one thread at a time",
+)
+.titled("instructions,\nuser mode,\nserialised")];
 
 /// Its own output, in the cell's own folder; the process id follows, and the number of the dump.
 const OUTPUT: &str = "callgrind";
-/// What the names of the pipes begin with through which it is reached.
+/// How the names of the pipes to it begin.
 const PIPES: &str = "vgdb";
-/// How long it may take to follow a command, which it does when the worker runs or is stopped for it.
+/// How long it may take to follow a command.
 const FOLLOWS_WITHIN: Duration = Duration::from_secs(60);
 
 impl Callgrind {
-    /// The program with its arguments, behind which a worker is started that is to be counted in the folder `scratch`; nothing where
-    /// that is not possible.
+    /// The program with its arguments that starts the worker to be counted, with files in the folder `scratch`; nothing if this
+    /// machine cannot count so.
     pub fn in_front(scratch: &Path) -> Vec<OsString> {
-        match Callgrind::check() {
-            Ok(()) => arguments(scratch),
-            Err(_) => Vec::new(),
-        }
-    }
-
-    /// Tries whether this machine counts with callgrind. Tried once a process.
-    ///
-    /// # Errors
-    /// Why not, with what to change.
-    pub fn check() -> Result<(), CallgrindRefusal> {
-        static TRIED: OnceLock<Result<(), CallgrindRefusal>> = OnceLock::new();
-        TRIED.get_or_init(trial).clone()
+        if Callgrind.probe().is_ok() { arguments(scratch) } else { Vec::new() }
     }
 }
 
-fn trial() -> Result<(), CallgrindRefusal> {
+fn refuse(why: impl ToString, remedy: &str) -> Refusal {
+    Refusal::new("Instructions cannot be counted with callgrind", why, remedy)
+}
+
+fn trial() -> Result<(), Refusal> {
     for (program, argument) in [("valgrind", "--version"), ("vgdb", "--help")] {
-        run(Command::new(program).arg(argument), FOLLOWS_WITHIN).map_err(CallgrindRefusal::NotInstalled)?;
+        run(Command::new(program).arg(argument), FOLLOWS_WITHIN).map_err(|why| {
+            refuse(why, "Install valgrind with its program vgdb (`apt-get install valgrind`, `dnf install valgrind`).")
+        })?;
     }
     let mut shell = Command::new("valgrind");
     shell.args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "sh", "-c", ":"]);
-    run(&mut shell, FOLLOWS_WITHIN).map(drop).map_err(CallgrindRefusal::TrialFailed)
+    run(&mut shell, FOLLOWS_WITHIN).map(drop).map_err(|why| {
+        refuse(
+            format!("in a trial with `sh`, {why}"),
+            "Install a valgrind for this processor, and on some systems the C library's debugging symbols (`apt-get install \
+             libc6-dbg`).",
+        )
+    })
 }
 
 fn arguments(scratch: &Path) -> Vec<OsString> {
@@ -73,7 +72,7 @@ fn arguments(scratch: &Path) -> Vec<OsString> {
         "--tool=callgrind".into(),
         "--quiet".into(),
         "--instr-atstart=no".into(),
-        // Whoever waits for the one core that there is gets it in turn, so that runs are alike.
+        // Threads get the one core in turn, so that runs are alike.
         "--fair-sched=try".into(),
         with("--callgrind-out-file=", scratch.join(format!("{OUTPUT}.%p"))),
         with("--vgdb-prefix=", scratch.join(PIPES)),
@@ -98,10 +97,8 @@ impl Meter for Callgrind {
     }
 
     fn probe(&self) -> Probe {
-        match Callgrind::check() {
-            Ok(()) => Probe::Available,
-            Err(refusal) => Probe::Unavailable { sentence: refusal.to_string(), remedy: refusal.remedy().to_owned() },
-        }
+        static TRIED: OnceLock<Probe> = OnceLock::new();
+        TRIED.get_or_init(trial).clone()
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
@@ -111,14 +108,14 @@ impl Meter for Callgrind {
 
 enum State {
     Before,
-    /// The cell is another meter's.
+    /// The cell belongs to another meter.
     Elsewhere,
     Counting,
     Counted {
         instructions: u64,
         dump: Vec<u8>,
     },
-    Refused(CallgrindRefusal),
+    Refused(Refusal),
 }
 
 struct Valgrind {
@@ -127,36 +124,45 @@ struct Valgrind {
     state: State,
 }
 
+const OUT_OF_REACH: &str = "Allow ptrace(2), which a container's filter may forbid (for Docker, `--cap-add SYS_PTRACE`), and have \
+                            room in the folder for temporary files.";
+
+fn not_under(worker: i32) -> Refusal {
+    let why = format!("the worker's process {worker} does not run under valgrind");
+    refuse(why, "The worker has to be the process itself and no script that starts it.")
+}
+
 impl Valgrind {
     fn begin(&self) -> State {
-        match Callgrind::check() {
-            Err(refusal) if ProcessorCounters::check().is_err() => State::Refused(refusal),
-            Err(_) => State::Elsewhere,
+        let is_elsewhere = ProcessorCounters.probe().is_ok();
+        match Callgrind.probe() {
             Ok(()) if is_under_valgrind(self.worker) => {
                 self.tell(&["instrumentation", "on"]).map_or_else(State::Refused, |()| State::Counting)
             }
-            Ok(()) if ProcessorCounters::check().is_ok() => State::Elsewhere,
-            Ok(()) => State::Refused(CallgrindRefusal::NotUnder(self.worker)),
+            _ if is_elsewhere => State::Elsewhere,
+            Ok(()) => State::Refused(not_under(self.worker)),
+            Err(refusal) => State::Refused(refusal),
         }
     }
 
-    fn end(&self) -> Result<State, CallgrindRefusal> {
+    fn end(&self) -> Result<State, Refusal> {
         self.tell(&["dump"])?;
-        // The first dump; what is written when the process ends has no number.
-        let path = self.scratch.join(format!("{OUTPUT}.{}.1", self.worker));
-        let nothing = || CallgrindRefusal::NoCount(format!("{OUTPUT}.{}.1", self.worker));
-        let dump = fs::read(&path).map_err(|_| nothing())?;
+        // The first dump; what callgrind writes when the process ends has no number.
+        let name = format!("{OUTPUT}.{}.1", self.worker);
+        let nothing = || refuse(format!("it left no count of the window in {name}"), OUT_OF_REACH);
+        let dump = fs::read(self.scratch.join(&name)).map_err(|_| nothing())?;
         let instructions = total(&dump).ok_or_else(nothing)?;
         Ok(State::Counted { instructions, dump })
     }
 
-    /// Tells callgrind through vgdb; the worker waits for its parent meanwhile.
-    fn tell(&self, words: &[&str]) -> Result<(), CallgrindRefusal> {
+    /// Gives callgrind a command through vgdb, while the worker waits for its parent.
+    fn tell(&self, words: &[&str]) -> Result<(), Refusal> {
         let mut prefix = OsString::from("--vgdb-prefix=");
         prefix.push(self.scratch.join(PIPES));
         let mut vgdb = Command::new("vgdb");
         vgdb.arg(format!("--pid={}", self.worker)).arg("--wait=10").arg(prefix).args(words);
-        run(&mut vgdb, FOLLOWS_WITHIN).map(drop).map_err(CallgrindRefusal::OutOfReach)
+        let told = run(&mut vgdb, FOLLOWS_WITHIN).map(drop);
+        told.map_err(|why| refuse(format!("at the edge of the window, {why}"), OUT_OF_REACH))
     }
 }
 
@@ -175,7 +181,7 @@ impl Attachment for Valgrind {
         match std::mem::replace(&mut self.state, State::Elsewhere) {
             State::Elsewhere => Outcome::default(),
             State::Before | State::Counting => Outcome::of(&MEASURES, [Err(UNFINISHED.to_owned())]),
-            State::Refused(refusal) => Outcome::of(&MEASURES, [Err(format!("{refusal} {}", refusal.remedy()))]),
+            State::Refused(refusal) => Outcome::of(&MEASURES, [Err(refusal.to_string())]),
             State::Counted { instructions, dump } => Outcome {
                 files: vec![Artifact { kind: "callgrind", extension: "out", bytes: dump }],
                 ..Outcome::of(&MEASURES, [per_statement(instructions as f64, window)])
@@ -207,8 +213,8 @@ mod tests {
 
     #[test]
     fn probing_gives_either_callgrind_or_a_sentence_with_a_remedy() {
-        if let Probe::Unavailable { sentence, remedy } = Callgrind.probe() {
-            assert!(!sentence.is_empty() && !remedy.is_empty());
+        if let Err(refusal) = Callgrind.probe() {
+            assert!(!refusal.why.is_empty() && !refusal.remedy.is_empty());
         }
     }
 
@@ -239,8 +245,8 @@ mod tests {
 
     #[test]
     fn only_the_window_is_counted_and_it_repeats() {
-        if let Probe::Unavailable { sentence, remedy } = Callgrind.probe() {
-            eprintln!("not tested here: {sentence} {remedy}");
+        if let Err(refusal) = Callgrind.probe() {
+            eprintln!("not tested here: {refusal}");
             return;
         }
         let (few, many, again) = (counted(100), counted(1_100), counted(1_100));
@@ -252,8 +258,7 @@ mod tests {
 
     #[test]
     fn a_process_that_does_not_run_under_valgrind_is_told() {
-        let refusal = CallgrindRefusal::NotUnder(std::process::id().cast_signed());
         assert!(!is_under_valgrind(std::process::id().cast_signed()));
-        assert!(refusal.to_string().contains("does not run under valgrind"));
+        assert!(not_under(7).sentence().ends_with("process 7 does not run under valgrind."));
     }
 }

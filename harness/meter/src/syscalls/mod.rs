@@ -1,71 +1,45 @@
 //! System calls of the worker, counted by the kernel: one `perf_event_open` counter on the tracepoint
-//! `raw_syscalls:sys_enter`, attached to the process before it starts the worker's program, so that every thread counts.
+//! `raw_syscalls:sys_enter`. It is attached before the process starts the worker's program, so that every thread counts.
 //!
-//! Counting costs the worker 0.1 to 0.3 us a call: it has a pass of its own. Between the parent's readings lie, besides the
-//! window, the worker's reading of `go`, its `progress` and `end` lines: a handful of calls.
+//! Counting has a pass of its own because it costs the worker 0.1 to 0.3 us per call. Between the parent's readings lie,
+//! besides the window, the worker's reading of `go`, its `progress` and `end` lines: a handful of calls.
 
 mod by_name;
-mod refusal;
 mod tracepoint;
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::sync::OnceLock;
 
-pub use by_name::{BpfRefusal, BpfStep, SystemCallsByName};
-pub use refusal::Refusal;
+use cqldyno_measure::list::declared;
+use perf_event::events::Tracepoint;
 
-use crate::kernel::{Counts, open_tracepoint};
-use crate::meter::{Edges, per_statement};
-use crate::{Attachment, Better, Declaration, Hook, Meter, Outcome, Pass, Probe, Subject, Window};
+pub use by_name::SystemCallsByName;
 
-/// System calls in the window, and a statement.
+use crate::meter::{at_edges, difference, per_statement};
+use crate::perf_event::{Counts, from_exec, refused, try_out};
+use crate::{Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject};
+
+/// System calls in the window, and per statement.
 pub struct SystemCalls;
 
-const MEASURES: [Declaration; 2] = [
-    Declaration {
-        id: "syscalls",
-        unit: "1",
-        better: Better::Lower,
-        pass: Pass::Counting,
-        hook: Hook::BeforeExec,
-        about: "system calls of the worker in the window",
-        column: None,
-    },
-    Declaration {
-        id: "syscalls_per_statement",
-        unit: "1",
-        better: Better::Lower,
-        pass: Pass::Counting,
-        hook: Hook::BeforeExec,
-        about: "system calls of the worker a verified statement",
-        column: None,
-    },
-];
+const MEASURES: [Declaration; 2] = [declared::SYSCALLS, declared::SYSCALLS_PER_STATEMENT];
 
-/// Calls of the self-test; all of them must be counted.
+const REFUSED: &str = "System calls cannot be counted";
+
+/// Calls of the self-test.
 const TRIAL_CALLS: u64 = 100;
 
-/// The tracepoint's number on this machine when counting was tried and works. Tried once a process.
+/// The tracepoint's number on this machine if counting works. Tried once per process.
 fn usable_tracepoint() -> Result<u64, Refusal> {
     static TRIED: OnceLock<Result<u64, Refusal>> = OnceLock::new();
-    TRIED
-        .get_or_init(|| {
-            let id = tracepoint::id()?;
-            self_test(id)?;
-            Ok(id)
-        })
-        .clone()
-}
-
-impl SystemCalls {
-    /// Tries whether this machine counts system calls.
-    ///
-    /// # Errors
-    /// Which of the steps was refused, with what to change.
-    pub fn check() -> Result<(), Refusal> {
-        usable_tracepoint().map(|_| ())
-    }
+    let tried = || {
+        let id = tracepoint::id()?;
+        let call = || {
+            nix::unistd::getppid();
+        };
+        try_out(REFUSED, Tracepoint::with_id(id), Counts::All, TRIAL_CALLS, call)?;
+        Ok(id)
+    };
+    TRIED.get_or_init(tried).clone()
 }
 
 impl Meter for SystemCalls {
@@ -82,77 +56,26 @@ impl Meter for SystemCalls {
     }
 
     fn costs(&self) -> Option<&'static str> {
-        Some("0.13 to 0.15 us a system call of the worker, and 0.04 us one of any other process")
+        Some("0.13 to 0.15 us per system call of the worker, and 0.04 us per call of any other process")
     }
 
     fn probe(&self) -> Probe {
-        match SystemCalls::check() {
-            Ok(()) => Probe::Available,
-            Err(refusal) => Probe::Unavailable { sentence: refusal.to_string(), remedy: refusal.remedy() },
-        }
+        usable_tracepoint().map(drop)
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let counter = usable_tracepoint().and_then(|id| {
-            open_tracepoint(id, subject.worker, Counts::FromExec).map_err(|error| Refusal::of_open(&error))
+        let mut counter = usable_tracepoint().and_then(|id| {
+            from_exec(Tracepoint::with_id(id), Counts::All, subject.worker).map_err(|error| refused(REFUSED, &error))
         });
-        Box::new(Counter {
-            counter: counter.map_err(|refusal| format!("{refusal} {}", refusal.remedy())),
-            edges: Edges::default(),
+        let look = move |_| {
+            let counted = counter.as_mut().map_err(|refusal| refusal.to_string())?.read();
+            counted.map_err(|error| format!("The counter of system calls could not be read: {error}."))
+        };
+        at_edges(look, |both, window| {
+            let calls = difference(both);
+            let each = calls.clone().and_then(|calls| per_statement(calls as f64, window));
+            Outcome::of(&MEASURES, [calls.map(|calls| calls as f64), each])
         })
-    }
-}
-
-/// Opens a counter on a thread of our own and makes cheap calls: that it opened proves nothing.
-fn self_test(id: u64) -> Result<(), Refusal> {
-    let trial = std::thread::spawn(move || -> io::Result<u64> {
-        let counter = open_tracepoint(id, 0, Counts::FromNow)?;
-        for _ in 0..TRIAL_CALLS {
-            nix::unistd::getppid();
-        }
-        count(&counter)
-    });
-    match trial.join() {
-        Ok(Ok(counted)) if counted >= TRIAL_CALLS => Ok(()),
-        Ok(Ok(counted)) => Err(Refusal::CountsNothing { made: TRIAL_CALLS, counted }),
-        Ok(Err(error)) => Err(Refusal::of_open(&error)),
-        Err(_) => Err(Refusal::CountsNothing { made: TRIAL_CALLS, counted: 0 }),
-    }
-}
-
-fn count(mut counter: &File) -> io::Result<u64> {
-    let mut bytes = [0; 8];
-    counter.read_exact(&mut bytes)?;
-    Ok(u64::from_ne_bytes(bytes))
-}
-
-struct Counter {
-    counter: Result<File, String>,
-    edges: Edges,
-}
-
-impl Counter {
-    fn counted(&self) -> Result<u64, String> {
-        if let Err(why) = &self.counter {
-            return Err(why.clone());
-        }
-        self.edges.difference("The counter of system calls")
-    }
-}
-
-impl Attachment for Counter {
-    fn at_go(&mut self) {
-        self.edges.go = self.counter.as_ref().ok().map(count);
-    }
-
-    fn at_end(&mut self) {
-        self.edges.end = self.counter.as_ref().ok().map(count);
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        let calls = self.counted();
-        let each = calls.clone().and_then(|calls| per_statement(calls as f64, window));
-        Outcome::of(&MEASURES, [calls.map(|calls| calls as f64), each])
     }
 }
 
@@ -160,25 +83,12 @@ impl Attachment for Counter {
 mod tests {
     use super::*;
     use crate::meter::{NO_PROCESS, subject, window};
-    use std::io::Write;
+    use std::io::{self, Write};
     use std::process::{Command, Stdio};
 
-    /// Whether this machine counts; says so where it does not, as `doctor` would.
+    /// Whether this machine counts; prints why not.
     fn countable() -> bool {
-        match SystemCalls::check() {
-            Ok(()) => true,
-            Err(refusal) => {
-                eprintln!("not tested here: {refusal} {}", refusal.remedy());
-                false
-            }
-        }
-    }
-
-    #[test]
-    fn probing_gives_either_a_working_counter_or_a_sentence_with_a_remedy() {
-        if let Probe::Unavailable { sentence, remedy } = SystemCalls.probe() {
-            assert!(!sentence.is_empty() && !remedy.is_empty());
-        }
+        SystemCalls.probe().inspect_err(|refusal| eprintln!("not tested here: {refusal}")).is_ok()
     }
 
     #[test]

@@ -5,9 +5,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::linux::fs::MetadataExt;
 
+use super::bpf::{Counts, Program};
 use super::program::{COUNTERS, Filter, MOST_COPIES, numbers, program};
-use super::refusal::{BpfRefusal, BpfStep};
-use crate::kernel::bpf::{Counts, Program};
+use super::refusal::{REFUSED, Step, refused};
+use crate::Refusal;
 
 /// The inode of the initial pid namespace (PROC_PID_INIT_INO of linux/proc_ns.h): there a process' id is its only one.
 const INITIAL_NAMESPACE: u64 = 0xEFFF_FFFC;
@@ -31,19 +32,19 @@ pub(super) struct Count {
 }
 
 impl Counter {
-    /// Counts the calls of the process with this id in the pid namespace of this process. The processes of every other id cost a
-    /// little more a call as well, because the tracepoint is that of the whole machine.
+    /// Counts the calls of the process with this id in the pid namespace of this process. The calls of every other process cost
+    /// a little more, too, because the tracepoint is that of the whole machine.
     ///
     /// # Errors
     /// Which of the steps was refused.
-    pub(super) fn attach(process: u32) -> Result<Counter, BpfRefusal> {
-        let refused = |step| move |error| BpfRefusal::of(step, &error, "");
+    pub(super) fn attach(process: u32) -> Result<Counter, Refusal> {
+        let refused = |step| move |error| refused(step, &error, "");
         let filter = filter(process)?;
         let copies =
             std::thread::available_parallelism().map_or(1, |cores| cores.get().next_power_of_two().min(MOST_COPIES));
-        let counts = Counts::new(numbers(copies)).map_err(refused(BpfStep::Array))?;
+        let counts = Counts::new(numbers(copies)).map_err(refused(Step::Array))?;
         let program = load(filter, &counts, copies)?;
-        let attached = program.attach(c"sys_enter").map_err(refused(BpfStep::Attach))?;
+        let attached = program.attach(c"sys_enter").map_err(refused(Step::Attach))?;
         Ok(Counter { _attached: attached, program, counts })
     }
 
@@ -65,23 +66,26 @@ impl Count {
     }
 }
 
-fn load(filter: Filter, counts: &Counts, copies: usize) -> Result<Program, BpfRefusal> {
+fn load(filter: Filter, counts: &Counts, copies: usize) -> Result<Program, Refusal> {
     const NAME: &std::ffi::CStr = c"cqldyno_calls";
     const LICENSE: &std::ffi::CStr = c"Apache-2.0";
     let instructions = program(filter, counts.descriptor(), copies);
     Program::load(NAME, LICENSE, &instructions, None).or_else(|error| {
-        // Once more for what the verifier has to say; the error is that of the first time, which no size of a log can change.
+        // Once more for the words of the verifier. The error stays that of the first time, which no size of a log can change.
         let mut log = vec![0; 16 << 10];
         Program::load(NAME, LICENSE, &instructions, Some(&mut log)).map_err(|_| {
             let text: Vec<u8> = log.into_iter().take_while(|byte| *byte != 0).collect();
-            BpfRefusal::of(BpfStep::Load, &error, &String::from_utf8_lossy(&text))
+            refused(Step::Load, &error, &String::from_utf8_lossy(&text))
         })
     })
 }
 
-/// Inside of a pid namespace a process has an id there and one in the initial namespace, which only the kernel knows.
-fn filter(process: u32) -> Result<Filter, BpfRefusal> {
-    let file = fs::metadata("/proc/self/ns/pid").map_err(|error| BpfRefusal::NoNamespace(error.to_string()))?;
+/// Inside a pid namespace a process has an id there, and another one in the initial namespace that only the kernel knows.
+fn filter(process: u32) -> Result<Filter, Refusal> {
+    let file = fs::metadata("/proc/self/ns/pid").map_err(|error| {
+        let why = format!("/proc/self/ns/pid, which tells the pid namespace, cannot be read: {error}");
+        Refusal::new(REFUSED, why, "Mount /proc.")
+    })?;
     Ok(match file.st_ino() {
         INITIAL_NAMESPACE => Filter::Initial { process },
         inode => Filter::Namespace { process, device: kernel_device(file.st_dev()), inode },
@@ -115,7 +119,7 @@ mod tests {
     #[test]
     fn both_ways_of_asking_whose_call_it_is_are_accepted_and_agree() {
         if let Err(refusal) = Counter::attach(std::process::id()) {
-            eprintln!("not tested here: {refusal} {}", refusal.remedy());
+            eprintln!("not tested here: {refusal}");
             return;
         }
         let file = fs::metadata("/proc/self/ns/pid").unwrap();

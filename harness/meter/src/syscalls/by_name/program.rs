@@ -1,13 +1,13 @@
 //! The program that the kernel runs at each system call, written instruction by instruction: linux/bpf.h and the kernel's
 //! Documentation/bpf/standardization/instruction-set.rst.
 
-use crate::kernel::bpf::Instruction;
+use super::bpf::Instruction;
 
-/// Numbers that are told apart; one more counts what lies beyond them. A power of two of counters makes one copy.
+/// Numbers with a counter each; one more counter takes all numbers above. Together they are a power of two: one copy.
 pub(super) const NUMBERS: usize = 511;
 /// Counters of one copy.
 pub(super) const COUNTERS: usize = NUMBERS + 1;
-/// More copies than this are not made: cores share them, and as every addition is atomic, nothing is lost.
+/// The most copies. Cores share them if there are more cores, and atomic additions lose nothing.
 pub(super) const MOST_COPIES: usize = 64;
 
 /// Whose system calls are counted.
@@ -18,8 +18,7 @@ pub(super) enum Filter {
         /// The process.
         process: u32,
     },
-    /// Those of the process with this id in the pid namespace whose file in nsfs has this device and inode: the kernel
-    /// compares both with those of the namespace that the calling process is in.
+    /// Those of the process with this id in the pid namespace whose file in nsfs has this device and inode.
     Namespace {
         /// The process.
         process: u32,
@@ -30,13 +29,13 @@ pub(super) enum Filter {
     },
 }
 
-/// Numbers that a program needs in its map: `copies` times [`COUNTERS`], and one in which it keeps whom it has recognised.
+/// Numbers that a program needs in its map: `copies` times [`COUNTERS`], and one for the process that it has recognised.
 pub(super) fn numbers(copies: usize) -> usize {
     copies * COUNTERS + 1
 }
 
-/// A program that counts by number into the map with this descriptor, which has as many [`numbers`] as `copies` need;
-/// `copies` is a power of two. Each core adds to a copy of its own, as far as there are so many.
+/// A program that counts by number into the map with this descriptor, which has [`numbers`] of `copies`, a power of two. Each
+/// core adds to a copy of its own if there are enough.
 pub(super) fn program(filter: Filter, map: i32, copies: usize) -> Vec<Instruction> {
     let mut code = Code::default();
     // The tracepoint's arguments are the registers of the calling thread and the number of the call.
@@ -164,7 +163,7 @@ impl Code {
         self.push(0, 0, 0, 0, ((value >> 32) as u32).cast_signed());
     }
 
-    /// Skips if `register` compares so with `value`, to where [`Code::land`] is told; gives what it has to be told.
+    /// Skips if `register` compares so with `value`, as far as [`Code::land`] sets for the jump that this returns.
     fn jump(&mut self, comparison: u8, register: u8, value: i32) -> usize {
         self.push(comparison, register, 0, 0, value);
         self.instructions.len() - 1

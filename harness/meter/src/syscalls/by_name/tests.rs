@@ -1,18 +1,13 @@
 use super::*;
 use crate::SystemCalls;
-use crate::meter::{NO_PROCESS, subject, window};
+use crate::meter::{NO_PROCESS, UNFINISHED, subject, window};
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
-/// Whether this machine counts by name; says so where it does not, as `doctor` would.
+/// Whether this machine counts by name; prints why not.
 fn countable() -> bool {
-    match SystemCallsByName::check() {
-        Ok(()) => true,
-        Err(refusal) => {
-            eprintln!("not tested here: {refusal} {}", refusal.remedy());
-            false
-        }
-    }
+    SystemCallsByName.probe().inspect_err(|refusal| eprintln!("not tested here: {refusal}")).is_ok()
 }
 
 /// A shell that waits for a line and then becomes another one, which says `ready`, waits for a line, makes so many writes, says
@@ -45,7 +40,7 @@ fn outcomes(mut child: Child, attachments: &mut [Box<dyn Attachment>]) -> Vec<Ou
     attachments.iter_mut().map(|attachment| attachment.read(&window())).collect()
 }
 
-/// Calls in the window that a figure a statement stands for.
+/// Calls in the window that a figure per statement stands for.
 fn calls_of(each: f64) -> f64 {
     (each * window().verified as f64).round()
 }
@@ -74,7 +69,7 @@ fn each_call_of_a_process_is_counted_under_its_name() {
 
 #[test]
 fn the_count_by_name_and_the_total_of_the_counting_pass_agree_call_by_call() {
-    if !countable() || SystemCalls::check().is_err() {
+    if !countable() || SystemCalls.probe().is_err() {
         return;
     }
     let child = writer(500);
@@ -155,4 +150,36 @@ fn a_window_without_an_end_has_no_counts_and_says_so() {
     let mut counter = SystemCallsByName.attach(&subject(std::process::id().cast_signed()));
     counter.at_go();
     assert_eq!(counter.read(&window()).readings[0].value, Err(UNFINISHED.to_owned()));
+}
+
+#[test]
+fn names_are_those_of_the_c_librarys_numbers() {
+    for (number, called) in [
+        (libc::SYS_read, "read"),
+        (libc::SYS_writev, "writev"),
+        (libc::SYS_sendto, "sendto"),
+        (libc::SYS_recvfrom, "recvfrom"),
+        (libc::SYS_futex, "futex"),
+        (libc::SYS_epoll_pwait, "epoll_pwait"),
+        (libc::SYS_getppid, "getppid"),
+        (libc::SYS_eventfd2, "eventfd2"),
+        (libc::SYS_newfstatat, "newfstatat"),
+        (libc::SYS_bpf, "bpf"),
+        (libc::SYS_io_uring_enter, "io_uring_enter"),
+        (libc::SYS_clone3, "clone3"),
+        (libc::SYS_epoll_pwait2, "epoll_pwait2"),
+        (libc::SYS_futex_waitv, "futex_waitv"),
+    ] {
+        assert_eq!(name(number as usize), called);
+    }
+}
+
+#[test]
+fn a_number_without_a_name_is_shown_and_no_two_numbers_share_a_name() {
+    assert_eq!(name(400), "syscall_400");
+    assert_eq!(name(510), "syscall_510");
+    let names: HashSet<String> = (0..NUMBERS).map(name).collect();
+    assert_eq!(names.len(), NUMBERS);
+    let known = names.iter().filter(|name| !name.starts_with("syscall_"));
+    assert!(known.count() > 300);
 }

@@ -1,11 +1,10 @@
-//! bpf(2): a program and the array that it counts into, without any library.
+//! bpf(2): a program and the array that it counts into, without any library. This is the only file of the crate with `unsafe`.
+#![allow(unsafe_code, reason = "bpf(2) has no safe wrapper; each block says why it is sound")]
 
 use std::ffi::CStr;
 use std::io;
 use std::mem::offset_of;
-use std::os::fd::{AsRawFd, OwnedFd};
-
-use super::owned;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 const BPF_MAP_CREATE: libc::c_int = 0;
 const BPF_MAP_LOOKUP_ELEM: libc::c_int = 1;
@@ -80,8 +79,8 @@ impl Counts {
             value: numbers.as_mut_ptr().expose_provenance() as u64,
             flags: 0,
         };
-        // SAFETY: the kernel reads a key of 4 bytes, which `key` is, and writes as many bytes as the map's value has, which is
-        // what `numbers` has: both were made from the same number. Both live on behind the call.
+        // SAFETY: the kernel reads a key of 4 bytes, which `key` is, and writes as many bytes as the map's value has. `numbers` has
+        // as many, because both were made from the same number. Both outlive the call.
         done(unsafe { bpf(BPF_MAP_LOOKUP_ELEM, &attributes) })?;
         Ok(numbers)
     }
@@ -134,7 +133,7 @@ impl Program {
             name: short_name,
         };
         // SAFETY: the kernel reads `instruction_count` instructions, which are repr(C) as it has them, and a zero-terminated
-        // license, and writes at most `log_size` bytes of the log; all of them live on behind the call, and it keeps none.
+        // license, and writes at most `log_size` bytes of the log. All of them outlive the call, and it keeps none.
         owned(unsafe { bpf(BPF_PROG_LOAD, &attributes) }).map(Program)
     }
 
@@ -156,8 +155,7 @@ impl Program {
         owned(unsafe { bpf(BPF_RAW_TRACEPOINT_OPEN, &attributes) })
     }
 
-    /// How often the kernel skipped the program because it ran already on that core; `None` before Linux 5.12, which does not
-    /// tell.
+    /// How often the kernel skipped the program because it ran already on that core; `None` before Linux 5.12.
     pub(crate) fn skipped(&self) -> io::Result<Option<u64>> {
         /// `struct bpf_prog_info` as far as `recursion_misses`.
         #[repr(C)]
@@ -177,12 +175,19 @@ impl Program {
             length: size_of::<Information>() as u32,
             information: (&raw mut information).expose_provenance() as u64,
         };
-        // SAFETY: the kernel writes at most `length` bytes at `information`, which has so many, and the length that it has
-        // into the attributes, which are ours to be written. Every pointer within the zeroed structure is null with a length
-        // of 0: nothing else is asked for.
+        // SAFETY: the kernel writes at most `length` bytes at `information`, which has so many, and the true length into the
+        // attributes, which are ours. Every pointer within the zeroed structure is null, with a length of 0.
         done(unsafe { bpf_answering(BPF_OBJ_GET_INFO_BY_FD, &mut attributes) })?;
         let told = attributes.length as usize > offset_of!(Information, recursion_misses);
         Ok(told.then_some(information.recursion_misses))
+    }
+}
+
+fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
+    match RawFd::try_from(result) {
+        // SAFETY: the kernel has just given us this descriptor, it is open, and nothing else owns it.
+        Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -193,8 +198,8 @@ fn done(result: libc::c_long) -> io::Result<()> {
 /// bpf(2).
 ///
 /// # Safety
-/// `T` is repr(C), has no padding and begins as `union bpf_attr` does for `command`; what it points to is as `command` wants it,
-/// and the kernel writes nothing into it.
+/// `T` is repr(C), has no padding and begins as `union bpf_attr` does for `command`. Its pointers are valid for `command`, and the
+/// kernel writes nothing into it.
 unsafe fn bpf<T>(command: libc::c_int, attributes: &T) -> libc::c_long {
     // SAFETY: the kernel reads `size_of::<T>()` bytes of a live structure; the rest is the caller's promise.
     unsafe { libc::syscall(libc::SYS_bpf, command, &raw const *attributes, size_of::<T>() as libc::c_uint) }
