@@ -17,7 +17,7 @@ pub(crate) enum Counts {
     All,
 }
 
-fn builder(event: impl Event, counts: Counts) -> Builder {
+fn builder(event: impl Event, counts: Counts) -> Builder<'static> {
     let mut builder = Builder::new(event);
     builder.exclude_kernel(counts == Counts::User).exclude_hv(counts == Counts::User);
     builder
@@ -25,7 +25,7 @@ fn builder(event: impl Event, counts: Counts) -> Builder {
 
 /// A counter of the process `pid`, with all threads and children that it will have, from its next execve on.
 pub(crate) fn from_exec(event: impl Event, counts: Counts, pid: i32) -> io::Result<Counter> {
-    builder(event, counts).observe_pid(pid).inherit(true).enabled(false).enable_on_exec(true).build()
+    builder(event, counts).observe_pid(pid).inherit(true).enable_on_exec(true).build()
 }
 
 /// Counts `event` in this thread while `work` brings it about `made` times: that a counter opens proves nothing.
