@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Measure, measure};
 
 /// One run of one worker: who, on what, and what was read off. One line of `cells.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cell {
     /// [`crate::Contender::id`].

@@ -450,7 +450,8 @@ pub(crate) fn caveats<'a>(
         .map(|setting| format!("Its setting `{}` is not as asked for ({}).", setting.name, setting.value));
     let control = contender
         .control
-        .then(|| format!("It is {} once more, as a control.", contender.label.trim_end_matches("#control")));
+        .then(|| contender.label.rsplit_once('#').map_or(contender.label.as_str(), |(of, _)| of))
+        .map(|of| format!("It is {of} once more, as a control."));
     own.iter().cloned().chain(settings).chain(control)
 }
 

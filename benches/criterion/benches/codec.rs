@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use cqldyno_cluster::codec::response::{self, ReplyTo};
 use cqldyno_cluster::codec::{HEADER_LEN, Header, Opcode, request, write};
-use cqldyno_cluster::plan::ColumnSpec;
-use cqldyno_cluster::types::CqlType;
+use cqldyno_cluster::types::{ColumnSpec, CqlType};
 use cqldyno_criterion::{CpuTime, Exchange, IN_FLIGHT, Kind, ROWS, by_cpu_time, or_leave};
 use cqldyno_driver_api::Rows;
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};

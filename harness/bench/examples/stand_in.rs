@@ -35,7 +35,7 @@ fn main() {
 }
 
 /// A server that listens nowhere: its second snapshot says that connection 1 inserted `--claim N` rows, without it as many as
-/// were expected, with `--crash` there is none, and with `--close` no more output.
+/// were expected, with `--crash` there is none, and with `--close` no more output. With `--stop` it stops itself after the first.
 fn serve(arguments: &[String]) {
     let behind = |flag: &str| arguments.iter().position(|argument| argument == flag).map(|at| &arguments[at + 1]);
     let claim = behind("--claim").or(behind("--expect-rows")).and_then(|claim| claim.parse().ok()).unwrap_or(0);
@@ -62,6 +62,9 @@ fn serve(arguments: &[String]) {
             rows: count,
             ..Snapshot::default()
         });
+        if arguments.iter().any(|argument| argument == "--stop") {
+            let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGSTOP);
+        }
     }
 }
 
@@ -167,8 +170,9 @@ fn worker(name: &str) {
     }
     at("warm-up", name, job.count);
     match name {
-        "leak" => leak(&job),
-        // The password straddles the 80th character, behind which messages are cut.
+        "leak" => leak(&job, FailureKind::Connect),
+        "refused" => leak(&job, FailureKind::BadCredentials),
+        // The password straddles the 80th character, where messages are cut.
         "leak-garbage" => println!("{}{}", "x".repeat(74), password(&job)),
         "leak-quoted" => println!("{}{:?}", "x".repeat(60), password(&job)),
         _ => {}
@@ -227,13 +231,10 @@ fn password(job: &Job) -> &str {
 }
 
 /// Shows the password wherever a worker can.
-fn leak(job: &Job) {
+fn leak(job: &Job, kind: FailureKind) {
     let password = password(job);
     eprintln!("the password is {password}");
     eprintln!("{}", serde_json::to_string(&job.credentials).unwrap_or_default());
-    say(&WorkerMessage::Failed(Failed {
-        kind: FailureKind::Connect,
-        message: format!("the server refused the password {password}"),
-    }));
+    say(&WorkerMessage::Failed(Failed { kind, message: format!("the server refused the password {password}") }));
     exit(1);
 }

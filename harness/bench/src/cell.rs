@@ -1,35 +1,78 @@
-//! Cells with real processes: which one comes now, and what is kept of it.
+//! Cells with real processes.
+//!
+//! A cell is a sequence of stages. Each is made of the one before, so that none runs without what it needs: `Served` (who answers),
+//! `Loaded` (tables and rows are there), `Waiting` (the contender waits for `go`), one or more `Window`s, and the judged cells.
 
-mod attempt;
+mod floor;
+mod loaded;
+mod pictures;
+mod served;
+mod setup;
+mod waiting;
 
-use std::collections::BTreeMap;
-
-use cqldyno_driver_api::Settings;
 use cqldyno_meter::Meter;
-use cqldyno_reports::{Cell, Pass, Role, Run, Series};
-use cqldyno_scenarios::{Permutation, Scenario};
+use cqldyno_reports::{Cell, Measure, Role, Run};
 
-use self::attempt::Attempt;
-use crate::cancel::Cancel;
-use crate::course::Executor;
-use crate::failure::CellFailure;
-use crate::folder::{RunFolder, file_stem};
-use crate::introduction::Introduced;
-use crate::observer::Stage;
-use crate::pass::{Ended, Place, kind};
-use crate::placement::Placement;
+use self::setup::Setup;
+use crate::judge::redaction::Redaction;
+use crate::plan::pass::{Load, at_half, kind};
+use crate::plan::placement::Placement;
+use crate::plan::schedule::Schedule;
 use crate::plan::{Plan, PlannedCell};
-use crate::programs::Programs;
-use crate::redaction::Redaction;
-use crate::schedule::Schedule;
+use crate::process::cancel::Cancel;
+use crate::process::failure::CellFailure;
+use crate::process::introduction::{Introduced, sentence};
+use crate::process::programs::Programs;
+use crate::record::folder::{RunFolder, file_stem};
 
-/// What is loaded is shifted by less than this from cell to cell.
-const MOST_SHIFT: u64 = 1_000_000_000;
+/// Where a cell is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The server starts.
+    Server,
+    /// floor makes the schema and loads rows.
+    Loading {
+        /// Rows loaded so far.
+        rows: u64,
+        /// Rows to load.
+        of: u64,
+    },
+    /// The contender connects, prepares and warms up.
+    Connecting,
+    /// The window.
+    Window {
+        /// Statements issued so far.
+        issued: u64,
+        /// Statements of the window.
+        of: u64,
+    },
+}
+
+/// Why a cell ends the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RunEnds {
+    /// The user wants it.
+    Cancelled,
+    /// The cluster refused user or password, as the sentence says.
+    Refused(String),
+}
+
+/// Runs one cell. Tests have one without processes.
+pub(crate) trait Executor {
+    /// The cell with its figures or the reason why it has none; `cells` are those that ended before.
+    ///
+    /// # Errors
+    /// When the run is to end; there is no such cell then.
+    fn execute(&mut self, cell: &PlannedCell, cells: &[Cell], stage: &mut dyn FnMut(Stage)) -> Result<Cell, RunEnds>;
+}
 
 /// What all cells of a run share.
 #[derive(Clone, Copy)]
 pub(crate) struct CellContext<'a> {
     pub plan: &'a Plan,
+    pub schedule: &'a Schedule,
+    /// One per contender of the run.
+    pub introduced: &'a [Result<Introduced, CellFailure>],
     pub programs: &'a Programs,
     pub placements: &'a [Placement],
     pub run: &'a Run,
@@ -40,146 +83,135 @@ pub(crate) struct CellContext<'a> {
 /// Runs cells with real processes.
 pub(crate) struct CellBench<'a> {
     context: CellContext<'a>,
-    introduced: &'a [Result<Introduced, CellFailure>],
-    schedule: &'a Schedule,
     meters: Vec<Box<dyn Meter>>,
     redaction: Redaction,
     number: usize,
 }
 
 impl<'a> CellBench<'a> {
-    /// A bench for the contenders that were `introduced`, one an entry of the plan.
-    /// `there` cells are kept already, and the next one's files are numbered behind theirs.
-    pub(crate) fn new(
-        context: CellContext<'a>,
-        introduced: &'a [Result<Introduced, CellFailure>],
-        schedule: &'a Schedule,
-        there: usize,
-    ) -> CellBench<'a> {
+    /// The files of its first cell have the number after `there`.
+    pub(crate) fn new(context: CellContext<'a>, there: usize) -> CellBench<'a> {
         let password = context.plan.credentials.as_ref().map(|credentials| credentials.password.as_str());
-        let redaction = Redaction::of(password);
-        CellBench { context, introduced, schedule, meters: cqldyno_meter::all(), redaction, number: there }
+        CellBench { context, meters: cqldyno_meter::all(), redaction: Redaction::of(password), number: there }
     }
-}
 
-impl Executor for CellBench<'_> {
-    fn execute(&mut self, planned: &PlannedCell, cells: &[Cell], stage: &mut dyn FnMut(Stage)) -> Option<Cell> {
-        self.number += 1;
+    /// The cell's identity, without figures.
+    fn identity(&self, planned: &PlannedCell) -> Cell {
         let run = self.context.run;
         let (contender, scenario) = (&run.contenders[planned.contender], &run.scenarios[planned.scenario]);
-        let arrangement = &run.plan.arrangements[planned.arrangement].id;
-        let step = self.schedule.step(planned);
-        let stem = format!(
-            "{:03}-{}-{}-{}-{}{}-{}",
-            self.number,
-            file_stem(&scenario.name),
-            file_stem(&contender.id),
-            file_stem(arrangement),
-            planned.pass.name(),
-            step.map_or(String::new(), |step| format!("-{}", file_stem(step))),
-            planned.block
-        );
-        let (log, log_name) = self.context.folder.log(&stem);
-        // Results name it, so it is there even when the worker has nothing to say.
-        let log_name = std::fs::File::create(&log).is_ok().then_some(log_name);
-        let mut cell = Cell {
+        Cell {
             contender: contender.id.clone(),
             label: contender.label.clone(),
             scenario: scenario.name.clone(),
             scenario_hash: scenario.hash.clone(),
-            arrangement: arrangement.clone(),
+            arrangement: run.plan.arrangements[planned.arrangement].id.clone(),
             block: planned.block,
             pass: planned.pass,
             attempt: planned.attempt,
-            step: step.map(str::to_owned),
+            step: self.context.schedule.step(planned).name.map(str::to_owned),
             started: jiff::Timestamp::now(),
-            log: log_name,
-            ..empty_cell()
-        };
-        let drivers = run.contenders.iter().filter(|row| row.role == Role::Driver);
-        let drivers: Vec<&str> = drivers.map(|row| row.id.as_str()).collect();
-        let place = Place { scenario: &scenario.name, arrangement, drivers: &drivers };
-        let kind = kind(planned.pass);
-        let load = match kind.load(self.context.plan, planned, &place, cells) {
-            Ok(load) => load,
-            Err(failure) => {
-                cell.failed = Some(self.redaction.apply(&failure.to_string()));
-                return Some(cell);
-            }
-        };
-        let attempt = Attempt {
-            bench: self,
-            planned,
-            kind,
-            load: load.within(&self.context.plan.scenarios[planned.scenario].limits),
-            plan: self.context.plan,
-            scenario: self.scenario(planned),
-            placement: &self.context.placements[planned.arrangement],
-            stem: &stem,
-            log,
-        };
-        match attempt.measure(stage) {
-            Ok(measured) => {
-                attempt.fill(&mut cell, measured);
-                let reference = run.plan.reference.as_deref();
-                let ended = Ended { folder: self.context.folder, stem: &stem, reference, cells };
-                let trouble = kind.ended(&ended, &mut cell);
-                cell.findings.extend(trouble.iter().map(|trouble| crate::introduction::sentence(trouble)));
-            }
-            Err(CellFailure::Cancelled) => return None,
-            Err(failure) => cell.failed = Some(self.redaction.apply(&failure.to_string())),
+            ..Cell::default()
         }
-        Some(cell)
+    }
+
+    /// What is asked of the worker; `cells` are those that ended before.
+    fn load(&self, planned: &PlannedCell, cell: &Cell, cells: &[Cell]) -> Result<Load, CellFailure> {
+        let CellContext { plan, schedule, run, .. } = self.context;
+        let step = schedule.step(planned);
+        let mut load = Load { count: planned.count, ..step.load };
+        if step.at_half {
+            let drivers = run.contenders.iter().filter(|row| row.role == Role::Driver);
+            let drivers: Vec<&str> = drivers.map(|row| row.id.as_str()).collect();
+            let place = (cell.scenario.as_str(), cell.arrangement.as_str());
+            load = at_half(load, plan, place, &drivers, cells).ok_or_else(|| {
+                CellFailure::Unavailable(
+                    "No driver has a throughput in this scenario and arrangement of which half could be asked for; ask for a rate \
+                     with --rate."
+                        .to_owned(),
+                )
+            })?;
+        }
+        Ok(load.within(&plan.scenarios[planned.scenario].limits))
+    }
+
+    /// Every measure of a pass that this machine does not allow, with the reason.
+    fn not_allowed(&self, cell: &mut Cell) {
+        let why = (kind(cell.pass).probe)().err().map(|refusal| refusal.to_string()).unwrap_or_default();
+        let declared = self.meters.iter().flat_map(|meter| meter.declarations());
+        for measure in declared.filter(|measure| measure.pass == Some(cell.pass)) {
+            cell.measures.insert(measure.id.to_owned(), Measure::unavailable(why.clone()));
+        }
     }
 }
 
-impl CellBench<'_> {
-    /// The scenario of a cell, with what is loaded in this cell only, and with the page size that is in force.
-    fn scenario(&self, planned: &PlannedCell) -> Scenario {
-        let plan = self.context.plan;
-        let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, self.number));
-        scenario.page_size = match plan.settings {
-            Settings::Equal => {
-                let asked = u32::try_from(plan.page_size).unwrap_or(u32::MAX);
-                Some(scenario.page_size.map_or(asked, |own| own.min(asked)))
+impl Executor for CellBench<'_> {
+    fn execute(
+        &mut self,
+        planned: &PlannedCell,
+        cells: &[Cell],
+        stage: &mut dyn FnMut(Stage),
+    ) -> Result<Cell, RunEnds> {
+        self.number += 1;
+        let bench: &CellBench<'_> = self;
+        let mut cell = bench.identity(planned);
+        if planned.count == 0 {
+            bench.not_allowed(&mut cell);
+            return Ok(cell);
+        }
+        let parts = [&cell.scenario, &cell.contender, &cell.arrangement].map(|part| file_stem(part)).join("-");
+        let step = cell.step.as_ref().map_or(String::new(), |step| format!("-{}", file_stem(step)));
+        let stem = format!("{:03}-{parts}-{}{step}-{}", bench.number, cell.pass.name(), cell.block);
+        let (log, log_name) = bench.context.folder.log(&stem);
+        // Results name it, so it is there even when the worker has nothing to say.
+        cell.log = std::fs::File::create(&log).is_ok().then_some(log_name);
+        let ended = bench.load(planned, &cell, cells).and_then(|load| {
+            let setup = Setup::new(bench, planned, load, &stem, log)?;
+            setup.run(cell.clone(), stage)
+        });
+        match ended {
+            Ok(mut judged) => {
+                let reference = bench.context.run.plan.reference.as_deref();
+                let trouble = pictures::draw(bench.context.folder, &stem, reference, cells, &mut judged);
+                judged.findings.extend(trouble.iter().map(|trouble| sentence(trouble)));
+                return Ok(judged);
             }
-            // Every driver has its own, which is beyond what an answer has here, or none.
-            Settings::Default => None,
-        };
-        scenario
+            Err(CellFailure::Cancelled) => return Err(RunEnds::Cancelled),
+            Err(CellFailure::Refused(why)) => return Err(RunEnds::Refused(why)),
+            Err(failure) => cell.failed = Some(bench.redaction.apply(&failure.to_string())),
+        }
+        Ok(cell)
     }
 }
 
-/// By how much the cell with this number shifts what it loads: at least 1.
-fn shift(seed: u64, number: usize) -> i64 {
-    1 + Permutation::new(MOST_SHIFT, seed).apply(number as u64).cast_signed()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+    use crate::plan::topology::Topology;
+    use crate::record::sample_run;
 
-/// A cell without anything.
-pub(crate) fn empty_cell() -> Cell {
-    Cell {
-        contender: String::new(),
-        label: String::new(),
-        scenario: String::new(),
-        scenario_hash: String::new(),
-        arrangement: String::new(),
-        block: 1,
-        pass: Pass::Timing,
-        attempt: 1,
-        started: jiff::Timestamp::UNIX_EPOCH,
-        measures: BTreeMap::new(),
-        issued_by_statement: BTreeMap::new(),
-        step: None,
-        breakdowns: BTreeMap::new(),
-        files: BTreeMap::new(),
-        series: Series::default(),
-        latency: None,
-        error_kinds: Vec::new(),
-        settings: Vec::new(),
-        findings: Vec::new(),
-        noisy: None,
-        void: None,
-        failed: None,
-        log: None,
+    #[test]
+    fn a_cell_of_a_pass_that_this_machine_does_not_allow_runs_nothing_and_has_no_figure() {
+        let plan = plan(&["scylla"], &["writes"]);
+        let placements = plan.check(&Topology::sample(1, 1)).unwrap();
+        let out = tempfile::tempdir().unwrap();
+        let schedule = Schedule::new(&plan, &[0], None, &|pass| pass == cqldyno_reports::Pass::Timing);
+        let context = CellContext {
+            plan: &plan,
+            schedule: &schedule,
+            introduced: &[Err(CellFailure::Unavailable("There is none.".to_owned()))],
+            programs: &Programs { cqldyno: "/nowhere".into(), worker_folders: Vec::new() },
+            placements: &placements,
+            run: &sample_run(&plan, &placements),
+            folder: &RunFolder::create(Some(out.path()), jiff::Timestamp::UNIX_EPOCH).unwrap(),
+            cancel: &Cancel::new(),
+        };
+        let counting = schedule.first_attempts(schedule.blocks()).last().unwrap();
+        let mut stages = 0;
+        let cell = CellBench::new(context, 0).execute(&counting, &[], &mut |_| stages += 1).unwrap();
+        assert_eq!((stages, &cell.failed, &cell.log), (0, &None, &None));
+        let ids: Vec<&str> = cell.measures.keys().map(String::as_str).collect();
+        assert_eq!(ids, ["syscalls", "syscalls_per_statement"]);
+        assert!(cell.measures.values().all(|measure| measure.get().is_none()));
     }
 }

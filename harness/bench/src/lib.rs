@@ -1,65 +1,39 @@
 //! The plan, the supervision of workers and the files of a run.
 //!
-//! [`run`] carries out a [`Plan`]: it asks each [`Contender`]'s worker who it is, runs cell after cell with a fresh server and
-//! a fresh worker each, compares what the server counted with what the worker issued, and keeps everything in a
-//! [`RunFolder`] as it ends. [`gate::main`] is the hidden subcommand behind which worker and server start.
+//! [`run()`] carries out a [`Plan`]. It asks each [`Contender`]'s worker who it is, and runs cell after cell with a fresh server and
+//! worker. It compares what the server counted with what the worker issued, and keeps everything in a [`RunFolder`].
+//!
+//! There are six rooms, and each uses only those before it:
+//! - `plan`: what is run, and in which order;
+//! - `judge`: whether figures count, and how results hold them;
+//! - `process`: programs, and how to talk to them;
+//! - `record`: what a run keeps;
+//! - `cell`: one cell, stage by stage;
+//! - `run`: all of them.
 
-mod agreement;
-mod arrangement;
-mod asked;
-mod cancel;
 mod cell;
-mod contender;
-mod course;
-mod due;
-mod estimate;
-mod executable;
-mod failure;
-mod files;
-mod folder;
-pub mod gate;
-mod introduction;
-mod latency;
-mod limit;
-mod load_generator;
-mod log;
-mod noise;
-mod observer;
-mod pass;
-mod placement;
+mod judge;
 mod plan;
-mod plan_record;
 mod process;
-mod programs;
-mod readings;
-mod redaction;
-mod resume;
+mod record;
 mod run;
-mod schedule;
-mod server;
-mod shuffle;
-mod target;
-mod topology;
-mod worker;
 
-pub use arrangement::{Arrangement, ArrangementError};
-pub use cancel::Cancel;
-pub use contender::{Contender, ContenderError};
-pub use course::REPEATS;
-pub use estimate::Estimate;
-pub use failure::{CellFailure, Step};
-pub use folder::{DEFAULT_PARENT, FolderError, RunFolder};
-pub use introduction::{DriverListing, drivers};
-pub use latency::HistogramError;
-pub use load_generator::OtherGenerator;
-pub use observer::{CellStart, Observer, Outlook, Silent, Stage};
-pub use pass::{doing, headline, passes};
-pub use placement::{PINNING_CORES, Pin, Placement, PlacementError, place};
-pub use plan::{CONTROL_BLOCKS, COUNTING_COUNT, Plan, PlanError, PlannedCell};
-pub use process::PASSWORD_VARIABLE;
-pub use programs::{KNOWN, NoWorker, Programs, WORKER_PREFIX, WORKERS_VARIABLE};
-pub use resume::ResumeError;
+pub use cell::Stage;
+pub use plan::arrangement::{Arrangement, ArrangementError};
+pub use plan::contender::{Contender, ContenderError};
+pub use plan::pass::{headline, passes};
+pub use plan::placement::{PINNING_CORES, Pin, Placement, PlacementError, place};
+pub use plan::target::{PASSWORD_VARIABLE, Target, TargetError, credentials};
+pub use plan::topology::Topology;
+pub use plan::{CONTROL_BLOCKS, COUNTING_COUNT, Deadlines, Plan, PlanError, PlannedCell};
+pub use process::cancel::Cancel;
+pub use process::failure::CellFailure;
+pub use process::gate;
+pub use process::introduction::{DriverListing, drivers};
+pub use process::load_generator::OtherGenerator;
+pub use process::programs::{KNOWN, NoWorker, Programs, WORKER_PREFIX, WORKERS_VARIABLE};
+pub use record::folder::{DEFAULT_PARENT, FolderError, RunFolder};
+pub use record::resume::ResumeError;
+pub use run::course::REPEATS;
+pub use run::observer::{CellStart, Observer, Outlook, Silent};
 pub use run::{BenchError, Finished, resume, run};
-pub use target::{Target, TargetError, credentials};
-pub use topology::Topology;
-pub use worker::Deadlines;

@@ -1,4 +1,15 @@
-//! What a run does: who is asked what, how often, in which order.
+//! What a run does: contenders, what each is asked, how often and in which order.
+
+pub(crate) mod arrangement;
+pub(crate) mod asked;
+pub(crate) mod contender;
+pub(crate) mod estimate;
+pub(crate) mod pass;
+pub(crate) mod placement;
+pub(crate) mod schedule;
+mod shuffle;
+pub(crate) mod target;
+pub(crate) mod topology;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,20 +18,19 @@ use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{JobCredentials, MOST_IN_FLIGHT, Runtime};
 use cqldyno_reports::{Pass, Role, count, whole};
 use cqldyno_scenarios::{Scenario, Workload, WorkloadError};
+use nix::sys::resource::{Resource, getrlimit};
 
-use crate::arrangement::Arrangement;
-use crate::contender::Contender;
-use crate::files::OTHER_FILES;
-use crate::pass::kind;
-use crate::placement::{Pin, Placement, PlacementError, place};
-use crate::target::Target;
-use crate::topology::Topology;
-use crate::worker::Deadlines;
+use crate::plan::arrangement::Arrangement;
+use crate::plan::contender::Contender;
+use crate::plan::pass::kind;
+use crate::plan::placement::{Pin, Placement, PlacementError, place};
+use crate::plan::target::Target;
+use crate::plan::topology::Topology;
 
-/// The most statements of a counting cell: the count a statement does not change with more.
+/// The most statements of a counting cell: the count per statement does not change with more.
 pub const COUNTING_COUNT: u64 = 250_000;
 
-/// Blocks from which on there is a control: with fewer it could say nothing.
+/// The fewest blocks with a control: with fewer it could say nothing.
 pub const CONTROL_BLOCKS: u32 = 3;
 
 /// The most statements in flight on a connection: protocol v4 has 32,768 stream ids, and cdrs-tokio leaves out 0.
@@ -28,6 +38,14 @@ const STREAMS: usize = 32_767;
 
 /// The most connections to a node: Linux has some 28,000 ports for a client of one address.
 const MOST_CONNECTIONS: usize = 20_000;
+
+/// Files that worker and node have open besides data connections: their streams, logs, pipes and control connections.
+const OTHER_FILES: u64 = 64;
+
+/// Files that a process may have open here; where the system does not say, workers and nodes will find out.
+pub(crate) fn open_files() -> u64 {
+    getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft)
+}
 
 /// What a run does.
 #[derive(Clone, Debug)]
@@ -40,36 +58,36 @@ pub struct Plan {
     pub arrangements: Vec<Arrangement>,
     /// Whether worker and server have cores of their own.
     pub pin: Pin,
-    /// Statements a timing cell.
+    /// Statements of a timing cell.
     pub count: u64,
     /// Statements in flight.
     pub concurrency: usize,
     /// Statements before the window.
     pub warmup: u64,
-    /// Blocks, and so timing cells a contender, scenario and arrangement.
+    /// Blocks: timing cells of each contender, scenario and arrangement.
     pub blocks: u32,
-    /// The passes behind the timing blocks, each with a block of every scenario and arrangement.
+    /// The passes after the timing blocks, each with a block of every scenario and arrangement.
     pub passes: Vec<Pass>,
-    /// Statements a second that every contender is asked for in the latency pass; `None` for half of what the slowest driver reached.
+    /// Statements per second of the latency pass; `None` for half of what the slowest driver reached.
     pub rate: Option<u64>,
     /// Statements of a counting cell; `None` for those of a timing cell, but at most [`COUNTING_COUNT`].
     pub counting_count: Option<u64>,
-    /// Whether the reference runs a second time under another name, from [`CONTROL_BLOCKS`] blocks on.
+    /// Whether the reference runs a second time under another name if there are [`CONTROL_BLOCKS`] blocks or more.
     pub control: bool,
-    /// The share of the cores' time, from 0 to 1, that others may use in a timing cell before its block is run again; `None`
-    /// when no block is.
+    /// The share of the cores' time, from 0 to 1, that others may use in a timing cell; above it the block runs again. `None` for no
+    /// limit.
     pub noise_share: Option<f64>,
-    /// How often a block is run at most because of noise.
+    /// The most attempts at a block because of noise.
     pub most_attempts: u32,
-    /// The time that the run is given: no round of blocks and no repeat is begun for which it is too short; `None` for no limit.
+    /// No round and no repeat starts that would not finish in this time; `None` for no limit.
     pub within: Option<Duration>,
-    /// Data connections a node.
+    /// Data connections per node.
     pub connections: usize,
-    /// Rows a page.
+    /// Rows per page.
     pub page_size: i32,
     /// Consistency of every statement.
     pub consistency: Consistency,
-    /// The client's own time limit a statement, in milliseconds.
+    /// The client's own time limit per statement, in milliseconds.
     pub request_timeout_ms: Option<u64>,
     /// Equal settings or the drivers' own.
     pub settings: Settings,
@@ -79,16 +97,15 @@ pub struct Plan {
     pub credentials: Option<JobCredentials>,
     /// Chooses the order of keys and of contenders.
     pub seed: u64,
-    /// The contender that ratios are taken against, as it is written; `None` for the first driver that could be
-    /// asked.
+    /// The contender that ratios are taken against, as it is written; `None` for the first driver that is there.
     pub reference: Option<String>,
     /// Further arguments of `cqldyno serve`, for example how it batches answers.
     pub serve_arguments: Vec<String>,
     /// How long a worker may take for each step.
     pub deadlines: Deadlines,
-    /// Resident memory at which a worker is ended; `None` for no limit.
+    /// Resident memory above which a worker is ended; `None` for no limit.
     pub memory_limit_bytes: Option<u64>,
-    /// The run folder; `None` for one below `cqldyno-runs/` by the time of the start.
+    /// The run folder; `None` for one below `cqldyno-runs/` named after the start.
     pub out: Option<PathBuf>,
 }
 
@@ -99,72 +116,80 @@ pub enum PlanError {
     #[error("a run needs at least one {0}; name one")]
     Nothing(&'static str),
     /// A number that must be at least 1.
-    #[error("{what} was set to 0; use 1 or more")]
-    Zero {
-        /// Which number.
-        what: &'static str,
-    },
+    #[error("{0} was set to 0; use 1 or more")]
+    Zero(&'static str),
     /// Two scenarios of one name.
     #[error("the scenario {0} is asked for twice; name it once, or give the other one another name")]
     ScenarioTwice(String),
     /// One arrangement twice.
     #[error("the arrangement {0} is asked for twice; name it once")]
     ArrangementTwice(String),
-    /// The reference is not among the contenders.
-    #[error("the reference {reference:?} is none of the contenders: {contenders}; name one of them")]
-    NoReference {
-        /// What was asked for.
-        reference: String,
-        /// Who there is.
-        contenders: String,
-    },
+    /// A reference that is not among the contenders, and who is.
+    #[error("the reference {0:?} is none of the contenders: {1}; name one of them")]
+    NoReference(String, String),
     /// More in flight than a worker has slots.
-    #[error("--concurrency {asked} was asked for, and at most {} can be in flight; ask for fewer", whole(MOST_IN_FLIGHT as f64))]
-    Concurrency {
-        /// What was asked for.
-        asked: usize,
-    },
-    /// More in flight than the connections have stream ids.
+    #[error("--concurrency {} was asked for, and at most {} can be in flight; ask for fewer", .0, whole(MOST_IN_FLIGHT as f64))]
+    Concurrency(usize),
+    /// More in flight than so many connections have stream ids.
     #[error(
-        "--concurrency {asked} was asked for, and at most {} can be in flight over {} to a node; ask for fewer, or for more \
+        "--concurrency {} was asked for, and at most {} can be in flight over {} to a node; ask for fewer, or for more \
          --connections (up to {} in flight)",
-        whole((STREAMS * connections) as f64),
-        count(*connections as u64, "connection"),
+        .0,
+        whole((STREAMS * .1) as f64),
+        count(*.1 as u64, "connection"),
         whole(MOST_IN_FLIGHT as f64)
     )]
-    Streams {
-        /// What was asked for.
-        asked: usize,
-        /// Over how many connections.
-        connections: usize,
-    },
+    Streams(usize, usize),
     /// More connections than a client has ports.
     #[error(
-        "--connections {asked} was asked for, and at most {} to a node are possible, because a client has no more ports to one \
+        "--connections {} was asked for, and at most {} to a node are possible, because a client has no more ports to one \
          address; ask for fewer",
+        .0,
         whole(MOST_CONNECTIONS as f64)
     )]
-    Ports {
-        /// What was asked for.
-        asked: usize,
-    },
+    Ports(usize),
     /// More connections than a process may have files open.
     #[error(
-        "--connections {asked} was asked for, and a process may have {files} files open here, of which {OTHER_FILES} are left \
-         for other things; ask for fewer, or raise that with `ulimit -n`"
+        "--connections {0} was asked for, and a process may have {1} files open here, of which {OTHER_FILES} are left for other \
+         things; ask for fewer, or raise that with `ulimit -n`"
     )]
-    Files {
-        /// What was asked for.
-        asked: usize,
-        /// What the system allows.
-        files: u64,
-    },
+    Files(usize, u64),
     /// The count makes no workload.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// The machine does not allow an arrangement.
     #[error(transparent)]
     Placement(#[from] PlacementError),
+}
+
+/// How long a worker may take for a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadlines {
+    /// To say `hello`.
+    pub hello: Duration,
+    /// To connect and prepare; a worker that does not report its warm-up has a millisecond more per statement of it.
+    pub ready: Duration,
+    /// Without a further statement, in the warm-up and in the window.
+    pub stall: Duration,
+    /// To say `done` after `ack`.
+    pub done: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Deadlines {
+        let [hello, ready, stall, done] = [20, 60, 30, 30].map(Duration::from_secs);
+        Deadlines { hello, ready, stall, done }
+    }
+}
+
+/// A slot takes up to 16 statements at a time and issues them one after the other; only then does it report progress.
+const ANSWERS_WITHOUT_PROGRESS: u32 = 20;
+
+impl Deadlines {
+    /// With time for answers that the server holds back by `delay`.
+    pub(crate) fn held_back(self, delay: Duration) -> Deadlines {
+        Deadlines { stall: self.stall.max(delay.saturating_mul(ANSWERS_WITHOUT_PROGRESS)), ..self }
+    }
 }
 
 /// One cell of a plan, before it is run.
@@ -182,15 +207,15 @@ pub struct PlannedCell {
     pub pass: Pass,
     /// Index into the steps of its pass.
     pub step: usize,
-    /// From 1; more when its block is run again.
+    /// From 1; more when its block runs again.
     pub attempt: u32,
     /// Statements in the window.
     pub count: u64,
 }
 
 impl Plan {
-    /// A plan for the embedded node that runs every contender once on 250,000 statements of each scenario, with a counting
-    /// pass, no repeats, no control and no limit of time: a start for struct update syntax.
+    /// A start for struct update syntax: one block of 250,000 statements and a counting pass on the embedded node, without repeats,
+    /// control or limit of time.
     pub fn new(contenders: Vec<Contender>, scenarios: Vec<Scenario>) -> Plan {
         Plan {
             contenders,
@@ -248,15 +273,15 @@ impl Plan {
             ("the number of connections", self.connections == 0),
         ];
         if let Some((what, _)) = numbers.iter().find(|(_, zero)| *zero) {
-            return Err(PlanError::Zero { what });
+            return Err(PlanError::Zero(what));
         }
         self.check_concurrency()?;
         for (at, scenario) in self.scenarios.iter().enumerate() {
             if self.scenarios[..at].iter().any(|other| other.name == scenario.name) {
                 return Err(PlanError::ScenarioTwice(scenario.name.clone()));
             }
-            let further = self.passes.iter().flat_map(|pass| kind(*pass).steps(self, true));
-            for count in std::iter::once(self.count).chain(further.map(|step| step.count)) {
+            let others = self.passes.iter().flat_map(|pass| (kind(*pass).steps)(self));
+            for count in std::iter::once(self.count).chain(others.map(|step| step.load.count)) {
                 let limits = &scenario.limits;
                 Workload::new(scenario, limits.count(count), limits.warmup(self.warmup), self.seed)?;
             }
@@ -264,8 +289,7 @@ impl Plan {
         if let Some(reference) = &self.reference {
             let ids = self.ids();
             if !ids.contains(reference) {
-                let contenders = ids.join(", ");
-                return Err(PlanError::NoReference { reference: reference.clone(), contenders });
+                return Err(PlanError::NoReference(reference.clone(), ids.join(", ")));
             }
         }
         let placements = place(&self.arrangements, &self.pin, topology, self.target.is_embedded())?;
@@ -277,29 +301,29 @@ impl Plan {
         Ok(placements)
     }
 
-    /// Checks that as many statements can be in flight as are asked for. How many nodes a cluster has is known of ours alone: one.
+    /// Checks that so many statements can be in flight. Only of the embedded cluster is the number of nodes known: one.
     fn check_concurrency(&self) -> Result<(), PlanError> {
         let (asked, connections) = (self.concurrency, self.connections);
         if self.sends() && connections > MOST_CONNECTIONS {
-            return Err(PlanError::Ports { asked: connections });
+            return Err(PlanError::Ports(connections));
         }
         let most = self.scenarios.iter().map(|scenario| scenario.limits.concurrency(asked)).max().unwrap_or(0);
         if most > MOST_IN_FLIGHT {
-            return Err(PlanError::Concurrency { asked });
+            return Err(PlanError::Concurrency(asked));
         }
         if self.target.is_embedded() && self.sends() && most > connections.saturating_mul(STREAMS) {
-            return Err(PlanError::Streams { asked, connections });
+            return Err(PlanError::Streams(asked, connections));
         }
         Ok(())
     }
 
-    /// Checks that worker and node may open as many connections as are asked for where a process may have `files` open.
+    /// Checks that worker and node may open the connections where a process may have `files` open.
     ///
     /// # Errors
     /// When they may not.
     pub fn check_connections(&self, files: u64) -> Result<(), PlanError> {
         if self.sends() && self.connections as u64 > files.saturating_sub(OTHER_FILES) {
-            return Err(PlanError::Files { asked: self.connections, files });
+            return Err(PlanError::Files(self.connections, files));
         }
         Ok(())
     }
@@ -309,7 +333,7 @@ impl Plan {
         self.contenders.iter().any(|contender| contender.role() != Role::Noop)
     }
 
-    /// The id of each contender: as it is written, with `#2` behind it where it is named for the second time.
+    /// The id of each contender: as it is written, and then `#2` where it is named for the second time.
     pub fn ids(&self) -> Vec<String> {
         let names: Vec<String> = self.contenders.iter().map(Contender::to_string).collect();
         let nth = |at: usize| names[..=at].iter().filter(|name| **name == names[at]).count();
@@ -318,21 +342,6 @@ impl Plan {
             .enumerate()
             .map(|(at, name)| if nth(at) > 1 { format!("{name}#{}", nth(at)) } else { name.clone() })
             .collect()
-    }
-
-    /// The name of the driver of the contender with that index; the control, which comes behind them all, is the reference.
-    pub(crate) fn driver(&self, index: usize) -> &str {
-        let reference = || self.ids().iter().position(|id| Some(id) == self.reference.as_ref());
-        let contender = self.contenders.get(index).or_else(|| self.contenders.get(reference()?));
-        contender.map_or("", |contender| contender.name.as_str())
-    }
-
-    /// Statements of a counting cell, 0 when there is none; `countable` says whether the machine counts at all.
-    pub(crate) fn counting_count(&self, countable: bool) -> u64 {
-        if !self.passes.contains(&Pass::Counting) {
-            return 0;
-        }
-        kind(Pass::Counting).steps(self, countable).first().map_or(0, |step| step.count)
     }
 }
 
@@ -412,5 +421,15 @@ mod tests {
         assert!(error(twice).contains("the arrangement current is asked for twice"));
         let pinned = Plan { arrangements: vec!["pinned+current".parse().unwrap()], ..plan(&["a"], &["writes"]) };
         assert!(pinned.check(&Topology::sample(1, 1)).unwrap_err().to_string().contains("needs two cores"));
+    }
+
+    #[test]
+    fn answers_that_are_held_back_long_are_no_stall() {
+        let second = Duration::from_secs(1);
+        let stall = |delay| Deadlines::default().held_back(delay).stall;
+        assert_eq!(stall(Duration::ZERO), 30 * second);
+        assert_eq!(stall(second), 30 * second);
+        assert_eq!(stall(5 * second), 100 * second);
+        assert_eq!(Deadlines::default().held_back(5 * second).hello, 20 * second);
     }
 }

@@ -1,34 +1,37 @@
 //! A run: contenders introduced, blocks run one after the other, everything kept as it ends.
 
-use std::collections::BTreeMap;
+pub(crate) mod course;
+mod limit;
+pub(crate) mod observer;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Checksum, Contender as Row, Environment, Pass, Role, Run, SCHEMA_VERSION, ScenarioInfo};
+use cqldyno_reports::{Cell, Checksum, Contender as Row, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
 
-use crate::asked::{asked, left_out};
-use crate::cancel::Cancel;
 use crate::cell::{CellBench, CellContext};
-use crate::course::{Course, Ended};
-use crate::executable::Executable;
-use crate::failure::CellFailure;
-use crate::files::open_files;
-use crate::folder::{FolderError, RunFolder, file_stem};
-use crate::introduction::{Introduced, introduce, own_build, row};
-use crate::load_generator::{OtherGenerator, one_build, own_generator};
-use crate::observer::Observer;
-use crate::pass::kind;
-use crate::placement::Placement;
-use crate::plan::{CONTROL_BLOCKS, Plan, PlanError};
-use crate::plan_record::{CONTROL_MARK, scenario_info};
-use crate::programs::Programs;
-use crate::readings::measures;
-use crate::resume::{Reopened, ResumeError, reopen, same};
-use crate::schedule::Schedule;
-use crate::target::TargetError;
-use crate::topology::{Topology, write_list};
+use crate::judge::readings::measures;
+use crate::plan::asked::{asked, left_out};
+use crate::plan::pass::kind;
+use crate::plan::placement::Placement;
+use crate::plan::schedule::Schedule;
+use crate::plan::target::TargetError;
+use crate::plan::topology::Topology;
+use crate::plan::{CONTROL_BLOCKS, Plan, PlanError, open_files};
+use crate::process::cancel::Cancel;
+use crate::process::executable::Executable;
+use crate::process::failure::CellFailure;
+use crate::process::introduction::{Introduced, introduce, own_build, row};
+use crate::process::load_generator::{OtherGenerator, one_build, own_generator};
+use crate::process::programs::Programs;
+use crate::record::environment;
+use crate::record::folder::{FolderError, RunFolder, file_stem};
+use crate::record::plan::{CONTROL_MARK, scenario_info};
+use crate::record::resume::{Reopened, ResumeError, reopen, same};
+use crate::run::course::{Course, Ended};
+use crate::run::observer::Observer;
 
 /// A run that could not be made at all. What fails within one cell is that cell's, not the run's.
 #[derive(Debug, thiserror::Error)]
@@ -45,15 +48,20 @@ pub enum BenchError {
     /// The workers cannot be compared.
     #[error(transparent)]
     Generator(#[from] OtherGenerator),
-    /// The run cannot be gone on with.
+    /// The run cannot go on.
     #[error(transparent)]
     Resume(#[from] ResumeError),
-    /// It was ended before there was anything to go on with.
+    /// It was ended before its first cell.
     #[error(
         "the run was ended while its contenders were asked who they are; nothing was measured and nothing is kept, so start it \
          again"
     )]
     Ended,
+    /// The cluster refused user or password.
+    #[error(
+        "{0} Nothing more was tried, because that may lock the account: correct --user or the password, and start again"
+    )]
+    Refused(String),
 }
 
 /// What a run leaves.
@@ -65,18 +73,18 @@ pub struct Finished {
     pub cells: Vec<Cell>,
     /// The run folder.
     pub folder: PathBuf,
-    /// Why the run ended before its plan because its results could no longer be kept, as a sentence.
+    /// Why results could no longer be kept, which ended the run early, as a sentence.
     pub trouble: Option<String>,
-    /// Whether it was to be gone on with and lacked nothing: everything is as it was.
+    /// Whether it was to go on and lacked nothing: everything is as it was.
     pub nothing_left: bool,
 }
 
 /// Carries out `plan`. Runs on the caller's thread, which must live as long as the run: workers end with it.
 ///
 /// # Errors
-/// When the plan cannot be carried out, or its results not be kept from the start, or `cancel` ends it before all contenders
-/// are introduced. A contender that is missing or fails is a part of the result, and so is a later end by `cancel`
-/// ([`Run::interrupted`]) or by a disk that is full ([`Finished::trouble`]).
+/// When the plan cannot be carried out, its folder cannot be made, `cancel` comes before the first cell, or the cluster refuses the
+/// password. All other ends are results: a missing contender, a later `cancel` ([`Run::interrupted`]), a full disk
+/// ([`Finished::trouble`]).
 pub fn run(
     plan: &Plan,
     programs: &Programs,
@@ -99,13 +107,12 @@ pub fn run(
     bench.carry_out(begun, Vec::new(), observer)
 }
 
-/// Goes on with the run in `folder`, which was ended, broke off or was cut short: blocks that are whole stay, the one under way
-/// starts again. `credentials` are needed again where the cluster asked for them, and `within` is the time that is given now: what was
-/// given before holds no more. A run that had ended and lacks nothing stays as it is.
+/// Goes on with the run in `folder`: whole blocks stay, the one under way starts again. A run that lacks nothing stays as it is.
+///
+/// `credentials` are in no file and are needed again; `within` takes the place of the time that the run had before.
 ///
 /// # Errors
-/// When there is no run, its files are damaged, or machine, cqldyno or a worker is another than when it began; see
-/// [`ResumeError`]. Else as [`run`].
+/// [`ResumeError`] when there is no run, its files are damaged, or machine, cqldyno or a worker changed. Else as [`run`].
 pub fn resume(
     folder: &Path,
     credentials: Option<JobCredentials>,
@@ -124,7 +131,6 @@ pub fn resume(
         trouble: None,
         nothing_left,
     };
-    // What a rule of repeats left behind, or a machine did not allow, was settled when the run ended.
     if torn.is_none()
         && began.ended.is_some()
         && !began.interrupted
@@ -178,7 +184,6 @@ impl Bench<'_> {
         started: jiff::Timestamp,
         observer: &mut dyn Observer,
     ) -> Result<Begun, BenchError> {
-        let countable = kind(Pass::Counting).probe().is_ok();
         let mut introduced = Vec::new();
         let mut rows: Vec<Row> = Vec::new();
         for (id, contender) in plan.ids().iter().zip(&plan.contenders) {
@@ -202,7 +207,8 @@ impl Bench<'_> {
         let reference = reference(&plan, &rows);
         plan.reference = plan.reference.or_else(|| reference.map(|at| rows[at].id.clone()));
         // A run that is ended while contenders are introduced has no cells to compare.
-        if let Some(at) = reference.filter(|_| plan.has_control() && rows.len() == plan.contenders.len()) {
+        let has_control = plan.control && plan.blocks >= CONTROL_BLOCKS && rows.len() == plan.contenders.len();
+        if let Some(at) = reference.filter(|at| has_control && !is_named_twice(&rows[*at], &rows)) {
             rows.push(control_row(&rows[at]));
             introduced.push(introduced[at].clone());
         }
@@ -215,7 +221,7 @@ impl Bench<'_> {
             cut_short: None,
             resumed: Vec::new(),
             executable: Executable::read(&self.programs.cqldyno).hash,
-            plan: plan.info(self.placements, countable),
+            plan: plan.info(self.placements),
             environment: environment(machine),
             scenarios: scenarios(&plan, &rows, &introduced),
             contenders: rows,
@@ -225,20 +231,22 @@ impl Bench<'_> {
         Ok(Begun { plan, introduced, run })
     }
 
-    /// Runs what is missing behind the cells `there`.
+    /// Runs what is missing after the cells `there`.
     fn carry_out(&self, begun: Begun, there: Vec<Cell>, observer: &mut dyn Observer) -> Result<Finished, BenchError> {
         let Begun { plan, introduced, mut run } = begun;
         self.folder.write_run(&run)?;
         let schedule = schedule(&plan, &run);
         let context = CellContext {
             plan: &plan,
+            schedule: &schedule,
+            introduced: &introduced,
             programs: self.programs,
             placements: self.placements,
             run: &run,
             folder: self.folder,
             cancel: self.cancel,
         };
-        let mut bench = CellBench::new(context, &introduced, &schedule, there.len());
+        let mut bench = CellBench::new(context, there.len());
         let course = Course { plan: &plan, schedule: &schedule, run: &run, clock: &self.clock };
         let Ended { cells, complete, cut_short, trouble } =
             course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell));
@@ -247,18 +255,28 @@ impl Bench<'_> {
         run.ended = Some(jiff::Timestamp::now());
         // Where cells could not be kept, those in the folder are others.
         run.checksum = trouble.is_none().then(|| Checksum::of_cells(&cells));
-        let written = self.folder.write_run(&run).err();
-        let trouble = trouble.or(written).map(|error| error.to_string());
-        Ok(Finished { run, cells, folder: self.folder.path().to_path_buf(), trouble, nothing_left: false })
+        let written = self.folder.write_run(&run).err().map(BenchError::from);
+        match trouble.or(written) {
+            Some(refused @ BenchError::Refused(_)) => {
+                if cells.is_empty() {
+                    self.folder.discard()?;
+                }
+                Err(refused)
+            }
+            trouble => {
+                let (folder, trouble) = (self.folder.path().to_path_buf(), trouble.map(|error| error.to_string()));
+                Ok(Finished { run, cells, folder, trouble, nothing_left: false })
+            }
+        }
     }
 }
 
 /// The order of a run of those contenders that could be asked.
 fn schedule(plan: &Plan, run: &Run) -> Schedule {
-    let control = run.contenders.iter().position(|row| row.control);
+    let control = run.contenders.iter().rposition(|row| row.control);
     let is_there = |at: &usize| run.contenders[*at].unavailable.is_none() && Some(*at) != control;
     let available: Vec<usize> = (0..run.contenders.len()).filter(is_there).collect();
-    let mut schedule = Schedule::new(plan, &available, control, &|pass| kind(pass).probe().is_ok());
+    let mut schedule = Schedule::new(plan, &available, control, &|pass| (kind(pass).probe)().is_ok());
     let numbered = || run.scenarios.iter().enumerate();
     let is_left_out = |who: usize| {
         let id = &run.contenders[who].id;
@@ -268,14 +286,7 @@ fn schedule(plan: &Plan, run: &Run) -> Schedule {
     schedule
 }
 
-impl Plan {
-    /// Whether the reference runs twice.
-    fn has_control(&self) -> bool {
-        self.control && self.blocks >= CONTROL_BLOCKS
-    }
-}
-
-/// The scenarios of the plan, each with who is not asked it.
+/// The scenarios of the plan, each with the contenders that cannot do it.
 fn scenarios(plan: &Plan, rows: &[Row], introduced: &[Result<Introduced, CellFailure>]) -> Vec<ScenarioInfo> {
     let of = |scenario: &Scenario| {
         let hellos = rows.iter().zip(introduced).filter_map(|(row, found)| Some((row, &found.as_ref().ok()?.hello)));
@@ -294,6 +305,11 @@ fn reference(plan: &Plan, rows: &[Row]) -> Option<usize> {
     }
 }
 
+/// Whether somebody named the contender a second time: that one is the control.
+fn is_named_twice(contender: &Row, rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.control && row.id.rsplit_once('#').is_some_and(|(of, _)| of == contender.id))
+}
+
 /// The reference once more, under another name.
 fn control_row(reference: &Row) -> Row {
     Row {
@@ -304,66 +320,18 @@ fn control_row(reference: &Row) -> Row {
     }
 }
 
-/// The row's label, numbered where another contender turned out to be the same: two paths to one library.
+/// The row's label, with a number where another contender has the same one: two paths to one library, for example.
 fn unique_label(row: &Row, others: &[Row]) -> String {
     let taken = |label: &str| others.iter().any(|other| other.label == label);
     let numbered = (2..).map(|nth| format!("{}#{nth}", row.label));
     std::iter::once(row.label.clone()).chain(numbered).find(|label| !taken(label)).unwrap_or_default()
 }
 
-/// By which name the environment has the cores that may be used.
-pub(crate) const CORES: &str = "usable cores";
-
-fn environment(machine: &cqldyno_meter::Environment) -> Environment {
-    let unknown = || "unknown".to_owned();
-    let mut more = BTreeMap::new();
-    let mut add = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            more.insert(name.to_owned(), value);
-        }
-    };
-    add("governor", machine.governor.clone());
-    add("perf_event_paranoid", machine.perf_event_paranoid.map(|level| level.to_string()));
-    add("virtual machine", Some(if machine.virtual_machine { "yes" } else { "no" }.to_owned()));
-    add("load average at start", machine.load_average.clone());
-    add(CORES, Some(write_list(&machine.cores)).filter(|list| !list.is_empty()));
-    Environment {
-        cpu: machine.cpu.clone().unwrap_or_else(unknown),
-        cores: u32::try_from(machine.cores.len()).unwrap_or(u32::MAX),
-        memory_bytes: machine.memory_bytes.unwrap_or_default(),
-        kernel: machine.kernel.clone().unwrap_or_else(unknown),
-        compiler: env!("CQLDYNO_COMPILER").to_owned(),
-        profile: env!("CQLDYNO_PROFILE").to_owned(),
-        more,
-    }
-}
-
-/// A run of `plan` in which no contender could be asked.
-#[cfg(test)]
-pub(crate) fn sample_run(plan: &Plan, placements: &[Placement]) -> Run {
-    let missing = Err(CellFailure::Unavailable("There is none.".to_owned()));
-    Run {
-        schema: SCHEMA_VERSION,
-        cqldyno: String::new(),
-        started: jiff::Timestamp::UNIX_EPOCH,
-        ended: None,
-        interrupted: false,
-        cut_short: None,
-        resumed: Vec::new(),
-        executable: String::new(),
-        plan: plan.info(placements, true),
-        environment: Environment::default(),
-        contenders: plan.ids().iter().zip(&plan.contenders).map(|(id, one)| row(id, one, &missing)).collect(),
-        scenarios: plan.scenarios.iter().map(scenario_info).collect(),
-        measures: measures(),
-        checksum: None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plan::plan;
+    use crate::record::sample_run;
 
     fn sample(contenders: &[&str]) -> (Plan, Vec<Row>) {
         let plan = plan(contenders, &["writes"]);
@@ -391,6 +359,14 @@ mod tests {
         let control = control_row(&rows[0]);
         assert_eq!((control.id.as_str(), control.label.as_str()), ("scylla#control", "scylla#control"));
         assert!(control.control && control.role == Role::Driver);
+    }
+
+    #[test]
+    fn a_contender_that_is_named_twice_needs_no_third_copy_as_a_control() {
+        let (_, rows) = sample(&["scylla", "noop", "scylla"]);
+        assert!(is_named_twice(&rows[0], &rows));
+        assert!(!is_named_twice(&rows[1], &rows));
+        assert_eq!((rows[2].id.as_str(), rows[2].label.as_str(), rows[2].control), ("scylla#2", "scylla#2", true));
     }
 
     #[test]

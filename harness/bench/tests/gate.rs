@@ -1,4 +1,4 @@
-//! The gate: what is behind it gets its input untouched, its cores, and is not started without a word.
+//! The gate: its program gets its input untouched and its cores, and does not start without a word.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::io::Write;
@@ -58,7 +58,7 @@ fn the_programs_loader_looks_first_in_the_folder_that_the_gate_is_told() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(text.trim_end().split(':').next(), Some("/opt/some lib"), "{text}");
     let output = pass(&["--library-folder"], b"open\n");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no folder behind --library-folder"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no folder after --library-folder"));
 }
 
 #[test]

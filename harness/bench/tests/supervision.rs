@@ -109,7 +109,7 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     let (timing, counting) = (of("honest", Pass::Timing), of("honest", Pass::Counting));
     let noop = of("noop", Pass::Timing);
     assert_eq!((timing.failed.as_deref(), timing.void.as_deref()), (None, None));
-    for cell in &finished.cells {
+    for cell in finished.cells.iter().filter(|cell| cell.measures.contains_key("verified")) {
         assert_eq!(cell.series.cpu_us.len(), 1, "a window below a second has one value: {cell:?}");
         assert_eq!(cell.series.server_cpu_us.len(), usize::from(cell.contender == "honest"), "{cell:?}");
     }
@@ -125,7 +125,10 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     match cqldyno_meter::Meter::probe(&cqldyno_meter::SystemCalls) {
         // The one that says `end`; the next one may come after the counter was read.
         Ok(()) => assert!(calls.get().unwrap() >= 1.0, "{calls:?}"),
-        Err(refusal) => assert!(calls.reason().unwrap().contains(&refusal.to_string()), "{calls:?}"),
+        Err(refusal) => {
+            assert!(calls.reason().unwrap().contains(&refusal.to_string()), "{calls:?}");
+            assert_eq!((&counting.log, counting.error_kinds.len()), (&None, 0), "no worker ran for it");
+        }
     }
     let run = Run::from_json(&fs::read_to_string(place.out().join("run.json")).unwrap()).unwrap();
     assert_eq!(run, finished.run);
@@ -319,6 +322,52 @@ fn a_server_that_fails_is_the_reason_of_the_row() {
     let sentence = failure("--close");
     assert!(sentence.contains("to give its counters, and closed its output and did not exit"), "{sentence}");
     assert!(sentence.contains("; its log ends: no more words"), "{sentence}");
+}
+
+#[test]
+fn a_server_that_is_stopped_is_the_reason_and_not_the_driver_that_waits_for_it() {
+    let place = Place::new(&["hang-at-window"]);
+    let mut plan = Plan { serve_arguments: vec!["--stop".to_owned()], ..place.plan(&["hang-at-window"]) };
+    plan.deadlines.stall = Duration::from_secs(1);
+    let sentence = place.run(&plan).cells.remove(0).failed.unwrap();
+    assert!(
+        sentence.starts_with("The embedded server was stopped, as SIGSTOP does (state T of process "),
+        "{sentence}"
+    );
+    assert!(!sentence.contains("hang-at-window"), "{sentence}");
+    nothing_left(&place.out());
+}
+
+#[test]
+fn the_first_refused_password_ends_the_run_with_one_sentence_and_leaves_no_run() {
+    const PASSWORD: &str = "tr0ub4dor&3";
+    let place = Place::new(&["refused", "honest"]);
+    let credentials = Some(JobCredentials { user: "ada".to_owned(), password: PASSWORD.to_owned() });
+    let node = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = Target::parse(&node.local_addr().unwrap().to_string()).unwrap();
+    let plan = Plan { credentials, target, blocks: 5, ..place.plan(&["refused"]) };
+    let error = run(&plan, &place.programs, &mut Silent, &Cancel::new()).unwrap_err();
+    let sentence = error.to_string();
+    assert!(matches!(error, BenchError::Refused(_)), "{sentence}");
+    assert!(sentence.contains("the server refused the password ***. Nothing more was tried"), "{sentence}");
+    assert!(!place.out().exists());
+}
+
+#[test]
+fn a_contender_that_is_named_twice_is_its_own_control_and_nobody_joins() {
+    let place = Place::new(&["honest"]);
+    let finished = place.run(&Plan { control: true, blocks: 3, ..place.plan(&["honest", "honest"]) });
+    let rows = &finished.run.contenders;
+    let shown: Vec<(&str, bool)> = rows.iter().map(|row| (row.label.as_str(), row.control)).collect();
+    assert_eq!(shown, [("honest@1.2.3", false), ("honest@1.2.3#2", true)]);
+    assert_eq!(finished.cells.len(), 2 * 3);
+    let one = place.run(&Plan {
+        control: true,
+        blocks: 3,
+        out: Some(place.dir.path().join("one")),
+        ..place.plan(&["honest"])
+    });
+    assert_eq!(one.run.contenders[1].label, "honest@1.2.3#control");
 }
 
 #[test]

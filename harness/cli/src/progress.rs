@@ -196,7 +196,8 @@ impl Observer for Progress {
         let within = within.map_or(String::new(), |time| {
             format!(" It stops after {}: no further round of blocks starts that would not end in time.", lasting(time))
         });
-        self.say(&format!("This takes about {} on two idle cores: {cells}.{repeats}{within}", time(estimate)));
+        let about = format!("This takes about {}, a rough guess before the first round", time(estimate));
+        self.say(&format!("{about}: {cells}.{repeats}{within}"));
         if let Shown::Bars(bars) = &self.shown {
             bars.run.set_length(outlook.cells as u64);
             bars.run.set_message(format!("{cells}, about {} left", time(estimate)));
@@ -225,7 +226,7 @@ impl Observer for Progress {
         let what = match start.pass {
             Pass::Timing if start.attempt > 1 => format!("block {}, attempt {}", start.block, start.attempt),
             Pass::Timing => format!("block {}", start.block),
-            other => cqldyno_bench::doing(other, start.step).to_owned(),
+            _ => start.doing.to_owned(),
         };
         let width = start.of.to_string().len();
         let number = format!("[{:>width$}/{}]", start.number, start.of);
@@ -297,8 +298,11 @@ impl Observer for Progress {
 
 /// The figure that the cell's pass is about.
 fn figure(cell: &Cell) -> Option<String> {
-    let (id, what) = cqldyno_bench::headline(cell.pass)?;
-    Some(format!("{} {what}", three_digits(cell.get(id)?)))
+    let (id, what) = cqldyno_bench::headline(cell.pass);
+    match cell.measures.get(id)?.reason() {
+        None => Some(format!("{} {what}", three_digits(cell.get(id)?))),
+        Some(why) => Some(format!("not run: {}", plain(why.split_inclusive(". ").next()?).trim())),
+    }
 }
 
 fn figures(cell: &Cell) -> String {

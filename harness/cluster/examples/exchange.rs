@@ -1,14 +1,17 @@
-//! Recorded sessions of drivers: `recorded/README.md` says how these commands are used.
+//! Recorded sessions of drivers: `recorded/README.md` shows these commands in use.
 //!
-//! `exchange record HOST:PORT FILE -- COMMAND...` runs a command whose last argument becomes the address of a relay to the server, and
-//! writes the requests that passed. `exchange answers HOST:PORT REQUESTS FILE` asks them of a server and writes its answers.
-//! `exchange compare HOST:PORT REQUESTS ANSWERS` asks them and shows what differs from answers that were written before.
+//! `exchange record HOST:PORT FILE -- COMMAND...` runs a command with the address of a relay as its last argument, and writes the
+//! requests that passed. `exchange answers HOST:PORT REQUESTS FILE` sends them to a server and writes its answers. `exchange
+//! compare HOST:PORT REQUESTS ANSWERS` sends them and prints each difference from the written answers.
 
 use std::error::Error;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::{Command, ExitCode};
 
-use cqldyno_cluster::exchange::{DELIBERATE, KEYSPACE, Recording, Relay, Replayed, differences, replay};
+use exchange::{DELIBERATE, KEYSPACE, Recording, Relay, Replayed, differences, replay};
+
+#[path = "../tests/recorded/exchange/mod.rs"]
+mod exchange;
 
 const USAGE: &str = "exchange record HOST:PORT FILE -- COMMAND... | answers HOST:PORT REQUESTS FILE | compare HOST:PORT REQUESTS ANSWERS";
 

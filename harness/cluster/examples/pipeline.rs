@@ -1,8 +1,8 @@
-//! What the embedded node spends on an EXECUTE: pipelining clients that do next to nothing, against a node in a process of its own.
+//! The embedded cluster's cost per EXECUTE: pipelining clients that do next to nothing, against a node in its own process.
 //!
 //! `cargo run --release -p cqldyno-cluster --example pipeline [ROWS] [CONNECTIONS] [IN_FLIGHT]`, 1,000,000 rows, one connection and
-//! 1,024 in flight by default. Prints statements a second and the server's CPU time an EXECUTE, for inserts of new rows, selects in random
-//! order, and inserts over rows that are there.
+//! 1,024 in flight by default. Prints statements per second and the server's CPU time per EXECUTE, for inserts of new rows,
+//! selects in random order, and inserts over existing rows.
 
 use std::env;
 use std::error::Error;

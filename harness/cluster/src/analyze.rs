@@ -1,11 +1,9 @@
 //! Statements to plans: names are looked up in the catalog, constants serialised, restrictions sorted out.
 //!
-//! What CQL has and this node has not is refused as invalid, with a sentence that names it: lightweight transactions, counters, JSON
-//! rows, operations on a column's value or on elements of collections, ALTER TABLE, GROUP BY, user-defined types and functions, vectors,
-//! indexes, materialized views, roles, and functions other than now, uuid, currentTimestamp, toTimestamp(now()), token, count, toJson,
-//! writetime and ttl.
+//! What CQL has and this node lacks is refused as unsupported (0x2200): lightweight transactions, counters, JSON rows, arithmetic,
+//! CAST, and most functions ([`unknown_function`]). So are ALTER TABLE, GROUP BY, user-defined types and functions, vectors,
+//! indexes, materialized views, roles, and operations on elements of collections.
 
-mod definition;
 mod modification;
 mod restrictions;
 mod selection;
@@ -14,18 +12,12 @@ mod terms;
 use std::sync::Arc;
 
 use crate::cql::{self, Batch, Statement, TableName};
-use crate::plan::{
-    self, ColumnSpec, CqlError, Ddl, OneOf, PartitionSelection, Plan, Prepared, Term, TermList, Truncate, Use,
-};
-use crate::schema::{Catalog, Table};
-use crate::types::CqlType;
-
-pub(crate) use definition::define_table;
+use crate::error::CqlError;
+use crate::plan::{self, OneOf, PartitionSelection, Plan, Prepared, Term, TermList};
+use crate::schema::{Catalog, Column, Ddl, Table, TableId, check_modifiable, define_keyspace, define_table};
+use crate::types::{ColumnSpec, CqlType};
 
 /// Parses a statement and resolves it against the catalog; `keyspace` is the one that the connection uses.
-///
-/// # Errors
-/// [`CqlError`] in Cassandra's words and codes.
 pub fn analyze(text: &str, catalog: &Catalog, keyspace: Option<&str>) -> Result<Prepared, CqlError> {
     let statement = cql::parse(text)?;
     let mut analyzer = Analyzer { catalog, keyspace, markers: Vec::new() };
@@ -58,18 +50,12 @@ impl Analyzer<'_> {
             Statement::Update(update) => self.update(update).map(Plan::Update),
             Statement::Delete(delete) => self.delete(delete).map(Plan::Delete),
             Statement::Batch(batch) => self.batch(batch).map(Plan::Batch),
-            Statement::Truncate(name) => {
-                let table = self.table(name)?;
-                if table.is_virtual {
-                    return Err(CqlError::Unauthorized(format!("Cannot MODIFY {}", described(&table))));
-                }
-                Ok(Plan::Truncate(Truncate { table }))
-            }
+            Statement::Truncate(name) => self.table_to_modify(name).map(Plan::Truncate),
             Statement::Use(name) => match self.catalog.keyspace(name) {
-                Some(keyspace) => Ok(Plan::Use(Use { keyspace: keyspace.name.to_string() })),
+                Some(keyspace) => Ok(Plan::Use(keyspace.name.to_string())),
                 None => invalid(format!("Keyspace '{name}' does not exist")),
             },
-            Statement::Unsupported(what) => invalid(format!("{what} is not supported by this node")),
+            Statement::Unsupported(what) => Err(CqlError::unsupported(what)),
             definition => self.ddl(definition).map(Plan::Ddl),
         }
     }
@@ -93,7 +79,7 @@ impl Analyzer<'_> {
             }
             statements.push(plan);
         }
-        Ok(plan::Batch { kind: batch.kind, statements, timestamp })
+        Ok(plan::Batch { statements, timestamp })
     }
 
     /// The keyspace that a name is in.
@@ -119,7 +105,8 @@ impl Analyzer<'_> {
     fn table_to_modify(&self, name: &TableName) -> Result<Arc<Table>, CqlError> {
         let table = self.table(name)?;
         if table.is_virtual {
-            return Err(CqlError::Unauthorized(format!("Cannot MODIFY {}", described(&table))));
+            let text = format!("Cannot MODIFY <table {}.{}>", table.keyspace, table.name);
+            return Err(CqlError::Unauthorized(text));
         }
         Ok(table)
     }
@@ -130,22 +117,44 @@ impl Analyzer<'_> {
     }
 }
 
-fn described(table: &Table) -> String {
-    format!("<table {}.{}>", table.keyspace, table.name)
+/// The functions of Cassandra 5.0 that this node lacks everywhere or in some places.
+const NATIVE_FUNCTIONS: &str = "abs avg cast collection_avg collection_count collection_max collection_min collection_sum count \
+    current_date current_time current_timestamp current_timeuuid currentdate currenttime currenttimestamp currenttimeuuid dateof exp \
+    from_json fromjson log log10 map_keys map_values max max_timeuuid max_writetime maxtimeuuid maxwritetime min min_timeuuid \
+    min_writetime mintimeuuid minwritetime now round similarity_cosine similarity_dot_product similarity_euclidean sum to_date to_json \
+    to_timestamp to_unix_timestamp todate tojson token totimestamp tounixtimestamp ttl unixtimestampof uuid writetime";
+
+/// The refusal of a function: Cassandra's functions are unsupported, and all others unknown.
+fn unknown_function(name: &str, place: &str) -> CqlError {
+    let converts = |prefix: &str, suffix: &str| name.starts_with(prefix) || name.ends_with(suffix);
+    if NATIVE_FUNCTIONS.split(' ').any(|native| native == name)
+        || converts("blobas", "asblob")
+        || converts("blob_as_", "_as_blob")
+        || name.starts_with("mask_")
+    {
+        return CqlError::unsupported(format!("The function {name} {place}"));
+    }
+    CqlError::Invalid(format!("Unknown function '{name}'"))
 }
 
-fn undefined_column(name: &str, table: &Table) -> CqlError {
-    CqlError::Invalid(format!("Undefined column name {name} in table {}.{}", table.keyspace, table.name))
+/// The specification of what is no column.
+fn special_spec((keyspace, table): (&str, &str), name: &str, ty: CqlType) -> ColumnSpec {
+    ColumnSpec { keyspace: keyspace.into(), table: table.into(), name: name.into(), ty }
+}
+
+/// A column and its index.
+fn find<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column), CqlError> {
+    let undefined = || format!("Undefined column name {name} in table {}.{}", table.keyspace, table.name);
+    table.column(name).ok_or_else(|| CqlError::Invalid(undefined()))
 }
 
 /// The markers that make up the partition key, if each of its components is one.
 fn partition_key_indexes(plan: &Plan) -> Vec<u16> {
     match plan {
-        // Those of a batch if all of it is about one table.
+        // Only a batch of one table has any.
         Plan::Batch(batch) => {
-            let mut tables = batch.statements.iter().map(table_of);
-            let first = tables.next().flatten();
-            if first.is_none() || !tables.all(|table| table == first) {
+            let tables: Vec<TableId> = batch.statements.iter().flat_map(Plan::tables).map(|table| table.id).collect();
+            if tables.windows(2).any(|two| two[0] != two[1]) {
                 return Vec::new();
             }
             let of_statements = batch.statements.iter().map(partition_key_markers);
@@ -158,7 +167,7 @@ fn partition_key_indexes(plan: &Plan) -> Vec<u16> {
     }
 }
 
-/// The last marker of each part of the partition key, in the key's order: the one that Cassandra tells drivers to route by.
+/// The last marker of each part of the partition key, in the key's order: Cassandra has drivers route with it.
 fn partition_key_markers(plan: &Plan) -> Vec<Option<u16>> {
     let marker = |term: &Term| match term {
         Term::Marker(index) => Some(*index),
@@ -185,20 +194,11 @@ fn partition_key_markers(plan: &Plan) -> Vec<Option<u16>> {
     }
 }
 
-fn table_of(plan: &Plan) -> Option<crate::schema::TableId> {
-    match plan {
-        Plan::Insert(insert) => Some(insert.table.id),
-        Plan::Update(update) => Some(update.table.id),
-        Plan::Delete(delete) => Some(delete.table.id),
-        _ => None,
-    }
-}
-
 impl Analyzer<'_> {
     fn ddl(&mut self, statement: &Statement) -> Result<Ddl, CqlError> {
         match statement {
             Statement::CreateKeyspace { name, if_not_exists, properties } => {
-                let keyspace = definition::define_keyspace(name, properties, None)?;
+                let keyspace = define_keyspace(name, properties, None)?;
                 Ok(Ddl::CreateKeyspace { keyspace, if_not_exists: *if_not_exists })
             }
             Statement::AlterKeyspace { name, if_exists, properties } => {
@@ -206,31 +206,26 @@ impl Analyzer<'_> {
                 if current.is_none() && !if_exists {
                     return invalid(format!("Keyspace '{name}' doesn't exist"));
                 }
-                let keyspace = definition::define_keyspace(name, properties, Some(current))?;
+                let keyspace = define_keyspace(name, properties, Some(current))?;
                 Ok(Ddl::AlterKeyspace { keyspace, if_exists: *if_exists })
             }
             Statement::DropKeyspace { name, if_exists } => {
-                definition::check_modifiable(name)?;
+                check_modifiable(name)?;
                 Ok(Ddl::DropKeyspace { keyspace: name.clone(), if_exists: *if_exists })
             }
             Statement::CreateTable(create) => {
                 let keyspace = self.keyspace_of(&create.table)?;
-                definition::check_modifiable(keyspace)?;
+                check_modifiable(keyspace)?;
                 let table = Box::new(define_table(create, keyspace)?);
                 Ok(Ddl::CreateTable { table, if_not_exists: create.if_not_exists })
             }
             Statement::DropTable { table, if_exists } => {
                 let keyspace = self.keyspace_of(table)?.to_owned();
-                definition::check_modifiable(&keyspace)?;
+                check_modifiable(&keyspace)?;
                 Ok(Ddl::DropTable { keyspace, table: table.name.clone(), if_exists: *if_exists })
             }
             _ => invalid("this statement is no change of the schema"),
         }
-    }
-
-    /// What a marker that stands for no column is called and typed.
-    fn special_spec(table: &Table, name: &str, ty: CqlType) -> ColumnSpec {
-        ColumnSpec { keyspace: table.keyspace.clone(), table: table.name.clone(), name: name.into(), ty }
     }
 }
 

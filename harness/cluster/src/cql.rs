@@ -8,17 +8,16 @@ mod select;
 mod term;
 
 pub use ast::{
-    Assignment, AssignmentTarget, Batch, ColumnDefinition, CreateTable, Delete, ExistsCondition, Insert, OrderBy,
-    PrimaryKey, PropertyValue, RawSelector, RawTerm, Relation, Select, Statement, TableName, Update, Using,
+    AssignmentTarget, Batch, ColumnDefinition, CreateTable, Delete, Insert, Operator, OrderBy, PrimaryKey,
+    PropertyValue, RawSelector, RawTerm, Relation, Select, Statement, TableName, Update, Using,
 };
-pub use lexer::{Lexer, Token, TokenKind};
 pub use parser::parse;
 
-/// The most bind markers that a statement can have: their count goes as a short.
-pub const MAX_MARKERS: usize = 65_535;
+/// The most bind markers of a statement: their count goes as a short.
+const MAX_MARKERS: usize = 65_535;
 
-/// The most items (terms, columns, relations, statements of a batch) that a statement can have.
-pub const MAX_ITEMS: usize = 1 << 18;
+/// The most items (terms, columns, relations, statements of a batch) of a statement.
+const MAX_ITEMS: usize = 1 << 18;
 
 /// How deep terms may nest.
-pub const MAX_TERM_DEPTH: usize = 32;
+const MAX_TERM_DEPTH: usize = 32;

@@ -1,40 +1,45 @@
-//! What answers: the embedded nodes.
+//! The embedded cluster: an in-memory node that answers as Cassandra 5.0 does.
 //!
-//! Data flows one way: `codec` (bytes to requests) -> `connection` (buffering, and what is executed together) -> `requests` (one
-//! request) -> `analyze` (text to a plan) -> `execute` (a plan on rows) -> `storage` (rows). [`Node`] starts and stops one.
+//! A room uses only the rooms above it in this list, which `tests/rooms.rs` checks:
+//!
+//! - `types`, `token`, `error`: values and their bytes, the partitioner, refusals
+//! - `cql`, `schema`, `plan`: text to statements, the catalog, what the executor runs
+//! - `codec`: frames to requests and answers to frames
+//! - `analyze`: statements to plans
+//! - `storage`: the rows of tables
+//! - `system`: the tables that describe the node
+//! - `counters`: what the node counts
+//! - `execute`: plans on rows
+//! - `node`: `auth`, `statement`, `state`, `statement_cache`, `requests`, `connection`, `server`, `socketless`, `control`, `serve`
 
-pub mod analyze;
-mod auth;
-mod clock;
+mod analyze;
 pub mod codec;
-mod connection;
-mod control;
-pub mod cql;
-mod database;
-pub mod exchange;
+mod counters;
+mod cql;
+pub mod error;
 mod execute;
-mod operations;
-pub mod plan;
-mod prepared_statements;
-mod requests;
-pub mod schema;
-mod serve;
-mod server;
-mod snapshot;
-mod socketless;
-mod state;
-mod statement;
-mod statement_cache;
-mod stats;
+mod node;
+mod plan;
+mod schema;
 mod storage;
-pub mod system;
+mod system;
 pub mod token;
 pub mod types;
 
-pub use auth::Credentials;
-pub use control::{Control, ControlError, Listening};
-pub use operations::{Request, without_comment};
-pub use serve::{ServeError, ServeOptions, serve};
-pub use server::{Answers, Node, NodeOptions, StartError, StoppedNode};
-pub use snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Snapshot};
-pub use socketless::SocketlessNode;
+pub use counters::operations::{Request, without_comment};
+pub use counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Snapshot};
+pub use node::auth::Credentials;
+pub use node::control::{Control, ControlError, Listening};
+pub use node::serve::{ServeError, ServeOptions, serve};
+pub use node::server::{Node, NodeOptions, StartError, StoppedNode};
+pub use node::socketless::SocketlessNode;
+pub use node::state::Answers;
+pub use schema::{Change, SchemaChange};
+
+/// What the fuzzer runs without a connection.
+pub mod statements {
+    pub use crate::analyze::analyze;
+    pub use crate::plan::Plan;
+    pub use crate::schema::Catalog;
+    pub use crate::system::catalog;
+}

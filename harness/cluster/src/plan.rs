@@ -1,8 +1,8 @@
 //! A resolved statement: what the executor runs, without a name left to look up.
 //!
-//! The analyzer makes these from text and the catalog; a plan holds the [`Table`] it was made for, and
-//! columns are indexes into [`Table::columns`]. Values come as bind markers (an index into the values of an EXECUTE),
-//! as constants that were serialised at prepare time, or, off the hot path, as something to be computed.
+//! The analyzer makes these from text and the catalog. A plan holds its [`Table`], and columns are indexes into
+//! [`Table::columns`]. Values are bind markers (an index into the values of an EXECUTE), constants that were serialised at
+//! prepare time, or terms to compute, off the hot path.
 
 mod evaluate;
 
@@ -10,22 +10,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use md5::{Digest, Md5};
 
-use crate::schema::{Keyspace, Table};
-use crate::types::CqlType;
+use crate::cql::Operator;
+use crate::schema::{Ddl, Table};
+use crate::types::{ColumnSpec, CqlType, Value};
 
-pub use evaluate::{EvaluatedFilter, EvaluatedRange, TokenRange};
-
-/// One bound value of a request, borrowed from its frame (native_protocol_v4.spec section 3, `[value]`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
-    /// Serialised bytes.
-    Bytes(&'a [u8]),
-    /// Length -1: null.
-    Null,
-    /// Length -2: not set, which leaves the column as it is.
-    Unset,
-}
+pub use evaluate::EvaluatedFilter;
 
 /// Where the value of one place in a statement comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +25,7 @@ pub enum Term {
     Marker(u16),
     /// A literal, serialised and validated at prepare time; `None` is null.
     Constant(Option<Bytes>),
-    /// Anything else, to be evaluated for each execution .
+    /// Evaluated for each execution.
     Computed(Box<Computed>),
 }
 
@@ -47,13 +38,11 @@ pub enum Computed {
     Uuid,
     /// `currentTimestamp()` and `toTimestamp(now())`: milliseconds since 1970 as a bigint.
     CurrentTimestamp,
-    /// A list literal with markers inside.
     List(Vec<Term>),
-    /// A set literal with markers inside, of elements of the type.
+    /// With the type of its elements.
     Set(CqlType, Vec<Term>),
-    /// A map literal with markers inside, of keys of the type.
+    /// With the type of its keys.
     Map(CqlType, Vec<(Term, Term)>),
-    /// A tuple literal with markers inside.
     Tuple(Vec<Term>),
     /// `token(...)` of partition key components.
     Token(Vec<Term>),
@@ -62,11 +51,8 @@ pub enum Computed {
 /// A value after evaluation: as [`Value`], but perhaps owned.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Evaluated<'a> {
-    /// Serialised bytes.
     Bytes(Cow<'a, [u8]>),
-    /// Null.
     Null,
-    /// Not set.
     Unset,
 }
 
@@ -82,9 +68,7 @@ pub enum TermList {
 /// What one key column must be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OneOf {
-    /// `= term`.
     Term(Term),
-    /// `IN (...)`.
     In(TermList),
 }
 
@@ -93,20 +77,17 @@ pub enum OneOf {
 pub struct Limit {
     /// A value for each of the columns compared, first column first; one unless the relation was `(a, b) > (?, ?)`.
     pub terms: Box<[Term]>,
-    /// Whether a value equal to the limit is inside.
     pub inclusive: bool,
 }
 
 /// A range in the natural order of values, whatever the clustering order of the column is.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Range {
-    /// `>` or `>=`.
     pub lower: Option<Limit>,
-    /// `<` or `<=`.
     pub upper: Option<Limit>,
 }
 
-/// The partitions that a statement is about.
+/// The partitions of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartitionSelection {
     /// Exactly one: a term for each partition key component, in the key's order. The hot path.
@@ -117,7 +98,7 @@ pub enum PartitionSelection {
     Tokens(Range),
 }
 
-/// The rows within a partition that a statement is about.
+/// The rows of a statement within a partition.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ClusteringSelection {
     /// The leading clustering columns that are fixed, in the table's order.
@@ -127,7 +108,7 @@ pub struct ClusteringSelection {
 }
 
 impl ClusteringSelection {
-    /// Whether every row of the partition is meant.
+    /// Whether these are all rows of the partition.
     pub fn is_all(&self) -> bool {
         self.prefix.is_empty() && self.range.is_none()
     }
@@ -136,48 +117,22 @@ impl ClusteringSelection {
 /// A comparison that rows must pass after they were found (`ALLOW FILTERING`, and relations on virtual tables).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
-    /// Index into [`Table::columns`].
     pub column: usize,
-    /// How it compares.
     pub operator: Operator,
-    /// With what: one value, or for [`Operator::In`] a list.
+    /// One value, or for [`Operator::In`] a list.
     pub value: OneOf,
-}
-
-/// A comparison in a WHERE clause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// `=`
-    Equal,
-    /// `<`
-    Less,
-    /// `<=`
-    LessOrEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterOrEqual,
-    /// `IN`
-    In,
-    /// `CONTAINS`: a collection has this element (for maps: this value).
-    Contains,
-    /// `CONTAINS KEY`: a map has this key.
-    ContainsKey,
 }
 
 /// A regular or static column that is set to a value; null deletes the cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
-    /// Index into [`Table::columns`].
     pub column: usize,
-    /// The new value.
     pub value: Term,
 }
 
 /// `INSERT`: writes the cells and makes the row exist even if all cells are null.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
-    /// The table.
     pub table: Arc<Table>,
     /// A term for each partition key component.
     pub partition: Box<[Term]>,
@@ -185,54 +140,51 @@ pub struct Insert {
     pub clustering: Box<[Term]>,
     /// The other columns, in ascending order of index.
     pub assignments: Box<[Assignment]>,
-    /// `USING TIMESTAMP`, microseconds as a bigint; wins over the timestamp of the request.
+    /// Microseconds as a bigint; wins over the timestamp of the request.
     pub timestamp: Option<Term>,
-    /// `USING TTL`, seconds as an int.
+    /// Seconds as an int.
     pub ttl: Option<Term>,
 }
 
 /// `UPDATE`: writes the cells; the row exists as long as one of them does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
-    /// The table.
     pub table: Arc<Table>,
-    /// One partition, or several by `IN`; never [`PartitionSelection::Tokens`].
+    /// Never [`PartitionSelection::Tokens`].
     pub partition: PartitionSelection,
     /// One for each clustering column; empty on a table with clustering columns when only static columns are written.
     pub clustering: Box<[OneOf]>,
-    /// What is set, in ascending order of index.
+    /// In ascending order of index.
     pub assignments: Box<[Assignment]>,
-    /// `USING TIMESTAMP`, microseconds as a bigint.
+    /// As in [`Insert`].
     pub timestamp: Option<Term>,
-    /// `USING TTL`, seconds as an int.
+    /// As in [`Insert`].
     pub ttl: Option<Term>,
 }
 
 /// `DELETE`: of cells, rows, a range of rows or partitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delete {
-    /// The table.
     pub table: Arc<Table>,
-    /// One partition, or several by `IN`; never [`PartitionSelection::Tokens`].
+    /// Never [`PartitionSelection::Tokens`].
     pub partition: PartitionSelection,
     /// Which rows; all of them means the partition.
     pub clustering: ClusteringSelection,
-    /// The cells to delete (indexes into [`Table::columns`]); empty: the whole rows.
+    /// The cells to delete; empty: the whole rows.
     pub columns: Box<[usize]>,
-    /// `USING TIMESTAMP`, microseconds as a bigint.
+    /// As in [`Insert`].
     pub timestamp: Option<Term>,
 }
 
 /// One column of a SELECT's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selector {
-    /// The column of this index.
     Column(usize),
     /// `COUNT(*)`, `COUNT(1)`: the number of rows, as a bigint.
     CountRows,
     /// `COUNT(column)`: the number of rows in which the column is not null, as a bigint.
     CountColumn(usize),
-    /// `toJson(column)`: see the type.
+    /// `toJson(column)`
     ToJson(usize),
     /// `token(partition key)`, as a bigint.
     Token,
@@ -242,104 +194,41 @@ pub enum Selector {
     Ttl(usize),
 }
 
+impl Selector {
+    /// Whether it counts rows.
+    pub fn is_count(&self) -> bool {
+        matches!(self, Selector::CountRows | Selector::CountColumn(_))
+    }
+}
+
 /// `SELECT`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
-    /// The table; if [`Table::is_virtual`], rows come from the system module.
+    /// If [`Table::is_virtual`], rows come from the system module.
     pub table: Arc<Table>,
     /// The columns of the result, as in [`Prepared::result_columns`].
     pub selectors: Box<[Selector]>,
     /// Whether the selectors count: then the result is one row over all that was found, and there are no pages.
     pub aggregate: bool,
-    /// `DISTINCT`: one row a partition, of partition key and static columns.
+    /// One row per partition, of partition key and static columns.
     pub distinct: bool,
-    /// Which partitions.
     pub partition: PartitionSelection,
-    /// Which rows within them.
     pub clustering: ClusteringSelection,
-    /// What rows must pass besides.
     pub filters: Box<[Filter]>,
     /// Whether rows are read against the table's clustering order.
     pub reversed: bool,
-    /// `LIMIT`, an int above zero.
+    /// An int above zero.
     pub limit: Option<Term>,
-    /// `PER PARTITION LIMIT`, an int above zero.
+    /// An int above zero.
     pub per_partition_limit: Option<Term>,
-}
-
-/// `TRUNCATE`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Truncate {
-    /// The table.
-    pub table: Arc<Table>,
-}
-
-/// `USE`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Use {
-    /// The keyspace, as it is spelled in the catalog; it exists.
-    pub keyspace: String,
-}
-
-/// A change of the schema, for the catalog to apply.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ddl {
-    /// `CREATE KEYSPACE`.
-    CreateKeyspace {
-        /// The new keyspace, without tables.
-        keyspace: Keyspace,
-        /// `IF NOT EXISTS`.
-        if_not_exists: bool,
-    },
-    /// `ALTER KEYSPACE`.
-    AlterKeyspace {
-        /// The name, with the options it is to have.
-        keyspace: Keyspace,
-        /// `IF EXISTS`.
-        if_exists: bool,
-    },
-    /// `DROP KEYSPACE`.
-    DropKeyspace {
-        /// The name.
-        keyspace: String,
-        /// `IF EXISTS`.
-        if_exists: bool,
-    },
-    /// `CREATE TABLE`.
-    CreateTable {
-        /// The new table; its id is given by the catalog.
-        table: Box<Table>,
-        /// `IF NOT EXISTS`.
-        if_not_exists: bool,
-    },
-    /// `DROP TABLE`.
-    DropTable {
-        /// The keyspace.
-        keyspace: String,
-        /// The table.
-        table: String,
-        /// `IF EXISTS`.
-        if_exists: bool,
-    },
-}
-
-/// How a batch is to be applied; a node of one's own treats them alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BatchKind {
-    /// `BEGIN BATCH`.
-    Logged,
-    /// `BEGIN UNLOGGED BATCH`.
-    Unlogged,
 }
 
 /// `BEGIN BATCH ... APPLY BATCH` as text; the markers of all statements are counted through.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// Logged or not.
-    pub kind: BatchKind,
     /// [`Plan::Insert`], [`Plan::Update`] and [`Plan::Delete`] only.
     pub statements: Vec<Plan>,
-    /// `BEGIN BATCH USING TIMESTAMP`: for all statements.
+    /// For all statements.
     pub timestamp: Option<Term>,
 }
 
@@ -357,93 +246,54 @@ pub enum Plan {
     /// BEGIN BATCH.
     Batch(Batch),
     /// TRUNCATE.
-    Truncate(Truncate),
-    /// USE.
-    Use(Use),
+    Truncate(Arc<Table>),
+    /// USE of a keyspace that exists.
+    Use(String),
     /// CREATE, ALTER and DROP.
     Ddl(Ddl),
 }
 
-/// A column of a result or a bind marker (native_protocol_v4.spec section 4.2.5.2, `<col_spec>`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ColumnSpec {
-    /// The keyspace.
-    pub keyspace: Arc<str>,
-    /// The table.
-    pub table: Arc<str>,
-    /// The column's name, its alias, or for a marker its name or the column it is for.
-    pub name: Arc<str>,
-    /// The type.
-    pub ty: CqlType,
+impl Plan {
+    /// The tables of the statement.
+    pub fn tables(&self) -> Vec<&Arc<Table>> {
+        match self {
+            Plan::Insert(plan) => vec![&plan.table],
+            Plan::Update(plan) => vec![&plan.table],
+            Plan::Delete(plan) => vec![&plan.table],
+            Plan::Select(plan) => vec![&plan.table],
+            Plan::Truncate(table) => vec![table],
+            Plan::Batch(batch) => batch.statements.iter().flat_map(Plan::tables).collect(),
+            Plan::Use(_) | Plan::Ddl(_) => Vec::new(),
+        }
+    }
 }
 
 /// A statement resolved against the catalog: the plan and what PREPARED and ROWS say about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// What to execute.
     pub plan: Plan,
-    /// One for each bind marker, in order. A named marker used twice is one entry a use, as in Cassandra.
+    /// One for each bind marker, in order. A named marker used twice is one entry per use, as in Cassandra.
     pub bind_markers: Vec<ColumnSpec>,
-    /// The markers that make up the partition key, in the key's order; empty when not all of it is bound by markers.
+    /// The markers of the partition key, in the key's order; empty when not all of it is bound by markers.
     pub partition_key_indexes: Vec<u16>,
     /// The columns of the rows that come back; empty unless the statement is a SELECT.
     pub result_columns: Vec<ColumnSpec>,
 }
 
-/// Why a statement is refused; each is an ERROR code of native_protocol_v4.spec section 9. The texts are Cassandra's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CqlError {
-    /// 0x2000: the text is no statement.
-    #[error("{0}")]
-    Syntax(String),
-    /// 0x2100: the user may not do this.
-    #[error("{0}")]
-    Unauthorized(String),
-    /// 0x2200: a statement that is syntactically right and wrong otherwise.
-    #[error("{0}")]
-    Invalid(String),
-    /// 0x2300: a refused option of a keyspace or table.
-    #[error("{0}")]
-    Config(String),
-    /// 0x2400: there is one already.
-    #[error("{}", already_exists(.keyspace, .table))]
-    AlreadyExists {
-        /// The keyspace.
-        keyspace: String,
-        /// The table; empty when it is the keyspace that exists.
-        table: String,
-    },
-}
+/// The MD5 of keyspace and text, as in Cassandra.
+pub type StatementId = [u8; 16];
 
-fn already_exists(keyspace: &str, table: &str) -> String {
-    if table.is_empty() {
-        format!("Cannot add existing keyspace \"{keyspace}\"")
-    } else {
-        format!("Cannot add already existing table \"{table}\" to keyspace \"{keyspace}\"")
-    }
-}
-
-impl CqlError {
-    /// The code that an ERROR frame carries.
-    pub fn code(&self) -> i32 {
-        match self {
-            CqlError::Syntax(_) => 0x2000,
-            CqlError::Unauthorized(_) => 0x2100,
-            CqlError::Invalid(_) => 0x2200,
-            CqlError::Config(_) => 0x2300,
-            CqlError::AlreadyExists { .. } => 0x2400,
-        }
-    }
-
-    /// A statement that is refused as invalid (0x2200).
-    pub fn invalid(message: impl Into<String>) -> Self {
-        CqlError::Invalid(message.into())
-    }
+/// The id of a statement that is prepared in a keyspace.
+pub fn statement_id(keyspace: Option<&str>, query: &str) -> StatementId {
+    let mut md5 = Md5::new();
+    md5.update(keyspace.unwrap_or_default());
+    md5.update(query);
+    md5.finalize().into()
 }
 
 impl Term {
-    /// The value without an allocation, when it is a marker or a constant; `None` for a computed term. A marker beyond
-    /// the values is unset (the count of values is checked once a request, before).
+    /// The value of a marker or constant without an allocation; `None` for a computed term. A marker beyond the values
+    /// is unset: their number is checked once per request, before.
     #[inline]
     pub fn direct<'a>(&'a self, values: &[Value<'a>]) -> Option<Value<'a>> {
         match self {
@@ -452,5 +302,18 @@ impl Term {
             Term::Constant(None) => Some(Value::Null),
             Term::Computed(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Hex;
+
+    #[test]
+    fn ids_are_md5_of_keyspace_and_text() {
+        let hex = |id: StatementId| Hex(&id).to_string();
+        assert_eq!(hex(statement_id(Some("ks"), "SELECT 1")), hex(statement_id(None, "ksSELECT 1")));
+        assert_eq!(hex(statement_id(None, "")), "d41d8cd98f00b204e9800998ecf8427e");
     }
 }

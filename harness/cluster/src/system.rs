@@ -1,22 +1,22 @@
-//! The system keyspaces: tables whose rows are made up from the catalog and the node when they are asked for.
+//! The system keyspaces: tables whose rows are made from the catalog and the node for each query.
 //!
-//! The tables are those of Apache Cassandra 5.0 that drivers read, with all their columns and types.
+//! They are the tables of Apache Cassandra 5.0 that drivers read, with all their columns and types.
 
 mod definitions;
 mod local;
 mod row;
 mod schema_tables;
-mod select;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use bytes::Bytes;
 use uuid::Uuid;
 
 use crate::schema::{Catalog, Table, name_uuid};
+use crate::storage::StorageFull;
+use crate::storage::table::TableStore;
 
-pub use definitions::{is_system_keyspace, keyspaces};
-pub use select::select;
+pub use definitions::catalog;
 
 /// The version of Cassandra that the node says it is.
 pub const RELEASE_VERSION: &str = "5.0.9";
@@ -27,27 +27,22 @@ pub const CQL_VERSION: &str = "3.4.7";
 /// The partitioner, in full.
 pub const PARTITIONER: &str = "org.apache.cassandra.dht.Murmur3Partitioner";
 
-/// What a node is to its clients and to other nodes.
+/// How clients and other nodes see a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeIdentity {
-    /// The address that clients dial.
     pub address: IpAddr,
-    /// The port that clients dial.
     pub port: u16,
-    /// The id, which stays the same as long as address and port do.
+    /// Stays the same as long as address and port do.
     pub host_id: Uuid,
-    /// The data center.
     pub data_center: String,
-    /// The rack.
     pub rack: String,
-    /// The cluster's name.
     pub cluster_name: String,
     /// The tokens on the ring, ascending.
     pub tokens: Vec<i64>,
 }
 
 impl NodeIdentity {
-    /// A node on its own: one token, and the names that Cassandra's default snitch gives.
+    /// A single node: one token, and the names of Cassandra's default snitch.
     pub fn new(address: IpAddr, port: u16) -> Self {
         NodeIdentity {
             address,
@@ -61,22 +56,17 @@ impl NodeIdentity {
     }
 }
 
-/// What the system tables are about.
+/// What the system tables show.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemView<'a> {
-    /// The node that is asked.
     pub node: &'a NodeIdentity,
     /// All others of its cluster.
     pub peers: &'a [NodeIdentity],
-    /// The schema.
     pub catalog: &'a Catalog,
 }
 
-/// A row: one cell for each of [`Table::columns`].
-pub type Row = Vec<Option<Bytes>>;
-
-/// All rows of a virtual table, in the order of its primary key; none for tables that are always empty here.
-pub fn rows(table: &Table, view: &SystemView<'_>) -> Vec<Row> {
+/// The rows of a virtual table; none for tables that are always empty here.
+pub fn store(table: &Arc<Table>, view: &SystemView<'_>) -> Result<TableStore, StorageFull> {
     let rows = match (&*table.keyspace, &*table.name) {
         ("system", "local") => local::local(view),
         ("system", "peers") => local::peers(view),
@@ -89,7 +79,9 @@ pub fn rows(table: &Table, view: &SystemView<'_>) -> Vec<Row> {
         ("system_virtual_schema", "columns") => schema_tables::columns(view.catalog, true),
         _ => Vec::new(),
     };
-    rows.into_iter().map(|row| row.into_cells(table)).collect()
+    let store = TableStore::new(table.clone(), 1, 0);
+    rows.into_iter().try_for_each(|row| row.insert(&store))?;
+    Ok(store)
 }
 
 #[cfg(test)]

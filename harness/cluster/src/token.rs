@@ -1,7 +1,7 @@
 //! The token of a partition key: Cassandra's Murmur3Partitioner.
 //!
-//! That is the first half of MurmurHash3 x64 128 with seed 0, but with the bytes of the tail extended with their sign
-//! (org.apache.cassandra.utils.MurmurHash), which every token-aware driver repeats.
+//! It is the first half of MurmurHash3 x64 128 with seed 0, but the bytes of the tail are extended with their sign
+//! (org.apache.cassandra.utils.MurmurHash). Every token-aware driver repeats this.
 
 const C1: u64 = 0x87c3_7b91_1142_53d5;
 const C2: u64 = 0x4cf5_ad43_2745_937f;
@@ -19,8 +19,8 @@ pub fn token(key: &[u8]) -> i64 {
     }
 }
 
-/// Appends the serialised partition key: the value itself for a single component, else for each component its length as
-/// a short, its bytes and a zero byte (org.apache.cassandra.db.marshal.CompositeType).
+/// Appends the serialised partition key. A single component is the key; of several each has its length as a short, its bytes
+/// and a zero byte (org.apache.cassandra.db.marshal.CompositeType).
 #[inline]
 pub fn routing_key<'a>(components: impl ExactSizeIterator<Item = &'a [u8]>, key: &mut Vec<u8>) {
     let single = components.len() == 1;

@@ -1,22 +1,49 @@
-//! CQL's types: their ids on the wire, their names, and what a serialised value may look like.
+//! The leaf: values, types, column specifications, and the notations of the protocol as bytes.
 
 mod bignum;
 mod calendar;
 mod collection;
 mod compare;
+mod duration;
 mod json;
 mod literal;
+pub mod read;
 mod validate;
+pub mod write;
 
 use std::fmt;
-
-use crate::codec::read::{Malformed, Read, Reader};
+use std::sync::Arc;
 
 pub use collection::{elements, write_list, write_map, write_set, write_tuple};
 pub use literal::{Literal, LiteralKind};
+pub use read::{Malformed, Read, Reader};
 
 /// How deep types may nest, which bounds every recursion over a type or a value.
 pub const MAX_DEPTH: usize = 16;
+
+/// One bound value of a request, borrowed from its frame (native_protocol_v4.spec section 3, `[value]`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// Serialised bytes.
+    Bytes(&'a [u8]),
+    /// Length -1: null.
+    Null,
+    /// Length -2: not set, which leaves the column as it is.
+    Unset,
+}
+
+/// A column of a result or a bind marker (native_protocol_v4.spec section 4.2.5.2, `<col_spec>`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnSpec {
+    /// The keyspace.
+    pub keyspace: Arc<str>,
+    /// The table.
+    pub table: Arc<str>,
+    /// The column's name or alias; for a marker its own name or that of its column.
+    pub name: Arc<str>,
+    /// The type.
+    pub ty: CqlType,
+}
 
 /// A CQL type (native_protocol_v4.spec section 4.2.5.2, `[option]`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -73,7 +100,7 @@ pub enum CqlType {
     Frozen(Box<CqlType>),
 }
 
-/// The native types: name, id on the wire, and the protocol version that first has the id with the class to name before it.
+/// The native types: name, id on the wire, the first protocol version with that id, and the class that stands for it before.
 const NATIVE: [(CqlType, &str, u16, u8, &str); 20] = [
     (CqlType::Ascii, "ascii", 0x01, 1, ""),
     (CqlType::Bigint, "bigint", 0x02, 1, ""),
@@ -106,46 +133,42 @@ impl CqlType {
         NATIVE.iter().find(|row| row.1.eq_ignore_ascii_case(name)).map(|row| row.0.clone())
     }
 
-    /// Appends the type as an `[option]`. Types that are younger than `version` go as custom types by their class, as
-    /// Cassandra does (in version 4 that is `duration`).
+    /// Appends the type as an `[option]`. A type younger than `version` goes as a custom type with its class, as in
+    /// Cassandra: in version 4 that is `duration`.
     pub fn write_option(&self, version: u8, out: &mut Vec<u8>) {
         match self {
             CqlType::List(element) => {
-                out.extend_from_slice(&0x20u16.to_be_bytes());
+                write::short(out, 0x20);
                 element.write_option(version, out);
             }
             CqlType::Map(entry) => {
-                out.extend_from_slice(&0x21u16.to_be_bytes());
+                write::short(out, 0x21);
                 entry.0.write_option(version, out);
                 entry.1.write_option(version, out);
             }
             CqlType::Set(element) => {
-                out.extend_from_slice(&0x22u16.to_be_bytes());
+                write::short(out, 0x22);
                 element.write_option(version, out);
             }
             CqlType::Tuple(elements) => {
-                out.extend_from_slice(&0x31u16.to_be_bytes());
-                out.extend_from_slice(&u16::try_from(elements.len()).unwrap_or(u16::MAX).to_be_bytes());
+                write::short(out, 0x31);
+                write::short(out, u16::try_from(elements.len()).unwrap_or(u16::MAX));
                 elements.iter().for_each(|element| element.write_option(version, out));
             }
             CqlType::Frozen(inner) => inner.write_option(version, out),
-            native => {
-                let Some((_, _, id, since, class)) = NATIVE.iter().find(|row| row.0 == *native) else { return };
-                if version >= *since {
-                    out.extend_from_slice(&id.to_be_bytes());
-                } else {
-                    out.extend_from_slice(&[0, 0]);
-                    out.extend_from_slice(&(class.len() as u16).to_be_bytes());
-                    out.extend_from_slice(class.as_bytes());
+            native => match NATIVE.iter().find(|row| row.0 == *native) {
+                Some((_, _, id, since, _)) if version >= *since => write::short(out, *id),
+                Some((_, _, _, _, class)) => {
+                    write::short(out, 0);
+                    write::string(out, class);
                 }
-            }
+                None => {}
+            },
         }
     }
 
-    /// Reads an `[option]`, the other way round. What is frozen or not is not on the wire.
-    ///
-    /// # Errors
-    /// When the body ends first, types nest deeper than [`MAX_DEPTH`], or the type is not one of these.
+    /// Reads an `[option]`. `frozen<>` is not on the wire. Fails for types that are unknown or nest deeper than
+    /// [`MAX_DEPTH`].
     pub fn read_option(reader: &mut Reader<'_>) -> Read<CqlType> {
         CqlType::read_nested(reader, 0)
     }
@@ -155,24 +178,23 @@ impl CqlType {
             return Err(Malformed::new("A type nests too deep"));
         }
         let nested = |reader: &mut Reader<'_>| CqlType::read_nested(reader, depth + 1);
+        let native = |found: Option<&(CqlType, _, _, _, _)>, what: &dyn fmt::Display| {
+            found.map(|row| row.0.clone()).ok_or_else(|| Malformed(format!("Unknown type {what}").into()))
+        };
         match reader.short()? {
             0x00 => {
                 let class = reader.string()?;
-                let native = NATIVE.iter().find(|row| row.4 == class);
-                native.map(|row| row.0.clone()).ok_or_else(|| Malformed(format!("Unknown type {class}").into()))
+                native(NATIVE.iter().find(|row| row.4 == class), &class)
             }
             0x20 => Ok(CqlType::List(Box::new(nested(reader)?))),
             0x21 => Ok(CqlType::Map(Box::new((nested(reader)?, nested(reader)?)))),
             0x22 => Ok(CqlType::Set(Box::new(nested(reader)?))),
             0x31 => Ok(CqlType::Tuple((0..reader.short()?).map(|_| nested(reader)).collect::<Read<_>>()?)),
-            id => {
-                let native = NATIVE.iter().find(|row| row.2 == id);
-                native.map(|row| row.0.clone()).ok_or_else(|| Malformed(format!("Unknown type {id:#06x}").into()))
-            }
+            id => native(NATIVE.iter().find(|row| row.2 == id), &format_args!("{id:#06x}")),
         }
     }
 
-    /// The type without `frozen<>` around it, which makes no difference to its values.
+    /// The type without `frozen<>` around it; its values are the same.
     #[inline]
     pub fn unfrozen(&self) -> &CqlType {
         match self {
@@ -186,7 +208,7 @@ impl CqlType {
         matches!(self.unfrozen(), CqlType::List(_) | CqlType::Set(_) | CqlType::Map(_))
     }
 
-    /// Whether this is a collection whose elements are cells of their own, so that it cannot be part of a key.
+    /// Whether this is a collection that is not frozen, which cannot be part of a key.
     pub fn is_multi_cell(&self) -> bool {
         matches!(self, CqlType::List(_) | CqlType::Set(_) | CqlType::Map(_))
     }
@@ -215,8 +237,7 @@ impl fmt::Display for CqlType {
             CqlType::Tuple(elements) => {
                 f.write_str("frozen<tuple<")?;
                 for (index, element) in elements.iter().enumerate() {
-                    let comma = if index > 0 { ", " } else { "" };
-                    write!(f, "{comma}{element}")?;
+                    write!(f, "{}{element}", if index > 0 { ", " } else { "" })?;
                 }
                 f.write_str(">>")
             }

@@ -17,11 +17,11 @@ use cassandra_protocol::frame::{Envelope, Flags, FromCursor, Opcode as TheirOpco
 use cassandra_protocol::query::{QueryParams, QueryValues};
 use cassandra_protocol::types::value::Value as TheirValue;
 use cassandra_protocol::types::{CBytes, CBytesShort};
-use cqldyno_cluster::codec::response::{self, ErrorAnswer, ReplyTo};
+use cqldyno_cluster::codec::response::{self, ReplyTo};
 use cqldyno_cluster::codec::{HEADER_LEN, Header, Opcode, request, write};
-use cqldyno_cluster::plan::{ColumnSpec, CqlError, Value};
-use cqldyno_cluster::schema::{Change, SchemaChange};
-use cqldyno_cluster::types::{self, CqlType};
+use cqldyno_cluster::error::{CqlError, ErrorAnswer};
+use cqldyno_cluster::types::{self, ColumnSpec, CqlType, Value};
+use cqldyno_cluster::{Change, SchemaChange};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -470,7 +470,7 @@ proptest! {
 
 #[test]
 fn every_opcode_has_the_number_that_they_give_it() {
-    let numbers = Opcode::ALL.iter().map(|opcode| (*opcode as u8, opcode.name())).collect::<BTreeMap<_, _>>();
+    let numbers = Opcode::ALL.iter().map(|(opcode, name)| (*opcode as u8, *name)).collect::<BTreeMap<_, _>>();
     for (number, name) in numbers {
         let theirs = TheirOpcode::try_from(number).unwrap();
         let spelled = name.replace('_', "").to_lowercase();

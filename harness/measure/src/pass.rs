@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 /// What a cell was run for: time and what disturbs it are never taken in the same cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pass {
     /// No counters are taken.
+    #[default]
     Timing,
     /// System calls are counted.
     Counting,

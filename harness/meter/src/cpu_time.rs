@@ -18,7 +18,13 @@ pub struct CpuTime;
 const MEASURES: [Declaration; 4] = [
     declared::USER,
     declared::SYS,
-    Declaration::new(Pass::Timing, "cpu", Unit::Seconds, Better::Lower, "CPU time of the worker, user and system, exact"),
+    Declaration::new(
+        Pass::Timing,
+        "cpu",
+        Unit::Seconds,
+        Better::Lower,
+        "CPU time of the worker, user and system, exact",
+    ),
     declared::CPU_PER_STATEMENT,
 ];
 
@@ -45,14 +51,16 @@ impl Meter for CpuTime {
     }
 
     fn probe(&self) -> Probe {
-        const REMEDY: &str = "Run on Linux with POSIX process clocks; without them nothing cross-checks the worker's account.";
+        const REMEDY: &str =
+            "Run on Linux with POSIX process clocks; without them nothing cross-checks the worker's account.";
         let read = process_cpu_ns(std::process::id().cast_signed());
         read.map(drop).map_err(|error| Refusal::new("The CPU clock of a process cannot be read", error, REMEDY))
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
         let worker = subject.worker;
-        let failed = |error| format!("To cross-check the worker's CPU time, its process clock could not be read: {error}.");
+        let failed =
+            |error| format!("To cross-check the worker's CPU time, its process clock could not be read: {error}.");
         at_edges(move |_| process_cpu_ns(worker).map_err(failed), figures)
     }
 }

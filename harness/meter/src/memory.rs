@@ -29,7 +29,8 @@ impl Meter for PeakMemory {
     }
 
     fn probe(&self) -> Probe {
-        const REMEDY: &str = "Mount /proc, writable for the user's own processes, and run a kernel with CONFIG_PROC_PAGE_MONITOR.";
+        const REMEDY: &str =
+            "Mount /proc, writable for the user's own processes, and run a kernel with CONFIG_PROC_PAGE_MONITOR.";
         let pid = std::process::id().cast_signed();
         let tried = reset(pid).and_then(|()| high_water_mark(pid));
         tried.map(drop).map_err(|why| Refusal::new(UNREADABLE, why, REMEDY))

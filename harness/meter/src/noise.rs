@@ -101,9 +101,8 @@ impl CoreTime {
         };
         let ticks: BTreeMap<usize, [f64; 8]> = stat.lines().filter_map(one).collect();
         cores.iter().try_fold(CoreTime::default(), |sum, core| {
-            let [user, nice, system, _, _, irq, softirq, steal] = ticks
-                .get(core)
-                .ok_or_else(|| format!("/proc/stat has no line `cpu{core}` with eight numbers"))?;
+            let [user, nice, system, _, _, irq, softirq, steal] =
+                ticks.get(core).ok_or_else(|| format!("/proc/stat has no line `cpu{core}` with eight numbers"))?;
             Ok(CoreTime {
                 busy: sum.busy + (user + nice + system + irq + softirq) / ticks_a_second,
                 steal: sum.steal + steal / ticks_a_second,
@@ -118,7 +117,8 @@ fn finding(others: f64, cores: usize, window: &Window) -> Option<String> {
     let share = others / (seconds * cores.max(1) as f64);
     (share > NOISE_SHARE && others > NOISE_SECONDS).then(|| {
         // Without a number, so that reports show it once.
-        "Noisy: other processes used more than a tenth of the cell's cores. Trust the CPU columns, not wall time.".to_owned()
+        "Noisy: other processes used more than a tenth of the cell's cores. Trust the CPU columns, not wall time."
+            .to_owned()
     })
 }
 

@@ -49,7 +49,9 @@ fn figures(window: &Window) -> Outcome {
         let verified = rows as f64 * window.verified as f64 / window.issued.max(1) as f64;
         let over = |amount: f64, by: f64| match by > 0.0 {
             true => Ok(amount / by),
-            false => Err("No row was written or read as the scenario says, so there is nothing to divide by.".to_owned()),
+            false => {
+                Err("No row was written or read as the scenario says, so there is nothing to divide by.".to_owned())
+            }
         };
         let cpu_us = (window.user_us + window.sys_us) as f64;
         let values = [Ok(rows as f64), over(verified * 1e9, window.wall_ns as f64), over(cpu_us, verified)];

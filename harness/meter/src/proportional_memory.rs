@@ -85,6 +85,7 @@ mod tests {
     fn a_process_that_is_gone_and_a_window_without_end_are_sentences() {
         let mut memory = ProportionalMemory.attach(&subject(NO_PROCESS));
         assert_eq!(memory.read(&window()).readings[0].value, Err(UNFINISHED.to_owned()));
+        memory.at_go();
         memory.at_end();
         let why = memory.read(&window()).readings[0].value.clone().unwrap_err();
         assert!(why.contains("/proc/4194305/smaps_rollup: "), "{why}");

@@ -36,7 +36,9 @@ impl Meter for Threads {
 
     fn probe(&self) -> Probe {
         let counted = thread_count(std::process::id().cast_signed());
-        counted.map(drop).map_err(|error| Refusal::new("Threads cannot be counted in /proc/PID/task", error, "Mount /proc."))
+        counted
+            .map(drop)
+            .map_err(|error| Refusal::new("Threads cannot be counted in /proc/PID/task", error, "Mount /proc."))
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {

@@ -34,7 +34,9 @@ pub(crate) fn run_into(command: &mut Command, output: File, time: Duration) -> R
     loop {
         match child.0.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => return Err(format!("{} ended with {status}{}", name(command), said(&text(&mut errors)))),
+            Ok(Some(status)) => {
+                return Err(format!("{} ended with {status}{}", name(command), said(&text(&mut errors))));
+            }
             Ok(None) if begin.elapsed() < time => std::thread::sleep(LOOK_EVERY),
             Ok(None) => return Err(format!("{} did not end within {} s", name(command), time.as_secs())),
             Err(error) => return Err(not_started(command, &error)),

@@ -98,9 +98,7 @@ fn other_for_the_parent(window: &Window, go_ns: u64, end_ns: u64) -> Vec<String>
     if let Some(at_ns) = window.at_ns
         && (at_ns.saturating_sub(window.wall_ns) + SAME_MOMENT_NS < go_ns || at_ns > end_ns + SAME_MOMENT_NS)
     {
-        voids.push(
-            "The worker says that its window began before `go`, or ended after its `end`.".to_owned(),
-        );
+        voids.push("The worker says that its window began before `go`, or ended after its `end`.".to_owned());
     }
     let seen = end_ns.saturating_sub(go_ns);
     let is_witnessed = window.server.as_ref().is_ok_and(|server| server.received.is_some());

@@ -11,8 +11,12 @@ pub struct Wire;
 const MEASURES: [Declaration; 6] = [
     lower("bytes_sent_per_statement", Unit::Bytes, "bytes sent per verified statement, without TCP and IP headers")
         .titled("bytes\nsent\n/statement"),
-    lower("bytes_received_per_statement", Unit::Bytes, "bytes received per verified statement, without TCP and IP headers")
-        .titled("bytes\nreceived\n/statement"),
+    lower(
+        "bytes_received_per_statement",
+        Unit::Bytes,
+        "bytes received per verified statement, without TCP and IP headers",
+    )
+    .titled("bytes\nreceived\n/statement"),
     lower("segments_sent_per_statement", Unit::Count, "TCP segments with data sent per verified statement"),
     lower("segments_received_per_statement", Unit::Count, "TCP segments with data received per verified statement"),
     higher("statements_per_segment_sent", "verified statements per TCP segment with data sent")
@@ -61,7 +65,8 @@ impl Meter for Wire {
     }
 }
 
-const NOT_BUSY: &str = "A connection of the worker closed in the window, or none was busy, so its traffic is not known.";
+const NOT_BUSY: &str =
+    "A connection of the worker closed in the window, or none was busy, so its traffic is not known.";
 
 fn figures(both: Both<Traffic>, window: &Window) -> Outcome {
     let carried = both.and_then(|(go, end)| busy_traffic(go, end).ok_or_else(|| NOT_BUSY.to_owned()));

@@ -169,6 +169,8 @@ pub enum FailureKind {
     Job,
     /// The driver did not connect.
     Connect,
+    /// The cluster refused user or password: another try may lock the account.
+    BadCredentials,
     /// A schema statement failed.
     Schema,
     /// A statement could not be prepared.

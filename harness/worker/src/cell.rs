@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, Session};
+use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, ErrorKind, Session};
 use cqldyno_protocol::{
     Done, End, Failed, FailureKind, Job, MOST_IN_FLIGHT, Mode, Pace, ParentMessage, Ready, WorkerMessage, lacking,
 };
@@ -105,7 +105,11 @@ pub(crate) async fn cell<D: Driver>(
     let clock = Clock::new();
     let session = driver.connect(&options).await.map_err(|error| {
         let nodes: Vec<String> = job.target.iter().map(ToString::to_string).collect();
-        failed(FailureKind::Connect, format!("{} could not connect to {}: {error}", info.name, nodes.join(", ")))
+        let kind = match error.kind() {
+            ErrorKind::BadCredentials => FailureKind::BadCredentials,
+            _ => FailureKind::Connect,
+        };
+        failed(kind, format!("{} could not connect to {}: {error}", info.name, nodes.join(", ")))
     })?;
     let offline = info.capabilities.contains(&Capability::Offline);
     report_progress(link, job.progress_ms);

@@ -6,7 +6,7 @@ use super::{Failure, check, execute, same};
 use crate::{ConnectOptions, Driver, ErrorKind, Session, Value};
 
 /// The keyspace that the session creates and drops.
-const KEYSPACE: &str = cqldyno_cluster::exchange::KEYSPACE;
+const KEYSPACE: &str = "recorded";
 
 const PAGE: i32 = 10;
 const ROWS: i32 = 25;

@@ -85,7 +85,9 @@ fn check_cell(cell: &Value, doctor: &str) {
         assert_eq!((value(cell, "server_executes"), value(cell, "connections")), (asked, 2.0), "{cell}");
         assert!(value(cell, "control_requests") >= 0.0);
     }
-    for definition in DEFINITIONS.iter().filter(|definition| definition.pass.is_none_or(|pass| cell["pass"] == pass.name())) {
+    for definition in
+        DEFINITIONS.iter().filter(|definition| definition.pass.is_none_or(|pass| cell["pass"] == pass.name()))
+    {
         let measure = &cell["measures"][definition.id];
         match measure["unavailable"].as_str() {
             Some(reason) => {

@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Analyzer, invalid, undefined_column};
-use crate::cql::{self, AssignmentTarget, ExistsCondition};
-use crate::plan::{Assignment, CqlError, Delete, Insert, Term, Update};
+use super::{Analyzer, find, invalid};
+use crate::cql::{self, AssignmentTarget};
+use crate::error::CqlError;
+use crate::plan::{Assignment, Delete, Insert, Term, Update};
 use crate::schema::{Column, ColumnKind, Table};
 
-fn refuse_condition(condition: ExistsCondition) -> Result<(), CqlError> {
-    match condition {
-        ExistsCondition::None => Ok(()),
-        ExistsCondition::Given => invalid("Lightweight transactions (IF) are not supported by this node"),
+fn refuse_condition(conditional: bool) -> Result<(), CqlError> {
+    if conditional {
+        return invalid("Lightweight transactions (IF) are not supported by the embedded cluster");
     }
+    Ok(())
 }
 
 /// A literal null cannot be part of a key.
@@ -35,7 +36,7 @@ fn only_static<'t>(table: &Table, mut columns: impl Iterator<Item = &'t usize>) 
 impl Analyzer<'_> {
     pub(super) fn insert(&mut self, insert: &cql::Insert) -> Result<Insert, CqlError> {
         if insert.json {
-            return invalid("INSERT JSON is not supported: name the columns and their values");
+            return invalid("INSERT JSON is not supported by the embedded cluster: name the columns and their values");
         }
         let table = self.table_to_modify(&insert.table)?;
         if insert.columns.len() != insert.values.len() {
@@ -43,7 +44,7 @@ impl Analyzer<'_> {
         }
         let mut terms = BTreeMap::new();
         for (name, raw) in insert.columns.iter().zip(&insert.values) {
-            let (index, column) = table.column(name).ok_or_else(|| undefined_column(name, &table))?;
+            let (index, column) = find(&table, name)?;
             let term = self.term(raw, &table.spec(column))?;
             if index < table.static_start() {
                 check_key_term(&term, column)?;
@@ -52,7 +53,7 @@ impl Analyzer<'_> {
                 return invalid("The column names contains duplicates");
             }
         }
-        refuse_condition(insert.condition)?;
+        refuse_condition(insert.conditional)?;
         let timestamp = self.using_timestamp(&insert.using, (&table.keyspace, &table.name))?;
         let ttl = self.using_ttl(&insert.using, (&table.keyspace, &table.name))?;
 
@@ -80,7 +81,7 @@ impl Analyzer<'_> {
 
     pub(super) fn update(&mut self, update: &cql::Update) -> Result<Update, CqlError> {
         let table = self.table_to_modify(&update.table)?;
-        // In the order of the text, so that markers are typed as they come.
+        // In the order of the text: markers get their types as they come.
         let timestamp = self.using_timestamp(&update.using, (&table.keyspace, &table.name))?;
         let ttl = self.using_ttl(&update.using, (&table.keyspace, &table.name))?;
         let mut assigned = BTreeMap::new();
@@ -95,7 +96,7 @@ impl Analyzer<'_> {
             }
         }
         let mut restrictions = self.restrictions(&update.relations, &table)?;
-        refuse_condition(update.condition)?;
+        refuse_condition(update.conditional)?;
         let partition = restrictions.whole_partitions(&table)?;
         let rows = restrictions.rows(&table);
         if rows.range.is_some() {
@@ -138,7 +139,7 @@ impl Analyzer<'_> {
         }
         let timestamp = self.using_timestamp(&delete.using, (&table.keyspace, &table.name))?;
         let mut restrictions = self.restrictions(&delete.relations, &table)?;
-        refuse_condition(delete.condition)?;
+        refuse_condition(delete.conditional)?;
         let partition = restrictions.whole_partitions(&table)?;
         let clustering = restrictions.rows(&table);
         restrictions.refuse_rest(&table)?;
@@ -158,11 +159,11 @@ impl Analyzer<'_> {
 
 fn target<'t>(target: &AssignmentTarget, table: &'t Table) -> Result<(usize, &'t Column), CqlError> {
     match target {
-        AssignmentTarget::Column(name) => table.column(name).ok_or_else(|| undefined_column(name, table)),
+        AssignmentTarget::Column(name) => find(table, name),
         AssignmentTarget::Element(name) => {
-            let (_, column) = table.column(name).ok_or_else(|| undefined_column(name, table))?;
+            let (_, column) = find(table, name)?;
             invalid(format!(
-                "Setting or deleting elements of {} is not supported: set the whole collection",
+                "Setting or deleting elements of {} is not supported by the embedded cluster: set the whole collection",
                 column.name
             ))
         }

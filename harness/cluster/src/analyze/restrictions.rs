@@ -1,19 +1,17 @@
 //! WHERE: relations sorted by the column they restrict, then into partitions, rows and filters.
 
-use super::{Analyzer, invalid, undefined_column};
-use crate::cql::{RawTerm, Relation};
-use crate::plan::{
-    ClusteringSelection, ColumnSpec, Computed, CqlError, Filter, Limit, OneOf, Operator, PartitionSelection, Range,
-    Term, TermList,
-};
+use super::{Analyzer, find, invalid, special_spec};
+use crate::cql::{Operator, RawTerm, Relation};
+use crate::error::CqlError;
+use crate::plan::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term, TermList};
 use crate::schema::{Column, ColumnKind, Table};
-use crate::types::CqlType;
+use crate::types::{ColumnSpec, CqlType};
 
-const NEEDS_FILTERING: &str = "Cannot execute this query as it might involve data filtering and thus may have \
+pub(super) const NEEDS_FILTERING: &str = "Cannot execute this query as it might involve data filtering and thus may have \
     unpredictable performance. If you want to execute this query despite the performance unpredictability, use ALLOW \
     FILTERING";
 
-/// All that is said of one column.
+/// All relations on one column.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Restriction {
     equal: Option<OneOf>,
@@ -35,7 +33,7 @@ impl Restriction {
 #[derive(Debug)]
 pub(super) struct Restrictions {
     columns: Vec<Restriction>,
-    /// The range of `(a, b) > (?, ?)` and how many columns it compares, with the first column's index.
+    /// `(a, b) > (?, ?)`: the first column's index, the number of columns, and the range.
     multi: Option<(usize, usize, Range)>,
     token: Option<Range>,
     /// Whether a range on clustering columns was taken.
@@ -76,7 +74,7 @@ impl Analyzer<'_> {
             }
             Relation::Multi(names, operator, raw) => self.multi(names, *operator, raw, table, into),
             Relation::Token(names, operator, raw) => self.token(names, *operator, raw, table, into),
-            Relation::Unsupported(why) => invalid(*why),
+            Relation::Refused(why) => invalid(*why),
         }
     }
 
@@ -166,7 +164,7 @@ impl Analyzer<'_> {
                 continue;
             }
             if column.descending != *descending.get_or_insert(column.descending) {
-                return invalid("A range over several columns whose clustering orders differ is not supported");
+                return Err(CqlError::unsupported("A range over several columns whose clustering orders differ"));
             }
             terms.push(term);
         }
@@ -203,7 +201,7 @@ impl Analyzer<'_> {
             RawTerm::Function(name, arguments) if name == "token" => {
                 if arguments.len() != key.len() {
                     return invalid(format!(
-                        "token() takes {} values here, one a component of the partition key",
+                        "token() takes {} values here, one per component of the partition key",
                         key.len()
                     ));
                 }
@@ -211,7 +209,10 @@ impl Analyzer<'_> {
                 let terms = components.map(|(argument, column)| self.term(argument, &table.spec(column)));
                 Term::Computed(Box::new(Computed::Token(terms.collect::<Result<_, _>>()?)))
             }
-            other => self.term(other, &Self::special_spec(table, "partition key token", CqlType::Bigint))?,
+            other => {
+                let about = (&*table.keyspace, &*table.name);
+                self.term(other, &special_spec(about, "partition key token", CqlType::Bigint))?
+            }
         };
         let range = into.token.get_or_insert_default();
         if operator == Operator::Equal {
@@ -220,10 +221,6 @@ impl Analyzer<'_> {
         }
         set_limit(range, operator, vec![term], "token")
     }
-}
-
-fn find<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column), CqlError> {
-    table.column(name).ok_or_else(|| undefined_column(name, table))
 }
 
 fn symbol(operator: Operator) -> &'static str {
@@ -272,7 +269,7 @@ impl Restrictions {
         Ok(())
     }
 
-    /// The partitions of a modification: all components of the key must be given by `=` or `IN`.
+    /// The partitions of a modification: `=` or `IN` must give all components of the key.
     pub(super) fn whole_partitions(&mut self, table: &Table) -> Result<PartitionSelection, CqlError> {
         if self.token.is_some() {
             return invalid("The token function cannot be used in WHERE clauses for UPDATE and DELETE statements");
@@ -338,7 +335,7 @@ impl Restrictions {
         Ok(PartitionSelection::Tokens(Range::default()))
     }
 
-    /// The rows that the clustering columns' restrictions select; those that come after a gap are left for filters.
+    /// The rows that the clustering columns' restrictions select; restrictions after a gap are left for filters.
     pub(super) fn rows(&mut self, table: &Table) -> ClusteringSelection {
         let start = table.clustering_start();
         let mut prefix = Vec::new();
@@ -360,7 +357,7 @@ impl Restrictions {
         ClusteringSelection { prefix: prefix.into(), range }
     }
 
-    /// What is left over for a SELECT, as filters.
+    /// The remaining restrictions of a SELECT, as filters.
     pub(super) fn filters(self, table: &Table, filtering: bool) -> Result<Box<[Filter]>, CqlError> {
         if self.multi.is_some() {
             return invalid("A range over several columns must follow clustering columns that are restricted by =");
@@ -400,7 +397,7 @@ impl Restrictions {
         Ok(filters.into())
     }
 
-    /// Refuses what is left over of a modification.
+    /// Refuses the remaining restrictions of a modification.
     pub(super) fn refuse_rest(&self, table: &Table) -> Result<(), CqlError> {
         let left = self.columns.iter().zip(&table.columns).filter(|(restriction, _)| !restriction.is_none());
         let (key, other): (Vec<_>, Vec<_>) = left
@@ -408,7 +405,7 @@ impl Restrictions {
             .partition(|column| matches!(column.kind, ColumnKind::PartitionKey | ColumnKind::Clustering));
         if !other.is_empty() {
             let names = other.iter().map(|column| column.name.to_string()).collect::<Vec<_>>();
-            // With the space that Cassandra's message ends with.
+            // Cassandra's message ends with a space.
             return invalid(format!("Non PRIMARY KEY columns found in where clause: {} ", names.join(", ")));
         }
         if let Some(column) = key.first() {
@@ -422,7 +419,7 @@ impl Restrictions {
     }
 }
 
-/// Why the restriction of this column is not taken without ALLOW FILTERING.
+/// Why the restriction of this column needs ALLOW FILTERING.
 fn refusal(index: usize, table: &Table, sliced: bool) -> String {
     match (table.columns.get(index), index.checked_sub(1).and_then(|previous| table.columns.get(previous))) {
         (Some(column), Some(previous))

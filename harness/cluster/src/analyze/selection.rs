@@ -1,39 +1,39 @@
 //! SELECT.
 
-use super::{Analyzer, invalid, undefined_column};
-use crate::cql::{OrderBy, RawSelector};
-use crate::plan::{ColumnSpec, CqlError, PartitionSelection, Select, Selector};
+use super::restrictions::NEEDS_FILTERING;
+use super::{Analyzer, find, invalid, special_spec, unknown_function};
+use crate::cql::{self, OrderBy, RawSelector};
+use crate::error::CqlError;
+use crate::plan::{PartitionSelection, Select, Selector};
 use crate::schema::{Column, ColumnKind, Table};
-use crate::types::CqlType;
+use crate::types::{ColumnSpec, CqlType};
 
 impl Analyzer<'_> {
-    pub(super) fn select(&mut self, select: &crate::cql::Select) -> Result<(Select, Vec<ColumnSpec>), CqlError> {
+    pub(super) fn select(&mut self, select: &cql::Select) -> Result<(Select, Vec<ColumnSpec>), CqlError> {
         if select.json {
-            return invalid("SELECT JSON is not supported: select the columns, or toJson(column)");
+            return invalid(
+                "SELECT JSON is not supported by the embedded cluster: select the columns, or toJson(column)",
+            );
         }
         if select.group_by {
-            return invalid("GROUP BY is not supported by this node");
+            return Err(CqlError::unsupported("GROUP BY"));
         }
         let table = self.table(&select.table)?;
         let (selectors, result_columns) = resolve_selectors(&select.selectors, &table)?;
-        let counts = |selector: &Selector| matches!(selector, Selector::CountRows | Selector::CountColumn(_));
-        let aggregate = selectors.iter().any(counts);
-        if aggregate && !selectors.iter().all(counts) {
+        let aggregate = selectors.iter().any(Selector::is_count);
+        if aggregate && !selectors.iter().all(Selector::is_count) {
             return invalid("the select clause must either contain only aggregates or no aggregate");
         }
         if select.distinct {
             check_distinct(&selectors, &table)?;
         }
-        // Virtual tables are small and made up for each query: nothing about them is a matter of performance.
+        // Virtual tables are small: filtering costs nothing.
         let filtering = select.allow_filtering || table.is_virtual;
         let mut restrictions = self.restrictions(&select.relations, &table)?;
         let partition = restrictions.some_partitions(&table, filtering)?;
         let clustering = restrictions.rows(&table);
         if matches!(partition, PartitionSelection::Tokens(_)) && !clustering.is_all() && !filtering {
-            return invalid(
-                "Cannot execute this query as it might involve data filtering and thus may have unpredictable performance. \
-                 If you want to execute this query despite the performance unpredictability, use ALLOW FILTERING",
-            );
+            return invalid(NEEDS_FILTERING);
         }
         let filters = restrictions.filters(&table, filtering)?;
         let reversed = reversed(&select.order_by, &table, &partition)?;
@@ -84,61 +84,48 @@ fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Re
 }
 
 fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, ColumnSpec), CqlError> {
-    let find = |name: &str| table.column(name).ok_or_else(|| undefined_column(name, table));
-    let spec = |name: String, ty: CqlType| ColumnSpec {
-        keyspace: table.keyspace.clone(),
-        table: table.name.clone(),
-        name: name.into(),
-        ty,
-    };
-    match raw {
+    let spec = |name: String, ty: CqlType| special_spec((&table.keyspace, &table.name), &name, ty);
+    let (function, arguments) = match raw {
         RawSelector::Column(name) => {
-            let (index, column) = find(name)?;
-            Ok((Selector::Column(index), table.spec(column)))
+            let (index, column) = find(table, name)?;
+            return Ok((Selector::Column(index), table.spec(column)));
         }
-        RawSelector::CountRows => Ok((Selector::CountRows, spec("count".to_owned(), CqlType::Bigint))),
-        RawSelector::Function(function, arguments) => {
-            let one = || match arguments.as_slice() {
-                [name] => find(name),
-                other => invalid(format!(
-                    "Invalid number of arguments in call to function {function}: 1 required but {} provided",
-                    other.len()
-                )),
-            };
-            match function.as_str() {
-                "count" => {
-                    let (index, column) = one()?;
-                    let name = format!("system.count({})", column.name);
-                    Ok((Selector::CountColumn(index), spec(name, CqlType::Bigint)))
-                }
-                "tojson" | "to_json" => {
-                    let (index, column) = one()?;
-                    Ok((Selector::ToJson(index), spec(format!("system.{function}({})", column.name), CqlType::Text)))
-                }
-                "writetime" => {
-                    let index = cell(one()?, "writetime")?;
-                    let name = format!("writetime({})", arguments.join(", "));
-                    Ok((Selector::WriteTime(index), spec(name, CqlType::Bigint)))
-                }
-                "ttl" => {
-                    let index = cell(one()?, "ttl")?;
-                    Ok((Selector::Ttl(index), spec(format!("ttl({})", arguments.join(", ")), CqlType::Int)))
-                }
-                "token" => {
-                    let key = table.partition_key().iter().map(|column| column.name.to_string()).collect::<Vec<_>>();
-                    if *arguments != key {
-                        return invalid(format!("token() takes the partition key in its order: {}", key.join(", ")));
-                    }
-                    Ok((Selector::Token, spec(format!("system.token({})", key.join(", ")), CqlType::Bigint)))
-                }
-                _ => invalid(format!("Unknown function '{function}'")),
-            }
-        }
+        RawSelector::CountRows => return Ok((Selector::CountRows, spec("count".to_owned(), CqlType::Bigint))),
+        RawSelector::Unsupported(what) => return Err(CqlError::unsupported(what)),
+        RawSelector::Function(function, arguments) => (function.as_str(), arguments.as_deref()),
+    };
+    if !["count", "tojson", "to_json", "writetime", "ttl", "token"].contains(&function) {
+        return Err(unknown_function(function, "in a SELECT clause"));
     }
+    let Some(arguments) = arguments else {
+        return Err(CqlError::unsupported(format!("The function {function} of anything but columns")));
+    };
+    if function == "token" {
+        let key = table.partition_key().iter().map(|column| column.name.to_string()).collect::<Vec<_>>();
+        if *arguments != key {
+            return invalid(format!("token() takes the partition key in its order: {}", key.join(", ")));
+        }
+        return Ok((Selector::Token, spec(format!("system.token({})", key.join(", ")), CqlType::Bigint)));
+    }
+    let [name] = arguments else {
+        return invalid(format!(
+            "Invalid number of arguments in call to function {function}: 1 required but {} provided",
+            arguments.len()
+        ));
+    };
+    let (index, column) = find(table, name)?;
+    let (selector, ty) = match function {
+        "count" => (Selector::CountColumn(index), CqlType::Bigint),
+        "writetime" => (Selector::WriteTime(cell(index, column, function)?), CqlType::Bigint),
+        "ttl" => (Selector::Ttl(cell(index, column, function)?), CqlType::Int),
+        _ => (Selector::ToJson(index), CqlType::Text),
+    };
+    let system = if matches!(selector, Selector::WriteTime(_) | Selector::Ttl(_)) { "" } else { "system." };
+    Ok((selector, spec(format!("{system}{function}({name})"), ty)))
 }
 
-/// A column that has a cell of its own, which alone has a time of writing.
-fn cell((index, column): (usize, &Column), function: &str) -> Result<usize, CqlError> {
+/// Only a column outside the primary key has a cell, with a time of writing.
+fn cell(index: usize, column: &Column, function: &str) -> Result<usize, CqlError> {
     match column.kind {
         ColumnKind::PartitionKey | ColumnKind::Clustering => {
             invalid(format!("Cannot use selection function {function} on PRIMARY KEY part {}", column.name))
@@ -168,7 +155,7 @@ fn reversed(order_by: &[OrderBy], table: &Table, partition: &PartitionSelection)
     match partition {
         PartitionSelection::One(_) => {}
         PartitionSelection::Product(_) => {
-            return invalid("ORDER BY with an IN restriction on the partition key is not supported by this node");
+            return Err(CqlError::unsupported("ORDER BY with an IN restriction on the partition key"));
         }
         PartitionSelection::Tokens(_) => {
             return invalid("ORDER BY is only supported when the partition key is restricted by an EQ or an IN.");
@@ -177,7 +164,7 @@ fn reversed(order_by: &[OrderBy], table: &Table, partition: &PartitionSelection)
     let mut reversed = None;
     let mut clustering = table.clustering().iter();
     for order in order_by {
-        let (_, column) = table.column(&order.column).ok_or_else(|| undefined_column(&order.column, table))?;
+        let (_, column) = find(table, &order.column)?;
         if column.kind != ColumnKind::Clustering {
             let name = &column.name;
             return invalid(format!(

@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 
-use super::{Analyzer, invalid};
+use super::{Analyzer, invalid, special_spec, unknown_function};
 use crate::cql::{RawTerm, Using};
-use crate::plan::{ColumnSpec, Computed, CqlError, Evaluated, Term};
+use crate::error::CqlError;
+use crate::plan::{Computed, Evaluated, Term};
 use crate::schema::Table;
-use crate::types::CqlType;
+use crate::types::{ColumnSpec, CqlType};
 
 impl Analyzer<'_> {
-    /// Resolves a term for what receives it.
+    /// Resolves a term for its receiver: a column, or a part of one.
     pub(super) fn term(&mut self, raw: &RawTerm, receiver: &ColumnSpec) -> Result<Term, CqlError> {
         let ty = receiver.ty.unfrozen();
         match raw {
@@ -36,14 +37,14 @@ impl Analyzer<'_> {
             }
             RawTerm::List(items) => match ty {
                 CqlType::List(element) => {
-                    let items = self.elements(items, element, receiver, "value")?;
+                    let items = self.elements(items, element, receiver)?;
                     folded(Computed::List(items), &receiver.ty)
                 }
                 _ => wrong_literal("list", receiver),
             },
             RawTerm::Set(items) => match ty {
                 CqlType::Set(element) => {
-                    let items = self.elements(items, element, receiver, "value")?;
+                    let items = self.elements(items, element, receiver)?;
                     folded(Computed::Set((**element).clone(), items), &receiver.ty)
                 }
                 CqlType::Map(entry) if items.is_empty() => {
@@ -66,7 +67,7 @@ impl Analyzer<'_> {
             RawTerm::Function(name, arguments) => function(name, arguments, receiver),
             RawTerm::Column(name) => invalid(format!("{name} is a column's name where a value is expected")),
             RawTerm::Operation => invalid(format!(
-                "Operations on the value of {} (+, -) are not supported: set the whole value",
+                "Operations on the value of {} are not supported by the embedded cluster: set the whole value",
                 receiver.name
             )),
         }
@@ -88,14 +89,8 @@ impl Analyzer<'_> {
         self.term(raw, &receiver)
     }
 
-    fn elements(
-        &mut self,
-        items: &[RawTerm],
-        ty: &CqlType,
-        of: &ColumnSpec,
-        what: &str,
-    ) -> Result<Vec<Term>, CqlError> {
-        items.iter().map(|item| self.element(item, ty, of, what)).collect()
+    fn elements(&mut self, items: &[RawTerm], ty: &CqlType, of: &ColumnSpec) -> Result<Vec<Term>, CqlError> {
+        items.iter().map(|item| self.element(item, ty, of, "value")).collect()
     }
 
     fn tuple(&mut self, items: &[RawTerm], receiver: &ColumnSpec) -> Result<Term, CqlError> {
@@ -123,14 +118,14 @@ impl Analyzer<'_> {
         folded(Computed::Tuple(terms), &receiver.ty)
     }
 
-    /// `(keyspace, table)` is what a marker says it is about.
+    /// `about` is the keyspace and the table of a marker's specification.
     pub(super) fn using_timestamp(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>, CqlError> {
-        let spec = using_spec(about, "[timestamp]", CqlType::Bigint);
+        let spec = special_spec(about, "[timestamp]", CqlType::Bigint);
         using.timestamp.as_ref().map(|raw| self.term(raw, &spec)).transpose()
     }
 
     pub(super) fn using_ttl(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>, CqlError> {
-        let spec = using_spec(about, "[ttl]", CqlType::Int);
+        let spec = special_spec(about, "[ttl]", CqlType::Int);
         let term = using.ttl.as_ref().map(|raw| self.term(raw, &spec)).transpose()?;
         if let Some(Term::Constant(Some(bytes))) = &term
             && bytes.first().is_some_and(|byte| byte & 0x80 != 0)
@@ -142,7 +137,7 @@ impl Analyzer<'_> {
 
     /// A limit: an int above zero.
     pub(super) fn limit(&mut self, raw: &RawTerm, name: &str, table: &Table) -> Result<Term, CqlError> {
-        let term = self.term(raw, &Self::special_spec(table, name, CqlType::Int))?;
+        let term = self.term(raw, &special_spec((&table.keyspace, &table.name), name, CqlType::Int))?;
         if let Term::Constant(bytes) = &term {
             let value = bytes.as_ref().and_then(|bytes| bytes.as_ref().try_into().ok()).map(i32::from_be_bytes);
             let Some(value) = value else { return invalid("Invalid null value of limit") };
@@ -155,15 +150,11 @@ impl Analyzer<'_> {
     }
 }
 
-fn using_spec((keyspace, table): (&str, &str), name: &str, ty: CqlType) -> ColumnSpec {
-    ColumnSpec { keyspace: keyspace.into(), table: table.into(), name: name.into(), ty }
-}
-
 fn wrong_literal<T>(what: &str, receiver: &ColumnSpec) -> Result<T, CqlError> {
     invalid(format!("Invalid {what} literal for {} of type {}", receiver.name, receiver.ty))
 }
 
-/// The constant that it is when nothing in it has to wait for an execution.
+/// A constant when all terms within are constants.
 fn folded(computed: Computed, ty: &CqlType) -> Result<Term, CqlError> {
     let is_constant = |term: &Term| matches!(term, Term::Constant(_));
     let constant = match &computed {
@@ -191,7 +182,7 @@ fn function(name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<
         ("totimestamp" | "to_timestamp", [argument]) if is_now(argument) => {
             (Computed::CurrentTimestamp, CqlType::Timestamp)
         }
-        _ => return invalid(format!("Unknown function '{name}'")),
+        _ => return Err(unknown_function(name, "as a value")),
     };
     let fits = ty == receiver.ty
         || matches!((&ty, &receiver.ty), (CqlType::Timeuuid, CqlType::Uuid) | (CqlType::Timestamp, CqlType::Bigint));

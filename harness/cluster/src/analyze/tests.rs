@@ -1,14 +1,16 @@
 //! Statements against a small catalog: what they resolve to, and what they are refused with.
 
 use super::*;
+use crate::cql::Operator;
 use crate::plan::{
-    Assignment, ClusteringSelection, Delete, Insert, Limit, OneOf, Operator, PartitionSelection, Range, Select,
+    Assignment, ClusteringSelection, Delete, Evaluated, Insert, Limit, OneOf, PartitionSelection, Range, Select,
     Selector, TermList, Update,
 };
 use crate::schema::ColumnKind;
+use crate::types::Value;
 
 fn catalog() -> Catalog {
-    let mut catalog = Catalog::new();
+    let mut catalog = crate::system::catalog();
     for definition in [
         "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
         "CREATE TABLE ks.bench (pk bigint PRIMARY KEY, v2 bigint, v1 bigint)",
@@ -118,7 +120,6 @@ fn constants_are_serialised_and_collections_folded() {
 
 #[test]
 fn collections_with_markers_and_functions_wait_for_the_execution() {
-    use crate::plan::{Evaluated, Value};
     let insert =
         insert("INSERT INTO types (k, l, t, u, ts) VALUES (uuid(), [1, ?], (?, null), now(), toTimestamp(now()))");
     let value = 7i32.to_be_bytes();
@@ -158,9 +159,8 @@ fn partitions_are_selected_by_in_and_token() {
     let select = super::tests::select("SELECT pk FROM bench WHERE token(pk) > ? AND token(pk) <= token(5)");
     let PartitionSelection::Tokens(range) = &select.partition else { panic!("no tokens") };
     let five = 5i64.to_be_bytes();
-    let tokens = range.tokens(&[crate::plan::Value::Bytes(&five)]).unwrap();
-    assert_eq!(tokens.lower, Some((5, false)));
-    assert_eq!(tokens.upper, Some((crate::token::token(&five), true)));
+    let tokens = range.tokens(&[Value::Bytes(&five)]).unwrap();
+    assert_eq!(tokens, Some((6, crate::token::token(&five))).filter(|(first, last)| first <= last));
     assert_eq!(super::tests::select("SELECT * FROM bench").partition, PartitionSelection::Tokens(Range::default()));
 }
 
@@ -239,13 +239,13 @@ fn refusals_are_in_cassandras_words() {
         ("DELETE v1 FROM bench WHERE v1 = 1", "Some partition key parts are missing: pk"),
         ("DELETE v FROM wide WHERE a = 1 AND b = 'x' AND c1 > 1", "Range deletions are not supported for specific"),
         ("USE nosuch", "Keyspace 'nosuch' does not exist"),
-        ("CREATE INDEX ON bench (v1)", "CREATE INDEX is not supported by this node"),
+        ("CREATE INDEX ON bench (v1)", "CREATE INDEX is not supported by the embedded cluster"),
         ("CREATE TABLE t (a int)", "No PRIMARY KEY specifed for table 't'"),
         ("CREATE TABLE t (a list<int> PRIMARY KEY)", "Invalid non-frozen collection type list<int> for PRIMARY KEY"),
         ("CREATE TABLE t (a int PRIMARY KEY, a int)", "Duplicate column 'a' declaration for table 't'"),
         ("CREATE TABLE t (a int, PRIMARY KEY (b))", "Unknown column 'b' referenced in PRIMARY KEY for table 't'"),
         ("CREATE TABLE t (a int PRIMARY KEY, b list<list<int>>)", "Non-frozen collections are not allowed inside"),
-        ("CREATE TABLE t (a int PRIMARY KEY, b counter)", "Counters are not supported by this node"),
+        ("CREATE TABLE t (a int PRIMARY KEY, b counter)", "Counters are not supported by the embedded cluster"),
         ("CREATE TABLE t (a int PRIMARY KEY, b nosuch)", "Unknown type nosuch"),
     ];
     for (text, expected) in many {
@@ -255,6 +255,51 @@ fn refusals_are_in_cassandras_words() {
     }
     let no_keyspace = analyze("SELECT * FROM bench", &catalog(), None).expect_err("no keyspace");
     assert!(no_keyspace.to_string().starts_with("No keyspace has been specified."));
+}
+
+#[test]
+fn what_the_node_lacks_is_called_unsupported_and_no_mistake() {
+    for (text, what) in [
+        ("CREATE TABLE t (a int PRIMARY KEY, v vector<float, 3>)", "The type vector"),
+        ("SELECT CAST(v1 AS text) FROM bench", "CAST in a SELECT clause"),
+        ("SELECT now() FROM bench", "The function now in a SELECT clause"),
+        ("SELECT toTimestamp(now()) FROM bench", "The function totimestamp in a SELECT clause"),
+        ("SELECT v1 + 1 FROM bench", "Arithmetic in a SELECT clause"),
+        ("SELECT v1 * v2 / 2 % 3 FROM bench", "Arithmetic in a SELECT clause"),
+        ("SELECT -v1 AS minus FROM bench", "Arithmetic in a SELECT clause"),
+        ("SELECT m['k'] FROM wide", "An element of a collection in a SELECT clause"),
+        ("SELECT m['a'..'k'] FROM wide", "An element of a collection in a SELECT clause"),
+        ("SELECT t.field FROM types", "A field of a user-defined type in a SELECT clause"),
+        ("SELECT intAsBlob(5) FROM bench", "The function intasblob in a SELECT clause"),
+        ("SELECT max(v1) FROM bench", "The function max in a SELECT clause"),
+        ("SELECT maxWritetime(v1) FROM bench", "The function maxwritetime in a SELECT clause"),
+        ("SELECT token(1) FROM bench", "The function token of anything but columns"),
+        ("SELECT 'x', v1 FROM bench", "A constant in a SELECT clause"),
+        ("INSERT INTO bench (pk) VALUES (blobAsBigint(0x01))", "The function blobasbigint as a value"),
+        ("BEGIN COUNTER BATCH APPLY BATCH", "A counter batch"),
+    ] {
+        let error = analyze(text, &catalog(), Some("ks")).expect_err(text);
+        assert_eq!(error.to_string(), format!("{what} is not supported by the embedded cluster"), "{text}");
+        assert_eq!(error.code(), 0x2200, "{text}");
+    }
+}
+
+#[test]
+fn a_clustering_order_may_name_only_the_first_columns() {
+    let descending = |order: &str| {
+        let text =
+            format!("CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b, c)) WITH CLUSTERING ORDER BY ({order})");
+        let Plan::Ddl(Ddl::CreateTable { table, .. }) = analyze(&text, &catalog(), Some("ks"))?.plan else {
+            panic!("{text} creates no table")
+        };
+        Ok(table.clustering().iter().map(|column| column.descending).collect::<Vec<_>>())
+    };
+    assert_eq!(descending("b DESC"), Ok(vec![true, false]));
+    assert_eq!(descending("b DESC, c DESC"), Ok(vec![true, true]));
+    assert_eq!(descending("c DESC"), Err(CqlError::invalid("Missing CLUSTERING ORDER for column b")));
+    let text = "The order of columns in the CLUSTERING ORDER directive must match that of the clustering columns \
+                (b must appear before c)";
+    assert_eq!(descending("c DESC, b ASC"), Err(CqlError::invalid(text)));
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use std::fmt;
 
+use crate::error::{CqlError, ErrorAnswer};
+
 /// Bytes of a header.
 pub const HEADER_LEN: usize = 9;
 
-/// The longest body that is accepted: 16 MiB, Cassandra's `native_transport_max_frame_size`.
-pub const MAX_BODY_LEN: usize = 16 * 1024 * 1024;
+/// The longest frame that is accepted, header included: Cassandra's `native_transport_max_frame_size`.
+pub const MAX_FRAME_LEN: usize = 16 * 1024 * 1024;
 
 /// Lowest protocol version served.
 pub const LOWEST_VERSION: u8 = 3;
@@ -65,66 +67,43 @@ pub enum Opcode {
 }
 
 impl Opcode {
-    /// All of them, by number.
-    pub const ALL: [Opcode; 16] = [
-        Opcode::Error,
-        Opcode::Startup,
-        Opcode::Ready,
-        Opcode::Authenticate,
-        Opcode::Options,
-        Opcode::Supported,
-        Opcode::Query,
-        Opcode::Result,
-        Opcode::Prepare,
-        Opcode::Execute,
-        Opcode::Register,
-        Opcode::Event,
-        Opcode::Batch,
-        Opcode::AuthChallenge,
-        Opcode::AuthResponse,
-        Opcode::AuthSuccess,
+    /// Every opcode by number, with the specification's name for it.
+    pub const ALL: [(Opcode, &str); 16] = [
+        (Opcode::Error, "ERROR"),
+        (Opcode::Startup, "STARTUP"),
+        (Opcode::Ready, "READY"),
+        (Opcode::Authenticate, "AUTHENTICATE"),
+        (Opcode::Options, "OPTIONS"),
+        (Opcode::Supported, "SUPPORTED"),
+        (Opcode::Query, "QUERY"),
+        (Opcode::Result, "RESULT"),
+        (Opcode::Prepare, "PREPARE"),
+        (Opcode::Execute, "EXECUTE"),
+        (Opcode::Register, "REGISTER"),
+        (Opcode::Event, "EVENT"),
+        (Opcode::Batch, "BATCH"),
+        (Opcode::AuthChallenge, "AUTH_CHALLENGE"),
+        (Opcode::AuthResponse, "AUTH_RESPONSE"),
+        (Opcode::AuthSuccess, "AUTH_SUCCESS"),
     ];
 
     /// The opcode of a number, if there is one.
     pub fn from_byte(byte: u8) -> Option<Opcode> {
-        Opcode::ALL.into_iter().find(|opcode| *opcode as u8 == byte)
+        Opcode::ALL.iter().find(|(opcode, _)| *opcode as u8 == byte).map(|(opcode, _)| *opcode)
     }
 
     /// Whether clients send it.
     pub fn is_request(self) -> bool {
+        use Opcode as O;
         matches!(
             self,
-            Opcode::Startup
-                | Opcode::Options
-                | Opcode::Query
-                | Opcode::Prepare
-                | Opcode::Execute
-                | Opcode::Register
-                | Opcode::Batch
-                | Opcode::AuthResponse
+            O::Startup | O::Options | O::Query | O::Prepare | O::Execute | O::Register | O::Batch | O::AuthResponse
         )
     }
 
     /// The name as the specification writes it.
     pub fn name(self) -> &'static str {
-        match self {
-            Opcode::Error => "ERROR",
-            Opcode::Startup => "STARTUP",
-            Opcode::Ready => "READY",
-            Opcode::Authenticate => "AUTHENTICATE",
-            Opcode::Options => "OPTIONS",
-            Opcode::Supported => "SUPPORTED",
-            Opcode::Query => "QUERY",
-            Opcode::Result => "RESULT",
-            Opcode::Prepare => "PREPARE",
-            Opcode::Execute => "EXECUTE",
-            Opcode::Register => "REGISTER",
-            Opcode::Event => "EVENT",
-            Opcode::Batch => "BATCH",
-            Opcode::AuthChallenge => "AUTH_CHALLENGE",
-            Opcode::AuthResponse => "AUTH_RESPONSE",
-            Opcode::AuthSuccess => "AUTH_SUCCESS",
-        }
+        Opcode::ALL.iter().find(|(opcode, _)| *opcode == self).map_or("", |row| row.1)
     }
 }
 
@@ -134,7 +113,7 @@ impl fmt::Display for Opcode {
     }
 }
 
-/// The header of a request frame whose version and length are acceptable. The opcode is not judged yet.
+/// The header of a request frame with an acceptable version and length. The opcode may be unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// 3 or 4.
@@ -145,23 +124,21 @@ pub struct Header {
     pub stream: i16,
     /// A number of [`Opcode`], or not.
     pub opcode: u8,
-    /// Bytes of the body, at most [`MAX_BODY_LEN`].
+    /// Bytes of the body.
     pub length: usize,
 }
 
-/// A header after which the connection cannot go on: what follows it is not known, or not wanted.
+/// A header that is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// Another protocol version; the text is what drivers look for when they look for a version to fall back to.
+    /// Another protocol version. Drivers look for this text when they look for a version to fall back to.
     #[error(
         "Invalid or unsupported protocol version ({version}); the lowest supported version is {LOWEST_VERSION} and \
          the greatest is {GREATEST_VERSION}"
     )]
     Version {
-        /// What was asked for.
+        /// The client's version.
         version: u8,
-        /// Where the answer goes.
-        stream: i16,
     },
     /// A response, sent to a server.
     #[error("Wrong protocol direction: a request was expected, and the version byte {byte:#04x} is a response's")]
@@ -171,11 +148,11 @@ pub enum HeaderError {
         /// Where the answer goes.
         stream: i16,
     },
-    /// A body above [`MAX_BODY_LEN`], or a negative length.
-    #[error("Request is too big: length {length} exceeds maximum allowed length {MAX_BODY_LEN}.")]
+    /// A frame above [`MAX_FRAME_LEN`]. The connection can go on after it.
+    #[error("Request is too big: length {length} exceeds maximum allowed length {MAX_FRAME_LEN}.")]
     Length {
-        /// What the header says.
-        length: u32,
+        /// Bytes of header and body.
+        length: u64,
         /// The version, which is fine.
         version: u8,
         /// Where the answer goes.
@@ -192,56 +169,49 @@ impl HeaderError {
         }
     }
 
-    /// The stream to answer on.
+    /// The stream to answer on. For an unknown version it is 0, as in Cassandra: its header may have another form.
     pub fn stream(&self) -> i16 {
         match self {
-            HeaderError::Version { stream, .. }
-            | HeaderError::Direction { stream, .. }
-            | HeaderError::Length { stream, .. } => *stream,
+            HeaderError::Version { .. } => 0,
+            HeaderError::Direction { stream, .. } | HeaderError::Length { stream, .. } => *stream,
         }
     }
+}
 
-    /// The ERROR code (section 9).
-    pub fn code(&self) -> i32 {
-        match self {
-            HeaderError::Length { .. } => 0x2200,
-            _ => 0x000A,
+impl From<HeaderError> for ErrorAnswer {
+    fn from(error: HeaderError) -> Self {
+        match error {
+            HeaderError::Length { .. } => CqlError::invalid(error.to_string()).into(),
+            _ => ErrorAnswer::Protocol(error.to_string()),
         }
     }
 }
 
 impl Header {
-    /// Reads the header at the start of `bytes`; `None` while it is not all there.
-    ///
-    /// # Errors
-    /// When no frame can be read after it: see [`HeaderError`].
+    /// Reads the header at the start of `bytes`; `None` while it is incomplete. The first byte is enough to refuse a
+    /// version, whose header may be shorter.
     #[inline]
     pub fn parse(bytes: &[u8]) -> Result<Option<Header>, HeaderError> {
         let Some(head) = bytes.first_chunk::<HEADER_LEN>() else {
-            // A version that is not ours may have another header; say so as soon as its first byte is there.
-            return match bytes.first() {
-                Some(&byte) if !(LOWEST_VERSION..=GREATEST_VERSION).contains(&byte) && bytes.len() >= 4 => {
-                    Err(Header::refuse(byte, i16::from_be_bytes([bytes[2], bytes[3]])))
-                }
-                _ => Ok(None),
-            };
+            return bytes.first().map_or(Ok(()), |byte| Header::check_version(*byte)).map(|()| None);
         };
         let [version, flags, s0, s1, opcode, l0, l1, l2, l3] = *head;
         let stream = i16::from_be_bytes([s0, s1]);
         if !(LOWEST_VERSION..=GREATEST_VERSION).contains(&version) {
-            return Err(Header::refuse(version, stream));
+            Header::check_version(version)?;
+            return Err(HeaderError::Direction { byte: version, stream });
         }
-        let length = u32::from_be_bytes([l0, l1, l2, l3]);
-        if length as usize > MAX_BODY_LEN {
-            return Err(HeaderError::Length { length, version, stream });
+        let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
+        if length > MAX_FRAME_LEN - HEADER_LEN {
+            return Err(HeaderError::Length { length: (length + HEADER_LEN) as u64, version, stream });
         }
-        Ok(Some(Header { version, flags, stream, opcode, length: length as usize }))
+        Ok(Some(Header { version, flags, stream, opcode, length }))
     }
 
-    fn refuse(byte: u8, stream: i16) -> HeaderError {
+    fn check_version(byte: u8) -> Result<(), HeaderError> {
         match byte & 0x7F {
-            LOWEST_VERSION..=GREATEST_VERSION => HeaderError::Direction { byte, stream },
-            version => HeaderError::Version { version: if byte & 0x80 == 0 { version } else { byte }, stream },
+            LOWEST_VERSION..=GREATEST_VERSION => Ok(()),
+            version => Err(HeaderError::Version { version: if byte & 0x80 == 0 { version } else { byte } }),
         }
     }
 
@@ -272,30 +242,38 @@ mod tests {
     }
 
     #[test]
-    fn versions_other_than_3_and_4_are_refused_with_the_text_that_drivers_look_for() {
+    fn versions_other_than_3_and_4_are_refused_at_their_first_byte_with_the_text_that_drivers_look_for() {
         for version in [0u8, 1, 2, 5, 6, 0x41, 0x42] {
-            let error = Header::parse(&[version, 0, 0, 9, 5, 0, 0, 0, 0]).unwrap_err();
-            assert_eq!(error.code(), 0x000A);
-            assert_eq!(error.stream(), 9);
-            assert_eq!(
-                error.to_string(),
-                format!(
+            for len in [1, 8, 9] {
+                let error = Header::parse(&[version, 0, 0, 9, 5, 0, 0, 0, 0][..len]).unwrap_err();
+                assert_eq!((error.answer_version(), error.stream(), ErrorAnswer::from(error).code()), (4, 0, 0x000A));
+                let text = format!(
                     "Invalid or unsupported protocol version ({version}); the lowest supported version is 3 and the greatest is 4"
-                )
-            );
+                );
+                assert_eq!(error.to_string(), text);
+            }
         }
     }
 
     #[test]
-    fn a_body_above_16_mib_is_refused_by_its_header() {
+    fn a_frame_above_16_mib_is_refused_because_of_its_header() {
         let header = |length: u32| {
             let mut bytes = Header { version: 4, flags: 0, stream: 2, opcode: 7, length: 0 }.encode(false);
             bytes[5..].copy_from_slice(&length.to_be_bytes());
             bytes
         };
-        assert!(Header::parse(&header(MAX_BODY_LEN as u32)).is_ok());
-        assert!(matches!(Header::parse(&header(MAX_BODY_LEN as u32 + 1)), Err(HeaderError::Length { .. })));
-        assert!(matches!(Header::parse(&header(u32::MAX)), Err(HeaderError::Length { .. })));
+        let longest = (MAX_FRAME_LEN - HEADER_LEN) as u32;
+        assert!(Header::parse(&header(longest)).is_ok());
+        for length in [longest + 1, u32::MAX] {
+            let error = Header::parse(&header(length)).unwrap_err();
+            let total = u64::from(length) + 9;
+            assert_eq!(error, HeaderError::Length { length: total, version: 4, stream: 2 });
+            assert_eq!(
+                error.to_string(),
+                format!("Request is too big: length {total} exceeds maximum allowed length 16777216.")
+            );
+            assert_eq!(ErrorAnswer::from(error).code(), 0x2200);
+        }
     }
 
     #[test]

@@ -3,10 +3,8 @@
 //! Source: native_protocol_v4.spec and native_protocol_v3.spec of Apache Cassandra; their section numbers are cited.
 
 pub mod frame;
-pub mod read;
 pub mod request;
 pub mod response;
-pub mod write;
 
-pub use frame::{HEADER_LEN, Header, HeaderError, MAX_BODY_LEN, Opcode};
-pub use read::{Malformed, Reader};
+pub use crate::types::write;
+pub use frame::{HEADER_LEN, Header, HeaderError, Opcode};

@@ -1,7 +1,7 @@
-//! The bodies of requests (section 4.1), borrowed from the frame.
+//! The bodies of requests (section 4.1), borrowed from the frame. A body that ends early or breaks the specification is
+//! [`Malformed`].
 
-use super::read::{Malformed, Read, Reader};
-use crate::plan::Value;
+use crate::types::{Malformed, Read, Reader, Value};
 
 /// Flag of query parameters: values follow.
 pub const QUERY_VALUES: u8 = 0x01;
@@ -41,9 +41,9 @@ impl Default for Values<'_> {
 pub struct QueryParameters<'a> {
     /// A consistency of section 3; this node treats them alike.
     pub consistency: u16,
-    /// What is bound.
+    /// The bound values.
     pub values: Values<'a>,
-    /// Whether rows may come without metadata.
+    /// Whether rows come without metadata.
     pub skip_metadata: bool,
     /// Rows a page; none or not above zero: all in one.
     pub page_size: Option<i32>,
@@ -60,7 +60,7 @@ pub struct QueryParameters<'a> {
 pub struct Query<'a> {
     /// The statement.
     pub query: &'a str,
-    /// What comes with it.
+    /// Values, paging and so on.
     pub parameters: QueryParameters<'a>,
 }
 
@@ -69,7 +69,7 @@ pub struct Query<'a> {
 pub struct Execute<'a> {
     /// The id that PREPARED gave.
     pub id: &'a [u8],
-    /// What comes with it.
+    /// Values, paging and so on.
     pub parameters: QueryParameters<'a>,
 }
 
@@ -98,9 +98,6 @@ pub struct Batch<'a> {
 }
 
 /// Reads `<query_parameters>`.
-///
-/// # Errors
-/// When the body ends first or says what the specification does not know.
 pub fn query_parameters<'a>(reader: &mut Reader<'a>, version: u8) -> Read<QueryParameters<'a>> {
     let consistency = consistency(reader)?;
     let flags = reader.byte()?;
@@ -155,10 +152,7 @@ fn timestamp(reader: &mut Reader<'_>, flags: u8) -> Read<Option<i64>> {
     }
 }
 
-/// What follows the custom payload (section 2.2) that a body begins with; nothing here looks at one.
-///
-/// # Errors
-/// When it is not a bytes map.
+/// What follows the custom payload (section 2.2) at the start of a body.
 pub fn after_custom_payload(body: &[u8]) -> Read<&[u8]> {
     let mut reader = Reader::new(body);
     for _ in 0..reader.short()? {
@@ -169,59 +163,39 @@ pub fn after_custom_payload(body: &[u8]) -> Read<&[u8]> {
 }
 
 /// Reads the body of STARTUP: its options.
-///
-/// # Errors
-/// When it is not a string map.
 pub fn startup(body: &[u8]) -> Read<Vec<(&str, &str)>> {
     Reader::new(body).string_map()
 }
 
 /// Reads the body of AUTH_RESPONSE: the token.
-///
-/// # Errors
-/// When it is not `[bytes]`.
 pub fn auth_response(body: &[u8]) -> Read<Option<&[u8]>> {
     Reader::new(body).bytes()
 }
 
 /// Reads the body of REGISTER: the kinds of events.
-///
-/// # Errors
-/// When it is not a string list.
 pub fn register(body: &[u8]) -> Read<Vec<&str>> {
     Reader::new(body).string_list()
 }
 
 /// Reads the body of PREPARE: the statement.
-///
-/// # Errors
-/// When it is not a long string.
 pub fn prepare(body: &[u8]) -> Read<&str> {
     Reader::new(body).long_string()
 }
 
 /// Reads the body of QUERY.
-///
-/// # Errors
-/// When it is malformed.
 pub fn query(body: &[u8], version: u8) -> Read<Query<'_>> {
     let mut reader = Reader::new(body);
     Ok(Query { query: reader.long_string()?, parameters: query_parameters(&mut reader, version)? })
 }
 
 /// Reads the body of EXECUTE.
-///
-/// # Errors
-/// When it is malformed.
 pub fn execute(body: &[u8], version: u8) -> Read<Execute<'_>> {
     let mut reader = Reader::new(body);
     Ok(Execute { id: reader.short_bytes()?, parameters: query_parameters(&mut reader, version)? })
 }
 
-/// Reads the body of BATCH.
-///
-/// # Errors
-/// When it is malformed. Values by name are: the specification's own text says that they cannot work (CASSANDRA-10246).
+/// Reads the body of BATCH. Values bound by name are refused: the specification says that they cannot work
+/// (CASSANDRA-10246).
 pub fn batch(body: &[u8], version: u8) -> Read<Batch<'_>> {
     let mut reader = Reader::new(body);
     let kind = match reader.byte()? {

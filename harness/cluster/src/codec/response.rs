@@ -1,9 +1,9 @@
 //! Encoding what the server sends (section 4.2), straight into the connection's output buffer.
 
 use super::frame::{EVENT_STREAM, HEADER_LEN, Header, Opcode};
-use super::write;
-use crate::plan::{ColumnSpec, CqlError};
+use crate::error::{CqlError, ErrorAnswer};
 use crate::schema::{Change, SchemaChange};
+use crate::types::{ColumnSpec, write};
 
 /// RESULT kind of section 4.2.5.
 pub const KIND_VOID: i32 = 1;
@@ -39,14 +39,14 @@ impl ReplyTo {
     }
 }
 
-/// Writes a whole frame with a body by `body`, and its length in the header afterwards.
+/// Writes a whole frame, whose body `body` writes.
 pub fn frame(out: &mut Vec<u8>, to: ReplyTo, opcode: Opcode, body: impl FnOnce(&mut Vec<u8>)) {
     let start = begin(out, to, opcode);
     body(out);
     end(out, start);
 }
 
-/// Writes a header whose length is not known yet; gives its place, for [`end`].
+/// Writes a header without its length; returns its place for [`end`].
 pub fn begin(out: &mut Vec<u8>, to: ReplyTo, opcode: Opcode) -> usize {
     let start = out.len();
     let header = Header { version: to.version, flags: 0, stream: to.stream, opcode: opcode as u8, length: 0 };
@@ -54,14 +54,14 @@ pub fn begin(out: &mut Vec<u8>, to: ReplyTo, opcode: Opcode) -> usize {
     start
 }
 
-/// Puts the length of the frame that [`begin`] started, and that ends where `out` ends, into its header.
+/// Sets the length of the frame that [`begin`] started and that ends with `out`.
 #[inline]
 pub fn end(out: &mut [u8], start: usize) {
     let length = (out.len() - start - HEADER_LEN) as u32;
     out[start + 5..start + HEADER_LEN].copy_from_slice(&length.to_be_bytes());
 }
 
-/// The length in bytes of the frame at the start of `frames`, which holds whole frames of ours.
+/// The bytes of the first frame of `frames`, which are whole frames.
 pub fn frame_len(frames: &[u8]) -> usize {
     match frames.first_chunk::<HEADER_LEN>() {
         Some(&[.., l0, l1, l2, l3]) => HEADER_LEN + u32::from_be_bytes([l0, l1, l2, l3]) as usize,
@@ -69,56 +69,13 @@ pub fn frame_len(frames: &[u8]) -> usize {
     }
 }
 
-/// An ERROR as the server has it before it is bytes (section 9).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ErrorAnswer {
-    /// 0x0000: the server's own fault.
-    #[error("{0}")]
-    Server(String),
-    /// 0x000A: the client breaks the protocol.
-    #[error("{0}")]
-    Protocol(String),
-    /// 0x0100: wrong credentials.
-    #[error("{0}")]
-    BadCredentials(String),
-    /// 0x2500: an EXECUTE of an id that is not known here (any more).
-    #[error(
-        "Prepared query with ID {} not found (either the query was not prepared on this host (maybe the host has been \
-         restarted?) or you have prepared too many queries and it has been evicted from the internal cache)",
-        Hex(.0)
-    )]
-    Unprepared(Vec<u8>),
-    /// Syntax, invalid, already exists and so on.
-    #[error(transparent)]
-    Cql(#[from] CqlError),
-}
-
-impl ErrorAnswer {
-    /// The code of section 9.
-    pub fn code(&self) -> i32 {
-        match self {
-            ErrorAnswer::Server(_) => 0x0000,
-            ErrorAnswer::Protocol(_) => 0x000A,
-            ErrorAnswer::BadCredentials(_) => 0x0100,
-            ErrorAnswer::Unprepared(_) => 0x2500,
-            ErrorAnswer::Cql(error) => error.code(),
-        }
-    }
-}
-
-impl From<super::Malformed> for ErrorAnswer {
-    fn from(malformed: super::Malformed) -> Self {
-        ErrorAnswer::Protocol(malformed.0.into_owned())
-    }
-}
-
-/// Bytes as lower case hexadecimal digits.
-pub struct Hex<'a>(pub &'a [u8]);
-
-impl std::fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
+/// Splits whole frames.
+pub fn frames(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (frame, after) = rest.split_at_checked(frame_len(rest))?;
+        rest = after;
+        (!frame.is_empty()).then_some(frame)
+    })
 }
 
 /// ERROR (sections 4.2.1 and 9).
@@ -191,7 +148,7 @@ pub fn prepared(
         }
         columns_spec(out, to.version, markers, global);
         if columns.is_empty() {
-            // No rows will come: Cassandra says so by this flag and no columns.
+            // Cassandra says with this flag and no columns that no rows will come.
             write::int(out, ROWS_NO_METADATA);
             write::int(out, 0);
         } else {
@@ -225,6 +182,14 @@ pub fn rows_metadata(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], ski
     }
 }
 
+/// The start of a ROWS body with one page: its kind and metadata.
+pub fn rows_head(version: u8, columns: &[ColumnSpec], skip_metadata: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    write::int(&mut out, KIND_ROWS);
+    rows_metadata(&mut out, version, columns, skip_metadata, None);
+    out
+}
+
 fn columns_spec(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], global: bool) {
     if let (true, Some(first)) = (global, columns.first()) {
         write::string(out, &first.keyspace);
@@ -240,7 +205,7 @@ fn columns_spec(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], global: 
     }
 }
 
-/// A change of the schema as SCHEMA_CHANGE says it (sections 4.2.5.5 and 4.2.6).
+/// SCHEMA_CHANGE (sections 4.2.5.5 and 4.2.6).
 fn put_schema_change(out: &mut Vec<u8>, change: &SchemaChange) {
     write::string(
         out,
@@ -285,6 +250,7 @@ mod tests {
         void(&mut out, TO);
         assert_eq!(out, [0x84, 0, 1, 2, 0x08, 0, 0, 0, 4, 0, 0, 0, 1]);
         assert_eq!(frame_len(&out), out.len());
+        assert_eq!(frames(&out.repeat(3)).collect::<Vec<_>>(), [&out[..]; 3]);
     }
 
     #[test]

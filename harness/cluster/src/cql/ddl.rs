@@ -3,26 +3,19 @@
 use super::ast::{ColumnDefinition, CreateTable, PrimaryKey, PropertyValue, RawTerm, Statement};
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::plan::CqlError;
+use crate::error::CqlError;
 use crate::types::{CqlType, MAX_DEPTH};
 
 impl Parser<'_> {
     pub(super) fn schema_change(&mut self) -> Result<Statement, CqlError> {
-        let second = self.next_token();
-        let is = |word: &str| second.kind == TokenKind::Word && second.text.eq_ignore_ascii_case(word);
-        let keyspace = is("keyspace") || is("schema");
-        let table = is("table") || is("columnfamily");
-        if !keyspace && !table {
-            return match second.kind {
-                TokenKind::Word => self.unsupported(2),
-                _ => {
-                    self.advance()?;
-                    Err(self.no_alternative())
-                }
-            };
-        }
-        if table && self.at_word("alter") {
-            return self.unsupported(2);
+        let keyspace = self.next_is_word("keyspace") || self.next_is_word("schema");
+        let table = self.next_is_word("table") || self.next_is_word("columnfamily");
+        if !keyspace && (!table || self.at_word("alter")) {
+            if self.next_token().kind == TokenKind::Word {
+                return self.unsupported(2);
+            }
+            self.advance()?;
+            return Err(self.no_alternative());
         }
         let verb = self.advance()?.text.to_ascii_lowercase();
         self.advance()?;
@@ -68,9 +61,8 @@ impl Parser<'_> {
 
     fn create_table(&mut self) -> Result<Statement, CqlError> {
         let if_not_exists = self.if_not_exists()?;
-        let table = self.table_name()?;
         let mut create = CreateTable {
-            table,
+            table: self.table_name()?,
             if_not_exists,
             columns: Vec::new(),
             primary_keys: Vec::new(),
@@ -89,13 +81,7 @@ impl Parser<'_> {
         }
         self.expect_symbol(")")?;
         if self.take_word("with")? {
-            loop {
-                self.count_item()?;
-                self.table_option(&mut create)?;
-                if !self.take_word("and")? {
-                    break;
-                }
-            }
+            self.and_list(|parser| parser.table_option(&mut create))?;
         }
         Ok(Statement::CreateTable(create))
     }
@@ -147,41 +133,42 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn column_type(&mut self, depth: usize) -> Result<CqlType, CqlError> {
+    pub(super) fn column_type(&mut self, depth: usize) -> Result<CqlType, CqlError> {
         if depth >= MAX_DEPTH {
             return Err(self.error(&format!("types nest deeper than {MAX_DEPTH} levels")));
         }
         if self.current.kind == TokenKind::String {
-            return Err(CqlError::invalid(
-                "Custom types are not supported: use a native type, a collection or a tuple",
-            ));
+            return Err(CqlError::unsupported("A custom type"));
         }
         // SET is a reserved word everywhere else.
         let name = if self.take_word("set")? { "set".to_owned() } else { self.name()? };
         if !self.take_symbol("<")? {
             return CqlType::native(&name).ok_or_else(|| CqlError::Invalid(format!("Unknown type {name}")));
         }
+        if name == "vector" {
+            self.column_type(depth + 1)?;
+            self.expect_symbol(",")?;
+            if self.current.kind != TokenKind::Integer {
+                return Err(self.mismatch("INTEGER"));
+            }
+            self.advance()?;
+            self.expect_symbol(">")?;
+            return Err(CqlError::unsupported("The type vector"));
+        }
         let mut arguments = self.list(|parser| parser.column_type(depth + 1))?;
         self.expect_symbol(">")?;
         let wrong = || CqlError::Invalid(format!("Unknown type {name} with {} arguments", arguments.len()));
-        let nested = |ty: &CqlType| ty.is_multi_cell();
         let built = match (name.as_str(), arguments.as_slice()) {
             ("tuple", _) => return Ok(CqlType::Tuple(arguments.into_iter().map(CqlType::freeze).collect())),
             ("list" | "set", [_]) | ("map", [_, _]) => {
-                let duration_key = name != "list" && arguments.first() == Some(&CqlType::Duration);
-                let counter = arguments.contains(&CqlType::Counter);
-                if counter || duration_key {
-                    let what = if counter { "Counters" } else { "Durations" };
-                    let place = if counter {
-                        "collections"
-                    } else if name == "set" {
-                        "sets"
-                    } else {
-                        "map keys"
-                    };
-                    return Err(CqlError::Invalid(format!("{what} are not allowed inside {place}")));
+                if arguments.contains(&CqlType::Counter) {
+                    return Err(CqlError::invalid("Counters are not allowed inside collections"));
                 }
-                // Whether they may nest is known only when a frozen<> around all of it has been seen or not.
+                if name != "list" && arguments.first() == Some(&CqlType::Duration) {
+                    let place = if name == "set" { "sets" } else { "map keys" };
+                    return Err(CqlError::Invalid(format!("Durations are not allowed inside {place}")));
+                }
+                // They may nest if a frozen<> around all of it follows, which is not known yet.
                 let last = arguments.pop();
                 match (name.as_str(), arguments.pop(), last) {
                     ("list", _, Some(element)) => CqlType::List(Box::new(element)),
@@ -198,12 +185,11 @@ impl Parser<'_> {
                     )),
                 };
             }
-            ("vector", _) => return Err(CqlError::invalid("Vectors are not supported: use a list")),
             _ => return Err(wrong()),
         };
         let unfrozen_inside = match &built {
-            CqlType::List(element) | CqlType::Set(element) => nested(element),
-            CqlType::Map(entry) => nested(&entry.0) || nested(&entry.1),
+            CqlType::List(element) | CqlType::Set(element) => element.is_multi_cell(),
+            CqlType::Map(entry) => entry.0.is_multi_cell() || entry.1.is_multi_cell(),
             _ => false,
         };
         if unfrozen_inside && depth == 0 {
@@ -218,14 +204,7 @@ impl Parser<'_> {
         if !self.take_word("with")? {
             return Ok(Vec::new());
         }
-        let mut properties = Vec::new();
-        loop {
-            self.count_item()?;
-            properties.push(self.property()?);
-            if !self.take_word("and")? {
-                return Ok(properties);
-            }
-        }
+        self.and_list(Self::property)
     }
 
     fn property(&mut self) -> Result<(String, PropertyValue), CqlError> {
@@ -244,7 +223,7 @@ impl Parser<'_> {
                 }
                 PropertyValue::Map(texts)
             }
-            _ => return Err(self.error(&format!("Invalid value for property {name}: it is to be a constant or a map"))),
+            _ => return Err(self.error(&format!("Invalid value for property {name}: a constant or a map is expected"))),
         };
         Ok((name, value))
     }

@@ -1,8 +1,7 @@
 //! Text to words.
 
-use crate::plan::CqlError;
+use crate::error::CqlError;
 
-/// What a word is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// A name or keyword, not quoted.
@@ -11,26 +10,23 @@ pub enum TokenKind {
     QuotedName,
     /// `'text'` or `$$text$$`
     String,
-    /// `42`; a sign is a word of its own.
+    /// `42`, without its sign.
     Integer,
     /// `1.5`, `1e3`
     Float,
     /// `0xcafe`
     Hex,
-    /// A UUID.
     Uuid,
     /// `1h30m`
     Duration,
     /// Everything else: `(`, `<=`, `?` and so on.
     Symbol,
-    /// The end of the text.
     End,
 }
 
 /// A word and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// What it is.
     pub kind: TokenKind,
     /// How it is written, with its quotes.
     pub text: &'a str,
@@ -46,14 +42,13 @@ pub(super) fn position(text: &str, at: usize) -> String {
     format!("line {line}:{column}")
 }
 
-/// Splits a statement into its words, one at a time; after the last one comes [`TokenKind::End`] for ever.
+/// Splits a statement into its words. After the last one, [`TokenKind::End`] comes again and again.
 pub struct Lexer<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Lexer<'a> {
-    /// Starts at the beginning of the text.
     pub fn new(text: &'a str) -> Self {
         Lexer { text, at: 0 }
     }
@@ -87,10 +82,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next word.
-    ///
-    /// # Errors
-    /// A syntax error for a character that starts no word, and a string or comment that does not end.
+    /// The next word. A character that starts no word, and a string or comment without an end, is a syntax error.
     pub fn next_token(&mut self) -> Result<Token<'a>, CqlError> {
         self.skip_space_and_comments()?;
         let rest = self.rest();
@@ -116,7 +108,7 @@ impl<'a> Lexer<'a> {
                 let two = ["<=", ">=", "!=", "+=", "-="].iter().any(|symbol| rest.starts_with(symbol));
                 if two {
                     Ok(self.take(TokenKind::Symbol, 2))
-                } else if b"()[]{}<>=,;.:?*+-".contains(first) {
+                } else if b"()[]{}<>=,;.:?*+-/%".contains(first) {
                     Ok(self.take(TokenKind::Symbol, 1))
                 } else {
                     let character = rest.chars().next().unwrap_or_default();
@@ -134,7 +126,7 @@ impl<'a> Lexer<'a> {
             if at > bytes.len() {
                 return Err(self.error(&format!("mismatched character '<EOF>' expecting '{quote}'")));
             }
-            // A doubled quote is one that belongs to the text.
+            // A doubled quote stands for one within the text.
             if bytes.get(at) != Some(&(quote as u8)) {
                 return Ok(self.take(kind, at));
             }
@@ -204,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_word_is_told_apart() {
+    fn every_kind_of_word_is_distinguished() {
         use TokenKind as K;
         assert_eq!(
             words("a_1 \"B\"\"c\" 'it''s' $$a'b$$ 42 -1.5e-3 0xCAFE 1h30m <= ? 123e4567-e89b-12d3-a456-426614174000;"),
@@ -234,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_told_with_its_place() {
+    fn what_does_not_end_is_refused_with_its_place() {
         for (text, error) in [
             ("a\n 'b", "line 2:1 mismatched character '<EOF>' expecting '''"),
             ("\"b", "line 1:0 mismatched character '<EOF>' expecting '\"'"),

@@ -1,77 +1,18 @@
 //! Words to statements: recursive descent with one word of lookahead, bounded in depth and in number of items.
 
-use super::ast::{
-    Assignment, AssignmentTarget, Batch, Delete, ExistsCondition, Insert, RawTerm, Statement, TableName, Update, Using,
-};
+use super::ast::{Assignment, AssignmentTarget, Batch, Delete, Insert, RawTerm, Statement, TableName, Update, Using};
 use super::lexer::{Lexer, Token, TokenKind, position};
 use super::{MAX_ITEMS, MAX_MARKERS};
-use crate::plan::{BatchKind, CqlError};
+use crate::error::CqlError;
 
 /// Words that cannot name anything unless they are quoted.
-const RESERVED: [&str; 57] = [
-    "add",
-    "allow",
-    "alter",
-    "and",
-    "apply",
-    "asc",
-    "authorize",
-    "batch",
-    "begin",
-    "by",
-    "columnfamily",
-    "create",
-    "delete",
-    "desc",
-    "describe",
-    "drop",
-    "entries",
-    "execute",
-    "from",
-    "full",
-    "grant",
-    "if",
-    "in",
-    "index",
-    "infinity",
-    "insert",
-    "into",
-    "is",
-    "keyspace",
-    "limit",
-    "materialized",
-    "modify",
-    "nan",
-    "norecursive",
-    "not",
-    "null",
-    "of",
-    "on",
-    "or",
-    "order",
-    "primary",
-    "rename",
-    "revoke",
-    "schema",
-    "select",
-    "set",
-    "table",
-    "to",
-    "token",
-    "truncate",
-    "unlogged",
-    "update",
-    "use",
-    "using",
-    "view",
-    "where",
-    "with",
-];
+const RESERVED: &str = "add allow alter and apply asc authorize batch begin by columnfamily create delete desc describe \
+    drop entries execute from full grant if in index infinity insert into is keyspace limit materialized modify nan \
+    norecursive not null of on or order primary rename revoke schema select set table to token truncate unlogged update \
+    use using view where with";
 
-/// Parses one statement, with or without a semicolon at its end.
-///
-/// # Errors
-/// A syntax error (0x2000) that says where: `line 1:9 mismatched input 'FORM' expecting K_FROM`.
+/// Parses one statement, with or without a semicolon at its end. A syntax error (0x2000) says where:
+/// `line 1:9 mismatched input 'FORM' expecting K_FROM`.
 pub fn parse(text: &str) -> Result<Statement, CqlError> {
     let mut parser = Parser::new(text)?;
     let statement = parser.statement()?;
@@ -106,7 +47,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn error(&self, what: &str) -> CqlError {
         let place = match self.current.kind {
-            // As Cassandra's parser has it: the end of the text is in no line.
+            // As in Cassandra: the end of the text is in no line.
             TokenKind::End => "line 0:-1".to_owned(),
             _ => position(self.text, self.current.at),
         };
@@ -195,6 +136,21 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// One item or more, with AND between.
+    pub(super) fn and_list<T>(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Result<T, CqlError>,
+    ) -> Result<Vec<T>, CqlError> {
+        let mut items = Vec::new();
+        loop {
+            self.count_item()?;
+            items.push(item(self)?);
+            if !self.take_word("and")? {
+                return Ok(items);
+            }
+        }
+    }
+
     pub(super) fn marker(&mut self, name: Option<String>) -> Result<RawTerm, CqlError> {
         if self.markers >= MAX_MARKERS {
             return Err(self.error(&format!("too many bind markers in one statement: at most {MAX_MARKERS} are taken")));
@@ -218,7 +174,7 @@ impl<'a> Parser<'a> {
             }
             TokenKind::Word => {
                 let name = self.current.text.to_ascii_lowercase();
-                if RESERVED.contains(&name.as_str()) {
+                if RESERVED.split(' ').any(|reserved| reserved == name) {
                     return Err(self.no_alternative());
                 }
                 self.advance()?;
@@ -267,7 +223,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A statement that this node does not have: its first words, and whatever follows is skipped.
+    /// A statement that this node does not have: its first words; the rest is skipped.
     pub(super) fn unsupported(&mut self, words: usize) -> Result<Statement, CqlError> {
         let mut name = Vec::new();
         for _ in 0..words {
@@ -314,16 +270,16 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `IF EXISTS`, `IF NOT EXISTS`, `IF column = value AND ...`: only whether it is there matters, for it is refused.
-    fn condition(&mut self) -> Result<ExistsCondition, CqlError> {
+    /// Whether `IF EXISTS`, `IF NOT EXISTS` or `IF column = value AND ...` is there.
+    fn condition(&mut self) -> Result<bool, CqlError> {
         if !self.take_word("if")? {
-            return Ok(ExistsCondition::None);
+            return Ok(false);
         }
         self.take_word("not")?;
         if !self.take_word("exists")? {
             self.relations()?;
         }
-        Ok(ExistsCondition::Given)
+        Ok(true)
     }
 
     fn insert(&mut self) -> Result<Insert, CqlError> {
@@ -331,20 +287,20 @@ impl<'a> Parser<'a> {
         let table = self.table_name()?;
         if self.take_word("json")? {
             let value = self.term(0)?;
-            let condition = self.condition()?;
+            let conditional = self.condition()?;
             let using = self.using(true)?;
-            return Ok(Insert { table, json: true, columns: Vec::new(), values: vec![value], condition, using });
+            return Ok(Insert { table, json: true, columns: Vec::new(), values: vec![value], conditional, using });
         }
         self.expect_symbol("(")?;
         let columns = self.list(Self::name)?;
         self.expect_symbol(")")?;
         self.expect_word("values")?;
         self.expect_symbol("(")?;
-        let values = self.list(|parser| parser.term(0))?;
+        let values = self.list(Self::operation)?;
         self.expect_symbol(")")?;
-        let condition = self.condition()?;
+        let conditional = self.condition()?;
         let using = self.using(true)?;
-        Ok(Insert { table, json: false, columns, values, condition, using })
+        Ok(Insert { table, json: false, columns, values, conditional, using })
     }
 
     fn target(&mut self) -> Result<AssignmentTarget, CqlError> {
@@ -376,8 +332,8 @@ impl<'a> Parser<'a> {
         })?;
         self.expect_word("where")?;
         let relations = self.relations()?;
-        let condition = self.condition()?;
-        Ok(Update { table, using, assignments, relations, condition })
+        let conditional = self.condition()?;
+        Ok(Update { table, using, assignments, relations, conditional })
     }
 
     fn delete(&mut self) -> Result<Delete, CqlError> {
@@ -387,19 +343,16 @@ impl<'a> Parser<'a> {
         let using = self.using(false)?;
         self.expect_word("where")?;
         let relations = self.relations()?;
-        let condition = self.condition()?;
-        Ok(Delete { targets, table, using, relations, condition })
+        let conditional = self.condition()?;
+        Ok(Delete { targets, table, using, relations, conditional })
     }
 
     fn batch(&mut self) -> Result<Batch, CqlError> {
         self.expect_word("begin")?;
-        let kind = if self.take_word("unlogged")? {
-            BatchKind::Unlogged
-        } else if self.at_word("counter") {
-            return Err(CqlError::invalid("Counter batches are not supported: there are no counter tables"));
-        } else {
-            BatchKind::Logged
-        };
+        // A single node treats logged and unlogged batches alike.
+        if !self.take_word("unlogged")? && self.at_word("counter") {
+            return Err(CqlError::unsupported("A counter batch"));
+        }
         self.expect_word("batch")?;
         let using = self.using(false)?;
         let mut statements = Vec::new();
@@ -409,7 +362,7 @@ impl<'a> Parser<'a> {
             self.take_symbol(";")?;
         }
         self.expect_word("batch")?;
-        Ok(Batch { kind, using, statements })
+        Ok(Batch { using, statements })
     }
 }
 
@@ -421,6 +374,10 @@ mod tests {
     #[test]
     fn what_is_no_statement_is_refused_with_its_place() {
         for (text, error) in [
+            ("SELECT a + FROM t", "line 1:11 no viable alternative at input 'FROM'"),
+            ("SELECT m['k' FROM t", "line 1:13 mismatched input 'FROM' expecting ']'"),
+            ("SELECT CAST(a text) FROM t", "line 1:14 mismatched input 'text' expecting K_AS"),
+            ("CREATE TABLE t (a vector<float> PRIMARY KEY)", "line 1:30 mismatched input '>' expecting ','"),
             ("SELEC * FROM t", "line 1:0 no viable alternative at input 'SELEC' ([SELEC]...)"),
             ("SELECT * FORM t", "line 1:9 mismatched input 'FORM' expecting K_FROM"),
             ("SELECT v", "line 0:-1 mismatched input '<EOF>' expecting K_FROM"),
@@ -459,9 +416,10 @@ mod tests {
 
     #[test]
     fn hostile_depths_are_refused() {
-        for (open, close) in [("[", "]"), ("(", ")"), ("{1: ", "}"), ("f(", ")")] {
-            let text = format!("INSERT INTO t (a) VALUES ({}1{})", open.repeat(100_000), close.repeat(100_000));
-            assert!(parse(&text).is_err());
+        for (open, close) in [("[", "]"), ("(", ")"), ("{1: ", "}"), ("f(", ")"), ("-", ""), ("m[", "]")] {
+            let (open, close) = (open.repeat(100_000), close.repeat(100_000));
+            assert!(parse(&format!("INSERT INTO t (a) VALUES ({open}1{close})")).is_err());
+            assert!(parse(&format!("SELECT {open}1{close} FROM t")).is_err());
         }
         let text = format!("CREATE TABLE t (a {}int{} PRIMARY KEY)", "list<".repeat(100_000), ">".repeat(100_000));
         assert!(parse(&text).is_err());

@@ -1,9 +1,10 @@
 //! SELECT.
 
+use super::MAX_TERM_DEPTH;
 use super::ast::{OrderBy, RawSelector, Select};
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::plan::CqlError;
+use crate::error::CqlError;
 
 impl Parser<'_> {
     pub(super) fn select(&mut self) -> Result<Select, CqlError> {
@@ -17,7 +18,7 @@ impl Parser<'_> {
             Vec::new()
         } else {
             self.list(|parser| {
-                let selector = parser.selector()?;
+                let selector = parser.selector(0)?;
                 let alias = if parser.take_word("as")? { Some(parser.name()?) } else { None };
                 Ok((selector, alias))
             })?
@@ -28,7 +29,7 @@ impl Parser<'_> {
         let group_by = self.take_word("group")?;
         if group_by {
             self.expect_word("by")?;
-            self.list(Self::selector)?;
+            self.list(|parser| parser.selector(0))?;
         }
         let order_by = if self.take_word("order")? {
             self.expect_word("by")?;
@@ -71,10 +72,68 @@ impl Parser<'_> {
         Ok(OrderBy { column, descending })
     }
 
-    fn selector(&mut self) -> Result<RawSelector, CqlError> {
-        if !self.next_is_symbol("(") {
-            return self.name().map(RawSelector::Column);
+    /// A selector. What the node lacks is parsed to its end, so that only true mistakes are syntax errors.
+    fn selector(&mut self, depth: usize) -> Result<RawSelector, CqlError> {
+        if depth > MAX_TERM_DEPTH {
+            return Err(self.error(&format!("selectors nest deeper than {MAX_TERM_DEPTH} levels")));
         }
+        let mut selector = self.simple_selector(depth)?;
+        loop {
+            let what = if self.take_symbol("[")? {
+                self.selector(depth + 1)?;
+                if self.take_symbol(".")? {
+                    self.expect_symbol(".")?;
+                    self.selector(depth + 1)?;
+                }
+                self.expect_symbol("]")?;
+                "An element of a collection"
+            } else if self.at_symbol(".") && !self.next_is_symbol(".") {
+                self.advance()?;
+                self.name()?;
+                "A field of a user-defined type"
+            } else if self.take_arithmetic()? {
+                self.simple_selector(depth)?;
+                "Arithmetic"
+            } else {
+                return Ok(selector);
+            };
+            selector = unsupported(what);
+        }
+    }
+
+    fn simple_selector(&mut self, depth: usize) -> Result<RawSelector, CqlError> {
+        let constant = ["null", "nan", "infinity", "true", "false"].iter().any(|word| self.at_word(word));
+        match self.current.kind {
+            TokenKind::Word if self.at_word("cast") && self.next_is_symbol("(") => {
+                self.advance()?;
+                self.advance()?;
+                self.selector(depth + 1)?;
+                self.expect_word("as")?;
+                self.column_type(0)?;
+                self.expect_symbol(")")?;
+                Ok(unsupported("CAST"))
+            }
+            TokenKind::Word | TokenKind::QuotedName if self.next_is_symbol("(") => self.function_selector(depth),
+            TokenKind::Word | TokenKind::QuotedName if !constant => self.name().map(RawSelector::Column),
+            TokenKind::Symbol if self.at_symbol("-") => {
+                self.advance()?;
+                self.selector(depth + 1)?;
+                Ok(unsupported("Arithmetic"))
+            }
+            TokenKind::Symbol if self.at_symbol("(") => {
+                self.advance()?;
+                self.list(|parser| parser.selector(depth + 1))?;
+                self.expect_symbol(")")?;
+                Ok(unsupported("A selector in brackets"))
+            }
+            _ => {
+                self.term(depth)?;
+                Ok(unsupported("A constant"))
+            }
+        }
+    }
+
+    fn function_selector(&mut self, depth: usize) -> Result<RawSelector, CqlError> {
         let function = match self.current.kind {
             TokenKind::Word => self.advance()?.text.to_ascii_lowercase(),
             _ => self.name()?,
@@ -89,8 +148,17 @@ impl Parser<'_> {
             self.expect_symbol(")")?;
             return Ok(RawSelector::CountRows);
         }
-        let arguments = if self.at_symbol(")") { Vec::new() } else { self.list(Self::name)? };
+        let none = self.at_symbol(")");
+        let arguments = if none { Vec::new() } else { self.list(|parser| parser.selector(depth + 1))? };
         self.expect_symbol(")")?;
-        Ok(RawSelector::Function(function, arguments))
+        let column = |argument: RawSelector| match argument {
+            RawSelector::Column(name) => Some(name),
+            _ => None,
+        };
+        Ok(RawSelector::Function(function, arguments.into_iter().map(column).collect()))
     }
+}
+
+fn unsupported(what: &str) -> RawSelector {
+    RawSelector::Unsupported(format!("{what} in a SELECT clause"))
 }

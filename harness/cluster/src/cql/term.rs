@@ -1,23 +1,31 @@
 //! Terms and relations.
 
 use super::MAX_TERM_DEPTH;
-use super::ast::{RawTerm, Relation};
+use super::ast::{Operator, RawTerm, Relation};
 use super::lexer::TokenKind;
 use super::parser::Parser;
-use crate::plan::{CqlError, Operator};
+use crate::error::CqlError;
 use crate::types::{Literal, LiteralKind};
 
 impl Parser<'_> {
-    /// A term, or terms with `+` and `-` between, which is taken but not kept.
+    /// A term, or arithmetic on terms, which is not kept.
     pub(super) fn operation(&mut self) -> Result<RawTerm, CqlError> {
         let mut term = self.term(0)?;
-        while self.at_symbol("+") || self.at_symbol("-") {
-            self.count_item()?;
-            self.advance()?;
+        while self.take_arithmetic()? {
             self.term(0)?;
             term = RawTerm::Operation;
         }
         Ok(term)
+    }
+
+    /// Whether an arithmetic operator was there.
+    pub(super) fn take_arithmetic(&mut self) -> Result<bool, CqlError> {
+        let found = ["+", "-", "*", "/", "%"].iter().any(|operator| self.at_symbol(operator));
+        if found {
+            self.count_item()?;
+            self.advance()?;
+        }
+        Ok(found)
     }
 
     pub(super) fn term(&mut self, depth: usize) -> Result<RawTerm, CqlError> {
@@ -127,14 +135,7 @@ impl Parser<'_> {
 
     /// Relations with AND between.
     pub(super) fn relations(&mut self) -> Result<Vec<Relation>, CqlError> {
-        let mut relations = Vec::new();
-        loop {
-            self.count_item()?;
-            relations.push(self.relation()?);
-            if !self.take_word("and")? {
-                return Ok(relations);
-            }
-        }
+        self.and_list(Self::relation)
     }
 
     fn operator(&mut self) -> Result<Operator, CqlError> {
@@ -163,8 +164,8 @@ impl Parser<'_> {
             self.expect_symbol(")")?;
             if self.take_word("in")? {
                 self.term(0)?;
-                return Ok(Relation::Unsupported(
-                    "IN on several columns at once is not supported: use a relation a column",
+                return Ok(Relation::Refused(
+                    "IN on several columns at once is not supported by the embedded cluster: use a relation per column",
                 ));
             }
             return Ok(Relation::Multi(columns, self.operator()?, self.term(0)?));
@@ -185,23 +186,25 @@ impl Parser<'_> {
         }
         if self.take_word("like")? {
             self.term(0)?;
-            return Ok(Relation::Unsupported("LIKE restriction is only supported on properly indexed columns"));
+            return Ok(Relation::Refused("LIKE restriction is only supported on properly indexed columns"));
         }
         if self.take_word("is")? {
             self.expect_word("not")?;
             self.expect_word("null")?;
-            return Ok(Relation::Unsupported("Unsupported restriction: IS NOT NULL is only for materialized views"));
+            return Ok(Relation::Refused("Unsupported restriction: IS NOT NULL is only for materialized views"));
         }
         if self.take_symbol("[")? {
             self.term(0)?;
             self.expect_symbol("]")?;
             self.operator()?;
             self.term(0)?;
-            return Ok(Relation::Unsupported("Restrictions on the elements of a collection are not supported"));
+            return Ok(Relation::Refused(
+                "Restrictions on the elements of a collection are not supported by the embedded cluster",
+            ));
         }
         if self.take_symbol("!=")? {
             self.term(0)?;
-            return Ok(Relation::Unsupported("Unsupported \"!=\" relation"));
+            return Ok(Relation::Refused("Unsupported \"!=\" relation"));
         }
         Ok(Relation::Single(column, self.operator()?, self.term(0)?))
     }

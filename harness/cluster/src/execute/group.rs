@@ -1,65 +1,53 @@
 //! The hot path: EXECUTEs of point statements, in groups.
 //!
-//! A lookup in a large table is two cache misses, and a lock between two lookups keeps their misses from overlapping. So the point
-//! statements that came with one read of the socket are put in order of their shards; a shard is locked for all of its statements (a few
-//! shards, when there are many statements and few a shard); one loop loads the index slots, another the records, and only then they are
-//! executed one after the other. Statements on one key are in one shard, and keep their order.
+//! A lookup in a large table is two cache misses, and a lock between two lookups keeps their misses from overlapping. So the
+//! point statements of one read of the socket are sorted by shard, and a shard is locked once for all of its statements. A few
+//! shards are locked together when each has few. One loop loads the index slots and another the records before they are executed one
+//! after the other. Statements on one key are in one shard and keep their order.
 
 use std::sync::{Arc, MutexGuard};
 
-use super::operation::{FAILED, HAS_UNSET, LATE, Op, SCRATCH, SKIP_METADATA};
+use super::operation::{FAILED, HAS_UNSET, LATE, Op, ROWS_LEN, SCRATCH, SKIP_METADATA};
 use super::point::{Action, Point, put_row};
-use crate::clock::Moment;
 use crate::codec::frame::Header;
-use crate::codec::response::{self, ErrorAnswer, ReplyTo};
-use crate::stats::Tally;
-use crate::storage::StorageFull;
-use crate::storage::record;
+use crate::codec::response::{self, ReplyTo};
+use crate::counters::stats::Tally;
+use crate::error::ErrorAnswer;
+use crate::storage::clock::Moment;
 use crate::storage::rows::{PlainCells, RowShard};
 use crate::storage::table::{Shards, TableStore};
+use crate::storage::{StorageFull, record};
 
-/// Statements under the locks that are held together, if there are as many: enough misses to overlap.
+/// Statements under the locks that are held together: enough misses to overlap.
 const OPS_LOCKED: usize = 48;
 
 /// The most shards that are locked together.
 const SHARDS_LOCKED: usize = 8;
 
-/// With fewer statements shards are locked one by one: connections with few in flight are many, and would wait for each other.
+/// With fewer statements shards are locked one by one: many connections with few in flight would wait for each other.
 const FEW_OPS: usize = 128;
 
-/// Rows found may be this long together; what is found beyond is looked up again when its answer is written.
-pub(super) const ROWS_LEN: usize = 8 * 1024 * 1024;
-
-/// The statements that a group is about: a connection's cache of prepared statements.
+/// The statements of a group: a connection's cache of prepared statements.
 pub trait PointStatements {
     /// The point statement of this number.
     fn point(&self, number: u16) -> Option<&Point>;
 }
 
-/// Point statements that wait to be executed together, and the buffers for it.
+/// Point statements that wait to be executed together, and their buffers.
 #[derive(Debug, Default)]
 pub struct PointGroup {
     store: Option<Arc<TableStore>>,
     ops: Vec<Op>,
-    /// How many of them are answered.
+    /// How many of `ops` are answered.
     answered: usize,
-    /// Cells that were put in order.
+    /// Cells in the table's order.
     scratch: Vec<u8>,
-    /// Values of the rows that were found.
+    /// Values of the found rows.
     rows: Vec<u8>,
     /// Numbers of `ops`, by shard.
     order: Vec<u32>,
     /// Where each shard's begin in `order`.
     starts: Vec<u32>,
-}
-
-/// Why an EXECUTE does not belong to the group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotAdded {
-    /// It is about another table than those that wait: execute those first.
-    OtherTable,
-    /// It is to be looked at with care, alone.
-    NotPlain,
 }
 
 impl PointGroup {
@@ -83,10 +71,8 @@ impl PointGroup {
         self.store = None;
     }
 
-    /// Adds the EXECUTE whose query parameters begin at `at` of `input` and end at `end`.
-    ///
-    /// # Errors
-    /// When it cannot be one of the group; nothing is added then.
+    /// Adds the EXECUTE with the query parameters `input[at..end]`. Returns `false`, and adds nothing, when statements on another
+    /// table wait or it needs the general way.
     #[inline]
     pub fn add(
         &mut self,
@@ -96,29 +82,27 @@ impl PointGroup {
         header: &Header,
         input: &[u8],
         (at, end): (usize, usize),
-    ) -> Result<(), NotAdded> {
+    ) -> bool {
         match &self.store {
             Some(waiting) if Arc::ptr_eq(waiting, store) => {}
-            Some(_) => return Err(NotAdded::OtherTable),
+            Some(_) => return false,
             None => self.store = Some(store.clone()),
         }
-        let op =
-            Op::read(&mut self.scratch, point, store, statement, header, input, (at, end)).ok_or(NotAdded::NotPlain);
-        match op {
-            Ok(op) => {
+        match Op::read(&mut self.scratch, point, store, statement, header, input, (at, end)) {
+            Some(op) => {
                 self.ops.push(op);
-                Ok(())
+                true
             }
-            Err(not) => {
+            None => {
                 if self.ops.is_empty() {
                     self.clear();
                 }
-                Err(not)
+                false
             }
         }
     }
 
-    /// Executes all that wait. Their answers are for [`PointGroup::answer`].
+    /// Executes all that wait, for [`PointGroup::answer`].
     pub fn execute(&mut self, statements: &impl PointStatements, input: &[u8], moment: &mut Moment) {
         let Some(store) = self.store.clone() else { return };
         if let Shards::Rows(shards) = store.shards() {
@@ -181,7 +165,7 @@ impl PointGroup {
                 touched ^= u64::from(shard.touch_record(self.ops[*number as usize].hash, row_len));
             }
         }
-        // The loads are what was wanted; this keeps them from being left out.
+        // Keeps the compiler from leaving the loads out.
         std::hint::black_box(touched);
         for (shard, group) in locked.iter_mut().flatten() {
             for number in *group {
@@ -213,8 +197,8 @@ impl PointGroup {
         }
     }
 
-    /// Appends the answers of what was executed to `out`, in the order in which the statements were added, until it is `enough` bytes
-    /// long. Gives whether that was all; if not, to be called again.
+    /// Appends the answers to `out`, in the order of [`PointGroup::add`], until it is `enough` bytes long. Returns whether
+    /// these were all; otherwise it must be called again.
     pub fn answer(
         &mut self,
         statements: &impl PointStatements,
@@ -267,7 +251,7 @@ impl PointGroup {
         true
     }
 
-    /// A row that had to wait because those before it are long.
+    /// Looks a row up again that was not kept because those before it are long.
     #[cold]
     fn put_late(&self, op: &Op, input: &[u8], columns: &[usize], whole: bool, out: &mut Vec<u8>) {
         let Some(store) = &self.store else { return };
@@ -287,9 +271,9 @@ mod tests {
 
     use super::*;
     use crate::analyze::analyze;
-    use crate::clock::Clock;
-    use crate::database::Database;
     use crate::plan::Plan;
+    use crate::storage::clock::Clock;
+    use crate::storage::database::Database;
     use crate::token;
 
     /// One statement, whatever the number.
@@ -302,7 +286,7 @@ mod tests {
     }
 
     fn prepared(insert: &str) -> (Arc<TableStore>, Only) {
-        let database = Database::new(0);
+        let database = Database::new(crate::system::catalog(), 0);
         for text in [
             "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
             "CREATE TABLE k.t (pk bigint PRIMARY KEY, v text)",
@@ -323,7 +307,7 @@ mod tests {
         input.extend_from_slice(&[0, 1, 1, 0, 1, 0, 0, 0, 8]);
         input.extend_from_slice(&key.to_be_bytes());
         let header = Header { version: 4, flags: 0, stream: 0, opcode: 10, length: input.len() - at };
-        group.add(&only.0, store, 0, &header, input, (at, input.len())).is_ok()
+        group.add(&only.0, store, 0, &header, input, (at, input.len()))
     }
 
     fn shard_of(store: &TableStore, key: i64) -> usize {

@@ -1,7 +1,7 @@
 //! Running plans against the rows in memory.
 //!
-//! `values` binds, `write` and `select` run any statement, `rows` and `paging` make pages of what a SELECT finds; `point`,
-//! `operation` and `group` run the statements that a bench consists of, many at a time.
+//! `values` binds, `write` and `select` run any statement, and `rows` and `paging` make pages of a SELECT's rows. `point`,
+//! `operation` and `group` run the statements of a benchmark, many at a time.
 
 pub(crate) mod group;
 mod operation;
@@ -11,5 +11,3 @@ mod rows;
 pub(crate) mod select;
 pub(crate) mod values;
 pub(crate) mod write;
-
-pub(crate) use select::check_sortable;

@@ -1,21 +1,22 @@
-//! An EXECUTE of a point statement, read as far as it takes to run it.
+//! An EXECUTE of a point statement, read only as far as running it needs.
 
 use std::ops::Range;
 
-use super::group::ROWS_LEN;
 use super::point::{Action, CellSource, Point};
-use crate::codec::Reader;
 use crate::codec::frame::Header;
 use crate::codec::request::{
     QUERY_NAMED_VALUES, QUERY_PAGE_SIZE, QUERY_PAGING_STATE, QUERY_SERIAL_CONSISTENCY, QUERY_SKIP_METADATA,
     QUERY_TIMESTAMP, QUERY_VALUES,
 };
-use crate::plan::Value;
 use crate::storage::record;
 use crate::storage::table::{Place, TableStore};
 use crate::token;
+use crate::types::{Reader, Value};
 
-/// An EXECUTE of a point statement, as places in the buffer that it was read into.
+/// Rows found together are kept up to this length; later ones are looked up again when their answers are written.
+pub(super) const ROWS_LEN: usize = 8 * 1024 * 1024;
+
+/// An EXECUTE of a point statement, as places in the read buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Op {
     /// The client's timestamp, or [`record::NEVER`].
@@ -24,10 +25,10 @@ pub(super) struct Op {
     pub(super) shard: u32,
     pub(super) key_at: u32,
     pub(super) key_len: u32,
-    /// Of an INSERT: where its cells are, in the read buffer or, if they had to be put in order, in the scratch buffer.
+    /// Of an INSERT: its cells in the read buffer, or sorted in the scratch buffer.
     pub(super) cells_at: u32,
     pub(super) cells_len: u32,
-    /// Of a SELECT that found its row: where its values are.
+    /// Of a SELECT that found its row: its values.
     pub(super) rows_at: u32,
     pub(super) rows_len: u32,
     pub(super) statement: u16,
@@ -40,34 +41,31 @@ pub(super) struct Op {
 pub(super) const SCRATCH: u8 = 1;
 /// One of the cells is not set.
 pub(super) const HAS_UNSET: u8 = 2;
-/// Rows may come without metadata.
+/// Rows come without metadata.
 pub(super) const SKIP_METADATA: u8 = 4;
-/// It could not be executed.
+/// It failed.
 pub(super) const FAILED: u8 = 8;
-/// It is to be executed when its answer is written.
+/// It is executed when its answer is written.
 pub(super) const LATE: u8 = 16;
 
 impl Op {
-    /// Where its key is.
     #[inline]
     pub(super) fn key(&self) -> Range<usize> {
         place(self.key_at, self.key_len)
     }
 
-    /// Where its cells are.
     #[inline]
     pub(super) fn cells(&self) -> Range<usize> {
         place(self.cells_at, self.cells_len)
     }
 
-    /// Where the values of its row are.
     #[inline]
     pub(super) fn rows(&self) -> Range<usize> {
         place(self.rows_at, self.rows_len)
     }
 
-    /// Reads the query parameters of an EXECUTE; `None` if it is to be looked at with care, or when those that wait
-    /// have filled `scratch`, where cells go that have to be put in order.
+    /// Reads the query parameters of an EXECUTE; `None` if it needs the general way, or when `scratch`, which takes cells that
+    /// must be sorted, is full.
     #[inline]
     pub(super) fn read(
         scratch: &mut Vec<u8>,
@@ -106,7 +104,7 @@ impl Op {
                     }
                 }
                 Value::Unset => unset = true,
-                // Before version 4 any negative length is null: -2 must not be kept as it is.
+                // Before version 4 any negative length is null: -2 must not be copied.
                 Value::Null if header.version < 4 => return None,
                 Value::Null => {}
             }
@@ -158,7 +156,7 @@ fn place(at: u32, len: u32) -> Range<usize> {
     at as usize..at as usize + len as usize
 }
 
-/// What follows the values: its timestamp or [`record::NEVER`]; `None` if there is anything unusual.
+/// The timestamp after the values, or [`record::NEVER`]; `None` if there is anything unusual.
 #[inline]
 fn trailing_timestamp(reader: &mut Reader<'_>, flags: u8) -> Option<i64> {
     if flags & QUERY_PAGE_SIZE != 0 {
@@ -176,7 +174,7 @@ fn trailing_timestamp(reader: &mut Reader<'_>, flags: u8) -> Option<i64> {
     reader.long().ok().filter(|timestamp| *timestamp != record::NEVER)
 }
 
-/// Appends the cells in the table's order; `values` begins with the first of `count` values.
+/// Appends the cells in the table's order; `values` starts with the first of `count` values.
 fn put_in_order(scratch: &mut Vec<u8>, cells: &[CellSource], values: &[u8], count: usize) {
     for cell in cells {
         match cell {

@@ -1,20 +1,20 @@
-//! The paging state: where a page ended, as the client keeps it.
+//! The paging state: where a page ended. The client keeps it.
 
-use crate::codec::response::ErrorAnswer;
-use crate::codec::{Reader, write};
+use crate::error::ErrorAnswer;
+use crate::types::{Reader, write};
 
 const FORM: u8 = 2;
 
 /// Where to go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// The partition that the page before ended in.
+    /// The partition of the last row.
     pub key: Vec<u8>,
-    /// The sortable clustering key of the row it ended with; none when the partition is done with.
+    /// The sortable clustering key of the last row; `None` when the partition is finished.
     pub clustering: Option<Vec<u8>>,
-    /// Rows that the partition has given so far.
+    /// Rows of the partition so far.
     pub rows_in_partition: u64,
-    /// Whether the partition had a row to be seen so far, wanted or not.
+    /// Whether the partition had a live row so far, even one without a match.
     pub has_rows: bool,
     /// Rows that LIMIT leaves.
     pub limit_left: Option<u64>,
@@ -33,9 +33,6 @@ impl Position {
     }
 
     /// From bytes that [`Position::encode`] made.
-    ///
-    /// # Errors
-    /// Protocol, for any others.
     pub fn decode(state: &[u8]) -> Result<Position, ErrorAnswer> {
         let read = || {
             let mut reader = Reader::new(state);

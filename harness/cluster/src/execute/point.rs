@@ -1,22 +1,18 @@
-//! The statements of the hot path: an INSERT of a row without clustering columns, and a SELECT of one by its key.
+//! The statements of the hot path: an INSERT of a row without clustering columns, and a SELECT of one with its key.
 
 use crate::codec::frame::Opcode;
-use crate::codec::response::{self, ReplyTo};
-use crate::codec::write;
-use crate::plan::{PartitionSelection, Plan, Prepared, Selector, Term, Value};
-use crate::statement::rows_head;
+use crate::codec::response::{self, ReplyTo, rows_head};
+use crate::plan::{PartitionSelection, Plan, Prepared, Selector, Term};
 use crate::storage::record::{self, KEY_WIRE_AT, MIXED, Row, UNSET};
 use crate::storage::table::{Shards, TableStore};
-use crate::types::CqlType;
+use crate::types::{CqlType, Value, write};
 
-/// How a value of a marker is found to be valid without a look at its type.
+/// How to validate a marker's value without its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Check {
     /// This many bytes, or none.
     Length(usize),
-    /// UTF-8.
     Text,
-    /// Anything.
     Any,
 }
 
@@ -47,7 +43,7 @@ impl Check {
 pub(super) enum CellSource {
     /// The marker of this index.
     Marker(usize),
-    /// A `[value]`: a constant, or unset for a column that is not mentioned.
+    /// A `[value]`: a constant, or unset for a column without a value.
     Wire(Vec<u8>),
 }
 
@@ -71,7 +67,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// For a statement that is one, on the rows of its table.
+    /// The point statement, if it is one.
     pub fn of(prepared: &Prepared, store: &TableStore) -> Option<Point> {
         let table = store.table();
         if !matches!(store.shards(), Shards::Rows(_)) || table.partition_key_len != 1 {
@@ -135,7 +131,7 @@ impl Point {
     }
 }
 
-/// Appends the values of the row in a record; nothing if there is no row to be seen.
+/// Appends the values of the row in a record; nothing if the row is not live.
 #[inline]
 pub(super) fn put_row(out: &mut Vec<u8>, record: &[u8], store: &TableStore, columns: &[usize], whole: bool) {
     let cells = store.cells();

@@ -1,13 +1,13 @@
-//! What a SELECT does with each row that it finds: filters, selectors, counts, and where a page is full.
+//! What a SELECT does with each row: filters, selectors, counts, and the end of a page.
 
 use std::borrow::Cow;
 
-use crate::codec::response::ErrorAnswer;
-use crate::codec::write;
-use crate::plan::{CqlError, EvaluatedFilter, Select, Selector, Value};
+use crate::error::{CqlError, ErrorAnswer};
+use crate::plan::{EvaluatedFilter, Select, Selector};
 use crate::schema::Table;
 use crate::storage::record::{Cell, Row};
 use crate::token;
+use crate::types::{Value, write};
 
 /// The most bytes that the rows of one answer may have.
 const LONGEST_ROWS: usize = 32 * 1024 * 1024;
@@ -23,7 +23,7 @@ pub struct RowView<'r> {
     pub clustering: &'r [&'r [u8]],
     /// The static columns.
     pub statics: Option<&'r Row<'r>>,
-    /// The regular columns; none when none of them is asked for, or when there is no row.
+    /// The regular columns; `None` when there is no row.
     pub cells: Option<&'r Row<'r>>,
 }
 
@@ -49,12 +49,9 @@ impl<'r> RowView<'r> {
     }
 }
 
-/// What became of a row that was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// A filter left it out.
     Filtered,
-    /// It is in the result.
     Taken,
 }
 
@@ -65,7 +62,6 @@ pub struct Collector<'s> {
     page_left: usize,
     limit_left: Option<u64>,
     counts: Vec<i64>,
-    first_row: Option<Vec<u8>>,
     rows: Vec<u8>,
     row_count: i32,
 }
@@ -82,16 +78,15 @@ impl<'s> Collector<'s> {
             select,
             filters,
             page_left: if select.aggregate { usize::MAX } else { page_size.unwrap_or(usize::MAX) },
-            // The one row of counts is what LIMIT would limit.
+            // LIMIT would limit the one row of counts.
             limit_left: if select.aggregate { None } else { limit_left },
             counts: vec![0; select.selectors.len()],
-            first_row: None,
             rows: Vec::new(),
             row_count: 0,
         }
     }
 
-    /// Whether regular or static columns are looked at, so that rows have to be taken apart.
+    /// Whether regular or static columns are needed, so that rows must be decoded.
     pub fn needs_cells(&self) -> bool {
         let first = self.select.table.static_start();
         let of_selector = |selector: &Selector| match selector {
@@ -105,32 +100,31 @@ impl<'s> Collector<'s> {
         self.select.selectors.iter().any(of_selector) || self.filters.iter().any(|filter| filter.column >= first)
     }
 
-    /// Whether LIMIT is reached.
     pub fn is_limit_reached(&self) -> bool {
         self.limit_left == Some(0)
     }
 
-    /// Rows that LIMIT leaves.
     pub fn limit_left(&self) -> Option<u64> {
         self.limit_left
     }
 
-    /// Whether the page has as many rows as it is to have.
     pub fn is_page_full(&self) -> bool {
         self.page_left == 0
     }
 
-    /// Takes a row, or not. Not to be called when LIMIT is reached or the page is full.
-    ///
-    /// # Errors
-    /// When the answer would be too long, or a value cannot be shown as JSON.
+    /// Takes a row if it passes the filters. LIMIT must not be reached, and the page must not be full.
     pub fn offer(&mut self, row: RowView<'_>) -> Result<Offered, ErrorAnswer> {
         let table = &*self.select.table;
         if !self.filters.iter().all(|filter| filter.matches(row.value(table, filter.column))) {
             return Ok(Offered::Filtered);
         }
         if self.select.aggregate {
-            self.count(row)?;
+            for (count, selector) in self.counts.iter_mut().zip(&self.select.selectors) {
+                *count += match selector {
+                    Selector::CountColumn(column) => i64::from(row.value(table, *column).is_some()),
+                    _ => 1,
+                };
+            }
             return Ok(Offered::Taken);
         }
         self.page_left = self.page_left.saturating_sub(1);
@@ -147,49 +141,14 @@ impl<'s> Collector<'s> {
         Ok(Offered::Taken)
     }
 
-    fn count(&mut self, row: RowView<'_>) -> Result<(), ErrorAnswer> {
-        let table = &*self.select.table;
-        for (count, selector) in self.counts.iter_mut().zip(&self.select.selectors) {
-            *count += match selector {
-                Selector::CountColumn(column) => i64::from(row.value(table, *column).is_some()),
-                _ => 1,
-            };
-        }
-        // A column beside a count is that of the first row.
-        if self.first_row.is_none() {
-            let mut first = Vec::new();
-            for selector in self.select.selectors.iter().filter(|selector| !is_count(selector)) {
-                put_selected(&mut first, table, selector, row)?;
-            }
-            self.first_row = Some(first);
-        }
-        Ok(())
-    }
-
-    /// The number of rows and their values as the answer has them.
+    /// The number of rows, and their values in the form of the answer.
     pub fn finish(mut self) -> (i32, Vec<u8>) {
         if !self.select.aggregate {
             return (self.row_count, self.rows);
         }
-        let first = self.first_row.unwrap_or_default();
-        let mut at = 0;
-        for (selector, count) in self.select.selectors.iter().zip(&self.counts) {
-            if is_count(selector) {
-                write::bytes(&mut self.rows, Some(&count.to_be_bytes()));
-            } else if first.is_empty() {
-                write::bytes(&mut self.rows, None);
-            } else {
-                let end = crate::storage::record::end_of_values(&first, at, 1);
-                self.rows.extend_from_slice(&first[at..end]);
-                at = end;
-            }
-        }
+        self.counts.iter().for_each(|count| write::bytes(&mut self.rows, Some(&count.to_be_bytes())));
         (1, self.rows)
     }
-}
-
-fn is_count(selector: &Selector) -> bool {
-    matches!(selector, Selector::CountRows | Selector::CountColumn(_))
 }
 
 fn too_long() -> ErrorAnswer {
@@ -215,10 +174,8 @@ fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowV
             Value::Bytes(_) => Some(cell.timestamp.to_be_bytes().to_vec().into()),
             Value::Null | Value::Unset => None,
         }),
-        // No row here ever expires.
-        Selector::Ttl(_) => None,
-        // Counts are written by the collector.
-        Selector::CountRows | Selector::CountColumn(_) => None,
+        // No row expires, and the collector writes counts.
+        Selector::Ttl(_) | Selector::CountRows | Selector::CountColumn(_) => None,
     };
     write::bytes(out, value.as_deref());
     Ok(())

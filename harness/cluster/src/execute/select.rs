@@ -5,16 +5,16 @@ use std::ops::Bound;
 
 use super::paging::Position;
 use super::rows::{Collector, Offered, RowView};
-use super::values::{Number, Slices, check_combinations, key_components, number, partition_keys, slices};
-use crate::codec::response::ErrorAnswer;
-use crate::plan::{CqlError, PartitionSelection, Range, Select, Term, Value};
-use crate::schema::Table;
+use super::values::{Slices, check_combinations, key_components, partition_keys, slices};
+use crate::error::{CqlError, ErrorAnswer};
+use crate::plan::{PartitionSelection, Select, Term};
 use crate::storage::partitions::Partition;
 use crate::storage::record::{self, Row};
 use crate::storage::table::{Place, Shards, TableStore};
 use crate::token;
+use crate::types::Value;
 
-/// Rows that are looked at before the lock is given back and other tasks are let run.
+/// Rows between two releases of the lock, when other tasks can run.
 const ROWS_A_STEP: usize = 2_048;
 
 /// One page.
@@ -22,7 +22,7 @@ const ROWS_A_STEP: usize = 2_048;
 pub struct Page {
     /// How many rows.
     pub row_count: i32,
-    /// Their values, as the answer has them.
+    /// Their values, in the form of the answer.
     pub rows: Vec<u8>,
     /// Where the next page begins, if there is one.
     pub paging_state: Option<Vec<u8>>,
@@ -31,7 +31,7 @@ pub struct Page {
 /// How a request wants its rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Paging<'a> {
-    /// Rows a page; not above zero means all.
+    /// Rows per page; zero and less mean all.
     pub page_size: Option<i32>,
     /// Where the page before ended.
     pub state: Option<&'a [u8]>,
@@ -39,11 +39,10 @@ pub struct Paging<'a> {
 
 fn limit(name: &str, term: Option<&Term>, values: &[Value<'_>]) -> Result<Option<u64>, CqlError> {
     let Some(term) = term else { return Ok(None) };
-    match number(term, values)? {
-        Number::Of(limit) if limit > 0 => Ok(Some(limit as u64)),
-        Number::Of(_) => Err(CqlError::Invalid(format!("{name} must be strictly positive"))),
-        Number::Null => Err(CqlError::Invalid(format!("Invalid null value of {}", name.to_lowercase()))),
-        Number::Unset => Ok(None),
+    match term.number(&name.to_lowercase(), values)? {
+        Some(limit) if limit > 0 => Ok(Some(limit as u64)),
+        Some(_) => Err(CqlError::Invalid(format!("{name} must be strictly positive"))),
+        None => Ok(None),
     }
 }
 
@@ -56,16 +55,13 @@ fn collector<'s>(
     let filters = select.filters.iter().map(|filter| filter.evaluate(&select.table.columns, values));
     let page_size = paging.page_size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0);
     let limit = limit("LIMIT", select.limit.as_ref(), values)?;
-    // What the client hands back can shorten a LIMIT, not make one or lengthen it.
+    // The client's paging state can shorten a LIMIT, never lengthen it.
     let left = position.and_then(|position| position.limit_left).unwrap_or(u64::MAX);
     let limit_left = limit.map(|limit| limit.min(left));
     Ok(Collector::new(select, filters.collect::<Result<_, _>>()?, page_size, limit_left))
 }
 
-/// The rows of a table in memory that a SELECT asks for.
-///
-/// # Errors
-/// Invalid values, a paging state that is none, an answer that would be too long.
+/// The page of rows that a SELECT asks for.
 pub async fn select(
     store: &TableStore,
     select: &Select,
@@ -88,7 +84,7 @@ pub async fn select(
     };
     match &select.partition {
         PartitionSelection::Tokens(range) => {
-            let (first, last) = token_range(range, values)?;
+            let Some((first, last)) = range.tokens(values)? else { return Ok(search.finish(false)) };
             search.by_token(first, last, position).await
         }
         named => {
@@ -99,21 +95,7 @@ pub async fn select(
     }
 }
 
-/// The first and the last token of a range; an empty range has them the wrong way round.
-fn token_range(range: &Range, values: &[Value<'_>]) -> Result<(i64, i64), CqlError> {
-    let range = range.tokens(values)?;
-    let first = match range.lower {
-        None => Some(i64::MIN),
-        Some((token, inclusive)) => token.checked_add(i64::from(!inclusive)),
-    };
-    let last = match range.upper {
-        None => Some(i64::MAX),
-        Some((token, inclusive)) => token.checked_sub(i64::from(!inclusive)),
-    };
-    Ok(first.zip(last).unwrap_or((i64::MAX, i64::MIN)))
-}
-
-/// Records whose keys are read before they are looked at, so that the cache misses of getting there overlap.
+/// Records whose keys are read ahead, so that their cache misses overlap.
 const RECORDS_AHEAD: usize = 32;
 
 struct Ahead<I: Iterator> {
@@ -132,12 +114,12 @@ impl<I: Iterator> Iterator for Ahead<I> {
     }
 }
 
-/// Why looking into a partition or a shard stopped.
+/// Why the search in a partition or a shard stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
-    /// All was seen.
+    /// Nothing is left.
     End,
-    /// Others are to have their turn.
+    /// It is others' turn.
     Budget,
     /// The page is full.
     PageFull,
@@ -152,7 +134,7 @@ struct Search<'s> {
     per_partition: Option<u64>,
     needs_cells: bool,
     collector: Collector<'s>,
-    /// What was seen last.
+    /// The last row seen.
     position: Position,
     budget: usize,
 }
@@ -211,7 +193,7 @@ impl Search<'_> {
         }
     }
 
-    /// Lets other connections have their turn.
+    /// Gives other connections their turn.
     async fn rest(&mut self) {
         self.budget = ROWS_A_STEP;
         tokio::task::yield_now().await;
@@ -237,7 +219,7 @@ impl Search<'_> {
         }
     }
 
-    /// Looks at partitions of one shard, in the order of (token, key), behind the position.
+    /// Searches the partitions of one shard after the position, in the order of (token, key).
     fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop, ErrorAnswer> {
         match self.store.shards() {
             Shards::Rows(shards) => {
@@ -262,7 +244,7 @@ impl Search<'_> {
     ) -> Result<Stop, ErrorAnswer> {
         let mut found = Ahead { found, ahead: VecDeque::with_capacity(RECORDS_AHEAD) }.peekable();
         let mut group: Vec<(i64, &[u8], P)> = Vec::new();
-        // Behind what was seen before there is only what was not.
+        // Once one partition is after the position, all later ones are.
         let seen = (!self.position.key.is_empty()).then(|| (token::token(&self.position.key), self.position.clone()));
         let mut seen = seen.as_ref();
         while let Some((hash, key, content)) = found.next() {
@@ -334,8 +316,7 @@ impl Search<'_> {
         Ok(self.enough().unwrap_or(Stop::End))
     }
 
-    /// Whether no more rows are wanted, or none for this page. A full page has a next one even when nothing will be found for it, as
-    /// Cassandra's have: that is only known by looking.
+    /// Whether LIMIT is reached or the page is full. A full page has a next one even if that will be empty, as in Cassandra.
     fn enough(&self) -> Option<Stop> {
         if self.collector.is_limit_reached() {
             Some(Stop::Limit)
@@ -384,7 +365,7 @@ impl Search<'_> {
             Some(Stop::End) | None => {}
             Some(stop) => return Ok(stop),
         }
-        // Static columns without a row are a row of their own, unless rows were asked for.
+        // Static columns without a row count as a row, unless the statement restricts rows.
         if let Some(statics) = statics.as_ref().filter(|statics| statics.is_live())
             && !self.position.has_rows
             && self.select.clustering.is_all()
@@ -396,7 +377,7 @@ impl Search<'_> {
         Ok(self.enough().unwrap_or(Stop::End))
     }
 
-    /// Calls `look` for the rows in the slices, in the order asked for, behind `after`, until it gives a reason to stop.
+    /// Calls `look` for the rows of the slices after `after`, in the order asked for, until it returns a reason to stop.
     fn in_slices(
         &mut self,
         partition: &Partition,
@@ -427,7 +408,7 @@ impl Search<'_> {
     }
 }
 
-/// The `count` values of `[bytes]` one after the other.
+/// `count` consecutive `[bytes]`.
 fn values_of(wire: &[u8], count: usize) -> Vec<&[u8]> {
     let mut at = 0;
     (0..count)
@@ -437,18 +418,4 @@ fn values_of(wire: &[u8], count: usize) -> Vec<&[u8]> {
             if let Value::Bytes(bytes) = value { bytes } else { &[] }
         })
         .collect()
-}
-
-/// Whether a table's rows can be sorted, for the statement that creates it.
-///
-/// # Errors
-/// Invalid, naming the clustering column that cannot be.
-pub fn check_sortable(table: &Table) -> Result<(), CqlError> {
-    match table.clustering().iter().find(|column| !crate::storage::clustering::is_supported(&column.ty)) {
-        None => Ok(()),
-        Some(column) => Err(CqlError::Invalid(format!(
-            "A clustering column of type {} is not supported by the embedded node (column {})",
-            column.ty, column.name
-        ))),
-    }
 }

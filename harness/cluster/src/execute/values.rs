@@ -1,26 +1,24 @@
-//! Binding the values of a request to a statement's markers, and making keys of them.
+//! Binding the values of a request to a statement's markers, and making keys from them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::codec::request::Values;
-use crate::codec::response::ErrorAnswer;
-use crate::plan::{ClusteringSelection, ColumnSpec, CqlError, OneOf, PartitionSelection, Term, Value};
+use crate::error::{CqlError, ErrorAnswer};
+use crate::plan::{ClusteringSelection, OneOf, PartitionSelection, Term};
 use crate::schema::{Column, Table};
 use crate::storage::clustering;
 use crate::token;
+use crate::types::{ColumnSpec, Value, write};
 
-/// The longest partition key and the longest component of one: their lengths are shorts on disk.
+/// The longest partition key, and the longest component: their lengths are shorts.
 const LONGEST_KEY: usize = u16::MAX as usize;
 
-/// The most keys that `IN` restrictions may name together.
+/// The most combinations of keys in `IN` restrictions.
 const MOST_COMBINATIONS: usize = 100_000;
 
-/// The values in the order of the markers, each valid for its marker's type.
-///
-/// # Errors
-/// Invalid, in Cassandra's words, when one of them is wrong, or when there is not one for each marker: then in the words that
-/// `wrong_number` finds for the number of markers and the number of values.
+/// The values in the order of the markers, each valid for its marker's type. `wrong_number` makes the refusal from the number of
+/// markers and that of values.
 pub fn bind<'a>(
     markers: &[ColumnSpec],
     values: Values<'a>,
@@ -31,7 +29,7 @@ pub fn bind<'a>(
         Values::Named(named) => {
             let mut by_name = HashMap::with_capacity(named.len());
             for (name, value) in named {
-                // Of a name that comes twice the first value counts.
+                // The first value of a name counts.
                 by_name.entry(name).or_insert(value);
             }
             markers.iter().filter_map(|marker| by_name.get(&*marker.name).copied()).collect()
@@ -48,37 +46,7 @@ pub fn bind<'a>(
     Ok(bound)
 }
 
-/// A term that must be a number of the type's width: a timestamp, a limit.
-pub enum Number {
-    /// It is.
-    Of(i64),
-    /// Null.
-    Null,
-    /// Not set.
-    Unset,
-}
-
-/// The number that a term of type bigint or int is.
-///
-/// # Errors
-/// As the term's evaluation.
-pub fn number(term: &Term, values: &[Value<'_>]) -> Result<Number, CqlError> {
-    use crate::plan::Evaluated;
-    Ok(match term.evaluate(values)? {
-        Evaluated::Null => Number::Null,
-        Evaluated::Unset => Number::Unset,
-        Evaluated::Bytes(bytes) => match (bytes.first_chunk::<8>(), bytes.first_chunk::<4>()) {
-            (Some(long), _) => Number::Of(i64::from_be_bytes(*long)),
-            (None, Some(int)) => Number::Of(i64::from(i32::from_be_bytes(*int))),
-            (None, None) => Number::Null,
-        },
-    })
-}
-
-/// The serialised keys of the partitions that a statement names, in the order of their values; never for a range of tokens.
-///
-/// # Errors
-/// Invalid, for null, unset, empty and too long components.
+/// The serialised keys of a statement's partitions, in the order of their values; none for a range of tokens.
 pub fn partition_keys(
     table: &Table,
     selection: &PartitionSelection,
@@ -98,9 +66,6 @@ pub fn partition_keys(
 }
 
 /// The serialised key of one partition.
-///
-/// # Errors
-/// As [`partition_keys`].
 pub fn partition_key(table: &Table, terms: &[Term], values: &[Value<'_>]) -> Result<Vec<u8>, CqlError> {
     let mut components = Vec::with_capacity(terms.len());
     for (term, column) in terms.iter().zip(table.partition_key()) {
@@ -143,15 +108,12 @@ pub fn key_components<'k>(table: &Table, key: &'k [u8]) -> Vec<&'k [u8]> {
         .collect()
 }
 
-/// Refuses a statement whose `IN` restrictions name too many keys together.
-///
-/// # Errors
-/// Invalid, when the product of the `numbers` is above the limit.
+/// Refuses a statement with too many combinations of keys in `IN` restrictions.
 pub fn check_combinations(numbers: impl IntoIterator<Item = usize>) -> Result<(), CqlError> {
     let combinations = numbers.into_iter().fold(1usize, usize::saturating_mul);
     if combinations > MOST_COMBINATIONS {
         return Err(CqlError::Invalid(format!(
-            "The cartesian product of the IN restrictions has {combinations} elements, the embedded node takes at most \
+            "The cartesian product of the IN restrictions has {combinations} elements, the embedded cluster takes at most \
              {MOST_COMBINATIONS}"
         )));
     }
@@ -174,19 +136,14 @@ fn product<'c, 'v>(choices: &'c [Vec<Cow<'v, [u8]>>]) -> Result<Vec<Vec<&'c [u8]
     }))
 }
 
-/// A clustering key: as rows are sorted by it, and as `[bytes]` a column.
+/// A clustering key in sortable form, and as one `[bytes]` per column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusteringKey {
-    /// See [`clustering`].
     pub sortable: Vec<u8>,
-    /// As on the wire.
     pub wire: Vec<u8>,
 }
 
-/// The clustering keys of the rows that a statement names in full.
-///
-/// # Errors
-/// Invalid, for null and unset components.
+/// The clustering keys of the rows that a statement names completely.
 pub fn clustering_keys(table: &Table, choices: &[OneOf], values: &[Value<'_>]) -> Result<Vec<ClusteringKey>, CqlError> {
     let mut found = Vec::with_capacity(choices.len());
     for (choice, column) in choices.iter().zip(table.clustering()) {
@@ -196,9 +153,6 @@ pub fn clustering_keys(table: &Table, choices: &[OneOf], values: &[Value<'_>]) -
 }
 
 /// The clustering key of one row.
-///
-/// # Errors
-/// Invalid, for null and unset components.
 pub fn one_clustering_key(table: &Table, terms: &[Term], values: &[Value<'_>]) -> Result<ClusteringKey, CqlError> {
     let mut components = Vec::with_capacity(terms.len());
     for (term, column) in terms.iter().zip(table.clustering()) {
@@ -211,38 +165,29 @@ fn clustering_key<B: AsRef<[u8]>>(columns: &[Column], components: &[B]) -> Clust
     let mut key = ClusteringKey::default();
     for (column, component) in columns.iter().zip(components) {
         clustering::put_component(&mut key.sortable, column, component.as_ref());
-        crate::codec::write::bytes(&mut key.wire, Some(component.as_ref()));
+        write::bytes(&mut key.wire, Some(component.as_ref()));
     }
     key
 }
 
-/// Ranges of sortable clustering keys, from the first key on, up to and without the second.
+/// Ranges of sortable clustering keys, without their ends.
 pub type Slices = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// The rows that a statement selects within a partition, as ascending ranges that do not overlap.
-///
-/// # Errors
-/// Invalid, for null and unset values, and for a range over several columns of different clustering orders.
+/// The rows of a statement within a partition, as ascending ranges that do not overlap.
 pub fn slices(table: &Table, selection: &ClusteringSelection, values: &[Value<'_>]) -> Result<Slices, ErrorAnswer> {
     let after_prefix = table.clustering().get(selection.prefix.len()..).unwrap_or_default();
     let prefixes = clustering_keys(table, &selection.prefix, values)?;
     let mut found = Slices::with_capacity(prefixes.len());
-    let range = match &selection.range {
-        Some(range) => Some(range.evaluate(after_prefix, values)?),
-        None => None,
-    };
+    let range = selection.range.as_ref().map(|range| range.evaluate(after_prefix, values)).transpose()?;
     for prefix in prefixes {
-        let Some(range) = &range else {
-            found.push((prefix.sortable.clone(), clustering::behind(prefix.sortable)));
+        let Some([lower, upper]) = &range else {
+            found.push((prefix.sortable.clone(), clustering::after(prefix.sortable)));
             continue;
         };
-        let width = [&range.lower, &range.upper].into_iter().flatten().map(|(limit, _)| limit.len()).max().unwrap_or(0);
+        let width = [lower, upper].into_iter().flatten().map(|(limit, _)| limit.len()).max().unwrap_or(0);
         let descending = after_prefix.first().is_some_and(|column| column.descending);
         if after_prefix.iter().take(width).any(|column| column.descending != descending) {
-            return Err(CqlError::invalid(
-                "A range over several clustering columns of different orders is not supported by the embedded node",
-            )
-            .into());
+            return Err(CqlError::unsupported("A range over several columns whose clustering orders differ").into());
         }
         let with = |limit: &[Cow<'_, [u8]>]| {
             let mut key = prefix.sortable.clone();
@@ -251,16 +196,16 @@ pub fn slices(table: &Table, selection: &ClusteringSelection, values: &[Value<'_
             }
             key
         };
-        let (first, last) = if descending { (&range.upper, &range.lower) } else { (&range.lower, &range.upper) };
+        let (first, last) = if descending { (upper, lower) } else { (lower, upper) };
         let start = match first {
             Some((limit, true)) => with(limit),
-            Some((limit, false)) => clustering::behind(with(limit)),
+            Some((limit, false)) => clustering::after(with(limit)),
             None => prefix.sortable.clone(),
         };
         let end = match last {
-            Some((limit, true)) => clustering::behind(with(limit)),
+            Some((limit, true)) => clustering::after(with(limit)),
             Some((limit, false)) => with(limit),
-            None => clustering::behind(prefix.sortable.clone()),
+            None => clustering::after(prefix.sortable.clone()),
         };
         if start < end {
             found.push((start, end));

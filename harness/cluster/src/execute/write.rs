@@ -3,28 +3,26 @@
 use std::sync::MutexGuard;
 
 use super::values::{
-    ClusteringKey, Number, check_combinations, clustering_keys, number, one_clustering_key, partition_key,
-    partition_keys, slices,
+    ClusteringKey, check_combinations, clustering_keys, one_clustering_key, partition_key, partition_keys, slices,
 };
-use crate::clock::Moment;
-use crate::codec::response::ErrorAnswer;
-use crate::plan::{Assignment, CqlError, Delete, Evaluated, Insert, PartitionSelection, Plan, Term, Update, Value};
+use crate::error::{CqlError, ErrorAnswer};
+use crate::plan::{Assignment, Delete, Evaluated, Insert, PartitionSelection, Plan, Term, Update};
 use crate::schema::Table;
+use crate::storage::clock::Moment;
 use crate::storage::partitions::PartitionShard;
 use crate::storage::table::{Place, Shards, TableStore};
 use crate::storage::{Mutation, StorageFull};
 use crate::token;
+use crate::types::Value;
 
-/// Whether a write is done, or only looked at for errors: all statements of a batch are, before the first is done.
+/// Whether a write is done or only checked: a batch checks all statements before it writes the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Find errors.
     Check,
-    /// Do it.
     Apply,
 }
 
-/// Where the timestamp of a write comes from when the statement has none itself.
+/// The source of a write's timestamp, unless the statement has one.
 #[derive(Debug)]
 pub enum TimestampSource<'m> {
     /// The request, or one for a whole batch.
@@ -49,42 +47,32 @@ impl TimestampSource<'_> {
     }
 }
 
-impl From<StorageFull> for ErrorAnswer {
-    fn from(full: StorageFull) -> Self {
-        ErrorAnswer::Server(full.to_string())
-    }
-}
-
-/// The timestamp that `USING TIMESTAMP` gives, if it is there and set.
-///
-/// # Errors
-/// Invalid, for null and for what no timestamp can be.
+/// The timestamp of `USING TIMESTAMP`, if it is set.
 pub fn using_timestamp(term: Option<&Term>, values: &[Value<'_>]) -> Result<Option<i64>, CqlError> {
     let Some(term) = term else { return Ok(None) };
-    match number(term, values)? {
-        Number::Of(i64::MIN) => {
+    match term.number("timestamp", values)? {
+        Some(i64::MIN) => {
             Err(CqlError::invalid("Out of bound timestamp, must be in [-9223372036854775807, 9223372036854775807]"))
         }
-        Number::Of(timestamp) => Ok(Some(timestamp)),
-        Number::Null => Err(CqlError::invalid("Invalid null value of timestamp")),
-        Number::Unset => Ok(None),
+        timestamp => Ok(timestamp),
     }
 }
 
 fn refuse_ttl(term: Option<&Term>, values: &[Value<'_>]) -> Result<(), CqlError> {
     let Some(term) = term else { return Ok(()) };
-    match number(term, values)? {
-        Number::Of(seconds) if seconds < 0 => {
+    // As in Cassandra, null is no TTL.
+    match term.number("ttl", values).unwrap_or(None) {
+        Some(seconds) if seconds < 0 => {
             Err(CqlError::Invalid(format!("A TTL must be greater or equal to 0, but was {seconds}")))
         }
-        Number::Of(seconds) if seconds > 0 => Err(CqlError::invalid(
-            "USING TTL is not supported by the embedded node, which keeps all rows until they are deleted: leave it out",
+        Some(seconds) if seconds > 0 => Err(CqlError::invalid(
+            "USING TTL is not supported by the embedded cluster, which keeps rows until they are deleted: leave it out",
         )),
         _ => Ok(()),
     }
 }
 
-/// Values of cells that may be owned, by column.
+/// Values of cells with their columns.
 struct Cells<'a> {
     statics: Vec<(usize, Evaluated<'a>)>,
     regular: Vec<(usize, Evaluated<'a>)>,
@@ -122,9 +110,6 @@ fn borrowed<'e>(cells: &'e [(usize, Evaluated<'_>)]) -> Vec<(usize, Value<'e>)> 
 }
 
 /// Runs INSERT, UPDATE or DELETE.
-///
-/// # Errors
-/// Invalid values, no more room, or another statement.
 pub fn modify(
     store: &TableStore,
     plan: &Plan,
@@ -149,12 +134,12 @@ pub fn modify(
     }
 }
 
-/// What is said of a SELECT in a batch.
+/// The refusal of a SELECT in a batch.
 pub fn not_in_a_batch() -> CqlError {
     CqlError::invalid("Invalid statement in batch: only UPDATE, INSERT and DELETE statements are allowed.")
 }
 
-/// A statement that writes, under way.
+/// A statement that writes.
 struct Write<'w> {
     store: &'w TableStore,
     values: &'w [Value<'w>],
@@ -232,7 +217,7 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// The keys of the partitions, in each of which so many rows or ranges of rows are named.
+    /// The keys of the partitions, with `named` rows or ranges of rows in each.
     fn keys(&self, table: &Table, selection: &PartitionSelection, named: usize) -> Result<Vec<Vec<u8>>, CqlError> {
         let keys = partition_keys(table, selection, self.values)?;
         check_combinations([keys.len(), named])?;
@@ -255,7 +240,7 @@ struct Target<'t> {
 }
 
 impl<'t> Target<'t> {
-    /// The shard to apply a change to that only a table with clustering columns knows; none when nothing is to be applied.
+    /// The shard for a change that needs clustering columns; `None` when there is nothing to apply.
     fn partitions(&self) -> Option<MutexGuard<'t, PartitionShard>> {
         match self.store.shards() {
             Shards::Partitions(shards) if self.mode == Mode::Apply => Some(shards[self.place.shard].lock()),

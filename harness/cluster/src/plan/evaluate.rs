@@ -6,16 +6,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use uuid::{Builder, Uuid};
 
-use super::{Computed, CqlError, Evaluated, Filter, Limit, OneOf, Operator, Range, Term, TermList, Value};
+use super::{Computed, Evaluated, Filter, Limit, OneOf, Range, Term, TermList};
+use crate::cql::Operator;
+use crate::error::CqlError;
 use crate::schema::Column;
 use crate::token;
-use crate::types::{self, CqlType};
+use crate::types::{self, CqlType, Value};
 
 impl Term {
-    /// The value of any term.
-    ///
-    /// # Errors
-    /// [`CqlError::Invalid`] for a null or unset value within a collection.
+    /// The value of any term. A null or unset value within a collection is refused.
     pub fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>, CqlError> {
         match self {
             Term::Computed(computed) => computed.evaluate(values),
@@ -98,10 +97,7 @@ fn time_uuid() -> Uuid {
 }
 
 impl OneOf {
-    /// The values that the column may have, sorted in the type's order, each once. `column` is for the errors' texts.
-    ///
-    /// # Errors
-    /// [`CqlError::Invalid`] for null, unset and invalid values.
+    /// The values that the column may have, sorted in the type's order, each once.
     pub fn evaluate<'a>(&'a self, column: &Column, values: &[Value<'a>]) -> Result<Vec<Cow<'a, [u8]>>, CqlError> {
         let mut found = match self {
             OneOf::Term(term) => vec![term.evaluate_key(column, values)?],
@@ -109,14 +105,11 @@ impl OneOf {
                 terms.iter().map(|term| term.evaluate_key(column, values)).collect::<Result<_, _>>()?
             }
             OneOf::In(TermList::Marker(index)) => {
+                let refused = |what| CqlError::Invalid(format!("Invalid {what} value for IN({})", column.name));
                 let list = match values.get(usize::from(*index)).copied().unwrap_or(Value::Unset) {
                     Value::Bytes(bytes) => bytes,
-                    Value::Null => {
-                        return Err(CqlError::Invalid(format!("Invalid null value for IN({})", column.name)));
-                    }
-                    Value::Unset => {
-                        return Err(CqlError::Invalid(format!("Invalid unset value for IN({})", column.name)));
-                    }
+                    Value::Null => return Err(refused("null")),
+                    Value::Unset => return Err(refused("unset")),
                 };
                 let ty = CqlType::List(Box::new(column.ty.clone()));
                 ty.validate(list).map_err(CqlError::Invalid)?;
@@ -130,10 +123,7 @@ impl OneOf {
 }
 
 impl Term {
-    /// The value of a term that a column is compared with: never null or unset, and valid for the column's type.
-    ///
-    /// # Errors
-    /// [`CqlError::Invalid`] in Cassandra's words.
+    /// The value that a column is compared with: never null or unset, and valid for the column's type.
     pub fn evaluate_key<'a>(&'a self, column: &Column, values: &[Value<'a>]) -> Result<Cow<'a, [u8]>, CqlError> {
         match self.evaluate(values)? {
             Evaluated::Bytes(bytes) => {
@@ -148,23 +138,32 @@ impl Term {
             Evaluated::Unset => Err(CqlError::Invalid(format!("Invalid unset value for column {}", column.name))),
         }
     }
+
+    /// The number that a term of type bigint or int is; `None` when it is unset. `what` is for the refusal of null.
+    pub fn number(&self, what: &str, values: &[Value<'_>]) -> Result<Option<i64>, CqlError> {
+        let bytes = match self.evaluate(values)? {
+            Evaluated::Bytes(bytes) => bytes,
+            Evaluated::Unset => return Ok(None),
+            Evaluated::Null => Cow::Borrowed(&[][..]),
+        };
+        match (bytes.first_chunk::<8>(), bytes.first_chunk::<4>()) {
+            (Some(long), _) => Ok(Some(i64::from_be_bytes(*long))),
+            (None, Some(int)) => Ok(Some(i64::from(i32::from_be_bytes(*int)))),
+            (None, None) => Err(CqlError::Invalid(format!("Invalid null value of {what}"))),
+        }
+    }
 }
 
-/// A [`Range`] with its values evaluated.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct EvaluatedRange<'a> {
-    /// Values of the lower end and whether it is inside.
-    pub lower: Option<(Vec<Cow<'a, [u8]>>, bool)>,
-    /// Values of the upper end and whether it is inside.
-    pub upper: Option<(Vec<Cow<'a, [u8]>>, bool)>,
-}
+/// One end of a range: a value for each column compared, and whether they are inside.
+pub type EvaluatedLimit<'a> = Option<(Vec<Cow<'a, [u8]>>, bool)>;
 
 impl Range {
-    /// Evaluates both ends; `columns` are those compared, the first one first.
-    ///
-    /// # Errors
-    /// [`CqlError::Invalid`] for null, unset and invalid values.
-    pub fn evaluate<'a>(&'a self, columns: &[Column], values: &[Value<'a>]) -> Result<EvaluatedRange<'a>, CqlError> {
+    /// The values of the lower and the upper end; `columns` are those compared, the first one first.
+    pub fn evaluate<'a>(
+        &'a self,
+        columns: &[Column],
+        values: &[Value<'a>],
+    ) -> Result<[EvaluatedLimit<'a>; 2], CqlError> {
         let end = |limit: &'a Option<Limit>| match limit {
             None => Ok(None),
             Some(limit) => {
@@ -173,33 +172,26 @@ impl Range {
                 Ok(Some((evaluated.collect::<Result<Vec<_>, CqlError>>()?, limit.inclusive)))
             }
         };
-        Ok(EvaluatedRange { lower: end(&self.lower)?, upper: end(&self.upper)? })
+        Ok([end(&self.lower)?, end(&self.upper)?])
     }
-}
 
-impl EvaluatedRange<'_> {
-    /// Whether the values of the columns (the first one first) lie inside.
-    pub fn contains(&self, columns: &[Column], values: &[&[u8]]) -> bool {
-        let compare = |limit: &[Cow<'_, [u8]>]| {
-            let pairs = values.iter().zip(limit).zip(columns);
-            pairs.map(|((value, limit), column)| column.ty.compare(value, limit)).find(|order| order.is_ne())
+    /// The first and the last token of [`super::PartitionSelection::Tokens`]; `None` when there are none between.
+    pub fn tokens(&self, values: &[Value<'_>]) -> Result<Option<(i64, i64)>, CqlError> {
+        let first = match &self.lower {
+            None => Some(i64::MIN),
+            Some(limit) => limit.token(values)?.checked_add(i64::from(!limit.inclusive)),
         };
-        let above = self.lower.as_ref().is_none_or(|(limit, inclusive)| match compare(limit) {
-            None => *inclusive,
-            Some(order) => order == Ordering::Greater,
-        });
-        above
-            && self.upper.as_ref().is_none_or(|(limit, inclusive)| match compare(limit) {
-                None => *inclusive,
-                Some(order) => order == Ordering::Less,
-            })
+        let last = match &self.upper {
+            None => Some(i64::MAX),
+            Some(limit) => limit.token(values)?.checked_sub(i64::from(!limit.inclusive)),
+        };
+        Ok(first.zip(last).filter(|(first, last)| first <= last))
     }
 }
 
 /// A [`Filter`] with its values evaluated.
 #[derive(Clone, Debug)]
 pub struct EvaluatedFilter<'a> {
-    /// Index into [`crate::schema::Table::columns`].
     pub column: usize,
     ty: &'a CqlType,
     operator: Operator,
@@ -207,10 +199,7 @@ pub struct EvaluatedFilter<'a> {
 }
 
 impl Filter {
-    /// Evaluates what is compared with; `columns` are the table's.
-    ///
-    /// # Errors
-    /// [`CqlError::Invalid`] for null, unset and invalid values.
+    /// Evaluates the values; `columns` are the table's.
     pub fn evaluate<'a>(
         &'a self,
         columns: &'a [Column],
@@ -252,37 +241,6 @@ impl EvaluatedFilter<'_> {
                 any(&|value| types::elements(cell).skip(skip).step_by(step).any(|element| element == Some(value)))
             }
         }
-    }
-}
-
-/// A [`Range`] of tokens with its ends evaluated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct TokenRange {
-    /// The lower end and whether it is inside.
-    pub lower: Option<(i64, bool)>,
-    /// The upper end and whether it is inside.
-    pub upper: Option<(i64, bool)>,
-}
-
-impl TokenRange {
-    /// Whether the token lies inside.
-    pub fn contains(&self, token: i64) -> bool {
-        self.lower.is_none_or(|(limit, inclusive)| token > limit || inclusive && token == limit)
-            && self.upper.is_none_or(|(limit, inclusive)| token < limit || inclusive && token == limit)
-    }
-}
-
-impl Range {
-    /// Evaluates the range of [`super::PartitionSelection::Tokens`].
-    ///
-    /// # Errors
-    /// [`CqlError::Invalid`] for values that are no bigint.
-    pub fn tokens(&self, values: &[Value<'_>]) -> Result<TokenRange, CqlError> {
-        let end = |limit: &Option<Limit>| match limit {
-            None => Ok(None),
-            Some(limit) => limit.token(values).map(|token| Some((token, limit.inclusive))),
-        };
-        Ok(TokenRange { lower: end(&self.lower)?, upper: end(&self.upper)? })
     }
 }
 

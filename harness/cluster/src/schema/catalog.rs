@@ -6,9 +6,8 @@ use std::sync::Arc;
 use md5::{Digest, Md5};
 use uuid::{Builder, Uuid};
 
-use super::{Keyspace, Table, TableId};
-use crate::plan::{CqlError, Ddl};
-use crate::system;
+use super::{Ddl, Keyspace, Table, TableId};
+use crate::error::CqlError;
 
 /// What happened to a keyspace or table (native_protocol_v4.spec section 4.2.5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,40 +20,34 @@ pub enum Change {
     Dropped,
 }
 
-/// A change that was made, for the result of the statement, the event to others, and the tables' storage.
+/// A change that was made: for the result of the statement, the events, and the tables' storage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaChange {
     /// What happened.
     pub change: Change,
-    /// To this keyspace.
+    /// The keyspace.
     pub keyspace: Arc<str>,
-    /// Or to this table of it; `None` when the keyspace itself is the target.
+    /// The table; `None` when the keyspace itself was changed.
     pub table: Option<Arc<str>>,
-    /// The table that is there now and was not before.
+    /// The new table.
     pub created: Option<Arc<Table>>,
-    /// The tables that are there no more, whose rows can go.
+    /// The tables that are gone.
     pub dropped: Vec<Arc<Table>>,
 }
 
-/// The keyspaces of a node, those of the system among them.
-#[derive(Clone, Debug)]
+/// The keyspaces of a node, including the system's.
+#[derive(Clone, Debug, Default)]
 pub struct Catalog {
     keyspaces: BTreeMap<String, Keyspace>,
     changes: u64,
     next_table: u32,
 }
 
-impl Default for Catalog {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Catalog {
-    /// The catalog of a new node: the system keyspaces only.
-    pub fn new() -> Self {
-        let mut catalog = Catalog { keyspaces: BTreeMap::new(), changes: 0, next_table: 0 };
-        for mut keyspace in system::keyspaces() {
+    /// The catalog of a new node, with the system's keyspaces.
+    pub fn new(system: Vec<Keyspace>) -> Self {
+        let mut catalog = Catalog::default();
+        for mut keyspace in system {
             for table in keyspace.tables.values_mut() {
                 *table = Arc::new(catalog.identified(Table::clone(table)));
             }
@@ -68,7 +61,7 @@ impl Catalog {
         self.keyspaces.get(name)
     }
 
-    /// All keyspaces, by name.
+    /// All keyspaces by name.
     pub fn keyspaces(&self) -> impl Iterator<Item = &Keyspace> {
         self.keyspaces.values()
     }
@@ -90,10 +83,7 @@ impl Catalog {
         table
     }
 
-    /// Makes the change that a statement asks for; `None` when `IF [NOT] EXISTS` makes it none.
-    ///
-    /// # Errors
-    /// [`CqlError::AlreadyExists`], and [`CqlError::Invalid`] for what is to be changed and is not there.
+    /// Makes the change; `None` when `IF [NOT] EXISTS` makes it none.
     pub fn apply(&mut self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
         let made = match ddl {
             Ddl::CreateKeyspace { keyspace, if_not_exists } => self.create_keyspace(keyspace, *if_not_exists),
@@ -173,7 +163,7 @@ impl Catalog {
 }
 
 impl SchemaChange {
-    /// What is said of a table that went with its keyspace.
+    /// The event for a table that went with its keyspace.
     pub(crate) fn of_dropped_table(table: &Table) -> Self {
         let mut change = SchemaChange::of_keyspace(Change::Dropped, &table.keyspace);
         change.table = Some(table.name.clone());
@@ -190,6 +180,6 @@ fn no_keyspace(name: &str) -> CqlError {
 }
 
 /// A UUID that is a function of the name (version 3).
-pub(crate) fn name_uuid(name: &str) -> Uuid {
+pub fn name_uuid(name: &str) -> Uuid {
     Builder::from_md5_bytes(Md5::digest(name.as_bytes()).into()).into_uuid()
 }

@@ -1,41 +1,38 @@
-//! Memory for records: chunks that are filled from front to end, and lists of what was given back.
+//! Memory for records: chunks that fill from front to end, and lists of free places.
 
 use std::collections::HashMap;
 
-/// Bytes of a chunk. Larger chunks cost page faults in the middle of a run of inserts (4 MiB: 125 ns an insert), smaller ones a
-/// longer list of chunks.
+use super::StorageFull;
+
+/// Bytes of a chunk. Larger chunks cost page faults during inserts (4 MiB: 125 ns per insert), smaller ones a longer list.
 pub const CHUNK_LEN: usize = 256 * 1024;
 
 /// Records start at multiples of this; an address counts them.
 pub const WORD: usize = 8;
 
-/// Up to this many words a record takes no more than it needs.
+/// Up to this many words a record takes only what it needs.
 const EXACT_WORDS: usize = 64;
 
 const CHUNK_WORDS: usize = CHUNK_LEN / WORD;
 const CHUNK_WORDS_LOG2: u32 = CHUNK_WORDS.trailing_zeros();
 const GREATEST_CHUNK: usize = (u32::MAX >> CHUNK_WORDS_LOG2) as usize - 1;
 
-/// All addresses are used: 32 GiB in one shard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutOfAddresses;
-
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Arena {
     chunks: Vec<Box<[u8]>>,
-    /// The chunk that is being filled, if any, and how many of its words are.
+    /// The chunk that is being filled.
     filling: Option<usize>,
     filled_words: usize,
-    /// Records given back, by words.
+    /// Free places by words.
     free: HashMap<usize, Vec<u32>>,
-    /// Numbers of chunks whose only record was given back.
+    /// Numbers of chunks that are free as a whole.
     free_chunks: Vec<usize>,
-    /// Chunks that were touched beforehand, for use before new ones.
+    /// Chunks without page faults, for use before new ones.
     touched: Vec<Box<[u8]>>,
 }
 
-/// Words that hold this many bytes. Long records are rounded up further, so that one that was given back fits the next.
+/// Words that hold this many bytes. Long records are rounded up further, so that a freed place fits the next one.
 #[inline]
 pub fn words_for(len: usize) -> usize {
     let words = len.div_ceil(WORD);
@@ -43,7 +40,7 @@ pub fn words_for(len: usize) -> usize {
 }
 
 impl Arena {
-    /// With `len` bytes at hand that were touched already, so that no page fault comes later.
+    /// With `len` bytes that will cause no page fault.
     pub fn with_room_for(len: usize) -> Self {
         let touched = (0..len.div_ceil(CHUNK_LEN)).map(|_| {
             let mut chunk = vec![1u8; CHUNK_LEN];
@@ -53,12 +50,9 @@ impl Arena {
         Arena { touched: touched.collect(), ..Arena::default() }
     }
 
-    /// A place of `words` words, as [`words_for`] gives them. What is in it is not defined.
-    ///
-    /// # Errors
-    /// When all addresses are used.
+    /// A place of [`words_for`] words, with undefined content.
     #[inline]
-    pub fn allocate(&mut self, words: usize) -> Result<u32, OutOfAddresses> {
+    pub fn allocate(&mut self, words: usize) -> Result<u32, StorageFull> {
         if words > CHUNK_WORDS {
             return self.allocate_alone(words);
         }
@@ -77,7 +71,7 @@ impl Arena {
     }
 
     #[cold]
-    fn start_chunk(&mut self) -> Result<usize, OutOfAddresses> {
+    fn start_chunk(&mut self) -> Result<usize, StorageFull> {
         let chunk = self.touched.pop().unwrap_or_else(|| vec![0; CHUNK_LEN].into_boxed_slice());
         let number = self.add(chunk)?;
         self.filling = Some(number);
@@ -86,25 +80,25 @@ impl Arena {
     }
 
     #[cold]
-    fn allocate_alone(&mut self, words: usize) -> Result<u32, OutOfAddresses> {
+    fn allocate_alone(&mut self, words: usize) -> Result<u32, StorageFull> {
         let number = self.add(vec![0; words * WORD].into_boxed_slice())?;
         Ok((number as u32) << CHUNK_WORDS_LOG2)
     }
 
-    fn add(&mut self, chunk: Box<[u8]>) -> Result<usize, OutOfAddresses> {
+    fn add(&mut self, chunk: Box<[u8]>) -> Result<usize, StorageFull> {
         if let Some(number) = self.free_chunks.pop() {
             self.chunks[number] = chunk;
             return Ok(number);
         }
         let number = self.chunks.len();
         if number > GREATEST_CHUNK {
-            return Err(OutOfAddresses);
+            return Err(StorageFull);
         }
         self.chunks.push(chunk);
         Ok(number)
     }
 
-    /// Takes a place of `words` words back.
+    /// Frees a place of `words` words.
     pub fn free(&mut self, address: u32, words: usize) {
         if words > CHUNK_WORDS {
             let number = (address >> CHUNK_WORDS_LOG2) as usize;

@@ -1,27 +1,29 @@
 //! Clustering keys as bytes that compare as the values do: what rows within a partition are sorted by.
 //!
-//! Each component is one byte that tells an empty value from any other, then its bytes in an order-preserving form that is no prefix of
-//! another; all inverted when the column is DESC. A prefix of components lies before all keys that begin with it, and, as no
-//! component begins with 0xFF, followed by that byte it lies behind them: ranges of rows are ranges of bytes.
+//! Each component is a byte (empty or not), then its bytes in an order-preserving form that is no prefix of another. DESC
+//! inverts all of them. A prefix of components comes before all keys that begin with it. No component begins with 0xFF, so the
+//! prefix and that byte come after those keys: ranges of rows are ranges of bytes.
 
-use crate::schema::Column;
+use crate::error::CqlError;
+use crate::schema::{Column, Table};
 use crate::types::CqlType;
 
 const EMPTY: u8 = 0x01;
 const PRESENT: u8 = 0x02;
 
-/// Whether rows can be sorted by a column of this type.
-pub fn is_supported(ty: &CqlType) -> bool {
-    !matches!(
-        ty.unfrozen(),
-        CqlType::Counter
-            | CqlType::Decimal
-            | CqlType::Duration
-            | CqlType::List(_)
-            | CqlType::Set(_)
-            | CqlType::Map(_)
-            | CqlType::Tuple(_)
-    )
+/// Refuses a table with a clustering column that rows cannot be sorted by.
+pub fn check_sortable(table: &Table) -> Result<(), CqlError> {
+    use CqlType as T;
+    let unsortable = |ty: &CqlType| {
+        ty.is_collection() || matches!(ty, T::Counter | T::Decimal | T::Duration | T::Tuple(_) | T::Frozen(_))
+    };
+    match table.clustering().iter().find(|column| unsortable(&column.ty)) {
+        None => Ok(()),
+        Some(column) => {
+            let (ty, name) = (&column.ty, &column.name);
+            Err(CqlError::unsupported(format!("A clustering column of type {ty} (column {name})")))
+        }
+    }
 }
 
 /// Appends one component in sortable form. The value is valid for the type.
@@ -114,8 +116,8 @@ fn put_varint(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(digits);
 }
 
-/// The sortable key that lies behind all keys with this prefix.
-pub fn behind(mut prefix: Vec<u8>) -> Vec<u8> {
+/// The sortable key after all keys with this prefix.
+pub fn after(mut prefix: Vec<u8>) -> Vec<u8> {
     prefix.push(0xFF);
     prefix
 }
@@ -140,8 +142,8 @@ mod tests {
             let down = |value: &[u8]| encode(ty.clone(), true, value);
             assert!(up(&two[0]) < up(&two[1]), "{ty:?} {:x?} {:x?}", two[0], two[1]);
             assert!(down(&two[0]) > down(&two[1]), "{ty:?} {:x?} {:x?} descending", two[0], two[1]);
-            assert!(behind(up(&two[0])) > up(&two[0]) && behind(up(&two[0])) < up(&two[1]));
-            assert!(behind(vec![]) > down(&two[0]));
+            assert!(after(up(&two[0])) > up(&two[0]) && after(up(&two[0])) < up(&two[1]));
+            assert!(after(vec![]) > down(&two[0]));
         }
     }
 

@@ -3,25 +3,26 @@
 //! A slot is eight bytes: 32 bits of hash above 32 bits of reference, so that growing reads no record. The home of a hash is
 //! its place among all hashes, and entries that share a run of slots stay sorted by hash (linear probing sort; Gonnet and
 //! Munro, "The analysis of linear probing sort by the use of a new mathematical transform", 1984). So a walk through the
-//! slots is a walk in token order that survives growth, and a search ends at the first greater hash.
+//! slots is in token order and survives growth, and a search ends at the first greater hash.
 //!
-//! The hash is the partition's token, which the protocol fixes and clients compute, so it cannot be seeded at random: a client that
-//! chooses keys of near tokens makes the runs of its own table long, as it makes one of Cassandra's nodes work for all. The node serves
-//! the user of the machine, on loopback.
+//! The hash is the partition's token, which the protocol fixes, so it cannot have a random seed. A client that chooses keys of
+//! near tokens slows its own table down; the node serves only this machine, on loopback.
 
-/// Slots at the least, as a power of two.
+use super::StorageFull;
+
+/// The fewest slots, as a power of two.
 const LEAST_BITS: u32 = 6;
 
-/// The table is doubled when it is fuller than this many slots of four.
+/// The table doubles when more than this many quarters of it are full.
 const FULL_QUARTERS: usize = 3;
 
-/// What cannot be a reference: it would not fit beside the mark for an empty slot.
+/// The greatest reference beside the mark for an empty slot.
 const GREATEST_REFERENCE: u32 = u32::MAX - 1;
 
 /// See the module.
 #[derive(Debug)]
 pub struct Index {
-    /// `2^bits` homes, then as many more slots as the last run needs, the last of them always empty. 0 is empty.
+    /// `2^bits` homes, then the slots that the last run needs. 0 is empty, and the last slot always is.
     slots: Vec<u64>,
     bits: u32,
     len: usize,
@@ -36,12 +37,8 @@ pub enum Found {
     Belongs(usize),
 }
 
-/// No entry can be added: references are used up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
-
 impl Index {
-    /// With room for `rows` entries; if there are any, its memory is touched now, so that no page fault comes later.
+    /// With room for `rows` entries, whose memory will cause no page fault.
     pub fn with_room_for(rows: usize) -> Self {
         let mut bits = LEAST_BITS;
         while bits < 32 && (1usize << bits) / 4 * FULL_QUARTERS < rows {
@@ -93,14 +90,11 @@ impl Index {
         }
     }
 
-    /// Adds an entry; `belongs` is what [`Index::find`] said for it, and nothing was added since.
-    ///
-    /// # Errors
-    /// When the reference is beyond what a slot can hold.
+    /// Adds an entry at the place that [`Index::find`] has just returned.
     #[inline]
-    pub fn insert(&mut self, hash: u32, belongs: usize, reference: u32) -> Result<(), Full> {
+    pub fn insert(&mut self, hash: u32, belongs: usize, reference: u32) -> Result<(), StorageFull> {
         if reference > GREATEST_REFERENCE {
-            return Err(Full);
+            return Err(StorageFull);
         }
         let mut at = belongs;
         if self.len >= (1usize << self.bits) / 4 * FULL_QUARTERS && self.bits < 32 {
@@ -128,12 +122,9 @@ impl Index {
     }
 
     /// Gives the entry in this slot another reference.
-    ///
-    /// # Errors
-    /// When the reference is beyond what a slot can hold.
-    pub fn set(&mut self, at: usize, reference: u32) -> Result<(), Full> {
+    pub fn set(&mut self, at: usize, reference: u32) -> Result<(), StorageFull> {
         if reference > GREATEST_REFERENCE {
-            return Err(Full);
+            return Err(StorageFull);
         }
         if let Some(slot) = self.slots.get_mut(at) {
             *slot = slot_of((*slot >> 32) as u32, reference);
@@ -167,7 +158,7 @@ impl Index {
 }
 
 fn slots_of(bits: u32) -> usize {
-    // The last run reaches past the last home; this much is seldom exceeded, and pushed to when it is.
+    // The last run reaches past the last home, seldom by more than this.
     (1usize << bits) + 64
 }
 

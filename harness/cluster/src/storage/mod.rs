@@ -1,11 +1,13 @@
-//! The rows of tables, in memory: sharded by token, each shard behind a lock of its own.
+//! The rows of tables in memory, sharded by token, each shard with its own lock.
 //!
-//! `index` finds a partition by its hash, `arena` holds the bytes of rows, `record` says what those bytes are and how writes with timestamps
-//! change them, `rows` and `partitions` are the shards of tables without and with clustering columns, `clustering` orders rows
-//! within a partition, `range_deletions` says what of it was deleted, `table` puts shards together.
+//! `index` finds a partition from its hash, `arena` holds the bytes of rows, and `record` defines those bytes and how writes
+//! change them. `rows` and `partitions` are the shards of tables without and with clustering columns; `clustering` orders rows
+//! within a partition, and `range_deletions` keeps its deletions. `table` combines shards, `database` tables and the catalog.
 
 pub mod arena;
+pub mod clock;
 pub mod clustering;
+pub mod database;
 pub mod index;
 #[cfg(test)]
 mod order_tests;
@@ -15,23 +17,18 @@ pub mod record;
 pub mod rows;
 pub mod table;
 
-use crate::plan::Value;
+use crate::error::ErrorAnswer;
+use crate::types::Value;
 use record::Row;
 
-/// A shard can take no more: its 32 GiB of addresses are used, or a row is longer than 128 MiB.
+/// A shard is full: its 32 GiB of addresses are used, or a row is longer than 128 MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("The embedded node can hold no more rows: a shard of a table is limited to 32 GiB, a row to 128 MiB")]
+#[error("The embedded cluster can hold no more rows: a shard of a table is limited to 32 GiB, a row to 128 MiB")]
 pub struct StorageFull;
 
-impl From<arena::OutOfAddresses> for StorageFull {
-    fn from(_: arena::OutOfAddresses) -> Self {
-        StorageFull
-    }
-}
-
-impl From<index::Full> for StorageFull {
-    fn from(_: index::Full) -> Self {
-        StorageFull
+impl From<StorageFull> for ErrorAnswer {
+    fn from(full: StorageFull) -> Self {
+        ErrorAnswer::Server(full.to_string())
     }
 }
 
@@ -47,7 +44,6 @@ pub struct Mutation<'v> {
 }
 
 impl<'v> Mutation<'v> {
-    /// Applies it to a row at a timestamp.
     pub fn apply<'a>(&self, row: &mut Row<'a>, timestamp: i64)
     where
         'v: 'a,

@@ -1,4 +1,4 @@
-//! Whatever the order in which writes and deletions arrive, what is to be seen in the end is the same: their timestamps decide.
+//! Timestamps decide the final rows, whatever the order in which writes and deletions arrive.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -9,7 +9,7 @@ use super::Mutation;
 use super::partitions::PartitionShard;
 use super::record::{self, Row};
 use super::rows::{PlainCells, RowShard};
-use crate::plan::Value;
+use crate::types::Value;
 
 const CELLS: usize = 2;
 
@@ -63,7 +63,7 @@ fn values(cells: &[Option<Option<Vec<u8>>>]) -> Vec<(usize, Value<'_>)> {
     cells.iter().map(value).enumerate().collect()
 }
 
-/// The values of a row that is to be seen, with their timestamps.
+/// The values of a live row, with their timestamps.
 type Seen = Vec<Option<(i64, Vec<u8>)>>;
 
 type Visible = BTreeMap<u8, Seen>;

@@ -8,7 +8,7 @@ use super::range_deletions::RangeDeletions;
 use super::record::{self, NEVER, Row};
 use super::{Mutation, StorageFull};
 
-/// A partition; it may be one without a row to be seen.
+/// A partition, perhaps without a live row.
 #[derive(Debug)]
 pub struct Partition {
     key: Box<[u8]>,
@@ -30,7 +30,7 @@ impl Partition {
         self.statics.as_deref()
     }
 
-    /// The sortable keys and records in `start..end`, also those without a row to be seen.
+    /// The sortable keys and records in `start..end`, including those without a live row.
     pub fn rows(&self, start: Bound<&[u8]>, end: Bound<&[u8]>) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
         // BTreeMap::range panics on such bounds.
         let is_empty = match (start, end) {
@@ -65,7 +65,7 @@ impl PartitionShard {
         PartitionShard { index: Index::with_room_for(0), partitions: Vec::new(), live: 0, cells, statics }
     }
 
-    /// Rows to be seen.
+    /// Live rows.
     pub fn live(&self) -> u64 {
         self.live
     }
@@ -107,10 +107,7 @@ impl PartitionShard {
         self.partitions.get_mut(at).ok_or(StorageFull)
     }
 
-    /// Applies a mutation to the row with this clustering key, given in sortable form and as `[bytes]` a column.
-    ///
-    /// # Errors
-    /// When the shard can take no more.
+    /// Applies a mutation to the row with this clustering key, in sortable form and as one `[bytes]` per column.
     pub fn mutate_row(
         &mut self,
         hash: u32,
@@ -141,9 +138,6 @@ impl PartitionShard {
     }
 
     /// Applies a mutation to the static columns.
-    ///
-    /// # Errors
-    /// When the shard can take no more.
     pub fn mutate_statics(
         &mut self,
         hash: u32,
@@ -166,10 +160,7 @@ impl PartitionShard {
         Ok(())
     }
 
-    /// Deletes the partition with all that is in it.
-    ///
-    /// # Errors
-    /// When the shard can take no more.
+    /// Deletes the whole partition.
     pub fn delete_partition(
         &mut self,
         hash: u32,
@@ -188,7 +179,7 @@ impl PartitionShard {
         let mut gone = 0;
         partition.rows.retain(|_, record| {
             let keep = delete_in(record, cells, timestamp, &mut gone);
-            // What only says that it was deleted is now said by the partition.
+            // The partition's deletion replaces those of its rows.
             keep || record::head(record).timestamp > timestamp
         });
         if let Some(record) = &mut partition.statics {
@@ -199,9 +190,6 @@ impl PartitionShard {
     }
 
     /// Deletes the rows in `start..end`, in sortable form.
-    ///
-    /// # Errors
-    /// When the shard can take no more.
     pub fn delete_range(
         &mut self,
         hash: u32,
@@ -227,8 +215,7 @@ impl PartitionShard {
     }
 }
 
-/// Deletes the row in a record as it was up to `timestamp`; counts it in `gone` if it was to be seen and is no more. Gives whether there
-/// is still a row to be seen.
+/// Deletes the row in a record as it was up to `timestamp`, and counts it in `gone` if it dies. Returns whether it lives.
 fn delete_in(record: &mut Box<[u8]>, cells: usize, timestamp: i64, gone: &mut u64) -> bool {
     let mut row = Row::decode(record, cells);
     let was_live = row.is_live();
@@ -244,7 +231,7 @@ fn delete_in(record: &mut Box<[u8]>, cells: usize, timestamp: i64, gone: &mut u6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Value;
+    use crate::types::Value;
 
     fn insert(shard: &mut PartitionShard, row: u8, timestamp: i64) {
         let cells = [(0, Value::Bytes(b"v"))];

@@ -1,12 +1,12 @@
-//! The deletions of ranges of rows in a partition: for each place the latest one that covers it.
+//! The deleted ranges of a partition: for each place the latest deletion that covers it.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use super::record::NEVER;
 
-/// Ranges of sortable clustering keys that were deleted, cut into pieces that do not overlap: finding the deletion over a key is a search,
-/// however many there were, and a deletion that covers others takes their place.
+/// Deleted ranges of sortable clustering keys, cut into pieces that do not overlap. Finding the deletion over a key is one
+/// search, and a deletion that covers others replaces them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeDeletions {
     /// By the start of a piece.
@@ -50,12 +50,12 @@ impl RangeDeletions {
         self.put(new);
     }
 
-    /// Forgets what was deleted up to this time: something else says so.
+    /// Forgets the deletions up to this time.
     pub fn forget_until(&mut self, timestamp: i64) {
         self.pieces.retain(|_, piece| piece.timestamp > timestamp);
     }
 
-    /// The pieces that have something in common with `start..end`, which are taken out.
+    /// Removes and returns the pieces that overlap `start..end`.
     fn take_overlapping(&mut self, start: &[u8], end: &[u8]) -> Vec<(Box<[u8]>, Piece)> {
         let before = self.pieces.range::<[u8], _>((Bound::Unbounded, Bound::Excluded(start))).next_back();
         let before = before.filter(|(_, piece)| *start < *piece.end).map(|(key, _)| key.clone());
@@ -64,7 +64,7 @@ impl RangeDeletions {
         keys.into_iter().filter_map(|key| self.pieces.remove_entry(&key)).collect()
     }
 
-    /// Puts pieces in, neighbours of one time as one.
+    /// Adds pieces; neighbours of one time become one.
     fn put(&mut self, pieces: Vec<(Box<[u8]>, Piece)>) {
         let mut last: Option<(Box<[u8]>, Piece)> = None;
         for (start, next) in pieces {

@@ -7,17 +7,16 @@
 //! | 4 + n | the key as `[bytes]`: of a partition, or the clustering columns of a row in one |
 //! | rest | a cell for each column |
 //!
-//! In the plain form all that was written was written at the record's timestamp, and a cell is a `[value]` of the
-//! protocol (-1: deleted, -2: never written): a row can be copied from a request and to an answer as it is. In the
-//! [`MIXED`] form the cells come after the timestamps of the row's existence and of its deletion, and each cell's value comes after
-//! the cell's timestamp.
+//! In the plain form everything was written at the record's timestamp, and a cell is a `[value]` of the protocol (-1: deleted,
+//! -2: never written). So rows are copied from requests and to answers unchanged. In the [`MIXED`] form the timestamps of the
+//! row's existence and deletion precede the cells, and each cell's timestamp precedes its value.
 //!
-//! The last write wins as in Cassandra (org.apache.cassandra.db.rows.Cells.reconcile): the greater timestamp; then a deletion; then
-//! the greater value. A deletion of a row hides what was written at its timestamp or before.
+//! The last write wins as in Cassandra (org.apache.cassandra.db.rows.Cells.reconcile): the greater timestamp, then a deletion,
+//! then the greater value. The deletion of a row hides what was written at its timestamp or before.
 
-use crate::plan::Value;
+use crate::types::Value;
 
-/// The timestamp of what never happened; clients cannot send it.
+/// The timestamp of what never happened; the protocol excludes it.
 pub const NEVER: i64 = i64::MIN;
 
 /// Bytes before the key.
@@ -80,7 +79,7 @@ pub fn put_head(record: &mut [u8], head: Head) {
     }
 }
 
-/// Says how many words a record may fill.
+/// Sets the words that a record may fill.
 #[inline]
 pub fn put_words(record: &mut [u8], words: usize) {
     let old = head(record);
@@ -145,7 +144,7 @@ pub fn put_value(out: &mut Vec<u8>, value: Value<'_>) {
     }
 }
 
-/// Whether a row is to be seen in the record; `columns` is its number of cells.
+/// Whether the record holds a live row; `columns` is its number of cells.
 #[inline]
 pub fn is_live(record: &[u8], columns: usize) -> bool {
     let head = head(record);
@@ -164,7 +163,7 @@ pub struct Cell<'a> {
     pub value: Value<'a>,
 }
 
-/// A record taken apart.
+/// A decoded record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
     /// When it was inserted last, or [`NEVER`].
@@ -247,7 +246,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Whether there is a row to be seen.
+    /// Whether the row exists.
     pub fn is_live(&self) -> bool {
         self.inserted != NEVER || self.cells.iter().any(|cell| matches!(cell.value, Value::Bytes(_)))
     }
@@ -257,14 +256,13 @@ impl<'a> Row<'a> {
         self.cells.iter().map(|cell| cell.timestamp).fold(self.inserted.max(self.deleted), i64::max)
     }
 
-    /// Puts the record together in the shortest form that keeps all that matters; replaces what is in `out`. The words in the
-    /// head are left at 0.
+    /// Replaces `out` by the record in its shortest form. The head's words stay 0.
     pub fn encode(&self, key: &[u8], out: &mut Vec<u8>) {
         let timestamp = self.latest();
         let unset = self.cells.iter().any(|cell| cell.value == Value::Unset);
         let of_one_time = (self.inserted == timestamp || self.inserted == NEVER)
             && self.cells.iter().all(|cell| cell.timestamp == timestamp || cell.value == Value::Unset);
-        // A deletion need not be kept where nothing older could come to light below what was written since.
+        // A deletion is moot when every cell was written after it.
         let deletion_is_moot = self.deleted == NEVER || (self.inserted != NEVER && !unset);
         let nothing_but_deleted = self.inserted == NEVER && self.cells.iter().all(|cell| cell.value == Value::Unset);
         let mut flags = 0;

@@ -1,4 +1,4 @@
-//! A shard of a table without clustering columns: a row a partition, each a record in the arena.
+//! A shard of a table without clustering columns: one row per partition, each a record in the arena.
 
 use super::arena::{Arena, words_for};
 use super::index::{Found, Index};
@@ -15,7 +15,7 @@ pub struct RowShard {
     scratch: Vec<u8>,
 }
 
-/// The cells of an INSERT that writes all columns (or leaves some out as unset), as `[value]`s in the table's order.
+/// The cells of an INSERT of all columns, some perhaps unset, as `[value]`s in the table's order.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainCells<'a> {
     /// The bytes.
@@ -25,18 +25,18 @@ pub struct PlainCells<'a> {
 }
 
 impl RowShard {
-    /// With `columns` cells a row, and memory for `rows` rows of `row_len` bytes that is touched now.
+    /// With `columns` cells per row, and memory for `rows` rows of `row_len` bytes.
     pub fn new(columns: usize, rows: usize, row_len: usize) -> Self {
         let arena = if rows == 0 { Arena::default() } else { Arena::with_room_for(rows * row_len) };
         RowShard { index: Index::with_room_for(rows), arena, live: 0, columns, scratch: Vec::new() }
     }
 
-    /// Rows to be seen.
+    /// Live rows.
     pub fn live(&self) -> u64 {
         self.live
     }
 
-    /// Loads what a search for `hash` begins with.
+    /// Loads the start of a search for `hash`.
     #[inline]
     pub fn touch_index(&self, hash: u32) -> u64 {
         self.index.touch(hash)
@@ -60,7 +60,7 @@ impl RowShard {
         self.index.find(hash, |address| record::key(self.arena.get(address)) == key)
     }
 
-    /// The record of a key; it may be one without a row to be seen.
+    /// The record of a key, perhaps without a live row.
     #[inline]
     pub fn get(&self, hash: u32, key: &[u8]) -> Option<&[u8]> {
         match self.find(hash, key) {
@@ -69,11 +69,7 @@ impl RowShard {
         }
     }
 
-    /// INSERT of all columns. `timestamp` is given the greatest timestamp of the record there
-    /// is, or [`record::NEVER`].
-    ///
-    /// # Errors
-    /// When the shard can take no more.
+    /// INSERT of all columns. `timestamp` gets the record's greatest timestamp, or [`record::NEVER`].
     #[inline]
     pub fn insert(
         &mut self,
@@ -133,11 +129,7 @@ impl RowShard {
         self.change(at, address, key, &Mutation { insert: true, delete: false, cells: &values }, timestamp)
     }
 
-    /// Applies a mutation to the row of a key, whether there is one or not. `timestamp` is given the greatest timestamp of the record
-    /// there is, or [`record::NEVER`].
-    ///
-    /// # Errors
-    /// When the shard can take no more.
+    /// Applies a mutation to the row of a key. `timestamp` gets the record's greatest timestamp, or [`record::NEVER`].
     pub fn mutate(
         &mut self,
         hash: u32,
@@ -159,7 +151,7 @@ impl RowShard {
                 row.encode(key, &mut self.scratch);
                 self.live += u64::from(row.is_live());
                 let address = self.store_scratch()?;
-                Ok(self.index.insert(hash, at, address)?)
+                self.index.insert(hash, at, address)
             }
         }
     }
@@ -204,7 +196,7 @@ impl RowShard {
         Ok(address)
     }
 
-    /// The records from `hash` on, in ascending order of hash, with their hashes; also those without a row to be seen.
+    /// The records from `hash` on in ascending order, with their hashes, including those without a live row.
     pub fn records_from(&self, hash: u32) -> impl Iterator<Item = (u32, &[u8])> {
         self.index.from(hash).map(|(hash, address)| (hash, self.arena.get(address)))
     }
@@ -221,7 +213,7 @@ fn put_plain(record: &mut [u8], head: Head, key: &[u8], cells: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Value;
+    use crate::types::Value;
 
     fn cells(values: &[Value<'_>]) -> Vec<u8> {
         let mut out = Vec::new();

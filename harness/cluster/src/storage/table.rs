@@ -13,16 +13,16 @@ const LEAST_SHARDS: usize = 16;
 const SHARDS_PER_CORE: usize = 8;
 const MOST_SHARDS: usize = 256;
 
-/// Where the partitions of a token are.
+/// The place of a token's partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Which shard.
     pub shard: usize,
-    /// What its index knows the partition by.
+    /// The key in the shard's index.
     pub hash: u32,
 }
 
-/// A shard and its lock, on cache lines of its own.
+/// A shard and its lock, on separate cache lines.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Shard<T>(Mutex<T>);
@@ -32,7 +32,7 @@ impl<T> Shard<T> {
         Shard(Mutex::new(content))
     }
 
-    /// Locks it. A thread that died with the lock leaves a shard that is whole enough to go on with.
+    /// Locks it. A thread that panicked with the lock leaves a usable shard.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -66,7 +66,7 @@ pub fn shards_for(cores: usize) -> usize {
 }
 
 impl TableStore {
-    /// An empty table of `shards` shards, a power of two. Memory for `expected_rows` rows is touched now.
+    /// An empty table of `shards` shards, a power of two, with memory for `expected_rows` rows.
     pub fn new(table: Arc<Table>, shards: usize, expected_rows: u64) -> Self {
         let first_cell = table.partition_key_len + table.clustering_len + table.static_len;
         let cells = table.columns.len() - first_cell;
@@ -76,7 +76,7 @@ impl TableStore {
         let row_len = row_len.next_multiple_of(super::arena::WORD);
         let shards = shards.next_power_of_two();
         let shard_bits = shards.trailing_zeros();
-        // Tokens do not fall evenly: a little more room than the mean.
+        // Tokens are not even: a little more room than the mean.
         let expected = usize::try_from(expected_rows).unwrap_or(usize::MAX).div_ceil(shards);
         let expected = expected.saturating_add(expected / 128);
         let shards = if table.clustering_len == 0 {
@@ -88,23 +88,20 @@ impl TableStore {
         TableStore { table, shards, shard_bits, cells, first_cell, row_len, expected_rows }
     }
 
-    /// The same rows, of the table as the catalog has it.
+    /// The same rows, with the ids that the catalog gave the table.
     pub fn identified(self, table: Arc<Table>) -> Self {
         TableStore { table, ..self }
     }
 
-    /// The table.
     pub fn table(&self) -> &Arc<Table> {
         &self.table
     }
 
-    /// The shards.
     #[inline]
     pub fn shards(&self) -> &Shards {
         &self.shards
     }
 
-    /// How many shards there are.
     #[inline]
     pub fn shard_count(&self) -> usize {
         1 << self.shard_bits
@@ -128,7 +125,7 @@ impl TableStore {
         self.row_len
     }
 
-    /// Where the partitions of a token are: places ascend as tokens do.
+    /// The place of a token's partitions: places ascend with tokens.
     #[inline]
     pub fn place(&self, token: i64) -> Place {
         let ordered = (token as u64) ^ (1 << 63);
@@ -136,7 +133,7 @@ impl TableStore {
         Place { shard: shard as usize, hash: ((ordered << self.shard_bits) >> 32) as u32 }
     }
 
-    /// Rows to be seen.
+    /// Live rows.
     pub fn live(&self) -> u64 {
         match &self.shards {
             Shards::Rows(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
@@ -144,7 +141,7 @@ impl TableStore {
         }
     }
 
-    /// Removes all rows and all memory of deletions.
+    /// Removes all rows and deletions.
     pub fn truncate(&self) {
         let empty = TableStore::new(self.table.clone(), self.shard_count(), self.expected_rows);
         match (&self.shards, &empty.shards) {
@@ -159,7 +156,7 @@ impl TableStore {
     }
 }
 
-/// Bytes of a value of the type, a guess where they differ.
+/// Bytes of a usual value of the type.
 fn usual_len(ty: &CqlType) -> usize {
     match ty {
         CqlType::Boolean | CqlType::Tinyint => 1,

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::analyze::define_table;
 use crate::cql::{self, Statement};
-use crate::schema::{Keyspace, Table};
+use crate::schema::{Catalog, Keyspace, Table, define_table};
 
 const SYSTEM: &[&str] = &[
     "CREATE TABLE local (key text PRIMARY KEY, bootstrapped text, broadcast_address inet, broadcast_port int, \
@@ -71,14 +70,12 @@ pub(super) const VIRTUAL_SCHEMA: &str = "system_virtual_schema";
 const KEYSPACES: [(&str, &[&str]); 3] =
     [("system", SYSTEM), ("system_schema", SYSTEM_SCHEMA), (VIRTUAL_SCHEMA, SYSTEM_VIRTUAL_SCHEMA)];
 
-/// Whether a keyspace is the system's, here or in a Cassandra, so that no one may change it.
-pub fn is_system_keyspace(name: &str) -> bool {
-    let others = ["system_auth", "system_distributed", "system_traces", "system_views"];
-    KEYSPACES.iter().any(|(keyspace, _)| *keyspace == name) || others.contains(&name)
+/// The catalog of a new node.
+pub fn catalog() -> Catalog {
+    Catalog::new(keyspaces())
 }
 
-/// The system keyspaces with their tables, which have no ids yet.
-pub fn keyspaces() -> Vec<Keyspace> {
+fn keyspaces() -> Vec<Keyspace> {
     let local = BTreeMap::from([("class".to_owned(), "org.apache.cassandra.locator.LocalStrategy".to_owned())]);
     let keyspace = |(name, definitions): &(&str, &[&str])| Keyspace {
         name: (*name).into(),
@@ -90,7 +87,7 @@ pub fn keyspaces() -> Vec<Keyspace> {
 }
 
 fn table(keyspace: &str, definition: &str) -> Option<(String, Arc<Table>)> {
-    // The definitions are constants; a test shows that all of them are good.
+    // The definitions are constants, and a test covers all of them.
     let Ok(Statement::CreateTable(create)) = cql::parse(definition) else { return None };
     let mut table = define_table(&create, keyspace).ok()?;
     table.is_virtual = true;

@@ -1,16 +1,18 @@
 //! Rows of virtual tables, cell by cell.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use bytes::Bytes;
 use uuid::Uuid;
 
-use super::Row;
-use crate::schema::Table;
-use crate::types::{self, CqlType};
+use crate::schema::Column;
+use crate::storage::clustering::put_component;
+use crate::storage::table::{Place, Shards, TableStore};
+use crate::storage::{Mutation, StorageFull};
+use crate::token;
+use crate::types::{self, CqlType, Value, write};
 
-/// A row in the making: cells by the names of their columns; those that are not set are null.
+/// The cells of a row with their columns' names; the others are null.
 #[derive(Default)]
 pub(super) struct RowBuilder {
     cells: Vec<(&'static str, Bytes)>,
@@ -57,22 +59,33 @@ impl RowBuilder {
         self.set(name, types::write_set(&CqlType::Text, texts.iter().map(String::as_bytes).collect()))
     }
 
-    pub(super) fn map(self, name: &'static str, map: &BTreeMap<String, String>) -> Self {
-        let entries = map.iter().map(|(key, value)| (key.as_bytes(), value.as_bytes())).collect();
+    pub(super) fn map<'m>(self, name: &'static str, entries: impl IntoIterator<Item = (&'m str, &'m str)>) -> Self {
+        let entries = entries.into_iter().map(|(key, value)| (key.as_bytes(), value.as_bytes())).collect();
         self.set(name, types::write_map(&CqlType::Text, entries))
     }
 
-    pub(super) fn constants(self, name: &'static str, entries: &[(&str, &str)]) -> Self {
-        let entries = entries.iter().map(|(key, value)| (key.as_bytes(), value.as_bytes())).collect();
-        self.set(name, types::write_map(&CqlType::Text, entries))
-    }
-
-    /// The cells in the order of the table's columns.
-    pub(super) fn into_cells(mut self, table: &Table) -> Row {
-        let mut cell = |name: &str| {
-            let index = self.cells.iter().position(|(cell, _)| *cell == name)?;
-            Some(self.cells.swap_remove(index).1)
-        };
-        table.columns.iter().map(|column| cell(&column.name)).collect()
+    /// Inserts the row.
+    pub(super) fn insert(self, store: &TableStore) -> Result<(), StorageFull> {
+        let table = store.table();
+        let cell =
+            |column: &Column| self.cells.iter().find(|(name, _)| *name == &*column.name).map(|(_, cell)| &**cell);
+        let mut key = Vec::new();
+        token::routing_key(table.partition_key().iter().map(|column| cell(column).unwrap_or_default()), &mut key);
+        let (mut sortable, mut clustering) = (Vec::new(), Vec::new());
+        for column in table.clustering() {
+            let component = cell(column).unwrap_or_default();
+            put_component(&mut sortable, column, component);
+            write::bytes(&mut clustering, Some(component));
+        }
+        let regular = table.columns.iter().skip(table.regular_start()).enumerate();
+        let cells: Vec<_> = regular.map(|(at, column)| (at, cell(column).map_or(Value::Null, Value::Bytes))).collect();
+        let mutation = Mutation { insert: true, delete: false, cells: &cells };
+        let Place { shard, hash } = store.place(token::token(&key));
+        match store.shards() {
+            Shards::Rows(shards) => shards[shard].lock().mutate(hash, &key, &mutation, |_| 0),
+            Shards::Partitions(shards) => {
+                shards[shard].lock().mutate_row(hash, &key, (&sortable, &clustering), &mutation, |_| 0)
+            }
+        }
     }
 }

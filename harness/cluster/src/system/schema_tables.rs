@@ -1,5 +1,7 @@
 //! The catalog as rows.
 
+use std::iter::repeat;
+
 use super::definitions::VIRTUAL_SCHEMA;
 use super::row::RowBuilder;
 use crate::schema::{Catalog, Column, ColumnKind, Keyspace, Table};
@@ -17,7 +19,7 @@ pub(super) fn keyspaces(catalog: &Catalog) -> Vec<RowBuilder> {
         RowBuilder::default()
             .text("keyspace_name", &keyspace.name)
             .boolean("durable_writes", keyspace.durable_writes)
-            .map("replication", &keyspace.replication)
+            .map("replication", keyspace.replication.iter().map(|(option, value)| (&**option, &**value)))
     };
     of_schema(catalog, false).map(row).collect()
 }
@@ -26,32 +28,28 @@ pub(super) fn tables(catalog: &Catalog) -> Vec<RowBuilder> {
     all_tables(catalog, false).map(table_row).collect()
 }
 
-/// The options are Cassandra's defaults: they mean nothing to tables in memory, but tools show them. What Cassandra leaves null is
-/// left out. The comment is the table's own.
+/// The options are Cassandra's defaults, which tools show; only the comment is the table's own.
 fn table_row(table: &Table) -> RowBuilder {
     RowBuilder::default()
         .text("keyspace_name", &table.keyspace)
         .text("table_name", &table.name)
         .text("additional_write_policy", "99p")
         .double("bloom_filter_fp_chance", 0.01)
-        .constants("caching", &[("keys", "ALL"), ("rows_per_partition", "NONE")])
+        .map("caching", [("keys", "ALL"), ("rows_per_partition", "NONE")])
         .text("comment", table.options.get("comment").map_or("", String::as_str))
-        .constants(
+        .map(
             "compaction",
-            &[
+            [
                 ("class", "org.apache.cassandra.db.compaction.SizeTieredCompactionStrategy"),
                 ("max_threshold", "32"),
                 ("min_threshold", "4"),
             ],
         )
-        .constants(
-            "compression",
-            &[("chunk_length_in_kb", "16"), ("class", "org.apache.cassandra.io.compress.LZ4Compressor")],
-        )
+        .map("compression", [("chunk_length_in_kb", "16"), ("class", "org.apache.cassandra.io.compress.LZ4Compressor")])
         .double("crc_check_chance", 1.0)
         .double("dclocal_read_repair_chance", 0.0)
         .int("default_time_to_live", 0)
-        .constants("extensions", &[])
+        .map("extensions", [])
         .texts("flags", &["compound".to_owned()])
         .int("gc_grace_seconds", 864_000)
         .uuid("id", table.uuid)
@@ -64,13 +62,8 @@ fn table_row(table: &Table) -> RowBuilder {
 }
 
 pub(super) fn columns(catalog: &Catalog, is_virtual: bool) -> Vec<RowBuilder> {
-    let mut rows = Vec::new();
-    for table in all_tables(catalog, is_virtual) {
-        let mut columns = table.columns.iter().enumerate().collect::<Vec<_>>();
-        columns.sort_by_key(|(_, column)| &*column.name);
-        rows.extend(columns.into_iter().map(|(index, column)| column_row(table, index, column)));
-    }
-    rows
+    let all = all_tables(catalog, is_virtual).flat_map(|table| table.columns.iter().enumerate().zip(repeat(table)));
+    all.map(|((index, column), table)| column_row(table, index, column)).collect()
 }
 
 fn column_row(table: &Table, index: usize, column: &Column) -> RowBuilder {

@@ -2,41 +2,19 @@
 
 use std::cmp::Ordering;
 
-/// Above this size in bytes numbers are not turned into digits, which takes quadratic time.
-pub(super) const MAX_DIGITS_SOURCE: usize = 1024;
+use num_bigint::{BigInt, Sign};
 
-/// The two's complement bytes without those that only repeat the sign.
-fn trimmed(mut bytes: &[u8]) -> &[u8] {
-    while let [first, second, ..] = bytes {
-        if *first == (if second & 0x80 == 0 { 0 } else { 0xff }) {
-            bytes = &bytes[1..];
-        } else {
-            break;
-        }
-    }
-    bytes
-}
-
-fn is_negative(bytes: &[u8]) -> bool {
-    bytes.first().is_some_and(|byte| byte & 0x80 != 0)
-}
+/// Longer numbers, in bytes, are not turned into digits: that takes quadratic time.
+const MAX_DIGITS_SOURCE: usize = 1024;
 
 pub(super) fn compare_varint(a: &[u8], b: &[u8]) -> Ordering {
-    let (a, b) = (trimmed(a), trimmed(b));
-    is_negative(b).cmp(&is_negative(a)).then_with(|| {
-        let by_length = a.len().cmp(&b.len());
-        if is_negative(a) { by_length.reverse() } else { by_length }.then_with(|| a.cmp(b))
-    })
+    BigInt::from_signed_bytes_be(a).cmp(&BigInt::from_signed_bytes_be(b))
 }
 
 pub(super) fn compare_decimal(a: &[u8], b: &[u8]) -> Ordering {
     let (Some((scale_a, a)), Some((scale_b, b))) = (split_decimal(a), split_decimal(b)) else { return a.cmp(b) };
-    let sign = |bytes: &[u8]| match trimmed(bytes) {
-        [] | [0] => 0,
-        other if is_negative(other) => -1,
-        _ => 1,
-    };
-    if sign(a) != sign(b) || sign(a) == 0 {
+    let sign = |bytes: &[u8]| BigInt::from_signed_bytes_be(bytes).sign();
+    if sign(a) != sign(b) || sign(a) == Sign::NoSign {
         return sign(a).cmp(&sign(b));
     }
     let (Some(digits_a), Some(digits_b)) = (digits(a), digits(b)) else {
@@ -47,7 +25,7 @@ pub(super) fn compare_decimal(a: &[u8], b: &[u8]) -> Ordering {
     let order = exponent(digits_a, scale_a)
         .cmp(&exponent(digits_b, scale_b))
         .then_with(|| digits_a.trim_end_matches('0').cmp(digits_b.trim_end_matches('0')));
-    if sign(a) < 0 { order.reverse() } else { order }
+    if sign(a) == Sign::Minus { order.reverse() } else { order }
 }
 
 fn split_decimal(bytes: &[u8]) -> Option<(i32, &[u8])> {
@@ -57,38 +35,10 @@ fn split_decimal(bytes: &[u8]) -> Option<(i32, &[u8])> {
 
 /// A varint in decimal; `None` when it is too long to be turned into digits.
 pub(super) fn digits(bytes: &[u8]) -> Option<String> {
-    if bytes.len() > MAX_DIGITS_SOURCE {
-        return None;
-    }
-    let negative = is_negative(bytes);
-    let mut magnitude = bytes.to_vec();
-    if negative {
-        let mut carry = true;
-        for byte in magnitude.iter_mut().rev() {
-            let (negated, overflow) = (!*byte).overflowing_add(u8::from(carry));
-            (*byte, carry) = (negated, overflow);
-        }
-    }
-    // Base 1,000,000,000, least significant first.
-    let mut limbs = vec![0u32];
-    for byte in magnitude {
-        let mut carry = u64::from(byte);
-        for limb in &mut limbs {
-            let value = u64::from(*limb) * 256 + carry;
-            (*limb, carry) = ((value % 1_000_000_000) as u32, value / 1_000_000_000);
-        }
-        if carry > 0 {
-            limbs.push(carry as u32);
-        }
-    }
-    let mut text = String::from(if negative { "-" } else { "" });
-    let mut limbs = limbs.iter().rev();
-    text.push_str(&limbs.next().map_or(String::new(), u32::to_string));
-    limbs.for_each(|limb| text.push_str(&format!("{limb:09}")));
-    Some(text)
+    (bytes.len() <= MAX_DIGITS_SOURCE).then(|| BigInt::from_signed_bytes_be(bytes).to_string())
 }
 
-/// A decimal as text, as Java's `BigDecimal.toString` has it; `None` when it is too long.
+/// A decimal as Java's `BigDecimal.toString` writes it; `None` when it is too long.
 pub(super) fn decimal_text(bytes: &[u8]) -> Option<String> {
     let (scale, unscaled) = split_decimal(bytes)?;
     let digits = digits(unscaled)?;
@@ -108,37 +58,13 @@ pub(super) fn decimal_text(bytes: &[u8]) -> Option<String> {
     Some(format!("{sign}{first}{point}{rest}E{exponent:+}"))
 }
 
-/// The shortest two's complement of a decimal integer; `None` when it is none or longer than 2,400 digits.
+/// The shortest two's complement of a decimal integer of at most 2,400 digits.
 pub(super) fn parse_varint(text: &str) -> Option<Vec<u8>> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if digits.is_empty() || digits.len() > 2400 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.len() > 2400 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // Base 256, least significant first.
-    let mut bytes = vec![0u8];
-    for digit in digits.bytes() {
-        let mut carry = u16::from(digit - b'0');
-        for byte in &mut bytes {
-            let value = u16::from(*byte) * 10 + carry;
-            (*byte, carry) = (value as u8, value >> 8);
-        }
-        if carry > 0 {
-            bytes.push(carry as u8);
-        }
-    }
-    bytes.push(0);
-    if negative {
-        let mut carry = true;
-        for byte in &mut bytes {
-            let (negated, overflow) = (!*byte).overflowing_add(u8::from(carry));
-            (*byte, carry) = (negated, overflow);
-        }
-    }
-    bytes.reverse();
-    Some(trimmed(&bytes).to_vec())
+    text.parse::<BigInt>().ok().map(|number| number.to_signed_bytes_be())
 }
 
 /// A decimal from text such as `-1.5` or `2E10`.

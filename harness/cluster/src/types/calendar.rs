@@ -78,7 +78,7 @@ pub(super) fn parse_time(text: &str) -> Option<i64> {
     Some((hour * 3600 + minute * 60 + second) * 1_000_000_000 + nanos)
 }
 
-/// A `timestamp` from a date, optionally a time after `T` or a space, and a zone (`Z`, `+0100`, `+01:00`); UTC without one.
+/// A `timestamp` from a date, perhaps with a time after `T` or a space, and a zone (`Z`, `+0100`, `+01:00`) other than UTC.
 pub(super) fn parse_timestamp(text: &str) -> Option<i64> {
     let Some((date, rest)) = text.split_once(['T', ' ']) else {
         return parse_days(text).map(|days| days * DAY_MILLIS);

@@ -2,73 +2,50 @@
 
 use std::borrow::Cow;
 
-use super::CqlType;
+use super::{CqlType, Read, Reader, write};
 
-/// Reads a `[bytes]` at the start: its content (`None` for a negative length) and what follows.
-fn split_bytes(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    match usize::try_from(i32::from_be_bytes(*length)) {
-        Ok(length) => rest.split_at_checked(length).map(|(content, rest)| (Some(content), rest)),
-        Err(_) => Some((None, rest)),
-    }
-}
-
-/// The `[bytes]` one after the other; ends with an error when they are cut short.
-pub(super) struct Components<'a> {
-    rest: &'a [u8],
-}
+/// Consecutive `[bytes]`; the last item is an error when they are cut short.
+pub(super) struct Components<'a>(Reader<'a>);
 
 impl<'a> Components<'a> {
-    pub(super) fn new(rest: &'a [u8]) -> Self {
-        Components { rest }
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Components(Reader::new(bytes))
     }
 
     pub(super) fn rest(&self) -> &'a [u8] {
-        self.rest
+        self.0.rest()
     }
 }
-
-/// What was read does not fit the length that was announced.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct CutShort;
 
 impl<'a> Iterator for Components<'a> {
-    type Item = Result<Option<&'a [u8]>, CutShort>;
+    type Item = Read<Option<&'a [u8]>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
+        if self.rest().is_empty() {
             return None;
         }
-        let Some((content, rest)) = split_bytes(self.rest) else {
-            self.rest = &[];
-            return Some(Err(CutShort));
-        };
-        self.rest = rest;
-        Some(Ok(content))
+        let component = self.0.bytes();
+        if component.is_err() {
+            self.0 = Reader::new(&[]);
+        }
+        Some(component)
     }
 }
 
-/// The elements of a valid serialised list or set; for a map its keys and values in turn. Ends early on invalid bytes.
+/// The elements of a valid serialised list or set; for a map its keys and values in turn. Stops at invalid bytes.
 pub fn elements(collection: &[u8]) -> impl Iterator<Item = Option<&[u8]>> {
     Components::new(collection.get(4..).unwrap_or_default()).map_while(Result::ok)
 }
 
-/// Appends a `[bytes]`.
-pub(super) fn write_bytes(content: &[u8], out: &mut Vec<u8>) {
-    // Values come from frames of at most 16 MiB, so their lengths fit.
-    out.extend_from_slice(&i32::try_from(content.len()).unwrap_or(i32::MAX).to_be_bytes());
-    out.extend_from_slice(content);
-}
-
 fn write_count(count: usize, out: &mut Vec<u8>) {
-    out.extend_from_slice(&i32::try_from(count).unwrap_or(i32::MAX).to_be_bytes());
+    write::int(out, i32::try_from(count).unwrap_or(i32::MAX));
 }
 
 /// Serialises a list.
 pub fn write_list<'a>(elements: impl ExactSizeIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut out = Vec::new();
     write_count(elements.len(), &mut out);
-    elements.for_each(|element| write_bytes(element, &mut out));
+    elements.for_each(|element| write::bytes(&mut out, Some(element)));
     out
 }
 
@@ -79,7 +56,7 @@ pub fn write_set(ty: &CqlType, mut elements: Vec<&[u8]>) -> Vec<u8> {
     write_list(elements.into_iter())
 }
 
-/// Serialises a map of the key type: sorted, each key once, of which the last entry counts.
+/// Serialises a map of the key type: sorted, each key once with its last value.
 pub fn write_map(ty: &CqlType, mut entries: Vec<(&[u8], &[u8])>) -> Vec<u8> {
     entries.reverse();
     entries.sort_by(|a, b| ty.compare(a.0, b.0));
@@ -87,8 +64,8 @@ pub fn write_map(ty: &CqlType, mut entries: Vec<(&[u8], &[u8])>) -> Vec<u8> {
     let mut out = Vec::new();
     write_count(entries.len(), &mut out);
     for (key, value) in entries {
-        write_bytes(key, &mut out);
-        write_bytes(value, &mut out);
+        write::bytes(&mut out, Some(key));
+        write::bytes(&mut out, Some(value));
     }
     out
 }
@@ -96,18 +73,13 @@ pub fn write_map(ty: &CqlType, mut entries: Vec<(&[u8], &[u8])>) -> Vec<u8> {
 /// Serialises a tuple.
 pub fn write_tuple<'a>(components: impl Iterator<Item = Option<&'a [u8]>>) -> Vec<u8> {
     let mut out = Vec::new();
-    for component in components {
-        match component {
-            Some(component) => write_bytes(component, &mut out),
-            None => out.extend_from_slice(&(-1i32).to_be_bytes()),
-        }
-    }
+    components.for_each(|component| write::bytes(&mut out, component));
     out
 }
 
 impl CqlType {
-    /// A valid serialised value in the form in which Cassandra keeps it: sets and maps sorted and without doubles, and
-    /// `None` (null) for an empty collection that is not frozen. Values of other types are as they were.
+    /// A valid serialised value as Cassandra keeps it: sets and maps sorted without duplicates. An empty collection that
+    /// is not frozen is `None` (null); values of other types stay as they are.
     pub fn normalise<'a>(&self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         if self.is_multi_cell() && bytes.get(..4) == Some(&[0; 4]) {
             return None;

@@ -1,4 +1,4 @@
-//! The order of values, as Cassandra's AbstractType.compare has it.
+//! The order of values: Cassandra's `AbstractType.compare`.
 
 use std::cmp::Ordering;
 
@@ -36,7 +36,7 @@ impl CqlType {
     }
 }
 
-/// Two's complement of equal length: flipping the sign bit makes it the order of the bytes.
+/// Two's complement of equal length: with the sign bit flipped, the bytes are in order.
 fn compare_signed(a: &[u8], b: &[u8]) -> Ordering {
     (a[0] ^ 0x80).cmp(&(b[0] ^ 0x80)).then_with(|| a[1..].cmp(&b[1..]))
 }
@@ -47,7 +47,7 @@ fn compare_signed_bytes(a: &[u8], b: &[u8]) -> Ordering {
 
 fn compare_floats(a: &[u8], b: &[u8], decode: impl Fn(&[u8]) -> Option<f64>) -> Ordering {
     match (decode(a), decode(b)) {
-        // As Java: every NaN is the same and above all numbers, and -0 is below 0.
+        // As in Java: every NaN is the same and above all numbers, and -0 is below 0.
         (Some(a), Some(b)) => {
             a.is_nan().cmp(&b.is_nan()).then_with(|| if a.is_nan() { Ordering::Equal } else { a.total_cmp(&b) })
         }
@@ -75,12 +75,12 @@ fn compare_uuid(a: &[u8], b: &[u8]) -> Ordering {
 fn compare_elements(a: &[u8], b: &[u8], types: &[&CqlType]) -> Ordering {
     let (mut left, mut right) = (elements(a), elements(b));
     for ty in types.iter().cycle() {
-        match (left.next(), right.next()) {
-            (Some(a), Some(b)) => match compare_nullable(ty, a, b) {
-                Ordering::Equal => {}
-                order => return order,
-            },
+        let order = match (left.next(), right.next()) {
+            (Some(a), Some(b)) => compare_nullable(ty, a, b),
             (a, b) => return a.is_some().cmp(&b.is_some()),
+        };
+        if order.is_ne() {
+            return order;
         }
     }
     Ordering::Equal

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use uuid::Uuid;
 
-use super::{CqlType, bignum, calendar, json};
+use super::{CqlType, bignum, calendar, duration};
 
 /// What a constant looks like; the names are those that Cassandra's errors give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Literal {
 }
 
 impl CqlType {
-    /// Whether a constant of this kind may stand for a value of the type.
+    /// Whether a constant of this kind can be a value of the type.
     pub fn accepts(&self, kind: LiteralKind) -> bool {
         use CqlType as T;
         match kind {
@@ -80,10 +80,8 @@ impl CqlType {
         }
     }
 
-    /// The bytes of a constant whose kind the type accepts.
-    ///
-    /// # Errors
-    /// A sentence when the text is no such value, as `Unable to make int from '99999999999'`.
+    /// The bytes of a constant whose kind the type accepts. The error is Cassandra's:
+    /// `Unable to make int from '99999999999'`.
     pub fn literal_bytes(&self, literal: &Literal) -> Result<Vec<u8>, String> {
         let text = literal.text.as_str();
         let unable = || {
@@ -96,9 +94,11 @@ impl CqlType {
             format!("Unable to make {word} from '{text}'")
         };
         let is_number = literal.kind == LiteralKind::Integer;
+        let long = || text.parse::<i64>().ok().map(|value| value.to_be_bytes().to_vec());
         let bytes = match self {
             CqlType::Ascii | CqlType::Text => Some(text.as_bytes().to_vec()),
-            CqlType::Bigint | CqlType::Counter => text.parse::<i64>().ok().map(|value| value.to_be_bytes().to_vec()),
+            CqlType::Bigint | CqlType::Counter => long(),
+            CqlType::Timestamp | CqlType::Time if is_number => long(),
             CqlType::Int => text.parse::<i32>().ok().map(|value| value.to_be_bytes().to_vec()),
             CqlType::Smallint => text.parse::<i16>().ok().map(|value| value.to_be_bytes().to_vec()),
             CqlType::Tinyint => text.parse::<i8>().ok().map(|value| value.to_be_bytes().to_vec()),
@@ -113,13 +113,11 @@ impl CqlType {
                 IpAddr::V4(v4) => v4.octets().to_vec(),
                 IpAddr::V6(v6) => v6.octets().to_vec(),
             }),
-            CqlType::Timestamp if is_number => text.parse::<i64>().ok().map(|value| value.to_be_bytes().to_vec()),
             CqlType::Timestamp => calendar::parse_timestamp(text).map(|value| value.to_be_bytes().to_vec()),
-            CqlType::Time if is_number => text.parse::<i64>().ok().map(|value| value.to_be_bytes().to_vec()),
             CqlType::Time => calendar::parse_time(text).map(|value| value.to_be_bytes().to_vec()),
             CqlType::Date if is_number => text.parse::<u32>().ok().map(|value| value.to_be_bytes().to_vec()),
             CqlType::Date => calendar::parse_date(text).map(|value| value.to_be_bytes().to_vec()),
-            CqlType::Duration => parse_duration(text),
+            CqlType::Duration => duration::parse(text),
             _ => None,
         };
         let bytes = bytes.ok_or_else(unable)?;
@@ -137,39 +135,6 @@ fn hex_bytes(text: &str) -> Option<Vec<u8>> {
     let value = |digit: u8| (digit as char).to_digit(16).map(|digit| digit as u8);
     let (pairs, []) = digits.as_chunks::<2>() else { return None };
     pairs.iter().map(|[high, low]| Some(value(*high)? << 4 | value(*low)?)).collect()
-}
-
-/// A duration such as `1y2mo3w4d5h6m7s8ms9us10ns`, with an optional sign before it.
-fn parse_duration(text: &str) -> Option<Vec<u8>> {
-    let (sign, mut rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
-    let (mut months, mut days, mut nanos) = (0i64, 0i64, 0i64);
-    while !rest.is_empty() {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, tail) = rest.split_at(digits);
-        let letters = tail.bytes().take_while(|byte| !byte.is_ascii_digit()).count();
-        let (unit, tail) = tail.split_at_checked(letters)?;
-        let number: i64 = number.parse().ok()?;
-        let (part, factor) = match unit.to_ascii_lowercase().as_str() {
-            "y" => (&mut months, 12),
-            "mo" => (&mut months, 1),
-            "w" => (&mut days, 7),
-            "d" => (&mut days, 1),
-            "h" => (&mut nanos, 3_600_000_000_000),
-            "m" => (&mut nanos, 60_000_000_000),
-            "s" => (&mut nanos, 1_000_000_000),
-            "ms" => (&mut nanos, 1_000_000),
-            "us" | "µs" => (&mut nanos, 1_000),
-            "ns" => (&mut nanos, 1),
-            _ => return None,
-        };
-        *part = part.checked_add(number.checked_mul(factor)?)?;
-        rest = tail;
-    }
-    let mut bytes = Vec::new();
-    for part in [months, days, nanos] {
-        json::write_vint(sign * part, &mut bytes);
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]
@@ -197,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_that_is_no_such_value_is_told_in_cassandras_words() {
+    fn a_constant_of_no_such_value_is_refused_with_cassandras_text() {
         use LiteralKind as K;
         let unable = |text: &str| Err(text.to_owned());
         assert_eq!(bytes(&CqlType::Int, K::Integer, "99999999999"), unable("Unable to make int from '99999999999'"));

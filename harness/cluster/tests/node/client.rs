@@ -141,7 +141,7 @@ pub enum BatchStatement<'a> {
 }
 
 impl Client {
-    /// A connection on which nothing was said yet.
+    /// A connection before STARTUP.
     pub fn silent(address: SocketAddr) -> Client {
         let socket = TcpStream::connect(address).unwrap();
         // No test waits for that long: it makes a missing answer a failure instead of a hang.
@@ -181,7 +181,7 @@ impl Client {
         self.request(AUTH_RESPONSE, &body)
     }
 
-    /// Sends a frame on the next stream, and gives the stream.
+    /// Sends a frame on the next stream, and returns the stream.
     pub fn send(&mut self, opcode: u8, body: &[u8]) -> i16 {
         self.stream = self.stream.wrapping_add(1) & i16::MAX;
         let frame = frame(self.version, self.stream, opcode, body);

@@ -43,10 +43,24 @@ fn other_versions_are_refused_with_the_text_that_drivers_look_for() {
         let mut client = Client::silent(node.address());
         client.send_bytes(&frame(version, 3, OPTIONS, &[]));
         let refusal = client.frame().unwrap();
-        assert_eq!((refusal.version, refusal.stream), (0x84, 3));
+        // On any other stream, gocql v2 does not look for a lower version.
+        assert_eq!((refusal.version, refusal.stream), (0x84, 0));
         let (code, message) = client.read(&refusal).error();
         assert_eq!(code, 0x000A);
         assert!(message.starts_with(&format!("Invalid or unsupported protocol version ({version})")), "{message}");
+        assert!(client.is_closed());
+    }
+}
+
+#[test]
+fn the_short_header_of_versions_1_and_2_is_refused_at_once() {
+    let node = node();
+    for version in [1, 2] {
+        let mut client = Client::silent(node.address());
+        client.send_bytes(&[version, 0, 0, OPTIONS, 0, 0, 0, 0]);
+        let refusal = client.frame().unwrap();
+        assert_eq!((refusal.version, refusal.stream), (0x84, 0));
+        assert_eq!(client.read(&refusal).error().0, 0x000A);
         assert!(client.is_closed());
     }
 }
@@ -124,10 +138,10 @@ fn a_query_that_is_no_utf_8_is_refused() {
 }
 
 #[test]
-fn a_frame_above_16_mib_is_refused_by_its_header() {
+fn a_frame_above_16_mib_is_refused_and_the_connection_goes_on() {
     let node = node();
-    for length in [16 * 1024 * 1024 + 1, u32::MAX] {
-        let mut client = Client::connect(&node);
+    let mut client = Client::connect(&node);
+    for length in [16 * 1024 * 1024 - 8, 40_000_000u32] {
         let mut header = frame(4, 9, QUERY, &[]);
         header[5..].copy_from_slice(&length.to_be_bytes());
         client.send_bytes(&header);
@@ -135,8 +149,18 @@ fn a_frame_above_16_mib_is_refused_by_its_header() {
         assert_eq!(refusal.stream, 9);
         let (code, message) = client.read(&refusal).error();
         assert_eq!(code, 0x2200, "{message}");
-        assert!(client.is_closed());
+        let total = u64::from(length) + 9;
+        assert_eq!(message, format!("Request is too big: length {total} exceeds maximum allowed length 16777216."));
+        // Bytes that would be a frame of their own if they were not skipped.
+        let options = frame(4, 1, OPTIONS, &[]);
+        let mut body = options.repeat(length as usize / options.len() + 1);
+        body.truncate(length as usize);
+        client.send_bytes(&body);
+        assert_eq!(client.rows(EVERYTHING_IS_WELL).rows.len(), 1);
     }
+    client.send_bytes(&[4, 0, 0, 9, QUERY, 0xff, 0xff, 0xff, 0xff]);
+    let refusal = client.frame().unwrap();
+    assert_eq!(client.read(&refusal).error().0, 0x2200);
 }
 
 #[test]

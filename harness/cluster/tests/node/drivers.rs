@@ -117,7 +117,7 @@ fn cdrs_tokio_reads_all_columns_and_replication_as_json() {
         keyspace.cell(0, "replication"),
         Some(&br#"{"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "1"}"#[..])
     );
-    // Peers are asked for by either table.
+    // Drivers read peers from either table.
     assert!(client.rows("SELECT * FROM system.peers_v2").rows.is_empty());
     assert!(client.rows("SELECT * FROM system.peers").rows.is_empty());
     let mut events = vec![0, 3];

@@ -1,4 +1,4 @@
-//! What is counted beside EXECUTE, and what many statements and connections leave behind.
+//! Counters beside those of EXECUTE, and those of many statements and connections.
 
 use cqldyno_cluster::{Node, OperationSnapshot, Request, Snapshot};
 

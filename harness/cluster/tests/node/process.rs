@@ -1,4 +1,4 @@
-//! A node in a process of its own. The process is this test's own executable, told by a variable to serve.
+//! A node in its own process: this test's executable, which serves if a variable is set.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -60,7 +60,7 @@ impl Process {
     }
 }
 
-/// The next line that is JSON: the test harness of the process writes some of its own.
+/// The next JSON line; the process's test harness writes other lines.
 fn reply<T: serde::de::DeserializeOwned>(stdout: &mut BufReader<ChildStdout>) -> T {
     let mut line = String::new();
     loop {

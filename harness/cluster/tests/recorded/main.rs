@@ -1,4 +1,6 @@
-//! Recorded sessions of drivers, asked of the embedded node.
+//! Recorded sessions of drivers, sent to the embedded cluster.
 
 #[cfg(test)]
 mod answers;
+#[cfg(test)]
+mod exchange;

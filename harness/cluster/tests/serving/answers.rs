@@ -52,7 +52,7 @@ fn a_delay_holds_answers_back_until_it_is_over() {
     pipe.stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     let error = pipe.stream.read(&mut [0; 1]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
-    // What was counted is told although it was not answered yet.
+    // The request is counted before its answer is written.
     assert_eq!(node.stats().opcodes["OPTIONS"], 1);
     node.set_delay(Duration::from_millis(1));
     let mut other = Pipe::start(node.address());

@@ -1,12 +1,12 @@
-//! EXECUTEs that come together are executed together, on a path of their own. A frame with a flag in its header is not: so the same
-//! statements with and without a flag must be answered alike, byte by byte.
+//! EXECUTEs that arrive together run together, on their own path; a frame with a flag in its header does not. Both paths must
+//! give the same answers, byte for byte.
 
 use cqldyno_cluster::{Node, NodeOptions};
 use proptest::prelude::*;
 
 use crate::pipe::{Answer, EXECUTE, Pipe, execute, frame};
 
-/// A flag that the node takes no notice of (tracing).
+/// A flag that the node ignores (tracing).
 const ALONE: u8 = 0x02;
 
 const SCHEMA: [&str; 3] = [

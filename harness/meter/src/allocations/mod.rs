@@ -51,8 +51,8 @@ const MEASURES: [Declaration; 3] = [
 const LIBRARY: &str = "libcqldyno_interposer.so";
 /// The file of the counters, in the cell's own folder.
 const AREA: &str = "allocations";
-/// What Go's linker puts into every program (debug/buildinfo).
-const GO: &[u8] = b"\xff Go buildinf:";
+/// What Go's linker puts into every program (debug/buildinfo), at a multiple of 16 bytes and after a byte 0xff.
+const GO: &[u8] = b" Go buildinf:";
 
 impl Allocations {
     /// The environment that makes a worker count its allocations in the folder `scratch`; empty without the library.
@@ -148,7 +148,8 @@ fn unseen(worker: i32, counts: &Counts) -> Option<Refusal> {
     const PROCESS: &str = "Link the worker to the C library dynamically and start it as a process of its own, for the same processor and \
                            C library as cqldyno. The dynamic loader ignores LD_PRELOAD for programs with set-user-id or capabilities.";
     let process = PathBuf::from(format!("/proc/{worker}"));
-    let is_go = fs::read(process.join("exe")).is_ok_and(|exe| exe.windows(GO.len()).any(|bytes| bytes == GO));
+    let is_mark = |bytes: &[u8]| bytes.strip_prefix(b"\xff").is_some_and(|rest| rest.starts_with(GO));
+    let is_go = fs::read(process.join("exe")).is_ok_and(|exe| exe.chunks(16).any(is_mark));
     let is_jvm = fs::read_to_string(process.join("maps")).is_ok_and(|maps| maps.contains("/libjvm.so"));
     let worker = u64::from(worker.cast_unsigned());
     match counts.pid {
@@ -156,7 +157,9 @@ fn unseen(worker: i32, counts: &Counts) -> Option<Refusal> {
         _ if is_jvm => Some(refuse("the worker runs a JVM, whose memory does not come from the C library", OWN)),
         None => Some(refuse("the library that counts was not loaded into the worker", PROCESS)),
         Some(found) if found != worker => {
-            let why = format!("the library that counts was loaded into process {found}, not into the worker's process {worker}");
+            let why = format!(
+                "the library that counts was loaded into process {found}, not into the worker's process {worker}"
+            );
             Some(refuse(why, PROCESS))
         }
         Some(_) => None,
@@ -203,6 +206,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("go");
         let mut shell = fs::read("/bin/sh").unwrap();
+        shell.resize(shell.len().next_multiple_of(16), 0);
+        shell.push(0xff);
         shell.extend(GO);
         fs::write(&path, shell).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();

@@ -77,8 +77,8 @@ pub(super) struct Recording {
 impl Recording {
     /// Begins to sample the process, in files of the folder `scratch`.
     pub(super) fn begin(worker: i32, scratch: &Path) -> Result<Recording, Refusal> {
-        let mut recording =
-            Recording::start(worker, scratch).map_err(|error| no_room("perf's pipes and files could not be made", error))?;
+        let mut recording = Recording::start(worker, scratch)
+            .map_err(|error| no_room("perf's pipes and files could not be made", error))?;
         recording.tell("enable\n")?;
         Ok(recording)
     }

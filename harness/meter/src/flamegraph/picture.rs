@@ -63,8 +63,6 @@ mod tests {
 
     #[test]
     fn without_a_stack_there_is_no_picture_but_a_sentence() {
-        assert!(
-            picture("", "x").unwrap_err().to_string().starts_with("the flame graph could not be made: ")
-        );
+        assert!(picture("", "x").unwrap_err().to_string().starts_with("the flame graph could not be made: "));
     }
 }

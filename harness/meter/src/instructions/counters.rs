@@ -20,14 +20,20 @@ const fn user_mode(id: &'static str, about: &'static str) -> Declaration {
 }
 
 const MEASURES: [Declaration; 4] = [
-    user_mode("processor_instructions_per_statement", "instructions in user mode per verified statement, by the processor")
-        .titled("instructions,\nuser mode,\nprocessor"),
+    user_mode(
+        "processor_instructions_per_statement",
+        "instructions in user mode per verified statement, by the processor",
+    )
+    .titled("instructions,\nuser mode,\nprocessor"),
     user_mode("processor_cycles_per_statement", "cycles in user mode per verified statement, by the processor")
         .titled("cycles,\nuser mode"),
     user_mode("processor_cache_misses_per_statement", "misses of the last cache in user mode per verified statement")
         .titled("cache\nmisses"),
-    user_mode("processor_branch_misses_per_statement", "branches predicted wrongly in user mode per verified statement")
-        .titled("branch\nmisses"),
+    user_mode(
+        "processor_branch_misses_per_statement",
+        "branches predicted wrongly in user mode per verified statement",
+    )
+    .titled("branch\nmisses"),
 ];
 
 const EVENTS: [Hardware; 4] =
@@ -104,7 +110,8 @@ fn read(counter: &mut Result<Counter, Refusal>) -> Read {
 }
 
 fn per_counter(go: &Read, end: &Read, window: &Window) -> Result<f64, String> {
-    const SHARED: &str = "The processor's counter never counted in the window, because others use all of them. End other profilers.";
+    const SHARED: &str =
+        "The processor's counter never counted in the window, because others use all of them. End other profilers.";
     let (go, end) = (go.as_ref().map_err(Clone::clone)?, end.as_ref().map_err(Clone::clone)?);
     per_statement(counted(go, end).ok_or_else(|| SHARED.to_owned())?, window)
 }

@@ -121,9 +121,11 @@ fn calls(go: &Count, end: &Count, window: &Window) -> Result<(f64, BTreeMap<Stri
         names.insert(name(number), per_statement(calls as f64, window)?);
     }
     if all == 0 {
-        return Err("No system call of the worker was counted in the window, although it makes some at its edges: another \
+        return Err(
+            "No system call of the worker was counted in the window, although it makes some at its edges: another \
                     process than the one that was started does its work."
-            .to_owned());
+                .to_owned(),
+        );
     }
     Ok((per_statement(all as f64, window)?, names))
 }

@@ -41,7 +41,8 @@ pub(super) fn refused(step: Step, error: &io::Error, log: &str) -> Refusal {
     let asked = step.words();
     let (why, remedy) = match error.raw_os_error() {
         Some(libc::ENOSYS) => (
-            "there is no bpf(2) here (ENOSYS): the kernel was built without it, or a container's filter hides it".to_owned(),
+            "there is no bpf(2) here (ENOSYS): the kernel was built without it, or a container's filter hides it"
+                .to_owned(),
             "Use a kernel with CONFIG_BPF_SYSCALL; in a container, a seccomp profile that allows bpf (for Docker, \
              `--security-opt seccomp=unconfined`).",
         ),

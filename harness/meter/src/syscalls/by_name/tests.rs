@@ -163,7 +163,7 @@ fn names_are_those_of_the_c_librarys_numbers() {
         (libc::SYS_epoll_pwait, "epoll_pwait"),
         (libc::SYS_getppid, "getppid"),
         (libc::SYS_eventfd2, "eventfd2"),
-        (libc::SYS_newfstatat, "newfstatat"),
+        (libc::SYS_newfstatat, if cfg!(target_arch = "aarch64") { "fstatat" } else { "newfstatat" }),
         (libc::SYS_bpf, "bpf"),
         (libc::SYS_io_uring_enter, "io_uring_enter"),
         (libc::SYS_clone3, "clone3"),

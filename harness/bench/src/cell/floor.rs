@@ -1,0 +1,86 @@
+//! What floor does for a cell: it makes the schema and loads rows before the contender starts, and reads rows back when the
+//! contender is gone.
+
+use std::net::SocketAddr;
+
+use cqldyno_protocol::{Done, Mode};
+use cqldyno_reports::{Measure, whole};
+use cqldyno_scenarios::LoadPart;
+
+use super::Stage;
+use super::served::Served;
+use super::setup::Setup;
+use crate::judge::ReadBack;
+use crate::process::failure::CellFailure;
+use crate::process::worker::{Look, WorkerAtGate};
+
+/// The driver that loads rows and reads them back.
+const FLOOR: &str = "floor";
+
+impl Setup<'_> {
+    /// Makes the schema and loads what the scenario reads. Returns a sentence about an exit of floor that is not a good one.
+    pub(super) fn load_rows(
+        &self,
+        nodes: &[SocketAddr],
+        look: Look<'_>,
+        stage: &mut dyn FnMut(Stage),
+    ) -> Result<Option<String>, CellFailure> {
+        let of = self.workload.load().iter().map(LoadPart::rows).sum();
+        stage(Stage::Loading { rows: 0, of });
+        let progress = &mut |rows| stage(Stage::Loading { rows, of });
+        let (done, exit) = self.floor(Mode::Load, "load", nodes, look, progress)?;
+        match done.verified == of {
+            true => Ok(exit),
+            false => Err(CellFailure::Worker(format!(
+                "{} rows were to be loaded, and {} were.",
+                whole(of as f64),
+                whole(done.verified as f64)
+            ))),
+        }
+    }
+
+    /// Reads a sample of the rows back that the window wrote.
+    pub(super) fn read_back(&self, served: &mut Served<'_>, exits: &mut Vec<String>) -> Result<ReadBack, CellFailure> {
+        let none = |why: &str| Ok(ReadBack { measure: Measure::unavailable(why), doubt: None });
+        if let (Served::Nobody, Err(why)) = (&*served, served.process()) {
+            return none(&why);
+        }
+        if self.workload.read_back().is_empty() {
+            return none("No statement of the scenario writes rows and says how they are read back.");
+        }
+        let nodes = served.nodes().to_vec();
+        let done = self.floor(Mode::ReadBack, "read-back", &nodes, &mut || served.ended(), &mut |_| ());
+        match done.map_err(|failure| served.blame(failure, self.bench.context.cancel)) {
+            Ok((done, exit)) => {
+                exits.extend(exit);
+                Ok(ReadBack::of(done))
+            }
+            Err(failure @ (CellFailure::Cancelled | CellFailure::Refused(_) | CellFailure::Server(_))) => Err(failure),
+            Err(failure) => {
+                let why = format!("The inserted rows could not be read back by floor: {failure}");
+                let why = self.bench.redaction.apply(&why);
+                Ok(ReadBack { measure: Measure::unavailable(why.clone()), doubt: Some(why) })
+            }
+        }
+    }
+
+    /// One job of floor, with a sentence about an exit that is not a good one.
+    fn floor(
+        &self,
+        mode: Mode,
+        what: &str,
+        nodes: &[SocketAddr],
+        look: Look<'_>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(Done, Option<String>), CellFailure> {
+        let program = self.bench.context.programs.worker(FLOOR);
+        let program = program.map_err(|error| CellFailure::Unavailable(error.to_string()))?;
+        let (log, _) = self.bench.context.folder.log(&format!("{}-{what}", self.stem));
+        let (launch, bounds) = self.launch(&program, log);
+        let (mut floor, _) = WorkerAtGate::start(launch, bounds)?.open()?;
+        floor.job(self.job(mode, nodes), look)?;
+        floor.go(look, progress)?;
+        let done = floor.ack()?;
+        Ok((done, floor.finish()))
+    }
+}

@@ -1,0 +1,93 @@
+//! The second stage: tables and rows are there. Nobody needs none.
+
+use std::path::Path;
+
+use cqldyno_driver_api::Capability;
+use cqldyno_meter::{Attachment, Subject};
+use cqldyno_protocol::{Mode, Ready};
+
+use super::Stage;
+use super::served::Served;
+use super::setup::Setup;
+use super::waiting::Waiting;
+use crate::plan::pass::Shape;
+use crate::process::child::file_name;
+use crate::process::failure::CellFailure;
+use crate::process::worker::{Worker, WorkerAtGate};
+
+pub(super) struct Loaded<'a> {
+    served: Served<'a>,
+    /// Sentences about workers that exited badly after their work.
+    exits: Vec<String>,
+}
+
+impl<'a> Served<'a> {
+    /// floor makes the schema and loads what the scenario reads: never the contender.
+    pub(super) fn load(mut self, setup: &Setup<'a>, stage: &mut dyn FnMut(Stage)) -> Result<Loaded<'a>, CellFailure> {
+        if matches!(self, Served::Nobody) {
+            return Ok(Loaded { served: self, exits: Vec::new() });
+        }
+        let nodes = self.nodes().to_vec();
+        match setup.load_rows(&nodes, &mut || self.ended(), stage) {
+            Ok(exit) => Ok(Loaded { served: self, exits: exit.into_iter().collect() }),
+            Err(failure) => Err(match self.blame(failure, setup.bench.context.cancel) {
+                failure @ (CellFailure::Cancelled | CellFailure::Refused(_) | CellFailure::Server(_)) => failure,
+                other => CellFailure::Worker(format!("Floor could not make the tables or load their rows: {other}")),
+            }),
+        }
+    }
+}
+
+impl<'a> Loaded<'a> {
+    /// Starts the contender's worker with the meters attached, and waits until it is connected, prepared and warm.
+    pub(super) fn connect(
+        self,
+        setup: &'a Setup<'a>,
+        stage: &mut dyn FnMut(Stage),
+    ) -> Result<Waiting<'a>, CellFailure> {
+        stage(Stage::Connecting);
+        let Loaded { mut served, exits } = self;
+        let scratch = tempfile::tempdir().map_err(|error| {
+            CellFailure::Machine(format!("a folder for temporary files could not be made: {error}"))
+        })?;
+        match start(setup, &mut served, scratch.path()) {
+            Ok((attachments, worker, ready)) => {
+                Ok(Waiting { attachments, worker, scratch, served, ready, exits, setup })
+            }
+            Err(failure) => Err(served.blame(failure, setup.bench.context.cancel)),
+        }
+    }
+}
+
+type Started<'a> = (Vec<Box<dyn Attachment>>, Worker<'a>, Ready);
+
+fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> Result<Started<'a>, CellFailure> {
+    let context = &setup.bench.context;
+    let (launch, bounds) = setup.contender(scratch);
+    let gate = WorkerAtGate::start(launch, bounds)?;
+    let subject = Subject {
+        worker: gate.pid(),
+        server: served.process(),
+        cores: setup.placement.cores(context.plan.target.is_embedded()),
+        scratch: scratch.to_path_buf(),
+        nodes: served.nodes().to_vec(),
+    };
+    // A meter without a measure has something else to say of every cell.
+    let meters = setup.bench.meters.iter().filter(|meter| {
+        let mut measures = meter.declarations().iter();
+        measures.len() == 0 || measures.any(|measure| measure.is_taken_in(setup.planned.pass))
+    });
+    let attachments = meters.map(|meter| meter.attach(&subject)).collect();
+    let (mut worker, hello) = gate.open()?;
+    setup.introduced.same(&hello)?;
+    if hello.driver.capabilities.contains(&Capability::Offline) && !setup.is_noop() {
+        return Err(CellFailure::Worker(format!(
+            "The worker {} declares that it sends nothing (capability `offline`), and only noop may: no server could count its \
+             statements, and nobody could check its rows.",
+            file_name(&setup.introduced.program)
+        )));
+    }
+    let mode = if setup.load.shape == Shape::Connecting { Mode::Connect } else { Mode::Measure };
+    let ready = worker.job(setup.job(mode, &subject.nodes), &mut || served.ended())?;
+    Ok((attachments, worker, ready))
+}

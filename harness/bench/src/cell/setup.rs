@@ -1,0 +1,156 @@
+//! What one cell runs, and how its workers start.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use cqldyno_driver_api::Settings;
+use cqldyno_protocol::{Job, Mode, Runtime};
+use cqldyno_reports::{Cell, Role};
+use cqldyno_scenarios::{Permutation, Scenario, Workload};
+
+use super::served::Served;
+use super::{CellBench, CellContext, Stage};
+use crate::plan::PlannedCell;
+use crate::plan::estimate::delay;
+use crate::plan::pass::{Load, Shape};
+use crate::plan::placement::Placement;
+use crate::process::child::Launch;
+use crate::process::failure::CellFailure;
+use crate::process::introduction::Introduced;
+use crate::process::worker::Bounds;
+
+/// Statements that floor has in flight.
+const FLOOR_CONCURRENCY: usize = 1_024;
+/// How often a worker reports its progress.
+const PROGRESS_MS: u64 = 500;
+/// What is loaded shifts by less than this from cell to cell.
+const MOST_SHIFT: u64 = 1_000_000_000;
+
+/// What one cell runs.
+pub(super) struct Setup<'a> {
+    pub bench: &'a CellBench<'a>,
+    pub introduced: &'a Introduced,
+    pub planned: &'a PlannedCell,
+    pub load: Load,
+    /// With what is loaded in this cell only, and with the page size in force.
+    pub scenario: Scenario,
+    pub workload: Workload,
+    pub placement: &'a Placement,
+    /// What the names of the cell's files begin with.
+    pub stem: &'a str,
+    pub log: PathBuf,
+}
+
+impl<'a> Setup<'a> {
+    pub(super) fn new(
+        bench: &'a CellBench<'a>,
+        planned: &'a PlannedCell,
+        load: Load,
+        stem: &'a str,
+        log: PathBuf,
+    ) -> Result<Setup<'a>, CellFailure> {
+        let CellContext { plan, placements, introduced, .. } = bench.context;
+        let introduced = introduced[planned.contender].as_ref().map_err(Clone::clone)?;
+        let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, bench.number));
+        scenario.page_size = match plan.settings {
+            Settings::Equal => {
+                let asked = u32::try_from(plan.page_size).unwrap_or(u32::MAX);
+                Some(scenario.page_size.map_or(asked, |own| own.min(asked)))
+            }
+            // Every driver has its own, which is more than any answer has here, or none.
+            Settings::Default => None,
+        };
+        let workload = Workload::new(&scenario, load.count, load.warmup, plan.seed)
+            .map_err(|error| CellFailure::Machine(error.to_string()))?;
+        let placement = &placements[planned.arrangement];
+        Ok(Setup { bench, introduced, planned, load, scenario, workload, placement, stem, log })
+    }
+
+    /// Runs the cell through its stages.
+    pub(super) fn run(&self, cell: Cell, stage: &mut dyn FnMut(Stage)) -> Result<Cell, CellFailure> {
+        let mut waiting = Served::start(self, stage)?.load(self, stage)?.connect(self, stage)?;
+        let window = waiting.window(stage)?;
+        let mut judged = waiting.judge(vec![window], &cell)?;
+        Ok(judged.pop().unwrap_or(cell))
+    }
+
+    /// Whether the contender is noop, the only one that needs no server.
+    pub(super) fn is_noop(&self) -> bool {
+        self.bench.context.run.contenders[self.planned.contender].role == Role::Noop
+    }
+
+    /// How the contender's worker starts.
+    pub(super) fn contender(&self, scratch: &Path) -> (Launch<'_>, Bounds<'_>) {
+        let start = (self.bench.context.schedule.step(self.planned).start)(scratch);
+        let (launch, bounds) = self.launch(&self.introduced.program, self.log.clone());
+        let deadlines = start.deadlines(bounds.deadlines);
+        let launch = Launch {
+            library_folder: self.introduced.library_folder.clone(),
+            in_front: start.in_front,
+            environment: start.environment,
+            ..launch
+        };
+        (launch, Bounds { deadlines, memory_bytes: self.bench.context.plan.memory_limit_bytes, ..bounds })
+    }
+
+    /// How any worker starts that has no bounds of its own.
+    pub(super) fn launch<'b>(&'b self, program: &'b Path, log: PathBuf) -> (Launch<'b>, Bounds<'b>) {
+        let CellContext { plan, programs, cancel, .. } = self.bench.context;
+        let launch = Launch {
+            cores: self.placement.worker_cores(),
+            redaction: self.bench.redaction.clone(),
+            ..Launch::new(&programs.cqldyno, program, Some(log))
+        };
+        let deadlines = plan.deadlines.held_back(delay(&plan.serve_arguments));
+        (launch, Bounds { deadlines, memory_bytes: None, cancel })
+    }
+
+    pub(super) fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
+        let plan = self.bench.context.plan;
+        let is_floors = matches!(mode, Mode::Load | Mode::ReadBack);
+        let mut scenario = self.scenario.clone();
+        if mode != Mode::ReadBack {
+            // Nobody else need know what is read back.
+            scenario.statements.iter_mut().for_each(|statement| statement.read_back = None);
+        }
+        let job = Job {
+            mode,
+            scenario,
+            count: self.load.count,
+            warmup: self.load.warmup,
+            concurrency: self.load.concurrency,
+            rate: match self.load.shape {
+                Shape::AtRate(rate) if mode == Mode::Measure => Some(rate),
+                _ => None,
+            },
+            seed: plan.seed,
+            runtime: plan.arrangements[self.planned.arrangement].runtime,
+            target: nodes.to_vec(),
+            credentials: plan.credentials.clone(),
+            connections: plan.connections,
+            consistency: plan.consistency,
+            page_size: self.scenario.page_size.map_or(plan.page_size, u32::cast_signed),
+            request_timeout_ms: plan.request_timeout_ms,
+            settings: plan.settings,
+            options: self.introduced.options.clone(),
+            progress_ms: PROGRESS_MS,
+        };
+        match is_floors {
+            false => job,
+            true => Job {
+                concurrency: FLOOR_CONCURRENCY,
+                runtime: Runtime::Current,
+                connections: 1,
+                settings: Settings::Equal,
+                options: BTreeMap::new(),
+                ..job
+            },
+        }
+    }
+}
+
+/// How far the cell with this number shifts what it loads: at least 1.
+fn shift(seed: u64, number: usize) -> i64 {
+    1 + Permutation::new(MOST_SHIFT, seed).apply(number as u64).cast_signed()
+}

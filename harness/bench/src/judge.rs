@@ -1,0 +1,101 @@
+//! What judges a cell: whether its figures count, and in which form results hold them.
+
+pub(crate) mod agreement;
+pub(crate) mod due;
+pub(crate) mod latency;
+pub(crate) mod noise;
+pub(crate) mod readings;
+pub(crate) mod redaction;
+
+use cqldyno_protocol::Done;
+use cqldyno_reports::{Measure, Unit, whole};
+use cqldyno_scenarios::{Scenario, Workload};
+
+use self::agreement::{Counted, connection_void, voids};
+use self::latency::not_paced;
+use crate::plan::pass::{Load, Shape};
+
+/// What a window is judged from.
+pub(crate) struct Evidence<'a> {
+    pub scenario: &'a Scenario,
+    pub workload: &'a Workload,
+    /// What was asked for.
+    pub load: &'a Load,
+    /// The worker's account.
+    pub done: &'a Done,
+    pub wall_ns: u64,
+    /// The server's account, if it is ours.
+    pub counted: Option<&'a Counted>,
+    /// Connections that carried the statements, those asked for per node, nodes, and whether some statements use the worker's own;
+    /// `None` where they are unknown or the driver's choice.
+    pub connections: Option<(u64, u64, u64, bool)>,
+    /// Sessions that were made for one statement each.
+    pub sessions: u64,
+}
+
+impl Evidence<'_> {
+    /// Sentences that void the window's figures.
+    pub(crate) fn voids(&self) -> Vec<String> {
+        let Evidence { scenario, done, sessions, .. } = *self;
+        let mut reasons = voids(done, self.load.count);
+        reasons.extend(not_paced(done, self.load.shape));
+        if let Some(counted) = self.counted {
+            reasons.extend(counted.disagreements(scenario, done));
+            // Every session asks for schema and topology of its own.
+            if self.load.shape != Shape::Connecting {
+                reasons.extend(counted.own_statements_void(done.issued, sessions, self.wall_ns));
+            }
+            reasons.extend(counted.rows_void(scenario, self.workload, done));
+        }
+        if let Some((found, asked, nodes, has_own)) = self.connections {
+            reasons.extend(connection_void(found, asked, nodes, sessions, has_own));
+        }
+        reasons
+    }
+}
+
+/// What floor found when it read rows of the window back.
+pub(crate) struct ReadBack {
+    /// Rows that were as they should be, or why none was read.
+    pub measure: Measure,
+    /// What was wrong.
+    pub doubt: Option<String>,
+}
+
+impl ReadBack {
+    pub(crate) fn of(done: Done) -> ReadBack {
+        let wrong = done.issued - done.verified;
+        let first = done.errors.into_values().next().map(|error| error.first).unwrap_or_default();
+        let doubt = (wrong > 0).then(|| {
+            format!(
+                "{} of the inserted rows were read back by floor, and {} were not as they should be; the first: {}.",
+                whole(done.issued as f64),
+                whole(wrong as f64),
+                first.trim_end_matches('.')
+            )
+        });
+        ReadBack { measure: Measure::value(done.verified as f64, Unit::Count), doubt }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cqldyno_driver_api::ErrorKind;
+    use cqldyno_protocol::ErrorCount;
+
+    #[test]
+    fn rows_that_came_back_otherwise_are_a_doubt_with_the_first_of_them() {
+        let done = |verified| {
+            let wrong = ErrorCount { count: 1_000 - verified, first: "for key 7 1 row was expected.".to_owned() };
+            let errors = [(ErrorKind::WrongRow, wrong)].into();
+            Done { issued: 1_000, answered: 1_000, verified, errors, ..Done::default() }
+        };
+        assert_eq!(ReadBack::of(Done { errors: [].into(), ..done(1_000) }).doubt, None);
+        assert_eq!(
+            ReadBack::of(done(997)).doubt.unwrap(),
+            "1,000 of the inserted rows were read back by floor, and 3 were not as they should be; the first: for key 7 1 row \
+             was expected."
+        );
+    }
+}

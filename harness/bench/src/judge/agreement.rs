@@ -1,0 +1,317 @@
+//! The server agrees: what it counted in the window must be what the worker says that it issued.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cqldyno_cluster::{ConnectionSnapshot, ExecuteTimes, Request, Snapshot, without_comment};
+use cqldyno_meter::Span;
+use cqldyno_protocol::Done;
+use cqldyno_reports::whole;
+use cqldyno_scenarios::{Operation, Scenario, Statement, Workload};
+
+use crate::judge::due::{Due, due};
+
+/// The text of a prepared id, as it is compared. An id without a text is no statement of the scenario: those were prepared before the
+/// window.
+fn text_of<'a>(at: &'a Snapshot, id: &'a str) -> &'a str {
+    at.prepared.get(id).map_or(id, String::as_str).trim()
+}
+
+/// EXECUTEs by the statement's text and the connection's number.
+fn executes(at: &Snapshot) -> BTreeMap<(&str, u64), u64> {
+    let mut sums = BTreeMap::new();
+    for connection in &at.connections {
+        for (id, count) in &connection.executes {
+            *sums.entry((text_of(at, id), connection.id)).or_default() += count;
+        }
+    }
+    sums
+}
+
+/// Requests and rows of this kind about the statement of this text.
+fn operated(at: &Snapshot, request: Request, text: &str) -> (u64, u64) {
+    let found = at.operations.iter().find(|one| one.request == request && one.text == text);
+    found.map_or((0, 0), |one| (one.count, one.rows))
+}
+
+/// QUERYs, EXECUTEs and BATCHes.
+fn statements(at: &Snapshot) -> u64 {
+    ["QUERY", "EXECUTE", "BATCH"].iter().filter_map(|opcode| at.opcodes.get(*opcode)).sum()
+}
+
+fn span(times: &ExecuteTimes) -> Span {
+    Span { first_ns: times.first_ns, last_ns: times.last_ns }
+}
+
+/// How a server reads its connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// Reads that brought bytes.
+    pub count: u64,
+    /// Request frames that were in them.
+    pub frames: u64,
+    /// Bytes that were in them.
+    pub bytes: u64,
+}
+
+/// What the server counted in the window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// EXECUTEs by the statement's text, for the scenario's statements only.
+    pub by_text: BTreeMap<String, u64>,
+    /// The scenario's PREPAREs, QUERYs and BATCHes with their rows, by the statement's text without a comment at its end.
+    pub operations: BTreeMap<(Request, String), (u64, u64)>,
+    /// Connections that carried them.
+    pub connections: u64,
+    /// Connections that were opened.
+    pub opened: u64,
+    /// Requests of any kind.
+    pub requests: u64,
+    /// All other requests.
+    pub control_requests: u64,
+    /// CPU time of the server, nanoseconds.
+    pub cpu_ns: u64,
+    /// How it read these connections.
+    pub reads: Reads,
+    /// QUERYs, EXECUTEs and BATCHes that were none of them: the driver's own.
+    pub own_statements: u64,
+    /// Rows in all tables, after less before.
+    pub new_rows: i64,
+    /// When the first and the last of the scenario's statements were received.
+    pub received: Option<Span>,
+}
+
+impl Counted {
+    /// The difference of two snapshots, as far as it concerns `scenario`.
+    pub fn between(before: &Snapshot, after: &Snapshot, scenario: &Scenario) -> Counted {
+        let mut by_text: BTreeMap<String, u64> =
+            scenario.statements.iter().map(|statement| (text(&statement.cql), 0)).collect();
+        let (mut connections, mut forgotten) = (BTreeSet::new(), 0);
+        let earlier = executes(before);
+        for ((cql, connection), count) in executes(after) {
+            let count = count.saturating_sub(earlier.get(&(cql, connection)).copied().unwrap_or(0));
+            if let Some(sum) = by_text.get_mut(cql).filter(|_| count > 0) {
+                *sum += count;
+                connections.insert(connection);
+            }
+        }
+        for (id, count) in &after.executes_forgotten {
+            if let Some(sum) = by_text.get_mut(text_of(after, id)) {
+                *sum += count.saturating_sub(before.executes_forgotten.get(id).copied().unwrap_or(0));
+                forgotten += after.executes_forgotten_connections.get(id).copied().unwrap_or(0);
+            }
+        }
+        let mut operations: BTreeMap<(Request, String), (u64, u64)> = BTreeMap::new();
+        let mut asked = Vec::new();
+        for (request, text) in scenario.statements.iter().flat_map(requests_of) {
+            let (was, is) = (operated(before, request, &text), operated(after, request, &text));
+            let found = after.operations.iter().find(|one| one.request == request && one.text == text);
+            operations.insert((request, text), (is.0.saturating_sub(was.0), is.1.saturating_sub(was.1)));
+            asked.extend(found);
+        }
+        // A driver may prepare where it does not execute: only what a scenario asks for as such says where its data go.
+        let prepares = scenario.statements.iter().any(|statement| statement.operation == Operation::Prepare);
+        for found in asked.iter().filter(|one| prepares || one.request != Request::Prepare) {
+            connections.extend(&found.connections);
+            forgotten += found.forgotten_connections;
+        }
+        let reads = |at: &Snapshot, pick: fn(&ConnectionSnapshot) -> u64| -> u64 {
+            at.connections.iter().filter(|one| connections.contains(&one.id)).map(pick).sum()
+        };
+        let more = |pick| reads(after, pick).saturating_sub(reads(before, pick));
+        let reads =
+            Reads { count: more(|one| one.reads), frames: more(|one| one.frames), bytes: more(|one| one.read_bytes) };
+        let cpu_ns = |at: &Snapshot| (at.cpu_user_us + at.cpu_sys_us) * 1_000;
+        let requests = after.frames.saturating_sub(before.frames);
+        let executes: u64 = by_text.values().sum();
+        let of = |is_statement: &dyn Fn(Request) -> bool| -> u64 {
+            operations.iter().filter(|((request, _), _)| is_statement(*request)).map(|(_, (count, _))| count).sum()
+        };
+        let asked_for = executes + of(&|_| true);
+        let issued = executes + of(&|request| request != Request::Prepare);
+        let statements = statements(after).saturating_sub(statements(before));
+        let received = after.execute_times.iter().filter(|(id, _)| by_text.contains_key(text_of(after, id)));
+        let received = received.map(|(_, times)| times).chain(asked.iter().filter_map(|one| one.times.as_ref()));
+        let received = received.map(span).reduce(|one, other| Span {
+            first_ns: one.first_ns.min(other.first_ns),
+            last_ns: one.last_ns.max(other.last_ns),
+        });
+        Counted {
+            own_statements: statements.saturating_sub(issued),
+            new_rows: after.rows.cast_signed().saturating_sub(before.rows.cast_signed()),
+            received,
+            by_text,
+            operations,
+            connections: connections.len() as u64 + forgotten,
+            opened: after.connections_ever.saturating_sub(before.connections_ever),
+            requests,
+            control_requests: requests.saturating_sub(asked_for),
+            cpu_ns: cpu_ns(after).saturating_sub(cpu_ns(before)),
+            reads,
+        }
+    }
+
+    /// EXECUTEs of the scenario's statements.
+    pub fn executes(&self) -> u64 {
+        self.by_text.values().sum()
+    }
+
+    /// A sentence for each statement whose number differs between server and worker.
+    pub fn disagreements(&self, scenario: &Scenario, done: &Done) -> Vec<String> {
+        due(scenario, done).iter().flat_map(|due| self.disagrees(due)).collect()
+    }
+
+    /// Sentences about one text.
+    fn disagrees(&self, due: &Due<'_>) -> Vec<String> {
+        let of = |request, text: &str| self.operations.get(&(request, text.to_owned())).copied().unwrap_or_default();
+        let differ = |counted: u64, what: &str, issued: u64| {
+            let differ = format!(
+                "The server counted {} {what} of the statement {} in the window and the worker says that it issued {}.",
+                grouped(counted),
+                due.names.join(" and "),
+                grouped(issued)
+            );
+            (counted != issued).then_some(differ)
+        };
+        let executes = self.by_text.get(&due.text).copied().unwrap_or(0);
+        let mut sentences = Vec::new();
+        if due.unprepared {
+            let (queries, _) = of(Request::Query, &due.uncommented);
+            sentences.extend(differ(executes + queries, "EXECUTEs and QUERYs", due.executes));
+        } else {
+            sentences.extend(differ(executes, "EXECUTEs", due.executes));
+        }
+        if let Some(issued) = due.prepares {
+            sentences.extend(differ(of(Request::Prepare, &due.prepared_as).0, "PREPAREs", issued));
+        }
+        if let Some((batches, rows)) = due.batches {
+            let (counted, counted_rows) = of(Request::UnloggedBatch, &due.uncommented);
+            sentences.extend(differ(counted, "unlogged BATCHes", batches));
+            sentences.extend(differ(counted_rows, "rows in unlogged BATCHes", rows));
+            sentences.extend(differ(of(Request::LoggedBatch, &due.uncommented).0, "logged BATCHes", 0));
+        }
+        sentences
+    }
+}
+
+/// The requests besides EXECUTE that a statement may be, each with the text under which the server counts them.
+fn requests_of(statement: &Statement) -> Vec<(Request, String)> {
+    let uncommented = || without_comment(&statement.cql).to_owned();
+    match statement.operation {
+        Operation::Execute => Vec::new(),
+        Operation::Batch => vec![(Request::UnloggedBatch, uncommented()), (Request::LoggedBatch, uncommented())],
+        Operation::Prepare => vec![(Request::Prepare, text(&statement.cql))],
+        Operation::Unprepared => vec![(Request::Query, uncommented()), (Request::Prepare, uncommented())],
+        Operation::Connect => vec![(Request::Prepare, uncommented())],
+    }
+}
+
+/// A driver may send so many statements of its own in any case and per minute, and one per 10,000 that are asked for: drivers ask for
+/// the cluster's state again and again.
+const OWN_STATEMENTS: u64 = 100;
+/// What a driver may send for each session that it is asked to make.
+const OWN_STATEMENTS_A_SESSION: u64 = 100;
+const MINUTE_NS: u128 = 60_000_000_000;
+
+impl Counted {
+    /// A sentence when the driver's own statements are so many that they could be those asked for in another way: unprepared, prepared
+    /// under another text, in batches, or again. The window took `wall_ns`.
+    pub fn own_statements_void(&self, issued: u64, sessions: u64, wall_ns: u64) -> Option<String> {
+        let in_time = u64::try_from(u128::from(OWN_STATEMENTS) * u128::from(wall_ns) / MINUTE_NS).unwrap_or(u64::MAX);
+        let most = (OWN_STATEMENTS + issued / 10_000 + OWN_STATEMENTS_A_SESSION * sessions).saturating_add(in_time);
+        (self.own_statements > most).then(|| {
+            format!(
+                "The server counted {} statements of the driver's own in the window, beside the {} asked for; more than {} could \
+                 be the same ones sent in another way.",
+                grouped(self.own_statements),
+                grouped(issued),
+                grouped(most)
+            )
+        })
+    }
+
+    /// A sentence when the tables have another number of new rows than the window's statements write. Nothing where that is unknown:
+    /// every statement must expect rows or say how its own is read back.
+    pub fn rows_void(&self, scenario: &Scenario, workload: &Workload, done: &Done) -> Option<String> {
+        let statements = &scenario.statements;
+        let is_known =
+            |one: &Statement| one.expect.is_some() || one.read_back.is_some() || one.operation == Operation::Prepare;
+        if !statements.iter().all(is_known) {
+            return None;
+        }
+        let writes = statements.iter().enumerate().filter(|(_, one)| one.read_back.is_some());
+        let written = |(index, one): (usize, &Statement)| {
+            workload.rows_written(index, done.issued_by_statement.get(&one.name).copied().unwrap_or(0))
+        };
+        let asked: u64 = writes.map(written).sum::<Option<u64>>()?;
+        (self.new_rows != asked.cast_signed()).then(|| {
+            format!(
+                "The server has {}{} rows more than before the window, and {} were to be inserted, each with a key of its own.",
+                if self.new_rows < 0 { "-" } else { "" },
+                grouped(self.new_rows.unsigned_abs()),
+                grouped(asked)
+            )
+        })
+    }
+}
+
+/// A statement's text as it is compared: without white space around it.
+pub(crate) fn text(cql: &str) -> String {
+    cql.trim().to_owned()
+}
+
+/// What voids a window according to the worker itself.
+pub fn voids(done: &Done, asked: u64) -> Vec<String> {
+    let mut voids = Vec::new();
+    let by_statement: u64 = done.issued_by_statement.values().sum();
+    if by_statement != done.issued {
+        voids.push(format!(
+            "The worker says that it issued {} statements and, by statement, {}.",
+            grouped(done.issued),
+            grouped(by_statement)
+        ));
+    }
+    if done.issued != asked {
+        voids.push(format!("{} statements were asked for and {} were issued.", grouped(asked), grouped(done.issued)));
+    }
+    let errors: u64 = done.errors.values().map(|error| error.count).sum();
+    if errors > 0 {
+        let kinds: Vec<String> =
+            done.errors.iter().map(|(kind, error)| format!("{} of kind {kind}", grouped(error.count))).collect();
+        voids.push(format!("{} of {} statements failed: {}.", grouped(errors), grouped(done.issued), kinds.join(", ")));
+    } else if done.verified != done.issued {
+        voids.push(format!(
+            "{} statements were issued and {} answered as the scenario says.",
+            grouped(done.issued),
+            grouped(done.verified)
+        ));
+    }
+    voids
+}
+
+/// What voids a window because the driver had another number of data connections. `sessions` were made for one statement each, beside
+/// the worker's own where it `has_own` statements.
+pub fn connection_void(found: u64, asked: u64, nodes: u64, sessions: u64, has_own: bool) -> Option<String> {
+    let expected = if has_own { asked * nodes + sessions } else { sessions };
+    (found != expected).then(|| {
+        if sessions > 0 {
+            return format!(
+                "{} connections carried the statements, and {} were due: one for each of {} sessions that were made for one.",
+                grouped(found),
+                grouped(expected),
+                grouped(sessions)
+            );
+        }
+        format!(
+            "{found} connections carried the statements, and {asked} to each of {nodes} {} were asked for.",
+            if nodes == 1 { "node" } else { "nodes" }
+        )
+    })
+}
+
+/// A number with commas between its thousands.
+pub(crate) fn grouped(number: u64) -> String {
+    whole(number as f64)
+}
+
+#[cfg(test)]
+mod tests;

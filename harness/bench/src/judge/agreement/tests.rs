@@ -1,0 +1,264 @@
+//! What the server must have counted, and what is said where it did not.
+
+use super::*;
+use cqldyno_cluster::OperationSnapshot;
+use cqldyno_driver_api::ErrorKind;
+use cqldyno_protocol::ErrorCount;
+
+const SELECT: &str = "SELECT pk, v1, v2 FROM cqldyno.bench WHERE pk = ?";
+const INSERT: &str = "INSERT INTO cqldyno.bench (pk, v1, v2) VALUES (?, ?, ?)";
+
+fn mixed() -> Scenario {
+    cqldyno_scenarios::builtin("mixed").unwrap()
+}
+
+fn snapshot(requests: u64, executes: &[(&str, u64, u64)]) -> Snapshot {
+    let connections = executes.iter().map(|(cql, at, count)| ConnectionSnapshot {
+        id: *at,
+        executes: [((*cql).to_owned(), *count)].into(),
+        ..ConnectionSnapshot::default()
+    });
+    Snapshot {
+        connections: connections.collect(),
+        cpu_user_us: requests,
+        frames: requests,
+        opcodes: [("QUERY".to_owned(), requests)].into(),
+        ..Snapshot::default()
+    }
+}
+
+fn done(select: u64, insert: u64) -> Done {
+    let issued = select + insert;
+    let by = [("select".to_owned(), select), ("insert".to_owned(), insert)];
+    Done { issued, answered: issued, verified: issued, issued_by_statement: by.into(), ..Done::default() }
+}
+
+#[test]
+fn only_the_windows_executes_of_the_scenarios_statements_count() {
+    let mut before = snapshot(1_000, &[(INSERT, 1, 900), (SELECT, 2, 50)]);
+    let mut after = snapshot(1_150, &[(INSERT, 1, 900), (INSERT, 2, 40), (SELECT, 2, 110), ("SELECT x FROM s", 3, 9)]);
+    let read = |n| Reads { count: n, frames: 10 * n, bytes: 100 * n };
+    let read_by = |at: &mut Snapshot, connection: usize, n| {
+        let Reads { count, frames, bytes } = read(n);
+        let one = &mut at.connections[connection];
+        (one.reads, one.frames, one.read_bytes) = (count, frames, bytes);
+    };
+    read_by(&mut before, 0, 70);
+    read_by(&mut before, 1, 5);
+    read_by(&mut after, 0, 70);
+    read_by(&mut after, 1, 12);
+    read_by(&mut after, 3, 20);
+    let counted = Counted::between(&before, &after, &mixed());
+    assert_eq!(counted.executes(), 100);
+    assert_eq!(counted.connections, 1, "connection 1 loaded before, 3 is the driver's own");
+    assert_eq!(counted.control_requests, 50);
+    assert_eq!(counted.cpu_ns, 150_000);
+    assert_eq!(counted.reads, read(7), "of the connection that carried the scenario's");
+    assert!(counted.disagreements(&mixed(), &done(60, 40)).is_empty());
+    assert_eq!(counted.own_statements, 50);
+}
+
+#[test]
+fn the_scenarios_statements_were_received_from_the_first_to_the_last_of_any_of_them() {
+    let times = [(SELECT, 20, 30), (INSERT, 25, 70), ("SELECT x FROM s", 1, 99)];
+    let times = times.map(|(cql, first_ns, last_ns)| (cql.to_owned(), ExecuteTimes { first_ns, last_ns }));
+    let after = Snapshot { execute_times: times.into(), ..snapshot(10, &[]) };
+    assert_eq!(
+        Counted::between(&Snapshot::default(), &after, &mixed()).received,
+        Some(Span { first_ns: 20, last_ns: 70 })
+    );
+    assert_eq!(Counted::between(&after, &snapshot(20, &[]), &mixed()).received, None);
+}
+
+fn operated(request: Request, text: &str, count: u64, rows: u64) -> OperationSnapshot {
+    let times = Some(ExecuteTimes { first_ns: 30, last_ns: 40 });
+    let (connections, forgotten_connections) = (vec![2], 0);
+    OperationSnapshot { request, text: text.to_owned(), count, rows, times, connections, forgotten_connections }
+}
+
+fn one(name: &str) -> (Scenario, String) {
+    let scenario = cqldyno_scenarios::builtin(name).unwrap();
+    let cql = scenario.statements[0].cql.clone();
+    (scenario, cql)
+}
+
+fn issued(scenario: &Scenario, count: u64) -> Done {
+    let by = [(scenario.statements[0].name.clone(), count)];
+    Done { issued: count, answered: count, verified: count, issued_by_statement: by.into(), ..Done::default() }
+}
+
+#[test]
+fn batches_and_their_rows_must_be_as_many_as_were_issued_and_unlogged() {
+    let (batch, cql) = one("batch");
+    let workload = Workload::new(&batch, 10, 0, 1).unwrap();
+    let before = Snapshot { operations: vec![operated(Request::UnloggedBatch, &cql, 5, 320)], ..snapshot(5, &[]) };
+    let counted = |operations| {
+        let after = Snapshot { operations, rows: 640, ..snapshot(15, &[]) };
+        Counted::between(&before, &after, &batch)
+    };
+    let right = counted(vec![operated(Request::UnloggedBatch, &cql, 15, 960)]);
+    assert_eq!(right.disagreements(&batch, &issued(&batch, 10)), [""; 0]);
+    assert_eq!(right.rows_void(&batch, &workload, &issued(&batch, 10)), None);
+    assert_eq!((right.own_statements, right.control_requests, right.connections), (0, 0, 1));
+    assert_eq!(right.received, Some(Span { first_ns: 30, last_ns: 40 }));
+    let split = counted(vec![operated(Request::UnloggedBatch, &cql, 25, 960)]);
+    assert_eq!(
+        split.disagreements(&batch, &issued(&batch, 10)),
+        [
+            "The server counted 20 unlogged BATCHes of the statement batch in the window and the worker says that it issued 10."
+        ]
+    );
+    let logged = counted(vec![operated(Request::LoggedBatch, &cql, 10, 640)]);
+    assert_eq!(logged.disagreements(&batch, &issued(&batch, 10)).len(), 3, "none unlogged, no rows, ten logged");
+    assert!(right.rows_void(&batch, &workload, &issued(&batch, 11)).is_some());
+}
+
+#[test]
+fn prepares_and_sessions_must_be_as_many_as_were_issued() {
+    let (prepare, cql) = one("prepare");
+    let after = Snapshot { operations: vec![operated(Request::Prepare, &cql, 9, 0)], ..snapshot(9, &[]) };
+    let counted = Counted::between(&Snapshot::default(), &after, &prepare);
+    assert_eq!(counted.disagreements(&prepare, &issued(&prepare, 9)), [""; 0]);
+    assert_eq!((counted.connections, counted.control_requests), (1, 0));
+    assert_eq!(
+        counted.disagreements(&prepare, &issued(&prepare, 10)),
+        ["The server counted 9 PREPAREs of the statement prepare in the window and the worker says that it issued 10."]
+    );
+    let (connect, cql) = one("connect");
+    let mut after = snapshot(90, &[(&cql, 7, 1), (&cql, 8, 1)]);
+    after.executes_forgotten = [(cql.clone(), 3)].into();
+    after.executes_forgotten_connections = [(cql.clone(), 3)].into();
+    after.operations = vec![operated(Request::Prepare, &cql, 5, 0)];
+    after.connections_ever = 10;
+    let counted = Counted::between(&Snapshot::default(), &after, &connect);
+    assert_eq!((counted.connections, counted.opened, counted.control_requests), (5, 10, 80));
+    assert_eq!(counted.disagreements(&connect, &issued(&connect, 5)), [""; 0]);
+    assert_eq!(counted.disagreements(&connect, &issued(&connect, 6)).len(), 2);
+    assert_eq!(counted.own_statements_void(5, 5, 0), None, "each session has statements of its own");
+}
+
+#[test]
+fn an_unprepared_statement_is_a_query_or_prepared_and_executed_as_the_driver_does_it() {
+    let (unprepared, cql) = one("unprepared");
+    for (queries, executes) in [(8, 0), (0, 8)] {
+        let mut after = snapshot(20, &[(&cql, 2, executes)]);
+        after.operations = vec![operated(Request::Query, &cql, queries, 0)];
+        let counted = Counted::between(&Snapshot::default(), &after, &unprepared);
+        assert_eq!(counted.disagreements(&unprepared, &issued(&unprepared, 8)), [""; 0]);
+        assert_eq!(counted.disagreements(&unprepared, &issued(&unprepared, 7)).len(), 1);
+        assert_eq!(counted.connections, 1);
+    }
+}
+
+#[test]
+fn many_statements_of_the_drivers_own_are_void() {
+    let own = |own_statements, wall_ns| {
+        Counted { own_statements, ..Counted::default() }.own_statements_void(250_000, 0, wall_ns)
+    };
+    let minute = 60_000_000_000;
+    assert_eq!(own(125, 0), None);
+    assert_eq!(own(225, minute), None);
+    assert!(own(226, minute).unwrap().contains("more than 225 could be"));
+    assert_eq!(own(1_125, 10 * minute), None, "a long window");
+    assert!(own(u64::MAX, u64::MAX).is_some());
+    assert_eq!(
+        own(250, 0).unwrap(),
+        "The server counted 250 statements of the driver's own in the window, beside the 250,000 asked for; more than 125 \
+         could be the same ones sent in another way."
+    );
+}
+
+#[test]
+fn as_many_rows_as_were_inserted_must_be_there() {
+    let rows = |new_rows, scenario: &Scenario| {
+        let workload = Workload::new(scenario, 1_100, 10, 7).unwrap();
+        Counted { new_rows, ..Counted::default() }.rows_void(scenario, &workload, &done(60, 1_040))
+    };
+    assert_eq!(rows(1_040, &mixed()), None);
+    assert_eq!(
+        rows(1_039, &mixed()).unwrap(),
+        "The server has 1,039 rows more than before the window, and 1,040 were to be inserted, each with a key of its own."
+    );
+    assert!(rows(-60, &mixed()).unwrap().contains("has -60 rows more"));
+    let mut unknown = mixed();
+    unknown.statements[1].read_back = None;
+    assert_eq!(rows(0, &unknown), None, "an insert that may meet a row that is there");
+    let mut few = mixed();
+    few.statements[0].weight = 3;
+    few.statements[1].weight = 52;
+    few.statements[1].keys = Some(100);
+    assert_eq!(rows(100, &few), None, "keys that come again make no new row");
+    assert!(rows(1_040, &few).unwrap().contains("and 100 were to be inserted"));
+}
+
+#[test]
+fn one_statement_more_or_less_on_either_side_is_a_sentence_with_both_numbers() {
+    let after = snapshot(2_000, &[(INSERT, 2, 1_000), (SELECT, 2, 1_000)]);
+    let counted = Counted::between(&Snapshot::default(), &after, &mixed());
+    assert_eq!(
+        counted.disagreements(&mixed(), &done(1_000, 1_001)),
+        ["The server counted 1,000 EXECUTEs of the statement insert in the window and the worker says that it issued \
+          1,001."]
+    );
+    assert_eq!(counted.disagreements(&mixed(), &done(999, 1_001)).len(), 2, "the sums agree, the statements do not");
+}
+
+#[test]
+fn every_page_of_an_answer_is_an_execute() {
+    let rows = cqldyno_scenarios::builtin("rows").unwrap();
+    let text = &rows.statements[0].cql;
+    let done = done(1_000, 0);
+    let disagreements = |executes| {
+        Counted::between(&Snapshot::default(), &snapshot(5_000, &[(text, 2, executes)]), &rows)
+            .disagreements(&rows, &done)
+    };
+    assert!(disagreements(4_000).is_empty());
+    assert_eq!(disagreements(3_999).len(), 1);
+}
+
+#[test]
+fn errors_wrong_rows_and_missing_statements_void() {
+    assert!(voids(&done(5, 5), 10).is_empty());
+    assert_eq!(voids(&done(5, 4), 10), ["10 statements were asked for and 9 were issued."]);
+    let unverified = Done { verified: 9, ..done(5, 5) };
+    assert_eq!(voids(&unverified, 10), ["10 statements were issued and 9 answered as the scenario says."]);
+    let wrong = ErrorCount { count: 2, first: "x".to_owned() };
+    let failed = Done { verified: 8, errors: [(ErrorKind::WrongRow, wrong)].into(), ..done(5, 5) };
+    assert_eq!(voids(&failed, 10), ["2 of 10 statements failed: 2 of kind wrong row."]);
+    let lie = Done { issued: 10, verified: 10, ..done(5, 4) };
+    assert_eq!(voids(&lie, 10), ["The worker says that it issued 10 statements and, by statement, 9."]);
+}
+
+#[test]
+fn another_number_of_connections_voids() {
+    assert_eq!(connection_void(2, 1, 2, 0, true), None);
+    assert_eq!(connection_void(100, 1, 1, 100, false), None);
+    assert_eq!(connection_void(101, 1, 1, 100, true), None);
+    assert_eq!(
+        connection_void(99, 1, 1, 100, false).unwrap(),
+        "99 connections carried the statements, and 100 were due: one for each of 100 sessions that were made for one."
+    );
+    assert_eq!(
+        connection_void(3, 1, 1, 0, true).unwrap(),
+        "3 connections carried the statements, and 1 to each of 1 node were asked for."
+    );
+}
+
+#[test]
+fn numbers_have_commas() {
+    assert_eq!(["0", "999", "1,000", "10,000,000"], [0, 999, 1_000, 10_000_000].map(grouped));
+}
+
+#[test]
+fn executes_are_summed_by_text_and_connection() {
+    let mut after = snapshot(20, &[("aa", 1, 5), ("aa", 2, 7), ("bb", 2, 1)]);
+    after.prepared = [("aa".to_owned(), format!(" {INSERT} "))].into();
+    assert_eq!(executes(&after)[&(INSERT, 2)], 7);
+    assert_eq!(executes(&after)[&("bb", 2)], 1);
+    after.opcodes =
+        [("QUERY", 3), ("EXECUTE", 13), ("BATCH", 1), ("OPTIONS", 3)].map(|(of, n)| (of.to_owned(), n)).into();
+    assert_eq!(statements(&after), 17);
+    (after.cpu_user_us, after.cpu_sys_us) = (3, 4);
+    let counted = Counted::between(&Snapshot::default(), &after, &mixed());
+    assert_eq!((counted.executes(), counted.connections, counted.cpu_ns), (12, 2, 7_000));
+}

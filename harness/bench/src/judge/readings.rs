@@ -1,0 +1,236 @@
+//! What processes and meters of a cell reported, in the form that results hold.
+
+use std::collections::BTreeMap;
+
+use cqldyno_meter::{Attachment, Outcome, Reading, Refusal, ServerWindow, Traffic, Window, busy_connections};
+use cqldyno_protocol::{Done, End, Runtime};
+use cqldyno_reports::measure::{
+    BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, WALL, WORKER_UTILISATION,
+};
+use cqldyno_reports::{ErrorLine, Measure, MeasureInfo, Unit};
+
+use crate::judge::agreement::{Counted, Reads, grouped};
+use crate::plan::placement::Placement;
+
+/// More statements than this share issued below the concurrency are a finding.
+const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
+
+/// Data connections to a cluster that is not ours, by the bytes that they carried.
+pub(crate) fn busy(before: Result<Traffic, Refusal>, after: Result<Traffic, Refusal>) -> Result<u64, String> {
+    let (before, after) = (before.map_err(|error| error.to_string())?, after.map_err(|error| error.to_string())?);
+    match busy_connections(&before, &after) {
+        0 => {
+            Err("The worker had no busy connection to the addresses of the target, so which ones it used is not known."
+                .to_owned())
+        }
+        busy => Ok(busy),
+    }
+}
+
+/// The window as meters see it.
+pub(crate) fn window_of(
+    end: &End,
+    done: &Done,
+    counted: &Result<Counted, String>,
+    connections: &Result<u64, String>,
+    rows: Option<u64>,
+) -> Window {
+    Window {
+        wall_ns: end.wall_ns,
+        at_ns: end.at_ns,
+        user_us: end.user_us,
+        sys_us: end.sys_us,
+        voluntary_switches: end.voluntary_switches,
+        involuntary_switches: end.involuntary_switches,
+        minor_faults: end.minor_faults,
+        major_faults: end.major_faults,
+        issued: done.issued,
+        verified: done.verified,
+        errors: done.errors.values().map(|error| error.count).sum(),
+        rows,
+        below_concurrency: done.below_concurrency,
+        server: counted.as_ref().map_err(Clone::clone).map(|counted| ServerWindow {
+            executes: counted.executes(),
+            requests: counted.requests,
+            opened: counted.opened,
+            control_requests: counted.control_requests,
+            cpu_ns: counted.cpu_ns,
+            received: counted.received,
+        }),
+        connections: connections.clone(),
+        latencies: None,
+    }
+}
+
+/// Every meter's readings and findings.
+pub(crate) fn read(attachments: &mut [Box<dyn Attachment>], window: &Window) -> Outcome {
+    let mut whole = Outcome::default();
+    for outcome in attachments.iter_mut().map(|attachment| attachment.read(window)) {
+        whole.readings.extend(outcome.readings);
+        whole.findings.extend(outcome.findings);
+        whole.voids.extend(outcome.voids);
+        whole.breakdowns.extend(outcome.breakdowns);
+        whole.series.extend(outcome.series);
+        whole.files.extend(outcome.files);
+    }
+    whole
+}
+
+/// What the meters read, as `run.json` lists it.
+pub(crate) fn measures() -> Vec<MeasureInfo> {
+    cqldyno_meter::all().iter().flat_map(|meter| meter.declarations()).map(MeasureInfo::from).collect()
+}
+
+/// A reading as results hold it.
+pub(crate) fn measure(reading: &Reading) -> Measure {
+    match &reading.value {
+        Ok(value) => Measure::value(*value, reading.measure.unit),
+        Err(why) => Measure::unavailable(why.clone()),
+    }
+}
+
+/// How much a read of the server brought in the window, over all data connections.
+pub(crate) fn reads(counted: &Result<Counted, String>) -> [(&'static str, Measure); 2] {
+    let mean = |pick: fn(&Reads) -> u64, unit| match counted {
+        Ok(counted) => Measure::value(pick(&counted.reads) as f64 / counted.reads.count as f64, unit),
+        Err(why) => Measure::unavailable(why.clone()),
+    };
+    [
+        (FRAMES_PER_READ, mean(|reads| reads.frames, Unit::Count)),
+        (BYTES_PER_READ, mean(|reads| reads.bytes, Unit::Bytes)),
+    ]
+}
+
+/// How busy worker and server kept the cores that they could use, in percent; only where CPU time and wall time are known. The server
+/// serves each of the `connections` on one core at a time; the worker uses as many as it has working threads.
+pub(crate) fn utilisation(
+    measures: &BTreeMap<String, Measure>,
+    placement: &Placement,
+    connections: u64,
+) -> impl Iterator<Item = (&'static str, Measure)> {
+    let of = |cpu: &str, cores: &[usize], most: f64| {
+        let (cpu, wall) = (measures.get(cpu)?, measures.get(WALL)?);
+        Some(match (cpu.get(), wall.get()) {
+            (Some(cpu), Some(wall)) => {
+                Measure::value(100.0 * cpu / (wall * most.clamp(1.0, cores.len().max(1) as f64)), Unit::Percent)
+            }
+            _ => Measure::unavailable(cpu.reason().or(wall.reason()).unwrap_or_default()),
+        })
+    };
+    let worker = measures.get(THREADS).and_then(|threads| match threads.get() {
+        Some(threads) => of("cpu", &placement.worker, working(threads, placement.arrangement.runtime)),
+        None => Some(Measure::unavailable(threads.reason().unwrap_or_default())),
+    });
+    let server = of(SERVER_CPU, &placement.server, connections as f64);
+    let worker = worker.map(|measure| (WORKER_UTILISATION, measure));
+    worker.into_iter().chain(server.map(|measure| (SERVER_UTILISATION, measure)))
+}
+
+/// Of the worker's `threads`, those that work in the window: the main thread only waits where the runtime has workers.
+fn working(threads: f64, runtime: Runtime) -> f64 {
+    let (waiting, workers) = match runtime {
+        Runtime::Current => (0.0, 1.0),
+        Runtime::Multi { workers } => (1.0, workers as f64),
+    };
+    workers + (threads - waiting - workers).max(0.0)
+}
+
+/// A finding when the slots were not at work for too many of the statements.
+pub(crate) fn below_concurrency(done: &Done) -> Option<String> {
+    let below = done.below_concurrency?;
+    let share = below as f64 / done.issued.max(1) as f64;
+    (share > BELOW_CONCURRENCY_SHARE).then(|| {
+        format!(
+            "{} of {} statements were issued while fewer than 99 % of the slots were at work; with more statements the share \
+             falls.",
+            grouped(below),
+            grouped(done.issued)
+        )
+    })
+}
+
+/// Errors by kind, in the protocol's words, their messages as `redact` leaves them.
+pub(crate) fn errors(done: &Done, redact: &dyn Fn(&str) -> String) -> Vec<ErrorLine> {
+    done.errors
+        .iter()
+        .map(|(kind, error)| ErrorLine {
+            kind: serde_json::to_value(kind)
+                .ok()
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .unwrap_or_else(|| kind.to_string()),
+            count: error.count,
+            first: redact(&error.first),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::redaction::Redaction;
+
+    #[test]
+    fn a_read_of_the_server_has_a_mean_of_frames_and_bytes_or_says_why_not() {
+        let reads = |count, frames, bytes| Reads { count, frames, bytes };
+        let counted = Counted { reads: reads(4, 50, 2_000), ..Counted::default() };
+        let [frames, bytes] = super::reads(&Ok(counted));
+        assert_eq!(frames, (FRAMES_PER_READ, Measure::value(12.5, Unit::Count)));
+        assert_eq!(bytes, (BYTES_PER_READ, Measure::value(500.0, Unit::Bytes)));
+        for none in [Ok(Counted::default()), Err("The target is not ours.".to_owned())] {
+            assert!(super::reads(&none).iter().all(|(_, measure)| measure.reason().is_some()), "{none:?}");
+        }
+    }
+
+    #[test]
+    fn utilisation_is_the_cpu_time_over_the_time_of_the_cores_that_each_could_use() {
+        let placement = Placement {
+            arrangement: "pinned+multi:3".parse().unwrap(),
+            worker: vec![1, 2, 3],
+            server: vec![0],
+            note: None,
+        };
+        let mut measures = window_with(2.0, 3.0, 1.5, 4.0);
+        let found = |measures: &BTreeMap<String, Measure>| utilisation(measures, &placement, 1).collect::<Vec<_>>();
+        let percent = |value| Measure::value(value, Unit::Percent);
+        assert_eq!(found(&measures), [("worker_utilisation", percent(50.0)), ("server_utilisation", percent(75.0))]);
+        measures.insert("server_cpu".to_owned(), Measure::unavailable("The target is not ours."));
+        assert_eq!(found(&measures)[1].1.reason(), Some("The target is not ours."));
+        measures.insert("threads".to_owned(), Measure::unavailable("It is gone."));
+        assert_eq!(found(&measures)[0].1.reason(), Some("It is gone."));
+        assert_eq!(found(&BTreeMap::new()), [], "a counting cell has no times");
+    }
+
+    /// The measures of a window with these times in seconds, and so many threads of the worker.
+    fn window_with(wall: f64, cpu: f64, server_cpu: f64, threads: f64) -> BTreeMap<String, Measure> {
+        let times = [("wall", wall), ("cpu", cpu), ("server_cpu", server_cpu)];
+        let times = times.map(|(id, value)| (id.to_owned(), Measure::value(value, Unit::Seconds)));
+        times.into_iter().chain([("threads".to_owned(), Measure::value(threads, Unit::Count))]).collect()
+    }
+
+    #[test]
+    fn on_many_cores_a_saturated_side_is_seen_by_what_it_can_use_of_them() {
+        let percent = |arrangement: &str, connections, cpu, server_cpu, threads| {
+            let all: Vec<usize> = (0..16).collect();
+            let placement =
+                Placement { arrangement: arrangement.parse().unwrap(), worker: all.clone(), server: all, note: None };
+            let measures = window_with(1.0, cpu, server_cpu, threads);
+            let found: Vec<f64> =
+                utilisation(&measures, &placement, connections).filter_map(|(_, measure)| measure.get()).collect();
+            (found[0].round(), found[1].round())
+        };
+        assert_eq!(percent("current", 1, 0.97, 0.5, 1.0), (97.0, 50.0), "one thread, and one connection");
+        assert_eq!(percent("multi:2", 1, 1.0, 0.95, 3.0), (50.0, 95.0), "the main thread waits");
+        assert_eq!(percent("multi:2", 4, 1.0, 2.0, 2.0), (50.0, 50.0), "not fewer than the runtime's workers");
+        assert_eq!(percent("current", 1, 0.9, 0.5, 3.0), (30.0, 50.0), "two threads of the driver's own");
+        assert_eq!(percent("multi:64", 64, 8.0, 8.0, 65.0), (50.0, 50.0), "no more than there are cores");
+    }
+
+    #[test]
+    fn errors_have_the_protocols_kinds_and_no_password() {
+        let error = cqldyno_protocol::ErrorCount { count: 3, first: "bad s3cret".to_owned() };
+        let done = Done { errors: [(cqldyno_driver_api::ErrorKind::RequestTimeout, error)].into(), ..Done::default() };
+        let redaction = Redaction::of(Some("s3cret"));
+        let lines = errors(&done, &|text| redaction.apply(text));
+        assert_eq!((lines[0].kind.as_str(), lines[0].first.as_str()), ("request_timeout", "bad ***"));
+    }
+}

@@ -1,0 +1,93 @@
+//! What a scenario asks: what one of its statements is, what its limits leave of a plan, and which workers cannot do it.
+
+use cqldyno_driver_api::Capability;
+use cqldyno_protocol::{Hello, lacking};
+use cqldyno_reports::whole;
+use cqldyno_scenarios::{Operation, Scenario};
+
+use crate::plan::Plan;
+
+/// The sentences over a table about what a statement is, if it is no EXECUTE, and about what the scenario's limits leave of the plan.
+pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    for statement in &scenario.statements {
+        let (name, rows) = (&statement.name, statement.rows());
+        sentences.extend(match statement.operation {
+            Operation::Execute => None,
+            Operation::Batch => Some(format!("A statement {name} is one unlogged BATCH of {rows} rows.")),
+            Operation::Prepare => Some(format!("A statement {name} is one PREPARE.")),
+            Operation::Unprepared => Some(format!("A statement {name} is text and values, not prepared.")),
+            Operation::Connect => Some(format!("A statement {name} is one session, from connecting to its end.")),
+        });
+    }
+    let limits = &scenario.limits;
+    let (count, warmup, concurrency) =
+        (limits.count(plan.count), limits.warmup(plan.warmup), limits.concurrency(plan.concurrency));
+    if (count, warmup, concurrency) != (plan.count, plan.warmup, plan.concurrency) {
+        sentences.push(format!(
+            "The scenario's limits leave a cell {} statements after {} to warm up, {} in flight.",
+            whole(count as f64),
+            whole(warmup as f64),
+            whole(concurrency as f64)
+        ));
+    }
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// Why this worker cannot be asked this scenario, as a full sentence, if so.
+pub(crate) fn left_out(hello: &Hello, scenario: &Scenario) -> Option<String> {
+    let capabilities = &hello.driver.capabilities;
+    let offline = capabilities.contains(&Capability::Offline);
+    scenario.statements.iter().find_map(|statement| {
+        let capability = lacking(statement.operation, capabilities)?;
+        Some(match offline {
+            true => format!("It sends nothing, so there is nothing to {capability}."),
+            false => format!(
+                "It does not declare the capability `{capability}`, which the statement {} needs.",
+                statement.name
+            ),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[test]
+    fn a_table_says_what_a_statement_is_and_what_the_limits_leave() {
+        let of = |name: &str, count| {
+            let plan = Plan { count, ..plan(&["floor"], &[name]) };
+            asked(&plan, &plan.scenarios[0])
+        };
+        assert_eq!(of("writes", 10_000_000), None);
+        let batch = of("batch", 10_000_000).unwrap();
+        assert!(
+            batch.starts_with("A statement batch is one unlogged BATCH of 64 rows. The scenario's limits leave a cell"),
+            "{batch}"
+        );
+        assert!(batch.contains("20,000 statements after"), "{batch}");
+        let few = of("connect", 5).unwrap();
+        assert!(few.contains("leave a cell 5 statements after") && few.ends_with("1 in flight."), "{few}");
+    }
+
+    #[test]
+    fn who_cannot_do_a_scenario_is_told_why() {
+        let hello = |capabilities: &str| -> Hello {
+            let text = format!(
+                r#"{{"protocol":1,"driver":{{"name":"a","version":"1","libraries":[],"capabilities":[{capabilities}],"caveats":[]}},
+                "settings":[],"build":{{"id":"","compiler":"","profile":""}}}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let of = |capabilities, name| left_out(&hello(capabilities), &cqldyno_scenarios::builtin(name).unwrap());
+        assert_eq!(of("", "writes"), None);
+        assert_eq!(of(r#""batch""#, "batch"), None);
+        assert_eq!(
+            of("", "batch").unwrap(),
+            "It does not declare the capability `batch`, which the statement batch needs."
+        );
+        assert_eq!(of(r#""offline""#, "connect").unwrap(), "It sends nothing, so there is nothing to connect.");
+    }
+}

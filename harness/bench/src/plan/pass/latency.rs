@@ -1,0 +1,158 @@
+//! Latency below saturation: at one rate for all contenders, with few statements in flight, and up to a session's first answer.
+
+use cqldyno_reports::measure::THROUGHPUT;
+use cqldyno_reports::{Cell, Pass};
+
+use super::{Cost, Load, PassKind, Shape, Step};
+use crate::plan::Plan;
+
+/// How long statements are started at the rate.
+const SECONDS: u64 = 3;
+
+/// At a rate no more than so many times the statements of a timing cell are started, so that a short run stays one.
+const MOST_TIMES: u64 = 4;
+
+/// What the slowest driver reached is divided by this for the default rate.
+const PART: f64 = 2.0;
+
+/// A rate for the estimate while none is known.
+const GUESS: u64 = 150_000;
+
+/// Sessions that connect one after the other.
+const SESSIONS: u64 = 20;
+
+pub(super) const LATENCY: PassKind = PassKind {
+    about: "response times at a rate that all have alike, times with 1, 16 and 256 in flight, and up to a session's first answer",
+    headline: ("response_p99", "us is what 99 % are answered within at the rate"),
+    probe: || Ok(()),
+    steps,
+};
+
+fn steps(plan: &Plan) -> Vec<Step> {
+    let cost = |seconds| Cost { seconds, factor: 0.0 };
+    let rate = plan.rate.unwrap_or(GUESS);
+    let at_rate = Step::new("taking latency at the rate", plan, at_rate(plan, rate));
+    let closed = |name, doing, in_flight, most, seconds| {
+        let step = Step::new(doing, plan, plan.count.min(most));
+        let warmup = plan.warmup.min(step.load.count / 10);
+        Step {
+            name: Some(name),
+            load: Load { concurrency: in_flight, warmup, ..step.load },
+            cost: cost(seconds),
+            ..step
+        }
+    };
+    let connect = Step::new("timing sessions up to the first answer", plan, SESSIONS.min(plan.count));
+    vec![
+        Step {
+            name: Some("rate"),
+            load: Load { shape: Shape::AtRate(rate), ..at_rate.load },
+            at_half: plan.rate.is_none(),
+            cost: cost(SECONDS as f64),
+            ..at_rate
+        },
+        // A round trip per statement on loopback, then 100,000 and 200,000 statements per second.
+        closed("1", "taking latency with 1 in flight", 1, 10_000, 0.8),
+        closed("16", "taking latency with 16 in flight", 16, 100_000, 1.0),
+        closed("256", "taking latency with 256 in flight", 256, 200_000, 1.0),
+        Step {
+            name: Some("connect"),
+            load: Load { warmup: 0, shape: Shape::Connecting, ..connect.load },
+            // Up to the first answer of an EXECUTE.
+            executes_only: true,
+            cost: cost(SESSIONS as f64 * 0.01),
+            ..connect
+        },
+    ]
+}
+
+/// Statements that are started at `rate`.
+fn at_rate(plan: &Plan, rate: u64) -> u64 {
+    rate.saturating_mul(SECONDS).clamp(1, plan.count.saturating_mul(MOST_TIMES).max(1))
+}
+
+/// The load at half of what the slowest of `drivers` reached in the timing cells of `place`, to two digits; `None` where none has
+/// a throughput there.
+pub(crate) fn at_half(load: Load, plan: &Plan, place: (&str, &str), drivers: &[&str], cells: &[Cell]) -> Option<Load> {
+    let of = |driver: &&str| {
+        let is_mine = |cell: &&Cell| {
+            cell.pass == Pass::Timing
+                && cell.contender == **driver
+                && (cell.scenario.as_str(), cell.arrangement.as_str()) == place
+                && cell.counts()
+        };
+        let mut rates: Vec<f64> = cells.iter().filter(is_mine).filter_map(|cell| cell.get(THROUGHPUT)).collect();
+        rates.sort_by(f64::total_cmp);
+        rates.get(rates.len() / 2).copied()
+    };
+    let half = (drivers.iter().filter_map(of).min_by(f64::total_cmp)? / PART) as u64;
+    let digit = 10u64.pow(half.checked_ilog10()?.saturating_sub(1));
+    let rate = half / digit * digit;
+    Some(Load { count: at_rate(plan, rate), shape: Shape::AtRate(rate), ..load })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::plan::plan;
+    use cqldyno_reports::{Measure, Unit};
+
+    fn cell(contender: &str, arrangement: &str, throughput: f64) -> Cell {
+        Cell {
+            contender: contender.to_owned(),
+            scenario: "writes".to_owned(),
+            arrangement: arrangement.to_owned(),
+            measures: BTreeMap::from([(THROUGHPUT.to_owned(), Measure::value(throughput, Unit::PerSecond))]),
+            ..Cell::default()
+        }
+    }
+
+    fn rate(plan: &Plan, cells: &[Cell]) -> Option<Load> {
+        let step = steps(plan).remove(0);
+        match step.at_half {
+            true => at_half(step.load, plan, ("writes", "current"), &["scylla", "cdrs-tokio"], cells),
+            false => Some(step.load),
+        }
+    }
+
+    #[test]
+    fn all_contenders_have_half_of_what_the_slowest_driver_reached_here() {
+        let mut void = cell("cdrs-tokio", "current", 10.0);
+        void.void = Some("No.".to_owned());
+        let cells = [
+            cell("scylla", "current", 500_000.0),
+            cell("cdrs-tokio", "current", 312_345.0),
+            cell("cdrs-tokio", "current", 300_000.0),
+            cell("cdrs-tokio", "current", 900_000.0),
+            void,
+            cell("cdrs-tokio", "multi:2", 10_000.0),
+            cell("noop", "current", 10_000.0),
+        ];
+        let plan = Plan { count: 250_000, ..plan(&["scylla", "cdrs-tokio", "noop"], &["writes"]) };
+        let load = rate(&plan, &cells).unwrap();
+        assert_eq!((load.shape, load.count), (Shape::AtRate(150_000), 450_000));
+        let asked = rate(&Plan { rate: Some(1_234), ..plan.clone() }, &cells).unwrap();
+        assert_eq!((asked.shape, asked.count), (Shape::AtRate(1_234), 3_702));
+        let short = rate(&Plan { count: 1_000, ..plan.clone() }, &cells).unwrap();
+        assert_eq!((short.shape, short.count), (Shape::AtRate(150_000), 4_000));
+        assert_eq!(rate(&plan, &cells[5..]), None, "no driver has a throughput here");
+    }
+
+    #[test]
+    fn the_other_steps_have_their_own_number_in_flight_and_end_with_sessions() {
+        let plan = Plan { count: 250_000, warmup: 20_000, ..plan(&["scylla"], &["writes"]) };
+        let names: Vec<_> = steps(&plan).iter().map(|step| step.name.unwrap()).collect();
+        assert_eq!(names, ["rate", "1", "16", "256", "connect"]);
+        for (nth, in_flight, count, warmup) in
+            [(1, 1, 10_000, 1_000), (2, 16, 100_000, 10_000), (3, 256, 200_000, 20_000)]
+        {
+            let load = steps(&plan)[nth].load;
+            let expected = Load { count, warmup, concurrency: in_flight, shape: Shape::Closed };
+            assert_eq!(load, expected);
+        }
+        let connecting = steps(&plan)[4].load;
+        assert_eq!((connecting.shape, connecting.count, connecting.warmup), (Shape::Connecting, 20, 0));
+    }
+}

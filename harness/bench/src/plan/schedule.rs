@@ -1,0 +1,268 @@
+//! The order of a run: randomised complete blocks.
+//!
+//! Ratios are taken within a block, so its cells run one right after the other. Each scenario and arrangement has one block per
+//! round: a drift of the machine hits all of them alike, and a run that ends early has as many blocks of each, give or take one.
+//! After the last round come the blocks of the other passes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cqldyno_reports::{Cell, Pass, Run};
+use cqldyno_scenarios::{Limits, Operation, Scenario, Statement};
+
+use crate::plan::pass::{Step, kind};
+use crate::plan::shuffle::shuffle;
+use crate::plan::{Plan, PlannedCell};
+
+/// Every contender once on one scenario in one arrangement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    /// Index into the plan's scenarios.
+    pub scenario: usize,
+    /// Index into the plan's arrangements.
+    pub arrangement: usize,
+    /// From 1.
+    pub number: u32,
+    /// What its cells are run for.
+    pub pass: Pass,
+}
+
+/// What is run, in which order.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    seed: u64,
+    blocks: Vec<Block>,
+    /// The steps of every pass.
+    steps: BTreeMap<Pass, Vec<Step>>,
+    contenders: Vec<usize>,
+    control: Option<usize>,
+    /// Of each scenario, with whether all of its statements are EXECUTEs.
+    scenarios: Vec<(Limits, bool)>,
+    /// Who is not asked what: contender and scenario.
+    left_out: BTreeSet<(usize, usize)>,
+}
+
+impl Schedule {
+    /// The schedule of `plan` for the contenders with index in `available`, and for the control's index: the control has timing cells
+    /// only. `allowed` says which passes the machine allows; cells of others have no statements.
+    pub(crate) fn new(
+        plan: &Plan,
+        available: &[usize],
+        control: Option<usize>,
+        allowed: &dyn Fn(Pass) -> bool,
+    ) -> Schedule {
+        let mut blocks = Vec::new();
+        // A block of nobody would never be done.
+        if !available.is_empty() {
+            for number in 1..=plan.blocks {
+                blocks.extend(round(plan, number, Pass::Timing));
+            }
+            for pass in &plan.passes {
+                blocks.extend(round(plan, 1, *pass));
+            }
+        }
+        let contenders = available.iter().copied().chain(control).collect();
+        let passes = std::iter::once(Pass::Timing).chain(plan.passes.iter().copied());
+        let steps = |pass| match allowed(pass) {
+            true => (pass, (kind(pass).steps)(plan)),
+            false => (pass, vec![Step::nothing(plan)]),
+        };
+        let executes = |statement: &Statement| statement.operation == Operation::Execute;
+        let scenario = |scenario: &Scenario| (scenario.limits, scenario.statements.iter().all(executes));
+        Schedule {
+            seed: plan.seed,
+            blocks,
+            steps: passes.map(steps).collect(),
+            contenders,
+            control,
+            scenarios: plan.scenarios.iter().map(scenario).collect(),
+            left_out: BTreeSet::new(),
+        }
+    }
+
+    /// Without the cells of these contenders on these scenarios.
+    pub(crate) fn leave_out(&mut self, left_out: BTreeSet<(usize, usize)>) {
+        self.left_out = left_out;
+        // A block of nobody would never be done.
+        let (contenders, control, left_out) = (&self.contenders, self.control, &self.left_out);
+        self.blocks.retain(|block| {
+            let mut able = contenders.iter().filter(|who| !left_out.contains(&(**who, block.scenario)));
+            able.any(|who| block.pass == Pass::Timing || Some(*who) != control)
+        });
+    }
+
+    /// The blocks in the order in which they run.
+    pub(crate) fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The block's cells in the order in which they run in that attempt, from 1.
+    pub(crate) fn cells(&self, block: &Block, attempt: u32) -> Vec<PlannedCell> {
+        let times = block.pass == Pass::Timing;
+        let takes_part =
+            |who: &usize| (times || Some(*who) != self.control) && !self.left_out.contains(&(*who, block.scenario));
+        let mut order: Vec<usize> = self.contenders.iter().copied().filter(takes_part).collect();
+        let place = [1, block.number.into(), block.pass as u64, block.scenario as u64, block.arrangement as u64];
+        shuffle(&mut order, self.seed, &[&place[..], &[attempt.into()]].concat());
+        let cell = |contender: &usize, step: usize, count| PlannedCell {
+            contender: *contender,
+            scenario: block.scenario,
+            arrangement: block.arrangement,
+            block: block.number,
+            pass: block.pass,
+            step,
+            attempt,
+            count,
+        };
+        let (limits, executes) = self.scenarios[block.scenario];
+        let steps = self.steps[&block.pass].iter().enumerate().filter(|(_, step)| executes || !step.executes_only);
+        let order = &order;
+        steps.flat_map(|(at, step)| order.iter().map(move |who| cell(who, at, limits.count(step.load.count)))).collect()
+    }
+
+    /// The step of a cell of this schedule.
+    pub(crate) fn step(&self, cell: &PlannedCell) -> &Step {
+        &self.steps[&cell.pass][cell.step]
+    }
+
+    /// Whether `cells` have one of every cell, in whatever attempt.
+    pub(crate) fn lacks_none(&self, cells: &[Cell], run: &Run) -> bool {
+        self.first_attempts(&self.blocks).all(|planned| {
+            let step = self.step(&planned).name;
+            let place = (
+                run.contenders[planned.contender].id.as_str(),
+                run.scenarios[planned.scenario].name.as_str(),
+                run.plan.arrangements[planned.arrangement].id.as_str(),
+            );
+            cells.iter().any(|cell| {
+                (cell.contender.as_str(), cell.scenario.as_str(), cell.arrangement.as_str()) == place
+                    && (cell.block, cell.pass, cell.step.as_deref()) == (planned.block, planned.pass, step)
+            })
+        })
+    }
+
+    /// The first attempt at every cell of `blocks`.
+    pub(crate) fn first_attempts<'a>(&'a self, blocks: &'a [Block]) -> impl Iterator<Item = PlannedCell> + 'a {
+        blocks.iter().flat_map(|block| self.cells(block, 1))
+    }
+}
+
+/// One block of each scenario and arrangement.
+fn round(plan: &Plan, number: u32, pass: Pass) -> Vec<Block> {
+    let mut blocks: Vec<Block> = (0..plan.arrangements.len())
+        .flat_map(|arrangement| (0..plan.scenarios.len()).map(move |scenario| (scenario, arrangement)))
+        .map(|(scenario, arrangement)| Block { scenario, arrangement, number, pass })
+        .collect();
+    shuffle(&mut blocks, plan.seed, &[0, number.into(), pass as u64]);
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{COUNTING_COUNT, plan};
+    use std::collections::BTreeSet;
+
+    fn six() -> Plan {
+        let arrangements = vec!["current".parse().unwrap(), "multi:2".parse().unwrap()];
+        Plan { blocks: 12, arrangements, ..plan(&["scylla", "floor", "noop"], &["writes", "reads", "mixed"]) }
+    }
+
+    #[test]
+    fn every_contender_runs_once_a_block_and_every_block_once_a_round() {
+        let schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), &|_| true);
+        assert_eq!(schedule.blocks().len(), 13 * 6);
+        for (nth, round) in schedule.blocks().chunks(6).enumerate() {
+            let places: BTreeSet<_> = round.iter().map(|block| (block.scenario, block.arrangement)).collect();
+            assert_eq!(places.len(), 6, "a run that is ended early has whole blocks of everything");
+            let counting = nth == 12;
+            let number = if counting { 1 } else { u32::try_from(nth).unwrap() + 1 };
+            for block in round {
+                assert_eq!((block.number, block.pass == Pass::Counting), (number, counting));
+                let mut who: Vec<usize> = schedule.cells(block, 1).iter().map(|cell| cell.contender).collect();
+                who.sort_unstable();
+                assert_eq!(who, if counting { vec![0, 1, 2] } else { vec![0, 1, 2, 3] }, "the control is not counted");
+            }
+        }
+    }
+
+    #[test]
+    fn who_cannot_do_a_scenario_has_no_cells_of_it_and_a_block_of_nobody_is_none() {
+        let mut schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), &|_| true);
+        let before = schedule.blocks().len();
+        schedule.leave_out([(2, 0), (0, 1), (1, 1), (2, 1)].into());
+        assert_eq!(schedule.blocks().len(), before - 2, "the control alone is not counted");
+        for block in schedule.blocks() {
+            let mut who: Vec<usize> = schedule.cells(block, 1).iter().map(|cell| cell.contender).collect();
+            who.sort_unstable();
+            match (block.scenario, block.pass) {
+                (0, Pass::Timing) => assert_eq!(who, [0, 1, 3]),
+                (0, _) => assert_eq!(who, [0, 1]),
+                (1, pass) => assert_eq!((who.as_slice(), pass), (&[3][..], Pass::Timing)),
+                _ => assert!(who.len() >= 3),
+            }
+        }
+    }
+
+    #[test]
+    fn a_cell_has_no_more_statements_than_its_scenario_allows() {
+        let mut plan = six();
+        plan.scenarios[1].limits.count = Some(100);
+        let schedule = Schedule::new(&plan, &[0, 1, 2], None, &|_| true);
+        for cell in schedule.first_attempts(schedule.blocks()) {
+            assert_eq!(cell.count == 100, cell.scenario == 1, "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_changes_from_block_to_block_and_from_attempt_to_attempt_and_with_the_seed() {
+        let order = |plan: &Plan, nth: usize, attempt| {
+            let schedule = Schedule::new(plan, &[0, 1, 2], Some(3), &|_| true);
+            schedule.cells(&schedule.blocks()[nth], attempt).iter().map(|cell| cell.contender).collect::<Vec<_>>()
+        };
+        let plan = six();
+        let orders: BTreeSet<Vec<usize>> = (0..72).map(|nth| order(&plan, nth, 1)).collect();
+        assert!(orders.len() > 18, "{orders:?}");
+        assert_eq!(order(&plan, 5, 1), order(&plan, 5, 1));
+        let all = |plan: &Plan, attempt| (0..72).map(|nth| order(plan, nth, attempt)).collect::<Vec<_>>();
+        assert_ne!(all(&plan, 1), all(&plan, 2));
+        assert_ne!(all(&plan, 1), all(&Plan { seed: 8, ..plan.clone() }, 1));
+        let rounds: Vec<Vec<(usize, usize)>> = Schedule::new(&plan, &[0], None, &|_| true)
+            .blocks()
+            .chunks(6)
+            .map(|round| round.iter().map(|block| (block.scenario, block.arrangement)).collect())
+            .collect();
+        assert!(rounds.iter().collect::<BTreeSet<_>>().len() > 6, "scenarios change places, too: {rounds:?}");
+    }
+
+    #[test]
+    fn where_no_contender_is_available_there_is_nothing_to_run() {
+        assert!(Schedule::new(&six(), &[], None, &|_| true).blocks().is_empty());
+    }
+
+    #[test]
+    fn counting_cells_are_short_unless_asked_otherwise_and_empty_where_nothing_can_be_counted() {
+        let last = |plan: &Plan, countable| {
+            let schedule = Schedule::new(plan, &[0], None, &|_| countable);
+            schedule.first_attempts(schedule.blocks()).last().unwrap().count
+        };
+        let mut plan = plan(&["scylla"], &["writes"]);
+        plan.count = 10_000_000;
+        assert_eq!((last(&plan, true), last(&plan, false)), (COUNTING_COUNT, 0));
+        plan.counting_count = Some(1_000_000);
+        assert_eq!((last(&plan, true), last(&plan, false)), (1_000_000, 0));
+        plan.passes.clear();
+        assert!(Schedule::new(&plan, &[0], None, &|_| true).blocks().iter().all(|block| block.pass == Pass::Timing));
+    }
+
+    #[test]
+    fn a_step_that_makes_no_sense_of_a_scenario_is_left_out_of_it() {
+        let plan = Plan { passes: vec![Pass::Latency], ..plan(&["scylla"], &["writes", "batch"]) };
+        let schedule = Schedule::new(&plan, &[0], None, &|_| true);
+        let names = |scenario: usize| -> Vec<&str> {
+            let is = |cell: &PlannedCell| cell.pass == Pass::Latency && cell.scenario == scenario;
+            schedule.first_attempts(schedule.blocks()).filter(is).filter_map(|cell| schedule.step(&cell).name).collect()
+        };
+        assert_eq!(names(0), ["rate", "1", "16", "256", "connect"]);
+        assert_eq!(names(1), ["rate", "1", "16", "256"], "a batch is no EXECUTE");
+    }
+}

@@ -1,0 +1,199 @@
+//! The cluster that answers: the embedded one, or addresses of an existing one.
+
+use std::fmt;
+use std::fs;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use cqldyno_protocol::JobCredentials;
+
+/// The environment variable that holds a password; no child inherits it.
+pub const PASSWORD_VARIABLE: &str = "CQLDYNO_PASSWORD";
+
+/// The port of the CQL binary protocol.
+const DEFAULT_PORT: u16 = 9042;
+/// How long a node may take to accept a connection before a run.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A node of ours, in memory, started afresh for each cell.
+    Embedded,
+    /// An existing cluster.
+    Addresses {
+        /// As it was written.
+        text: String,
+        /// One address a node.
+        nodes: Vec<SocketAddr>,
+    },
+}
+
+/// A target or credentials that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// A part that is no address, and what the system said.
+    #[error("the target {0:?} was asked for and is no address ({1}); write `embedded` or HOST[:PORT][,HOST[:PORT]]...")]
+    NotAnAddress(String, String),
+    /// A user without a password.
+    #[error(
+        "the user {0:?} was given without a password; set the environment variable {PASSWORD_VARIABLE} or name a file with \
+         --password-file"
+    )]
+    NoPassword(String),
+    /// The password file cannot be read.
+    #[error("the password file {0} cannot be read: {1}; it holds the password in its first line")]
+    PasswordFile(String, std::io::Error),
+    /// A password without a user.
+    #[error("a password file was given without a user; name the user with --user")]
+    NoUser,
+    /// A target with addresses that accept no connection, each with what the system said.
+    #[error(
+        "the target {0} was asked for, and nothing accepts a connection at {1}; start the cluster there, or name in a new run only \
+         addresses and ports at which its nodes listen for CQL"
+    )]
+    NobodyListens(String, String),
+}
+
+impl Target {
+    /// Reads `embedded` or `HOST[:PORT][,HOST[:PORT]]...`; names are looked up.
+    ///
+    /// # Errors
+    /// When a part is no address or has none.
+    pub fn parse(text: &str) -> Result<Target, TargetError> {
+        if text == "embedded" {
+            return Ok(Target::Embedded);
+        }
+        let nodes = text.split(',').map(|part| address(part.trim())).collect::<Result<Vec<SocketAddr>, _>>()?;
+        Ok(Target::Addresses { text: text.to_owned(), nodes })
+    }
+
+    /// Looks for up to five seconds whether every node of an existing cluster accepts a connection.
+    ///
+    /// # Errors
+    /// When one does not.
+    pub(crate) fn check_listens(&self) -> Result<(), TargetError> {
+        let Target::Addresses { text, nodes } = self else { return Ok(()) };
+        let silent: Vec<String> = thread::scope(|scope| {
+            let connect = |node| scope.spawn(move || TcpStream::connect_timeout(node, PATIENCE).err());
+            let tries: Vec<_> = nodes.iter().map(|node| (node, connect(node))).collect();
+            let failed = tries.into_iter().filter_map(|(node, tried)| Some((node, tried.join().ok()??)));
+            failed.map(|(node, error)| format!("{node} ({error})")).collect()
+        });
+        if silent.is_empty() {
+            return Ok(());
+        }
+        Err(TargetError::NobodyListens(text.clone(), silent.join(" and ")))
+    }
+
+    /// Whether the server is ours.
+    pub fn is_embedded(&self) -> bool {
+        *self == Target::Embedded
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Embedded => out.write_str("embedded"),
+            Target::Addresses { text, .. } => out.write_str(text),
+        }
+    }
+}
+
+fn address(part: &str) -> Result<SocketAddr, TargetError> {
+    let fail = |error: &str| TargetError::NotAnAddress(part.to_owned(), error.to_owned());
+    if part.is_empty() {
+        return Err(fail("it is empty"));
+    }
+    let found = match part.to_socket_addrs() {
+        Ok(found) => Ok(found),
+        // Without a port std refuses the text whatever the host is.
+        Err(error) if part.contains(':') => (part, DEFAULT_PORT).to_socket_addrs().map_err(|_| error),
+        Err(_) => (part, DEFAULT_PORT).to_socket_addrs(),
+    };
+    let found: Vec<SocketAddr> = found.map_err(|error| fail(&error.to_string()))?.collect();
+    // Clusters listen on IPv4 far more often, and `localhost` is both.
+    let first = found.iter().find(|address| address.is_ipv4()).or(found.first());
+    first.copied().ok_or_else(|| fail("the name has no address"))
+}
+
+/// User and password for an existing cluster: the password is the first line of `password_file`, or the environment
+/// variable `CQLDYNO_PASSWORD`. `None` without a user.
+///
+/// # Errors
+/// When one is given without the other, or the file cannot be read.
+pub fn credentials(user: Option<&str>, password_file: Option<&Path>) -> Result<Option<JobCredentials>, TargetError> {
+    let Some(user) = user else {
+        return if password_file.is_some() { Err(TargetError::NoUser) } else { Ok(None) };
+    };
+    let password = match password_file {
+        Some(path) => {
+            let text = fs::read_to_string(path);
+            let text = text.map_err(|error| TargetError::PasswordFile(path.display().to_string(), error))?;
+            text.lines().next().unwrap_or_default().to_owned()
+        }
+        None => std::env::var(PASSWORD_VARIABLE).map_err(|_| TargetError::NoPassword(user.to_owned()))?,
+    };
+    Ok(Some(JobCredentials { user: user.to_owned(), password }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_with_and_without_a_port() {
+        let Target::Addresses { nodes, .. } = Target::parse("127.0.0.1:9043,127.0.0.2").unwrap() else { panic!() };
+        assert_eq!(nodes, ["127.0.0.1:9043".parse().unwrap(), "127.0.0.2:9042".parse().unwrap()]);
+        assert_eq!(Target::parse("embedded").unwrap(), Target::Embedded);
+        for text in ["", "127.0.0.1:9042,", "127.0.0.1:99999"] {
+            let error = Target::parse(text).unwrap_err().to_string();
+            assert!(error.contains("write `embedded` or HOST[:PORT]"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_cluster_at_which_nothing_listens_is_found_before_a_run() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = listener.local_addr().unwrap();
+        assert!(Target::Embedded.check_listens().is_ok());
+        assert!(Target::parse(&format!("{here},{here}")).unwrap().check_listens().is_ok());
+        // Ports below 1024 are nobody's by chance, and this one ("discard") is nowhere in use any more.
+        let message = |text: &str| Target::parse(text).unwrap().check_listens().unwrap_err().to_string();
+        assert_eq!(
+            message(&format!("{here},127.0.0.1:9")),
+            format!(
+                "the target {here},127.0.0.1:9 was asked for, and nothing accepts a connection at 127.0.0.1:9 (Connection refused (os error \
+                 111)); start the cluster there, or name in a new run only addresses and ports at which its nodes listen for CQL"
+            )
+        );
+        let both = message("127.0.0.2:9,127.0.0.1:9");
+        assert!(both.contains("at 127.0.0.2:9 (Connection refused (os error 111)) and 127.0.0.1:9 (Conn"), "{both}");
+    }
+
+    #[test]
+    fn a_name_that_nobody_knows_is_told_as_such_with_and_without_a_port() {
+        // No name is that long, so that no network is asked.
+        let name = "x".repeat(64);
+        for text in [name.clone(), format!("{name}:9042")] {
+            let error = Target::parse(&text).unwrap_err().to_string();
+            assert!(error.contains("failed to lookup address information"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_password_comes_from_the_first_line_of_its_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("password");
+        fs::write(&file, "secret word\n\n").unwrap();
+        let found = credentials(Some("ada"), Some(&file)).unwrap().unwrap();
+        assert_eq!((found.user.as_str(), found.password.as_str()), ("ada", "secret word"));
+        assert!(credentials(None, None).unwrap().is_none());
+        assert!(credentials(None, Some(&file)).unwrap_err().to_string().contains("--user"));
+        let error = credentials(Some("ada"), Some(&dir.path().join("none"))).unwrap_err().to_string();
+        assert!(error.contains("none cannot be read"), "{error}");
+    }
+}

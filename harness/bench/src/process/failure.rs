@@ -1,0 +1,59 @@
+//! Why a cell has no figures.
+
+/// Why a cell has no figures. The text is the row's reason: a full sentence, without a password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CellFailure {
+    /// The run is to end; such a cell leaves no row.
+    #[error("The run was ended before the cell was.")]
+    Cancelled,
+    /// The cluster refused user or password. Another try may lock the account, so the run ends.
+    #[error("{0}")]
+    Refused(String),
+    /// There is no such contender here.
+    #[error("{0}")]
+    Unavailable(String),
+    /// A worker failed: the contender's, or floor beside it.
+    #[error("{0}")]
+    Worker(String),
+    /// The embedded server failed.
+    #[error("{0}")]
+    Server(String),
+    /// The machine failed us.
+    #[error("The cell could not be run: {0}.")]
+    Machine(String),
+}
+
+/// The step of a cell, in the words of the worker protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// From the start of the process to `hello`.
+    Hello,
+    /// From `job` to `ready`: connect, prepare, warm up.
+    Ready,
+    /// From `go` to `end`: the window.
+    End,
+    /// From `ack` to `done`.
+    Done,
+}
+
+impl Step {
+    /// What the worker was to say.
+    pub(crate) fn expected(self) -> &'static str {
+        match self {
+            Step::Hello => "`hello`",
+            Step::Ready => "`ready`",
+            Step::End => "`progress` or `end`",
+            Step::Done => "`done`",
+        }
+    }
+
+    /// What the worker was doing.
+    pub(crate) fn doing(self) -> &'static str {
+        match self {
+            Step::Hello => "before it had said `hello`",
+            Step::Ready => "while it connected, prepared and warmed up, before `ready`",
+            Step::End => "in the window, between `go` and `end`",
+            Step::Done => "after the window, before `done`",
+        }
+    }
+}

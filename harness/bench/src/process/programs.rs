@@ -1,0 +1,125 @@
+//! Where the executables are: `cqldyno` itself and the workers, as with git's and cargo's subcommands.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The beginning of a worker's file name; the driver's name follows.
+pub const WORKER_PREFIX: &str = "cqldyno-driver-";
+
+/// The environment variable with folders of workers that come before the executable's own, separated by `:`.
+pub const WORKERS_VARIABLE: &str = "CQLDYNO_WORKERS";
+
+/// Drivers that this project has an adapter for, in the order in which they are shown.
+pub const KNOWN: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
+
+/// The executables of this installation.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// `cqldyno`: gate and embedded server.
+    pub cqldyno: PathBuf,
+    /// Folders with workers, the first one that has a worker gives it.
+    pub worker_folders: Vec<PathBuf>,
+}
+
+/// A driver without a worker.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("There is no worker for {name}: no executable {WORKER_PREFIX}{name} in {folders}; {advice}.")]
+pub struct NoWorker {
+    /// The driver.
+    pub name: String,
+    /// Where was looked.
+    pub folders: String,
+    /// What to do.
+    pub advice: String,
+}
+
+impl Programs {
+    /// This executable, the folders of `CQLDYNO_WORKERS`, and then the executable's own folder.
+    ///
+    /// # Errors
+    /// When the system does not say where this executable is.
+    pub fn find() -> io::Result<Programs> {
+        let cqldyno = env::current_exe()?;
+        let named = env::var_os(WORKERS_VARIABLE).unwrap_or_default();
+        let named = env::split_paths(&named).filter(|folder| !folder.as_os_str().is_empty());
+        let worker_folders = named.chain(cqldyno.parent().map(Path::to_path_buf)).collect();
+        Ok(Programs { cqldyno, worker_folders })
+    }
+
+    /// The worker of the driver `name`.
+    ///
+    /// # Errors
+    /// When there is none; the message says where was looked and what to do. A file `cqldyno-driver-NAME.reason` beside
+    /// the executables, which the build leaves where a worker could not be built, is quoted.
+    pub fn worker(&self, name: &str) -> Result<PathBuf, NoWorker> {
+        let file = format!("{WORKER_PREFIX}{name}");
+        if let Some(path) = self.worker_folders.iter().map(|folder| folder.join(&file)).find(|path| path.is_file()) {
+            return Ok(path);
+        }
+        let reason = self
+            .worker_folders
+            .iter()
+            .find_map(|folder| fs::read_to_string(folder.join(format!("{file}.reason"))).ok())
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+        let advice = match reason.filter(|reason| !reason.is_empty()) {
+            Some(reason) => format!("it was not built: {}", reason.trim_end_matches('.')),
+            None if KNOWN.contains(&name) => "build it with `make build`".to_owned(),
+            None => format!(
+                "there are {}; put another driver's worker beside cqldyno, or in a folder named in {WORKERS_VARIABLE}",
+                self.names().join(", ")
+            ),
+        };
+        let folders: Vec<String> = self.worker_folders.iter().map(|folder| folder.display().to_string()).collect();
+        Err(NoWorker { name: name.to_owned(), folders: folders.join(", "), advice })
+    }
+
+    /// The names of all drivers that have a worker here or should have one: the known ones first, then others by name.
+    pub fn names(&self) -> Vec<String> {
+        let mut others = BTreeMap::new();
+        for entry in self.worker_folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
+            let file = entry.file_name();
+            let name = file.to_str().and_then(|file| file.strip_prefix(WORKER_PREFIX));
+            // Build systems leave files such as `cqldyno-driver-scylla.d` beside the executable.
+            if let Some(name) = name.filter(|name| !name.contains('.') && !KNOWN.contains(name)) {
+                others.insert(name.to_owned(), ());
+            }
+        }
+        KNOWN.iter().map(|name| (*name).to_owned()).chain(others.into_keys()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn programs() -> (tempfile::TempDir, Programs) {
+        let dir = tempfile::tempdir().unwrap();
+        let programs = Programs { cqldyno: dir.path().join("cqldyno"), worker_folders: vec![dir.path().to_path_buf()] };
+        (dir, programs)
+    }
+
+    #[test]
+    fn a_worker_is_an_executable_by_its_name_and_others_than_the_known_are_listed() {
+        let (dir, programs) = programs();
+        for file in ["cqldyno-driver-scylla", "cqldyno-driver-gocql", "cqldyno-driver-gocql.d", "cqldyno"] {
+            fs::write(dir.path().join(file), "").unwrap();
+        }
+        assert_eq!(programs.worker("scylla"), Ok(dir.path().join("cqldyno-driver-scylla")));
+        assert_eq!(programs.names(), ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop", "gocql"]);
+    }
+
+    #[test]
+    fn a_missing_worker_says_where_was_looked_and_what_to_do() {
+        let (dir, programs) = programs();
+        let error = programs.worker("cassandra-cpp").unwrap_err().to_string();
+        assert!(error.contains(&dir.path().display().to_string()) && error.contains("`make build`"), "{error}");
+        fs::write(dir.path().join("cqldyno-driver-cassandra-cpp.reason"), "libcassandra was not\nfound.\n").unwrap();
+        let error = programs.worker("cassandra-cpp").unwrap_err().to_string();
+        assert!(error.ends_with("it was not built: libcassandra was not found."), "{error}");
+        let error = programs.worker("nothing").unwrap_err().to_string();
+        assert!(error.contains("there are scylla, cdrs-tokio"), "{error}");
+    }
+}

@@ -1,0 +1,256 @@
+//! The parent's side of the worker protocol.
+
+use std::time::{Duration, Instant};
+
+use cqldyno_meter::resident_bytes;
+use cqldyno_protocol::{
+    Done, End, FailureKind, Hello, Job, LineError, Mode, PROTOCOL_VERSION, ParentMessage, Ready, WorkerMessage, decode,
+    encode,
+};
+
+use crate::judge::redaction::Redaction;
+use crate::plan::Deadlines;
+use crate::process::cancel::Cancel;
+use crate::process::child::{AtGate, Launch, Process, Silence, file_name};
+use crate::process::failure::{CellFailure, Step};
+
+/// What ends a worker before its time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds<'a> {
+    /// How long it may take.
+    pub deadlines: Deadlines,
+    /// Resident memory above which it is ended; `None` for no limit.
+    pub memory_bytes: Option<u64>,
+    /// Ends every wait.
+    pub cancel: &'a Cancel,
+}
+
+/// A worker at the gate: counters may be attached to it.
+pub(crate) struct WorkerAtGate<'a> {
+    gate: AtGate,
+    worker: String,
+    redaction: Redaction,
+    bounds: Bounds<'a>,
+}
+
+impl<'a> WorkerAtGate<'a> {
+    /// Starts the gate of a worker.
+    pub(crate) fn start(launch: Launch<'_>, bounds: Bounds<'a>) -> Result<WorkerAtGate<'a>, CellFailure> {
+        let (worker, redaction) = (file_name(launch.program), launch.redaction.clone());
+        let gate = AtGate::start(launch).map_err(|error| not_started(&worker, &error))?;
+        Ok(WorkerAtGate { gate, worker, redaction, bounds })
+    }
+
+    /// The worker's process id.
+    pub(crate) fn pid(&self) -> i32 {
+        self.gate.pid()
+    }
+
+    /// Opens the gate and waits for `hello`.
+    pub(crate) fn open(self) -> Result<(Worker<'a>, Hello), CellFailure> {
+        let WorkerAtGate { gate, worker, redaction, bounds } = self;
+        let process = gate.open().map_err(|error| not_started(&worker, &error))?;
+        let mut worker = Worker { process, name: worker, redaction, bounds };
+        match worker.receive(Step::Hello, &mut || None)? {
+            WorkerMessage::Hello(hello) if hello.protocol == PROTOCOL_VERSION => Ok((worker, *hello)),
+            WorkerMessage::Hello(hello) => Err(CellFailure::Worker(format!(
+                "The worker {} speaks version {} of the worker protocol, and this cqldyno speaks version {PROTOCOL_VERSION}; build \
+                 both from one source.",
+                worker.name, hello.protocol
+            ))),
+            other => Err(worker.unexpected(Step::Hello, other)),
+        }
+    }
+}
+
+fn not_started(worker: &str, error: &dyn std::fmt::Display) -> CellFailure {
+    CellFailure::Worker(format!("The worker {worker} could not be started: {error}."))
+}
+
+/// The moment when `time` has passed; for a time beyond what the clock holds, one that nobody lives to see.
+fn after(time: Duration) -> Instant {
+    const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+    Instant::now() + time.min(CENTURY)
+}
+
+/// A worker that has said `hello`. Dropping it kills the process.
+pub(crate) struct Worker<'a> {
+    process: Process,
+    name: String,
+    redaction: Redaction,
+    bounds: Bounds<'a>,
+}
+
+/// Looks at what a worker depends on: why waiting for it is pointless, if it is.
+pub(crate) type Look<'a> = &'a mut dyn FnMut() -> Option<CellFailure>;
+
+impl Worker<'_> {
+    /// The process id.
+    pub(crate) fn pid(&self) -> i32 {
+        self.process.pid()
+    }
+
+    /// Says `job` and waits for `ready`. A worker that reports its warm-up, and issues no statement for the time of a stall, hangs.
+    pub(crate) fn job(&mut self, job: Job, look: Look<'_>) -> Result<Ready, CellFailure> {
+        // A worker need not report its warm-up, so its statements have more time: enough for 1,000 per second.
+        let warmup = if job.mode == Mode::Measure { Duration::from_millis(job.warmup) } else { Duration::ZERO };
+        let time = self.bounds.deadlines.ready.saturating_add(warmup);
+        self.send(&ParentMessage::Job(Box::new(job)), Step::Ready)?;
+        match self.receive_after_progress(Step::Ready, time, look, |_| ())? {
+            WorkerMessage::Ready(ready) => Ok(ready),
+            other => Err(self.unexpected(Step::Ready, other)),
+        }
+    }
+
+    /// Says `go` and waits for `end`; `progress` hears how many statements were issued. A worker that issues no statement for the
+    /// time of a stall hangs.
+    pub(crate) fn go(&mut self, look: Look<'_>, progress: impl FnMut(u64)) -> Result<End, CellFailure> {
+        self.send(&ParentMessage::Go, Step::End)?;
+        match self.receive_after_progress(Step::End, self.bounds.deadlines.stall, look, progress)? {
+            WorkerMessage::End(end) => Ok(end),
+            other => Err(self.unexpected(Step::End, other)),
+        }
+    }
+
+    /// Says `ack` and waits for `done`.
+    pub(crate) fn ack(&mut self) -> Result<Done, CellFailure> {
+        self.send(&ParentMessage::Ack, Step::Done)?;
+        match self.receive(Step::Done, &mut || None)? {
+            WorkerMessage::Done(done) => Ok(*done),
+            other => Err(self.unexpected(Step::Done, other)),
+        }
+    }
+
+    /// Waits for the exit after `done`; a sentence if it is not a good one. What was counted stands all the same.
+    pub(crate) fn finish(self) -> Option<String> {
+        let exit = self.process.finish().err()?;
+        Some(format!("The worker {} had said `done` and then {exit}.", self.name))
+    }
+
+    fn send(&mut self, message: &ParentMessage, step: Step) -> Result<(), CellFailure> {
+        let line = encode(message).map_err(|error| CellFailure::Machine(error.to_string()))?;
+        // A worker that no longer reads has ended or will not answer: waiting for its answer tells which.
+        if self.process.send(&line).is_err() {
+            let found = self.receive(step, &mut || None)?;
+            return Err(self.unexpected(step, found));
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, step: Step, look: Look<'_>) -> Result<WorkerMessage, CellFailure> {
+        let deadlines = &self.bounds.deadlines;
+        let time = match step {
+            Step::Hello => deadlines.hello,
+            Step::Ready => deadlines.ready,
+            Step::End => deadlines.stall,
+            Step::Done => deadlines.done,
+        };
+        self.receive_until(step, after(time), time, look)
+    }
+
+    /// The next message that is no `progress`. The first one has `time`; after a `progress` with more statements than any before,
+    /// the next one has the time of a stall.
+    fn receive_after_progress(
+        &mut self,
+        step: Step,
+        mut time: Duration,
+        look: Look<'_>,
+        mut progress: impl FnMut(u64),
+    ) -> Result<WorkerMessage, CellFailure> {
+        let mut deadline = after(time);
+        let mut furthest = None;
+        loop {
+            match self.receive_until(step, deadline, time, look)? {
+                WorkerMessage::Progress { issued } => {
+                    if furthest.is_none_or(|furthest| issued > furthest) {
+                        furthest = Some(issued);
+                        time = self.bounds.deadlines.stall;
+                        deadline = after(time);
+                    }
+                    progress(issued);
+                }
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn receive_until(
+        &mut self,
+        step: Step,
+        deadline: Instant,
+        time: Duration,
+        look: Look<'_>,
+    ) -> Result<WorkerMessage, CellFailure> {
+        let (pid, limit) = (self.process.pid(), self.bounds.memory_bytes);
+        let mut overgrown = None;
+        let mut look = || {
+            overgrown =
+                limit.and_then(|limit| Some((resident_bytes(pid).ok()?, limit))).filter(|(has, most)| has > most);
+            overgrown.map(|_| CellFailure::Cancelled).or_else(&mut *look)
+        };
+        let line = self.process.line(deadline, self.bounds.cancel, &mut look);
+        let protocol =
+            |error: &str| format!("broke the worker protocol where {} was expected: {error}", step.expected());
+        let what = match (line, overgrown) {
+            (Err(Silence::Broken(_)), Some((found, limit))) => format!(
+                "had {} resident, more than the limit of {}, and was ended; that was {}",
+                mebibytes(found),
+                mebibytes(limit),
+                step.doing()
+            ),
+            (Ok(line), _) => match decode(&line) {
+                Ok(message) => return Ok(message),
+                Err(_) => protocol(&why_no_message(&self.redaction, &line)),
+            },
+            (Err(Silence::TooLong(length)), _) => protocol(&LineError::TooLong(length).to_string()),
+            (Err(Silence::TimedOut), _) => {
+                format!("said nothing new for {} s and was ended; that was {}", time.as_secs(), step.doing())
+            }
+            (Err(Silence::Ended(how)), _) => {
+                return Err(CellFailure::Worker(format!("The worker {} {how}; that was {}.", self.name, step.doing())));
+            }
+            (Err(Silence::Cancelled), _) => return Err(CellFailure::Cancelled),
+            (Err(Silence::Broken(failure)), _) => return Err(failure),
+        };
+        Err(self.failed(&what))
+    }
+
+    /// Ends the worker; a sentence with what it did and the last lines of its log.
+    fn failed(&mut self, what: &str) -> CellFailure {
+        let log = self.process.end_and_quote();
+        CellFailure::Worker(format!("The worker {} {what}{log}.", self.name))
+    }
+
+    fn unexpected(&mut self, step: Step, message: WorkerMessage) -> CellFailure {
+        let found = match message {
+            WorkerMessage::Failed(failed) => {
+                let message = self.redaction.apply(&failed.message);
+                let end = if message.ends_with('.') { "" } else { "." };
+                let sentence = format!("The worker {} failed {}: {message}{end}", self.name, step.doing());
+                return match failed.kind {
+                    FailureKind::BadCredentials => CellFailure::Refused(sentence),
+                    _ => CellFailure::Worker(sentence),
+                };
+            }
+            WorkerMessage::Hello(_) => "hello",
+            WorkerMessage::Ready(_) => "ready",
+            WorkerMessage::Progress { .. } => "progress",
+            WorkerMessage::End(_) => "end",
+            WorkerMessage::Done(_) => "done",
+        };
+        self.failed(&format!("broke the worker protocol: {} was expected and `{found}` came", step.expected()))
+    }
+}
+
+/// Why `line` is no message. The password goes first: the error shows a cut and escaped part of the line, in which a part of the
+/// password could not be found.
+fn why_no_message(redaction: &Redaction, line: &str) -> String {
+    match decode::<WorkerMessage>(&redaction.apply(line)) {
+        Err(error) => error.to_string(),
+        Ok(_) => "it is no message as it was written".to_owned(),
+    }
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}

@@ -1,0 +1,65 @@
+//! What a run keeps: its folder, its plan and machine as `run.json` holds them, and how they are read back.
+
+pub(crate) mod folder;
+pub(crate) mod plan;
+pub(crate) mod resume;
+
+use std::collections::BTreeMap;
+
+use cqldyno_reports::Environment;
+
+use crate::plan::topology::write_list;
+
+/// The environment's name for the cores that may be used.
+pub(crate) const CORES: &str = "usable cores";
+
+/// The machine as results hold it.
+pub(crate) fn environment(machine: &cqldyno_meter::Environment) -> Environment {
+    let unknown = || "unknown".to_owned();
+    let mut more = BTreeMap::new();
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            more.insert(name.to_owned(), value);
+        }
+    };
+    add("governor", machine.governor.clone());
+    add("perf_event_paranoid", machine.perf_event_paranoid.map(|level| level.to_string()));
+    add("virtual machine", Some(if machine.virtual_machine { "yes" } else { "no" }.to_owned()));
+    add("load average at start", machine.load_average.clone());
+    add(CORES, Some(write_list(&machine.cores)).filter(|list| !list.is_empty()));
+    Environment {
+        cpu: machine.cpu.clone().unwrap_or_else(unknown),
+        cores: u32::try_from(machine.cores.len()).unwrap_or(u32::MAX),
+        memory_bytes: machine.memory_bytes.unwrap_or_default(),
+        kernel: machine.kernel.clone().unwrap_or_else(unknown),
+        compiler: env!("CQLDYNO_COMPILER").to_owned(),
+        profile: env!("CQLDYNO_PROFILE").to_owned(),
+        more,
+    }
+}
+
+/// A run of `plan` in which no contender could be asked.
+#[cfg(test)]
+pub(crate) fn sample_run(
+    plan: &crate::plan::Plan,
+    placements: &[crate::plan::placement::Placement],
+) -> cqldyno_reports::Run {
+    use crate::process::{failure::CellFailure, introduction::row};
+    let missing = Err(CellFailure::Unavailable("There is none.".to_owned()));
+    cqldyno_reports::Run {
+        schema: cqldyno_reports::SCHEMA_VERSION,
+        cqldyno: String::new(),
+        started: jiff::Timestamp::UNIX_EPOCH,
+        ended: None,
+        interrupted: false,
+        cut_short: None,
+        resumed: Vec::new(),
+        executable: String::new(),
+        plan: plan.info(placements),
+        environment: Environment::default(),
+        contenders: plan.ids().iter().zip(&plan.contenders).map(|(id, one)| row(id, one, &missing)).collect(),
+        scenarios: plan.scenarios.iter().map(self::plan::scenario_info).collect(),
+        measures: crate::judge::readings::measures(),
+        checksum: None,
+    }
+}

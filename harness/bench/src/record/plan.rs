@@ -1,0 +1,225 @@
+//! The plan as `run.json` holds it, and read back from there.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use cqldyno_driver_api::Settings;
+use cqldyno_protocol::JobCredentials;
+use cqldyno_reports::{ArrangementInfo, Pass, PlanInfo, Run, ScenarioInfo, TargetInfo};
+use cqldyno_scenarios::Scenario;
+use sha2::{Digest, Sha256};
+
+use crate::plan::contender::Contender;
+use crate::plan::placement::{Pin, Placement};
+use crate::plan::target::Target;
+use crate::plan::{Deadlines, Plan};
+
+/// Ends the id and the label of a control that nobody named.
+pub(crate) const CONTROL_MARK: &str = "#control";
+
+impl Plan {
+    /// The form that results hold; never a password or a user.
+    pub(crate) fn info(&self, placements: &[Placement]) -> PlanInfo {
+        let embedded = self.target.is_embedded();
+        PlanInfo {
+            seed: self.seed,
+            count: self.count,
+            passes: self.passes.clone(),
+            rate: self.rate,
+            counting_count: if self.passes.contains(&Pass::Counting) { self.counted() } else { 0 },
+            concurrency: self.concurrency as u64,
+            blocks: self.blocks,
+            noise_share: self.noise_share,
+            most_attempts: self.most_attempts,
+            within_ms: self.within.and_then(|time| u64::try_from(time.as_millis()).ok()),
+            warmup: self.warmup,
+            connections: self.connections as u64,
+            page_size: self.page_size,
+            consistency: self.consistency.to_string(),
+            request_timeout_ms: self.request_timeout_ms,
+            settings: match self.settings {
+                Settings::Equal => "equal".to_owned(),
+                Settings::Default => "default".to_owned(),
+            },
+            reference: self.reference.clone(),
+            serve_arguments: self.serve_arguments.clone(),
+            stall_ms: u64::try_from(self.deadlines.stall.as_millis()).ok(),
+            memory_limit_bytes: self.memory_limit_bytes,
+            with_user: self.credentials.is_some(),
+            arrangements: placements.iter().map(|placement| placement.info(embedded)).collect(),
+            target: TargetInfo {
+                id: self.target.to_string(),
+                about: match embedded {
+                    true => std::iter::once("one embedded node in memory, started afresh for every cell")
+                        .chain(self.serve_arguments.iter().map(String::as_str))
+                        .collect::<Vec<_>>()
+                        .join(" "),
+                    false => "an existing cluster".to_owned(),
+                },
+                embedded,
+            },
+        }
+    }
+
+    /// The plan of `run` with the cores of each arrangement; `credentials` are in no file.
+    ///
+    /// # Errors
+    /// The end of a sentence that says which part of `run.json` is none of this version's.
+    pub(crate) fn of_run(run: &Run, credentials: Option<JobCredentials>) -> Result<(Plan, Vec<Placement>), String> {
+        let info = &run.plan;
+        let wrong = |what: &str, found: &dyn std::fmt::Debug| format!("its {what} {found:?} is none of this version's");
+        let named = |text: &str| serde_json::Value::String(text.to_owned());
+        let contenders = contenders(run).map_err(|id| wrong("contender", &id))?;
+        let scenarios = run.scenarios.iter().map(scenario).collect::<Result<Vec<Scenario>, String>>()?;
+        let placements: Vec<Placement> = info
+            .arrangements
+            .iter()
+            .map(|one| placement(one, info.target.embedded).ok_or_else(|| wrong("arrangement", &one.id)))
+            .collect::<Result<_, String>>()?;
+        let plan = Plan {
+            arrangements: placements.iter().map(|placement| placement.arrangement).collect(),
+            pin: Pin::Off,
+            count: info.count,
+            concurrency: usize::try_from(info.concurrency).map_err(|_| wrong("concurrency", &info.concurrency))?,
+            warmup: info.warmup,
+            blocks: info.blocks,
+            passes: match info.passes.as_slice() {
+                // An earlier version had no other.
+                [] => (info.counting_count > 0).then_some(Pass::Counting).into_iter().collect(),
+                told => told.to_vec(),
+            },
+            rate: info.rate,
+            counting_count: Some(info.counting_count).filter(|count| *count > 0),
+            control: run.contenders.iter().any(|row| row.id.ends_with(CONTROL_MARK)),
+            noise_share: info.noise_share,
+            most_attempts: info.most_attempts.max(1),
+            within: info.within_ms.map(Duration::from_millis),
+            connections: usize::try_from(info.connections).map_err(|_| wrong("connections", &info.connections))?,
+            page_size: info.page_size,
+            consistency: serde_json::from_value(named(&info.consistency))
+                .map_err(|_| wrong("consistency", &info.consistency))?,
+            request_timeout_ms: info.request_timeout_ms,
+            settings: serde_json::from_value(named(&info.settings)).map_err(|_| wrong("settings", &info.settings))?,
+            target: Target::parse(&info.target.id).map_err(|_| wrong("target", &info.target.id))?,
+            credentials,
+            seed: info.seed,
+            reference: info.reference.clone(),
+            serve_arguments: info.serve_arguments.clone(),
+            deadlines: Deadlines {
+                stall: info.stall_ms.map_or(Deadlines::default().stall, Duration::from_millis),
+                ..Deadlines::default()
+            },
+            memory_limit_bytes: info.memory_limit_bytes,
+            ..Plan::new(contenders, scenarios)
+        };
+        Ok((plan, placements))
+    }
+}
+
+/// The contenders that were asked for: without the control, and without the number of one that was named twice.
+fn contenders(run: &Run) -> Result<Vec<Contender>, String> {
+    let mut ids: Vec<&str> = Vec::new();
+    let mut contenders = Vec::new();
+    for row in run.contenders.iter().filter(|row| !row.id.ends_with(CONTROL_MARK)) {
+        // A path may have a number sign of its own.
+        let first = row.id.rsplit_once('#').map(|(first, _)| first).filter(|first| ids.contains(first));
+        contenders.push(first.unwrap_or(&row.id).parse().map_err(|_| row.id.clone())?);
+        ids.push(&row.id);
+    }
+    Ok(contenders)
+}
+
+fn scenario(info: &ScenarioInfo) -> Result<Scenario, String> {
+    let definition = info.definition.clone().ok_or_else(|| format!("it does not hold the scenario {}", info.name))?;
+    let scenario: Scenario = serde_json::from_value(definition)
+        .map_err(|error| format!("its scenario {} is none of this version's: {error}", info.name))?;
+    match scenario_info(&scenario) {
+        found if found.hash == info.hash => Ok(scenario),
+        _ => Err(format!("its scenario {} is another one than its hash says", info.name)),
+    }
+}
+
+fn placement(info: &ArrangementInfo, own_server: bool) -> Option<Placement> {
+    let numbers = |cores: &[u32]| cores.iter().map(|core| usize::try_from(*core).ok()).collect::<Option<Vec<_>>>();
+    let worker = numbers(&info.worker_cores)?;
+    let server = if own_server { numbers(&info.server_cores)? } else { worker.clone() };
+    Some(Placement { arrangement: info.id.parse().ok()?, worker, server, note: info.note.clone() })
+}
+
+/// The scenario as results hold it.
+pub(crate) fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
+    ScenarioInfo {
+        name: scenario.name.clone(),
+        about: scenario.about.clone(),
+        hash: scenario_hash(scenario),
+        asked: None,
+        left_out: BTreeMap::new(),
+        definition: serde_json::to_value(scenario).ok(),
+    }
+}
+
+/// SHA-256 of the scenario's JSON form, in hexadecimal.
+fn scenario_hash(scenario: &Scenario) -> String {
+    let bytes = serde_json::to_vec(scenario).unwrap_or_default();
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+    use crate::plan::topology::Topology;
+    use crate::record::sample_run;
+
+    #[test]
+    fn a_plan_is_read_back_from_its_run() {
+        let asked = Plan {
+            arrangements: vec!["current".parse().unwrap(), "pinned+multi:3".parse().unwrap()],
+            counting_count: Some(77),
+            noise_share: Some(0.25),
+            most_attempts: 3,
+            within: Some(Duration::from_secs(300)),
+            settings: Settings::Default,
+            consistency: cqldyno_driver_api::Consistency::EachQuorum,
+            request_timeout_ms: None,
+            reference: Some("noop".to_owned()),
+            serve_arguments: vec!["--answers".to_owned(), "each".to_owned()],
+            memory_limit_bytes: Some(1 << 30),
+            deadlines: Deadlines { stall: Duration::from_secs(7), ..Deadlines::default() },
+            ..plan(&["cassandra-cpp+lib=/opt/a#2", "noop", "noop"], &["writes", "mixed"])
+        };
+        let placements = asked.check(&Topology::sample(4, 1)).unwrap();
+        let run = sample_run(&asked, &placements);
+        let text = serde_json::to_string(&run).unwrap();
+        let (found, places) = Plan::of_run(&Run::from_json(&text).unwrap(), None).unwrap();
+        assert_eq!(places, placements);
+        assert_eq!(format!("{found:?}"), format!("{:?}", Plan { pin: Pin::Off, ..asked }));
+        assert_eq!(run.contenders[2].id, "noop#2");
+    }
+
+    #[test]
+    fn a_run_that_does_not_hold_its_plan_is_refused_with_the_part() {
+        let asked = plan(&["scylla"], &["writes"]);
+        let sample = sample_run(&asked, &asked.check(&Topology::sample(1, 1)).unwrap());
+        let error = |change: &dyn Fn(&mut Run)| {
+            let mut run = sample.clone();
+            change(&mut run);
+            Plan::of_run(&run, None).unwrap_err()
+        };
+        assert!(error(&|run| run.scenarios[0].definition = None).contains("does not hold the scenario writes"));
+        assert!(error(&|run| run.scenarios[0].hash = "00".to_owned()).contains("another one than its hash says"));
+        assert!(error(&|run| run.plan.settings = "fast".to_owned()).contains("its settings \"fast\""));
+        assert!(error(&|run| run.plan.arrangements[0].id = "x".to_owned()).contains("its arrangement \"x\""));
+        assert!(error(&|run| run.contenders[0].id = "X".to_owned()).contains("its contender \"X\""));
+    }
+
+    #[test]
+    fn a_scenario_has_a_hash_of_its_content() {
+        let plan = plan(&["scylla"], &["writes", "reads"]);
+        let hashes: Vec<String> = plan.scenarios.iter().map(scenario_hash).collect();
+        assert!(hashes[0] != hashes[1] && hashes[0].len() == 64);
+        let mut changed = plan.scenarios[0].clone();
+        changed.statements[0].weight = 2;
+        assert_ne!(scenario_hash(&changed), hashes[0]);
+    }
+}

@@ -1,0 +1,329 @@
+//! A run under way: block after block, and a block again where others disturbed it.
+//!
+//! No result influences the order, only noise and durations. A block with a noisy timing cell runs again, right away and whole,
+//! until an attempt is quiet or the plan's most attempts are made. Repeats take at most [`REPEATS`] times what the blocks
+//! take once. Every attempt is kept; the last whole one counts.
+//!
+//! With a limit of time no round starts that would not finish in it, and no repeat that would cost a round ([`Limit`]). The first
+//! round and the other passes always run. Every scenario and arrangement has as many blocks.
+
+use std::collections::BTreeSet;
+use std::mem::replace;
+use std::time::Duration;
+
+use cqldyno_reports::{Cell, CutShort, LEAST_BLOCKS, Pass, Run, lasting, whole};
+
+use crate::cell::{Executor, RunEnds};
+use crate::judge::noise::noise;
+use crate::plan::estimate::Estimate;
+use crate::plan::schedule::{Block, Schedule};
+use crate::plan::{Plan, PlannedCell};
+use crate::record::folder::FolderError;
+use crate::run::BenchError;
+use crate::run::limit::{Clock, Limit};
+use crate::run::observer::{CellStart, Observer, Outlook};
+
+/// Repeats take at most this many times what the blocks take once.
+pub const REPEATS: f64 = 0.5;
+
+/// Takes each cell as it ends.
+pub(crate) type Keep<'a> = &'a mut dyn FnMut(&Cell) -> Result<(), FolderError>;
+
+/// How a course ended.
+pub(crate) struct Ended {
+    /// All cells of the run, with those that were there before.
+    pub cells: Vec<Cell>,
+    /// Whether the run came to its end.
+    pub complete: bool,
+    /// The rounds for which there was no time, if there were any.
+    pub cut_short: Option<CutShort>,
+    /// What ended it early, besides the user.
+    pub trouble: Option<BenchError>,
+}
+
+/// A run, as far as its order goes.
+pub(crate) struct Course<'a> {
+    pub plan: &'a Plan,
+    pub schedule: &'a Schedule,
+    pub run: &'a Run,
+    pub clock: &'a dyn Clock,
+}
+
+/// What there is of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Attempts {
+    /// The number of the last one, whole or not; 0 without any.
+    last: u32,
+    /// Those with a cell of every contender.
+    whole: u32,
+    /// Whether the last whole one had a noisy cell.
+    noisy: bool,
+}
+
+impl Course<'_> {
+    /// Runs what is missing after the cells `there`.
+    pub(crate) fn run(
+        &self,
+        there: Vec<Cell>,
+        executor: &mut dyn Executor,
+        observer: &mut dyn Observer,
+        keep: Keep<'_>,
+    ) -> Ended {
+        let blocks = self.schedule.blocks();
+        // The rule of repeats had settled all others with a cell.
+        let under_way = there.last().and_then(|cell| blocks.iter().position(|block| self.is_of(cell, block)));
+        let is_left = |at: usize, attempts: Attempts| match attempts.whole {
+            0 => true,
+            _ => Some(at) == under_way && self.again(attempts),
+        };
+        let mut left: Vec<Block> = (0..blocks.len())
+            .filter(|at| is_left(*at, self.attempts(&there, &blocks[*at])))
+            .map(|at| blocks[at])
+            .collect();
+
+        let pace = Estimate::new(self.plan, self.schedule);
+        let mut limit = Limit::new(self.plan.within, self.clock, pace, self.round());
+        let of_blocks = |limit: &Limit<'_>, blocks: &[Block]| limit.time_of(self.schedule.first_attempts(blocks));
+        let whole = of_blocks(&limit, &left);
+        let repeats = if self.plan.noise_share.is_some() && self.plan.most_attempts > 1 {
+            whole.mul_f64(REPEATS)
+        } else {
+            Duration::ZERO
+        };
+        let cells = self.schedule.first_attempts(&left).count();
+        observer.starts(&Outlook { cells, estimate: whole, repeats, within: self.plan.within });
+
+        let mut repeating = Duration::ZERO;
+        let mut ended = Ended { cells: there, complete: false, cut_short: None, trouble: None };
+        let mut at = 0;
+        let mut looked_ahead = false;
+        while let Some(block) = left.get(at).copied() {
+            if begins_another_round(&left, at) && !replace(&mut looked_ahead, true) {
+                self.too_few(&left[at..], &limit).iter().for_each(|sentence| observer.too_few(sentence));
+            }
+            if begins_another_round(&left, at) && !self.has_time_for(1, &left[at..], &limit) {
+                let cut_short = self.cut_short(&left[at..], &limit);
+                observer.cut_short(&self.without_rounds(&block, &cut_short));
+                ended.cut_short = Some(cut_short);
+                let others = left.split_off(at).into_iter().filter(|block| block.pass != Pass::Timing);
+                left.extend(others);
+                continue;
+            }
+            at += 1;
+            let next = &left[at..];
+            loop {
+                let attempts = self.attempts(&ended.cells, &block);
+                if attempts.whole > 0 {
+                    if !self.again(attempts) {
+                        break;
+                    }
+                    let most = whole.max(of_blocks(&limit, &left)).mul_f64(REPEATS);
+                    if repeating + of_blocks(&limit, &[block]) > most {
+                        break;
+                    }
+                    if !limit.allows(self.schedule.first_attempts(&left[at - 1..])) {
+                        break;
+                    }
+                    observer.repeats(&self.sentence(&block, attempts));
+                }
+                let began = self.clock.elapsed();
+                let attempt = attempts.last + 1;
+                if !self.attempt(&block, attempt, next, &mut limit, &mut ended, executor, observer, keep) {
+                    return ended;
+                }
+                if attempts.whole > 0 {
+                    repeating += self.clock.elapsed().saturating_sub(began);
+                }
+            }
+        }
+        ended.complete = true;
+        ended
+    }
+
+    /// The cells of a whole round, once each.
+    fn round(&self) -> Vec<PlannedCell> {
+        let blocks = self.schedule.blocks();
+        self.schedule.first_attempts(&one_round(blocks).copied().collect::<Vec<_>>()).collect()
+    }
+
+    /// Whether the next `rounds` of `left` end in time, with the other passes after them.
+    fn has_time_for(&self, rounds: u32, left: &[Block], limit: &Limit<'_>) -> bool {
+        let end = left.first().map_or(0, |block| block.number.saturating_add(rounds));
+        let blocks: Vec<Block> =
+            left.iter().filter(|block| block.pass != Pass::Timing || block.number < end).copied().collect();
+        limit.allows(self.schedule.first_attempts(&blocks))
+    }
+
+    /// Says, while the user can still do something, that there will be too few blocks for an interval; the rounds `left` are to come.
+    fn too_few(&self, left: &[Block], limit: &Limit<'_>) -> Option<String> {
+        let (within, most) = (self.plan.within?, self.plan.blocks);
+        let there = left.first()?.number.saturating_sub(1);
+        if !self.wants_interval() {
+            return None;
+        }
+        let rounds = (1..=most - there).take(LEAST_BLOCKS).take_while(|rounds| self.has_time_for(*rounds, left, limit));
+        let rounds = rounds.count();
+        let blocks = there as usize + rounds;
+        // Without time for another round that is what is said.
+        (rounds > 0 && blocks < LEAST_BLOCKS).then(|| {
+            format!(
+                "There is time for about {blocks} of {most} blocks within {}, and an interval needs {LEAST_BLOCKS}. Let the run end, or \
+                 end it with Ctrl-C, and go on with `cqldyno compare --resume DIR`.",
+                lasting(within)
+            )
+        })
+    }
+
+    /// Whether somebody is compared, and enough blocks are asked for.
+    fn wants_interval(&self) -> bool {
+        let is_compared = self.run.plan.reference.is_some() && self.run.contenders.len() > 1;
+        is_compared && self.plan.blocks as usize >= LEAST_BLOCKS
+    }
+
+    /// What results say of a run without the rounds `left`.
+    fn cut_short(&self, left: &[Block], limit: &Limit<'_>) -> CutShort {
+        let missing: Vec<Block> = left.iter().filter(|block| block.pass == Pass::Timing).copied().collect();
+        let milliseconds = |time: Duration| (time.as_secs_f64() * 1_000.0).round() as u64;
+        CutShort {
+            within_ms: milliseconds(self.plan.within.unwrap_or_default()),
+            blocks: left.first().map_or(0, |block| block.number.saturating_sub(1)),
+            missing_ms: milliseconds(limit.time_of(self.schedule.first_attempts(&missing))),
+        }
+    }
+
+    /// Why the rounds from that of `block` on are not run.
+    fn without_rounds(&self, block: &Block, cut_short: &CutShort) -> String {
+        let (first, last) = (block.number, self.plan.blocks);
+        let number = |number: u32| whole(number.into());
+        let which = match first == last {
+            true => format!("Block {}", number(first)),
+            false => format!("Blocks {} to {}", number(first), number(last)),
+        };
+        format!(
+            "{which} of every scenario and arrangement {} left out, because there is no time for another one of each within {}{}.",
+            if first == last { "is" } else { "are" },
+            lasting(Duration::from_millis(cut_short.within_ms)),
+            match self.wants_interval() && (cut_short.blocks as usize) < LEAST_BLOCKS {
+                true => format!(", and an interval needs {LEAST_BLOCKS}"),
+                false => String::new(),
+            }
+        )
+    }
+
+    /// Runs every cell of the block once; whether the run goes on.
+    #[expect(clippy::too_many_arguments, reason = "they are what a run consists of")]
+    fn attempt(
+        &self,
+        block: &Block,
+        attempt: u32,
+        next: &[Block],
+        limit: &mut Limit<'_>,
+        ended: &mut Ended,
+        executor: &mut dyn Executor,
+        observer: &mut dyn Observer,
+        keep: Keep<'_>,
+    ) -> bool {
+        let cells = self.schedule.cells(block, attempt);
+        let left = |limit: &Limit<'_>, from: usize| {
+            limit.left(cells[from..].iter().copied().chain(self.schedule.first_attempts(next)))
+        };
+        for (at, planned) in cells.iter().enumerate() {
+            observer.cell_starts(&CellStart {
+                number: ended.cells.len() + 1,
+                of: ended.cells.len() + cells.len() - at + self.schedule.first_attempts(next).count(),
+                label: &self.run.contenders[planned.contender].label,
+                scenario: &self.run.scenarios[planned.scenario].name,
+                arrangement: &self.run.plan.arrangements[planned.arrangement].id,
+                block: planned.block,
+                pass: planned.pass,
+                doing: self.schedule.step(planned).doing,
+                attempt,
+                count: planned.count,
+                left: left(limit, at),
+                behind: left(limit, at + 1),
+            });
+            let began = self.clock.elapsed();
+            let mut cell = match executor.execute(planned, &ended.cells, &mut |stage| observer.stage(stage)) {
+                Ok(cell) => cell,
+                Err(RunEnds::Cancelled) => return false,
+                Err(RunEnds::Refused(why)) => {
+                    ended.trouble = Some(BenchError::Refused(why));
+                    return false;
+                }
+            };
+            cell.noisy = noise(&cell, self.plan.noise_share, self.cores(planned));
+            limit.ended(planned, self.clock.elapsed().saturating_sub(began));
+            let kept = keep(&cell);
+            observer.cell_ended(&cell, left(limit, at + 1));
+            ended.cells.push(cell);
+            if let Err(error) = kept {
+                ended.trouble = Some(error.into());
+                return false;
+            }
+        }
+        true
+    }
+
+    /// How many cores worker and server of the cell may use.
+    fn cores(&self, planned: &PlannedCell) -> usize {
+        let arrangement = &self.run.plan.arrangements[planned.arrangement];
+        arrangement.worker_cores.iter().chain(&arrangement.server_cores).collect::<BTreeSet<_>>().len()
+    }
+
+    /// Whether the rule of repeats asks for another attempt, time apart.
+    fn again(&self, attempts: Attempts) -> bool {
+        attempts.noisy && attempts.whole < self.plan.most_attempts
+    }
+
+    fn sentence(&self, block: &Block, attempts: Attempts) -> String {
+        format!(
+            "Other processes disturbed block {} of {} in {}, so it runs again, attempt {} of {}.",
+            block.number,
+            self.run.scenarios[block.scenario].name,
+            self.run.plan.arrangements[block.arrangement].id,
+            attempts.whole + 1,
+            self.plan.most_attempts
+        )
+    }
+
+    fn is_of(&self, cell: &Cell, block: &Block) -> bool {
+        cell.scenario == self.run.scenarios[block.scenario].name
+            && cell.arrangement == self.run.plan.arrangements[block.arrangement].id
+            && (cell.block, cell.pass) == (block.number, block.pass)
+    }
+
+    fn attempts(&self, cells: &[Cell], block: &Block) -> Attempts {
+        let mine: Vec<&Cell> = cells.iter().filter(|cell| self.is_of(cell, block)).collect();
+        let mut found =
+            Attempts { last: mine.iter().map(|cell| cell.attempt).max().unwrap_or(0), ..Attempts::default() };
+        for attempt in 1..=found.last {
+            let of_it: Vec<&&Cell> = mine.iter().filter(|cell| cell.attempt == attempt).collect();
+            let has = |planned: &PlannedCell| {
+                let step = self.schedule.step(planned).name;
+                let id = &self.run.contenders[planned.contender].id;
+                of_it.iter().any(|cell| cell.contender == *id && cell.step.as_deref() == step)
+            };
+            if self.schedule.cells(block, attempt).iter().all(has) {
+                found.whole += 1;
+                found.noisy = of_it.iter().any(|cell| cell.noisy.is_some());
+            }
+        }
+        found
+    }
+}
+
+/// Whether a round begins with the block at `at` while another one was before it.
+fn begins_another_round(left: &[Block], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| left.get(before));
+    left.get(at).zip(before).is_some_and(|(block, before)| block.pass == Pass::Timing && block.number != before.number)
+}
+
+/// The blocks of the round that is the first of `blocks`.
+fn one_round(blocks: &[Block]) -> impl Iterator<Item = &Block> {
+    let of_it = |first: &Block, block: &Block| block.pass == Pass::Timing && block.number == first.number;
+    let first = blocks.first().copied();
+    blocks.iter().take_while(move |block| first.is_some_and(|first| of_it(&first, block)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,432 @@
+//! The order of a run: which blocks are run, run again and left out.
+
+use super::*;
+use crate::cell::Stage;
+use crate::plan::plan;
+use crate::plan::topology::Topology;
+use crate::record::sample_run;
+use cqldyno_reports::{Measure, Unit, measure};
+
+/// A clock that stands still until somebody moves it.
+#[derive(Default)]
+struct Hand(std::cell::Cell<Duration>);
+
+impl Hand {
+    fn wait(&self, time: Duration) {
+        self.0.set(self.0.get() + time);
+    }
+}
+
+impl Clock for Hand {
+    fn elapsed(&self) -> Duration {
+        self.0.get()
+    }
+}
+
+/// How long a cell takes.
+type Takes<'a> = Box<dyn Fn(&PlannedCell) -> Duration + 'a>;
+
+/// Ends every cell as soon as the clock stands where it takes it; ends the run in the cell with number `cancel_at`, fails the
+/// contender `failing`. Cells of `noisy` (contender, block) are disturbed in the attempts up to that number.
+struct Executed<'a> {
+    run: &'a Run,
+    clock: &'a Hand,
+    takes: Takes<'a>,
+    seen: Vec<PlannedCell>,
+    cancel_at: usize,
+    ends: RunEnds,
+    failing: usize,
+    noisy: Vec<(usize, u32, u32)>,
+}
+
+impl Executor for Executed<'_> {
+    fn execute(&mut self, cell: &PlannedCell, _: &[Cell], stage: &mut dyn FnMut(Stage)) -> Result<Cell, RunEnds> {
+        self.seen.push(*cell);
+        stage(Stage::Connecting);
+        self.clock.wait((self.takes)(cell));
+        if self.seen.len() == self.cancel_at {
+            return Err(self.ends.clone());
+        }
+        let noisy = self
+            .noisy
+            .iter()
+            .any(|(who, block, attempts)| (*who, *block) == (cell.contender, cell.block) && cell.attempt <= *attempts);
+        let seconds = |value| Measure::value(value, Unit::Seconds);
+        let measures = [
+            (measure::WALL, seconds(1.0)),
+            ("machine_steal", seconds(0.0)),
+            ("machine_other_cpu", seconds(if noisy { 0.9 } else { 0.0 })),
+        ];
+        Ok(Cell {
+            contender: self.run.contenders[cell.contender].id.clone(),
+            scenario: self.run.scenarios[cell.scenario].name.clone(),
+            arrangement: self.run.plan.arrangements[cell.arrangement].id.clone(),
+            block: cell.block,
+            pass: cell.pass,
+            attempt: cell.attempt,
+            measures: measures.map(|(id, value)| (id.to_owned(), value)).into(),
+            failed: (cell.contender == self.failing).then(|| "It crashed.".to_owned()),
+            ..Cell::default()
+        })
+    }
+}
+
+#[derive(Default)]
+struct Heard {
+    started: Vec<usize>,
+    of: Vec<usize>,
+    ended: usize,
+    stages: usize,
+    repeats: Vec<String>,
+    too_few: Vec<String>,
+    cut_short: Vec<String>,
+    left: Vec<Duration>,
+}
+
+impl Observer for Heard {
+    fn cell_starts(&mut self, cell: &CellStart<'_>) {
+        self.started.push(cell.number);
+        self.of.push(cell.of);
+        self.left.push(cell.left);
+    }
+    fn stage(&mut self, _: Stage) {
+        self.stages += 1;
+    }
+    fn cell_ended(&mut self, _: &Cell, _: Duration) {
+        self.ended += 1;
+    }
+    fn repeats(&mut self, sentence: &str) {
+        self.repeats.push(sentence.to_owned());
+    }
+    fn too_few(&mut self, sentence: &str) {
+        self.too_few.push(sentence.to_owned());
+    }
+    fn cut_short(&mut self, sentence: &str) {
+        self.cut_short.push(sentence.to_owned());
+    }
+}
+
+fn asked() -> Plan {
+    Plan { noise_share: Some(0.1), most_attempts: 3, ..plan(&["scylla", "noop"], &["writes", "reads"]) }
+}
+
+fn sample(plan: &Plan) -> (Schedule, Run) {
+    let mut run = sample_run(plan, &plan.check(&Topology::sample(1, 1)).unwrap());
+    run.environment.cores = 64;
+    let everybody: Vec<usize> = (0..plan.contenders.len()).collect();
+    (Schedule::new(plan, &everybody, None, &|_| true), run)
+}
+
+/// Goes on after `there` with cells that take no time: how it ended, the cells that ran, and what was heard.
+fn go(plan: &Plan, there: Vec<Cell>, change: impl FnOnce(&mut Executed<'_>)) -> (Ended, Vec<PlannedCell>, Heard) {
+    kept(plan, there, change, &mut |_| Ok(()))
+}
+
+fn kept(
+    plan: &Plan,
+    there: Vec<Cell>,
+    change: impl FnOnce(&mut Executed<'_>),
+    keep: Keep<'_>,
+) -> (Ended, Vec<PlannedCell>, Heard) {
+    let (schedule, run) = sample(plan);
+    let clock = Hand::default();
+    let takes = Box::new(|_: &PlannedCell| Duration::ZERO);
+    let (seen, noisy, ends) = (Vec::new(), Vec::new(), RunEnds::Cancelled);
+    let mut executor = Executed { run: &run, clock: &clock, takes, seen, cancel_at: 0, ends, failing: 9, noisy };
+    change(&mut executor);
+    let mut heard = Heard::default();
+    let course = Course { plan, schedule: &schedule, run: &run, clock: &clock };
+    let ended = course.run(there, &mut executor, &mut heard, keep);
+    (ended, executor.seen, heard)
+}
+
+/// How long the whole plan is guessed to take.
+fn guessed(plan: &Plan) -> Duration {
+    let (schedule, _) = sample(plan);
+    Estimate::new(plan, &schedule).of(schedule.first_attempts(schedule.blocks()))
+}
+
+#[test]
+fn a_failed_cell_is_kept_and_the_others_go_on() {
+    let (ended, seen, heard) = go(&asked(), Vec::new(), |executor| executor.failing = 0);
+    let (schedule, _) = sample(&asked());
+    assert_eq!(seen, schedule.first_attempts(schedule.blocks()).collect::<Vec<_>>());
+    assert_eq!((ended.cells.len(), heard.ended, heard.stages, ended.complete), (12, 12, 12, true));
+    assert_eq!(ended.cells.iter().filter(|cell| cell.failed.is_some()).count(), 6);
+    assert_eq!(heard.started, (1..=12).collect::<Vec<_>>());
+    assert!(heard.of.iter().all(|of| *of == 12));
+}
+
+#[test]
+fn a_block_with_a_noisy_cell_is_run_again_whole_and_every_attempt_is_kept() {
+    let (ended, seen, heard) = go(&asked(), Vec::new(), |executor| executor.noisy = vec![(1, 2, 1)]);
+    // Block 2 of both scenarios.
+    assert_eq!((ended.cells.len(), seen.len(), heard.repeats.len()), (16, 16, 2));
+    assert!(heard.repeats[0].contains("so it runs again, attempt 2 of 3"));
+    for (nth, cell) in seen.iter().enumerate().filter(|(_, cell)| cell.attempt == 2) {
+        assert_eq!((cell.block, cell.pass), (2, Pass::Timing));
+        let neighbours = &seen[nth.saturating_sub(3)..=nth];
+        assert!(neighbours.iter().any(|other| other.attempt == 1 && other.scenario == cell.scenario), "right away");
+    }
+    assert_eq!(ended.cells.iter().filter(|cell| cell.noisy.is_some()).count(), 2);
+    assert_eq!(heard.of.last(), Some(&16));
+}
+
+#[test]
+fn a_block_is_run_no_more_often_than_the_plan_says_and_once_without_a_share() {
+    let always = |executor: &mut Executed<'_>| executor.noisy = vec![(0, 1, 99)];
+    let (ended, ..) = go(&asked(), Vec::new(), always);
+    assert_eq!(ended.cells.iter().map(|cell| cell.attempt).max(), Some(3));
+    assert_eq!(ended.cells.len(), 12 + 2 * 2 * 2);
+    let (ended, _, heard) = go(&Plan { noise_share: None, ..asked() }, Vec::new(), always);
+    assert_eq!((ended.cells.len(), heard.repeats.len()), (12, 0));
+}
+
+#[test]
+fn repeats_end_when_they_took_half_as_long_as_the_blocks() {
+    let plan = Plan { passes: Vec::new(), blocks: 1, ..asked() };
+    let whole = guessed(&plan);
+    let (ended, ..) = go(&plan, Vec::new(), |executor| {
+        executor.noisy = vec![(0, 1, 99)];
+        executor.takes = Box::new(move |cell| if cell.attempt == 2 { whole } else { Duration::ZERO });
+    });
+    assert_eq!(ended.cells.len(), 4 + 2, "one block again, and then no other");
+}
+
+#[test]
+fn a_machine_that_is_slower_than_was_guessed_repeats_as_much_of_a_run() {
+    let plan = Plan { passes: Vec::new(), blocks: 4, most_attempts: 2, ..asked() };
+    // The sixteen cells take longer than one and a half times what they were estimated to.
+    let slow = guessed(&plan).mul_f64(0.1);
+    let (ended, ..) = go(&plan, Vec::new(), |executor| {
+        executor.noisy = vec![(0, 1, 1)];
+        executor.takes = Box::new(move |cell| if cell.attempt == 1 { slow } else { Duration::ZERO });
+    });
+    assert_eq!(ended.cells.len(), 16 + 4);
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Two contenders, two scenarios, twelve blocks and a counting pass: a round is four cells, and so is the pass.
+fn within(seconds: u64) -> Plan {
+    let within = Some(SECOND * u32::try_from(seconds).unwrap());
+    // So many statements that a cell that counts is taken to last as long as any other.
+    Plan { blocks: 12, within, count: 10_000_000, counting_count: Some(10_000_000), ..asked() }
+}
+
+fn a_second(executor: &mut Executed<'_>) {
+    executor.takes = Box::new(|_| SECOND);
+}
+
+/// How many cells of the pass there are of each block's number.
+fn blocks(seen: &[PlannedCell], pass: Pass) -> Vec<usize> {
+    let of = |number| seen.iter().filter(|cell| (cell.block, cell.pass, cell.attempt) == (number, pass, 1)).count();
+    (1..).map(of).take_while(|cells| *cells > 0).collect()
+}
+
+#[test]
+fn a_run_that_is_given_a_time_leaves_the_last_rounds_out_whole_and_ends_within_it_with_its_other_passes() {
+    // 4 s a round and 4 s to count; 1 s of a round and 0.8 s of 41 s are kept.
+    let (ended, seen, heard) = go(&within(41), Vec::new(), a_second);
+    assert_eq!((blocks(&seen, Pass::Timing), blocks(&seen, Pass::Counting)), (vec![4; 8], vec![4]));
+    assert_eq!((ended.complete, ended.cells.len()), (true, 36));
+    assert_eq!(ended.cut_short, Some(CutShort { within_ms: 41_000, blocks: 8, missing_ms: 16_000 }));
+    assert_eq!(
+        heard.cut_short,
+        [
+            "Blocks 9 to 12 of every scenario and arrangement are left out, because there is no time for another one of each \
+          within 41 s."
+        ]
+    );
+    assert_eq!((heard.of[0], heard.of[35]), (52, 36));
+    let (ended, seen, heard) = go(&within(60), Vec::new(), a_second);
+    assert_eq!((seen.len(), ended.cut_short, heard.cut_short.len()), (52, None, 0), "there is time for all");
+}
+
+#[test]
+fn a_time_that_is_too_short_for_an_interval_is_said_after_the_first_round() {
+    // As above, where 41 s are enough for 8 blocks.
+    let compared = |seconds| Plan { reference: Some("scylla".to_owned()), ..within(seconds) };
+    let (ended, _, heard) = go(&compared(37), Vec::new(), a_second);
+    assert_eq!(ended.cut_short.unwrap().blocks, 7);
+    assert_eq!(
+        heard.too_few,
+        [
+            "There is time for about 7 of 12 blocks within 37 s, and an interval needs 8. Let the run end, or end it with Ctrl-C, and \
+             go on with `cqldyno compare --resume DIR`."
+        ]
+    );
+    let none = |plan: &Plan| assert_eq!(go(plan, Vec::new(), a_second).2.too_few, [""; 0]);
+    none(&compared(41));
+    // Nobody is compared.
+    none(&within(37));
+    none(&Plan { contenders: compared(37).contenders[..1].to_vec(), ..compared(20) });
+    // There is not even time for another round, which is said.
+    none(&compared(1));
+    let said = &go(&compared(1), Vec::new(), a_second).2.cut_short[0];
+    assert!(said.ends_with("within 1 s, and an interval needs 8."), "{said}");
+    none(&Plan { blocks: 7, ..compared(20) });
+    none(&Plan { within: None, ..compared(20) });
+}
+
+#[test]
+fn the_first_round_and_the_other_passes_are_run_however_short_the_time_is() {
+    let (ended, seen, heard) = go(&within(1), Vec::new(), a_second);
+    assert_eq!((blocks(&seen, Pass::Timing), blocks(&seen, Pass::Counting)), (vec![4], vec![4]));
+    assert_eq!((ended.complete, ended.cut_short.unwrap().blocks), (true, 1));
+    assert!(heard.cut_short[0].contains("Blocks 2 to 12") && heard.cut_short[0].contains("within 1 s"));
+    assert_eq!(heard.left.last(), Some(&Duration::ZERO), "no more than what is left is said to be left");
+}
+
+#[test]
+fn the_time_that_failed_cells_take_counts_too() {
+    // A contender that hangs for 5 s in every cell: a round takes 12 s, and so does the pass.
+    let hangs = |executor: &mut Executed<'_>| {
+        executor.failing = 0;
+        executor.takes = Box::new(|cell| if cell.contender == 0 { SECOND * 5 } else { SECOND });
+    };
+    let (ended, seen, _) = go(&within(60), Vec::new(), hangs);
+    assert_eq!((blocks(&seen, Pass::Timing).len(), blocks(&seen, Pass::Counting).len()), (3, 1));
+    assert_eq!(ended.cut_short.unwrap().missing_ms, 9 * 12_000);
+}
+
+#[test]
+fn a_disturbed_block_is_run_again_where_no_round_has_to_be_left_out_for_it() {
+    let disturbed = |executor: &mut Executed<'_>| {
+        a_second(executor);
+        executor.noisy = vec![(0, 1, 99), (0, 2, 99)];
+    };
+    let attempts = |seconds| {
+        let (ended, seen, heard) = go(&within(seconds), Vec::new(), disturbed);
+        assert_eq!((blocks(&seen, Pass::Timing), heard.cut_short.len()), (vec![4; 12], 0), "within {seconds} s");
+        assert!(ended.cut_short.is_none());
+        seen.iter().filter(|cell| cell.attempt > 1).count()
+    };
+    // The 52 cells and what is kept take 54 s of 57 s: 3 s are left for blocks of two cells.
+    assert_eq!((attempts(57), attempts(59), attempts(600)), (2, 4, 16));
+}
+
+#[test]
+fn a_round_that_is_left_out_depends_on_no_figure_but_on_durations() {
+    let other = |executor: &mut Executed<'_>| {
+        a_second(executor);
+        executor.failing = 1;
+        executor.noisy = vec![(0, 3, 99)];
+    };
+    let plan = within(41);
+    assert_eq!(go(&plan, Vec::new(), a_second).1, go(&plan, Vec::new(), other).1);
+}
+
+#[test]
+fn a_run_that_was_cut_short_goes_on_with_the_rounds_that_are_missing_and_may_be_cut_short_again() {
+    let (first, ..) = go(&within(41), Vec::new(), a_second);
+    let all = Plan { within: None, ..within(41) };
+    let (ended, seen, _) = go(&all, first.cells.clone(), a_second);
+    let numbers: Vec<u32> = seen.iter().map(|cell| cell.block).collect();
+    assert_eq!(numbers, [vec![9; 4], vec![10; 4], vec![11; 4], vec![12; 4]].concat());
+    assert_eq!((ended.cells.len(), ended.complete, ended.cut_short), (52, true, None));
+    // Two rounds of 4 s, without the pass, which is there.
+    let (ended, seen, _) = go(&within(12), first.cells.clone(), a_second);
+    assert_eq!(seen.len(), 8);
+    assert_eq!(ended.cut_short, Some(CutShort { within_ms: 12_000, blocks: 10, missing_ms: 8_000 }));
+    let (ended, seen, _) = go(&within(1), first.cells, a_second);
+    assert_eq!((seen.len(), ended.cut_short.unwrap().blocks), (4, 9), "it always gets further");
+}
+
+#[test]
+fn a_run_that_was_ended_within_a_round_finishes_it_first() {
+    let (first, ..) = go(&within(41), Vec::new(), |executor| {
+        a_second(executor);
+        executor.cancel_at = 8;
+    });
+    assert!(!first.complete && first.cut_short.is_none());
+    let (ended, seen, _) = go(&within(1), first.cells, a_second);
+    let again: Vec<(u32, u32, Pass)> = seen.iter().map(|cell| (cell.block, cell.attempt, cell.pass)).collect();
+    let counted = vec![(1, 1, Pass::Counting); 4];
+    assert_eq!(again, [vec![(2, 2, Pass::Timing); 2], counted].concat());
+    assert_eq!(ended.cut_short.unwrap().blocks, 2);
+}
+
+#[test]
+fn a_run_that_was_ended_goes_on_with_the_block_under_way_as_another_attempt() {
+    let plan = asked();
+    let (whole, all, _) = go(&plan, Vec::new(), |_| {});
+    for cut in 0..=all.len() {
+        let there = whole.cells[..cut].to_vec();
+        let (ended, seen, heard) = go(&plan, there, |_| {});
+        let in_block = cut % 2;
+        assert_eq!(seen.len(), all.len() - cut + in_block, "after {cut} cells");
+        assert_eq!((ended.cells.len(), ended.complete), (all.len() + in_block, true));
+        assert!(seen.iter().take(2 * in_block).all(|cell| cell.attempt == 2), "{seen:?}");
+        assert!(seen.iter().skip(2 * in_block).all(|cell| cell.attempt == 1), "{seen:?}");
+        assert_eq!(heard.started.first().copied(), (!seen.is_empty()).then_some(cut + 1));
+    }
+}
+
+#[test]
+fn an_attempt_that_was_broken_off_is_none_of_the_plans_attempts_and_earlier_blocks_stay_as_they_are() {
+    let plan = asked();
+    let noisy = |executor: &mut Executed<'_>| executor.noisy = vec![(0, 1, 99)];
+    let (whole, ..) = go(&plan, Vec::new(), noisy);
+    // Attempts 1 and 2 of the first block are whole and noisy, of the third there is one cell.
+    let (ended, seen, _) = go(&plan, whole.cells[..5].to_vec(), noisy);
+    assert_eq!(seen[..2].iter().map(|cell| cell.attempt).collect::<Vec<_>>(), [4, 4]);
+    assert_eq!(ended.cells.len(), whole.cells.len() + 1);
+    // Nothing of a block that was settled runs again.
+    let (_, seen, _) = go(&plan, whole.cells[..7].to_vec(), noisy);
+    let first = sample(&plan).0.blocks()[0];
+    let is_first = |cell: &&PlannedCell| (cell.scenario, cell.block, cell.pass) == (first.scenario, 1, first.pass);
+    assert_eq!(seen.iter().find(is_first), None);
+}
+
+#[test]
+fn the_time_that_is_left_falls_with_every_cell_whether_it_ends_well_or_not() {
+    // One contender hangs in every cell; nothing was guessed to take that long.
+    let hangs = |executor: &mut Executed<'_>| {
+        executor.failing = 0;
+        executor.takes = Box::new(|cell| SECOND * if cell.contender == 0 { 30 } else { 1 });
+    };
+    let plan = Plan { blocks: 12, ..asked() };
+    let (_, seen, heard) = go(&plan, Vec::new(), hangs);
+    let after_the_first_round = &heard.left[4..];
+    assert!(after_the_first_round.windows(2).all(|pair| pair[1] < pair[0]), "{after_the_first_round:?}");
+    let rest = |from: usize| -> u64 { seen[from..].iter().map(|cell| if cell.contender == 0 { 30 } else { 1 }).sum() };
+    for from in [4, 20, 47] {
+        assert!(
+            heard.left[from].as_secs().abs_diff(rest(from)) <= 1,
+            "{from}: {:?} and {}",
+            heard.left[from],
+            rest(from)
+        );
+    }
+}
+
+#[test]
+fn a_refused_password_ends_the_run_with_its_sentence() {
+    let (ended, seen, heard) = go(&asked(), Vec::new(), |executor| {
+        executor.cancel_at = 1;
+        executor.ends = RunEnds::Refused("The worker a failed: bad credentials.".to_owned());
+    });
+    assert_eq!((ended.cells.len(), seen.len(), heard.ended, ended.complete), (0, 1, 0, false));
+    let sentence = ended.trouble.unwrap().to_string();
+    assert!(sentence.starts_with("The worker a failed: bad credentials. Nothing more was tried"), "{sentence}");
+}
+
+#[test]
+fn the_end_of_the_run_keeps_what_has_ended() {
+    let (ended, seen, _) = go(&asked(), Vec::new(), |executor| executor.cancel_at = 3);
+    assert_eq!((ended.cells.len(), seen.len(), ended.complete, ended.trouble.is_none()), (2, 3, false, true));
+}
+
+#[test]
+fn a_cell_that_cannot_be_kept_ends_the_run_and_is_still_shown() {
+    let plan = asked();
+    let mut cells = 0;
+    let (ended, ..) = kept(&plan, Vec::new(), |_| {}, &mut |_| {
+        cells += 1;
+        let full = || FolderError::Io { path: "cells.jsonl".into(), error: std::io::ErrorKind::StorageFull.into() };
+        if cells == 4 { Err(full()) } else { Ok(()) }
+    });
+    assert_eq!((ended.cells.len(), ended.complete), (4, false));
+    assert!(ended.trouble.unwrap().to_string().contains("cells.jsonl"));
+}

@@ -1,0 +1,68 @@
+//! The time of a run, and whether what is next still ends within it.
+//!
+//! Only durations count. Cells are taken to last as long as such cells did so far, failed ones included: a contender that hangs
+//! takes its time in every block.
+
+use std::time::{Duration, Instant};
+
+use crate::plan::PlannedCell;
+use crate::plan::estimate::Estimate;
+
+/// This part of a round stays in reserve: a machine may become slower.
+const KEPT_OF_ROUND: f64 = 0.25;
+/// This share of the time stays for what follows the last cell: tables and the page.
+const KEPT_SHARE: f64 = 0.02;
+
+/// The time since the run began. Tests have a clock of their own.
+pub(crate) trait Clock {
+    fn elapsed(&self) -> Duration;
+}
+
+impl Clock for Instant {
+    fn elapsed(&self) -> Duration {
+        Instant::elapsed(self)
+    }
+}
+
+/// What is left of the time of a run.
+pub(crate) struct Limit<'a> {
+    within: Option<Duration>,
+    clock: &'a dyn Clock,
+    pace: Estimate<'a>,
+    /// The cells of one round, once each.
+    round: Vec<PlannedCell>,
+}
+
+impl<'a> Limit<'a> {
+    pub(crate) fn new(
+        within: Option<Duration>,
+        clock: &'a dyn Clock,
+        pace: Estimate<'a>,
+        round: Vec<PlannedCell>,
+    ) -> Limit<'a> {
+        Limit { within, clock, pace, round }
+    }
+
+    /// Learns how long `cell` took, whatever came of it.
+    pub(crate) fn ended(&mut self, cell: &PlannedCell, took: Duration) {
+        self.pace.ended(cell, took);
+    }
+
+    /// Whether the run ends in time when all of `cells` still run.
+    pub(crate) fn allows(&self, cells: impl IntoIterator<Item = PlannedCell>) -> bool {
+        let Some(within) = self.within else { return true };
+        let kept = self.pace.of(self.round.iter().copied()).mul_f64(KEPT_OF_ROUND) + within.mul_f64(KEPT_SHARE);
+        self.clock.elapsed() + self.pace.of(cells) + kept <= within
+    }
+
+    /// How long `cells` take, from what such cells took so far.
+    pub(crate) fn time_of(&self, cells: impl IntoIterator<Item = PlannedCell>) -> Duration {
+        self.pace.of(cells)
+    }
+
+    /// The same, but at most what is left of the run's time.
+    pub(crate) fn left(&self, cells: impl IntoIterator<Item = PlannedCell>) -> Duration {
+        let time = self.time_of(cells);
+        self.within.map_or(time, |within| time.min(within.saturating_sub(self.clock.elapsed())))
+    }
+}

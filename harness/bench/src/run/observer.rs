@@ -1,0 +1,103 @@
+//! What a run reports while it runs.
+
+use std::time::Duration;
+
+use cqldyno_reports::{Cell, Contender, Pass};
+
+use crate::cell::Stage;
+
+/// A cell that is about to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellStart<'a> {
+    /// Its place in the run, from 1.
+    pub number: usize,
+    /// Cells of the run so far: a block that runs again adds to them.
+    pub of: usize,
+    /// The contender's label.
+    pub label: &'a str,
+    /// The scenario's name.
+    pub scenario: &'a str,
+    /// The arrangement.
+    pub arrangement: &'a str,
+    /// The block, from 1.
+    pub block: u32,
+    /// What it is run for.
+    pub pass: Pass,
+    /// What it does, in a few words.
+    pub doing: &'static str,
+    /// From 1; more when its block runs again.
+    pub attempt: u32,
+    /// Statements in the window.
+    pub count: u64,
+    /// Time that the rest of the run will take, this cell included.
+    pub left: Duration,
+    /// Time that the cells after this one will take.
+    pub behind: Duration,
+}
+
+/// A run that is about to start, or to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outlook {
+    /// Cells that are to be run.
+    pub cells: usize,
+    /// How long they take: a rough guess, because nothing is measured yet.
+    pub estimate: Duration,
+    /// The most that blocks that run again add.
+    pub repeats: Duration,
+    /// The time of the run; `None` for no limit.
+    pub within: Option<Duration>,
+}
+
+/// Hears what a run does. Every method may be left out.
+pub trait Observer {
+    /// A contender was asked who it is, or could not be.
+    fn contender(&mut self, contender: &Contender) {
+        let _ = contender;
+    }
+
+    /// The run is about to start, or to go on.
+    fn starts(&mut self, outlook: &Outlook) {
+        let _ = outlook;
+    }
+
+    /// A run goes on: so many cells are there, and a sentence if one of them was cut off.
+    fn resumes(&mut self, cells: usize, dropped: Option<&str>) {
+        let _ = (cells, dropped);
+    }
+
+    /// A block is about to run again, as the sentence says.
+    fn repeats(&mut self, sentence: &str) {
+        let _ = sentence;
+    }
+
+    /// There is too little time for an interval, as the sentence says.
+    fn too_few(&mut self, sentence: &str) {
+        let _ = sentence;
+    }
+
+    /// There is too little time for all rounds, as the sentence says.
+    fn cut_short(&mut self, sentence: &str) {
+        let _ = sentence;
+    }
+
+    /// A cell is about to run.
+    fn cell_starts(&mut self, cell: &CellStart<'_>) {
+        let _ = cell;
+    }
+
+    /// The running cell is at this stage, or further within it.
+    fn stage(&mut self, stage: Stage) {
+        let _ = stage;
+    }
+
+    /// A cell has ended, well or not; `left` is what the rest of the run will take.
+    fn cell_ended(&mut self, cell: &Cell, left: Duration) {
+        let _ = (cell, left);
+    }
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}

@@ -1,0 +1,410 @@
+//! The counters of a node and its connections.
+//!
+//! A connection counts for itself and publishes after each read of its socket, before it writes the answers. So a client with an
+//! answer finds its request counted.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::codec::Opcode;
+use crate::counters::operations::{Operation, Request, TextNumber};
+use crate::counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Snapshot};
+use crate::error::Hex;
+use crate::plan::StatementId;
+
+/// Closed connections that stay listed; older ones only count in the totals.
+const CLOSED_REMEMBERED: usize = 1_024;
+
+/// The numbers of opcodes, with their gap.
+const OPCODES: usize = Opcode::AuthSuccess as usize + 1;
+
+/// What one connection did since it last published.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) opcodes: [u64; OPCODES],
+    pub(crate) unknown_opcodes: u64,
+    pub(crate) reads: u64,
+    pub(crate) read_bytes: u64,
+    /// The time of the last read, [`monotonic_ns`].
+    pub(crate) read_at_ns: u64,
+    pub(crate) writes: u64,
+    pub(crate) answers: u64,
+    pub(crate) errors: Vec<i32>,
+    pub(crate) operations: Vec<Operation>,
+}
+
+impl Tally {
+    /// Counts a request frame.
+    #[inline]
+    pub(crate) fn count_opcode(&mut self, opcode: Option<Opcode>) {
+        match opcode {
+            Some(opcode) => self.opcodes[opcode as usize] += 1,
+            None => self.unknown_opcodes += 1,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    opcodes: [u64; OPCODES],
+    unknown_opcodes: u64,
+    reads: u64,
+    read_bytes: u64,
+    writes: u64,
+    answers: u64,
+    errors: BTreeMap<i32, u64>,
+    subjects: BTreeMap<Subject, Count>,
+}
+
+/// What requests are counted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Subject {
+    /// EXECUTEs of a prepared statement.
+    Execute(StatementId),
+    /// Other requests of one kind for one text.
+    Other(Request, TextNumber),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    count: u64,
+    rows: u64,
+    /// Of those since the last snapshot.
+    times: Option<ExecuteTimes>,
+    /// Unlisted connections that sent some since the last snapshot.
+    forgotten: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        for (mine, theirs) in self.opcodes.iter_mut().zip(other.opcodes) {
+            *mine += theirs;
+        }
+        self.unknown_opcodes += other.unknown_opcodes;
+        self.reads += other.reads;
+        self.read_bytes += other.read_bytes;
+        self.writes += other.writes;
+        self.answers += other.answers;
+        for (code, count) in &other.errors {
+            *self.errors.entry(*code).or_default() += count;
+        }
+        for (subject, count) in &other.subjects {
+            self.count(*subject, *count);
+        }
+    }
+
+    fn count(&mut self, subject: Subject, more: Count) {
+        let known = self.subjects.entry(subject).or_default();
+        known.count += more.count;
+        known.rows += more.rows;
+        known.times = ExecuteTimes::of_both(known.times, more.times);
+        known.forgotten += more.forgotten;
+    }
+
+    /// Adds those of a connection that leaves the list.
+    fn forget(&mut self, connection: &Counts) {
+        self.add(connection);
+        for (subject, _) in connection.since_snapshot() {
+            self.count(*subject, Count { forgotten: 1, ..Count::default() });
+        }
+    }
+
+    fn since_snapshot(&self) -> impl Iterator<Item = (&Subject, &Count)> {
+        self.subjects.iter().filter(|(_, count)| count.times.is_some())
+    }
+
+    fn frames(&self) -> u64 {
+        self.opcodes.iter().sum::<u64>() + self.unknown_opcodes
+    }
+
+    fn executes_by_hex(&self) -> BTreeMap<String, u64> {
+        let executes = self.subjects.iter().filter_map(|(subject, count)| match subject {
+            Subject::Execute(id) => Some((Hex(id).to_string(), count.count)),
+            Subject::Other(..) => None,
+        });
+        executes.collect()
+    }
+
+    /// Resets what is counted since the last snapshot.
+    fn end_interval(&mut self) {
+        for count in self.subjects.values_mut() {
+            (count.times, count.forgotten) = (None, 0);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Described {
+    driver_name: Option<String>,
+    driver_version: Option<String>,
+}
+
+/// The counters of one connection.
+#[derive(Debug)]
+pub(crate) struct ConnectionStats {
+    pub(crate) id: u64,
+    peer: SocketAddr,
+    open: AtomicBool,
+    registered: AtomicBool,
+    described: Mutex<Described>,
+    counts: Mutex<Counts>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ConnectionStats {
+    pub(crate) fn set_driver(&self, name: Option<&str>, version: Option<&str>) {
+        *lock(&self.described) =
+            Described { driver_name: name.map(str::to_owned), driver_version: version.map(str::to_owned) };
+    }
+
+    pub(crate) fn set_registered(&self) {
+        self.registered.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_closed(&self) {
+        self.open.store(false, Ordering::Relaxed);
+    }
+
+    /// Adds a tally, and EXECUTEs of each id.
+    pub(crate) fn publish(&self, tally: &mut Tally, executes: impl Iterator<Item = (StatementId, u64)>) {
+        let mut counts = lock(&self.counts);
+        for (total, count) in counts.opcodes.iter_mut().zip(&mut tally.opcodes) {
+            *total += std::mem::take(count);
+        }
+        counts.unknown_opcodes += std::mem::take(&mut tally.unknown_opcodes);
+        counts.reads += std::mem::take(&mut tally.reads);
+        counts.read_bytes += std::mem::take(&mut tally.read_bytes);
+        counts.writes += std::mem::take(&mut tally.writes);
+        counts.answers += std::mem::take(&mut tally.answers);
+        for code in tally.errors.drain(..) {
+            *counts.errors.entry(code).or_default() += 1;
+        }
+        let times = Some(ExecuteTimes { first_ns: tally.read_at_ns, last_ns: tally.read_at_ns });
+        for (id, count) in executes {
+            counts.count(Subject::Execute(id), Count { count, times, ..Count::default() });
+        }
+        for Operation { request, text, count, rows } in tally.operations.drain(..) {
+            counts.count(Subject::Other(request, text), Count { count, rows, times, forgotten: 0 });
+        }
+    }
+
+    fn snapshot(&self) -> ConnectionSnapshot {
+        let described = lock(&self.described);
+        let counts = lock(&self.counts);
+        ConnectionSnapshot {
+            id: self.id,
+            peer: self.peer.to_string(),
+            open: self.open.load(Ordering::Relaxed),
+            driver_name: described.driver_name.clone(),
+            driver_version: described.driver_version.clone(),
+            registered: self.registered.load(Ordering::Relaxed),
+            frames: counts.frames(),
+            reads: counts.reads,
+            read_bytes: counts.read_bytes,
+            executes: counts.executes_by_hex(),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Connections {
+    ever: u64,
+    list: Vec<Arc<ConnectionStats>>,
+    /// The counters of connections that left the list.
+    forgotten: Counts,
+}
+
+/// All counters of a node.
+#[derive(Debug, Default)]
+pub(crate) struct Stats {
+    connections: Mutex<Connections>,
+}
+
+impl Stats {
+    pub(crate) fn connection(&self, peer: SocketAddr) -> Arc<ConnectionStats> {
+        let mut connections = lock(&self.connections);
+        connections.ever += 1;
+        let stats = Arc::new(ConnectionStats {
+            id: connections.ever,
+            peer,
+            open: AtomicBool::new(true),
+            registered: AtomicBool::new(false),
+            described: Mutex::default(),
+            counts: Mutex::default(),
+        });
+        connections.list.push(stats.clone());
+        let mut closed = (0..).zip(&connections.list).filter(|(_, known)| !known.open.load(Ordering::Relaxed));
+        if let Some((oldest, _)) = closed.next()
+            && closed.count() >= CLOSED_REMEMBERED
+        {
+            let oldest = connections.list.remove(oldest);
+            connections.forgotten.forget(&lock(&oldest.counts));
+        }
+        stats
+    }
+
+    pub(crate) fn open_connections(&self) -> usize {
+        let connections = lock(&self.connections);
+        connections.list.iter().filter(|connection| connection.open.load(Ordering::Relaxed)).count()
+    }
+
+    /// All counters, without prepared statements and rows. Starts new times of EXECUTEs. `texts` are those of the counted numbers.
+    pub(crate) fn snapshot(&self, texts: &HashMap<TextNumber, Arc<str>>) -> Snapshot {
+        let mut connections = lock(&self.connections);
+        let mut sum = Counts::default();
+        sum.add(&connections.forgotten);
+        connections.forgotten.end_interval();
+        let mut senders: BTreeMap<Subject, Vec<u64>> = BTreeMap::new();
+        for connection in &connections.list {
+            let mut counts = lock(&connection.counts);
+            sum.add(&counts);
+            for (subject, _) in counts.since_snapshot() {
+                senders.entry(*subject).or_default().push(connection.id);
+            }
+            counts.end_interval();
+        }
+        let (mut operations, mut execute_times) = (Vec::new(), BTreeMap::new());
+        let mut executes_forgotten_connections = BTreeMap::new();
+        for (subject, count) in &sum.subjects {
+            match subject {
+                Subject::Execute(id) => {
+                    let id = Hex(id).to_string();
+                    if count.forgotten > 0 {
+                        executes_forgotten_connections.insert(id.clone(), count.forgotten);
+                    }
+                    execute_times.extend(count.times.map(|times| (id, times)));
+                }
+                Subject::Other(request, text) => operations.push(OperationSnapshot {
+                    request: *request,
+                    text: texts.get(text).map(|text| text.to_string()).unwrap_or_default(),
+                    count: count.count,
+                    rows: count.rows,
+                    times: count.times,
+                    connections: senders.remove(subject).unwrap_or_default(),
+                    forgotten_connections: count.forgotten,
+                }),
+            }
+        }
+        let mut opcodes: BTreeMap<String, u64> = Opcode::ALL
+            .iter()
+            .map(|(opcode, name)| ((*name).to_owned(), sum.opcodes[*opcode as usize]))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        if sum.unknown_opcodes > 0 {
+            opcodes.insert("unknown".to_owned(), sum.unknown_opcodes);
+        }
+        let (cpu_user_us, cpu_sys_us) = cpu_time_us();
+        Snapshot {
+            connections: connections.list.iter().map(|connection| connection.snapshot()).collect(),
+            connections_ever: connections.ever,
+            frames: sum.frames(),
+            opcodes,
+            reads: sum.reads,
+            read_bytes: sum.read_bytes,
+            answers: sum.answers,
+            writes: sum.writes,
+            errors: sum.errors.iter().map(|(code, count)| (format!("{code:#06x}"), *count)).collect(),
+            executes_forgotten: connections.forgotten.executes_by_hex(),
+            executes_forgotten_connections,
+            operations,
+            execute_times,
+            cpu_user_us,
+            cpu_sys_us,
+            ..Snapshot::default()
+        }
+    }
+}
+
+/// CLOCK_MONOTONIC, nanoseconds: the same in all processes of the machine.
+pub(crate) fn monotonic_ns() -> u64 {
+    use nix::time::{ClockId, clock_gettime};
+    // This clock cannot fail on Linux.
+    clock_gettime(ClockId::CLOCK_MONOTONIC)
+        .map_or(0, |time| (time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec() as u64))
+}
+
+/// User and system CPU time of this process, microseconds.
+fn cpu_time_us() -> (u64, u64) {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike;
+    match getrusage(UsageWho::RUSAGE_SELF) {
+        Ok(usage) => {
+            let micros = |time: nix::sys::time::TimeVal| u64::try_from(time.num_microseconds()).unwrap_or(0);
+            (micros(usage.user_time()), micros(usage.system_time()))
+        }
+        Err(_) => (0, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_connection_executed_is_counted_after_it_is_no_longer_listed() {
+        let stats = Stats::default();
+        let id = StatementId::default();
+        for _ in 0..CLOSED_REMEMBERED + 10 {
+            let connection = stats.connection(([127, 0, 0, 1], 1).into());
+            connection.publish(&mut Tally::default(), std::iter::once((id, 2)));
+            connection.set_closed();
+        }
+        let snapshot = stats.snapshot(&HashMap::new());
+        assert!(snapshot.connections.len() <= CLOSED_REMEMBERED + 1);
+        assert_eq!(snapshot.executes_of(&Hex(&id).to_string()), 2 * (CLOSED_REMEMBERED as u64 + 10));
+    }
+
+    #[test]
+    fn connections_that_sent_something_since_the_last_snapshot_are_counted_when_they_are_listed_no_more() {
+        let stats = Stats::default();
+        let id = StatementId::default();
+        let texts: HashMap<TextNumber, Arc<str>> = [(1, "SELECT 1".into())].into();
+        let connections = |count: usize| {
+            for _ in 0..count {
+                let connection = stats.connection(([127, 0, 0, 1], 1).into());
+                for _ in 0..2 {
+                    let operation = Operation { request: Request::Prepare, text: 1, count: 3, rows: 0 };
+                    let mut tally = Tally { read_at_ns: 7, operations: vec![operation], ..Tally::default() };
+                    connection.publish(&mut tally, std::iter::once((id, 1)));
+                }
+                connection.set_closed();
+            }
+            let snapshot = stats.snapshot(&texts);
+            let [prepares] = snapshot.operations.as_slice() else { panic!("{:?}", snapshot.operations) };
+            assert_eq!((prepares.request, prepares.text.as_str()), (Request::Prepare, "SELECT 1"));
+            let executed = snapshot.executes_forgotten_connections.values().sum::<u64>();
+            assert_eq!(executed, prepares.forgotten_connections);
+            (prepares.count, prepares.times, prepares.connections.len() as u64 + prepares.forgotten_connections)
+        };
+        let times = Some(ExecuteTimes { first_ns: 7, last_ns: 7 });
+        assert_eq!(connections(3_000), (18_000, times, 3_000));
+        assert_eq!(connections(0), (18_000, None, 0));
+        assert_eq!(connections(2_000), (30_000, times, 2_000));
+    }
+
+    #[test]
+    fn times_of_executes_are_those_since_the_last_snapshot() {
+        let stats = Stats::default();
+        let id = StatementId::default();
+        let hex = Hex(&id).to_string();
+        let (one, other) = (stats.connection(([127, 0, 0, 1], 1).into()), stats.connection(([127, 0, 0, 1], 2).into()));
+        for (connection, read_at_ns) in [(&one, 30), (&other, 20), (&one, 50)] {
+            let mut tally = Tally { read_at_ns, reads: 1, read_bytes: 10, ..Tally::default() };
+            connection.publish(&mut tally, std::iter::once((id, 1)));
+        }
+        let snapshot = stats.snapshot(&HashMap::new());
+        assert_eq!(snapshot.execute_times[&hex], ExecuteTimes { first_ns: 20, last_ns: 50 });
+        assert_eq!((snapshot.reads, snapshot.read_bytes), (3, 30));
+        assert_eq!((snapshot.connections[0].reads, snapshot.connections[0].read_bytes), (2, 20));
+        assert!(stats.snapshot(&HashMap::new()).execute_times.is_empty());
+        other.publish(&mut Tally { read_at_ns: 60, ..Tally::default() }, std::iter::once((id, 1)));
+        let snapshot = stats.snapshot(&HashMap::new());
+        assert_eq!(snapshot.execute_times[&hex], ExecuteTimes { first_ns: 60, last_ns: 60 });
+        assert_eq!(snapshot.executes_of(&hex), 4);
+    }
+}

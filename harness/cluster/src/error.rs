@@ -1,0 +1,113 @@
+//! Why a request is refused: the ERROR codes of native_protocol_v4.spec section 9, with Cassandra's texts.
+
+use std::fmt;
+
+use crate::types::Malformed;
+
+/// Why a statement is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CqlError {
+    /// 0x2000: the text is no statement.
+    #[error("{0}")]
+    Syntax(String),
+    /// 0x2100: the user may not do this.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// 0x2200: a statement that is syntactically right and wrong otherwise.
+    #[error("{0}")]
+    Invalid(String),
+    /// 0x2300: a refused option of a keyspace or table.
+    #[error("{0}")]
+    Config(String),
+    /// 0x2400: there is one already.
+    #[error("{}", already_exists(.keyspace, .table))]
+    AlreadyExists {
+        /// The keyspace.
+        keyspace: String,
+        /// The table; empty when it is the keyspace that exists.
+        table: String,
+    },
+}
+
+fn already_exists(keyspace: &str, table: &str) -> String {
+    if table.is_empty() {
+        format!("Cannot add existing keyspace \"{keyspace}\"")
+    } else {
+        format!("Cannot add already existing table \"{table}\" to keyspace \"{keyspace}\"")
+    }
+}
+
+impl CqlError {
+    /// The code that an ERROR frame carries.
+    pub fn code(&self) -> i32 {
+        match self {
+            CqlError::Syntax(_) => 0x2000,
+            CqlError::Unauthorized(_) => 0x2100,
+            CqlError::Invalid(_) => 0x2200,
+            CqlError::Config(_) => 0x2300,
+            CqlError::AlreadyExists { .. } => 0x2400,
+        }
+    }
+
+    /// A statement that is refused as invalid (0x2200).
+    pub fn invalid(message: impl Into<String>) -> Self {
+        CqlError::Invalid(message.into())
+    }
+
+    /// CQL that Cassandra has and this node has not (0x2200).
+    pub(crate) fn unsupported(what: impl fmt::Display) -> Self {
+        CqlError::Invalid(format!("{what} is not supported by the embedded cluster"))
+    }
+}
+
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ErrorAnswer {
+    /// 0x0000: the server's own fault.
+    #[error("{0}")]
+    Server(String),
+    /// 0x000A: the client breaks the protocol.
+    #[error("{0}")]
+    Protocol(String),
+    /// 0x0100: wrong credentials.
+    #[error("{0}")]
+    BadCredentials(String),
+    /// 0x2500: an EXECUTE of an id that is not known here (any more).
+    #[error(
+        "Prepared query with ID {} not found (either the query was not prepared on this host (maybe the host has been \
+         restarted?) or you have prepared too many queries and it has been evicted from the internal cache)",
+        Hex(.0)
+    )]
+    Unprepared(Vec<u8>),
+    /// The statement is at fault.
+    #[error(transparent)]
+    Cql(#[from] CqlError),
+}
+
+impl ErrorAnswer {
+    /// The code that an ERROR frame carries.
+    pub fn code(&self) -> i32 {
+        match self {
+            ErrorAnswer::Server(_) => 0x0000,
+            ErrorAnswer::Protocol(_) => 0x000A,
+            ErrorAnswer::BadCredentials(_) => 0x0100,
+            ErrorAnswer::Unprepared(_) => 0x2500,
+            ErrorAnswer::Cql(error) => error.code(),
+        }
+    }
+}
+
+impl From<Malformed> for ErrorAnswer {
+    fn from(malformed: Malformed) -> Self {
+        ErrorAnswer::Protocol(malformed.0.into_owned())
+    }
+}
+
+/// Bytes as lower case hexadecimal digits.
+pub struct Hex<'a>(pub &'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}

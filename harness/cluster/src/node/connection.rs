@@ -1,0 +1,412 @@
+//! One connection: reads as much as there is, answers all of it, and writes once.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::broadcast;
+use tokio::time::Instant;
+
+use crate::codec::frame::{
+    FLAG_COMPRESSION, FLAG_CUSTOM_PAYLOAD, HEADER_LEN, Header, HeaderError, MAX_FRAME_LEN, Opcode,
+};
+use crate::codec::request;
+use crate::codec::response::{self, ReplyTo};
+use crate::counters::stats::{ConnectionStats, Tally, monotonic_ns};
+use crate::error::ErrorAnswer;
+use crate::execute::group::PointGroup;
+use crate::node::requests::{Answer, Requests};
+use crate::node::state::{Answers, NodeState};
+use crate::node::statement_cache::StatementCache;
+use crate::schema::SchemaChange;
+
+/// Bytes of the read buffer, unless a longer frame is read.
+const INPUT_LEN: usize = 256 * 1024;
+
+/// Answers are written at this length, even if more requests were read.
+const OUTPUT_LEN: usize = 1024 * 1024;
+
+/// The most bytes of delayed answers; no more requests are taken then.
+const DELAYED_LEN: usize = 64 * 1024 * 1024;
+
+/// The most EXECUTEs that are executed together.
+const GROUP_LEN: usize = 4_096;
+
+/// How long a refused client may take to read why and close.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Serves a connection until one side closes it.
+pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<ConnectionStats>) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!("connection {} may be slow: {error}", stats.id);
+    }
+    serve_stream(stream, state, stats).await;
+}
+
+/// Serves any stream of bytes.
+pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    state: Arc<NodeState>,
+    stats: Arc<ConnectionStats>,
+) {
+    let _open = Open(stats.clone());
+    let id = stats.id;
+    if let Err(error) = Connection::new(stream, state, stats).run().await {
+        tracing::debug!("connection {id} ended: {error}");
+    }
+}
+
+/// Marks the connection as closed when it is dropped.
+struct Open(Arc<ConnectionStats>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.set_closed();
+    }
+}
+
+/// What there is to do next.
+enum Wake {
+    /// This many bytes were read; 0: the client closed.
+    Read(usize),
+    /// The schema changed.
+    Event(Option<Arc<SchemaChange>>),
+    /// Delayed answers are due.
+    Due,
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    GoOn,
+    Close,
+}
+
+struct Connection<S> {
+    stream: S,
+    state: Arc<NodeState>,
+    stats: Arc<ConnectionStats>,
+    /// Bytes read are in `input[start..end]`.
+    input: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Bytes still to come of a frame that is too long.
+    skip_len: u64,
+    out: Vec<u8>,
+    group: PointGroup,
+    cache: StatementCache,
+    requests: Requests,
+    tally: Tally,
+    events: Option<broadcast::Receiver<Arc<SchemaChange>>>,
+    delayed: VecDeque<(Instant, Vec<u8>)>,
+    delayed_len: usize,
+    shuffle: u64,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    fn new(stream: S, state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
+        let shuffle = 0x9E37_79B9_7F4A_7C15 ^ stats.id;
+        Connection {
+            stream,
+            requests: Requests::new(state.clone(), stats.clone()),
+            state,
+            stats,
+            input: vec![0; INPUT_LEN],
+            start: 0,
+            end: 0,
+            skip_len: 0,
+            out: Vec::new(),
+            group: PointGroup::default(),
+            cache: StatementCache::default(),
+            tally: Tally::default(),
+            events: None,
+            delayed: VecDeque::new(),
+            delayed_len: 0,
+            shuffle,
+        }
+    }
+
+    async fn run(mut self) -> io::Result<()> {
+        loop {
+            match self.wake().await? {
+                Wake::Read(0) => return Ok(()),
+                Wake::Read(len) => {
+                    self.end += len;
+                    self.tally.reads += 1;
+                    self.tally.read_bytes += len as u64;
+                    self.tally.read_at_ns = monotonic_ns();
+                    let input = std::mem::take(&mut self.input);
+                    let flow = self.process(&input).await;
+                    self.input = input;
+                    self.send().await?;
+                    if flow? == Flow::Close {
+                        return self.linger().await;
+                    }
+                    self.make_room();
+                }
+                Wake::Event(change) => {
+                    if let Some(change) = change {
+                        response::schema_change_event(&mut self.out, self.requests.version(), &change);
+                        self.send().await?;
+                    }
+                }
+                Wake::Due => self.write_delayed().await?,
+            }
+        }
+    }
+
+    async fn wake(&mut self) -> io::Result<Wake> {
+        let free = self.input.get_mut(self.end..).unwrap_or_default();
+        if self.events.is_none() && self.delayed.is_empty() {
+            return self.stream.read(free).await.map(Wake::Read);
+        }
+        let due = self.delayed.front().map(|(due, _)| *due);
+        let wait = async {
+            match due {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        let events = &mut self.events;
+        let event = async {
+            match events {
+                // An error means too many changes for a slow client, which sees the schema when it asks.
+                Some(events) => events.recv().await.ok(),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = wait => Ok(Wake::Due),
+            change = event => Ok(Wake::Event(change)),
+            read = self.stream.read(free) => read.map(Wake::Read),
+        }
+    }
+
+    /// Moves half a frame to the front, and grows the buffer while a long frame arrives.
+    fn make_room(&mut self) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            if self.input.len() > INPUT_LEN {
+                self.input = vec![0; INPUT_LEN];
+            }
+            return;
+        }
+        if self.start > 0 {
+            self.input.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.end == self.input.len() {
+            let longer = (self.input.len() * 2).min(MAX_FRAME_LEN);
+            self.input.resize(longer, 0);
+        }
+    }
+
+    /// Answers all complete frames of `input[start..end]`.
+    async fn process(&mut self, input: &[u8]) -> io::Result<Flow> {
+        self.cache.refresh(&self.state, &self.stats, &mut self.tally);
+        self.skip(self.skip_len);
+        loop {
+            let bytes = &input[self.start..self.end];
+            let header = match Header::parse(bytes) {
+                Ok(Some(header)) if bytes.len() >= HEADER_LEN + header.length => header,
+                Ok(_) => break,
+                Err(error) => {
+                    self.execute_group(input).await?;
+                    match self.refuse(error) {
+                        Flow::GoOn => continue,
+                        Flow::Close => return Ok(Flow::Close),
+                    }
+                }
+            };
+            let body = (self.start + HEADER_LEN, self.start + HEADER_LEN + header.length);
+            if !self.add_to_group(&header, input, body) {
+                self.execute_group(input).await?;
+                if !self.add_to_group(&header, input, body) {
+                    self.answer(&header, &input[body.0..body.1]).await;
+                }
+            }
+            self.start = body.1;
+            if self.group.len() >= GROUP_LEN {
+                self.execute_group(input).await?;
+            }
+            if self.out.len() >= OUTPUT_LEN {
+                self.send().await?;
+            }
+        }
+        self.execute_group(input).await?;
+        Ok(Flow::GoOn)
+    }
+
+    /// Adds a frame to the group, if it is an EXECUTE of a point statement.
+    #[inline]
+    fn add_to_group(&mut self, header: &Header, input: &[u8], (at, end): (usize, usize)) -> bool {
+        if header.opcode != Opcode::Execute as u8 || header.flags != 0 || !self.requests.takes(header.version) {
+            return false;
+        }
+        let Some((&[0, 16], rest)) = input[at..end].split_first_chunk::<2>() else { return false };
+        let Some(id) = rest.first_chunk::<16>() else { return false };
+        let Some((number, statement)) = self.cache.find(&self.state, id) else { return false };
+        let (Some(point), Some(store)) = (&statement.point, &statement.store) else { return false };
+        let added = self.group.add(point, store, number, header, input, (at + 18, end));
+        if added {
+            self.cache.count(number);
+            self.tally.count_opcode(Some(Opcode::Execute));
+        }
+        added
+    }
+
+    async fn execute_group(&mut self, input: &[u8]) -> io::Result<()> {
+        if self.group.is_empty() {
+            return Ok(());
+        }
+        let mut moment = self.state.database.clock().begin();
+        self.group.execute(&self.cache, input, &mut moment);
+        self.state.database.clock().end(moment);
+        while !self.group.answer(&self.cache, input, &mut self.out, &mut self.tally, OUTPUT_LEN) {
+            self.send().await?;
+        }
+        Ok(())
+    }
+
+    /// Answers a frame on its own.
+    async fn answer(&mut self, header: &Header, body: &[u8]) {
+        // A frame of another version is answered in the connection's version.
+        let to = ReplyTo { version: self.requests.version_to(header.version), stream: header.stream };
+        self.tally.count_opcode(Opcode::from_byte(header.opcode));
+        self.tally.answers += 1;
+        let answered = self.answer_or_error(header, body).await;
+        if let Err(error) = answered {
+            self.tally.errors.push(error.code());
+            response::error(&mut self.out, to, &error);
+        }
+    }
+
+    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<(), ErrorAnswer> {
+        let to = ReplyTo::request(header);
+        if header.flags & FLAG_COMPRESSION != 0 {
+            return Err(ErrorAnswer::Protocol(
+                "A frame is marked as compressed, and the embedded cluster offers no compression".to_owned(),
+            ));
+        }
+        let Some(opcode) = Opcode::from_byte(header.opcode) else {
+            return Err(ErrorAnswer::Protocol(format!("Unknown opcode {}", header.opcode)));
+        };
+        if !opcode.is_request() {
+            return Err(ErrorAnswer::Protocol(format!(
+                "Wrong protocol direction (expected REQUEST, got RESPONSE) for opcode {} ({opcode})",
+                header.opcode
+            )));
+        }
+        let body = if header.flags & FLAG_CUSTOM_PAYLOAD != 0 && header.version >= 4 {
+            request::after_custom_payload(body)?
+        } else {
+            body
+        };
+        let answer = self.requests.answer(opcode, header.version, body, &mut self.cache).await?;
+        if let Answer::Registered { schema_changes: true } = answer {
+            self.events.get_or_insert_with(|| self.state.subscribe());
+        }
+        answer.write(&mut self.out, to);
+        if answer.changed_schema() {
+            self.cache.refresh(&self.state, &self.stats, &mut self.tally);
+        }
+        Ok(())
+    }
+
+    /// Answers a frame with a refused header. The connection can go on after a frame that is too long.
+    fn refuse(&mut self, error: HeaderError) -> Flow {
+        let to = ReplyTo { version: error.answer_version(), stream: error.stream() };
+        let answer = ErrorAnswer::from(error);
+        self.tally.count_opcode(None);
+        self.tally.answers += 1;
+        self.tally.errors.push(answer.code());
+        response::error(&mut self.out, to, &answer);
+        let HeaderError::Length { length, .. } = error else { return Flow::Close };
+        self.skip(length);
+        Flow::GoOn
+    }
+
+    /// Drops the next `len` bytes of the input, those that are still to come too.
+    fn skip(&mut self, len: u64) {
+        let here = usize::try_from(len).unwrap_or(usize::MAX).min(self.end - self.start);
+        self.start += here;
+        self.skip_len = len - here as u64;
+    }
+
+    /// Publishes the counters, then writes the answers or delays them.
+    async fn send(&mut self) -> io::Result<()> {
+        self.cache.publish(&self.stats, &mut self.tally);
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        let mut out = std::mem::take(&mut self.out);
+        if self.state.answers == Answers::Reordered {
+            out = self.shuffled(&out);
+        }
+        let delay = self.state.delay();
+        if delay.is_some() || !self.delayed.is_empty() {
+            let due = Instant::now() + delay.unwrap_or_default();
+            self.delayed_len += out.len();
+            self.delayed.push_back((due, out));
+            while self.delayed_len >= DELAYED_LEN {
+                self.write_delayed().await?;
+            }
+            return Ok(());
+        }
+        self.write(&out).await?;
+        out.clear();
+        out.shrink_to(2 * OUTPUT_LEN);
+        self.out = out;
+        Ok(())
+    }
+
+    /// Waits for the next delayed answers and writes them.
+    async fn write_delayed(&mut self) -> io::Result<()> {
+        if let Some((due, answers)) = self.delayed.pop_front() {
+            self.delayed_len -= answers.len();
+            tokio::time::sleep_until(due).await;
+            self.write(&answers).await?;
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, answers: &[u8]) -> io::Result<()> {
+        if self.state.answers != Answers::Each {
+            self.tally.writes += 1;
+            return self.stream.write_all(answers).await;
+        }
+        for frame in response::frames(answers) {
+            self.tally.writes += 1;
+            self.stream.write_all(frame).await?;
+        }
+        Ok(())
+    }
+
+    fn shuffled(&mut self, answers: &[u8]) -> Vec<u8> {
+        let mut frames: Vec<&[u8]> = response::frames(answers).collect();
+        for last in (1..frames.len()).rev() {
+            // xorshift64
+            self.shuffle ^= self.shuffle << 13;
+            self.shuffle ^= self.shuffle >> 7;
+            self.shuffle ^= self.shuffle << 17;
+            frames.swap(last, (self.shuffle % (last as u64 + 1)) as usize);
+        }
+        frames.concat()
+    }
+
+    /// Lets the client read the error: closing with unread bytes would discard it.
+    async fn linger(mut self) -> io::Result<()> {
+        while !self.delayed.is_empty() {
+            self.write_delayed().await?;
+        }
+        self.stream.shutdown().await?;
+        let drain = async {
+            while self.stream.read(&mut self.input).await? > 0 {}
+            Ok(())
+        };
+        tokio::time::timeout(LINGER, drain).await.unwrap_or(Ok(()))
+    }
+}

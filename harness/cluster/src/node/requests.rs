@@ -1,0 +1,403 @@
+//! What each request does, and its answer.
+
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
+use crate::codec::Opcode;
+use crate::codec::request::{self, BatchQuery, QueryParameters, Values};
+use crate::codec::response::{self, ReplyTo};
+use crate::counters::operations::Request;
+use crate::counters::stats::ConnectionStats;
+use crate::error::{CqlError, ErrorAnswer};
+use crate::execute::select::{Page, Paging, select};
+use crate::execute::values::bind;
+use crate::execute::write::{Mode, TimestampSource, modify, not_in_a_batch, using_timestamp};
+use crate::node::auth::AUTHENTICATOR;
+use crate::node::state::NodeState;
+use crate::node::statement::Statement;
+use crate::node::statement_cache::StatementCache;
+use crate::plan::{Plan, Prepared, StatementId};
+use crate::schema::{Ddl, SchemaChange, Table};
+use crate::storage::table::TableStore;
+use crate::system::{self, SystemView};
+use crate::types::{Value, write as wire};
+
+/// The last statements of a batch, where the next one is looked up first.
+const STATEMENTS_REMEMBERED: usize = 16;
+
+/// The phase of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Before STARTUP.
+    Established,
+    /// After STARTUP, before the password.
+    Authenticating,
+    Ready,
+}
+
+/// An answer that is no error.
+pub(crate) enum Answer {
+    Ready,
+    Authenticate,
+    AuthSuccess,
+    Supported,
+    /// READY, to REGISTER.
+    Registered {
+        /// Whether the client asked for SCHEMA_CHANGE; the node has no other events.
+        schema_changes: bool,
+    },
+    Prepared(Arc<Statement>),
+    Void,
+    Rows {
+        prepared: Arc<Prepared>,
+        skip_metadata: bool,
+        page: Page,
+    },
+    SetKeyspace(String),
+    SchemaChange(SchemaChange),
+}
+
+impl Answer {
+    pub(crate) fn changed_schema(&self) -> bool {
+        matches!(self, Answer::SchemaChange(_))
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>, to: ReplyTo) {
+        match self {
+            Answer::Ready | Answer::Registered { .. } => response::ready(out, to),
+            Answer::Authenticate => response::authenticate(out, to, AUTHENTICATOR),
+            Answer::AuthSuccess => response::auth_success(out, to),
+            Answer::Supported => response::supported(
+                out,
+                to,
+                &[
+                    ("COMPRESSION", &[]),
+                    ("CQL_VERSION", &[system::CQL_VERSION]),
+                    ("PROTOCOL_VERSIONS", &["3/v3", "4/v4"]),
+                ],
+            ),
+            Answer::Prepared(statement) => {
+                let prepared = &statement.prepared;
+                let (markers, columns) = (&prepared.bind_markers, &prepared.result_columns);
+                response::prepared(out, to, &statement.id, markers, &prepared.partition_key_indexes, columns);
+            }
+            Answer::Void => response::void(out, to),
+            Answer::SetKeyspace(keyspace) => response::set_keyspace(out, to, keyspace),
+            Answer::SchemaChange(change) => response::schema_change(out, to, change),
+            Answer::Rows { prepared, skip_metadata, page } => {
+                response::frame(out, to, Opcode::Result, |out| {
+                    let (columns, state) = (&prepared.result_columns, page.paging_state.as_deref());
+                    wire::int(out, response::KIND_ROWS);
+                    response::rows_metadata(out, to.version, columns, *skip_metadata, state);
+                    wire::int(out, page.row_count);
+                    out.extend_from_slice(&page.rows);
+                });
+            }
+        }
+    }
+}
+
+/// The part of a connection that requests change.
+pub(crate) struct Requests {
+    state: Arc<NodeState>,
+    stats: Arc<ConnectionStats>,
+    phase: Phase,
+    version: u8,
+    keyspace: Option<String>,
+}
+
+impl Requests {
+    pub(crate) fn new(state: Arc<NodeState>, stats: Arc<ConnectionStats>) -> Self {
+        Requests { state, stats, phase: Phase::Established, version: 4, keyspace: None }
+    }
+
+    /// Whether the connection takes statements in frames of this version.
+    #[inline]
+    pub(crate) fn takes(&self, version: u8) -> bool {
+        self.phase == Phase::Ready && version == self.version
+    }
+
+    /// The version of an answer: that of STARTUP, once there was one.
+    pub(crate) fn version_to(&self, asked: u8) -> u8 {
+        if self.phase == Phase::Established { asked } else { self.version }
+    }
+
+    /// The protocol version of STARTUP, and of events.
+    pub(crate) fn version(&self) -> u8 {
+        self.version
+    }
+
+    pub(crate) async fn answer(
+        &mut self,
+        opcode: Opcode,
+        version: u8,
+        body: &[u8],
+        cache: &mut StatementCache,
+    ) -> Result<Answer, ErrorAnswer> {
+        self.check_version(version)?;
+        self.check_phase(opcode)?;
+        match opcode {
+            Opcode::Options => Ok(Answer::Supported),
+            Opcode::Startup => self.startup(version, body),
+            Opcode::AuthResponse => self.auth_response(body),
+            Opcode::Register => self.register(body),
+            Opcode::Prepare => {
+                let query = request::prepare(body)?;
+                cache.count_operation(Request::Prepare, self.state.texts.number(query), 0);
+                Ok(Answer::Prepared(self.state.prepare(query, self.keyspace.as_deref())?))
+            }
+            Opcode::Query => self.query(version, body, cache).await,
+            Opcode::Execute => self.execute(version, body, cache).await,
+            Opcode::Batch => self.batch(version, body, cache),
+            other => Err(ErrorAnswer::Protocol(format!("{other} is not a request"))),
+        }
+    }
+
+    /// A connection keeps the version of its STARTUP.
+    fn check_version(&self, version: u8) -> Result<(), ErrorAnswer> {
+        if self.phase == Phase::Established || version == self.version {
+            return Ok(());
+        }
+        Err(ErrorAnswer::Protocol(format!(
+            "Invalid message version. Got {version}/v{version} but previous messages on this connection had version {0}/v{0}",
+            self.version
+        )))
+    }
+
+    /// As org.apache.cassandra.transport.ServerConnection.
+    fn check_phase(&self, opcode: Opcode) -> Result<(), ErrorAnswer> {
+        let expected = match (self.phase, opcode) {
+            (Phase::Established, Opcode::Startup | Opcode::Options) => return Ok(()),
+            (Phase::Established, _) => "STARTUP or OPTIONS",
+            (Phase::Authenticating, Opcode::AuthResponse) => return Ok(()),
+            (Phase::Authenticating, _) => "AUTH_RESPONSE",
+            (Phase::Ready, Opcode::Startup) => {
+                let text = "Unexpected message STARTUP, the connection is already initialized";
+                return Err(ErrorAnswer::Protocol(text.to_owned()));
+            }
+            (Phase::Ready, Opcode::AuthResponse) => {
+                let text = "Unexpected message AUTH_RESPONSE, no authentication is going on";
+                return Err(ErrorAnswer::Protocol(text.to_owned()));
+            }
+            (Phase::Ready, _) => return Ok(()),
+        };
+        Err(ErrorAnswer::Protocol(format!("Unexpected message {opcode}, expecting {expected}")))
+    }
+
+    fn startup(&mut self, version: u8, body: &[u8]) -> Result<Answer, ErrorAnswer> {
+        let options = request::startup(body)?;
+        let option =
+            |name: &str| options.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| *value);
+        match option("CQL_VERSION") {
+            None => return Err(ErrorAnswer::Protocol("Missing value CQL_VERSION in STARTUP message".to_owned())),
+            Some(asked)
+                if asked.split('.').next().and_then(|major| major.parse().ok()).is_none_or(|major: u32| major < 3) =>
+            {
+                return Err(ErrorAnswer::Protocol(format!(
+                    "CQL version {asked} is not supported by the binary protocol (supported version are >= 3.0.0)"
+                )));
+            }
+            Some(_) => {}
+        }
+        if let Some(compression) = option("COMPRESSION").filter(|compression| !compression.is_empty()) {
+            return Err(ErrorAnswer::Protocol(format!(
+                "Unknown compression algorithm: {compression}. The embedded cluster offers none: connect without compression"
+            )));
+        }
+        self.version = version;
+        self.stats.set_driver(option("DRIVER_NAME"), option("DRIVER_VERSION"));
+        if self.state.credentials.is_some() {
+            self.phase = Phase::Authenticating;
+            return Ok(Answer::Authenticate);
+        }
+        self.phase = Phase::Ready;
+        Ok(Answer::Ready)
+    }
+
+    fn auth_response(&mut self, body: &[u8]) -> Result<Answer, ErrorAnswer> {
+        let token = request::auth_response(body)?;
+        if let Some(credentials) = &self.state.credentials {
+            credentials.check(token)?;
+        }
+        self.phase = Phase::Ready;
+        Ok(Answer::AuthSuccess)
+    }
+
+    fn register(&mut self, body: &[u8]) -> Result<Answer, ErrorAnswer> {
+        let mut schema_changes = false;
+        for kind in request::register(body)? {
+            if !["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"].contains(&kind) {
+                return Err(ErrorAnswer::Protocol(format!("Invalid value '{kind}' for Type")));
+            }
+            schema_changes |= kind == "SCHEMA_CHANGE";
+        }
+        self.stats.set_registered();
+        Ok(Answer::Registered { schema_changes })
+    }
+
+    async fn query(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, ErrorAnswer> {
+        let query = request::query(body, version)?;
+        cache.count_operation(Request::Query, self.state.texts.number(query.query), 0);
+        let (prepared, store) = self.state.resolve(query.query, self.keyspace.as_deref())?;
+        self.run(Arc::new(prepared), store, query.parameters, |_, _| "Invalid amount of bind variables".to_owned())
+            .await
+    }
+
+    async fn execute(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, ErrorAnswer> {
+        let execute = request::execute(body, version)?;
+        let id = StatementId::try_from(execute.id).map_err(|_| ErrorAnswer::Unprepared(execute.id.to_vec()))?;
+        let Some((number, statement)) = cache.find(&self.state, &id) else {
+            return Err(ErrorAnswer::Unprepared(execute.id.to_vec()));
+        };
+        let (prepared, store) = (statement.prepared.clone(), statement.store.clone());
+        cache.count(number);
+        let wrong = |markers, given| format!("there were {markers} markers(?) in CQL but {given} bound variables");
+        self.run(prepared, store, execute.parameters, wrong).await
+    }
+
+    async fn run(
+        &mut self,
+        prepared: Arc<Prepared>,
+        store: Option<Arc<TableStore>>,
+        parameters: QueryParameters<'_>,
+        wrong_number: fn(usize, usize) -> String,
+    ) -> Result<Answer, ErrorAnswer> {
+        let values = bind(&prepared.bind_markers, parameters.values, wrong_number)?;
+        match &prepared.plan {
+            Plan::Select(plan) => {
+                let store = if plan.table.is_virtual { Some(self.system_store(&plan.table)?) } else { store };
+                let store = store.ok_or_else(|| gone(&plan.table.name))?;
+                let paging = Paging { page_size: parameters.page_size, state: parameters.paging_state };
+                let page = select(&store, plan, &values, paging).await?;
+                Ok(Answer::Rows { prepared, skip_metadata: parameters.skip_metadata, page })
+            }
+            Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => {
+                let store = store.ok_or_else(|| gone("of this statement"))?;
+                let clock = self.state.database.clock();
+                let mut moment = clock.begin();
+                let source = match parameters.timestamp {
+                    Some(timestamp) => TimestampSource::Fixed(timestamp),
+                    None => TimestampSource::Server(&mut moment),
+                };
+                let modified = modify(&store, &prepared.plan, &values, source, Mode::Apply);
+                clock.end(moment);
+                modified?;
+                Ok(Answer::Void)
+            }
+            Plan::Batch(batch) => {
+                let own = using_timestamp(batch.timestamp.as_ref(), &values)?;
+                let timestamp = own.or(parameters.timestamp);
+                let mut statements = Vec::with_capacity(batch.statements.len());
+                for plan in &batch.statements {
+                    statements.push((plan, &values[..], self.store_of(plan)?));
+                }
+                self.modify_all(&statements, timestamp)?;
+                Ok(Answer::Void)
+            }
+            Plan::Truncate(_) => {
+                let store = store.ok_or_else(|| gone("of this statement"))?;
+                aside(move || store.truncate()).await?;
+                Ok(Answer::Void)
+            }
+            Plan::Use(keyspace) => {
+                self.keyspace = Some(keyspace.clone());
+                Ok(Answer::SetKeyspace(keyspace.clone()))
+            }
+            Plan::Ddl(ddl) => self.ddl(ddl).await,
+        }
+    }
+
+    async fn ddl(&mut self, ddl: &Ddl) -> Result<Answer, ErrorAnswer> {
+        let (state, ddl) = (self.state.clone(), ddl.clone());
+        // Preparing or freeing a table's memory may take a second: not on a thread that serves connections.
+        match aside(move || state.apply(&ddl)).await?? {
+            Some(change) => Ok(Answer::SchemaChange(change)),
+            None => Ok(Answer::Void),
+        }
+    }
+
+    fn system_store(&self, table: &Arc<Table>) -> Result<Arc<TableStore>, ErrorAnswer> {
+        let catalog = self.state.database.catalog();
+        let view = SystemView { node: &self.state.identity, peers: &[], catalog: &catalog };
+        Ok(Arc::new(system::store(table, &view)?))
+    }
+
+    fn batch(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, ErrorAnswer> {
+        let batch = request::batch(body, version)?;
+        if batch.kind == 2 {
+            return Err(CqlError::unsupported("A counter batch").into());
+        }
+        let mut resolved = Vec::with_capacity(batch.statements.len());
+        // The prepared statements of the batch with their rows: most batches have one.
+        let mut in_it: Vec<(Arc<Statement>, u64)> = Vec::new();
+        for (what, values) in batch.statements {
+            let (prepared, store) = match what {
+                BatchQuery::Text(text) => {
+                    let (prepared, store) = self.state.resolve(text, self.keyspace.as_deref())?;
+                    (Arc::new(prepared), store)
+                }
+                BatchQuery::Id(id) => {
+                    let mut lately = (0..in_it.len()).rev().take(STATEMENTS_REMEMBERED);
+                    let at = match lately.find(|at| in_it[*at].0.id == *id) {
+                        Some(at) => at,
+                        None => {
+                            let statement = self.state.statement(id)?;
+                            statement.set_used();
+                            in_it.push((statement, 0));
+                            in_it.len() - 1
+                        }
+                    };
+                    let (statement, rows) = &mut in_it[at];
+                    *rows += 1;
+                    (statement.prepared.clone(), statement.store.clone())
+                }
+            };
+            resolved.push((prepared, store, values));
+        }
+        let request = if batch.kind == 0 { Request::LoggedBatch } else { Request::UnloggedBatch };
+        for (statement, rows) in &in_it {
+            cache.count_operation(request, self.state.texts.number(&statement.query), *rows);
+        }
+        let mut statements = Vec::with_capacity(resolved.len());
+        for (prepared, store, values) in &resolved {
+            let wrong = |markers, given| format!("There were {markers} markers(?) in CQL but {given} bound variables");
+            let values = bind(&prepared.bind_markers, Values::Positional(values.clone()), wrong)?;
+            let store = store.clone().ok_or_else(not_in_a_batch)?;
+            statements.push((&prepared.plan, values, store));
+        }
+        let statements: Vec<_> =
+            statements.iter().map(|(plan, values, store)| (*plan, &values[..], store.clone())).collect();
+        self.modify_all(&statements, batch.timestamp)?;
+        Ok(Answer::Void)
+    }
+
+    /// Runs all statements of a batch at one timestamp, after a check of each.
+    fn modify_all(
+        &self,
+        statements: &[(&Plan, &[Value<'_>], Arc<TableStore>)],
+        timestamp: Option<i64>,
+    ) -> Result<(), ErrorAnswer> {
+        let timestamp = timestamp.unwrap_or_else(|| self.state.database.clock().begin().timestamp());
+        for mode in [Mode::Check, Mode::Apply] {
+            for (plan, values, store) in statements {
+                modify(store, plan, values, TimestampSource::Fixed(timestamp), mode)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn store_of(&self, plan: &Plan) -> Result<Arc<TableStore>, ErrorAnswer> {
+        let table = plan.tables().first().copied().ok_or_else(not_in_a_batch)?;
+        self.state.database.store(table).ok_or_else(|| gone(&table.name))
+    }
+}
+
+/// Runs slow work on its own thread.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorAnswer> {
+    spawn_blocking(work).await.map_err(|error| ErrorAnswer::Server(format!("The statement was not finished: {error}")))
+}
+
+fn gone(table: &str) -> ErrorAnswer {
+    CqlError::Invalid(format!("table {table} does not exist any more: it was dropped meanwhile")).into()
+}

@@ -1,0 +1,115 @@
+//! `cqldyno serve`: a node in its own process.
+
+use std::io::{self, BufRead, Write};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::node::control::{Control, ControlError, Listening};
+use crate::node::server::{Node, NodeOptions, StartError};
+use crate::system::RELEASE_VERSION;
+
+/// The settings of `cqldyno serve`.
+#[derive(Clone, Debug, Default)]
+pub struct ServeOptions {
+    /// The node.
+    pub node: NodeOptions,
+    /// Whether a parent sends [`Control`] lines on stdin.
+    pub control: bool,
+}
+
+/// Why serving failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The node did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Without signals there is no clean end.
+    #[error("The node cannot listen for SIGTERM and SIGINT: {0}")]
+    Signals(#[source] io::Error),
+    /// The parent closed stdout.
+    #[error("The node cannot write to stdout: {0}")]
+    Stdout(#[source] io::Error),
+}
+
+/// Why to end.
+enum End {
+    Told,
+    Line(Result<Control, String>),
+}
+
+/// Serves until SIGTERM or SIGINT, or with control lines until `{"shutdown":true}` or the end of stdin. Without control lines it
+/// prints its address on stderr.
+pub fn serve(options: ServeOptions) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartError::Threads)?;
+    let (lines, mut received) = mpsc::channel(16);
+    let ended = runtime.block_on(async {
+        // Before the node is announced: a signal may follow at once.
+        let mut terminate = signal(SignalKind::terminate()).map_err(ServeError::Signals)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(ServeError::Signals)?;
+        let node = Node::start(options.node)?;
+        if options.control {
+            say(&Listening {
+                listening: node.address(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                release_version: RELEASE_VERSION.to_owned(),
+                pid: std::process::id(),
+            })?;
+            // The thread may block in a read: it ends with the process.
+            std::thread::spawn(move || read_lines(&lines));
+        } else {
+            eprintln!("listening on {} as Apache Cassandra {RELEASE_VERSION}, protocol v3 and v4", node.address());
+        }
+        loop {
+            let end = tokio::select! {
+                _ = terminate.recv() => End::Told,
+                _ = interrupt.recv() => End::Told,
+                line = received.recv(), if options.control => line.map_or(End::Told, End::Line),
+            };
+            match end {
+                End::Told => break,
+                End::Line(Err(error)) => say(&ControlError { error })?,
+                End::Line(Ok(command)) => {
+                    if let Some(micros) = command.delay_us {
+                        node.set_delay(Duration::from_micros(micros));
+                        say(&Control::delay_us(micros))?;
+                    }
+                    if command.snapshot {
+                        say(&node.stats())?;
+                    }
+                    if command.shutdown {
+                        break;
+                    }
+                }
+            }
+        }
+        node.stop();
+        Ok(())
+    });
+    runtime.shutdown_background();
+    ended
+}
+
+fn read_lines(lines: &mpsc::Sender<Result<Control, String>>) {
+    for line in io::stdin().lock().lines() {
+        let Ok(line) = line else { return };
+        if line.trim().is_empty() {
+            continue;
+        }
+        let command = serde_json::from_str(&line).map_err(|error| {
+            format!("{line:?} is no command ({error}): send {{\"snapshot\":true}}, {{\"delay_us\":N}} or {{\"shutdown\":true}}")
+        });
+        if lines.blocking_send(command).is_err() {
+            return;
+        }
+    }
+}
+
+fn say(message: &impl Serialize) -> Result<(), ServeError> {
+    let mut out = io::stdout().lock();
+    let mut line = serde_json::to_vec(message).map_err(|error| ServeError::Stdout(error.into()))?;
+    line.push(b'\n');
+    out.write_all(&line).and_then(|()| out.flush()).map_err(ServeError::Stdout)
+}

@@ -1,0 +1,273 @@
+//! A node: its listener, its threads, and starting and stopping it.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::counters::snapshot::Snapshot;
+use crate::node::auth::Credentials;
+use crate::node::connection;
+use crate::node::state::{Answers, NodeState};
+use crate::storage::database::Database;
+use crate::system::{self, NodeIdentity};
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 1_024;
+
+/// How long to wait before accepting again when the machine cannot open one more connection.
+const ACCEPT_BACK_OFF: Duration = Duration::from_millis(50);
+
+/// The settings of a node.
+#[derive(Clone, Debug)]
+pub struct NodeOptions {
+    /// An address of this machine's loopback interface (127.0.0.0/8).
+    pub address: Ipv4Addr,
+    /// The port; 0 takes one that is free.
+    pub port: u16,
+    /// The user and password that clients need; `None` lets anybody in.
+    pub credentials: Option<Credentials>,
+    /// The delay of each answer.
+    pub delay: Duration,
+    /// How answers are written.
+    pub answers: Answers,
+    /// Rows of the first table whose memory is ready beforehand, so that inserts cause no page faults.
+    pub expect_rows: u64,
+    /// Threads that serve connections; `None`: one per core.
+    pub threads: Option<usize>,
+    /// The name in `system.local`.
+    pub cluster_name: String,
+}
+
+impl Default for NodeOptions {
+    fn default() -> Self {
+        NodeOptions {
+            address: Ipv4Addr::LOCALHOST,
+            port: 0,
+            credentials: None,
+            delay: Duration::ZERO,
+            answers: Answers::default(),
+            expect_rows: 0,
+            threads: None,
+            cluster_name: "cqldyno".to_owned(),
+        }
+    }
+}
+
+/// Why a node cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address is not one of the loopback interface.
+    #[error(
+        "{0} is no loopback address, and the embedded cluster, which speaks no TLS, listens on no other. Use 127.0.0.1 or \
+         another address of 127.0.0.0/8"
+    )]
+    NotLoopback(Ipv4Addr),
+    /// Another process listens there.
+    #[error(
+        "Port {port} of {address} is in use: stop what listens there (`ss -ltnp`), or choose another port; port 0 takes a free one"
+    )]
+    InUse {
+        /// The address.
+        address: Ipv4Addr,
+        /// The port.
+        port: u16,
+    },
+    /// Any other reason not to listen.
+    #[error("The embedded cluster cannot listen on {address}:{port}: {source}")]
+    Listen {
+        /// The address.
+        address: Ipv4Addr,
+        /// The port.
+        port: u16,
+        /// Why.
+        source: io::Error,
+    },
+    /// The machine has no thread left.
+    #[error("The embedded cluster cannot start its threads: {0}")]
+    Threads(#[source] io::Error),
+}
+
+enum Command {
+    DisconnectAll,
+    Stop,
+}
+
+/// A running node. Dropping it stops it.
+#[derive(Debug)]
+pub struct Node {
+    options: NodeOptions,
+    address: SocketAddr,
+    state: Arc<NodeState>,
+    commands: mpsc::UnboundedSender<Command>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A stopped node with its tables.
+#[derive(Debug)]
+pub struct StoppedNode {
+    options: NodeOptions,
+    database: Arc<Database>,
+}
+
+impl StoppedNode {
+    /// Starts again on the same port with its tables; prepared statements are forgotten.
+    pub fn start(self) -> Result<Node, StartError> {
+        Node::run(self.options, self.database)
+    }
+
+    /// Starts again on the same port without keyspaces and tables.
+    pub fn start_empty(self) -> Result<Node, StartError> {
+        Node::start(self.options)
+    }
+}
+
+impl Node {
+    /// Starts a node with its own threads; it listens when this returns. Any thread can call this, even within a runtime.
+    pub fn start(options: NodeOptions) -> Result<Node, StartError> {
+        let database = Arc::new(Database::new(system::catalog(), options.expect_rows));
+        Node::run(options, database)
+    }
+
+    fn run(mut options: NodeOptions, database: Arc<Database>) -> Result<Node, StartError> {
+        let listener = listen(options.address, options.port)?;
+        let listen_error = |source| StartError::Listen { address: options.address, port: options.port, source };
+        let address = listener.local_addr().map_err(listen_error)?;
+        // A restart uses the port that clients know.
+        options.port = address.port();
+        let mut identity = NodeIdentity::new(IpAddr::V4(options.address), options.port);
+        identity.cluster_name.clone_from(&options.cluster_name);
+        let credentials = options.credentials.clone();
+        let state = Arc::new(NodeState::new(database, identity, credentials, options.answers, options.delay));
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.enable_all().thread_name("cqldyno-node");
+        if let Some(threads) = options.threads {
+            builder.worker_threads(threads.max(1));
+        }
+        let runtime = builder.build().map_err(StartError::Threads)?;
+        let (commands, received) = mpsc::unbounded_channel();
+        let accepting = accept(listener, state.clone(), received);
+        let thread = std::thread::Builder::new()
+            .name("cqldyno-node".to_owned())
+            .spawn(move || {
+                let accepting = runtime.spawn(accepting);
+                // An error is a panic of the accepting task, which was printed.
+                let _ = runtime.block_on(accepting);
+            })
+            .map_err(StartError::Threads)?;
+        Ok(Node { options, address, state, commands, thread: Some(thread) })
+    }
+
+    /// The address it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The counters since the start; the times of EXECUTEs are those since the last call.
+    pub fn stats(&self) -> Snapshot {
+        self.state.snapshot()
+    }
+
+    /// Connections that are open now.
+    pub fn open_connections(&self) -> usize {
+        self.state.stats.open_connections()
+    }
+
+    /// Delays each answer from now on.
+    pub fn set_delay(&self, delay: Duration) {
+        self.state.set_delay(delay);
+    }
+
+    /// Closes all connections; new ones are accepted.
+    pub fn disconnect_all(&self) {
+        // The receiver exists while the node runs.
+        let _ = self.commands.send(Command::DisconnectAll);
+    }
+
+    /// Forgets all prepared statements, without closing a connection.
+    pub fn forget_prepared(&self) {
+        self.state.forget_prepared();
+    }
+
+    /// Stops it: the port and all connections are closed when this returns. The result keeps the tables.
+    pub fn stop(mut self) -> StoppedNode {
+        self.shut_down();
+        StoppedNode { options: self.options.clone(), database: self.state.database.clone() }
+    }
+
+    /// Stops it and starts it again on the same port, with its tables; prepared statements are forgotten.
+    pub fn restart(self) -> Result<Node, StartError> {
+        self.stop().start()
+    }
+
+    fn shut_down(&mut self) {
+        let _ = self.commands.send(Command::Stop);
+        if let Some(thread) = self.thread.take() {
+            // An error is a panic, which was printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.shut_down();
+    }
+}
+
+fn listen(address: Ipv4Addr, port: u16) -> Result<TcpListener, StartError> {
+    if !address.is_loopback() {
+        return Err(StartError::NotLoopback(address));
+    }
+    let open = || -> io::Result<TcpListener> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+        // A restart must not wait until old connections time out.
+        socket.set_reuse_address(true)?;
+        socket.bind(&SocketAddr::from((address, port)).into())?;
+        socket.listen(BACKLOG)?;
+        socket.set_nonblocking(true)?;
+        Ok(socket.into())
+    };
+    open().map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => StartError::InUse { address, port },
+        _ => StartError::Listen { address, port, source },
+    })
+}
+
+async fn accept(listener: TcpListener, state: Arc<NodeState>, mut commands: mpsc::UnboundedReceiver<Command>) {
+    let listener = match tokio::net::TcpListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::error!("the embedded cluster cannot accept connections: {error}");
+            return;
+        }
+    };
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            biased;
+            command = commands.recv() => match command {
+                Some(Command::DisconnectAll) => connections.abort_all(),
+                Some(Command::Stop) | None => break,
+            },
+            Some(_) = connections.join_next(), if !connections.is_empty() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    let stats = state.stats.connection(peer);
+                    connections.spawn(connection::serve(stream, state.clone(), stats));
+                }
+                Err(error) => {
+                    tracing::warn!("a connection could not be accepted: {error}");
+                    tokio::time::sleep(ACCEPT_BACK_OFF).await;
+                }
+            },
+        }
+    }
+    drop(listener);
+    connections.shutdown().await;
+}

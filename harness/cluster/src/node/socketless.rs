@@ -1,0 +1,102 @@
+//! A node without sockets, for the fuzzer: connections are byte strings.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::node::auth::Credentials;
+use crate::node::connection::serve_stream;
+use crate::node::state::{Answers, NodeState};
+use crate::storage::database::Database;
+use crate::system::{self, NodeIdentity};
+
+/// The address in the system tables.
+const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// See the module.
+#[derive(Debug)]
+pub struct SocketlessNode {
+    runtime: Runtime,
+    state: Arc<NodeState>,
+}
+
+impl SocketlessNode {
+    /// A node without tables that asks for these credentials, if any.
+    pub fn new(credentials: Option<Credentials>) -> io::Result<SocketlessNode> {
+        let runtime = Builder::new_current_thread().enable_time().build()?;
+        let identity = NodeIdentity::new(ADDRESS, 9042);
+        let database = Arc::new(Database::new(system::catalog(), 0));
+        let state = NodeState::new(database, identity, credentials, Answers::Batched, Duration::ZERO);
+        Ok(SocketlessNode { runtime, state: Arc::new(state) })
+    }
+
+    /// Serves a connection whose client sends these pieces, one per read. Returns all answers.
+    pub fn connection<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+        let pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).map(<[u8]>::to_vec).collect();
+        let mut bytes = Bytes { pieces, at: 0, written: Vec::new() };
+        let stats = self.state.stats.connection(SocketAddr::new(ADDRESS, 0));
+        self.runtime.block_on(serve_stream(&mut bytes, self.state.clone(), stats));
+        bytes.written
+    }
+}
+
+/// Pieces to read, and what was written.
+struct Bytes {
+    pieces: VecDeque<Vec<u8>>,
+    /// How much of the first piece was read.
+    at: usize,
+    written: Vec<u8>,
+}
+
+impl AsyncRead for Bytes {
+    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let at = self.at;
+        let Some(piece) = self.pieces.front() else { return Poll::Ready(Ok(())) };
+        let rest = piece.get(at..).unwrap_or_default();
+        let (read, left) = rest.split_at(rest.len().min(into.remaining()));
+        into.put_slice(read);
+        let (length, done) = (read.len(), left.is_empty());
+        if done {
+            self.pieces.pop_front();
+        }
+        self.at = if done { 0 } else { at + length };
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Bytes {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.written.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_served_in_whatever_pieces_it_comes() {
+        let node = SocketlessNode::new(None).unwrap();
+        let options = [4, 0, 0, 7, 5, 0, 0, 0, 0];
+        let whole = node.connection([&options[..]]);
+        assert_eq!(whole[..5], [0x84, 0, 0, 7, 6]);
+        assert_eq!(node.connection(options.chunks(1)), whole);
+        assert!(node.connection([&options[..8]]).is_empty());
+    }
+}

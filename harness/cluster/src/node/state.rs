@@ -1,0 +1,215 @@
+//! What the connections of a running node share.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast;
+
+use crate::analyze::analyze;
+use crate::counters::operations::Texts;
+use crate::counters::snapshot::Snapshot;
+use crate::counters::stats::Stats;
+use crate::error::{CqlError, ErrorAnswer, Hex};
+use crate::node::auth::Credentials;
+use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};
+use crate::plan::{Plan, Prepared, StatementId, statement_id};
+use crate::schema::{Ddl, SchemaChange};
+use crate::storage::database::Database;
+use crate::storage::table::TableStore;
+use crate::system::NodeIdentity;
+
+/// Prepared statements in a snapshot beside the executed ones.
+const OTHERS_SHOWN: u32 = 1_024;
+
+/// Schema changes that wait for a slow connection before it misses some.
+const EVENTS_BEHIND: usize = 1_024;
+
+/// How answers are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answers {
+    /// The answers to all requests of one read with one write, in the order of the requests.
+    #[default]
+    Batched,
+    /// One write per answer.
+    Each,
+    /// As batched, with the answers of a write in random order.
+    Reordered,
+}
+
+impl fmt::Display for Answers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Answers::Batched => "batched",
+            Answers::Each => "each",
+            Answers::Reordered => "reordered",
+        })
+    }
+}
+
+impl FromStr for Answers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Answers::Batched, Answers::Each, Answers::Reordered];
+        let named = all.into_iter().find(|answers| answers.to_string() == text);
+        named.ok_or_else(|| format!("answers can be written batched, each or reordered, not {text:?}"))
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct NodeState {
+    pub(crate) database: Arc<Database>,
+    pub(crate) identity: NodeIdentity,
+    pub(crate) credentials: Option<Credentials>,
+    pub(crate) answers: Answers,
+    pub(crate) stats: Stats,
+    pub(crate) texts: Texts,
+    events: broadcast::Sender<Arc<SchemaChange>>,
+    delay_us: AtomicU64,
+    prepared: RwLock<PreparedStatements>,
+    /// Changes when a prepared statement is removed, so that connections empty their caches.
+    generation: AtomicU64,
+}
+
+impl NodeState {
+    pub(crate) fn new(
+        database: Arc<Database>,
+        identity: NodeIdentity,
+        credentials: Option<Credentials>,
+        answers: Answers,
+        delay: Duration,
+    ) -> Self {
+        let state = NodeState {
+            database,
+            identity,
+            credentials,
+            answers,
+            stats: Stats::default(),
+            texts: Texts::default(),
+            events: broadcast::Sender::new(EVENTS_BEHIND),
+            delay_us: AtomicU64::new(0),
+            prepared: RwLock::default(),
+            generation: AtomicU64::new(0),
+        };
+        state.set_delay(delay);
+        state
+    }
+
+    pub(crate) fn set_delay(&self, delay: Duration) {
+        self.delay_us.store(u64::try_from(delay.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(crate) fn delay(&self) -> Option<Duration> {
+        match self.delay_us.load(Ordering::Relaxed) {
+            0 => None,
+            delay => Some(Duration::from_micros(delay)),
+        }
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<SchemaChange>> {
+        self.events.subscribe()
+    }
+
+    pub(crate) fn statement(&self, id: &[u8]) -> Result<Arc<Statement>, ErrorAnswer> {
+        let found = StatementId::try_from(id)
+            .ok()
+            .and_then(|id| self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned());
+        found.ok_or_else(|| ErrorAnswer::Unprepared(id.to_vec()))
+    }
+
+    /// Prepares a statement, or finds it prepared.
+    pub(crate) fn prepare(&self, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>, ErrorAnswer> {
+        let id = statement_id(keyspace, query);
+        if let Ok(statement) = self.statement(&id) {
+            statement.set_used();
+            return Ok(statement);
+        }
+        if query.len() > LONGEST_TEXT {
+            return Err(ErrorAnswer::from(CqlError::Invalid(format!(
+                "The statement to prepare has {} bytes, the embedded cluster takes at most {LONGEST_TEXT}",
+                query.len()
+            ))));
+        }
+        // The catalog stays locked until the statement is kept, where a change of the catalog finds it.
+        let catalog = self.database.catalog();
+        let prepared = analyze(query, &catalog, keyspace)?;
+        let store = self.store_of(&prepared);
+        let statement = Arc::new(Statement::new(id, query.to_owned(), prepared, store));
+        let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
+        if all.insert(statement.clone()) {
+            self.generation.fetch_add(1, Ordering::Release);
+        }
+        drop(all);
+        drop(catalog);
+        Ok(statement)
+    }
+
+    /// Resolves a statement that runs once.
+    pub(crate) fn resolve(
+        &self,
+        query: &str,
+        keyspace: Option<&str>,
+    ) -> Result<(Prepared, Option<Arc<TableStore>>), CqlError> {
+        let prepared = analyze(query, &self.database.catalog(), keyspace)?;
+        let store = self.store_of(&prepared);
+        Ok((prepared, store))
+    }
+
+    fn store_of(&self, prepared: &Prepared) -> Option<Arc<TableStore>> {
+        match &prepared.plan {
+            Plan::Batch(_) => None,
+            plan => plan.tables().first().and_then(|table| self.database.store(table)),
+        }
+    }
+
+    /// Changes the schema, forgets the statements of dropped tables, and sends events.
+    pub(crate) fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
+        let Some(change) = self.database.apply(ddl)? else { return Ok(None) };
+        if !change.dropped.is_empty() {
+            let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
+            all.retain(|statement| !change.dropped.iter().any(|table| statement.uses(table.id)));
+            self.generation.fetch_add(1, Ordering::Release);
+        }
+        // It is no error if nobody listens.
+        if change.table.is_none() {
+            for table in &change.dropped {
+                let _ = self.events.send(Arc::new(SchemaChange::of_dropped_table(table)));
+            }
+        }
+        let _ = self.events.send(Arc::new(change.clone()));
+        Ok(Some(change))
+    }
+
+    /// Forgets all prepared statements, as a restart does.
+    pub(crate) fn forget_prepared(&self) {
+        self.prepared.write().unwrap_or_else(PoisonError::into_inner).clear();
+        self.generation.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let mut snapshot = self.stats.snapshot(&self.texts.by_number());
+        let listed = snapshot.connections.iter().flat_map(|connection| connection.executes.keys());
+        let executed: HashSet<&String> = listed.chain(snapshot.executes_forgotten.keys()).collect();
+        let all = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
+        let mut others = 0..OTHERS_SHOWN;
+        let told = all.all().map(|statement| (Hex(&statement.id).to_string(), statement));
+        let told = told.filter(|(id, _)| executed.contains(id) || others.next().is_some());
+        let told: BTreeMap<String, String> = told.map(|(id, statement)| (id, statement.query.clone())).collect();
+        drop(all);
+        snapshot.prepared = told;
+        snapshot.rows_by_table = self.database.rows_by_table();
+        snapshot.rows = snapshot.rows_by_table.values().sum();
+        snapshot
+    }
+}

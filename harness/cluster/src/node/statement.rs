@@ -1,0 +1,116 @@
+//! Prepared statements, bounded in number and length of text like Cassandra's cache.
+//!
+//! When there are too many, the oldest unused one is forgotten (second chance, Corbato 1968); its next EXECUTE is UNPREPARED.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::execute::point::Point;
+use crate::plan::{Prepared, StatementId};
+use crate::schema::TableId;
+use crate::storage::table::TableStore;
+
+/// The most statements that are kept.
+const MOST_STATEMENTS: usize = 16_384;
+
+/// The most bytes of their texts together.
+const MOST_TEXT: usize = 64 << 20;
+
+/// The longest text that is prepared, bytes.
+pub(crate) const LONGEST_TEXT: usize = 1 << 20;
+
+/// A prepared statement.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub(crate) id: StatementId,
+    pub(crate) query: String,
+    pub(crate) prepared: Arc<Prepared>,
+    /// Set for the statements that run in groups.
+    pub(crate) point: Option<Point>,
+    /// The rows of its table, if that is not virtual.
+    pub(crate) store: Option<Arc<TableStore>>,
+    /// Whether it was used since this was last read.
+    used: AtomicBool,
+}
+
+impl Statement {
+    pub(crate) fn new(id: StatementId, query: String, prepared: Prepared, store: Option<Arc<TableStore>>) -> Self {
+        let point = store.as_ref().and_then(|store| Point::of(&prepared, store));
+        Statement { id, query, prepared: Arc::new(prepared), point, store, used: AtomicBool::new(false) }
+    }
+
+    /// Keeps it from being forgotten before unused ones.
+    pub(crate) fn set_used(&self) {
+        // Without a write the cache line stays with all cores that read it.
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn take_used(&self) -> bool {
+        self.used.swap(false, Ordering::Relaxed)
+    }
+
+    pub(crate) fn uses(&self, id: TableId) -> bool {
+        self.prepared.plan.tables().iter().any(|table| table.id == id)
+    }
+}
+
+/// The prepared statements of a node.
+#[derive(Debug, Default)]
+pub(crate) struct PreparedStatements {
+    by_id: HashMap<StatementId, Arc<Statement>>,
+    /// The ids, oldest first.
+    order: VecDeque<StatementId>,
+    text: usize,
+}
+
+impl PreparedStatements {
+    pub(crate) fn get(&self, id: &StatementId) -> Option<&Arc<Statement>> {
+        self.by_id.get(id)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Statement>> {
+        self.by_id.values()
+    }
+
+    /// Keeps a statement. Returns whether older ones were removed to make room.
+    pub(crate) fn insert(&mut self, statement: Arc<Statement>) -> bool {
+        let (id, length) = (statement.id, statement.query.len());
+        let (mut removed, mut looks) = (false, self.order.len());
+        while self.by_id.len() >= MOST_STATEMENTS || self.text + length > MOST_TEXT {
+            let Some(oldest) = self.order.pop_front() else { break };
+            // Statements in constant use must not keep this from ending.
+            if looks > 0 && self.by_id.get(&oldest).is_some_and(|statement| statement.take_used()) {
+                looks -= 1;
+                self.order.push_back(oldest);
+                continue;
+            }
+            self.forget(&oldest);
+            removed = true;
+        }
+        self.text += length;
+        match self.by_id.insert(id, statement) {
+            Some(known) => self.text -= known.query.len(),
+            None => self.order.push_back(id),
+        }
+        removed
+    }
+
+    pub(crate) fn retain(&mut self, keep: impl Fn(&Statement) -> bool) {
+        let gone: Vec<StatementId> = self.all().filter(|one| !keep(one)).map(|one| one.id).collect();
+        gone.iter().for_each(|id| self.forget(id));
+        self.order.retain(|id| self.by_id.contains_key(id));
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = PreparedStatements::default();
+    }
+
+    fn forget(&mut self, id: &StatementId) {
+        if let Some(known) = self.by_id.remove(id) {
+            self.text -= known.query.len();
+        }
+    }
+}

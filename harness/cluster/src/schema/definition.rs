@@ -1,0 +1,285 @@
+//! CREATE KEYSPACE and CREATE TABLE: definitions, with Cassandra's checks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::{Column, ColumnKind, Keyspace, Table, TableId};
+use crate::cql::{ColumnDefinition, CreateTable, PrimaryKey, PropertyValue};
+use crate::error::CqlError;
+use crate::types::CqlType;
+
+/// The longest name of a keyspace or table, in characters.
+const MAX_NAME_LENGTH: usize = 48;
+
+/// The longest name of a column, in bytes: it must fit into a `[string]`, perhaps with more around it.
+const MAX_COLUMN_NAME_LENGTH: usize = 1024;
+
+/// The most columns of a table.
+const MAX_COLUMNS: usize = 4096;
+
+/// The properties of a table that Cassandra 5.0 knows.
+const TABLE_PROPERTIES: &str = "additional_write_policy allow_auto_snapshot bloom_filter_fp_chance caching cdc comment \
+    compaction compression crc_check_chance dclocal_read_repair_chance default_time_to_live extensions gc_grace_seconds \
+    id incremental_backups max_index_interval memtable memtable_flush_period_in_ms min_index_interval read_repair \
+    read_repair_chance speculative_retry nodesync";
+
+/// The system's keyspaces, here or in Cassandra.
+const SYSTEM_KEYSPACES: [&str; 7] = [
+    "system",
+    "system_auth",
+    "system_distributed",
+    "system_schema",
+    "system_traces",
+    "system_views",
+    "system_virtual_schema",
+];
+
+fn invalid<T>(message: impl Into<String>) -> Result<T, CqlError> {
+    Err(CqlError::invalid(message))
+}
+
+/// Refuses changes to the system's keyspaces.
+pub fn check_modifiable(keyspace: &str) -> Result<(), CqlError> {
+    if SYSTEM_KEYSPACES.contains(&keyspace) {
+        return Err(CqlError::Unauthorized(format!("{keyspace} keyspace is not user-modifiable.")));
+    }
+    Ok(())
+}
+
+fn check_name(what: &str, name: &str) -> Result<(), CqlError> {
+    let word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if name.is_empty() || name.len() > MAX_NAME_LENGTH || !word {
+        return invalid(format!(
+            "{what} name must not be empty, more than {MAX_NAME_LENGTH} characters long, or contain \
+             non-alphanumeric-underscore characters (got \"{name}\")"
+        ));
+    }
+    Ok(())
+}
+
+/// A keyspace from the properties after WITH; `current` is what ALTER starts from, `None` for CREATE.
+pub fn define_keyspace(
+    name: &str,
+    properties: &[(String, PropertyValue)],
+    current: Option<Option<&Keyspace>>,
+) -> Result<Keyspace, CqlError> {
+    check_modifiable(name)?;
+    check_name("Keyspace", name)?;
+    let mut replication = BTreeMap::new();
+    let mut durable_writes = current.flatten().is_none_or(|keyspace| keyspace.durable_writes);
+    for (property, value) in properties {
+        match (property.as_str(), value) {
+            ("replication", PropertyValue::Map(options)) => replication = define_replication(options)?,
+            ("durable_writes", PropertyValue::Text(text)) => match text.to_ascii_lowercase().as_str() {
+                "true" => durable_writes = true,
+                "false" => durable_writes = false,
+                _ => {
+                    let text = format!("Invalid boolean value {text} for 'durable_writes'");
+                    return Err(CqlError::Syntax(text));
+                }
+            },
+            ("replication" | "durable_writes", _) => {
+                return Err(CqlError::Syntax(format!("Invalid value for property '{property}'")));
+            }
+            // Of ScyllaDB, whose clients' examples set it; it changes nothing here.
+            ("tablets", _) => {}
+            _ => return Err(CqlError::Syntax(format!("Unknown property '{property}'"))),
+        }
+    }
+    if replication.is_empty() && current.is_none() {
+        return Err(CqlError::Config("Missing mandatory option 'replication'".to_owned()));
+    }
+    Ok(Keyspace { name: name.into(), replication, durable_writes, tables: BTreeMap::new() })
+}
+
+fn define_replication(options: &[(String, String)]) -> Result<BTreeMap<String, String>, CqlError> {
+    const PACKAGE: &str = "org.apache.cassandra.locator.";
+    let mut replication = options.iter().cloned().collect::<BTreeMap<_, _>>();
+    let Some(class) = replication.get("class") else {
+        return Err(CqlError::Config("Missing replication strategy class".to_owned()));
+    };
+    let short = class.strip_prefix(PACKAGE).unwrap_or(class).to_owned();
+    let factors = replication.iter().filter(|(option, _)| *option != "class");
+    match short.as_str() {
+        "SimpleStrategy" => {
+            if !replication.contains_key("replication_factor") {
+                let text = "SimpleStrategy requires a replication_factor strategy option.";
+                return Err(CqlError::Config(text.to_owned()));
+            }
+            if let Some((option, _)) = factors.clone().find(|(option, _)| *option != "replication_factor") {
+                let text = format!(
+                    "Unrecognized strategy option {{{option}}} passed to SimpleStrategy for keyspace: it takes replication_factor"
+                );
+                return Err(CqlError::Config(text));
+            }
+        }
+        "NetworkTopologyStrategy" => {}
+        "LocalStrategy" => {
+            let text = "Unable to use given strategy class: LocalStrategy is reserved for internal use.";
+            return Err(CqlError::Config(text.to_owned()));
+        }
+        other => {
+            let text = format!("Unable to find replication strategy class '{PACKAGE}{other}'");
+            return Err(CqlError::Config(text));
+        }
+    }
+    for (_, factor) in factors {
+        // A number, or `3/1` with transient replication.
+        let number = factor.split('/').next().unwrap_or_default();
+        if number.parse::<u16>().is_err() {
+            return Err(CqlError::Config(format!("Replication factor must be numeric; found {factor}")));
+        }
+    }
+    replication.insert("class".to_owned(), format!("{PACKAGE}{short}"));
+    Ok(replication)
+}
+
+/// A table from CREATE TABLE, without its ids.
+pub fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table, CqlError> {
+    let name = &create.table.name;
+    check_name("Table", name)?;
+    if create.compact_storage {
+        return invalid("COMPACT STORAGE tables are not allowed starting with version 4.0");
+    }
+    if create.columns.len() > MAX_COLUMNS {
+        return invalid(format!("A table can have at most {MAX_COLUMNS} columns, got {}", create.columns.len()));
+    }
+    let key = match create.primary_keys.as_slice() {
+        [key] => key,
+        [] => return invalid(format!("No PRIMARY KEY specifed for table '{name}' (exactly one required)")),
+        _ => return invalid(format!("Multiple PRIMARY KEYs specified for table '{name}' (exactly one required)")),
+    };
+    let columns = ordered_columns(create, key)?;
+    let count = |kind| columns.iter().filter(|column| column.kind == kind).count();
+    let (partition_key_len, clustering_len) = (count(ColumnKind::PartitionKey), count(ColumnKind::Clustering));
+    let static_len = count(ColumnKind::Static);
+    if static_len > 0 && clustering_len == 0 {
+        return invalid(
+            "Static columns are only useful (and thus allowed) if the table has at least one clustering column",
+        );
+    }
+    Ok(Table {
+        id: TableId(0),
+        uuid: Uuid::nil(),
+        keyspace: keyspace.into(),
+        name: name.as_str().into(),
+        columns,
+        partition_key_len,
+        clustering_len,
+        static_len,
+        is_virtual: false,
+        options: table_options(&create.properties)?,
+    })
+}
+
+fn ordered_columns(create: &CreateTable, key: &PrimaryKey) -> Result<Vec<Column>, CqlError> {
+    let name = &create.table.name;
+    let mut defined = BTreeMap::new();
+    for column in &create.columns {
+        if column.ty == CqlType::Counter {
+            return invalid("Counters are not supported by the embedded cluster: use bigint");
+        }
+        if column.name.len() > MAX_COLUMN_NAME_LENGTH {
+            let length = column.name.len();
+            return invalid(format!(
+                "The name of a column of table '{name}' is {length} bytes long: at most {MAX_COLUMN_NAME_LENGTH} are taken"
+            ));
+        }
+        if defined.insert(column.name.as_str(), column).is_some() {
+            return invalid(format!("Duplicate column '{}' declaration for table '{name}'", column.name));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for column in key.partition.iter().chain(&key.clustering) {
+        if !seen.insert(column) {
+            return invalid(format!("Duplicate column '{column}' in PRIMARY KEY clause for table '{name}'"));
+        }
+    }
+    let descending = clustering_order(create, key)?;
+    let mut columns = Vec::with_capacity(defined.len());
+    let parts = key.partition.iter().map(|part| (part, ColumnKind::PartitionKey));
+    for (part, kind) in parts.chain(key.clustering.iter().map(|part| (part, ColumnKind::Clustering))) {
+        let Some(definition) = defined.remove(part.as_str()) else {
+            return invalid(format!("Unknown column '{part}' referenced in PRIMARY KEY for table '{name}'"));
+        };
+        check_key_column(definition)?;
+        let descending = kind == ColumnKind::Clustering && descending.get(part.as_str()).copied().unwrap_or(false);
+        columns.push(Column { name: part.as_str().into(), ty: definition.ty.clone(), kind, descending });
+    }
+    for kind in [ColumnKind::Static, ColumnKind::Regular] {
+        let of_kind = defined.values().filter(|column| column.is_static == (kind == ColumnKind::Static));
+        columns.extend(of_kind.map(|column| Column {
+            name: Arc::from(column.name.as_str()),
+            ty: column.ty.clone(),
+            kind,
+            descending: false,
+        }));
+    }
+    Ok(columns)
+}
+
+fn check_key_column(column: &ColumnDefinition) -> Result<(), CqlError> {
+    let ColumnDefinition { name, ty, is_static } = column;
+    if *is_static {
+        return invalid(format!("Static column '{name}' cannot be part of the PRIMARY KEY"));
+    }
+    if ty.is_multi_cell() {
+        return invalid(format!("Invalid non-frozen collection type {ty} for PRIMARY KEY column '{name}'"));
+    }
+    if *ty == CqlType::Duration {
+        return invalid(format!("duration type is not supported for PRIMARY KEY column '{name}'"));
+    }
+    Ok(())
+}
+
+fn clustering_order<'c>(create: &'c CreateTable, key: &PrimaryKey) -> Result<BTreeMap<&'c str, bool>, CqlError> {
+    let mut order = BTreeMap::new();
+    for by in &create.order {
+        if !key.clustering.contains(&by.column) {
+            return invalid(format!(
+                "Only clustering key columns can be defined in CLUSTERING ORDER directive: [{}] are not clustering columns",
+                by.column
+            ));
+        }
+        order.insert(by.column.as_str(), by.descending);
+    }
+    // The order names the first clustering columns, and the others are ASC.
+    for (by, column) in create.order.iter().zip(&key.clustering) {
+        if by.column != *column && order.contains_key(column.as_str()) {
+            return invalid(format!(
+                "The order of columns in the CLUSTERING ORDER directive must match that of the clustering columns \
+                 ({column} must appear before {})",
+                by.column
+            ));
+        }
+        if by.column != *column {
+            return invalid(format!("Missing CLUSTERING ORDER for column {column}"));
+        }
+    }
+    Ok(order)
+}
+
+fn table_options(properties: &[(String, PropertyValue)]) -> Result<BTreeMap<String, String>, CqlError> {
+    let mut options = BTreeMap::new();
+    for (name, value) in properties {
+        if !TABLE_PROPERTIES.split(' ').any(|known| known == name) {
+            return Err(CqlError::Syntax(format!("Unknown property '{name}'")));
+        }
+        if name == "default_time_to_live" && *value != PropertyValue::Text("0".to_owned()) {
+            return Err(CqlError::unsupported("A default_time_to_live other than 0"));
+        }
+        let text = match value {
+            PropertyValue::Text(text) => text.clone(),
+            PropertyValue::Map(entries) => {
+                let entries = entries.iter().map(|(key, value)| format!("'{key}': '{value}'")).collect::<Vec<_>>();
+                format!("{{{}}}", entries.join(", "))
+            }
+        };
+        if options.insert(name.clone(), text).is_some() {
+            return Err(CqlError::Syntax(format!("Multiple definitions for property '{name}'")));
+        }
+    }
+    Ok(options)
+}

@@ -1,0 +1,80 @@
+//! Timestamps of writes without one of the client's.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Gives each batch of requests its own timestamp, in the order of the batches.
+#[derive(Debug, Default)]
+pub struct Clock {
+    last: AtomicI64,
+}
+
+/// The time of a batch of requests that are executed one after the other.
+///
+/// All share one timestamp, so that a fast client does not push the clock ahead of the time of day. Only a write to what
+/// the same moment wrote takes a later one, which keeps the order of requests.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    base: i64,
+    used: i64,
+}
+
+impl Clock {
+    /// A moment later than all before it.
+    pub fn begin(&self) -> Moment {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
+        let before = self.last.fetch_max(now, Ordering::Relaxed);
+        let base = if now > before { now } else { self.last.fetch_add(1, Ordering::Relaxed) + 1 };
+        Moment { base, used: base }
+    }
+
+    /// Makes later moments later than all timestamps of this one.
+    pub fn end(&self, moment: Moment) {
+        self.last.fetch_max(moment.used, Ordering::Relaxed);
+    }
+}
+
+impl Moment {
+    /// The timestamp of a BATCH.
+    pub fn timestamp(&self) -> i64 {
+        self.base
+    }
+
+    /// The timestamp for a write to a row last written at `latest`.
+    #[inline]
+    pub fn after(&mut self, latest: i64) -> i64 {
+        if (self.base..=self.used).contains(&latest) {
+            self.used = self.used.max(latest + 1);
+            latest + 1
+        } else {
+            self.base
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_ascend_and_so_do_writes_to_one_row_within_one() {
+        let clock = Clock::default();
+        let mut first = clock.begin();
+        let one = first.after(i64::MIN);
+        let two = first.after(one);
+        let other = first.after(i64::MIN);
+        let three = first.after(two);
+        assert!(one < two && two < three && other == one);
+        clock.end(first);
+        let second = clock.begin();
+        assert!(second.base > three);
+        assert!(clock.begin().base > second.base);
+    }
+
+    #[test]
+    fn what_a_client_wrote_in_the_future_stays_ahead() {
+        let mut moment = Clock::default().begin();
+        let future = moment.base + 1_000_000;
+        assert!(moment.after(future) < future);
+    }
+}

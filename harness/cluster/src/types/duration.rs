@@ -1,0 +1,132 @@
+//! `duration`: months, days and nanoseconds as signed vints (native_protocol_v5.spec section 3, `[vint]`).
+
+use std::fmt::Write;
+
+/// Reads a signed vint: its value and what follows.
+fn split_vint(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    let (first, rest) = bytes.split_first()?;
+    let extra = first.leading_ones() as usize;
+    let (more, rest) = rest.split_at_checked(extra)?;
+    let start = if extra >= 8 { 0 } else { u64::from(*first) & (0xff >> extra) };
+    let unsigned = more.iter().fold(start, |value, byte| value << 8 | u64::from(*byte));
+    Some(((unsigned >> 1) as i64 ^ -((unsigned & 1) as i64), rest))
+}
+
+/// Appends a signed vint.
+fn write_vint(value: i64, out: &mut Vec<u8>) {
+    let unsigned = ((value << 1) ^ (value >> 63)) as u64;
+    let bits = 64 - unsigned.leading_zeros() as usize;
+    let extra = bits.saturating_sub(1) / 7;
+    if extra >= 8 {
+        out.push(0xff);
+        out.extend_from_slice(&unsigned.to_be_bytes());
+        return;
+    }
+    let bytes = unsigned.to_be_bytes();
+    let start = out.len();
+    out.extend_from_slice(&bytes[7 - extra..]);
+    out[start] |= !(0xffu16 >> extra) as u8;
+}
+
+fn split(bytes: &[u8]) -> Option<[i64; 3]> {
+    let (months, rest) = split_vint(bytes)?;
+    let (days, rest) = split_vint(rest)?;
+    let (nanos, rest) = split_vint(rest)?;
+    rest.is_empty().then_some([months, days, nanos])
+}
+
+pub(super) fn validate(bytes: &[u8]) -> Result<(), String> {
+    if bytes.len() < 3 {
+        return Err(format!("Expected at least 3 bytes for a duration ({})", bytes.len()));
+    }
+    let Some(parts) = split(bytes) else { return Err("Invalid duration: it is to be three signed vints".to_owned()) };
+    let [months, days, nanos] = parts;
+    for (what, value) in [("months", months), ("days", days)] {
+        if i32::try_from(value).is_err() {
+            return Err(format!("The duration {what} must be a 32 bits integer but was: {value}"));
+        }
+    }
+    if parts.iter().any(|part| *part < 0) && parts.iter().any(|part| *part > 0) {
+        return Err(format!(
+            "The duration months, days and nanoseconds must be all of the same sign ({months}, {days}, {nanos})"
+        ));
+    }
+    Ok(())
+}
+
+/// A duration from text such as `1y2mo3w4d5h6m7s8ms9us10ns`, with an optional sign before it.
+pub(super) fn parse(text: &str) -> Option<Vec<u8>> {
+    let (sign, mut rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let (mut months, mut days, mut nanos) = (0i64, 0i64, 0i64);
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, tail) = rest.split_at(digits);
+        let letters = tail.bytes().take_while(|byte| !byte.is_ascii_digit()).count();
+        let (unit, tail) = tail.split_at_checked(letters)?;
+        let number: i64 = number.parse().ok()?;
+        let (part, factor) = match unit.to_ascii_lowercase().as_str() {
+            "y" => (&mut months, 12),
+            "mo" => (&mut months, 1),
+            "w" => (&mut days, 7),
+            "d" => (&mut days, 1),
+            "h" => (&mut nanos, 3_600_000_000_000),
+            "m" => (&mut nanos, 60_000_000_000),
+            "s" => (&mut nanos, 1_000_000_000),
+            "ms" => (&mut nanos, 1_000_000),
+            "us" | "µs" => (&mut nanos, 1_000),
+            "ns" => (&mut nanos, 1),
+            _ => return None,
+        };
+        *part = part.checked_add(number.checked_mul(factor)?)?;
+        rest = tail;
+    }
+    let mut bytes = Vec::new();
+    [months, days, nanos].iter().for_each(|part| write_vint(sign * part, &mut bytes));
+    Some(bytes)
+}
+
+/// The text of a valid duration: `1y2mo3d4h5m6s7ms8us9ns`.
+pub(super) fn text(bytes: &[u8]) -> Option<String> {
+    let parts = split(bytes)?;
+    let mut text = String::from(if parts.iter().any(|part| *part < 0) { "-" } else { "" });
+    let [months, days, nanos] = parts.map(i64::unsigned_abs);
+    for (value, unit) in [
+        (months / 12, "y"),
+        (months % 12, "mo"),
+        (days, "d"),
+        (nanos / 3_600_000_000_000, "h"),
+        (nanos / 60_000_000_000 % 60, "m"),
+        (nanos / 1_000_000_000 % 60, "s"),
+        (nanos / 1_000_000 % 1000, "ms"),
+        (nanos / 1000 % 1000, "us"),
+        (nanos % 1000, "ns"),
+    ] {
+        if value > 0 {
+            let _ = write!(text, "{value}{unit}");
+        }
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vints_go_both_ways() {
+        for value in [0, 1, -1, 63, 64, -64, -65, 8191, 8192, 1 << 40, i64::MAX, i64::MIN, (1 << 55) - 1, 1 << 55] {
+            let mut bytes = Vec::new();
+            write_vint(value, &mut bytes);
+            assert_eq!(split_vint(&bytes), Some((value, &[][..])), "{value} as {bytes:?}");
+        }
+        assert_eq!(split_vint(&[0xff, 1]), None);
+    }
+
+    #[test]
+    fn the_parts_of_a_duration_have_one_sign() {
+        assert_eq!(validate(&[2, 4, 6]), Ok(()));
+        assert!(validate(&[1, 4, 6]).is_err());
+        assert!(validate(&[2, 4]).is_err());
+        assert!(validate(&[2, 4, 0xff]).is_err());
+    }
+}
