@@ -58,13 +58,13 @@ schema: rust
 
 publish: rust
 	@[[ -n "$(RUNS)" ]] || { echo 'Name the folders of the runs: make publish RUNS="DIR DIR".' >&2; exit 2; }
-	cargo run --quiet --release --locked -p cqldyno-reports --bin cqldyno-publish -- $(RUNS)
+	cargo run --quiet --release --locked -p cqldyno-publish -- $(RUNS)
 
 pages: rust
-	cargo run --quiet --release --locked -p cqldyno-reports --bin cqldyno-publish -- --again
+	cargo run --quiet --release --locked -p cqldyno-publish -- --again
 
 readme: rust
-	cargo run --quiet --release --locked -p cqldyno-reports --bin cqldyno-publish
+	cargo run --quiet --release --locked -p cqldyno-publish
 
 # The comparison through the real executables uses the workers of the release build, each with its own features.
 test: build lint browser

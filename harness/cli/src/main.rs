@@ -13,6 +13,10 @@ mod plan;
 mod progress;
 mod recorded;
 mod refusal;
+mod repetition;
+#[cfg(test)]
+#[path = "../../../reports/tests/sample/mod.rs"]
+mod sample;
 mod terminal;
 
 use std::io::{Write, stderr};

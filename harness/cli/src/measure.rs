@@ -1,19 +1,14 @@
 //! A run from its start to its result: carried out, kept in every format, and shown.
 
-use std::collections::BTreeMap;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError};
-use cqldyno_reports::{Cell, Contender, Look, Role, Summary, headline, plain, why_cut_short};
+use cqldyno_reports::{Analysis, Contender, EXPORTERS, Look, Role, plain, why_cut_short};
 
-use crate::format::Format;
+use crate::format::{Format, is_table, page, render};
 use crate::interrupt::on_interrupt;
 use crate::outcome::{Outcome, usage};
 use crate::progress::Progress;
-use crate::terminal;
-
-/// The page in the run's folder.
-const PAGE: &str = "page.html";
+use crate::{repetition, terminal};
 
 /// Carries out a run, with its progress on standard error.
 ///
@@ -28,120 +23,104 @@ pub fn measure(
     on_interrupt(&cancel, progress.voice())?;
     let finished = carry_out(&mut progress, &cancel);
     progress.end();
-    finished.map_err(|error| match error {
+    let mut finished = finished.map_err(|error| match error {
         BenchError::Plan(error) => usage(error),
         BenchError::Folder(error @ (FolderError::Foreign(_) | FolderError::Taken(_))) => usage(error),
         error => anyhow::Error::new(error),
-    })
+    })?;
+    finished.run.command = Some(repetition::command(&finished.run));
+    Ok(finished)
 }
 
 /// Keeps the result in the run's folder and prints it; `named` says whether the user named the contenders.
 ///
 /// # Errors
 /// When the result cannot be kept or printed. Neither failure costs the other.
-pub fn show(finished: &Finished, quiet: bool, named: bool, render: impl FnOnce() -> Result<String>) -> Result<Outcome> {
-    let text = render()?;
-    let kept = if finished.trouble.is_none() { keep(finished) } else { Ok(()) };
-    let progress = Progress::new(quiet, false);
-    if kept.is_ok() && finished.trouble.is_none() {
-        tell(finished, &progress);
+pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named: bool) -> Result<Outcome> {
+    let Finished { run, cells, folder, .. } = finished;
+    let analysis = Analysis::new(run, cells);
+    let resume = format!("Go on with `cqldyno compare --resume {}`.", folder.display());
+    let kept = match &finished.trouble {
+        Some(trouble) => Err(anyhow!("{trouble}. The result above has the cells that were finished. {resume}")),
+        None => keep(finished, &analysis),
+    };
+    let text = render(format, &analysis, look, folder)?;
+    if kept.is_ok() {
+        let shown = folder.display().to_string();
+        let mut lines = vec![match finished.nothing_left {
+            true => format!("The run in {shown} had ended; nothing was left to do, and its files are as they were."),
+            false => format!("The run is kept in {shown}."),
+        }];
+        match run.interrupted {
+            true => lines.push(resume),
+            false => lines.extend(why_cut_short(run, Some(&shown)).map(|why| why + ".")),
+        }
+        if !is_table(format) {
+            lines.extend(analysis.warnings().iter().map(|warning| format!("Warning: {}", plain(warning))));
+            lines.extend(analysis.findings().iter().cloned());
+            lines.push(format!("The page is {}.", page(folder).display()));
+        }
+        let progress = Progress::new(quiet, false);
+        lines.iter().for_each(|line| progress.say(line));
     }
     terminal::print(&text)?;
-    if let Some(trouble) = &finished.trouble {
-        bail!("{trouble}. The result above has the cells that were finished. {}", resume_with(finished));
-    }
     kept?;
-    Ok(outcome(finished, named))
-}
-
-/// Says where the run is, whether it can go on, and what the tables cannot say.
-fn tell(finished: &Finished, progress: &Progress) {
-    let folder = finished.folder.display().to_string();
-    progress.say(&match finished.nothing_left {
-        true => format!("The run in {folder} had ended; nothing was left to do, and its files are as they were."),
-        false => format!("The run is kept in {folder}."),
-    });
-    if finished.run.interrupted {
-        progress.say(&resume_with(finished));
-    } else if let Some(why) = why_cut_short(&finished.run, Some(&folder)) {
-        progress.say(&format!("{why}."));
-    }
-    let summary = Summary::new(&finished.run, &finished.cells);
-    for warning in &summary.warnings {
-        progress.say(&format!("Warning: {}", plain(warning)));
-    }
-    for sentence in headline(&finished.run, &summary) {
-        progress.say(&sentence);
-    }
-    progress.say(&format!("The page is {}.", finished.folder.join(PAGE).display()));
-}
-
-fn resume_with(finished: &Finished) -> String {
-    format!("Go on with `cqldyno compare --resume {}`.", finished.folder.display())
-}
-
-/// Writes the result into the run's folder in every format; if nothing was left to do, only files that are missing.
-fn keep(finished: &Finished) -> Result<()> {
-    let files = [
-        ("table.txt", Format::Table),
-        ("time.txt", Format::Time),
-        ("table.md", Format::Markdown),
-        ("cells.csv", Format::Csv),
-        ("result.json", Format::Json),
-        (PAGE, Format::Html),
-    ];
-    for (name, format) in files {
-        let path = finished.folder.join(name);
-        if finished.nothing_left && path.exists() {
-            continue;
-        }
-        let text = format.render(&finished.run, &finished.cells, None, Look::default())?;
-        std::fs::write(&path, text).with_context(|| format!("the result cannot be kept in {}", path.display()))?;
-    }
-    Ok(())
-}
-
-/// The cells without those whose block ran again.
-fn latest(cells: &[Cell]) -> impl Iterator<Item = &Cell> {
-    let place =
-        |cell: &Cell| (cell.contender.clone(), cell.scenario.clone(), cell.arrangement.clone(), cell.block, cell.pass);
-    let mut latest = BTreeMap::new();
-    for cell in cells {
-        let known = latest.entry(place(cell)).or_insert(cell);
-        if known.attempt <= cell.attempt {
-            *known = cell;
-        }
-    }
-    latest.into_values()
+    Ok(outcome(&analysis, named))
 }
 
 /// Whether every contender did what was asked. A driver that is not here counts as a failure only if it was `named`.
-fn outcome(finished: &Finished, named: bool) -> Outcome {
+fn outcome(analysis: &Analysis, named: bool) -> Outcome {
+    let run = analysis.run();
     let is_here = |one: &Contender| one.unavailable.is_none() || (!named && one.role == Role::Driver);
-    if finished.run.interrupted {
+    if run.interrupted {
         Outcome::Interrupted
-    } else if latest(&finished.cells).all(Cell::counts) && finished.run.contenders.iter().all(is_here) {
+    } else if analysis.cells().iter().all(|cell| cell.counts()) && run.contenders.iter().all(is_here) {
         Outcome::Done
     } else {
         Outcome::Failed
     }
 }
 
+/// Writes the result into the run's folder in every format; if nothing was left to do, only files that are missing.
+fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
+    for exporter in EXPORTERS {
+        let path = finished.folder.join(exporter.file());
+        if !(finished.nothing_left && path.exists()) {
+            let text = exporter.one(analysis, Look::default())?;
+            std::fs::write(&path, text).with_context(|| format!("the result cannot be kept in {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
+    use cqldyno_reports::{Cell, Pass, Run};
+
     use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_driver_that_is_not_here_is_a_failure_only_if_it_was_named() {
+        let (run, cells) = sample::run();
+        let analysis = Analysis::new(&run, &cells);
+        assert_eq!((outcome(&analysis, false), outcome(&analysis, true)), (Outcome::Done, Outcome::Failed));
+        let run = Run { interrupted: true, ..run };
+        assert_eq!(outcome(&Analysis::new(&run, &cells), false), Outcome::Interrupted);
+    }
 
     #[test]
     fn a_cell_whose_block_was_run_again_does_not_decide_how_the_program_ends() {
-        let cell = |attempt: u32, void: &str| -> Cell {
-            let text = format!(
-                r#"{{"contender":"a","label":"a","scenario":"s","scenario_hash":"","arrangement":"m","block":1,"pass":"timing",
-                "attempt":{attempt},"started":"2026-01-02T03:04:05Z","measures":{{}},"void":{void}}}"#
-            );
-            serde_json::from_str(&text).unwrap()
+        let (run, cells) = sample::run();
+        let is_first = |cell: &Cell| cell.block == 1 && cell.scenario == "writes" && cell.pass == Pass::Timing;
+        let ends = |void_attempt: u32| {
+            let again = cells.iter().filter(|cell| is_first(cell)).map(|cell| Cell { attempt: 2, ..cell.clone() });
+            let mut cells: Vec<Cell> = cells.iter().cloned().chain(again).collect();
+            for cell in cells.iter_mut().filter(|cell| is_first(cell) && cell.attempt == void_attempt) {
+                cell.void = Some("No.".to_owned());
+            }
+            outcome(&Analysis::new(&run, &cells), false)
         };
-        let count = |cells: &[Cell]| latest(cells).filter(|cell| cell.counts()).count();
-        assert_eq!(count(&[cell(1, "\"No.\""), cell(2, "null")]), 1);
-        assert_eq!(count(&[cell(1, "null"), cell(2, "\"No.\"")]), 0);
+        assert_eq!((ends(1), ends(2)), (Outcome::Done, Outcome::Failed));
     }
 }

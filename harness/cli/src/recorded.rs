@@ -8,7 +8,7 @@ use cqldyno_reports::Recorded;
 use serde_json::Value;
 
 use crate::outcome::usage;
-use crate::terminal;
+use crate::{repetition, terminal};
 
 /// The word for the run that started last.
 const LATEST: &str = "latest";
@@ -63,5 +63,7 @@ pub fn read(given: &Path) -> Result<Recorded> {
     } else {
         Recorded::from_document(&String::from_utf8_lossy(&bytes(path)?))
     };
-    found.map_err(|error| anyhow::anyhow!("the run {shown} cannot be used: {error}"))
+    let mut found = found.map_err(|error| anyhow::anyhow!("the run {shown} cannot be used: {error}"))?;
+    found.run.command = Some(repetition::command(&found.run));
+    Ok(found)
 }

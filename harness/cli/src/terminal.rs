@@ -7,6 +7,9 @@ use cqldyno_reports::{Look, plain};
 
 use crate::arguments::heading::OUTPUT;
 
+/// Columns of sentences in a pipe.
+const PIPE: usize = 80;
+
 /// How much of a result is shown.
 #[derive(Default, clap::Args)]
 pub struct Detail {
@@ -20,9 +23,20 @@ pub struct Detail {
 
 /// How the result looks on standard output: as wide as the terminal, or as COLUMNS says if there is none. It has colours only
 /// on a terminal, and neither with NO_COLOR (no-color.org) nor with TERM=dumb.
-pub fn look(_detail: &Detail) -> Look {
+pub fn look(detail: &Detail) -> Look {
     let width = width();
-    Look { width: width.unwrap_or(Look::default().width), colour: has_colours(), all_columns: width.is_none() }
+    Look {
+        width: width.unwrap_or(PIPE),
+        colour: has_colours(),
+        all_columns: width.is_none(),
+        wide: detail.wide,
+        notes: detail.notes,
+    }
+}
+
+/// Whether standard output is a terminal.
+pub fn is_shown() -> bool {
+    stdout().is_terminal()
 }
 
 /// Columns of standard output; `None` if nothing limits its lines.
@@ -33,7 +47,7 @@ pub fn width() -> Option<usize> {
 
 /// Whether standard output is a terminal that shows colours.
 pub fn has_colours() -> bool {
-    stdout().is_terminal() && allows_colours()
+    is_shown() && allows_colours()
 }
 
 /// Writes the result to standard output.

@@ -91,13 +91,13 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             one.notes.iter().for_each(|note| terminal::say(&format!("{}: {note}", path.display())));
         }
     }
-    terminal::print(&rendered(&judgement, &arguments.detail))?;
+    // A CI's summary takes Markdown.
+    let text = match terminal::is_shown() {
+        true => judgement.table(terminal::look(&arguments.detail)),
+        false => judgement.markdown(),
+    };
+    terminal::print(&text)?;
     Ok(if judgement.fails() { Outcome::Failed } else { Outcome::Done })
-}
-
-/// Markdown for a CI's summary, or what suits a terminal.
-fn rendered(judgement: &Judgement, _detail: &Detail) -> String {
-    judgement.markdown()
 }
 
 /// A share such as 5% or 0.05. A number above 1 without a sign more likely means percent, and is refused.

@@ -8,7 +8,7 @@ use cqldyno_bench::{Programs, resume, run as carry_out};
 
 use crate::arguments::heading::{OUTPUT, WHAT};
 use crate::command::drivers;
-use crate::format::{Format, NAMES, explained};
+use crate::format::{Format, explained, formats, names};
 use crate::known::Known;
 use crate::measure::{measure, show};
 use crate::outcome::Outcome;
@@ -58,8 +58,8 @@ pub struct Arguments {
     reference: Option<String>,
     #[command(flatten)]
     detail: Detail,
-    #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT)]
-    #[arg(help = NAMES, hide_possible_values = true)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
+    #[arg(help = names(), hide_possible_values = true)]
     format: Format,
     /// Go on with the run in a folder, or with the latest
     ///
@@ -96,9 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             })?
         }
     };
-    show(&finished, conditions.quiet, !contender.is_empty(), || {
-        format.render(&finished.run, &finished.cells, None, terminal::look(detail))
-    })
+    show(&finished, *format, terminal::look(detail), conditions.quiet, !contender.is_empty())
 }
 
 #[cfg(test)]
@@ -107,10 +105,10 @@ mod tests {
 
     use clap::{CommandFactory, Parser};
     use cqldyno_bench::Plan;
-    use cqldyno_reports::{Pass, Run, command};
+    use cqldyno_reports::{Pass, Run};
 
     use super::*;
-    use crate::arguments;
+    use crate::{arguments, repetition};
 
     /// The run of which the results are published, with values that no argument has by itself.
     fn unusual() -> Run {
@@ -141,7 +139,7 @@ mod tests {
     }
 
     fn parsed(run: &Run) -> Plan {
-        let line = command(run);
+        let line = repetition::command(run);
         planned_of(&line.split(' ').skip(2).collect::<Vec<_>>())
     }
 

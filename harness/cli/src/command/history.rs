@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use cqldyno_reports::{By, History, LeftOut, history_csv, history_html, history_json, history_markdown, history_table};
+use cqldyno_reports::{By, History, LeftOut};
 
 use crate::arguments::heading::OUTPUT;
-use crate::format::Format;
+use crate::format::{Format, formats};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
 use crate::terminal::{self, Detail};
@@ -36,7 +36,7 @@ pub struct Arguments {
     #[arg(long, value_name = "date|version", default_value = "date", hide_possible_values = true)]
     by: Order,
     /// table, markdown, csv, json or html
-    #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
     #[arg(hide_possible_values = true)]
     format: Format,
 }
@@ -48,7 +48,7 @@ enum Order {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
-    if arguments.format == Format::Time {
+    if arguments.format.name() == "time" {
         return Err(usage(
             "a history was asked for as `time`, which shows one run; use table, markdown, csv, json or html",
         ));
@@ -93,13 +93,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         Order::Version => By::Version,
     };
     let history = History::new(by, &runs, left_out);
-    let text = match arguments.format {
-        Format::Table | Format::Time => history_table(&history, terminal::look(&Detail::default())),
-        Format::Markdown => history_markdown(&history),
-        Format::Csv => history_csv(&history),
-        Format::Json => history_json(&history)?,
-        Format::Html => history_html(&history, env!("CARGO_PKG_VERSION")),
-    };
+    let shown = arguments.format.history(&history, terminal::look(&Detail::default()));
+    let text = shown.context("this format shows no history")??;
     terminal::print(&text)?;
     Ok(outcome)
 }

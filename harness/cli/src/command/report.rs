@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use cqldyno_reports::{Recorded, csv_of_runs, html_of_runs, json_of_runs, markdown_of_runs, plain, table_of_runs};
+use cqldyno_reports::{Analysis, Recorded, plain};
 
 use crate::arguments::heading::OUTPUT;
-use crate::format::{Format, NAMES, explained};
+use crate::format::{Format, explained, formats, names, render};
 use crate::outcome::{Outcome, usage};
-use crate::recorded::read;
+use crate::recorded::{path_of, read};
 use crate::terminal::{self, Detail};
 
 const EXAMPLES: &str = "\
@@ -37,21 +37,22 @@ pub struct Arguments {
     reference: Option<String>,
     #[command(flatten)]
     detail: Detail,
-    #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT)]
-    #[arg(help = NAMES, hide_possible_values = true)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
+    #[arg(help = names(), hide_possible_values = true)]
     format: Format,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
-    let runs = arguments.run.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
+    let paths = arguments.run.iter().map(|given| path_of(given)).collect::<Result<Vec<PathBuf>>>()?;
+    let runs = paths.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
     let text = match runs.as_slice() {
         [one] => {
             let reference = arguments.reference.as_ref().map(|asked| known(one, asked)).transpose()?;
             one.notes.iter().for_each(|note| terminal::say(note));
-            let look = terminal::look(&arguments.detail);
-            arguments.format.render(&one.run, &one.cells, reference.as_deref(), look)?
+            let analysis = Analysis::against(&one.run, &one.cells, reference.as_deref());
+            render(arguments.format, &analysis, terminal::look(&arguments.detail), &paths[0])?
         }
-        several => beside(arguments, several)?,
+        several => beside(arguments, &paths, several)?,
     };
     terminal::print(&text)?;
     Ok(Outcome::Done)
@@ -67,27 +68,21 @@ pub fn known(recorded: &Recorded, asked: &str) -> Result<String> {
     })
 }
 
-fn beside(arguments: &Arguments, runs: &[Recorded]) -> Result<String> {
+fn beside(arguments: &Arguments, paths: &[PathBuf], runs: &[Recorded]) -> Result<String> {
     if arguments.reference.is_some() {
         return Err(usage(
             "a reference was named for several runs, and no ratios are taken across runs; name one run, or leave --reference out",
         ));
     }
-    let names = arguments.run.iter().map(|path| path.display().to_string());
+    let names = paths.iter().map(|path| path.display().to_string());
     let named: Vec<(String, &Recorded)> = names.zip(runs).collect();
-    match arguments.format {
-        Format::Table => Ok(table_of_runs(&named, terminal::look(&arguments.detail))),
-        Format::Markdown => Ok(markdown_of_runs(&named)),
-        Format::Csv => {
-            for (name, one) in &named {
-                one.notes.iter().for_each(|note| terminal::say(&format!("{name}: {note}")));
-            }
-            Ok(csv_of_runs(&named))
-        }
-        Format::Json => Ok(json_of_runs(&named)?),
-        Format::Html => Ok(html_of_runs(&named, env!("CARGO_PKG_VERSION"))),
-        Format::Time => Err(usage(
-            "several runs were asked for as `time`, which shows one; use table, markdown, csv, json or html, or show one run at a time",
-        )),
+    // Only CSV has no place for the notes.
+    for (name, one) in named.iter().filter(|_| arguments.format.name() == "csv") {
+        one.notes.iter().for_each(|note| terminal::say(&format!("{name}: {note}")));
     }
+    let text = arguments.format.several(&named, terminal::look(&arguments.detail)).ok_or_else(|| {
+        let name = arguments.format.name();
+        usage(format!("several runs were asked for as `{name}`, which shows one; use another format, or show one run at a time"))
+    })?;
+    Ok(text?)
 }

@@ -2,10 +2,9 @@
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Programs, run as carry_out};
-use cqldyno_reports::story;
 
 use crate::arguments::heading::OUTPUT;
-use crate::format::{Format, NAMES, explained};
+use crate::format::{Format, explained, formats, names};
 use crate::known::Known;
 use crate::measure::{measure, show};
 use crate::outcome::Outcome;
@@ -34,9 +33,9 @@ pub struct Arguments {
     conditions: Conditions,
     #[command(flatten)]
     detail: Detail,
-    #[arg(long, value_name = "FORMAT", hide_possible_values = true, help_heading = OUTPUT)]
-    #[arg(help = format!("{NAMES} [default: the whole story]"))]
-    format: Option<Format>,
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
+    #[arg(help = names(), hide_possible_values = true)]
+    format: Format,
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
@@ -47,8 +46,5 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         asked.remark().into_iter().for_each(|remark| progress.say(remark));
         carry_out(&plan, &programs, progress, cancel)
     })?;
-    show(&finished, conditions.quiet, true, || match format {
-        Some(format) => format.render(&finished.run, &finished.cells, None, terminal::look(detail)),
-        None => Ok(story(&finished.run, &finished.cells, terminal::look(detail))),
-    })
+    show(&finished, *format, terminal::look(detail), conditions.quiet, true)
 }

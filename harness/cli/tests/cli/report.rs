@@ -35,6 +35,15 @@ fn a_run_that_was_kept_is_shown_as_it_was_from_its_folder_and_from_its_json() {
 }
 
 #[test]
+fn wide_and_notes_show_more() {
+    let (_folder, path) = copy();
+    let lines = |flags: &[&str]| stdout(&run(&[&["report", &path], flags].concat())).lines().count();
+    let (short, wide, notes) = (lines(&[]), lines(&["--wide"]), lines(&["--notes"]));
+    assert!(short < wide && short < notes && lines(&["--wide", "--notes"]) > wide, "{short}, {wide}, {notes}");
+    assert!(stdout(&run(&["report", &path])).contains("--wide") && short <= 60, "{short} lines");
+}
+
+#[test]
 fn latest_is_the_run_in_cqldyno_runs_that_started_last() {
     let folder = tempfile::tempdir().unwrap();
     let of = |arguments: &[&str]| cqldyno(folder.path(), arguments).output().unwrap();
