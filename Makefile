@@ -20,38 +20,49 @@ MAKEFLAGS += --no-print-directory
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(TARGET)/release
-LIBCASSANDRA := $(TARGET)/libcassandra
-DRIVERS := scylla cdrs-tokio floor noop
-# make adapter-cost ADAPTERS=cdrs-tokio compares that one alone.
-ADAPTERS := scylla cdrs-tokio cassandra-cpp
+# `make test` builds everything once, without the release profile and without a cargo call for each worker.
+TESTED := $(TARGET)/debug
+NATIVE := $(TARGET)/native
 NO_BROWSER := $(TARGET)/no-browser
+DRIVERS := $(shell sed '/^\#/d' drivers/LIST)
+# Drivers with a program to hold their adapter against. make adapter-cost ADAPTERS=cdrs-tokio compares that one alone.
+ADAPTERS := $(foreach driver,$(DRIVERS),$(if $(wildcard benches/idiomatic-$(driver)),$(driver)))
 
-# The directory of libcassandra, empty where there is none; known after `make libcassandra`.
-native_path = $$(cat $(LIBCASSANDRA)/directory 2>/dev/null || true)
+# What drivers need for cargo beside cargo itself, known after `make native`.
+export_native = set -a; source <(cat $(NATIVE)/*.env 2>/dev/null); set +a
+# The drivers that cannot be built here, known after `make native`.
+absent = $$(cd $(NATIVE) 2>/dev/null && find . -name '*.reason' | sed 's,^./,,; s,.reason$$,,')
+# $(call compare_adapters,FOLDER,ARGS): by the executables in FOLDER.
+compare_adapters = for driver in $(ADAPTERS); do \
+	    [[ ! -f $(NATIVE)/$$driver.reason ]] || continue; \
+	    $(1)/cqldyno compare $$driver idiomatic-$$driver --reference idiomatic-$$driver --scenario writes --scenario reads $(2); \
+	done
 
-.PHONY: build compare adapter-cost schema publish readme pages test libcassandra rust lint browser clean
+.PHONY: build compare adapter-cost schema publish readme pages test native rust lint browser clean
 
 # Make would say each command on standard output, which is the result's.
 .SILENT: build compare adapter-cost
 
-# One cargo call a worker: one call for several would unify the features of what they share.
-build: rust libcassandra
+# One cargo call for each worker: one call for several would unify the features of what they share. Where a worker cannot be built,
+# the reason lies where `cqldyno` looks for it, so that the row can say it.
+build: rust native
 	cargo build --release --locked -p cqldyno
 	cargo build --release --locked -p cqldyno-interposer
-	for driver in $(DRIVERS); do cargo build --release --locked -p cqldyno-driver-$$driver; done
-	$(MAKE) $(RELEASE)/cqldyno-driver-cassandra-cpp
+	$(export_native); for driver in $(DRIVERS); do \
+	    worker=$(RELEASE)/cqldyno-driver-$$driver; rm -f $$worker.reason; \
+	    if [[ -f $(NATIVE)/$$driver.reason ]]; then rm -f $$worker; cp $(NATIVE)/$$driver.reason $$worker.reason; \
+	    else cargo build --release --locked -p cqldyno-driver-$$driver; fi; \
+	done
 
 compare: build
 	$(RELEASE)/cqldyno compare $(ARGS)
 
 # Each of the hand-written programs, too, is built by a cargo call of its own.
 adapter-cost: build
-	for driver in $(ADAPTERS); do \
-	    if [[ $$driver == cassandra-cpp && -f $(LIBCASSANDRA)/unavailable ]]; then continue; fi; \
-	    CASSANDRA_SYS_LIB_PATH=$(native_path) cargo build --release --locked -p cqldyno-idiomatic-$$driver; \
-	    $(RELEASE)/cqldyno compare $$driver idiomatic-$$driver --reference idiomatic-$$driver --scenario writes --scenario reads \
-	        $(if $(OUT),--out $(OUT)/$$driver) $(ARGS); \
+	$(export_native); for driver in $(ADAPTERS); do \
+	    [[ -f $(NATIVE)/$$driver.reason ]] || cargo build --release --locked -p cqldyno-idiomatic-$$driver; \
 	done
+	$(call compare_adapters,$(RELEASE),$(if $(OUT),--out $(OUT)/$$driver) $(ARGS))
 
 schema: rust
 	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-reports --lib the_committed_schemas_are_what_the_types_give
@@ -66,62 +77,49 @@ pages: rust
 readme: rust
 	cargo run --quiet --release --locked -p cqldyno-publish
 
-# The comparison through the real executables uses the workers of the release build, each with its own features.
-test: build lint browser
+# The page is tried in a browser where there is one, and `make test` says where there is none. CQLDYNO_BROWSER=required insists on one.
+test: lint browser
+	$(export_native); \
 	browser=$$([[ -f $(NO_BROWSER) ]] && echo absent || echo required); \
-	without=; absent=; \
-	if [[ -f $(LIBCASSANDRA)/unavailable ]]; then \
-	    absent=cassandra-cpp; \
-	    without="--exclude cqldyno-driver-cassandra-cpp --exclude cqldyno-idiomatic-cassandra-cpp"; \
-	fi; \
-	CASSANDRA_SYS_LIB_PATH=$(native_path) CQLDYNO_WORKERS=$(abspath $(RELEASE)) CQLDYNO_ABSENT_WORKERS=$$absent \
-	    CQLDYNO_BROWSER=$$browser cargo test --locked --workspace --no-fail-fast $$without
-	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; $(MAKE) adapter-cost ARGS="--count 20000 --blocks 1" OUT=$$runs
+	absent=$(absent); without=; \
+	for driver in $$absent; do without+=" --exclude cqldyno-driver-$$driver --exclude cqldyno-idiomatic-$$driver"; done; \
+	cargo build --locked --workspace --all-targets $$without; \
+	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_BROWSER=$$browser \
+	    cargo test --locked --workspace --no-fail-fast $$without
+	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
+	    $(call compare_adapters,$(TESTED),--count 20000 --blocks 1 --out $$runs/$$driver)
 	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
 
-# The page is tried in Chromium, which Debian has as packages. Where it cannot be had so, NO_BROWSER says what to install.
 browser:
 	@mkdir -p $(TARGET); rm -f $(NO_BROWSER)
-	@if ! command -v chromedriver >/dev/null && [[ $$(id -u) == 0 ]] && command -v apt-get >/dev/null; then \
-	    echo "chromedriver was not found; the packages chromium and chromium-driver are installed." >&2; \
-	    apt-get install -y chromium chromium-driver >/dev/null 2>&1 \
-	        || { apt-get update >/dev/null 2>&1 && apt-get install -y chromium chromium-driver >/dev/null 2>&1; } || true; \
-	fi
 	@if ! command -v chromedriver >/dev/null; then \
-	    echo "The page was not tried in a browser: chromedriver was not found and could not be installed; install the packages" \
-	        "chromium and chromium-driver." | tee $(NO_BROWSER) >&2; \
+	    echo "The page was not tried in a browser: chromedriver was not found; install it with Chromium (Debian: the packages" \
+	        "chromium and chromium-driver)." | tee $(NO_BROWSER) >&2; \
 	    [[ "$${CQLDYNO_BROWSER:-}" != required ]]; \
 	fi
 
-lint: rust libcassandra
+lint: rust native
 	cargo fmt --all --check
-	CASSANDRA_SYS_LIB_PATH=$(native_path) cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(export_native); cargo clippy --locked --workspace --all-targets -- -D warnings
 
 rust:
 	@command -v cargo >/dev/null || { \
 	    echo "cargo was not found; install Rust 1.95 or newer from https://rustup.rs and start again." >&2; exit 1; }
 
-# Either `directory` (where libcassandra lies; empty for the system's own) or `unavailable` (why there is none) is written.
-libcassandra:
-	@mkdir -p $(LIBCASSANDRA)
-	@if drivers/cassandra-cpp/libcassandra/provide $(abspath $(LIBCASSANDRA))/scylla-2.16.2 >$(LIBCASSANDRA)/directory.new 2>$(LIBCASSANDRA)/log; then \
-	    cat $(LIBCASSANDRA)/log >&2; \
-	    mv $(LIBCASSANDRA)/directory.new $(LIBCASSANDRA)/directory; rm -f $(LIBCASSANDRA)/unavailable; \
-	else \
-	    cat $(LIBCASSANDRA)/log >&2; \
-	    tail -n 1 $(LIBCASSANDRA)/log >$(LIBCASSANDRA)/unavailable; rm -f $(LIBCASSANDRA)/directory{,.new}; \
-	    echo "The driver cassandra-cpp is left out; the others go on." >&2; \
-	fi
-
-# Without libcassandra the reason is put where `cqldyno` looks for the worker, so that the row can say it.
-.PHONY: $(RELEASE)/cqldyno-driver-cassandra-cpp
-$(RELEASE)/cqldyno-driver-cassandra-cpp:
-	@if [[ -f $(LIBCASSANDRA)/unavailable ]]; then \
-	    rm -f $@; cp $(LIBCASSANDRA)/unavailable $@.reason; \
-	else \
-	    rm -f $@.reason; \
-	    CASSANDRA_SYS_LIB_PATH=$(native_path) cargo build --release --locked -p cqldyno-driver-cassandra-cpp; \
-	fi
+# A driver that needs more than cargo has an executable `native` in its folder. It provides that below the target folder and prints
+# the variables that cargo then needs, or says in its last line why it cannot.
+native:
+	@rm -rf $(NATIVE); mkdir -p $(NATIVE)
+	@for driver in $(DRIVERS); do \
+	    [[ -x drivers/$$driver/native ]] || continue; \
+	    if drivers/$$driver/native $(abspath $(TARGET)) >$(NATIVE)/$$driver.env 2>$(NATIVE)/$$driver.log; then \
+	        cat $(NATIVE)/$$driver.log >&2; \
+	    else \
+	        cat $(NATIVE)/$$driver.log >&2; \
+	        tail -n 1 $(NATIVE)/$$driver.log >$(NATIVE)/$$driver.reason; rm $(NATIVE)/$$driver.env; \
+	        echo "The driver $$driver is left out; the others go on." >&2; \
+	    fi; \
+	done
 
 clean:
 	cargo clean

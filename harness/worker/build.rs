@@ -1,4 +1,4 @@
-//! Records how the worker is built: an identity of everything that shapes the load generator, the compiler and the profile.
+//! Records what the load generator of this worker is built from: sources, libraries, compiler, target and profile.
 
 use std::env;
 use std::error::Error;
@@ -6,16 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-#[path = "src/lock/closure.rs"]
-mod closure;
+#[path = "src/identity.rs"]
+mod identity;
+#[path = "src/packages.rs"]
+mod packages;
 
-/// What is compiled into every worker beside its adapter, relative to the workspace.
-const SOURCES: [&str; 4] = ["drivers/api/src", "harness/protocol/src", "harness/worker/src", "scenarios/src"];
+use packages::packages;
 
-/// Where profiles and features are chosen.
-const MANIFESTS: [&str; 2] = ["Cargo.toml", "harness/worker/Cargo.toml"];
-
-/// What besides sources and manifests changes the code that the compiler makes.
+/// What cargo tells of target and profile.
 const VARIABLES: [&str; 7] = [
     "TARGET",
     "PROFILE",
@@ -27,77 +25,53 @@ const VARIABLES: [&str; 7] = [
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let manifest_dir = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
-    let workspace = manifest_dir.join("../..").canonicalize()?;
-    let mut identity = Identity::new();
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("../..").canonicalize()?;
+    let lock_file = lock_file(&out).unwrap_or_else(|| workspace.join("Cargo.lock"));
+    let root = lock_file.with_file_name("Cargo.toml");
+    let mut parts = identity::parts(&workspace, &fs::read_to_string(&lock_file)?)?;
 
-    let lock_file = workspace.join("Cargo.lock");
-    let mut files = Vec::new();
-    for source in SOURCES {
-        println!("cargo:rerun-if-changed={}", workspace.join(source).display());
-        collect_rust_files(&workspace.join(source), &mut files)?;
+    let files = parts.keys().filter(|name| name.contains('/')).map(|name| workspace.join(name));
+    let folders: Vec<PathBuf> = files.filter_map(|file| file.parent().map(Path::to_path_buf)).collect();
+    for path in [&lock_file, &root, &workspace.join("Cargo.toml"), &workspace.join("harness/worker/build.rs")] {
+        println!("cargo:rerun-if-changed={}", path.display());
     }
-    println!("cargo:rerun-if-changed={}", lock_file.display());
-    println!("cargo:rerun-if-changed=build.rs");
-    files.sort();
-    for file in &files {
-        identity.add(file.strip_prefix(&workspace)?.as_os_str().as_encoded_bytes());
-        identity.add(&fs::read(file)?);
+    for folder in &folders {
+        println!("cargo:rerun-if-changed={}", folder.display());
     }
-    println!("cargo:rustc-env=CQLDYNO_GENERATOR_ID={:032x}", identity.0);
-    // Only what the load generator is built with: two versions of a driver may need other libraries of their own.
-    let locked = closure::closure(&fs::read_to_string(&lock_file)?, &env::var("CARGO_PKG_NAME")?);
-    let mut lock = Identity::new();
-    locked.iter().for_each(|package| lock.add(package.as_bytes()));
-    println!("cargo:rustc-env=CQLDYNO_LOCK_ID={:032x}", lock.0);
-    identity.add(lock.0.to_string().as_bytes());
 
-    let compiler = Command::new(env::var("RUSTC")?).arg("-vV").output()?;
-    identity.add(&compiler.stdout);
-    for variable in VARIABLES {
-        identity.add(env::var(variable).unwrap_or_default().as_bytes());
-    }
-    for manifest in MANIFESTS {
-        println!("cargo:rerun-if-changed={}", workspace.join(manifest).display());
-        identity.add(&fs::read(workspace.join(manifest))?);
-    }
-    // A profile's settings (lto, codegen-units and so on) may come from the environment, too.
+    let profile = env::var("PROFILE")?;
+    let table = format!("profile.{}", if profile == "debug" { "dev" } else { &profile });
+    let root = fs::read_to_string(&root)?;
+    let settings = identity::lines(&root, &table).map(|(name, value)| (format!("{table} {name}"), value.to_owned()));
+    parts.extend(settings);
+    parts.extend(VARIABLES.map(|name| (name.to_owned(), env::var(name).unwrap_or_default())));
+    let features = env::vars().filter_map(|(name, _)| name.strip_prefix("CARGO_FEATURE_").map(str::to_lowercase));
+    parts.insert("features".to_owned(), features.collect::<Vec<_>>().join(" "));
+    // A profile's settings may come from the environment, too.
     for setting in ["LTO", "CODEGEN_UNITS", "PANIC", "OPT_LEVEL", "DEBUG"] {
-        let variable = format!("CARGO_PROFILE_{}_{setting}", env::var("PROFILE")?.to_uppercase());
+        let variable = format!("CARGO_PROFILE_{}_{setting}", table.trim_start_matches("profile.").to_uppercase());
         println!("cargo:rerun-if-env-changed={variable}");
-        identity.add(env::var(variable).unwrap_or_default().as_bytes());
+        parts.extend(env::var(&variable).map(|value| (variable, value)));
     }
+    let compiler = Command::new(env::var("RUSTC")?).arg("-vV").output()?;
+    let compiler = String::from_utf8(compiler.stdout)?.lines().next().unwrap_or_default().to_owned();
+    parts.insert("compiler".to_owned(), compiler.clone());
 
-    let version_line = String::from_utf8(compiler.stdout)?.lines().next().unwrap_or_default().to_owned();
-    println!("cargo:rustc-env=CQLDYNO_BUILD_ID={:032x}", identity.0);
-    println!("cargo:rustc-env=CQLDYNO_COMPILER={version_line}");
-    println!("cargo:rustc-env=CQLDYNO_PROFILE={}", env::var("PROFILE")?);
+    println!("cargo:rustc-env=CQLDYNO_LOCK_FILE={}", lock_file.display());
+    println!("cargo:rustc-env=CQLDYNO_BUILD_ID={}", identity::id(&parts));
+    println!("cargo:rustc-env=CQLDYNO_COMPILER={compiler}");
+    println!("cargo:rustc-env=CQLDYNO_PROFILE={profile}");
+    let lines: Vec<String> = parts.iter().map(|(name, value)| format!("{name}\t{value}\n")).collect();
+    fs::write(out.join("parts"), lines.concat())?;
     Ok(())
 }
 
-fn collect_rust_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect_rust_files(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    Ok(())
-}
-
-/// FNV-1a in 128 bits (Fowler, Noll and Vo): nobody forges a build of their own, so a plain hash will do.
-struct Identity(u128);
-
-impl Identity {
-    fn new() -> Identity {
-        Identity(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        for &byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
-            self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
-        }
-    }
+/// The lock file of the workspace that is built, which may not be this crate's: the nearest above the target folder.
+fn lock_file(out: &Path) -> Option<PathBuf> {
+    let has_worker = |lock: &PathBuf| {
+        let text = fs::read_to_string(lock).unwrap_or_default();
+        packages(&text).any(|package| package.name == env!("CARGO_PKG_NAME"))
+    };
+    out.ancestors().map(|folder| folder.join("Cargo.lock")).find(has_worker)
 }

@@ -22,7 +22,7 @@ pub fn builtins() -> Vec<Scenario> {
     FILES.iter().filter_map(|(name, text)| Scenario::from_toml(text, name).ok()).collect()
 }
 
-/// The built-in scenarios that are run where none is named: the first three.
+/// The first three built-in scenarios, which run if none is named.
 pub fn defaults() -> Vec<Scenario> {
     builtins().into_iter().take(DEFAULTS).collect()
 }

@@ -1,5 +1,6 @@
-//! What of a scenario cannot be run, beyond what the types say: each a sentence with the place where it stands.
+//! What makes a scenario impossible to run, beyond what the types say: one sentence and one place each.
 
+use crate::cql::count_markers;
 use crate::fault::Fault;
 use crate::fault::Step::{Field, Item};
 use crate::operation::MAX_BATCH;
@@ -8,7 +9,7 @@ use crate::workload::MOST;
 use crate::{By, Column, Operation, Order, Scenario, Statement};
 
 impl Scenario {
-    /// The first thing that keeps it from being run.
+    /// The first reason why it cannot run.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         if !is_word(&self.name) {
             let message = format!("the name is {:?}; use a word of lower-case letters, digits and hyphens", self.name);
@@ -120,7 +121,7 @@ impl Statement {
         Ok(())
     }
 
-    /// Checks what the statement is issued as, and its values.
+    /// Checks the operation and its values.
     fn check_operation(&self) -> Result<(), Fault> {
         let (name, operation, rows) = (&self.name, self.operation, self.rows());
         let refuse = |field, message: String| Err(Fault::new(&[Field(field)], message));
@@ -187,7 +188,7 @@ fn check_values(statement: &str, what: &str, cql: &str, values: &[Column]) -> Re
     check_length(statement, "binds", values).map_err(|fault| fault.within(&here))
 }
 
-/// Refuses what no frame can carry, before anybody makes room for it, and more columns than a slot has room for.
+/// Refuses values that no frame can carry, and more columns than a slot has room for.
 fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), Fault> {
     if columns.len() > MAX_VALUES {
         let message =
@@ -205,7 +206,7 @@ fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), F
     Ok(())
 }
 
-/// Refuses another number than a row's own where every key has one row.
+/// Refuses `by` where every key has one row.
 fn check_by(columns: &[Column], rows: u64) -> Result<(), Fault> {
     let other = columns.iter().position(|column| column.by != By::Row).filter(|_| rows == 1);
     other.map_or(Ok(()), |index| {
@@ -218,26 +219,6 @@ fn check_by(columns: &[Column], rows: u64) -> Result<(), Fault> {
 /// The bytes of the texts and blobs.
 fn bytes(columns: &[Column]) -> usize {
     columns.iter().fold(0usize, |sum, column| sum.saturating_add(column.length()))
-}
-
-/// Counts `?` outside of quotes.
-fn count_markers(cql: &str) -> usize {
-    let mut quote = None;
-    cql.chars()
-        .filter(|&c| match quote {
-            Some(open) => {
-                if c == open {
-                    quote = None;
-                }
-                false
-            }
-            None if c == '\'' || c == '"' => {
-                quote = Some(c);
-                false
-            }
-            None => c == '?',
-        })
-        .count()
 }
 
 #[cfg(test)]

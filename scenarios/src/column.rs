@@ -1,10 +1,10 @@
-//! Columns: every value is a function of a number that the row has, so that any row can be checked without a copy.
+//! Columns: every value is a function of the row's number, so that any row can be checked without a copy.
 
 use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
-/// What a column's values are, and which number of the row they follow from.
+/// A column's values, and the number that they follow from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
     /// The type, and how a value follows from the number.
@@ -13,12 +13,16 @@ pub struct Column {
     /// The number.
     #[serde(default, skip_serializing_if = "By::is_row")]
     pub by: By,
-    /// Every so many numbers there is a null instead: for 4, of 0, 1, 2, 3 it is 3.
+    /// One number in so many is null: for 4, of 0, 1, 2, 3 it is 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub null_every: Option<u64>,
     /// The share of nulls, from 0 to 1, scattered by the number and `plus`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nulls: Option<f64>,
+    /// No two numbers have the same value, as far as type and length allow: a text, blob or uuid of a primary key. Set from the
+    /// schema, never in TOML.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unique: bool,
 }
 
 /// A type, and how its values follow from a number.
@@ -97,8 +101,7 @@ pub enum Kind {
         #[serde(default)]
         plus: i64,
     },
-    /// `bigint`: the number divided by `rows`, so that as many consecutive numbers have it in common, as the rows of a
-    /// partition do.
+    /// `bigint`: the number divided by `rows`, which the rows of a partition have in common.
     Partition {
         /// Numbers to a value, at least 1.
         rows: NonZeroU64,
@@ -109,8 +112,8 @@ pub enum Kind {
 
 /// The number that a column's values follow from.
 ///
-/// A statement that reads or writes one row a key has that key for it. Where a key has several rows, as in a batch or a partition,
-/// each row has a number of its own: `key * rows + place`, its places counted from 0.
+/// If a key has one row, its number is the key. If it has several, as in a batch or a partition, each row has the number `key *
+/// rows + place`, with places counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -128,7 +131,7 @@ impl By {
         *self == By::Row
     }
 
-    /// The number for the row with this number of its own, where a key has so many `rows`.
+    /// The number for the row with the number `row`, if a key has `rows` rows.
     #[inline]
     pub fn number(self, row: u64, rows: NonZeroU64) -> u64 {
         match self {
@@ -152,7 +155,7 @@ pub(crate) fn mix(x: u64) -> u64 {
 }
 
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Makes nulls fall independently of the values beside them.
+/// Makes nulls independent of the values beside them.
 const NULL_SEED: u64 = 0x6e75_6c6c;
 
 /// What the words of `number` start from.
@@ -170,7 +173,7 @@ pub(crate) fn word(seed: u64, n: u64) -> u64 {
 impl From<Kind> for Column {
     /// By the row's own number and never null.
     fn from(kind: Kind) -> Column {
-        Column { kind, by: By::Row, null_every: None, nulls: None }
+        Column { kind, by: By::Row, null_every: None, nulls: None, unique: false }
     }
 }
 
@@ -191,7 +194,7 @@ impl Column {
         every || self.nulls.is_some_and(share)
     }
 
-    /// Adds `by` to what is added; a null stays one, and a row keeps its place.
+    /// Adds `by` to `plus`; nulls stay nulls, and places stay places.
     pub(crate) fn shift(&mut self, by: i64) {
         if let (By::Row | By::Key, Some(plus)) = (self.by, self.kind.plus_mut()) {
             *plus = plus.wrapping_add(by);
@@ -208,7 +211,7 @@ impl Column {
 }
 
 impl Kind {
-    /// `times * number + plus`, wrapping: the number behind the numeric kinds.
+    /// `times * number + plus`, wrapping: the value of the numeric kinds.
     #[inline]
     pub fn number(number: u64, times: i64, plus: i64) -> i64 {
         (number as i64).wrapping_mul(times).wrapping_add(plus)
@@ -226,6 +229,14 @@ impl Kind {
         let mut bytes = ((u128::from(word(seed, 1)) << 64) | u128::from(word(seed, 2))).to_be_bytes();
         bytes[6] = (bytes[6] & 0x0f) | 0x40;
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
+        bytes
+    }
+
+    /// As [`Kind::uuid`], with the four bits that the version replaces kept in the last byte: no two numbers have the same.
+    pub fn unique_uuid(number: u64, plus: i64) -> [u8; 16] {
+        let mut bytes = Kind::uuid(number, plus);
+        let replaced = (word(seed(number, plus), 1) >> 12) as u8 & 0x0f;
+        bytes[15] = (bytes[15] & 0xf0) | replaced;
         bytes
     }
 
@@ -263,6 +274,17 @@ mod tests {
         for number in 0..100 {
             let uuid = Kind::uuid(number, 4);
             assert_eq!((uuid[6] >> 4, uuid[8] >> 6), (4, 2));
+        }
+    }
+
+    #[test]
+    fn the_uuids_of_a_primary_key_keep_every_bit_that_their_number_is_told_apart_by() {
+        for number in 0..1_000 {
+            let uuid = Kind::unique_uuid(number, 4);
+            assert_eq!(uuid[..15], Kind::uuid(number, 4)[..15]);
+            let first = u64::from_be_bytes(uuid[..8].try_into().unwrap());
+            let word = (first & !(0xf << 12)) | (u64::from(uuid[15] & 0xf) << 12);
+            assert_eq!(word, super::word(seed(number, 4), 1), "a bijection of the number");
         }
     }
 

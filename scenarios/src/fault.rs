@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, and which part of it is meant.
+//! What is wrong with a scenario, and where.
 
 /// One step from a whole to a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Fault {
         Fault { path: path.to_vec(), message: message.into() }
     }
 
-    /// The same, where the path so far began at the part that `steps` lead to.
+    /// The same fault, seen from the whole of which `steps` lead to this part.
     pub(crate) fn within(mut self, steps: &[Step]) -> Fault {
         self.path.splice(0..0, steps.iter().copied());
         self

@@ -33,12 +33,13 @@ fn read_document(text: &str) -> Result<Scenario, Mistake> {
         message: format!("this is not TOML: {}", error.message().replace('\n', "; ")),
     })?;
     let table = document.get_ref();
-    let scenario = scenario(Fields::new("a scenario", table, 0..0))?;
+    let mut scenario = scenario(Fields::new("a scenario", table, 0..0))?;
+    scenario.mark_keys();
     scenario.check().map_err(|Fault { path, message }| Mistake { span: place(table, &path), message })?;
     Ok(scenario)
 }
 
-/// Where what `path` leads to is, or the last thing on the way that is there.
+/// Where the part at the end of `path` is, or the last part on the way that exists.
 fn place(table: &DeTable<'_>, path: &[Step]) -> Range<usize> {
     let mut span = 0..0;
     let mut fields = Some(table);

@@ -1,13 +1,15 @@
-//! What is asked of every contender: a scenario is data, read from TOML, and never code.
+//! Scenarios: what every contender is asked. A scenario is data, read from TOML, never code.
 //!
-//! [`Scenario`] is the form that a user writes, [`Workload`] what the load generator asks of it: for every ticket a
-//! statement and a key. The built-in scenarios are the files in `scenarios/builtin/`.
+//! [`Scenario`] is the form that a user writes. [`Workload`] is what the load generator asks of it: a statement and a key for
+//! every ticket. The built-in scenarios are the files in `scenarios/builtin/`.
 
 mod builtin;
 mod check;
 mod column;
+mod cql;
 mod fault;
 mod form;
+mod keys;
 mod load;
 mod operation;
 mod order;
@@ -28,7 +30,7 @@ pub use permutation::Permutation;
 pub use scenario::{
     Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, ReadBack, Scenario, ScenarioError, Statement,
 };
-pub use stream::{Blobs, Texts};
+pub use stream::{Blobs, Texts, UniqueBlobs, UniqueTexts};
 pub use suggestion::suggestion;
 pub use workload::{Issue, Workload, WorkloadError};
 pub use zipf::Zipf;

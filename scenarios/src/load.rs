@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::Permutation;
 use crate::order::Keys;
 
-/// The rows of one statement that are read back after the window, if it wrote as many.
+/// The most rows of one statement that are read back after the window.
 pub const READ_BACK_ROWS: u64 = 1_000;
 
 /// Rows of one statement, each by its number: those to load before the window, or those to read back after it.
@@ -18,9 +18,9 @@ pub struct LoadPart {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Numbers {
-    /// All of the one and then all of the other.
+    /// All of the first range, then all of the second.
     Both([Range<u64>; 2]),
-    /// So many rows of those that were written, in this order; `rows` to a key, and the keys from `start` on.
+    /// `count` of the written rows, in this order; a key has `rows` rows, and keys count from `start`.
     Sample { start: u64, keys: Keys, rows: u64, order: Permutation, count: u64 },
 }
 
@@ -33,8 +33,7 @@ impl LoadPart {
         }
     }
 
-    /// The number of the row at `index`, counted from 0; behind the last row it is that of some row. Of rows that are alone with
-    /// their key it is that key.
+    /// The number of the row at `index`, counted from 0. Of a row that is alone with its key it is that key.
     #[inline]
     pub fn key(&self, index: u64) -> u64 {
         match &self.numbers {

@@ -1,4 +1,4 @@
-//! What a statement is issued as, and how much of it a scenario makes sense for.
+//! How a statement is issued, and the limits of a scenario.
 
 use std::fmt;
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 /// The most rows of a batch.
 pub const MAX_BATCH: u64 = 1_024;
 
-/// Rows of a batch where the statement does not say.
+/// Rows of a batch if the statement sets no size.
 pub(crate) const DEFAULT_BATCH: u64 = 64;
 
-/// What a statement is issued as.
+/// How a statement is issued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// The statement is prepared before the window, and each issue is an EXECUTE.
     #[default]
     Execute,
-    /// The statement is prepared before the window, and each issue is one unlogged BATCH of so many rows of it.
+    /// The statement is prepared before the window, and each issue is one unlogged BATCH of `size` rows.
     Batch,
-    /// Each issue is a PREPARE of the statement's text with a comment behind it that makes it another text each time.
+    /// Each issue is a PREPARE of the text with a comment at its end that no other issue has.
     Prepare,
-    /// Each issue hands text and values to the driver unprepared: a QUERY with values, or what the driver makes of that.
+    /// Each issue gives the driver text and values: a QUERY with values, or what the driver makes of that.
     Unprepared,
-    /// Each issue connects anew, prepares the statement, executes it once and closes.
+    /// Each issue connects, prepares the statement, executes it once and closes.
     Connect,
 }
 
@@ -54,8 +54,8 @@ impl fmt::Display for Operation {
     }
 }
 
-/// The most that makes sense of a scenario whose statements take long or much: where a plan asks for more, a cell has these; where
-/// it asks for less, that.
+/// The most that makes sense of a scenario whose statements take long. A cell has at most these; a plan that asks for less gets
+/// less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {

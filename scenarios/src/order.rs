@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::column::{seed, word};
 use crate::{Permutation, Zipf};
 
-/// The exponent of [`Order::Zipf`] where a statement does not say: that of the YCSB benchmark (Cooper et al. 2010).
+/// The exponent of [`Order::Zipf`] if a statement sets none: that of the YCSB benchmark (Cooper et al. 2010).
 pub const DEFAULT_EXPONENT: f64 = 0.99;
 
 /// The order in which a statement's keys come.
@@ -21,8 +21,8 @@ pub enum Order {
     Sequential,
     /// Drawn anew each time, all alike.
     Uniform,
-    /// Drawn anew each time, few of them often: the `k`th in a share in proportion to `k^-exponent`. Which key is the `k`th the seed
-    /// chooses.
+    /// Drawn anew each time, few of them often: the `k`th with a share in proportion to `k^-exponent`. The seed chooses which key
+    /// is the `k`th.
     Zipf,
 }
 
@@ -45,7 +45,7 @@ impl Order {
     }
 }
 
-/// Gives the `n`th issue of a statement its key, counted from the statement's first key. It needs no memory.
+/// The key of a statement's `n`th issue, counted from its first key. It needs no memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keys {
     /// So many there are.
@@ -62,8 +62,7 @@ enum Way {
 }
 
 impl Keys {
-    /// Of `count` keys in their order; `numbered` says that the issues have their numbers in the order in which they are issued, and
-    /// not in a random one.
+    /// Of `count` keys. `numbered` says that the issues' numbers come in sequence, not in a random order.
     pub(crate) fn new(count: u64, order: Order, exponent: f64, numbered: bool, seed: u64) -> Keys {
         let permutation = Permutation::new(count, seed);
         let seed = seed.cast_signed();
@@ -96,7 +95,7 @@ impl Keys {
         }
     }
 
-    /// How many different keys the issues `0..issued` have: known at once where they come in turn, else counted.
+    /// How many different keys the issues `0..issued` have: known at once if keys come in turn, else counted.
     pub(crate) fn different(&self, issued: u64) -> u64 {
         match self.way {
             Way::InTurn | Way::Permuted(_) => issued.min(self.count),
@@ -116,7 +115,7 @@ impl Keys {
         }
     }
 
-    /// Issues from 0 on, all with keys of their own if the order gives them so.
+    /// The number of issues from 0 on to sample from: each has a key of its own if keys come in turn.
     pub(crate) fn sampled(&self, issued: u64) -> u64 {
         match self.way {
             Way::InTurn | Way::Permuted(_) => issued.min(self.count),

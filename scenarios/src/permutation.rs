@@ -2,9 +2,9 @@
 
 /// A bijection of `0..n` onto itself, chosen by a seed.
 ///
-/// Three rounds of multiplication by an odd number and an xor-shift, each invertible on the smallest power of two that
-/// holds `n`; results beyond `n` are mapped again until they fall within (cycle walking, Black and Rogaway 2002), which
-/// takes fewer than two rounds on average.
+/// Three rounds of multiplication by an odd number and an xor-shift, each invertible on the smallest power of two that holds `n`.
+/// A result beyond `n` is mapped again until it falls within (cycle walking, Black and Rogaway 2002), in fewer than two rounds on
+/// average.
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     n: u64,

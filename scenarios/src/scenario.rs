@@ -7,21 +7,20 @@ use crate::form;
 use crate::operation::DEFAULT_BATCH;
 use crate::{By, Column, Limits, Operation, Order};
 
-/// The most values that one statement may bind, and the most columns of a row that is expected.
+/// The most values that a statement binds, and the most columns of an expected row.
 pub const MAX_VALUES: usize = 32;
 
-/// The most bytes that the texts and blobs of one statement, or of one row, may have together: a frame of the protocol has at
-/// most 16 MiB here, and 64 KiB of that are left for everything else in it.
+/// The most bytes of texts and blobs that a statement or a row has: a frame holds 16 MiB, and 64 KiB are left for the rest.
 pub const MAX_VALUE_BYTES: usize = (16 << 20) - (64 << 10);
 
-/// The most rows that may be expected of one statement.
+/// The most rows that a statement may expect.
 pub const MAX_ROWS: u64 = 1 << 20;
 
 /// Exponents of [`Order::Zipf`].
 pub(crate) const MIN_EXPONENT: f64 = 0.01;
 pub(crate) const MAX_EXPONENT: f64 = 10.0;
 
-/// What is asked of every contender: schema, statements, their mix, their values and what must come back.
+/// What every contender is asked: schema, statements, their mix, their values and the rows that must come back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -29,12 +28,12 @@ pub struct Scenario {
     pub name: String,
     /// One sentence for `cqldyno scenarios`.
     pub about: String,
-    /// CQL that makes the tables, executed in order before the data are loaded; must be repeatable.
+    /// CQL that creates the tables, executed in order before rows are loaded; must be repeatable.
     pub schema: Vec<String>,
     /// The most that makes sense of it; absent for no limits.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
-    /// The most rows of a page, where the plan does not ask for fewer; absent for those that the plan asks for.
+    /// The most rows of a page; absent for the plan's page size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u32>,
     /// What is issued, at least one.
@@ -50,20 +49,19 @@ pub struct Statement {
     pub name: String,
     /// The text that is prepared; tables are named with their keyspace.
     pub cql: String,
-    /// The share of the statements, relative to the other statements of the scenario.
+    /// Its share of all statements, relative to the others.
     #[serde(default = "one")]
     pub weight: u32,
-    /// What it is issued as.
+    /// How it is issued.
     #[serde(default, skip_serializing_if = "Operation::is_execute")]
     pub operation: Operation,
-    /// Rows of a batch, at most [`MAX_BATCH`](crate::MAX_BATCH) and [`DEFAULT_BATCH`] where it is absent; for
-    /// [`Operation::Batch`] alone.
+    /// Rows of a batch, at most [`MAX_BATCH`](crate::MAX_BATCH); absent for [`DEFAULT_BATCH`]. For [`Operation::Batch`] alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// One generator a bind marker, at most [`MAX_VALUES`]; none for [`Operation::Prepare`]. In a batch the row `j` of the statement
-    /// with key `k` has the values of the key `k * size + j`.
+    /// One column per bind marker, at most [`MAX_VALUES`]; none for [`Operation::Prepare`]. Row `j` of a batch with key `k` has
+    /// the values of the key `k * size + j`.
     pub values: Vec<Column>,
-    /// How many keys it has; absent for as many as it is issued in the window. Where they are fewer they come again and again.
+    /// How many keys it has; absent for one per issue. Fewer keys come again and again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<u64>,
     /// The order in which they come.
@@ -75,11 +73,11 @@ pub struct Statement {
     /// What must come back; absent for a statement that returns no rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expectation>,
-    /// How the rows that this statement reads come into the table before the window.
+    /// How the rows that it reads come into the table before the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
-    /// How a row that this statement wrote is read again after the window. A statement that has this writes one new row a key, or the
-    /// rows of a batch.
+    /// How a row that it wrote is read again after the window. Such a statement writes one new row per key, or the rows of a
+    /// batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBack>,
 }
@@ -88,14 +86,14 @@ pub struct Statement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// How many rows must come back: those of the key, in the order of their places. Absent for one.
+    /// How many rows a key has, all of which must come back in the order of their places. Absent for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
-    /// One generator a column of each row that must come back, in the order of the result's columns.
+    /// One column per column of the result, in its order.
     pub columns: Vec<Column>,
 }
 
-/// A statement that loads one row: it is executed for every row that the scenario's statement reads.
+/// An INSERT that is executed for every row that the statement reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
@@ -103,9 +101,8 @@ pub struct Load {
     pub cql: String,
     /// One generator a bind marker, at most [`MAX_VALUES`].
     pub values: Vec<Column>,
-    /// Whether what is loaded differs from cell to cell: a number that is drawn for each cell is added to every value that
-    /// the statement expects back and does not bind itself ([`Scenario::shifted`]). Who knows the key then still does not know
-    /// the row, and has to read it.
+    /// Whether loaded rows differ from cell to cell. A number drawn for each cell is added to every expected value that the
+    /// statement does not bind ([`Scenario::shifted`]). A driver that knows the key still has to read the row.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shift: bool,
 }
@@ -118,7 +115,7 @@ pub struct ReadBack {
     pub cql: String,
     /// One generator a bind marker, at most [`MAX_VALUES`].
     pub values: Vec<Column>,
-    /// One generator a column of the one row that must come back.
+    /// One column per column of the one row that must come back.
     pub columns: Vec<Column>,
 }
 
@@ -143,7 +140,7 @@ pub enum ScenarioError {
         /// The line with carets below what is meant.
         excerpt: String,
     },
-    /// A scenario that came another way than from TOML and cannot be run.
+    /// A scenario from elsewhere than TOML that cannot be run.
     #[error("the scenario {origin} cannot be run: {message}")]
     Invalid {
         /// What names the scenario.
@@ -154,7 +151,7 @@ pub enum ScenarioError {
 }
 
 impl Statement {
-    /// Rows that one issue of it writes or reads: those of a batch, or those that are expected.
+    /// Rows that one issue writes or reads: those of a batch, or the expected ones.
     pub fn rows(&self) -> u64 {
         match self.operation {
             Operation::Batch => self.size.unwrap_or(DEFAULT_BATCH),
@@ -173,18 +170,17 @@ impl Scenario {
         form::read(text, origin)
     }
 
-    /// Checks what the types do not say, for a scenario that came another way than from TOML; `origin` names it in
-    /// messages.
+    /// Checks what the types do not say, for a scenario from elsewhere than TOML; `origin` names it in messages.
     ///
     /// # Errors
-    /// When the scenario has no runnable content.
+    /// When the scenario cannot be run.
     pub fn validate(&self, origin: &str) -> Result<(), ScenarioError> {
         self.check().map_err(|Fault { message, .. }| ScenarioError::Invalid { origin: origin.to_owned(), message })
     }
 
-    /// The pages in which the answer of `statement` comes, [`Scenario::page_size`] being in force; 1 where it is absent.
+    /// The pages in which the answer of `statement` comes; 1 if [`Scenario::page_size`] is absent.
     ///
-    /// A page that is full is never the last one: Cassandra learns only by looking that there is no more.
+    /// A full page is never the last one: Cassandra learns only from an empty page that there is no more.
     pub fn pages(&self, statement: &Statement) -> u64 {
         let rows = statement.expect.as_ref().map_or(1, |_| statement.rows());
         match self.page_size {
@@ -193,8 +189,8 @@ impl Scenario {
         }
     }
 
-    /// The scenario with `by` added to whatever its loads shift ([`Load::shift`]), in what is loaded and in what is expected
-    /// alike; the loads of the result shift nothing more.
+    /// The scenario with `by` added to whatever its loads shift ([`Load::shift`]), in loaded and expected rows alike. Its own
+    /// loads shift nothing more.
     pub fn shifted(&self, by: i64) -> Scenario {
         let mut scenario = self.clone();
         for statement in &mut scenario.statements {
@@ -202,7 +198,7 @@ impl Scenario {
             if !load.shift {
                 continue;
             }
-            // Where a key has several rows, what they have in common by it is what the statement binds for it.
+            // Rows of one key have in common what the statement binds for it.
             let bound: Vec<Column> = match expect.rows {
                 Some(2..) => statement.values.iter().map(|value| Column { by: By::Key, ..value.clone() }).collect(),
                 _ => statement.values.clone(),

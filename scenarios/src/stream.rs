@@ -1,19 +1,30 @@
 //! Pseudo-random texts and blobs that cost nothing to make: windows into one stream of bytes that all share.
 //!
-//! A value is a stretch of the stream that begins where the key says. So making one is one hash and one slice, whatever its
-//! length, and checking one is one comparison of bytes. Two keys share a value once in a million pairs.
+//! A value is a stretch of the stream that begins where the number says. Making one is one hash and one slice, whatever its
+//! length, and checking one is one comparison of bytes. Two numbers share a value once in a million pairs.
+//!
+//! In a primary key they must not. There a value is copied, and its first characters are the digits of the permuted number,
+//! whatever `plus` is.
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::Permutation;
 use crate::column::{seed, word};
 
-/// Where a window may begin: at so many places, a power of two.
+/// Windows begin at two to this power places.
 const BEGINNINGS: u32 = 20;
-/// Where a window of Unicode may begin: at so many groups of ten bytes.
+/// Windows of Unicode begin at two to this power groups of ten bytes.
 const UNICODE_BEGINNINGS: u32 = 17;
 /// One character each of one, two, three and four bytes in UTF-8.
 const GROUP: usize = 10;
 const STREAM_SEED: u64 = 0x6371_6c64_796e_6f21;
+/// The most numbers that a value tells apart.
+const MOST_DISTINCT: u64 = 1 << 63;
+
+/// Kinds of characters that a text has in turn: the first one, how many there are, and the bytes of each in UTF-8.
+type Script = &'static [(u32, u64, usize)];
+const LETTERS: Script = &[(0x61, 26, 1)];
+const UNICODE: Script = &[(0x61, 26, 1), (0x430, 32, 2), (0x4e00, 20_992, 3), (0x1f600, 80, 4)];
 
 /// The blobs of one length that follow from a number.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +52,43 @@ impl Blobs {
         let start = beginning(number, self.plus, BEGINNINGS);
         self.stream.get(start..start + self.length).unwrap_or_default()
     }
+
+    /// The same blobs with the number in their first bytes.
+    pub fn unique(self) -> UniqueBlobs {
+        let bits = 8 * u32::try_from(self.length).unwrap_or(u32::MAX).min(8);
+        let distinct = 1u64.checked_shl(bits).map_or(MOST_DISTINCT, |count| count.min(MOST_DISTINCT));
+        UniqueBlobs { blobs: self, permutation: Permutation::new(distinct, STREAM_SEED), distinct }
+    }
+}
+
+/// Blobs of one length of which no two are the same.
+#[derive(Clone, Copy, Debug)]
+pub struct UniqueBlobs {
+    blobs: Blobs,
+    permutation: Permutation,
+    distinct: u64,
+}
+
+impl UniqueBlobs {
+    /// Bytes of each.
+    pub fn length(&self) -> usize {
+        self.blobs.length
+    }
+
+    /// How many numbers from 0 on have a blob of their own.
+    pub fn distinct(&self) -> u64 {
+        self.distinct
+    }
+
+    /// Puts the blob of `number` into `room`, which has its length.
+    pub fn of<'a>(&self, number: u64, room: &'a mut [u8]) -> &'a [u8] {
+        for (to, from) in room.iter_mut().zip(self.blobs.of(number)) {
+            *to = *from;
+        }
+        let digits = self.permutation.apply(number).to_le_bytes();
+        room.iter_mut().zip(digits).for_each(|(byte, digit)| *byte = digit);
+        room
+    }
 }
 
 /// The texts of one length that follow from a number.
@@ -52,8 +100,9 @@ pub struct Texts {
     beginnings: u32,
     /// Bytes from one beginning to the next.
     stride: usize,
-    /// Where in its group a window begins, so that it ends at the end of a character.
+    /// Where in its group a window begins, so that it ends where a character ends.
     within: usize,
+    script: Script,
 }
 
 impl Texts {
@@ -65,7 +114,7 @@ impl Texts {
             bytes.map(|byte| char::from(b'a' + byte % 26)).collect()
         };
         let stream = grown(&STREAM, (1 << BEGINNINGS) + length, letters);
-        Texts { stream, length, plus, beginnings: BEGINNINGS, stride: 1, within: 0 }
+        Texts { stream, length, plus, beginnings: BEGINNINGS, stride: 1, within: 0, script: LETTERS }
     }
 
     /// Texts of `length` bytes in which characters of one to four bytes alternate: a letter, a Cyrillic one, a CJK ideograph, an
@@ -74,22 +123,23 @@ impl Texts {
         static STREAM: Mutex<&str> = Mutex::new("");
         let groups = |needed: usize| {
             let characters = numbers(needed.div_ceil(GROUP)).flat_map(|number| {
-                let pick = |first: u32, of: u64, shift: u32| {
-                    char::from_u32(first + ((number >> shift) % of) as u32).unwrap_or(char::REPLACEMENT_CHARACTER)
-                };
-                [pick(0x61, 26, 0), pick(0x430, 32, 16), pick(0x4e00, 20_992, 32), pick(0x1f600, 80, 48)]
+                (0..)
+                    .step_by(16)
+                    .zip(UNICODE)
+                    .map(move |(shift, (first, count, _))| character(*first, *count, number >> shift))
             });
             characters.collect()
         };
         let stream = grown(&STREAM, (GROUP << UNICODE_BEGINNINGS) + GROUP + length, groups);
-        // Characters begin at the bytes 0, 1, 3 and 6 of a group, and any length is one between two of these.
+        // Characters begin at bytes 0, 1, 3 and 6 of a group, and any length lies between two of these.
         let within = match length % GROUP {
             2 | 5 | 9 => 1,
             7 | 8 => 3,
             4 => 6,
             _ => 0,
         };
-        Texts { stream, length, plus, beginnings: UNICODE_BEGINNINGS, stride: GROUP, within }
+        let beginnings = UNICODE_BEGINNINGS;
+        Texts { stream, length, plus, beginnings, stride: GROUP, within, script: UNICODE }
     }
 
     /// The text of `number`.
@@ -98,9 +148,76 @@ impl Texts {
         let start = beginning(number, self.plus, self.beginnings) * self.stride + self.within;
         self.stream.get(start..start + self.length).unwrap_or_default()
     }
+
+    /// The same texts with the number in their first characters.
+    pub fn unique(self) -> UniqueTexts {
+        let (mut distinct, mut digits, mut bytes) = (1u64, 0, 0);
+        for (_, count, width) in self.characters() {
+            let more = distinct.saturating_mul(*count);
+            if bytes + width > self.length || more > MOST_DISTINCT {
+                break;
+            }
+            (distinct, digits, bytes) = (more, digits + 1, bytes + width);
+        }
+        let permutation = Permutation::new(distinct, STREAM_SEED);
+        UniqueTexts { texts: self, permutation, digits, distinct }
+    }
+
+    /// The kinds of a text's characters, from its first one on and without end.
+    fn characters(&self) -> impl Iterator<Item = &'static (u32, u64, usize)> {
+        let first = match self.within {
+            0 => 0,
+            1 => 1,
+            3 => 2,
+            _ => 3,
+        };
+        self.script.iter().cycle().skip(first)
+    }
 }
 
-/// The stream, made longer if it is shorter than `needed`: once a process, or once more for each longer value that a scenario has.
+/// Texts of one length of which no two are the same.
+#[derive(Clone, Copy, Debug)]
+pub struct UniqueTexts {
+    texts: Texts,
+    permutation: Permutation,
+    /// Characters that hold the number.
+    digits: usize,
+    distinct: u64,
+}
+
+impl UniqueTexts {
+    /// Bytes of each.
+    pub fn length(&self) -> usize {
+        self.texts.length
+    }
+
+    /// How many numbers from 0 on have a text of their own.
+    pub fn distinct(&self) -> u64 {
+        self.distinct
+    }
+
+    /// Puts the text of `number` into `room`, which has its length.
+    pub fn of<'a>(&self, number: u64, room: &'a mut [u8]) -> &'a str {
+        for (to, from) in room.iter_mut().zip(self.texts.of(number).as_bytes()) {
+            *to = *from;
+        }
+        let (mut rest, mut at) = (self.permutation.apply(number), 0);
+        for (first, count, width) in self.texts.characters().take(self.digits) {
+            if let Some(room) = room.get_mut(at..at + width) {
+                character(*first, *count, rest).encode_utf8(room);
+            }
+            (rest, at) = (rest / count, at + width);
+        }
+        str::from_utf8(room).unwrap_or_default()
+    }
+}
+
+/// The character of `count` from `first` on that `number` chooses.
+fn character(first: u32, count: u64, number: u64) -> char {
+    char::from_u32(first + (number % count) as u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// The stream, made longer if it is shorter than `needed`.
 fn grown(stream: &Mutex<&'static str>, needed: usize, make: impl Fn(usize) -> String) -> &'static str {
     let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
     if stream.len() < needed {
@@ -148,6 +265,46 @@ mod tests {
         let _ = (Blobs::new(5_000_000, 1), Texts::letters(5_000_000, 1), Texts::unicode(5_000_000, 1));
         let (blob, text, unicode) = (Blobs::new(50, 1), Texts::letters(50, 1), Texts::unicode(50, 1));
         assert_eq!((blob.of(9), text.of(9), unicode.of(9)), (&*before.0, &*before.1, &*before.2));
+    }
+
+    /// FNV-1a over the values of the first numbers: another hash is another value.
+    #[test]
+    fn values_outside_of_primary_keys_stay_as_they_are() {
+        let hash = |values: &mut dyn Iterator<Item = Vec<u8>>| {
+            values.flatten().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+            })
+        };
+        let blobs = hash(&mut (0..100).map(|number| Blobs::new(33, 5).of(number).to_vec()));
+        let texts = hash(&mut (0..100).map(|number| Texts::letters(33, 5).of(number).into()));
+        let unicode = hash(&mut (0..100).map(|number| Texts::unicode(33, 5).of(number).into()));
+        assert_eq!([blobs, texts, unicode], [0xf8ec_5b96_6d3b_0750, 0x816c_00d6_6131_4138, 0x7821_6f11_17ac_3ea6]);
+    }
+
+    /// Every number that a length tells apart is tried where these are few, and numbers from all over the range elsewhere.
+    #[test]
+    fn no_two_unique_values_of_any_length_are_the_same_and_each_is_of_its_length() {
+        for length in 0..40 {
+            let mut room = vec![0; length];
+            let mut all = |distinct: u64, of: &mut dyn FnMut(u64, &mut [u8]) -> Vec<u8>| {
+                let step = (distinct / 5_000).max(1);
+                let numbers = (0..5_000u64).map(|number| number * step).take_while(|number| *number < distinct);
+                let numbers: HashSet<u64> = numbers.chain((0..5_000).filter(|number| *number < distinct)).collect();
+                let values: HashSet<Vec<u8>> = numbers.iter().map(|number| of(*number, &mut room)).collect();
+                assert_eq!(values.len(), numbers.len(), "{length}");
+                assert!(values.iter().all(|value| value.len() == length), "{length}");
+            };
+            let (letters, unicode) = (Texts::letters(length, 3).unique(), Texts::unicode(length, 3).unique());
+            let blobs = Blobs::new(length, 3).unique();
+            all(letters.distinct(), &mut |number, room| letters.of(number, room).into());
+            all(unicode.distinct(), &mut |number, room| unicode.of(number, room).into());
+            all(blobs.distinct(), &mut |number, room| blobs.of(number, room).to_vec());
+        }
+        let distinct = [0, 1, 3].map(|length| Texts::letters(length, 0).unique().distinct());
+        assert_eq!(distinct, [1, 26, 17_576]);
+        assert_eq!([1, 2, 9].map(|length| Texts::unicode(length, 0).unique().distinct()), [26, 32, 32 * 20_992 * 80]);
+        assert_eq!([0, 2, 8].map(|length| Blobs::new(length, 0).unique().distinct()), [1, 65_536, 1 << 63]);
+        assert!(Texts::letters(40, 0).unique().distinct() > 1 << 60);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Several statements that take turns as evenly as their shares allow.
 
-/// Who of several has which turn, and for which time: without memory, and each exactly as often as its share says.
+/// Which statement has which turn, without memory: each exactly as often as its share says.
 ///
-/// The first takes its turns evenly among all, as a line is drawn in pixels (Bresenham 1965), the second evenly among
-/// those left over, and so on.
+/// The first takes its turns evenly among all, as a line is drawn in pixels (Bresenham 1965). The second takes them evenly among
+/// those left, and so on.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
     shares: Vec<u64>,
@@ -15,7 +15,7 @@ impl Turns {
         Turns { shares: shares.to_vec(), all: shares.iter().sum() }
     }
 
-    /// Whose turn `turn` is, and how many it had before; the turns begin anew when all had theirs.
+    /// Whose turn `turn` is, and how many turns it had before; turns begin again when all are taken.
     pub(crate) fn whose(&self, turn: u64) -> (usize, u64) {
         let all = self.all.max(1);
         let (rounds, mut turn, mut left) = (turn / all, turn % all, all);

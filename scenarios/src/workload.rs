@@ -16,28 +16,27 @@ pub struct Issue {
     pub key: u64,
 }
 
-/// A scenario for `count` statements with a warm-up before.
+/// A scenario for `count` statements after a warm-up.
 ///
-/// Where every statement has as many keys as issues and takes them permuted, as is so if it does not say otherwise, the keys
-/// `0..count` are divided among the statements by weight into ranges that do not touch, and a seeded permutation of `0..count` gives
-/// each ticket its key and with it its statement: the mix is random, exact in its shares, and every key is used once.
+/// By default every key is used once, in a permuted order. The keys `0..count` are divided among the statements by weight into
+/// ranges. A seeded permutation of `0..count` gives each ticket its key, and the key's range gives the statement: the mix is
+/// random and exact in its shares.
 ///
-/// Else each statement has a range of keys of the length that it asks for. The permutation gives each ticket its statement
-/// and a number among that statement's issues, from which the key follows; where a statement wants its keys in sequence, the
-/// statements take turns instead, as evenly as their weights allow, so that the numbers are in sequence, too.
+/// Else each statement has a range of as many keys as it asks for. The permutation gives each ticket its statement and a number
+/// among that statement's issues, from which the key follows. If a statement wants its keys in sequence, the statements take
+/// turns instead, as evenly as their weights allow.
 ///
-/// Warm-up keys lie behind all these, those of each statement in a range of their own.
+/// Warm-up keys come after all these, in one range per statement.
 #[derive(Clone, Debug)]
 pub struct Workload {
     count: u64,
     warmup: u64,
     permutation: Permutation,
-    /// First key behind each statement's range, and with it the number of the statements' issues up to there, when every key is
-    /// used once.
+    /// The end of each statement's range of keys; also the number of issues up to there if every key is used once.
     ends: Vec<u64>,
     asks: Vec<Ask>,
     warmup_turns: Turns,
-    /// How a ticket becomes statement and key, where not every key is used once.
+    /// How a ticket becomes statement and key unless every key is used once.
     ways: Option<Ways>,
     seed: u64,
 }
@@ -52,7 +51,7 @@ struct Ask {
     keys: Keys,
     /// The first key of the warm-up, and how many there are.
     warm: Range<u64>,
-    /// Rows that it writes or reads at once: so many keys a row has behind a key of the statement.
+    /// Rows of a key.
     rows: u64,
     loads: bool,
     reads_back: bool,
@@ -67,7 +66,7 @@ struct Ways {
 /// A count that makes no workload.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// So few statements that one of the scenario's would not be issued.
+    /// Too few statements for each of the scenario's to be issued.
     #[error(
         "{} asked of the scenario {scenario}, and its statement {statement} would be none of them; ask for at least {enough}",
         statements_were(*count)
@@ -79,7 +78,7 @@ pub enum WorkloadError {
         statement: String,
         /// What was asked.
         count: u64,
-        /// A count of which every statement has a part.
+        /// The least count that gives every statement a part.
         enough: u64,
     },
     /// More keys than a signed 64-bit number holds.
@@ -91,6 +90,38 @@ pub enum WorkloadError {
         count: u64,
         /// The most that is possible.
         most: u64,
+    },
+    /// A primary key that does not tell all rows apart.
+    #[error(
+        "statement {statement} of the scenario {scenario} needs {needed} rows, warm-up included, and the primary key {key} tells \
+         {distinct} apart; use longer key columns, or ask for fewer statements"
+    )]
+    Narrow {
+        /// The scenario's name.
+        scenario: String,
+        /// The statement's.
+        statement: String,
+        /// The columns of the primary key, and its table.
+        key: String,
+        /// Rows that it tells apart.
+        distinct: u128,
+        /// Rows that it has to tell apart, of one partition where that suffices.
+        needed: u128,
+    },
+    /// Two statements that make rows with the same primary key.
+    #[error(
+        "the statements {} and {} of the scenario {scenario} make rows with the same primary key {key}; give one of them other \
+         values or a table of its own",
+        statements[0],
+        statements[1]
+    )]
+    Shared {
+        /// The scenario's name.
+        scenario: String,
+        /// The statements'.
+        statements: [String; 2],
+        /// The columns of the primary key, and its table.
+        key: String,
     },
 }
 
@@ -105,7 +136,7 @@ impl Workload {
     /// Divides `count` statements and `warmup` before them; `seed` chooses the order of the keys.
     ///
     /// # Errors
-    /// When a statement would have no part of `count`, or `count` or `warmup` are beyond 2^40.
+    /// When a statement would have no part of `count`, `count` or `warmup` are beyond 2^40, or rows would share a primary key.
     pub fn new(scenario: &Scenario, count: u64, warmup: u64, seed: u64) -> Result<Workload, WorkloadError> {
         let statements = &scenario.statements;
         let weights: Vec<u64> = statements.iter().map(|statement| u64::from(statement.weight)).collect();
@@ -132,7 +163,7 @@ impl Workload {
         let mut asks: Vec<Ask> = Vec::with_capacity(statements.len());
         for (index, (statement, &share)) in statements.iter().zip(&shares).enumerate() {
             let (keys, exponent) = (statement.keys.unwrap_or(share), statement.exponent.unwrap_or(DEFAULT_EXPONENT));
-            // More keys than issues are scattered over all of them.
+            // More keys than issues are taken from all over their range.
             let numbered = numbered || statement.keys.is_some_and(|keys| keys > share);
             let keys = Keys::new(keys, statement.order, exponent, numbered, seed.wrapping_add(index as u64));
             let warm = 0..statement.keys.map_or(warmup, |keys| keys.min(warmup));
@@ -145,7 +176,10 @@ impl Workload {
             start += warmup;
         }
         let permutation = Permutation::new(count, seed);
-        Ok(Workload { count, warmup, permutation, ends, asks, warmup_turns: Turns::new(&weights), ways, seed })
+        let warmup_turns = Turns::new(&weights);
+        let workload = Workload { count, warmup, permutation, ends, asks, warmup_turns, ways, seed };
+        scenario.check_keys(&workload)?;
+        Ok(workload)
     }
 
     /// The number of statements in the window.
@@ -158,17 +192,17 @@ impl Workload {
         self.warmup
     }
 
-    /// The number of statements of the window that are the scenario's statement `index`.
+    /// How many statements of the window are the scenario's statement `index`.
     pub fn share(&self, index: usize) -> u64 {
         self.asks.get(index).map_or(0, |ask| ask.share)
     }
 
-    /// Whether every key is used once, so that [`Workload::issue_once`] tells what a ticket issues.
+    /// Whether every key is used once, so that [`Workload::issue_once`] holds.
     pub fn is_once(&self) -> bool {
         self.ways.is_none()
     }
 
-    /// What ticket `0..count` issues where every key is used once.
+    /// What ticket `0..count` issues if every key is used once.
     #[inline]
     pub fn issue_once(&self, ticket: u64) -> Issue {
         let key = self.permutation.apply(ticket);
@@ -194,8 +228,8 @@ impl Workload {
         self.asks.get(statement).map_or(number, |ask| ask.start + ask.keys.key(number))
     }
 
-    /// What ticket `0..warmup` issues before the window: the same mix, on keys behind the window's, each statement on keys of its
-    /// own, which are loaded where it has a `load`.
+    /// What ticket `0..warmup` issues before the window: the same mix, on keys after the window's, which are loaded if the
+    /// statement has a `load`.
     #[inline]
     pub fn warmup_issue(&self, ticket: u64) -> Issue {
         let (statement, _) = self.warmup_turns.whose(ticket);
@@ -203,7 +237,7 @@ impl Workload {
         Issue { statement, key: warm.start + ticket % (warm.end - warm.start).max(1) }
     }
 
-    /// What must be loaded before the warm-up, statement by statement.
+    /// What to load before the warm-up, statement by statement.
     pub fn load(&self) -> Vec<LoadPart> {
         let loading = self.asks.iter().enumerate().filter(|(_, ask)| ask.loads);
         let part = |(statement, ask): (usize, &Ask)| {
@@ -213,13 +247,13 @@ impl Workload {
         loading.map(part).collect()
     }
 
-    /// What is read back after the window, statement by statement: at most [`READ_BACK_ROWS`] of the rows that each wrote
-    /// in it, chosen by the seed.
+    /// What to read back after the window, statement by statement: at most [`READ_BACK_ROWS`] of the rows that each wrote, chosen
+    /// by the seed.
     pub fn read_back(&self) -> Vec<LoadPart> {
         let reading = self.asks.iter().enumerate().filter(|(_, ask)| ask.reads_back);
         let part = |(statement, ask): (usize, &Ask)| {
             let written = ask.keys.sampled(ask.share) * ask.rows;
-            // Another order than that of the window: else these would be the first rows that were written.
+            // Another order than the window's, so that these are not the first rows written.
             let order = Permutation::new(written, !self.seed);
             let (start, keys, rows) = (ask.start, ask.keys, ask.rows);
             let numbers = Numbers::Sample { start, keys, rows, order, count: written.min(READ_BACK_ROWS) };
@@ -228,8 +262,8 @@ impl Workload {
         reading.map(part).collect()
     }
 
-    /// The rows that statement `index` has written when it was issued so often, each counted once; `None` where that cannot be
-    /// told because its keys repeat and it was not issued as often as it should.
+    /// How many different rows statement `index` has written after so many issues. `None` if that is unknown, because keys repeat
+    /// and some issues are missing.
     pub fn rows_written(&self, index: usize, issued: u64) -> Option<u64> {
         let ask = self.asks.get(index)?;
         match &self.ways {
@@ -243,13 +277,13 @@ impl Workload {
         self.asks.get(index).map_or([0..0, 0..0], |ask| [ask.start..ask.start + ask.keys.count, ask.warm.clone()])
     }
 
-    /// The most rows that the tables hold at the end of the window.
+    /// The most rows that the tables hold after the window.
     pub fn rows(&self) -> u64 {
         self.asks.iter().map(|ask| (ask.keys.count + ask.warm.end - ask.warm.start) * ask.rows).sum()
     }
 }
 
-/// The first number behind each statement's part of `0..count`.
+/// The end of each statement's part of `0..count`.
 fn ends(weights: &[u64], count: u64) -> Vec<u64> {
     let sum: u64 = weights.iter().sum();
     let mut before = 0;
@@ -457,6 +491,8 @@ mod tests {
         let rows = |select: &mut Statement| {
             select.keys = Some(10);
             select.expect.as_mut().unwrap().rows = Some(100);
+            // Not the table of the inserts, whose keys are numbers of these rows.
+            select.load.as_mut().unwrap().cql = "INSERT INTO cqldyno.rows (pk, v1, v2) VALUES (?, ?, ?)".to_owned();
         };
         let workload = Workload::new(&mixed([1, 1], rows), 1_000, 30, 7).unwrap();
         let part = &workload.load()[0];

@@ -2,17 +2,17 @@
 
 /// The Zipf distribution over `1..=n`: `k` has a probability in proportion to `k^-exponent`.
 ///
-/// Rejection-inversion (W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
-/// distributions", ACM TOMACS 6(3), 1996, section 4), in the numerically stable form of Apache Commons RNG's
-/// `RejectionInversionZipfSampler`: exact, without a table, and in fewer than two tries on average whatever `n` is.
+/// Rejection-inversion (W. Hörmann and G. Derflinger, ACM TOMACS 6(3), 1996, section 4), in the stable form of Apache Commons
+/// RNG's `RejectionInversionZipfSampler`. It is exact, needs no table, and takes fewer than two tries on average. The crates for
+/// this draw from a generator of `rand` and promise no equal draws across versions; here the seed alone decides.
 #[derive(Clone, Copy, Debug)]
 pub struct Zipf {
     n: u64,
     exponent: f64,
-    /// The integral of the hat function up to the middle of the first number, less 1, and up to behind the last.
+    /// The integral of the hat function up to the middle of the first number, less 1, and up to the end of the last.
     from: f64,
     to: f64,
-    /// Closer to its number than this an inverted point is always accepted.
+    /// An inverted point closer to its number than this is always accepted.
     squeeze: f64,
 }
 

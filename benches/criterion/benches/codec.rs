@@ -1,5 +1,5 @@
-//! EXECUTE and RESULT of the scenarios' two statements, encoded and decoded by `floor` and by the embedded node: CPU time a
-//! frame. The bytes are those that go over the wire in a run of `floor`.
+//! EXECUTE and RESULT of the scenarios' two statements, encoded and decoded by `floor` and by the embedded node: CPU time per
+//! frame. The bytes are those of a run of `floor`.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -108,8 +108,8 @@ fn result(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// All that the node does for a statement, but for reading from and writing to a socket: frames found, decoded, executed on
-/// a table of 65,536 rows in the processor's cache, and their answers encoded.
+/// The node's work per statement without sockets: it finds frames, decodes them, executes them on a table of 65,536 rows in the
+/// processor's cache, and encodes the answers.
 fn node(criterion: &mut Criterion<CpuTime>) {
     let exchange = or_leave(Exchange::new());
     let mut group = criterion.benchmark_group("EXECUTE served by the node without a socket");

@@ -1,8 +1,7 @@
-//! What the load generator costs a statement, and what parts of it do: CPU time of all threads.
+//! What the load generator and its parts cost per statement: CPU time of all threads.
 //!
-//! The load generator runs with `noop` in this process as it does in a worker: 1,024 slots, keys in a permutation, one time
-//! and one count a statement, rows checked. `ready` is answered at once; `pending` waits in a task of its own until another
-//! one answers, which includes the runtime's wake-ups.
+//! It runs with `noop` in this process as in a worker: 1,024 slots, permuted keys, one time and one count per statement, rows
+//! checked. `ready` is answered at once; `pending` waits for another task, which includes the runtime's wake-ups.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -50,7 +49,7 @@ fn reason(failed: Failed) -> String {
 
 /// One iteration is one statement, so that what is printed is the cost of one.
 fn load_generator(criterion: &mut Criterion<CpuTime>) {
-    let mut group = criterion.benchmark_group("load generator, a statement");
+    let mut group = criterion.benchmark_group("load generator, per statement");
     // Every sample is as many statements, and enough that starting 1,024 tasks does not count.
     group.sampling_mode(SamplingMode::Flat).sample_size(20);
     for form in ["ready", "pending"] {
@@ -71,8 +70,8 @@ fn load_generator(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// Each is done once a statement, but for the check of a row, which only selects need. Their sum is more than the load
-/// generator costs: in a loop of its own a part has nothing to overlap with, and each pays for the loop and its next key.
+/// Each runs once per statement, but the check of a row only for selects. Their sum exceeds the load generator's cost: in a loop
+/// of its own a part overlaps with nothing, and pays for the loop and its key.
 fn parts(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("load generator, a part");
     let writes = scenario("writes");

@@ -1,4 +1,4 @@
-//! What the statistics of a run cost: 10,000 cells as 25 scenarios of 20 blocks and 20 contenders.
+//! What a run's statistics cost: 10,000 cells as 25 scenarios of 20 blocks and 20 contenders.
 
 use std::hint::black_box;
 

@@ -7,8 +7,8 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::or_leave;
 
-/// User and system time of all threads of this process (`CLOCK_PROCESS_CPUTIME_ID`): what others do on the machine at the
-/// same time is not in it, but for what it does to the caches.
+/// User and system time of all threads of this process (`CLOCK_PROCESS_CPUTIME_ID`). Other processes change it only through the
+/// caches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuTime;
 

@@ -1,4 +1,4 @@
-//! `floor` and the embedded node with nothing between them but bytes: what the one encodes the other decodes.
+//! `floor` and the embedded node, which exchange bytes without a socket.
 
 use std::io;
 use std::iter;
@@ -12,7 +12,7 @@ use cqldyno_scenarios::{Permutation, builtin};
 /// Rows of the table, and statements that go over one connection; their keys are all below.
 pub const ROWS: u64 = 65_536;
 
-/// EXECUTEs that the node reads at once, as with a driver that has so many in flight.
+/// EXECUTEs that the node reads at once, as from a driver with so many in flight.
 pub const IN_FLIGHT: usize = 1_024;
 
 /// What did not go as it must.
@@ -178,7 +178,7 @@ impl Exchange {
     }
 }
 
-/// The whole frames of the node's one after the other.
+/// The node's frames, one after the other.
 fn frames(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     iter::from_fn(move || {
         let (frame, rest) = bytes.split_at_checked(frame_len(bytes)).filter(|(frame, _)| !frame.is_empty())?;

@@ -1,4 +1,4 @@
-//! What a job asks of a hand-written program, which knows three scenarios and the equal settings.
+//! A job for a hand-written program, which knows three scenarios and the equal settings.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use crate::{INSERT, PAGE_SIZE, REQUEST_TIMEOUT, SELECT};
 /// The option that turns tokio's LIFO slot off; only there when built with `--cfg tokio_unstable`.
 pub(crate) const LIFO_SLOT: &str = "lifo_slot";
 
-/// What is asked, as in the built-in scenarios of the same names.
+/// The scenario, by the built-in ones' names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mix {
     /// Inserts.
@@ -32,7 +32,7 @@ pub(crate) struct Asked {
     pub(crate) concurrency: usize,
     pub(crate) seed: u64,
     pub(crate) node: SocketAddr,
-    /// What is added to v1 and v2 of every loaded row.
+    /// Added to v1 and v2 of every loaded row.
     pub(crate) shift: i64,
     pub(crate) lifo_slot: bool,
 }
@@ -92,7 +92,7 @@ impl Asked {
     }
 }
 
-/// Which of the three scenarios this is, and by how much its loaded rows are shifted.
+/// Which of the three scenarios this is, and the shift of its loaded rows.
 fn mix(scenario: &Scenario) -> Option<(Mix, i64)> {
     let mix = match scenario.name.as_str() {
         "writes" => Mix::Writes,
@@ -114,7 +114,7 @@ fn mix(scenario: &Scenario) -> Option<(Mix, i64)> {
     (issued(&known) == issued(scenario) && scenario.statements.iter().all(executes)).then_some((mix, shift))
 }
 
-/// The scenario without what others do: what is loaded before the window, and what is read back behind it.
+/// The scenario without what others do: loading and reading back.
 fn issued(scenario: &Scenario) -> Scenario {
     let mut issued = scenario.clone();
     for statement in &mut issued.statements {

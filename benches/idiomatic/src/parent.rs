@@ -1,4 +1,4 @@
-//! Both directions of the worker protocol, as `drivers/PROTOCOL.md` has it, for a worker that reads nothing in its window.
+//! The worker protocol (`drivers/PROTOCOL.md`) for a worker that reads nothing in its window.
 
 use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,7 +39,7 @@ impl Parent {
         }
     }
 
-    /// Waits for `go` or `ack`. Nothing else is to be done meanwhile, so the thread waits.
+    /// Waits for `go` or `ack`; nothing else is to be done meanwhile.
     ///
     /// # Errors
     /// When something else came.
@@ -61,7 +61,7 @@ impl Parent {
                 ticks.tick().await;
                 let window = parent.window.lock().unwrap_or_else(PoisonError::into_inner);
                 let Some(tickets) = &*window else { return };
-                // A parent that is gone is found out at the window's end.
+                // A missing parent is noticed at the window's end.
                 let _ = write(&WorkerMessage::Progress { issued: tickets.taken() });
             }
         });
@@ -77,7 +77,7 @@ fn write(message: &WorkerMessage) -> anyhow::Result<()> {
 fn wait(expected: &ParentMessage, mut read: impl FnMut() -> anyhow::Result<ParentMessage>) -> anyhow::Result<()> {
     let mut found = read()?;
     if found == ParentMessage::Stop && *expected == ParentMessage::Ack {
-        // It would end a window early; it was not read in there, and the window is over.
+        // A late `stop`: the window is over.
         found = read()?;
     }
     match found {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::{Program, Tickets};
 
-/// Executes all tickets in `concurrency` tasks, each of which runs `execute_some` until there are no more; what it gives
-/// is the number of right answers.
+/// Executes all tickets in `concurrency` tasks, each of which runs `execute_some`; returns the number of right answers.
 ///
 /// # Errors
 /// The first error of a task.
@@ -15,7 +14,7 @@ pub(crate) async fn execute_all<P: Program>(
     concurrency: usize,
 ) -> anyhow::Result<u64> {
     let (client, tickets) = (Arc::clone(client), Arc::clone(tickets));
-    // By a task, as the load generator does it: from here each would wake a thread of a multi-thread runtime by a system call.
+    // Spawned by a task, as in the load generator: otherwise each would wake a worker thread by a system call.
     let slots = tokio::spawn(async move {
         let slot = |_| tokio::spawn(P::execute_some(Arc::clone(&client), Arc::clone(&tickets)));
         (0..concurrency).map(slot).collect::<Vec<_>>()

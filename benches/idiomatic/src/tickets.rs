@@ -15,7 +15,7 @@ pub enum Statement {
     Select(i64),
 }
 
-/// Where the slots get what to execute next, in the order and with the keys of the built-in scenarios.
+/// The statements to execute, in the order and with the keys of the built-in scenarios.
 #[derive(Debug)]
 pub struct Tickets {
     next: AtomicU64,
@@ -29,7 +29,7 @@ pub struct Tickets {
 enum Part {
     /// The keys `0..count`, permuted.
     Window { permutation: Permutation, loaded: u64 },
-    /// Keys behind the window's: those that are read first, then those that are written.
+    /// Keys after the window's: first those that are read, then those that are written.
     WarmUp { count: u64, warmup: u64 },
 }
 

@@ -20,17 +20,17 @@ use crate::{Program, Tickets};
 /// The beginning of a hand-written program's name as a contender; the driver's name follows.
 const PREFIX: &str = "idiomatic-";
 
-/// Runs the program as a worker: one cell, as the parent on standard input and output asks for it. The exit code is 0 after `done`,
-/// and 1 after `failed`.
+/// Runs the program as a worker: one cell, as the parent on standard input and output asks for it. The exit code is 0 after
+/// `done`, and 1 after `failed`.
 ///
-/// As such a program does, it gives up at its first error, which is `failed` of kind `crash`. It reads nothing in its window, so that a
-/// `stop` does not end it early.
+/// It gives up at its first error, with `failed` of kind `crash`. It reads nothing in its window, so that `stop` does not end it
+/// early.
 pub fn main<P: Program>() -> ExitCode {
     let parent = Arc::new(Parent::default());
     let Err((kind, error)) = work::<P>(&parent) else { return ExitCode::SUCCESS };
     let message = format!("{error:#}");
     eprintln!("cqldyno worker: {message}");
-    // Where nobody listens any more, the log has it.
+    // If nobody reads any more, the log has it.
     let _ = parent.say(&WorkerMessage::Failed(Failed { kind, message }));
     ExitCode::FAILURE
 }
@@ -47,7 +47,7 @@ fn work<P: Program>(parent: &Arc<Parent>) -> Result<(), Failure> {
         protocol: PROTOCOL_VERSION,
         driver: at(FailureKind::Describe, describe::<P>())?,
         settings: settings(&ConnectOptions::new(Vec::new())),
-        // It has none of the load generator that this identifies.
+        // It does not have the load generator that this identifies.
         build: BuildInfo { id: String::new(), generator: String::new(), lock: String::new(), ..build_info() },
     };
     at(FailureKind::Protocol, parent.say(&WorkerMessage::Hello(Box::new(hello))))?;
@@ -66,9 +66,10 @@ fn describe<P: Program>() -> anyhow::Result<DriverInfo> {
     Ok(DriverInfo {
         name: format!("{PREFIX}{}", info.name),
         capabilities: Default::default(),
+        most_in_flight: Default::default(),
         caveats: vec![format!(
-            "It is the program that the documentation of {} would have you write, with a loop of its own: no histogram, and no clock \
-             read a statement.",
+            "It is the program that the documentation of {} would have you write, with its own loop: no histogram, and no clock \
+             read per statement.",
             info.name
         )],
         ..info

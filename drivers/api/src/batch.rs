@@ -11,7 +11,7 @@ pub struct BatchRows<'a> {
 }
 
 impl<'a> BatchRows<'a> {
-    /// `values` are those of `rows` rows, one behind the other, each with as many as the first; what is left over belongs to none.
+    /// `values` has those of `rows` rows in turn, as many for each; the rest is ignored.
     pub fn new(values: &'a [Value<'a>], rows: usize) -> BatchRows<'a> {
         BatchRows { values, width: values.len().checked_div(rows).unwrap_or_default(), rows }
     }
@@ -27,7 +27,7 @@ impl<'a> BatchRows<'a> {
         self.rows == 0
     }
 
-    /// The values of a row, in the order of the markers; none behind the last row.
+    /// The values of a row, in the order of the markers; none after the last row.
     #[inline]
     pub fn get(&self, row: usize) -> &'a [Value<'a>] {
         self.values.get(row * self.width..(row + 1) * self.width).unwrap_or_default()

@@ -6,7 +6,7 @@ use crate::{BatchRows, ConnectOptions, DriverError, DriverInfo, ErrorKind, Rows,
 
 /// A CQL driver: how it describes itself and connects.
 pub trait Driver: Default + Send + Sync + 'static {
-    /// What [`Driver::connect`] gives.
+    /// What [`Driver::connect`] returns.
     type Session: Session;
 
     /// Name, exact versions, capabilities and caveats, read from the build and the running process.
@@ -18,11 +18,11 @@ pub trait Driver: Default + Send + Sync + 'static {
     /// What the driver makes of `options`, setting by setting, in the words of [`Setting`].
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting>;
 
-    /// Connects and waits until every data connection that was asked for is open.
+    /// Connects and waits until every requested data connection is open.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Connect`], [`crate::ErrorKind::BadCredentials`] or what else the driver gives; options that the
-    /// adapter does not know are refused by name.
+    /// [`crate::ErrorKind::Connect`], [`crate::ErrorKind::BadCredentials`] or the driver's own; unknown options are refused by
+    /// name.
     fn connect(&self, options: &ConnectOptions) -> impl Future<Output = Result<Self::Session, DriverError>> + Send;
 }
 
@@ -43,8 +43,8 @@ pub trait Session: Send + Sync + 'static {
     /// The server's or the driver's error, by kind.
     fn prepare(&self, cql: &str) -> impl Future<Output = Result<Self::Statement, DriverError>> + Send;
 
-    /// The hot path: binds `values` in the order of the markers, sends, and decodes every column of every row of every
-    /// page into `rows`, which the caller has cleared.
+    /// The hot path: binds `values` in the order of the markers, sends, and decodes every column of every row of every page into
+    /// `rows`. `rows` comes empty.
     ///
     /// # Errors
     /// The server's or the driver's error, by kind; `rows` may then hold a part of the result.
@@ -55,11 +55,11 @@ pub trait Session: Send + Sync + 'static {
         rows: &mut Rows,
     ) -> impl Future<Output = Result<(), DriverError>> + Send;
 
-    /// Executes `statement` once for every row in one unlogged BATCH, built by the driver's own API for batches; rows that come back are
+    /// Executes `statement` once for every row in one unlogged BATCH, with the driver's own API for batches; returned rows are
     /// dropped. A driver that has batches declares [`crate::Capability::Batch`].
     ///
     /// # Errors
-    /// The server's or the driver's error, by kind; the default gives one.
+    /// The server's or the driver's error, by kind; the default returns one.
     fn batch(
         &self,
         statement: &Self::Statement,
@@ -69,12 +69,11 @@ pub trait Session: Send + Sync + 'static {
         std::future::ready(Err(DriverError::new(ErrorKind::Other, "this adapter sends no batches")))
     }
 
-    /// Executes `cql` with `values` without preparing it before, by the driver's own call for that, and decodes every column of every
-    /// row of every page into `rows`, which the caller has cleared. A driver that has such a call declares
-    /// [`crate::Capability::Unprepared`].
+    /// Executes `cql` with `values` unprepared, with the driver's own call for that, and decodes as [`Session::execute`] does. A
+    /// driver that has such a call declares [`crate::Capability::Unprepared`].
     ///
     /// # Errors
-    /// The server's or the driver's error, by kind; the default gives one.
+    /// The server's or the driver's error, by kind; the default returns one.
     fn query_values(
         &self,
         cql: &str,

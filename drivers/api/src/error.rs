@@ -1,4 +1,4 @@
-//! What can go wrong between a statement and its answer, in words that are the same for every driver.
+//! Errors between a statement and its answer, with the same kinds for every driver.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub enum ErrorKind {
     Syntax,
     /// 0x2100: the user may not do this.
     Unauthorized,
-    /// 0x2200: the statement cannot be carried out, for example because there is no such table.
+    /// 0x2200: the statement is impossible, for example because the table does not exist.
     Invalid,
     /// 0x2400: keyspace or table exists.
     AlreadyExists,
@@ -44,7 +44,7 @@ pub enum ErrorKind {
     QueueFull,
     /// A value could not be encoded, or an answer not be decoded.
     Codec,
-    /// The answer had other rows than the scenario says.
+    /// The answer had other rows than the scenario expects.
     WrongRow,
     /// Anything else; the message says what.
     Other,

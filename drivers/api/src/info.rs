@@ -1,15 +1,17 @@
 //! What a driver says of itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// What a driver can do beyond preparing and executing. The behaviour suite checks what is declared and that what is
-/// not declared is really missing.
+use crate::{ConnectOptions, Settings};
+
+/// What a driver can do beyond preparing and executing. The behaviour suite checks that it can what it declares, and nothing
+/// more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Capability {
-    /// Has a time limit a statement of its own.
+    /// Has a time limit per statement of its own.
     RequestTimeout,
     /// Reads a result page by page.
     Paging,
@@ -17,11 +19,11 @@ pub enum Capability {
     Reprepare,
     /// Reconnects by itself when a server that was gone is back.
     Reconnect,
-    /// Goes on when its control connection breaks and its data connections do not.
+    /// Goes on when only its control connection breaks.
     ControlConnection,
     /// Logs in with user and password.
     Credentials,
-    /// Sends nothing at all: no cluster is needed (noop).
+    /// Sends nothing, so that no cluster is needed (noop).
     Offline,
     /// Sends several rows of a prepared statement as one unlogged BATCH.
     Batch,
@@ -33,23 +35,22 @@ pub enum Capability {
     Connect,
 }
 
-/// A library at work in the worker, as read from the build or the running process.
+/// A library in the worker, read from the build or the running process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Library {
     /// Its name, for example `tokio` or `libcassandra`.
     pub name: String,
     /// Its exact version.
     pub version: String,
-    /// Where it came from when that is not the lock file, for example the path of a shared object.
+    /// Where it came from if not from the lock file, for example the path of a shared object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
 }
 
-/// One of the settings that are equal for all, and what the driver made of it.
+/// One of the equal settings, and what the driver made of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Its name: `protocol version`, `consistency`, `compression`, `retries`, `speculative execution`, `routing`,
-    /// `connections`, `page size`, `request timeout`.
+    /// Its name, one of those in [`Setting::equal`].
     pub name: String,
     /// What the driver runs with.
     pub value: String,
@@ -58,6 +59,28 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// The nine settings as a driver runs with them that takes all of `options`; each of `own` replaces the one of its name.
+    pub fn equal(options: &ConnectOptions, own: impl IntoIterator<Item = Setting>) -> Vec<Setting> {
+        let limit = options.request_timeout.map_or("none".to_owned(), |limit| format!("{limit:?}"));
+        let mut settings = vec![
+            Setting::taken("protocol version", "v4"),
+            Setting::taken("consistency", options.consistency),
+            Setting::taken("compression", "none"),
+            Setting::taken("retries", "none"),
+            Setting::taken("speculative execution", "none"),
+            Setting::taken("routing", "token-aware"),
+            Setting::taken("connections", format_args!("{} per node", options.connections)),
+            Setting::taken("page size", options.page_size),
+            Setting::taken("request timeout", limit),
+        ];
+        for own in own {
+            if let Some(setting) = settings.iter_mut().find(|setting| setting.name == own.name) {
+                *setting = own;
+            }
+        }
+        settings
+    }
+
     /// A setting that the driver took as asked.
     pub fn taken(name: &str, value: impl ToString) -> Setting {
         Setting { name: name.to_owned(), value: value.to_string(), as_asked: true }
@@ -70,22 +93,25 @@ impl Setting {
 }
 
 /// What a driver says of itself, in `hello` and in every result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverInfo {
     /// The driver's name: `scylla`, `cdrs-tokio`, `cassandra-cpp`.
     pub name: String,
     /// The driver's exact version, from the lock file of the build.
     pub version: String,
-    /// What distinguishes this contender beyond name and version, as it stands behind a `+` in its label, for example
-    /// `lib=scylla-2.16.2`; empty for most.
+    /// What distinguishes this contender beyond name and version: the part after `+` in its label, such as `lib=scylla-2.16.2`.
+    /// Empty for most.
     #[serde(default)]
     pub variant: String,
     /// The libraries that shape the figure: the async runtime, a native library, a TLS stack.
     pub libraries: Vec<Library>,
     /// What it can do.
     pub capabilities: BTreeSet<Capability>,
-    /// Full sentences shown beside the row: what would favour the driver or hinder it here.
+    /// Full sentences for the row: what favours or hinders the driver here.
     pub caveats: Vec<String>,
+    /// The most statements that it can have in flight, per settings. Absent if only stream ids limit them, or if more just wait.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub most_in_flight: BTreeMap<Settings, usize>,
 }
 
 impl DriverInfo {

@@ -1,8 +1,7 @@
-//! What is compared: the [`Driver`] and [`Session`] traits that put a CQL driver on the dyno.
+//! The [`Driver`] and [`Session`] traits, through which every CQL driver is measured.
 //!
-//! A new driver is one crate that implements the two traits and a `main` of one line; nothing else in the
-//! workspace changes. The traits are generic on the hot path: the load generator is compiled once per
-//! adapter, with no dynamic dispatch and no boxed future.
+//! A new driver is one crate that implements both traits, and a `main` of one line (`drivers/README.md`). The load generator is
+//! compiled once per adapter, without dynamic dispatch or boxed futures.
 #![deny(missing_docs)]
 
 mod batch;
@@ -11,8 +10,6 @@ mod error;
 mod info;
 mod options;
 mod rows;
-#[cfg(feature = "suite")]
-pub mod suite;
 mod value;
 
 pub use batch::BatchRows;

@@ -27,7 +27,7 @@ pub enum Consistency {
     LocalQuorum,
     /// A majority in every data centre.
     EachQuorum,
-    /// One replica of the coordinator's data centre: the setting of every comparison unless told otherwise.
+    /// One replica of the coordinator's data centre; the default of every comparison.
     #[default]
     LocalOne,
 }
@@ -47,12 +47,12 @@ impl fmt::Display for Consistency {
     }
 }
 
-/// Whether a driver runs with the settings that are equal for all, or as its documentation's first example would.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Whether a driver runs with equal settings, or as its documentation's first example would.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settings {
-    /// Protocol v4, the given consistency and page size, no compression, no retries, no speculative execution,
-    /// token-aware routing, the given number of data connections a node.
+    /// Protocol v4, the given consistency, page size and number of data connections per node, token-aware routing; no
+    /// compression, retries or speculative execution.
     #[default]
     Equal,
     /// Address, user and password only; everything else is the driver's default.
@@ -74,7 +74,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// What an adapter is told before it connects.
+/// How an adapter is to connect.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
     /// Addresses of the cluster's nodes, at least one.
@@ -83,11 +83,13 @@ pub struct ConnectOptions {
     pub credentials: Option<Credentials>,
     /// Data connections to each node, at least 1; control connections come on top.
     pub connections: usize,
+    /// The most statements in flight, for a driver that has to make room for them.
+    pub in_flight: usize,
     /// Consistency of every statement.
     pub consistency: Consistency,
     /// Rows a page.
     pub page_size: i32,
-    /// The client's own time limit for a statement; `None` is no limit. A driver that has none declares it
+    /// The client's own time limit per statement; `None` for no limit. A driver that has one declares it
     /// ([`crate::Capability::RequestTimeout`]).
     pub request_timeout: Option<Duration>,
     /// Equal settings or the driver's own.
@@ -97,13 +99,14 @@ pub struct ConnectOptions {
 }
 
 impl ConnectOptions {
-    /// Equal settings for `contact_points`: one data connection a node, LOCAL_ONE, pages of 5,000 rows, a limit of
-    /// 30 seconds a statement, no credentials.
+    /// Equal settings for `contact_points`: one data connection per node, 1,024 statements in flight, LOCAL_ONE, pages of 5,000 rows,
+    /// a limit of 30 seconds per statement, no credentials.
     pub fn new(contact_points: Vec<SocketAddr>) -> ConnectOptions {
         ConnectOptions {
             contact_points,
             credentials: None,
             connections: 1,
+            in_flight: 1_024,
             consistency: Consistency::LocalOne,
             page_size: 5_000,
             request_timeout: Some(Duration::from_secs(30)),
@@ -115,7 +118,7 @@ impl ConnectOptions {
     /// Refuses the contender's options that are not among `known`, by name; every adapter calls this before it connects.
     ///
     /// # Errors
-    /// [`ErrorKind::Other`], naming the driver, the option that it does not know and those that it does.
+    /// [`ErrorKind::Other`], naming the driver, the unknown option and the known ones.
     pub fn refuse_unknown(&self, driver: &str, known: &[&str]) -> Result<(), DriverError> {
         match self.options.keys().find(|key| !known.contains(&key.as_str())) {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Decoded rows, in a buffer that is used again for every statement.
+//! Decoded rows, in a buffer that every statement reuses.
 
 use std::cell::RefCell;
 
@@ -17,13 +17,13 @@ enum Cell {
     Blob { start: usize, end: usize },
 }
 
-/// Where an adapter puts the rows that it decoded, column by column, in the order of the result's columns.
+/// Where an adapter puts decoded rows, column by column, in the order of the result's columns.
 ///
-/// One `Rows` belongs to one slot of the load generator and is cleared as soon as an answer was checked. An adapter pushes every
-/// column of every row and ends each row with [`Rows::end_row`]. After the first few statements nothing is allocated: the
-/// memory of a `Rows` that was cleared is there for the next one that gets a row on the same thread.
-// A thousand slots have one each, and buffers of their own would be more than the processor's second cache holds. As rows are
-// mostly checked and cleared as soon as they are decoded, one buffer a thread serves all of its slots, and stays in the first.
+/// Each slot of the load generator has one, and clears it as soon as an answer was checked. An adapter pushes every column of
+/// every row and ends each row with [`Rows::end_row`]. A cleared `Rows` leaves its memory to the next one on the same thread, so
+/// that nothing is allocated after the first few statements.
+// Buffers for a thousand slots would be more than the processor's second cache holds. Rows are mostly cleared at once, so that
+// one buffer per thread serves all of its slots and stays in the first cache.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// `None` while there is nothing in it.
@@ -39,7 +39,7 @@ struct Buffer {
     blobs: Vec<u8>,
 }
 
-/// Buffers that a thread keeps at most: as many as there are slots by default.
+/// The most buffers that a thread keeps: as many as there are slots by default.
 const MOST_SPARE: usize = 1_024;
 
 thread_local! {
@@ -50,7 +50,7 @@ thread_local! {
 impl Buffer {
     #[inline(never)]
     fn spare() -> Box<Buffer> {
-        // Where the thread is ending, there are none any more.
+        // There are none while the thread ends.
         SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default()
     }
 
@@ -149,7 +149,7 @@ impl Rows {
         cells.push(Cell::Blob { start, end: blobs.len() });
     }
 
-    /// Ends the current row: what was pushed since the last end is its columns.
+    /// Ends the current row; its columns are the values pushed since the last end.
     #[inline]
     pub fn end_row(&mut self) {
         let Buffer { cells, row_ends, .. } = self.buffer();
@@ -179,7 +179,7 @@ impl Rows {
         self.buffer.as_ref().map_or(0, |buffer| buffer.pages)
     }
 
-    /// The row at `index`, counted from 0 in the order of arrival, or `None` behind the last one.
+    /// The row at `index`, counted from 0 in the order of arrival; `None` after the last one.
     #[inline]
     pub fn get(&self, index: usize) -> Option<Row<'_>> {
         let buffer = &**self.buffer.as_ref()?;
@@ -227,7 +227,7 @@ impl<'a> Row<'a> {
         self.cells.is_empty()
     }
 
-    /// The value of the column at `index`, counted from 0, or `None` behind the last one.
+    /// The value of the column at `index`, counted from 0; `None` after the last one.
     #[inline]
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         Some(match *self.cells.get(index)? {
@@ -243,9 +243,9 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Whether the column at `index` is there, of `value`'s type, and equal to it; doubles are equal by their bits.
+    /// Whether the column at `index` exists, has `value`'s type and equals it; doubles are compared by their bits.
     ///
-    /// The same as comparing what [`Row::get`] gives, in a few instructions where the type of `value` is plain.
+    /// The same as comparing [`Row::get`], in a few instructions if the type of `value` is plain.
     #[inline(always)]
     pub fn holds(&self, index: usize, value: Value<'_>) -> bool {
         let Some(cell) = self.cells.get(index) else { return false };

@@ -1,6 +1,6 @@
 //! Values bound to a statement's markers and read back from rows.
 
-/// One CQL value, borrowed from whoever made it: the load generator when bound, [`crate::Rows`] when read.
+/// One CQL value, borrowed from the load generator when bound and from [`crate::Rows`] when read.
 ///
 /// The variants are the types of native_protocol_v4.spec section 6 that scenarios use.
 #[derive(Clone, Copy, Debug, PartialEq)]

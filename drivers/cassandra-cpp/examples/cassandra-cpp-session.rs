@@ -1,12 +1,11 @@
-//! The session of which the requests are recorded: `harness/cluster/recorded/README.md` says how. The last argument is the server.
-//! After the one that is the same for all drivers comes one with the driver's own defaults, its batches, and values without a
-//! prepared statement.
+//! The session whose requests are recorded (`harness/cluster/recorded/README.md`); the last argument is the server. A second one
+//! has the driver's own defaults, batches and unprepared values.
 
 use std::error::Error;
 
 use cassandra_cpp::{BatchType, BindRustType, Cluster};
-use cqldyno_driver_api::suite::session::{address_of_arguments, session};
 use cqldyno_driver_cassandra_cpp::CassandraCpp;
+use cqldyno_driver_tests::session::{address_of_arguments, session};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {

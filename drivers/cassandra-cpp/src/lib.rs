@@ -1,13 +1,15 @@
 //! The adapter for the crate [cassandra-cpp](https://docs.rs/cassandra-cpp), which binds the C/C++ driver `libcassandra`.
 //!
-//! Statements are bound and rows are read through the crate's own typed API; what is reported of libcassandra is read
-//! from the library that the process has loaded ([`library`]).
+//! Statements are bound and rows read through the crate's own typed API. [`library`] asks the loaded libcassandra for its
+//! version.
 #![deny(missing_docs)]
 
 mod errors;
 pub mod library;
 mod session;
 mod values;
+
+use std::collections::BTreeMap;
 
 use cassandra_cpp::{Cluster, LogLevel, RetryPolicy, set_level};
 use cqldyno_driver_api::{
@@ -19,6 +21,9 @@ pub use session::{CassandraCppSession, CassandraCppStatement};
 
 /// The name of the environment variable that asks for libcassandra's log on stderr: a level such as `WARN` or `DEBUG`.
 pub const LOG_VARIABLE: &str = "CQLDYNO_LIBCASSANDRA_LOG";
+
+/// Requests that libcassandra's queue holds by default; a statement that finds it full fails.
+const REQUEST_QUEUE: usize = 8_192;
 
 /// The driver cassandra-cpp.
 #[derive(Debug, Default)]
@@ -56,45 +61,33 @@ impl Driver for CassandraCpp {
             ]
             .into(),
             caveats: [
-                "It runs one I/O thread of its own, in C++, beside the runtime's workers.",
+                "It runs one I/O thread in C++ beside the runtime's workers.",
                 "It sends a client timestamp with every statement, unlike the others.",
-                "It asks the server to leave out the result's metadata, so a SELECT's answer is shorter for it.",
+                "It skips the result's metadata, so its answers to a SELECT are shorter.",
                 "It cannot compress.",
-                "What a bootstrapping node refuses (0x1002) goes to the next node, whatever the retry policy.",
-                "After a server error (code 0) it gives the connection up and reconnects in about two seconds.",
+                "It sends what a bootstrapping node refuses (0x1002) to the next node, despite the retry policy.",
+                "After a server error (code 0) it drops the connection and reconnects in about two seconds.",
                 "The crate takes a blob as an owned vector, so binding one costs a copy.",
             ]
             .map(str::to_owned)
             .to_vec(),
+            most_in_flight: BTreeMap::from([(Settings::Default, REQUEST_QUEUE)]),
         })
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
-        let rows = match options.settings {
-            Settings::Equal => [
-                ("protocol version", "v4".to_owned()),
-                ("consistency", options.consistency.to_string()),
-                ("compression", "none".to_owned()),
-                ("retries", "none".to_owned()),
-                ("speculative execution", "none".to_owned()),
-                ("routing", "token-aware".to_owned()),
-                ("connections", format!("{} a node", options.connections)),
-                ("page size", options.page_size.to_string()),
-                ("request timeout", options.request_timeout.map_or("none".to_owned(), |limit| format!("{limit:?}"))),
-            ],
-            Settings::Default => [
-                ("protocol version", "negotiated by libcassandra".to_owned()),
-                ("consistency", "LOCAL_ONE".to_owned()),
-                ("compression", "none".to_owned()),
-                ("retries", "libcassandra's default policy".to_owned()),
-                ("speculative execution", "none".to_owned()),
-                ("routing", "token-aware".to_owned()),
-                ("connections", "1 a node".to_owned()),
-                ("page size", "no paging".to_owned()),
-                ("request timeout", "12s".to_owned()),
+        let own: &[_] = match options.settings {
+            Settings::Equal => &[],
+            Settings::Default => &[
+                ("protocol version", "negotiated by libcassandra"),
+                ("consistency", "LOCAL_ONE"),
+                ("retries", "libcassandra's default policy"),
+                ("connections", "1 per node"),
+                ("page size", "no paging"),
+                ("request timeout", "12s"),
             ],
         };
-        rows.into_iter().map(|(name, value)| Setting::taken(name, value)).collect()
+        Setting::equal(options, own.iter().map(|(name, value)| Setting::taken(name, value)))
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CassandraCppSession, DriverError> {
@@ -106,13 +99,13 @@ impl Driver for CassandraCpp {
     }
 }
 
-/// libcassandra prints warnings to stderr by default: one a connection against Cassandra. Nothing is printed unless asked.
+/// libcassandra prints warnings to stderr by default, one per connection to Cassandra. Here it prints only if asked.
 fn set_log_level() {
     let asked = std::env::var(LOG_VARIABLE).ok().and_then(|level| level.parse().ok());
     set_level(asked.unwrap_or(LogLevel::DISABLED));
 }
 
-/// `lib=PATH` was carried out before this process started, by its environment: here it is checked that it took effect.
+/// The parent has applied `lib=PATH` through the environment; this checks that it took effect.
 fn check_contender_options(options: &ConnectOptions) -> Result<(), DriverError> {
     options.refuse_unknown("cassandra-cpp", &["lib"])?;
     match options.options.get("lib") {
@@ -132,9 +125,13 @@ fn cluster(options: &ConnectOptions) -> Result<Cluster, DriverError> {
     if options.settings == Settings::Equal {
         let connections = u32::try_from(options.connections).unwrap_or(u32::MAX);
         cluster.set_protocol_version(4).map_err(errors::at_connect)?;
-        // Connections are counted by I/O thread, so there is one thread, whatever the number of connections.
+        // libcassandra opens so many connections per I/O thread, so there is one thread.
         cluster.set_num_threads_io(1).map_err(errors::at_connect)?;
         cluster.set_core_connections_per_host(connections).map_err(errors::at_connect)?;
+        if options.in_flight > REQUEST_QUEUE {
+            let queue = u32::try_from(options.in_flight).unwrap_or(u32::MAX);
+            cluster.set_queue_size_io(queue).map_err(errors::at_connect)?;
+        }
         cluster.set_retry_policy(RetryPolicy::fallthrough_new());
         cluster.set_token_aware_routing(true);
         // 0 is libcassandra's word for no limit.

@@ -1,7 +1,7 @@
-//! Which libcassandra this process has loaded, asked of the library itself.
+//! The libcassandra that this process has loaded.
 //!
-//! The C/C++ driver exports no function for its version. What it says of itself on the wire is its name and version in
-//! the STARTUP message (native_protocol_v4.spec section 4.1.1), so it is made to connect to a loopback listener here.
+//! The C/C++ driver exports no function for its version. It sends name and version in its STARTUP (native_protocol_v4.spec
+//! section 4.1.1), so it is made to connect to a loopback listener here.
 
 use std::collections::HashMap;
 use std::fs;
@@ -55,8 +55,8 @@ impl LoadedLibrary {
         words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
     }
 
-    /// Where the library lies, for results: from the worker's folder on where it came with the build, so that a published
-    /// result does not tell its machine's folders; else the whole path.
+    /// The library's path for results, relative to the worker's folder if it came with the build: a published result must not
+    /// show its machine's folders.
     pub fn origin(&self) -> String {
         let executable = std::env::current_exe().ok();
         let build = executable.as_deref().and_then(Path::parent).and_then(Path::parent);
@@ -79,7 +79,7 @@ impl LoadedLibrary {
         if loaded == asked_path || loaded.parent() == Some(asked_path.as_path()) {
             return Ok(());
         }
-        // A directory may hold the name that the loader asks for as a link to a file elsewhere; a file is only itself.
+        // A directory may hold a link to the loaded file under the name that the loader asks for.
         let through_a_link = fs::read_dir(&asked_path)
             .into_iter()
             .flatten()
@@ -99,7 +99,7 @@ impl LoadedLibrary {
     }
 }
 
-/// The library that this process has loaded; found out once, in at most two seconds.
+/// The library that this process has loaded; determined once, within two seconds.
 ///
 /// # Errors
 /// [`ErrorKind::Other`] when the library does not name itself or is not in the memory map.
@@ -133,16 +133,16 @@ fn mapped_path() -> io::Result<Option<PathBuf>> {
     Ok(paths.find(is_libcassandra).map(PathBuf::from))
 }
 
-/// Lets the library connect to a listener here and gives the options of its STARTUP.
+/// Lets the library connect to a listener here and returns the options of its STARTUP.
 fn startup_options() -> io::Result<HashMap<String, String>> {
     let deadline = Instant::now() + TIME_LIMIT;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();
-    // A thread of its own, because a session cannot be dropped while it connects: libcassandra would wait for ever.
+    // A thread of its own, because dropping a session that connects makes libcassandra wait for ever.
     let (ended, wait_for_end) = mpsc::channel();
     thread::Builder::new().name("ask-libcassandra".to_owned()).spawn(move || {
         let outcome = connect_and_be_refused(port);
-        // The other end has gone when the time was up.
+        // The other end is gone if the time was up.
         let _ = ended.send(outcome);
     })?;
     let options = serve_until_startup(&listener, deadline);
@@ -192,7 +192,7 @@ fn serve_until_startup(listener: &TcpListener, deadline: Instant) -> io::Result<
     Err(io::Error::new(io::ErrorKind::TimedOut, format!("no STARTUP within {} s", TIME_LIMIT.as_secs())))
 }
 
-/// Answers one connection until its STARTUP; `None` when it was closed before, as after a refused protocol version.
+/// Answers one connection until its STARTUP; `None` if it was closed before, as after a refused protocol version.
 fn converse(mut stream: &TcpStream, deadline: Instant) -> io::Result<Option<HashMap<String, String>>> {
     stream.set_nonblocking(false)?;
     loop {

@@ -10,9 +10,9 @@ use crate::{errors, values};
 #[derive(Debug)]
 pub struct CassandraCppSession {
     session: cassandra_cpp::Session,
-    /// Set on every statement, because the crate has no such setting for a session; `None` is libcassandra's own.
+    /// Set on every statement, because the crate has no setting for a session; `None` is libcassandra's own.
     consistency: Option<cassandra_cpp::Consistency>,
-    /// Rows a page, set on statements that return rows; `None` is libcassandra's own: no pages.
+    /// Rows per page, set on statements that return rows; `None` is libcassandra's own: no pages.
     page_size: Option<i32>,
 }
 
@@ -21,7 +21,7 @@ pub struct CassandraCppSession {
 pub struct CassandraCppStatement {
     prepared: PreparedStatement,
     markers: usize,
-    /// What the first answer told of the result, because libcassandra keeps to itself what PREPARED says of it.
+    /// The result's columns as the first answer had them: libcassandra does not expose those of PREPARED.
     columns: Columns,
 }
 
@@ -30,7 +30,7 @@ impl CassandraCppSession {
         match options.settings {
             Settings::Equal => CassandraCppSession {
                 session,
-                // LOCAL_ONE is what libcassandra sends where no other is set (cassandra.h, cass_statement_set_consistency).
+                // LOCAL_ONE is libcassandra's default (cassandra.h, cass_statement_set_consistency).
                 consistency: (options.consistency != Consistency::LocalOne).then(|| consistency(options.consistency)),
                 page_size: Some(options.page_size),
             },
@@ -72,7 +72,7 @@ impl Session for CassandraCppSession {
 
     async fn prepare(&self, cql: &str) -> Result<CassandraCppStatement, DriverError> {
         let prepared = self.session.prepare(cql).await.map_err(errors::at_execute)?;
-        // The crate tells the markers' names, but not how many there are.
+        // The crate tells the markers' names, but not their number.
         let markers = (0..).take_while(|index| prepared.parameter_name(*index).is_ok()).count();
         Ok(CassandraCppStatement { prepared, markers, columns: Columns::default() })
     }
@@ -85,13 +85,13 @@ impl Session for CassandraCppSession {
         rows: &mut Rows,
     ) -> impl Future<Output = Result<(), DriverError>> + Send {
         async move {
-            // Not by map_err, which would move what an error needs, 152 bytes, after every answer.
+            // No map_err, which would move 152 bytes for an error after every answer.
             let page = match self.bind(prepared, values)?.execute().await {
                 Ok(page) => page,
                 Err(error) => return Err(errors::at_execute(error)),
             };
             if values::decode(&page, &prepared.columns, rows)? && page.has_more_pages() {
-                // Kept elsewhere, so that a statement with one page does not carry it along.
+                // Boxed, so that a statement with one page does not carry it along.
                 return Box::pin(self.next_pages(prepared, values, page, rows)).await;
             }
             Ok(())
@@ -139,7 +139,7 @@ impl CassandraCppSession {
         rows: &mut Rows,
     ) -> Result<(), DriverError> {
         loop {
-            // Executing consumes a statement, so the next page wants a new one.
+            // Executing consumes a statement, so the next page needs a new one.
             let mut statement = self.bind(prepared, values)?;
             statement.set_paging_state(page).map_err(errors::at_bind)?;
             page = statement.execute().await.map_err(errors::at_execute)?;

@@ -41,21 +41,21 @@ fn bind_other(statement: &mut Statement, index: usize, value: &Value<'_>) -> Res
     bound.map(drop).map_err(errors::at_bind)
 }
 
-/// What a statement's answers are known to be like.
+/// What is known of a statement's answers.
 ///
-/// A value's own type and whether it is null are two more calls into libcassandra for every value; a program that knows
-/// its table does without them, and so does this after the first answer. No scenario alters its table within a cell.
+/// Asking each value for its type and for null takes two more calls into libcassandra. A program that knows its table saves them,
+/// and so does this after the first answer. No scenario alters its table within a cell.
 #[derive(Debug, Default)]
 pub(crate) struct Columns {
-    /// The columns' types, from the first answer; none when it was not of kind Rows.
+    /// The columns' types, from the first answer; none if it was not of kind Rows.
     types: OnceLock<Vec<ValueType>>,
-    /// A value was not of its column's type, which is what a null is for the getters: ask every value from now on, because
-    /// a getter's error costs more.
+    /// A value was not of its column's type; for the getters null is such a value. From now on every value is asked, because a
+    /// getter's error costs more.
     ask_values: AtomicBool,
 }
 
 impl Columns {
-    /// Whether answers have rows, which is so until the first one tells.
+    /// Whether answers have rows; assumed until the first one.
     #[inline]
     pub(crate) fn may_be_answered(&self) -> bool {
         self.types.get().is_none_or(|types| !types.is_empty())
@@ -82,7 +82,7 @@ impl Columns {
         push(value, rows)
     }
 
-    /// The types of the columns of `page`, which has so many, at least one; `None` when its values have to be asked one by one.
+    /// The types of the columns of `page`, at least one; `None` if its values have to be asked one by one.
     #[inline]
     fn types_of(&self, page: &CassResult, count: usize) -> Option<&[ValueType]> {
         let types = self.types.get_or_init(|| (0..count).map(|column| page.column_type(column)).collect());
@@ -90,7 +90,7 @@ impl Columns {
     }
 }
 
-/// Decodes every column of every row of `page` into `rows`; `false` when the answer is not one of kind Rows.
+/// Decodes every column of every row of `page` into `rows`; `false` if the answer is not of kind Rows.
 #[inline(always)]
 pub(crate) fn decode(page: &CassResult, columns: &Columns, rows: &mut Rows) -> Result<bool, DriverError> {
     match page.column_count() as usize {
@@ -129,7 +129,7 @@ fn decode_rows(page: &CassResult, count: usize, columns: &Columns, rows: &mut Ro
     Ok(())
 }
 
-/// Decodes values of which the types are not known.
+/// Decodes values of unknown types.
 #[inline(never)]
 fn decode_one_by_one(page: &CassResult, count: usize, rows: &mut Rows) -> Result<(), DriverError> {
     let mut iterator = page.iter();
@@ -153,7 +153,7 @@ fn push(value: &cassandra_cpp::Value<'_>, rows: &mut Rows) -> Result<(), DriverE
     push_as(value.get_type(), value, rows)
 }
 
-/// Appends a value of this type, or nothing when it is of another or null.
+/// Appends a value of this type, or nothing if it is null or of another type.
 fn push_as(kind: ValueType, value: &cassandra_cpp::Value<'_>, rows: &mut Rows) -> Result<(), DriverError> {
     let pushed = match kind {
         ValueType::BIGINT | ValueType::COUNTER => value.get_i64().map(|value| rows.push_bigint(value)),

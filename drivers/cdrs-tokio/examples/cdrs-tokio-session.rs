@@ -1,6 +1,5 @@
-//! The session of which the requests are recorded: `harness/cluster/recorded/README.md` says how. The last argument is the server.
-//! After the one that is the same for all drivers comes one with the driver's own defaults, its batches, and values without a
-//! prepared statement.
+//! The session whose requests are recorded (`harness/cluster/recorded/README.md`); the last argument is the server. A second one
+//! has the driver's own defaults, batches and unprepared values.
 
 use std::error::Error;
 
@@ -12,8 +11,8 @@ use cdrs_tokio::frame::message_batch::BatchType;
 use cdrs_tokio::load_balancing::RoundRobinLoadBalancingStrategy;
 use cdrs_tokio::query::BatchQueryBuilder;
 use cdrs_tokio::query_values;
-use cqldyno_driver_api::suite::session::{address_of_arguments, session};
 use cqldyno_driver_cdrs_tokio::CdrsTokio;
+use cqldyno_driver_tests::session::{address_of_arguments, session};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {

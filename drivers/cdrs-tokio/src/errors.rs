@@ -20,7 +20,7 @@ pub(crate) fn build(error: SessionBuildError) -> DriverError {
     DriverError::new(ErrorKind::Connect, error)
 }
 
-/// The driver went on trying and said nothing.
+/// The driver went on trying without an error.
 pub(crate) fn silent(_: Elapsed) -> DriverError {
     DriverError::new(
         ErrorKind::Connect,
@@ -32,8 +32,7 @@ pub(crate) fn silent(_: Elapsed) -> DriverError {
     )
 }
 
-/// An error of a statement or a preparation. What the driver calls a general error is there a connection that is gone,
-/// or that there is none.
+/// An error of a statement or a preparation. The driver's general error means a connection that is gone or missing.
 #[cold]
 pub(crate) fn execution(error: Error) -> DriverError {
     let kind = match &error {

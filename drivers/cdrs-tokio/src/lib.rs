@@ -1,4 +1,4 @@
-//! The adapter for the crate `cdrs-tokio`: how it describes itself, connects, and what it makes of the settings.
+//! The adapter for the crate `cdrs-tokio`: its description, settings and connection.
 #![deny(missing_docs)]
 
 mod errors;
@@ -27,7 +27,7 @@ use tokio::time::timeout;
 use session::Routing;
 pub use session::{CdrsTokioSession, CdrsTokioStatement};
 
-/// For how long a connection, and then the whole session, may take: the driver itself tries for ever.
+/// The time limit for a connection and for the whole session: the driver itself tries for ever.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 
 type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>;
@@ -43,7 +43,6 @@ impl Driver for CdrsTokio {
         Ok(DriverInfo {
             name: "cdrs-tokio".to_owned(),
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs-tokio")?.to_owned(),
-            variant: String::new(),
             libraries: vec![lock::library("cassandra-protocol")?, lock::library("tokio")?],
             capabilities: [
                 Capability::Paging,
@@ -57,56 +56,50 @@ impl Driver for CdrsTokio {
             ]
             .into(),
             caveats: vec![
-                "It has no time limit a statement: a lost answer is waited for until the connection breaks.".to_owned(),
-                "When only its control connection breaks, it gives up every node that tells its broadcast port, as Cassandra 4.0 \
-                 and later do, until its control connection breaks once more."
+                "It has no time limit per statement: it waits for a lost answer until the connection breaks.".to_owned(),
+                "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 \
+                 and later), until its control connection breaks again."
                     .to_owned(),
-                "It never asks to skip the result's metadata, so a select's answer is longer than for a driver that does."
+                "It never skips the result's metadata, so its answers to a SELECT are longer."
                     .to_owned(),
-                "It decodes every answer twice: once itself, in search of a new metadata id, and once for the caller."
+                "It decodes every answer twice: once to look for a new metadata id, and once for the caller."
                     .to_owned(),
-                "It sends a batch to any node, not to one that has its first row.".to_owned(),
-                "The adapter opens and closes one connection before the session's, because a session that is refused tells nobody."
+                "It sends a batch to any node, not to a replica of its first row.".to_owned(),
+                "The adapter opens and closes one connection first, because a refused session reports nothing."
                     .to_owned(),
                 "It does not check the types of bound values; the server does.".to_owned(),
+                "Its channel to a connection holds 1,024 requests; with more statements in flight, some wait for room."
+                    .to_owned(),
             ],
+            ..DriverInfo::default()
         })
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
-        match options.settings {
-            Settings::Equal => vec![
-                Setting::taken("protocol version", "v4"),
-                Setting::taken("consistency", options.consistency),
-                Setting::taken("compression", "none"),
-                Setting::taken("retries", "none"),
-                Setting::taken("speculative execution", "none"),
-                Setting::taken("routing", "token-aware"),
-                Setting::taken("connections", format!("{} a node", options.connections)),
-                Setting::taken("page size", options.page_size),
-                match options.request_timeout {
-                    None => Setting::taken("request timeout", "none"),
-                    Some(_) => Setting::refused("request timeout", "none: the driver has no time limit a statement"),
-                },
-            ],
+        const NO_LIMIT: &str = "none: the driver has no time limit per statement";
+        let own = match options.settings {
+            Settings::Equal => {
+                options.request_timeout.map(|_| Setting::refused("request timeout", NO_LIMIT)).into_iter().collect()
+            }
             Settings::Default => vec![
-                Setting::taken("protocol version", "v4"),
                 Setting::taken("consistency", "ONE"),
-                Setting::taken("compression", "none"),
                 Setting::taken("retries", "the driver's default policy"),
-                Setting::taken("speculative execution", "none"),
                 Setting::taken("routing", "round robin, as in the documentation's first example"),
-                Setting::taken("connections", "1 a node"),
+                Setting::taken("connections", "1 per node"),
                 Setting::taken("page size", "none: a result comes in one page"),
-                Setting::taken("request timeout", "none: the driver has no time limit a statement"),
+                Setting::taken("request timeout", NO_LIMIT),
             ],
-        }
+        };
+        Setting::equal(options, own)
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CdrsTokioSession, DriverError> {
         options.refuse_unknown("cdrs-tokio", &[])?;
         if options.connections == 0 {
-            return Err(DriverError::new(ErrorKind::Other, "0 connections a node were asked for; ask for at least 1"));
+            return Err(DriverError::new(
+                ErrorKind::Other,
+                "0 connections per node were asked for; ask for at least 1",
+            ));
         }
         let authenticator: Authenticator = match &options.credentials {
             Some(credentials) => {
@@ -153,8 +146,8 @@ impl Driver for CdrsTokio {
     }
 }
 
-/// Opens and closes one connection with the driver's own connection manager, to learn of a refusal: a session that is
-/// refused tells nobody and tries again for ever.
+/// Opens and closes one connection with the driver's own connection manager, to learn of a refusal: a refused session reports
+/// nothing and tries again for ever.
 async fn try_one_connection(options: &ConnectOptions, authenticator: Authenticator) -> Result<(), DriverError> {
     let (keyspace, _receiver) = watch::channel(None);
     let connections = TcpConnectionManager::new(

@@ -18,8 +18,8 @@ use crate::values::{self, Kind};
 
 /// One of the driver's own strategies.
 ///
-/// The driver's session type names its strategy. With one type for both, the driver's code for a statement is there once, and the
-/// compiler puts it together as in a program that uses one of them.
+/// The driver's session type names its strategy. One type for both compiles the driver's code for a statement once, as in a
+/// program that uses one strategy.
 pub(crate) enum Routing {
     TokenAware(TopologyAwareLoadBalancingStrategy<TransportTcp, TcpConnectionManager>),
     RoundRobin(RoundRobinLoadBalancingStrategy<TransportTcp, TcpConnectionManager>),
@@ -45,7 +45,7 @@ type DriverSession = cdrs_tokio::cluster::session::Session<TransportTcp, TcpConn
 pub struct CdrsTokioSession {
     session: DriverSession,
     consistency: Consistency,
-    /// Rows a page, or `None` for the driver's own default.
+    /// Rows per page, or `None` for the driver's own default.
     page_size: Option<i32>,
 }
 
@@ -65,7 +65,7 @@ impl CdrsTokioSession {
         CdrsTokioSession { session, consistency: Consistency::default(), page_size: None }
     }
 
-    /// Has the driver open every node's pool now, which it otherwise does at the first statement.
+    /// Opens every node's pool now; by itself the driver does that at the first statement.
     pub(crate) async fn open_pools(&self) -> Result<(), DriverError> {
         let cluster = self.session.cluster_metadata();
         for node in cluster.nodes().values() {
@@ -128,7 +128,7 @@ impl Session for CdrsTokioSession {
         let answer = self.session.prepare_raw(cql).await;
         let BodyResResultPrepared { id, metadata, result_metadata, .. } = answer.map_err(errors::execution)?;
         let columns = result_metadata.col_specs.iter().map(Kind::of).collect::<Result<_, _>>()?;
-        // As Session::prepare puts it together; protocol v4 has no id of the result's metadata.
+        // As Session::prepare does; protocol v4 has no id of the result's metadata.
         let prepared = PreparedQuery {
             id,
             query: cql.to_owned(),
@@ -147,8 +147,8 @@ impl Session for CdrsTokioSession {
         rows: &mut Rows,
     ) -> impl Future<Output = Result<(), DriverError>> + Send {
         async move {
-            // Every field by name, so that it is written where it stays: to fill a default's or a builder's costs 100
-            // instructions more a statement.
+            // Every field by name, so that it is written in place: a default or a builder costs 100 instructions more per
+            // statement.
             let parameters = StatementParams {
                 query_params: QueryParams {
                     consistency: self.consistency,
@@ -171,7 +171,7 @@ impl Session for CdrsTokioSession {
                 retry_policy: None,
                 beta_protocol: false,
             };
-            // The answer has no name out here, and so no place in the future, where it would be moved to.
+            // An answer with a name here would be moved into the future.
             let paging_state = match self.session.exec_with_params(&statement.prepared, &parameters).await {
                 Ok(answer) if values::is_page(&answer) => values::decode(&answer, &statement.columns, rows)?,
                 Ok(_) => return Ok(()),
@@ -179,7 +179,7 @@ impl Session for CdrsTokioSession {
             };
             match paging_state {
                 None => Ok(()),
-                // Kept elsewhere, so that a statement with one page does not carry it along.
+                // Boxed, so that a statement with one page does not carry it along.
                 Some(paging_state) => Box::pin(self.next_pages(statement, values, paging_state, rows)).await,
             }
         }

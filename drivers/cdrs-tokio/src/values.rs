@@ -29,8 +29,8 @@ pub(crate) fn consistency(consistency: Consistency) -> cdrs_tokio::consistency::
     }
 }
 
-/// Values that the vector of `query_values!` has room for when it has one: a smaller one would be asked of those free lists of malloc
-/// that the driver itself uses most, and cost more than it saves.
+/// The least capacity of `query_values!`' vector: a smaller one would compete with the driver for malloc's free lists, and cost
+/// more than it saves.
 const LEAST_ROOM: usize = 4;
 
 /// The values as the driver takes them: one vector of values that own their bytes, as `query_values!` makes it.
@@ -98,7 +98,7 @@ pub(crate) fn is_page(answer: &Envelope) -> bool {
     answer.opcode == Opcode::Result && answer.body.starts_with(&ROWS)
 }
 
-/// Decodes one page into `rows`; what it gives is the paging state where there are more pages.
+/// Decodes one page into `rows`; returns the paging state if there are more pages.
 #[inline]
 pub(crate) fn decode(answer: &Envelope, columns: &[Kind], rows: &mut Rows) -> Result<Option<CBytes>, DriverError> {
     let mut page = match answer.response_body() {
@@ -111,7 +111,7 @@ pub(crate) fn decode(answer: &Envelope, columns: &[Kind], rows: &mut Rows) -> Re
     let columns = if page.metadata.columns_count as usize == columns.len() {
         columns
     } else {
-        // A lightweight transaction's PREPARED says that there are no columns, and its answer has some.
+        // A lightweight transaction's PREPARED announces no columns, and its answer has some.
         found = page.metadata.col_specs.iter().map(Kind::of).collect::<Result<Vec<_>, _>>()?;
         &found
     };
@@ -134,7 +134,7 @@ pub(crate) fn decode(answer: &Envelope, columns: &[Kind], rows: &mut Rows) -> Re
     Ok(paging_state)
 }
 
-/// Decodes one column by the driver's typed getter, which checks the column's type.
+/// Decodes one column with the driver's typed getter, which checks the column's type.
 #[inline]
 fn push<T>(row: &Row, index: usize, rows: &mut Rows, push: impl FnOnce(&mut Rows, T)) -> Result<(), DriverError>
 where

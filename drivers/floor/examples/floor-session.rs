@@ -1,8 +1,8 @@
 //! The session of which the requests are recorded: `harness/cluster/recorded/README.md` says how. The last argument is the server.
 
-use cqldyno_driver_api::suite::Failure;
-use cqldyno_driver_api::suite::session::{address_of_arguments, session};
 use cqldyno_driver_floor::Floor;
+use cqldyno_driver_tests::Failure;
+use cqldyno_driver_tests::session::{address_of_arguments, session};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {

@@ -31,7 +31,7 @@ pub(crate) struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// The body behind what its flags announce; an ERROR response becomes an error.
+    /// The body without what its flags announce; an ERROR response becomes an error.
     #[inline]
     fn into_body(self) -> Result<Body<'a>, DriverError> {
         let mut body = Body { rest: self.body };
@@ -89,8 +89,8 @@ impl<'a> Answer<'a> {
         Ok(Prepared { id, markers, columns })
     }
 
-    /// An answer to EXECUTE: decodes every column of every row into `rows`; the paging state if there are more pages.
-    /// `columns` is what the statement's PREPARED announced, for an answer without metadata.
+    /// Decodes every column of every row of an answer to EXECUTE into `rows`; returns the paging state if there are more pages.
+    /// `columns` are those of the statement's PREPARED, for an answer without metadata.
     #[inline]
     pub(crate) fn into_rows(self, columns: &[ColumnType], rows: &mut Rows) -> Result<Option<&'a [u8]>, DriverError> {
         let (kind, mut body) = self.into_result()?;
@@ -208,7 +208,7 @@ impl<'a> Body<'a> {
             self.short_bytes()?;
             self.short_bytes()?;
         }
-        // No capacity taken from the wire: the number is not checked against what is there.
+        // No capacity is taken from the wire, where the number is unchecked.
         let mut types = Vec::new();
         for _ in 0..count {
             if flags & GLOBAL_TABLE == 0 {

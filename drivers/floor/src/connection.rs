@@ -1,8 +1,8 @@
-//! One connection, shared by the statements that are in flight on it.
+//! One connection, shared by the statements in flight on it.
 //!
-//! A statement takes a stream id, appends its frame to a buffer that all share, and waits in the slot of its stream id
-//! ([`exchange`]); who writes the buffer, and when, is in [`writing`]. The connection's task ([`crate::socket`]) reads,
-//! hands answers to the slots, and writes what nobody else did.
+//! A statement takes a stream id, appends its frame to a shared buffer, and waits in the slot of its stream id ([`exchange`]).
+//! [`writing`] decides who writes the buffer, and when. The connection's task ([`crate::socket`]) reads, hands answers to the
+//! slots, and writes the rest.
 
 mod exchange;
 mod writing;
@@ -55,7 +55,7 @@ struct Shared {
     free: Vec<u16>,
     /// Statements that were woken by their answers and have not been polled yet.
     woken: usize,
-    /// The connection's task will look whether frames are left unwritten, and what `woken` was when it last did.
+    /// Whether the connection's task will look for unwritten frames, and what `woken` was at its last look.
     watching: bool,
     woken_when_watched: usize,
     /// Wakes the connection's task.
@@ -81,7 +81,7 @@ enum State {
     Answered,
     /// The connection broke before the answer.
     Lost,
-    /// Nobody waits any more; the stream id is free again when its answer has come.
+    /// No statement waits any more; the stream id is free again when its answer has come.
     Abandoned,
 }
 
@@ -95,11 +95,10 @@ impl Connection {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands the whole frames at the front of `input` to their slots and gives their length; `woken` gets the wakers of
-    /// those that wait.
+    /// Hands the whole frames at the front of `input` to their slots and returns their length; `woken` gets the wakers.
     ///
     /// # Errors
-    /// A sentence when `input` is not CQL, after which the connection is of no use.
+    /// A sentence if `input` is not CQL; the connection is then of no use.
     pub(crate) fn dispatch(&self, input: &[u8], woken: &mut Vec<Waker>) -> Result<usize, String> {
         let mut guard = self.lock();
         let shared = &mut *guard;
@@ -145,7 +144,7 @@ impl Connection {
         Ok(consumed)
     }
 
-    /// The socket is gone: all that wait on it are told.
+    /// The socket is gone: fails all statements that wait on it.
     pub(crate) fn lose(&self, why: String) {
         let mut woken = Vec::new();
         {

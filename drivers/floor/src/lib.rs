@@ -1,9 +1,8 @@
-//! `floor`: the least that a CQL client can cost on a machine, and what loads the data.
+//! `floor`: the least that a CQL client can cost on a machine, and the client that loads rows.
 //!
-//! A client of protocol v4 without anything that a statement does not need: EXECUTE frames are written by hand into a
-//! buffer that the connection's statements share, the buffer goes out in one write when the statements that can be sent
-//! now are in it, and answers are matched by stream id and decoded straight into the caller's [`Rows`]. Nothing is
-//! allocated per statement.
+//! It speaks protocol v4 without anything that a statement does not need. EXECUTE frames are written by hand into a buffer that
+//! the connection's statements share. One write sends it when all statements that can be sent now are in it. Answers are matched
+//! by stream id and decoded straight into the caller's [`Rows`]. Nothing is allocated per statement.
 //!
 //! [`Rows`]: cqldyno_driver_api::Rows
 #![deny(missing_docs)]
@@ -34,7 +33,6 @@ impl Driver for Floor {
         Ok(DriverInfo {
             name: "floor".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            variant: String::new(),
             libraries: vec![lock::library("tokio")?],
             capabilities: [
                 Capability::Paging,
@@ -49,33 +47,23 @@ impl Driver for Floor {
             ]
             .into(),
             caveats: [
-                "It is no driver but a lower bound: no metadata, no events, no policies, no request timeout.",
-                "It asks the server to leave out the result's metadata.",
-                "It sends statements to the given addresses in turn, whatever the partition key.",
+                "It is a lower bound, not a driver: no metadata, events, policies or request timeout.",
+                "It skips the result's metadata.",
+                "It sends statements to the given addresses in turn, without looking at the partition key.",
             ]
             .map(str::to_owned)
             .to_vec(),
+            ..DriverInfo::default()
         })
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
-        vec![
-            Setting::taken("protocol version", "v4"),
-            Setting::taken("consistency", options.consistency),
-            Setting::taken("compression", "none"),
-            Setting::taken("retries", "none"),
-            Setting::taken("speculative execution", "none"),
-            match options.contact_points.len() {
-                0 | 1 => Setting::taken("routing", "one node"),
-                _ => Setting::refused("routing", "the given addresses in turn"),
-            },
-            Setting::taken("connections", format!("{} a node", options.connections)),
-            Setting::taken("page size", options.page_size),
-            match options.request_timeout {
-                Some(_) => Setting::refused("request timeout", "none"),
-                None => Setting::taken("request timeout", "none"),
-            },
-        ]
+        let routing = match options.contact_points.len() {
+            0 | 1 => Setting::taken("routing", "one node"),
+            _ => Setting::refused("routing", "the given addresses in turn"),
+        };
+        let no_limit = options.request_timeout.map(|_| Setting::refused("request timeout", "none"));
+        Setting::equal(options, no_limit.into_iter().chain([routing]))
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<FloorSession, DriverError> {

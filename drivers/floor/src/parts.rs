@@ -1,4 +1,4 @@
-//! The codec without a socket, to be measured by `benches/criterion`: each function calls what a session calls.
+//! The codec without a socket, for `benches/criterion`: each function calls what a session calls.
 
 use cqldyno_driver_api::{Consistency, DriverError, Rows, Value};
 

@@ -107,7 +107,7 @@ pub(crate) fn query_values(
         let with_state = if paging_state.is_some() { WITH_PAGING_STATE } else { 0 };
         out.push(WITH_VALUES | WITH_PAGE_SIZE | with_state);
         out.extend_from_slice(&short(values.len())?);
-        // Nobody told which types the markers have: the server takes the bytes by its own.
+        // The markers' types are unknown: the server takes the bytes as its own types.
         values.iter().try_for_each(|value| values::encode(value, ColumnType::of(value), out))?;
         out.extend_from_slice(&page_size.to_be_bytes());
         paging_state.map_or(Ok(()), |state| values::bytes(state, out))
@@ -156,7 +156,7 @@ fn consistency_code(consistency: Consistency) -> u16 {
     }
 }
 
-/// The EXECUTE frame of one prepared statement (section 4.1.6), of which only the values differ between executions.
+/// The EXECUTE frame of one prepared statement (section 4.1.6); only its values differ between executions.
 #[derive(Debug)]
 pub(crate) struct ExecuteTemplate {
     /// Header, prepared id, consistency, flags and number of values.
@@ -220,7 +220,7 @@ impl ExecuteTemplate {
         close(out, start)
     }
 
-    /// Appends the values alone, as they stand in a BATCH behind their number.
+    /// Appends the values alone, as they follow their number in a BATCH.
     fn encode_values(&self, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<(), DriverError> {
         if values.len() != self.markers.len() {
             return Err(self.wrong_number(values));

@@ -57,7 +57,7 @@ impl FloorSession {
         })
     }
 
-    /// The connections in turn, counted by thread so that threads share nothing.
+    /// Connections in turn, counted per thread so that threads share nothing.
     #[inline]
     fn next_connection(&self) -> Result<&Connection, DriverError> {
         thread_local!(static TURN: Cell<usize> = const { Cell::new(0) });
@@ -72,7 +72,7 @@ impl FloorSession {
         connection.exchange(|out| requests::prepare(cql, out), |answer| answer.into_prepared()).await
     }
 
-    /// Executes once and gives the paging state if there are more pages.
+    /// Executes once; returns the paging state if there are more pages.
     #[inline]
     async fn page(
         &self,
@@ -90,7 +90,7 @@ impl FloorSession {
             .await
     }
 
-    /// Prepares again on a node that does not know the statement any more.
+    /// Prepares again on a node that no longer knows the statement.
     #[cold]
     async fn prepare_again(&self, connection: &Connection, statement: &FloorStatement) -> Result<(), DriverError> {
         let prepared = self.prepare_on(connection, &statement.cql).await?;

@@ -1,4 +1,4 @@
-//! Opening a socket, and the task that reads from it and opens another when it is gone.
+//! Opens a socket; a task reads from it and opens another when it is gone.
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -67,7 +67,7 @@ impl Login {
         }
     }
 
-    /// Sends one frame and gives the opcode of its answer.
+    /// Sends one frame; returns the opcode of its answer.
     async fn greet(&self, stream: &mut TcpStream, frame: &[u8]) -> Result<u8, DriverError> {
         let broken = |error: std::io::Error| {
             let address = self.address;
@@ -90,7 +90,7 @@ impl Login {
     }
 }
 
-/// The connection's task: reads until the socket is gone, tells all who wait, and connects again until it succeeds.
+/// The connection's task: reads until the socket is gone, fails all that wait, and connects again until it succeeds.
 pub(crate) async fn tend(connection: Arc<Connection>, mut reader: OwnedReadHalf, login: Login) {
     loop {
         let mut inbox = Inbox { reader, buffer: vec![0; READ_BUFFER], filled: 0, woken: Vec::new() };

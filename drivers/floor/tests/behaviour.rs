@@ -1,3 +1,3 @@
 //! The behaviour suite, run against floor.
 
-cqldyno_driver_api::behaviour_suite!(cqldyno_driver_floor::Floor);
+cqldyno_driver_tests::behaviour_suite!(cqldyno_driver_floor::Floor);

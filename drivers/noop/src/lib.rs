@@ -1,13 +1,12 @@
 //! A contender that sends nothing: what the harness itself costs.
 //!
-//! `noop` answers later, from another task, so that every slot is truly pending as it is with a driver that waits for a
-//! socket; this is the form that is printed as the harness' cost. On a current-thread runtime all slots wait before the
-//! first is answered; with several worker threads they are answered in smaller batches, as the threads bring them, so
-//! that the figure holds the runtime's wake-ups between threads, which a driver pays there, too. `noop+form=ready` answers at
-//! once: what the load generator costs without any waiting.
+//! `noop` answers later, from another task, so that every slot really waits, as with a driver that waits for a socket. On a
+//! current-thread runtime all slots wait before the first is answered. Several worker threads answer smaller batches, and the
+//! figure includes the wake-ups between threads that a driver pays, too. `noop+form=ready` answers at once: what the load
+//! generator costs without waiting.
 //!
-//! It declares [`Capability::Offline`]: it returns no rows, and the load generator puts the rows that the scenario
-//! expects in their place, so that decoding into and checking of rows are part of the figure for any scenario.
+//! It declares [`Capability::Offline`] and returns no rows. The load generator puts the expected rows in their place, so that
+//! decoding and checking rows are part of the figure.
 #![deny(missing_docs)]
 
 mod queue;
@@ -59,14 +58,14 @@ impl Driver for Noop {
         Ok(DriverInfo {
             name: "noop".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            variant: String::new(),
             libraries: vec![lock::library("tokio")?],
             capabilities: [Capability::Offline, Capability::Batch, Capability::Unprepared].into(),
             caveats: vec![
-                "It sends nothing: this is what the harness itself costs. The rows of a select are put in place by the \
-                 load generator before it checks them."
+                "It sends nothing: this is what the harness itself costs. The load generator puts expected rows in place and \
+                 checks them."
                     .to_owned(),
             ],
+            ..DriverInfo::default()
         })
     }
 

@@ -8,9 +8,8 @@ use std::task::{Poll, Waker};
 
 /// Statements that wait, answered batch by batch.
 ///
-/// A statement notes the batch that it fell into and is answered when that batch is; so there is nothing to allocate a
-/// statement, and a task that is polled without having been woken goes on waiting. It wakes the task that asked first:
-/// the slots of the load generator stay in theirs.
+/// A statement remembers its batch and is answered with it. So nothing is allocated per statement, and a task that is polled
+/// without having been woken goes on waiting. It wakes the task that asked first: the slots of the load generator stay in theirs.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     waiting: Mutex<Waiting>,
@@ -52,8 +51,8 @@ impl Queue {
         .await;
     }
 
-    /// Waits until every statement waits that the runtime's other tasks have to ask now. The runtime comes back to a task
-    /// that yields before it polled all others, hence until nobody was added.
+    /// Waits until all statements wait that the runtime's other tasks can issue now. The runtime returns to a task that yields
+    /// before it polled all others, hence until none was added.
     async fn wait_for_statements(&self) {
         self.wait_for_first().await;
         let mut before = 0;
@@ -80,7 +79,7 @@ impl Queue {
         .await;
     }
 
-    /// Answers everything that waits now; `taken` is a buffer to use again. Gives the number of statements.
+    /// Answers all that wait now and returns their number; `taken` is a buffer to reuse.
     fn answer(&self, taken: &mut Vec<Waker>) -> usize {
         let mut waiting = self.lock();
         mem::swap(taken, &mut waiting.statements);
@@ -94,7 +93,7 @@ impl Queue {
         answered
     }
 
-    /// The answering task: lets everybody who can run ask first, then answers all at once.
+    /// The answering task: lets all tasks that can run ask first, then answers all at once.
     pub(crate) async fn answer_all(&self) {
         let mut taken = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! The adapter for the crate `scylla`: how it describes itself, connects, and what it makes of the settings.
+//! The adapter for the crate `scylla`: its description, settings and connection.
 #![deny(missing_docs)]
 
 mod errors;
@@ -19,8 +19,7 @@ use scylla::policies::retry::FallthroughRetryPolicy;
 
 pub use session::{ScyllaSession, ScyllaStatement};
 
-/// What `Session::connect` leaves open: it returns with the first connection to each node and says nothing about the
-/// others, so they are given this long.
+/// Time for further connections: `Session::connect` returns with the first one to each node and does not report the others.
 const POOL_FILLS_WITHIN: Duration = Duration::from_millis(250);
 
 /// The crate `scylla`.
@@ -34,7 +33,6 @@ impl Driver for Scylla {
         Ok(DriverInfo {
             name: "scylla".to_owned(),
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "scylla")?.to_owned(),
-            variant: String::new(),
             libraries: vec![lock::library("tokio")?],
             capabilities: [
                 Capability::RequestTimeout,
@@ -50,48 +48,34 @@ impl Driver for Scylla {
             ]
             .into(),
             caveats: vec![
-                "It asks for the result's metadata with every row (skipping it is a setting of the statement, off by \
-                 default), so a select's answer is longer than for a driver that skips it."
+                "It does not skip the result's metadata (a setting of the statement, off by default), so its answers to a \
+                 SELECT are longer."
                     .to_owned(),
-                "A statement with values that is not prepared it prepares and executes: two requests, one after the other."
+                "It prepares and executes an unprepared statement with values: two requests, one after the other."
                     .to_owned(),
-                "The adapter makes one allocation of its own for a batch, for each page of a statement that is not \
-                 prepared and for an answer of several pages; for an EXECUTE with one page it makes none."
+                "The adapter allocates once per batch, per page of an unprepared statement, and per answer of several pages; \
+                 never for an EXECUTE with one page."
                     .to_owned(),
                 "It sends a serial consistency with every statement and no timestamp.".to_owned(),
-                "It reads the cluster's metadata again every 60 seconds and after schema changes; that is control \
-                 traffic and within the window."
+                "It reads the cluster's metadata every 60 seconds and after schema changes, also within the window."
                     .to_owned(),
             ],
+            ..DriverInfo::default()
         })
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
-        let rows = match options.settings {
-            Settings::Equal => [
-                ("protocol version", "v4".to_owned()),
-                ("consistency", options.consistency.to_string()),
-                ("compression", "none".to_owned()),
-                ("retries", "none".to_owned()),
-                ("speculative execution", "none".to_owned()),
-                ("routing", "token-aware".to_owned()),
-                ("connections", format!("{} a node", options.connections)),
-                ("page size", options.page_size.to_string()),
-                ("request timeout", options.request_timeout.map_or("none".to_owned(), |limit| format!("{limit:?}"))),
-            ],
-            Settings::Default => [
-                ("protocol version", "v4".to_owned()),
-                ("consistency", "LOCAL_QUORUM".to_owned()),
-                ("compression", "none".to_owned()),
-                ("retries", "the driver's default policy".to_owned()),
-                ("speculative execution", "none".to_owned()),
-                ("routing", "token-aware".to_owned()),
-                ("connections", "1 a shard, or 1 a node without shards".to_owned()),
-                ("page size", "5000".to_owned()),
-                ("request timeout", "30s".to_owned()),
+        let own: &[_] = match options.settings {
+            Settings::Equal => &[],
+            Settings::Default => &[
+                ("consistency", "LOCAL_QUORUM"),
+                ("retries", "the driver's default policy"),
+                ("connections", "1 per shard, or 1 per node without shards"),
+                ("page size", "5000"),
+                ("request timeout", "30s"),
             ],
         };
-        rows.into_iter().map(|(name, value)| Setting::taken(name, value)).collect()
+        Setting::equal(options, own.iter().map(|(name, value)| Setting::taken(name, value)))
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<ScyllaSession, DriverError> {
@@ -104,7 +88,7 @@ impl Driver for Scylla {
             Settings::Default => None,
             Settings::Equal => {
                 let connections = NonZeroUsize::new(options.connections).ok_or_else(|| {
-                    DriverError::new(ErrorKind::Other, "0 connections a node were asked for; ask for at least 1")
+                    DriverError::new(ErrorKind::Other, "0 connections per node were asked for; ask for at least 1")
                 })?;
                 let profile = ExecutionProfile::builder()
                     .consistency(values::consistency(options.consistency))

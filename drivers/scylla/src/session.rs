@@ -13,18 +13,17 @@ use scylla::statement::prepared::PreparedStatement;
 use crate::errors;
 use crate::values::{Bound, BoundRows, decode};
 
-/// A request other than the hot path's, compiled beside it.
+/// A request other than the hot path's, compiled apart from it.
 ///
-/// The driver's requests share small async functions. Where each of these has one caller the compiler writes them into
-/// it; where several requests are compiled together it does not, and every EXECUTE pays for calls that it would not have
-/// in a program of its own: 2 to 3 % of its instructions. What a function without type parameters gives as a trait object
-/// is compiled with this crate, EXECUTE with the worker. The price is one allocation a request.
+/// The driver's requests share small async functions, which the compiler inlines only if they have one caller. Compiled together
+/// with other requests, EXECUTE would cost 2 to 3 % more instructions than in a user's program. A trait object from a function
+/// without type parameters is compiled with this crate, EXECUTE with the worker. This costs one allocation per request.
 type Aside<'a, T> = Pin<Box<dyn Future<Output = Result<T, DriverError>> + Send + 'a>>;
 
 /// A connected session of the crate `scylla`.
 pub struct ScyllaSession {
     session: scylla::client::session::Session,
-    /// Rows a page, or `None` for the driver's own default.
+    /// Rows per page, or `None` for the driver's own default.
     page_size: Option<i32>,
 }
 
@@ -32,7 +31,7 @@ pub struct ScyllaSession {
 pub struct ScyllaStatement {
     prepared: PreparedStatement,
     has_rows: bool,
-    /// The first batch that was made of it, with its number of rows: a batch holds no values, so that it is made once and used again.
+    /// The first batch made of it, with its number of rows. A batch holds no values, so that it is made once and reused.
     batch: OnceLock<(usize, Batch)>,
 }
 
@@ -115,14 +114,14 @@ impl Session for ScyllaSession {
         async move {
             if !statement.has_rows {
                 return match self.session.execute_unpaged(&statement.prepared, Bound(values)).await {
-                    // A lightweight transaction's PREPARED says that there are no columns, and its answer has a row.
+                    // A lightweight transaction's PREPARED announces no columns, and its answer has a row.
                     Ok(result) if result.is_rows() => decode(result, rows),
                     Ok(_) => Ok(()),
                     Err(error) => Err(errors::execution(error)),
                 };
             }
             let first = PagingState::start();
-            // The page has no name out here, and so no place in the future, where it would be moved to.
+            // A page with a name here would be moved into the future.
             let next = match self.session.execute_single_page(&statement.prepared, Bound(values), first).await {
                 Ok((page, next)) => {
                     decode(page, rows)?;
@@ -132,7 +131,7 @@ impl Session for ScyllaSession {
             };
             match next {
                 PagingStateResponse::NoMorePages => Ok(()),
-                // Kept elsewhere, so that a statement with one page does not carry it along.
+                // Boxed, so that a statement with one page does not carry it along.
                 PagingStateResponse::HasMorePages { state } => self.next_pages(statement, values, state, rows).await,
             }
         }

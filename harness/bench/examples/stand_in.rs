@@ -151,14 +151,12 @@ fn worker(name: &str) {
         driver: DriverInfo {
             name: name.to_owned(),
             version: "1.2.3".to_owned(),
-            variant: String::new(),
-            libraries: Vec::new(),
             capabilities: if name.contains("offline") || name == "noop" {
                 [Capability::Offline].into()
             } else {
                 [].into()
             },
-            caveats: Vec::new(),
+            ..DriverInfo::default()
         },
         settings: vec![Setting::taken("consistency", "LOCAL_ONE")],
         build: BuildInfo { id: build(name).to_owned(), profile: "debug".to_owned(), ..BuildInfo::default() },

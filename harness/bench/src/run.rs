@@ -291,7 +291,8 @@ fn schedule(plan: &Plan, run: &Run) -> Schedule {
 fn scenarios(plan: &Plan, rows: &[Row], introduced: &[Result<Introduced, CellFailure>]) -> Vec<ScenarioInfo> {
     let of = |scenario: &Scenario| {
         let hellos = rows.iter().zip(introduced).filter_map(|(row, found)| Some((row, &found.as_ref().ok()?.hello)));
-        let left_out = hellos.filter_map(|(row, hello)| Some((row.id.clone(), left_out(hello, scenario)?))).collect();
+        let left_out =
+            hellos.filter_map(|(row, hello)| Some((row.id.clone(), left_out(plan, hello, scenario)?))).collect();
         ScenarioInfo { asked: asked(plan, scenario), left_out, ..scenario_info(scenario) }
     };
     plan.scenarios.iter().map(of).collect()

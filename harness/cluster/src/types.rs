@@ -45,84 +45,51 @@ pub struct ColumnSpec {
     pub ty: CqlType,
 }
 
-/// A CQL type (native_protocol_v4.spec section 4.2.5.2, `[option]`).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum CqlType {
-    /// `ascii`
-    Ascii,
-    /// `bigint`
-    Bigint,
-    /// `blob`
-    Blob,
-    /// `boolean`
-    Boolean,
-    /// `counter`
-    Counter,
-    /// `date`
-    Date,
-    /// `decimal`
-    Decimal,
-    /// `double`
-    Double,
-    /// `duration`
-    Duration,
-    /// `float`
-    Float,
-    /// `inet`
-    Inet,
-    /// `int`
-    Int,
-    /// `smallint`
-    Smallint,
-    /// `text`, `varchar`
-    Text,
-    /// `time`
-    Time,
-    /// `timestamp`
-    Timestamp,
-    /// `timeuuid`
-    Timeuuid,
-    /// `tinyint`
-    Tinyint,
-    /// `uuid`
-    Uuid,
-    /// `varint`
-    Varint,
-    /// `list<element>`
-    List(Box<CqlType>),
-    /// `set<element>`
-    Set(Box<CqlType>),
-    /// `map<key, value>`
-    Map(Box<(CqlType, CqlType)>),
-    /// `tuple<...>`
-    Tuple(Vec<CqlType>),
-    /// `frozen<...>` of a list, set or map; tuples are frozen by themselves.
-    Frozen(Box<CqlType>),
+macro_rules! types {
+    ($($name:ident $text:literal $id:literal since $version:literal $class:literal)*) => {
+        /// A CQL type (native_protocol_v4.spec section 4.2.5.2, `[option]`).
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum CqlType {
+            $(#[doc = concat!("`", $text, "`")] $name,)*
+            /// `list<element>`
+            List(Box<CqlType>),
+            /// `set<element>`
+            Set(Box<CqlType>),
+            /// `map<key, value>`
+            Map(Box<(CqlType, CqlType)>),
+            /// `tuple<...>`
+            Tuple(Vec<CqlType>),
+            /// `frozen<...>` of a list, set or map; tuples are frozen by themselves.
+            Frozen(Box<CqlType>),
+        }
+
+        /// The native types: name, id on the wire, the first protocol version with that id, and the class that stands for it before.
+        const NATIVE: &[(CqlType, &str, u16, u8, &str)] = &[$((CqlType::$name, $text, $id, $version, $class)),*];
+    };
 }
 
-/// The native types: name, id on the wire, the first protocol version with that id, and the class that stands for it before.
-const NATIVE: [(CqlType, &str, u16, u8, &str); 20] = [
-    (CqlType::Ascii, "ascii", 0x01, 1, ""),
-    (CqlType::Bigint, "bigint", 0x02, 1, ""),
-    (CqlType::Blob, "blob", 0x03, 1, ""),
-    (CqlType::Boolean, "boolean", 0x04, 1, ""),
-    (CqlType::Counter, "counter", 0x05, 1, ""),
-    (CqlType::Decimal, "decimal", 0x06, 1, ""),
-    (CqlType::Double, "double", 0x07, 1, ""),
-    (CqlType::Float, "float", 0x08, 1, ""),
-    (CqlType::Int, "int", 0x09, 1, ""),
-    (CqlType::Timestamp, "timestamp", 0x0B, 1, ""),
-    (CqlType::Uuid, "uuid", 0x0C, 1, ""),
-    (CqlType::Text, "text", 0x0D, 1, ""),
-    (CqlType::Varint, "varint", 0x0E, 1, ""),
-    (CqlType::Timeuuid, "timeuuid", 0x0F, 1, ""),
-    (CqlType::Inet, "inet", 0x10, 1, ""),
-    (CqlType::Date, "date", 0x11, 4, "org.apache.cassandra.db.marshal.SimpleDateType"),
-    (CqlType::Time, "time", 0x12, 4, "org.apache.cassandra.db.marshal.TimeType"),
-    (CqlType::Smallint, "smallint", 0x13, 4, "org.apache.cassandra.db.marshal.ShortType"),
-    (CqlType::Tinyint, "tinyint", 0x14, 4, "org.apache.cassandra.db.marshal.ByteType"),
-    (CqlType::Duration, "duration", 0x15, 5, "org.apache.cassandra.db.marshal.DurationType"),
-];
+types! {
+    Ascii "ascii" 0x01 since 1 ""
+    Bigint "bigint" 0x02 since 1 ""
+    Blob "blob" 0x03 since 1 ""
+    Boolean "boolean" 0x04 since 1 ""
+    Counter "counter" 0x05 since 1 ""
+    Decimal "decimal" 0x06 since 1 ""
+    Double "double" 0x07 since 1 ""
+    Float "float" 0x08 since 1 ""
+    Int "int" 0x09 since 1 ""
+    Timestamp "timestamp" 0x0B since 1 ""
+    Uuid "uuid" 0x0C since 1 ""
+    Text "text" 0x0D since 1 ""
+    Varint "varint" 0x0E since 1 ""
+    Timeuuid "timeuuid" 0x0F since 1 ""
+    Inet "inet" 0x10 since 1 ""
+    Date "date" 0x11 since 4 "org.apache.cassandra.db.marshal.SimpleDateType"
+    Time "time" 0x12 since 4 "org.apache.cassandra.db.marshal.TimeType"
+    Smallint "smallint" 0x13 since 4 "org.apache.cassandra.db.marshal.ShortType"
+    Tinyint "tinyint" 0x14 since 4 "org.apache.cassandra.db.marshal.ByteType"
+    Duration "duration" 0x15 since 5 "org.apache.cassandra.db.marshal.DurationType"
+}
 
 impl CqlType {
     /// The native type of this name (`varchar` is `text`), in any case; `None` for all others.
@@ -300,7 +267,7 @@ mod tests {
 
     #[test]
     fn every_native_type_is_found_by_its_name() {
-        for row in &NATIVE {
+        for row in NATIVE {
             assert_eq!(CqlType::native(&row.0.to_string().to_uppercase()).as_ref(), Some(&row.0));
         }
         assert_eq!(CqlType::native("varchar"), Some(CqlType::Text));

@@ -42,15 +42,12 @@ pub struct Hello {
 /// How a worker was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildInfo {
-    /// Identifies load generator, the versions of its libraries, toolchain and profile: equal for all workers of one build, whatever their
-    /// adapter. Empty for a worker that has a load generator of its own.
+    /// Identifies the load generator with its libraries, compiler and profile, whatever the adapter. Empty for a worker that has a load
+    /// generator of its own.
     pub id: String,
-    /// Identifies the sources of the load generator alone; empty when the worker does not say.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub generator: String,
-    /// Identifies the versions of the load generator's libraries alone, by the lock file; empty when the worker does not say.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub lock: String,
+    /// What `id` was made of, to name what differs: values or digests by the names of sources, libraries and settings. May be empty.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, String>,
     /// Identifies the executable with its adapter, by the build id that the linker wrote (NT_GNU_BUILD_ID, hexadecimal); empty where
     /// it wrote none or the worker does not say.
     #[serde(default, skip_serializing_if = "String::is_empty")]

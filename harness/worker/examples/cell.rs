@@ -191,7 +191,7 @@ fn print(job: &Job, end: &End, done: &Done, threads: u64) {
         job.runtime
     );
     println!(
-        "  real {seconds:.3} s, user {:.3} s, sys {:.3} s; {:.0} statements/s; {:.4} us CPU a statement",
+        "  real {seconds:.3} s, user {:.3} s, sys {:.3} s; {:.0} statements/s; {:.4} us CPU per statement",
         end.user_us as f64 / 1e6,
         end.sys_us as f64 / 1e6,
         done.answered as f64 / seconds,
@@ -209,7 +209,7 @@ fn print(job: &Job, end: &End, done: &Done, threads: u64) {
         end.major_faults,
         done.threads
     );
-    println!("  by statement {:?}; a second {:?}", done.issued_by_statement, done.per_second);
+    println!("  by statement {:?}; per second {:?}", done.issued_by_statement, done.per_second);
     percentiles("from issue to answer", done.histogram.as_deref());
     if let Some(pace) = &done.pace {
         let seconds = pace.lasted_ns as f64 / 1e9;

@@ -1,10 +1,12 @@
 //! From a row's key to its values, without allocating.
 
+use std::cell::RefCell;
+use std::mem::take;
 use std::num::NonZeroU64;
 use std::ops::Range;
 
 use cqldyno_driver_api::{Row, Rows, Value};
-use cqldyno_scenarios::{Blobs, Column, Kind, Texts};
+use cqldyno_scenarios::{Blobs, Column, Kind, Texts, UniqueBlobs, UniqueTexts};
 
 use crate::partition::Known;
 
@@ -19,8 +21,8 @@ impl<const N: usize> Values<'_, N> {
     }
 }
 
-/// How the values of a column are made, from a number and nothing else.
-#[derive(Clone, Copy, Debug)]
+/// Makes the values of a column from a number.
+#[derive(Clone, Debug)]
 enum Generator {
     Bigint { times: i64, plus: i64 },
     Int { times: i64, plus: i64 },
@@ -32,11 +34,22 @@ enum Generator {
     Blob(Blobs),
     Partition { rows: NonZeroU64 },
     Null,
+    UniqueUuid { plus: i64 },
+    UniqueText(Box<UniqueTexts>),
+    UniqueBlob(Box<UniqueBlobs>),
 }
 
 impl Generator {
-    fn of(kind: &Kind) -> Generator {
-        match *kind {
+    fn of(column: &Column) -> Generator {
+        match column.kind {
+            Kind::Uuid { plus } if column.unique => Generator::UniqueUuid { plus },
+            Kind::Text { length, plus, unicode } if column.unique => {
+                let texts = if unicode { Texts::unicode(length, plus) } else { Texts::letters(length, plus) };
+                Generator::UniqueText(Box::new(texts.unique()))
+            }
+            Kind::Blob { length, plus } if column.unique => {
+                Generator::UniqueBlob(Box::new(Blobs::new(length, plus).unique()))
+            }
             Kind::Bigint { times, plus } => Generator::Bigint { times, plus },
             Kind::Int { times, plus } => Generator::Int { times, plus },
             Kind::Double { times, plus } => Generator::Double { times, plus },
@@ -51,8 +64,9 @@ impl Generator {
         }
     }
 
+    /// The value of `number`; a unique text or blob takes its bytes from the front of `room`.
     #[inline(always)]
-    fn value(&self, number: u64) -> Value<'static> {
+    fn value<'a>(&self, number: u64, room: &mut &'a mut [u8]) -> Value<'a> {
         match *self {
             Generator::Bigint { times, plus } => Value::Bigint(Kind::number(number, times, plus)),
             Generator::Int { times, plus } => Value::Int(Kind::number(number, times, plus) as i32),
@@ -64,8 +78,33 @@ impl Generator {
             Generator::Blob(blobs) => Value::Blob(blobs.of(number)),
             Generator::Partition { rows } => Value::Bigint(Kind::partition(number, rows)),
             Generator::Null => Value::Null,
+            Generator::UniqueUuid { plus } => Value::Uuid(Kind::unique_uuid(number, plus)),
+            Generator::UniqueText(ref texts) => Value::Text(texts.of(number, front(room, texts.length()))),
+            Generator::UniqueBlob(ref blobs) => Value::Blob(blobs.of(number, front(room, blobs.length()))),
         }
     }
+}
+
+/// Takes `length` bytes from the front of `room`, which has them.
+fn front<'a>(room: &mut &'a mut [u8], length: usize) -> &'a mut [u8] {
+    let (front, rest) = take(room).split_at_mut_checked(length).unwrap_or_default();
+    *room = rest;
+    front
+}
+
+/// Calls `work` with room of so many bytes, which the thread keeps for the next call.
+fn with_room<R>(bytes: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
+    thread_local! {
+        static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    if bytes == 0 {
+        return work(&mut []);
+    }
+    let mut room = ROOM.take();
+    room.resize(room.len().max(bytes), 0);
+    let done = work(&mut room);
+    ROOM.set(room);
+    done
 }
 
 /// A bigint column whose value follows from the row's own number.
@@ -89,12 +128,12 @@ impl Bigint {
     }
 }
 
-/// Generators of consecutive columns, bound to nothing but a row's number.
+/// Generators of consecutive columns.
 ///
-/// The commonest columns have a path of their own: few instructions, which lie in the caller, and numbers that lie together.
+/// The commonest columns have a path of their own, with few instructions and numbers that lie together.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns {
-    /// All columns where each is such a bigint, unless several rows of a key are expected; else empty.
+    /// All columns if each is such a bigint and a key has one expected row; else empty.
     bigints: Box<[Bigint]>,
     any: Box<Any>,
 }
@@ -110,31 +149,34 @@ struct Any {
     rows: NonZeroU64,
     /// Rows that come together: those of a key, or one.
     together: NonZeroU64,
-    /// Checksums of a key's rows, where they are several and expected.
+    /// Checksums of a key's rows, if several are expected.
     known: Option<Known>,
+    /// Bytes of the unique texts and blobs of a row.
+    room: usize,
 }
 
 impl Columns {
-    /// Of rows of which a key has one.
+    /// Of keys with one row.
     pub(crate) fn new(columns: &[Column]) -> Columns {
         Columns::of_rows(columns, NonZeroU64::MIN)
     }
 
-    /// Of rows of which a key has so many.
+    /// Of keys with so many rows.
     pub(crate) fn of_rows(columns: &[Column], rows: NonZeroU64) -> Columns {
         let any = Any {
-            generators: columns.iter().map(|column| Generator::of(&column.kind)).collect(),
+            generators: columns.iter().map(Generator::of).collect(),
             plain: columns.iter().all(Column::is_plain),
             columns: columns.to_vec(),
             rows,
             together: NonZeroU64::MIN,
             known: None,
+            room: columns.iter().filter(|column| column.unique).map(Column::length).sum(),
         };
         let bigints: Option<Box<[Bigint]>> = columns.iter().map(Bigint::of).collect();
         Columns { bigints: bigints.unwrap_or_default(), any: Box::new(any) }
     }
 
-    /// Of rows that are expected, of which a key has so many; the keys that will come are in `keys`.
+    /// Of expected rows, so many per key; `keys` are the keys that will come.
     pub(crate) fn expected(columns: &[Column], rows: NonZeroU64, keys: &[Range<u64>]) -> Columns {
         let mut columns = Columns::of_rows(columns, rows);
         if rows > NonZeroU64::MIN {
@@ -154,7 +196,7 @@ impl Columns {
         start..start.wrapping_add(together)
     }
 
-    /// The checksums that the rows of a key should have, where several are expected.
+    /// The checksums that the rows of a key should have, if several are expected.
     #[inline]
     pub(crate) fn known(&self) -> Option<&Known> {
         self.any.known.as_ref()
@@ -164,18 +206,29 @@ impl Columns {
         self.any.generators.len()
     }
 
-    /// The values of the row with this number, in the order of the markers, in `values`.
+    /// Bytes that the unique texts and blobs of a row need.
+    pub(crate) fn room(&self) -> usize {
+        self.any.room
+    }
+
+    /// The values of the row with this number, in the order of the markers. Unique texts and blobs lie in `room`, which has
+    /// [`Columns::room`] bytes.
     ///
-    /// A scenario with more values than fit is refused before, so that none is ever left out.
+    /// The scenario is checked beforehand, so that all values fit.
     #[inline]
-    pub(crate) fn bind<'r, 'a, const N: usize>(&self, row: u64, values: &'r mut Values<'a, N>) -> &'r [Value<'a>] {
+    pub(crate) fn bind<'r, 'a, const N: usize>(
+        &self,
+        row: u64,
+        values: &'r mut Values<'a, N>,
+        room: &'a mut [u8],
+    ) -> &'r [Value<'a>] {
         let len = if self.bigints.is_empty() {
-            self.bind_any_kind(row, &mut values.0);
+            self.bind_any_kind(row, &mut values.0, room);
             self.len()
         } else {
             for (value, bigint) in values.0.iter_mut().zip(&self.bigints) {
-                // Written where it belongs: one value that is made elsewhere and moved here costs 5 ns, because a copy of 24
-                // bytes has to wait for the stores of tag and number (perf annotate shows the failed forwarding).
+                // Written in place: moving a finished value here costs 5 ns, because the copy of 24 bytes waits for the stores of
+                // tag and number (perf annotate shows it).
                 *value = bigint.value(row);
             }
             self.bigints.len()
@@ -184,30 +237,36 @@ impl Columns {
     }
 
     #[inline(never)]
-    fn bind_any_kind(&self, row: u64, values: &mut [Value<'_>]) {
+    fn bind_any_kind<'a>(&self, row: u64, values: &mut [Value<'a>], mut room: &'a mut [u8]) {
         if self.any.plain {
             for (value, generator) in values.iter_mut().zip(&self.any.generators) {
-                *value = generator.value(row);
+                *value = generator.value(row, &mut room);
             }
             return;
         }
         for (index, value) in values.iter_mut().enumerate().take(self.len()) {
-            *value = self.value(row, index).unwrap_or(Value::Null);
+            *value = self.value(row, index, &mut room).unwrap_or(Value::Null);
         }
     }
 
-    /// The value of the column at `index` in the row with this number.
+    /// The value of the column at `index` in the row with this number, in the front of `room` if it needs any.
     #[inline]
-    pub(crate) fn value(&self, row: u64, index: usize) -> Option<Value<'static>> {
+    pub(crate) fn value<'a>(&self, row: u64, index: usize, room: &mut &'a mut [u8]) -> Option<Value<'a>> {
         let (column, generator) = (self.any.columns.get(index)?, self.any.generators.get(index)?);
         let number = column.by.number(row, self.any.rows);
-        Some(if column.is_null(number) { Value::Null } else { generator.value(number) })
+        Some(if column.is_null(number) { Value::Null } else { generator.value(number, room) })
     }
 
-    /// Appends the values of the rows with these numbers, row by row.
-    pub(crate) fn bind_rows(&self, rows: Range<u64>, values: &mut Vec<Value<'static>>) {
+    /// What `work` makes of the value of the column at `index` in the row with this number.
+    #[inline]
+    pub(crate) fn with_value<R>(&self, row: u64, index: usize, work: impl FnOnce(Option<Value<'_>>) -> R) -> R {
+        with_room(self.any.room, |mut room| work(self.value(row, index, &mut room)))
+    }
+
+    /// Appends the values of the rows with these numbers, row by row; `room` has [`Columns::room`] bytes for each.
+    pub(crate) fn bind_rows<'a>(&self, rows: Range<u64>, values: &mut Vec<Value<'a>>, mut room: &'a mut [u8]) {
         for row in rows {
-            values.extend((0..self.len()).filter_map(|index| self.value(row, index)));
+            values.extend((0..self.len()).filter_map(|index| self.value(row, index, &mut room)));
         }
     }
 
@@ -226,20 +285,22 @@ impl Columns {
         if found.len() != self.len() {
             return false;
         }
-        if self.any.plain {
+        if self.any.plain && self.any.room == 0 {
             let mut generators = self.any.generators.iter().enumerate();
-            return generators.all(|(index, generator)| found.holds(index, generator.value(key)));
+            return generators
+                .all(|(index, generator)| found.holds(index, generator.value(key, &mut <&mut [u8]>::default())));
         }
         // A checksum is of several rows.
         self.known().is_none() && self.first_wrong(key, found).is_none()
     }
 
-    /// The index of the first column of `found` that is not that of the row with this number. Both must have as many columns.
+    /// The index of the first column of `found` that differs from the row with this number. Both have as many columns.
     pub(crate) fn first_wrong(&self, row: u64, found: Row<'_>) -> Option<usize> {
-        (0..self.len()).find(|index| !self.value(row, *index).is_some_and(|value| found.holds(*index, value)))
+        let is_right = |index, value: Option<Value<'_>>| value.is_some_and(|value| found.holds(index, value));
+        (0..self.len()).find(|index| !self.with_value(row, *index, |value| is_right(*index, value)))
     }
 
-    /// Puts the rows of `key` into `rows`, as an adapter does that received them.
+    /// Puts the rows of `key` into `rows`, as an adapter that received them does.
     pub(crate) fn fill(&self, key: u64, rows: &mut Rows) {
         self.rows_of(key).for_each(|row| self.fill_row(row, rows));
         rows.end_page();
@@ -248,7 +309,7 @@ impl Columns {
     fn fill_row(&self, row: u64, rows: &mut Rows) {
         if self.bigints.is_empty() {
             for index in 0..self.len() {
-                push(rows, self.value(row, index).unwrap_or(Value::Null));
+                self.with_value(row, index, |value| push(rows, value.unwrap_or(Value::Null)));
             }
         }
         for bigint in &self.bigints {
@@ -277,6 +338,7 @@ pub(crate) fn push(rows: &mut Rows, value: Value<'_>) {
 pub(crate) mod tests {
     use super::*;
     use cqldyno_scenarios::{By, MAX_VALUES};
+    use std::collections::HashSet;
 
     /// A generator of every type.
     pub(crate) fn one_of_each() -> Vec<Column> {
@@ -325,12 +387,12 @@ pub(crate) mod tests {
             Value::Bigint(1),
         ];
         let mut values = Values::<MAX_VALUES>::new();
-        assert_eq!(Columns::new(&one_of_each()).bind(7, &mut values), expected);
+        assert_eq!(Columns::new(&one_of_each()).bind(7, &mut values, &mut []), expected);
         // 7 is the eighth number.
-        let with_nulls = Columns::new(&one_of_each_with_nulls()).bind(7, &mut values);
+        let with_nulls = Columns::new(&one_of_each_with_nulls()).bind(7, &mut values, &mut []);
         let nulled = |(index, value): (usize, &Value<'static>)| if index % 2 == 0 { Value::Null } else { *value };
         assert_eq!(with_nulls, expected.iter().enumerate().map(nulled).collect::<Vec<_>>());
-        let with_nulls = Columns::new(&one_of_each_with_nulls()).bind(6, &mut values);
+        let with_nulls = Columns::new(&one_of_each_with_nulls()).bind(6, &mut values, &mut []);
         assert_eq!(with_nulls.iter().filter(|value| **value == Value::Null).count(), 1);
     }
 
@@ -339,17 +401,17 @@ pub(crate) mod tests {
         let by = |by| Column { by, ..Kind::Bigint { times: 1, plus: 0 }.into() };
         let columns = Columns::of_rows(&[by(By::Row), by(By::Key), by(By::Place)], NonZeroU64::new(100).unwrap());
         let mut values = Values::<MAX_VALUES>::new();
-        assert_eq!(*columns.bind(703, &mut values), [703, 7, 3].map(Value::Bigint));
+        assert_eq!(*columns.bind(703, &mut values, &mut []), [703, 7, 3].map(Value::Bigint));
     }
 
     #[test]
     fn the_rows_of_a_batch_have_the_values_of_their_numbers() {
         let columns = Columns::new(&one_of_each_with_nulls());
         let mut together = Vec::new();
-        columns.bind_rows(5..8, &mut together);
+        columns.bind_rows(5..8, &mut together, &mut []);
         for (row, number) in together.chunks(columns.len()).zip(5..8) {
             let mut values = Values::<MAX_VALUES>::new();
-            assert_eq!(row, columns.bind(number, &mut values), "row {number}");
+            assert_eq!(row, columns.bind(number, &mut values, &mut []), "row {number}");
         }
         assert_eq!(together.len(), 3 * columns.len());
     }
@@ -363,11 +425,57 @@ pub(crate) mod tests {
             let row = rows.get(0).unwrap();
             assert_eq!((rows.len(), rows.pages(), row.len()), (1, 1, columns.len()));
             let mut values = Values::<MAX_VALUES>::new();
-            let values = columns.bind(7, &mut values);
+            let values = columns.bind(7, &mut values, &mut []);
             for (index, value) in values.iter().enumerate() {
                 assert_eq!(row.get(index), Some(*value));
             }
             assert!(columns.is_row(7, row) && !columns.is_row(15, row));
+        }
+    }
+
+    /// A unique column of every type that has them, and one of its kind that is not.
+    pub(crate) fn unique() -> Vec<Column> {
+        let kinds = [
+            Kind::Text { length: 5, plus: 0, unicode: false },
+            Kind::Blob { length: 3, plus: 0 },
+            Kind::Text { length: 12, plus: 9, unicode: true },
+            Kind::Uuid { plus: 4 },
+        ];
+        kinds.iter().flat_map(|kind| [true, false].map(|unique| Column { unique, ..kind.clone().into() })).collect()
+    }
+
+    #[test]
+    fn unique_columns_of_two_rows_never_have_the_same_value_and_others_are_as_ever() {
+        let plain_columns: Vec<Column> =
+            unique().into_iter().map(|column| Column { unique: false, ..column }).collect();
+        let (columns, plain) = (Columns::new(&unique()), Columns::new(&plain_columns));
+        assert_eq!((columns.room(), plain.room()), (5 + 3 + 12, 0));
+        let mut seen = HashSet::new();
+        for number in 0..50_000 {
+            let (mut room, mut values) = (vec![0; columns.room()], Values::<MAX_VALUES>::new());
+            let mut others = Values::<MAX_VALUES>::new();
+            let values = columns.bind(number, &mut values, &mut room);
+            let others = plain.bind(number, &mut others, &mut []);
+            for (index, (value, other)) in values.iter().zip(others).enumerate() {
+                match index % 2 {
+                    0 => assert!(seen.insert(format!("{index} {value:?}")), "{number}: {value:?}"),
+                    _ => assert_eq!(value, other),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_unique_values_of_a_batch_and_of_a_filled_row_are_those_of_their_numbers() {
+        let columns = Columns::new(&unique());
+        let (mut room, mut together) = (vec![0; 3 * columns.room()], Vec::new());
+        columns.bind_rows(5..8, &mut together, &mut room);
+        for (row, number) in together.chunks(columns.len()).zip(5..8) {
+            let (mut room, mut values) = (vec![0; columns.room()], Values::<MAX_VALUES>::new());
+            assert_eq!(row, columns.bind(number, &mut values, &mut room), "row {number}");
+            let mut rows = Rows::new();
+            columns.fill(number, &mut rows);
+            assert!(columns.is_row(number, rows.get(0).unwrap()) && !columns.is_row(number + 1, rows.get(0).unwrap()));
         }
     }
 }

@@ -24,18 +24,18 @@ use crate::operations::{Connect, Operations};
 use crate::recorder::{Counted, MOST_STATEMENTS};
 use crate::usage::{Edge, threads};
 
-/// `progress` comes at most this often, so that nobody is woken for it in the window more than that.
+/// The shortest interval of `progress`, so that it wakes nobody often in the window.
 const PROGRESS_AT_MOST_EVERY: Duration = Duration::from_millis(500);
 
 /// How long the driver may take to close its session after `done`.
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 
-/// What is said about a step that failed.
+/// A failed step.
 fn failed(kind: FailureKind, message: String) -> Failed {
     Failed { kind, message }
 }
 
-/// What an adapter is told of a job.
+/// The job as an adapter sees it.
 pub(crate) fn connect_options(job: &Job) -> ConnectOptions {
     ConnectOptions {
         contact_points: job.target.clone(),
@@ -44,6 +44,7 @@ pub(crate) fn connect_options(job: &Job) -> ConnectOptions {
             .as_ref()
             .map(|given| Credentials { user: given.user.clone(), password: given.password.clone() }),
         connections: job.connections,
+        in_flight: job.concurrency,
         consistency: job.consistency,
         page_size: job.page_size,
         request_timeout: job.request_timeout_ms.map(Duration::from_millis),
@@ -62,10 +63,10 @@ pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
         return refuse("a multi-thread runtime of 0 workers was asked for; ask for at least 1".to_owned());
     }
     if job.rate == Some(0) {
-        return refuse("a rate of 0 statements a second was asked for; ask for at least 1".to_owned());
+        return refuse("a rate of 0 statements per second was asked for; ask for at least 1".to_owned());
     }
     if job.connections == 0 {
-        return refuse("0 connections a node were asked for; ask for at least 1".to_owned());
+        return refuse("0 connections per node were asked for; ask for at least 1".to_owned());
     }
     if job.target.is_empty() && !info.capabilities.contains(&Capability::Offline) {
         return refuse("no address of a cluster was given; give at least one".to_owned());
@@ -181,8 +182,7 @@ pub(crate) async fn close<S: Session>(session: S) {
     let _ = tokio::time::timeout(CLOSE_WITHIN, session.close()).await;
 }
 
-/// Waits for the next message of the parent. Which one it is was checked when it was read, and when none can come any
-/// more the reader ends the process.
+/// Waits for the next message of the parent. The reader has checked which one it is, and ends the process if none can come.
 async fn expect(inbox: &mut UnboundedReceiver<ParentMessage>) {
     if inbox.recv().await.is_none() {
         std::future::pending::<()>().await;
@@ -283,7 +283,7 @@ async fn warm_up<S: Session>(
     let gauge = Arc::new(Gauge::new(job.warmup, job.concurrency));
     link.warm_up(&gauge);
     if job.progress_ms > 0 {
-        // Tells the parent that what it now waits for is the warm-up.
+        // Tells the parent that the warm-up begins.
         link.say_progress();
     }
     let source = Source::WarmUp(workload.clone());
@@ -324,7 +324,7 @@ fn report_progress(link: &Arc<Link>, every_ms: u64) {
     });
 }
 
-/// What is said when the system does not tell what a window took: without it there is nothing to say of the window.
+/// A window without the system's figures has no result.
 fn unmeasured(error: &io::Error) -> Failed {
     failed(FailureKind::Job, format!("the system does not tell the process' time or resource usage: {error}"))
 }
@@ -342,7 +342,7 @@ fn end_of(link: &Arc<Link>, begin: Edge) -> impl Fn() + Send + Sync + 'static {
     move || say_end(&link, &begin.until_now())
 }
 
-/// Loads rows and says `end`, where there was no error: the first one is the end of it.
+/// Loads rows and says `end` unless there was an error, which ends the loading.
 async fn load<S: Session>(
     bench: &Arc<Bench<S>>,
     source: Source,

@@ -1,5 +1,4 @@
-//! What a program waits for before its first answer: connecting, preparing and the first statement, on a session of its own
-//! each time.
+//! What a program waits for before its first answer: connecting, preparing and the first statement, each time on a new session.
 
 use std::sync::Arc;
 
@@ -14,10 +13,10 @@ use crate::gauge::Gauge;
 use crate::generator::{Bench, Source, check};
 use crate::recorder::{Counted, Recorders};
 
-/// Takes every ticket of `source`, one after the other: connects as `options` say, prepares the statements of `job` and executes
-/// the ticket's one, which is the end of what is measured; then the session is closed. A session that fails counts as an error.
+/// Takes every ticket of `source` in turn: connects with `options`, prepares the statements of `job`, executes the ticket's one
+/// and closes. The time until the answer is measured. A session that fails counts as an error.
 ///
-/// `bench` is the worker's own session: its statements say what is bound and what must come back.
+/// `bench` is the worker's own session: its statements say which values are bound and which rows must come back.
 pub(crate) async fn run<D: Driver>(
     driver: &D,
     options: &ConnectOptions,
@@ -34,8 +33,8 @@ pub(crate) async fn run<D: Driver>(
         let issue = source.issue(ticket);
         let Some(known) = bench.prepared.get(issue.statement) else { break };
         let (session, outcome) = {
-            let mut values = Values::<MAX_VALUES>::new();
-            let values = known.values.bind(issue.key, &mut values);
+            let (mut room, mut values) = (vec![0; known.values.room()], Values::<MAX_VALUES>::new());
+            let values = known.values.bind(issue.key, &mut values, &mut room);
             let from = recorders.now();
             let answer = first_answer(driver, options, job, issue.statement, values, &mut rows).await;
             recorders.answered(issue.statement, from, recorders.now());

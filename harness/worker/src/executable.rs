@@ -1,4 +1,4 @@
-//! What the linker says this executable is: with the load generator, the adapter and all of their libraries in it.
+//! The linker's build id of this executable, which covers load generator, adapter and their libraries.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -8,8 +8,8 @@ const NT_GNU_BUILD_ID: u32 = 3;
 /// Notes are tens of bytes; a file that claims more is not read.
 const MOST_NOTE_BYTES: u64 = 64 * 1024;
 
-/// The build id in this executable's notes, in hexadecimal; empty where the linker wrote none (`--build-id`), or on a system whose
-/// executables are not of the form ELF64, little endian (System V ABI, "Program Header" and "Note Section").
+/// The build id in this executable's notes, in hexadecimal. Empty if the linker wrote none (`--build-id`), or if the executable
+/// is not ELF64, little endian (System V ABI, "Program Header" and "Note Section").
 pub(crate) fn build_id() -> String {
     let id = std::env::current_exe().ok().and_then(|path| File::open(path).ok()).and_then(|file| {
         read(|at, length| {

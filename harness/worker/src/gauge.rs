@@ -1,14 +1,13 @@
-//! What the slots of one run share while it lasts, what changes with every chunk of tickets on a cache line of its own.
+//! What the slots of one run share; what changes with every chunk of tickets has a cache line of its own.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most tickets that a slot takes at once, which it counts in 16 bits; more would make the shared counter no cheaper a statement.
+/// The most tickets that a slot takes at once, counted in 16 bits. More would not make the shared counter cheaper per statement.
 const MOST_AT_ONCE: u64 = 16;
 
-/// A slot takes this part of its even share of what is left: for the last 32 rounds of all slots, tickets are taken one by
-/// one, so that no slot sits on tickets that idle ones could take, even when the system has held up the thread that half
-/// of the slots are on for some of these rounds.
+/// A slot takes this part of its even share of what is left. So the last 32 rounds take tickets one by one, and no slot keeps
+/// tickets that idle ones could take, even if half of the slots were held up.
 const PARTS_OF_A_SHARE: u64 = 16;
 
 /// Two lines of 64 bytes, because the prefetcher fetches them in pairs.
@@ -16,15 +15,15 @@ const PARTS_OF_A_SHARE: u64 = 16;
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// Tickets and slots of one run. All numbers are counters that order nothing else, hence relaxed; what the last slot to begin wakes is
-/// ordered by how it is woken.
+/// Tickets and slots of one run. The counters order nothing else, hence relaxed; how the last slot to begin wakes the others
+/// orders the rest.
 #[derive(Debug)]
 pub(crate) struct Gauge {
     next: Line<AtomicU64>,
     slots: Line<Slots>,
 }
 
-/// What does not change while all slots are at work. Three of these are read before every statement.
+/// Unchanged while all slots are at work. Every statement reads three of these.
 #[derive(Debug)]
 struct Slots {
     /// [`STOPPED`], how many slots have not begun, and how many are at work, in one word.
@@ -61,7 +60,7 @@ impl Gauge {
         self.slots.0.concurrency
     }
 
-    /// The next tickets, at least one; `None` when all are taken. Guided self-scheduling (Polychronopoulos and Kuck 1987).
+    /// The next tickets, at least one; `None` if all are taken. Guided self-scheduling (Polychronopoulos and Kuck 1987).
     pub(crate) fn take(&self) -> Option<Range<u64>> {
         let left = self.slots.0.count.saturating_sub(self.next.0.load(Ordering::Relaxed));
         if left == 0 {
@@ -78,12 +77,12 @@ impl Gauge {
         (ticket < self.slots.0.count).then_some(ticket)
     }
 
-    /// Tickets taken so far; at most a chunk a slot more than were issued.
+    /// Tickets taken so far: at most a chunk per slot more than were issued.
     pub(crate) fn taken(&self) -> u64 {
         self.next.0.load(Ordering::Relaxed).min(self.slots.0.count)
     }
 
-    /// A slot was polled for the first time, and goes to work. Gives whether it was the last one to begin.
+    /// Counts a slot that was polled for the first time; returns whether it was the last one to begin.
     pub(crate) fn begin(&self) -> bool {
         let before = self.slots.0.word.fetch_sub(TO_BEGIN - 1, Ordering::Relaxed);
         before & !STOPPED < 2 * TO_BEGIN
@@ -94,12 +93,12 @@ impl Gauge {
         self.word() & !STOPPED < TO_BEGIN
     }
 
-    /// A slot has its last answer, or none where it got no ticket.
+    /// Counts a slot that had its last answer, or got no ticket.
     pub(crate) fn leave(&self) {
         self.slots.0.word.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether fewer than 99 % of the slots are at work: between their first poll and their last answer.
+    /// Whether fewer than 99 % of the slots are at work, that is between their first poll and their last answer.
     pub(crate) fn is_below_concurrency(&self) -> bool {
         self.word() & AT_WORK < self.slots.0.full
     }
@@ -148,9 +147,9 @@ mod tests {
         }
     }
 
-    /// Slots with random service times in virtual time, the half of which stand still for 20 rounds towards the end, as
-    /// when the system takes the core away from one of two threads: so early that all are at work again before the end, or so late
-    /// that the others take the last tickets.
+    /// Slots with random service times in virtual time, half of which stand still for 20 rounds towards the end, as when one of
+    /// two threads loses its core. Some do so early enough to be at work again at the end, others so late that the rest take the
+    /// last tickets.
     #[test]
     fn less_than_half_a_percent_is_issued_below_99_percent_of_the_slots() {
         for (count, rounds_left) in [(250_000, 25), (250_000, 10), (250_000, 5), (1_000_000, 25)] {

@@ -18,17 +18,20 @@ use crate::operations::{self, Operations};
 use crate::recorder::{Counted, Recorders};
 use crate::verify::verify;
 
-/// Values of a statement that a small slot has room for.
+/// Values that a small slot has room for.
 pub(crate) const FEW_VALUES: usize = 3;
-/// Values of a statement that a slot of selects by key has room for.
+/// Values that a slot of selects by key has room for.
 const ONE_VALUE: usize = 1;
 
-/// A slot lets others have a turn behind the chunk with which it reaches a multiple of this many tickets. tokio's own budget
-/// for that would take ten cache lines of instructions every time, which a driver whose code just fits into the cache feels.
+/// For a slot whose statements have no unique texts or blobs.
+const NO_ROOM: [u8; 0] = [];
+
+/// A slot yields after the chunk with which it reaches a multiple of this many tickets. tokio's own budget would take ten cache
+/// lines of instructions each time, which costs a driver whose code just fits into the cache.
 const TICKETS_A_TURN: u64 = 1_024;
 
-/// A prepared statement with what is bound to it and what must come back: in the first cache line, because a driver's own
-/// code and data push everything out of the first cache from one statement to the next.
+/// A prepared statement, its values and its expected row. Values come first, in the first cache line: a driver's code and data
+/// evict everything else between two statements.
 #[repr(C, align(64))]
 pub(crate) struct Prepared<T> {
     pub(crate) values: Columns,
@@ -36,13 +39,13 @@ pub(crate) struct Prepared<T> {
     pub(crate) statement: T,
 }
 
-/// What a run's statements go through: a session and the statements that were prepared on it.
+/// A session and the statements that were prepared on it.
 #[repr(C)]
 pub(crate) struct Bench<S: Session> {
     pub(crate) prepared: Vec<Prepared<S::Statement>>,
-    /// The driver sends nothing, so the expected rows are put in the place of an answer's.
+    /// The driver sends nothing, so expected rows take an answer's place.
     pub(crate) offline: bool,
-    /// What the statements are issued as, when not all of them are executed.
+    /// How statements are issued, unless all are executed.
     pub(crate) operations: Option<Operations<S>>,
     pub(crate) session: S,
 }
@@ -52,11 +55,11 @@ pub(crate) struct Bench<S: Session> {
 pub(crate) enum Source {
     /// The scenario's statements, in the window, each key once.
     Window(Workload),
-    /// The same with keys that come in another way.
+    /// The same with keys in another order.
     Ways(Workload),
     /// The same on the warm-up's keys.
     WarmUp(Workload),
-    /// Rows to load before the window, or to read back after it; the index of a part is that of its prepared statement.
+    /// Rows to load before the window, or to read back after it; the index of a part is its prepared statement's.
     Load(Vec<LoadPart>),
 }
 
@@ -124,7 +127,7 @@ impl From<JoinError> for Panicked {
     }
 }
 
-/// What the slots of a run share; what every statement reads is together.
+/// What the slots of a run share; the fields that every statement reads are together.
 #[repr(C)]
 pub(crate) struct Run<S: Session> {
     pub(crate) bench: Arc<Bench<S>>,
@@ -139,12 +142,13 @@ pub(crate) struct Run<S: Session> {
     ended: Notify,
 }
 
-/// Issues every ticket of `source` with the gauge's concurrency on the runtime that this is called on, and counts.
+/// Issues every ticket of `source` with the gauge's concurrency, and counts.
 ///
-/// `at_end` is called once, on whichever thread had the last answer, before any other work; not when the driver panicked.
+/// `at_end` is called once, by the thread that had the last answer, before any other work. It is not called if the driver
+/// panicked.
 ///
 /// # Errors
-/// When a slot's task panicked; what it counted is lost.
+/// When a slot's task panicked; its counts are lost.
 pub(crate) async fn run<S: Session>(
     bench: &Arc<Bench<S>>,
     source: Source,
@@ -154,8 +158,9 @@ pub(crate) async fn run<S: Session>(
     at_end: impl Fn() + Send + Sync + 'static,
 ) -> Result<Counted, Panicked> {
     let run = Arc::new(Run::new(bench, source, gauge, clock, on_error, at_end));
-    // What a slot reserves for values that no statement has would only spread the slots over more of the processor's cache.
+    // Room for values that no statement has would spread the slots over more of the processor's cache.
     let most_values = bench.prepared.iter().map(|prepared| prepared.values.len()).max().unwrap_or(0);
+    let most_room = bench.prepared.iter().map(|prepared| prepared.values.room()).max().unwrap_or(0);
     let slots = spawn_all(gauge.concurrency(), {
         let run = Arc::clone(&run);
         move || {
@@ -163,12 +168,14 @@ pub(crate) async fn run<S: Session>(
                 return tokio::spawn(operations::slot(Arc::clone(&run)));
             }
             let run = Presence::before(Arc::clone(&run));
-            if most_values <= ONE_VALUE {
-                tokio::spawn(slot::<S, ONE_VALUE>(run))
+            if most_room > 0 {
+                tokio::spawn(slot::<S, MAX_VALUES, _>(run, vec![0u8; most_room]))
+            } else if most_values <= ONE_VALUE {
+                tokio::spawn(slot::<S, ONE_VALUE, _>(run, NO_ROOM))
             } else if most_values <= FEW_VALUES {
-                tokio::spawn(slot::<S, FEW_VALUES>(run))
+                tokio::spawn(slot::<S, FEW_VALUES, _>(run, NO_ROOM))
             } else {
-                tokio::spawn(slot::<S, MAX_VALUES>(run))
+                tokio::spawn(slot::<S, MAX_VALUES, _>(run, NO_ROOM))
             }
         }
     });
@@ -177,9 +184,9 @@ pub(crate) async fn run<S: Session>(
 
 /// The tasks of all slots, each spawned by `spawn`.
 ///
-/// They are spawned by a task: a thread of a multi-thread runtime puts new tasks into a queue of its own. A thread that is none of
-/// them, as the one that waits for the run, would put each into the queue that all share, and wake one of them for it by a
-/// system call, which for a thousand slots takes the time of a thousand statements.
+/// A task spawns them, because a thread of a multi-thread runtime puts new tasks into its own queue. Any other thread would put
+/// each into the shared queue and wake a worker by a system call. For a thousand slots that takes as long as a thousand
+/// statements.
 pub(crate) fn spawn_all(
     concurrency: usize,
     spawn: impl Fn() -> JoinHandle<()> + Send + 'static,
@@ -211,7 +218,7 @@ impl<S: Session> Run<S> {
         }
     }
 
-    /// Whether an answer was right; if not, its error is counted.
+    /// Whether an answer was right; counts the error if not.
     #[inline]
     pub(crate) fn is_right(&self, checked: Result<(), DriverError>) -> bool {
         match checked {
@@ -231,12 +238,12 @@ impl<S: Session> Run<S> {
         }
     }
 
-    /// Waits until every slot has left, and gives what they counted.
+    /// Waits until every slot has left, and merges their counts.
     ///
     /// # Errors
     /// When one of them panicked.
     pub(crate) async fn wait_for(&self, slots: JoinHandle<Vec<JoinHandle<()>>>) -> Result<Counted, Panicked> {
-        // One wake-up when all is over, instead of one for every slot that ends while others are at work.
+        // One wake-up at the end, instead of one for every slot that ends while others are at work.
         self.ended.notified().await;
         let mut panicked = None;
         for slot in slots.await.map_err(Panicked::from)? {
@@ -250,10 +257,10 @@ impl<S: Session> Run<S> {
         }
     }
 
-    /// No slot issues a second statement before every slot had its turn to issue a first one. Gives the time then.
+    /// Waits until every slot has issued a first statement, so that none issues a second one before; returns the time then.
     #[cold]
     pub(crate) async fn wait_for_all_to_begin(&self) -> u64 {
-        // It hears of what comes after it was made, so that it must be made before the look.
+        // Made before the look, because it hears only of what comes after it was made.
         let begun = self.begun.notified();
         if !self.gauge.all_begun() {
             begun.await;
@@ -262,14 +269,13 @@ impl<S: Session> Run<S> {
     }
 }
 
-/// The words of a panic, as far as it has any.
+/// A panic's message, if it has one.
 pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_owned())
 }
 
-/// A slot's part in the run until it is dropped, also by a panic. One that is dropped before it has begun, as when a runtime ends, leaves
-/// like the others; nobody waits for such a run any more.
+/// A slot's part in the run until it is dropped, also by a panic or by the end of a runtime before it has begun.
 pub(crate) struct Presence<S: Session> {
     run: Arc<Run<S>>,
 }
@@ -321,14 +327,18 @@ impl<S: Session> Drop for Presence<S> {
     }
 }
 
-/// `N` is at least the number of values of every statement.
+/// `N` is at least the number of values of every statement, and `room` holds the unique texts and blobs of one.
 ///
-/// A thousand slots are more than the processor's second cache holds, so that every cache line that a slot keeps over an answer
-/// is fetched for every statement. Hence what the run holds is looked up again behind the answer, and the slot is no async fn, which
-/// keeps its argument twice: once as given, once as used.
-fn slot<S: Session, const N: usize>(run: Presence<S>) -> Ahead<impl Future<Output = ()> + Send> {
+/// A thousand slots are more than the processor's second cache holds: every cache line that a slot keeps over an answer is
+/// fetched for every statement. So the run's fields are read again after the answer, and the slot is no async fn, which keeps its
+/// argument twice.
+fn slot<S: Session, const N: usize, B: AsMut<[u8]> + Send>(
+    run: Presence<S>,
+    mut room: B,
+) -> Ahead<impl Future<Output = ()> + Send> {
     Ahead::new(async move {
-        // One alone, because none has a second before all have begun; and before this one has, because then others take what is left.
+        // One ticket only, because no slot has a second one before all have begun. Taken before the slot begins, because then
+        // others take the rest.
         let mut taken = run.gauge.take_one().map(|ticket| ticket..ticket + 1);
         run.begin();
         let mut rows = Rows::new();
@@ -337,9 +347,9 @@ fn slot<S: Session, const N: usize>(run: Presence<S>) -> Ahead<impl Future<Outpu
         'issuing: while let Some(tickets) = taken {
             // A chunk and a statement's index fit into 16 bits (MOST_AT_ONCE, MOST_STATEMENTS).
             let (mut ticket, mut left) = (tickets.start, (tickets.end - tickets.start) as u16);
-            // A driver that is always ready at once would otherwise never let the parent's messages in.
+            // Without this, a driver that is always ready would keep the parent's messages out.
             let owed_a_turn = replace(&mut owes_a_turn, tickets.end % TICKETS_A_TURN < u64::from(left));
-            // With tickets in hand: no turn of others comes between the last answer and the end.
+            // With tickets in hand, so that no other task runs between the last answer and the end.
             if owed_a_turn {
                 yield_now().await;
                 before = run.recorders.now();
@@ -357,7 +367,7 @@ fn slot<S: Session, const N: usize>(run: Presence<S>) -> Ahead<impl Future<Outpu
                 let statement = statement as u16;
                 let outcome = {
                     let mut values = Values::<N>::new();
-                    let values = prepared.values.bind(key, &mut values);
+                    let values = prepared.values.bind(key, &mut values, room.as_mut());
                     run.bench.session.execute(&prepared.statement, values, &mut rows).await
                 };
                 let now = run.recorders.now();
@@ -365,10 +375,10 @@ fn slot<S: Session, const N: usize>(run: Presence<S>) -> Ahead<impl Future<Outpu
                 before = now;
                 let Some(prepared) = run.bench.prepared.get(usize::from(statement)) else { break 'issuing };
                 let checked = check(&run.bench, prepared, outcome, key, &mut rows);
-                // A driver that fails at once would otherwise never let its own tasks mend what is broken. They wait for a chunk at most.
+                // Without this, a driver that fails at once would keep its own tasks from mending what is broken.
                 owes_a_turn |= !run.is_right(checked);
             }
-            // Before tickets are in hand that a slot could take which has not begun.
+            // Before taking tickets that a slot could take which has not begun.
             if !run.gauge.is_steady() && !run.gauge.all_begun() {
                 before = run.wait_for_all_to_begin().await;
             }
@@ -377,7 +387,7 @@ fn slot<S: Session, const N: usize>(run: Presence<S>) -> Ahead<impl Future<Outpu
     })
 }
 
-/// Checks an answer's rows, and forgets them right away: what they lay in serves the next slot of the thread.
+/// Checks an answer's rows and clears them, so that their buffer serves the thread's next slot.
 #[inline(always)]
 pub(crate) fn check<S: Session>(
     bench: &Bench<S>,

@@ -1,17 +1,17 @@
 //! One thread's latencies, counted in the buckets of an HdrHistogram of three significant digits.
 //!
-//! The crate's own `record` checks for what cannot happen here and takes 70 instructions; this takes a dozen. What is sent
-//! is an HdrHistogram of that crate, filled from these counts when the run is over.
+//! The crate's own `record` checks for cases that cannot occur here and takes 70 instructions; this takes a dozen. At the end
+//! these counts fill an HdrHistogram of that crate.
 
 use hdrhistogram::Histogram;
 
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// 2 * 10^3, rounded up to a power of two: so many values lie side by side in the first bucket, and half of them in each
-/// further one, every one twice as wide as in the bucket before (HdrHistogram's `sub_bucket_count`).
+/// 2 * 10^3, rounded up to a power of two: values in the first bucket. Each further bucket has half as many, each twice as wide
+/// (HdrHistogram's `sub_bucket_count`).
 const SUB_BUCKETS_LOG2: u32 = 11;
 const HALF_LOG2: u32 = SUB_BUCKETS_LOG2 - 1;
 
-/// The longest latency that is told apart, an hour; longer ones count as this.
+/// The longest latency, an hour; longer ones count as this.
 pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// How often each latency occurred; a default one has no room for any.

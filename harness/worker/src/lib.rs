@@ -34,11 +34,14 @@ mod connecting;
 mod executable;
 mod gauge;
 mod generator;
+#[cfg(test)]
+mod identity;
 mod latencies;
 mod link;
 pub mod lock;
 mod open_loop;
 mod operations;
+mod packages;
 mod partition;
 #[cfg(feature = "parts")]
 pub mod parts;
@@ -59,23 +62,22 @@ pub use crate::usage::{Edge, threads};
 
 use crate::link::{EXIT_DONE, Input, Link, Phase, leave};
 
-/// How this worker was built: the same for all workers of one build.
+/// How this worker was built.
 pub fn build_info() -> BuildInfo {
+    let parts = include_str!(concat!(env!("OUT_DIR"), "/parts")).lines().filter_map(|line| line.split_once('\t'));
     BuildInfo {
         adapter: executable::build_id(),
         id: env!("CQLDYNO_BUILD_ID").to_owned(),
-        generator: env!("CQLDYNO_GENERATOR_ID").to_owned(),
-        lock: env!("CQLDYNO_LOCK_ID").to_owned(),
+        parts: parts.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         compiler: env!("CQLDYNO_COMPILER").to_owned(),
         profile: env!("CQLDYNO_PROFILE").to_owned(),
     }
 }
 
-/// Runs the worker of the driver `D`: one cell, as the parent on standard input and output asks for it
-/// (`drivers/PROTOCOL.md`). Does not return while the process is a worker; the exit code is 0 after `done`, 1 after
-/// `failed` and 2 when the parent went away.
+/// Runs the worker of the driver `D`: one cell, as the parent on standard input and output asks for it (`drivers/PROTOCOL.md`).
+/// The exit code is 0 after `done`, 1 after `failed` and 2 if the parent is gone.
 ///
-/// What the driver prints on standard output goes to standard error, so that it cannot break the protocol.
+/// Whatever the driver prints on standard output goes to standard error, so that it cannot break the protocol.
 pub fn main<D: Driver>() -> ExitCode {
     let link = match Link::open() {
         Ok(link) => Arc::new(link),

@@ -1,8 +1,7 @@
-//! The worker's end of the protocol: what the parent says is read by a task of the driver's own runtime, what the worker
-//! says goes through one lock.
+//! The worker's end of the protocol: a task of the driver's own runtime reads, and one lock orders what is written.
 //!
-//! There is no thread of ours: a process with a second thread pays for it in every malloc and free, because the C library
-//! leaves its path for a single thread. On the current-thread runtime that was 3 to 6 % of what a statement costs.
+//! The worker has no thread of its own: a second thread makes every malloc and free of the process dearer. On the current-thread
+//! runtime that was 3 to 6 % of a statement's cost.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -30,7 +29,7 @@ const EXIT_ABANDONED: i32 = 2;
 /// How long a driver's own clean-up at the process' end may take.
 const LAST_WORK_WITHIN: Duration = Duration::from_secs(5);
 
-/// Where a cell is, and with it which message of the parent comes next.
+/// How far a cell is, which decides which message may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// `hello` was said: `job` comes next.
@@ -67,7 +66,7 @@ impl Phase {
 struct Output {
     file: File,
     phase: Phase,
-    /// What `progress` tells of and `stop` stops.
+    /// The gauge that `progress` reports and `stop` stops.
     gauge: Option<Arc<Gauge>>,
 }
 
@@ -77,7 +76,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Takes standard output for the protocol, and lets everything that others print there go to standard error.
+    /// Takes standard output for the protocol, and redirects all other output to standard error.
     pub(crate) fn open() -> io::Result<Link> {
         let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         nix::unistd::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
@@ -85,7 +84,7 @@ impl Link {
         Ok(Link { output })
     }
 
-    /// Says `message` and goes on to `phase`; ends the process when nobody listens any more.
+    /// Says `message` and enters `phase`; ends the process if nobody reads.
     pub(crate) fn say(&self, message: &WorkerMessage, phase: Phase) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         if output.phase != Phase::Closed {
@@ -112,7 +111,7 @@ impl Link {
         }
     }
 
-    /// What `progress` tells of and `stop` stops from now on.
+    /// The gauge that `progress` reports and `stop` stops from now on.
     pub(crate) fn arm(&self, window: &Arc<Gauge>) {
         self.output.lock().unwrap_or_else(PoisonError::into_inner).gauge = Some(Arc::clone(window));
     }
@@ -124,7 +123,7 @@ impl Link {
         leave(EXIT_FAILED)
     }
 
-    /// The job, which is the first message; read before there is a runtime, because it says which one.
+    /// The job, which is the first message; read before there is a runtime, because it chooses the runtime.
     pub(crate) fn job(&self, input: &mut Input) -> Box<Job> {
         loop {
             if let Some(ParentMessage::Job(job)) = self.next(&mut input.lines) {
@@ -135,11 +134,10 @@ impl Link {
         }
     }
 
-    /// Reads the parent's further messages in a task of the runtime that this is called on, and gives those that a cell
-    /// waits for.
+    /// Reads the parent's further messages in a task of this runtime, and sends on those that a cell waits for.
     ///
     /// # Errors
-    /// When standard input is no pipe.
+    /// When standard input is not a pipe.
     pub(crate) fn listen(self: &Arc<Link>, input: Input) -> io::Result<UnboundedReceiver<ParentMessage>> {
         let (sender, receiver) = unbounded_channel();
         let pipe = pipe::Receiver::from_file(input.file)?;
@@ -166,7 +164,7 @@ impl Link {
         }
     }
 
-    /// The next message that a cell waits for, as far as it was read; a wrong one ends the process.
+    /// The next complete message that a cell waits for; a wrong one ends the process.
     fn next(&self, lines: &mut Lines) -> Option<ParentMessage> {
         loop {
             let message = match lines.next()? {
@@ -181,7 +179,7 @@ impl Link {
         }
     }
 
-    /// What to do about a message, in the phase that it came in.
+    /// Checks a message against the phase, and acts on `stop`.
     fn heard(&self, message: &ParentMessage) -> Result<Heard, Failed> {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let (next, heard) = match (output.phase, message) {
@@ -228,7 +226,7 @@ fn write(file: &mut File, message: &WorkerMessage) {
     }
 }
 
-/// Standard input, and what was read of it already.
+/// Standard input, and the bytes read so far.
 pub(crate) struct Input {
     file: File,
     lines: Lines,
@@ -241,7 +239,7 @@ impl Input {
     }
 }
 
-/// Bytes as they come, lines as they are complete.
+/// Bytes as they come, split into lines.
 #[derive(Default)]
 struct Lines {
     bytes: Vec<u8>,
@@ -255,7 +253,7 @@ impl Lines {
         &mut self.bytes[self.filled..]
     }
 
-    /// So many bytes came; at the input's end the process ends.
+    /// Takes in so many bytes; the end of the input ends the process.
     fn filled(&mut self, read: io::Result<usize>) {
         match read {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -285,7 +283,7 @@ impl Lines {
     }
 }
 
-/// Ends the process with `code`, whatever clean-up libraries have registered: if that hangs, the system ends it.
+/// Ends the process with `code`. If clean-up that libraries have registered hangs, a signal ends it.
 pub(crate) fn leave(code: i32) -> ! {
     let _ = thread::Builder::new().spawn(|| {
         thread::sleep(LAST_WORK_WITHIN);

@@ -1,38 +1,26 @@
 //! Exact versions, from the lock file that this worker was built with.
 
-#[cfg(test)]
-mod closure;
-
 use cqldyno_driver_api::{DriverError, ErrorKind, Library};
 
-const LOCK_FILE: &str = include_str!("../../../Cargo.lock");
+use crate::packages::packages;
 
-/// The version of `package` in the workspace's lock file; the highest one if there are several (then
-/// [`version_used_by`] is the better question).
+const LOCK_FILE: &str = include_str!(env!("CQLDYNO_LOCK_FILE"));
+
+/// The version of `package`, the highest one if the lock file has several; then [`version_used_by`] is the better question.
 ///
 /// # Errors
 /// [`ErrorKind::Other`] when the lock file has no such package.
 pub fn version_of(package: &str) -> Result<&'static str, DriverError> {
-    packages(LOCK_FILE)
-        .filter(|found| found.name == package)
-        .map(|found| found.version)
-        .max_by_key(|version| sort_key(version))
-        .ok_or_else(|| missing(package))
+    highest(LOCK_FILE, package).ok_or_else(|| missing(format_args!("{package} has no version in Cargo.lock")))
 }
 
-/// The version of `package` that `dependent` was built with, for packages of which the lock file may have several.
+/// The version of `package` that `dependent` was built with.
 ///
 /// # Errors
-/// [`ErrorKind::Other`] when the lock file does not have `dependent`, or `dependent` does not depend on `package`.
+/// [`ErrorKind::Other`] when `dependent` is not in the lock file, or does not depend on `package`.
 pub fn version_used_by(dependent: &str, package: &str) -> Result<&'static str, DriverError> {
-    dependency_version(LOCK_FILE, dependent, package).ok_or_else(|| {
-        DriverError::new(
-            ErrorKind::Other,
-            format!(
-                "the version of the package {package} that {dependent} uses was asked for, and Cargo.lock has none"
-            ),
-        )
-    })
+    used_by(LOCK_FILE, dependent, package)
+        .ok_or_else(|| missing(format_args!("{dependent} has no dependency {package} in Cargo.lock")))
 }
 
 /// `package` as it stands in [`cqldyno_driver_api::DriverInfo::libraries`], with the version of [`version_of`].
@@ -43,47 +31,19 @@ pub fn library(package: &str) -> Result<Library, DriverError> {
     Ok(Library { name: package.to_owned(), version: version_of(package)?.to_owned(), origin: None })
 }
 
-fn missing(package: &str) -> DriverError {
-    DriverError::new(
-        ErrorKind::Other,
-        format!("the version of the package {package} was asked for, and Cargo.lock has no such package"),
-    )
+fn missing(what: std::fmt::Arguments<'_>) -> DriverError {
+    DriverError::new(ErrorKind::Other, format_args!("{what}; name a package that the worker is built with"))
 }
 
-struct Package<'a> {
-    name: &'a str,
-    version: &'a str,
-    block: &'a str,
+fn highest<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
+    let versions = packages(lock).filter(|found| found.name == package).map(|found| found.version);
+    versions.max_by_key(|version| sort_key(version))
 }
 
-impl<'a> Package<'a> {
-    /// Each entry is `NAME`, or `NAME VERSION` where the lock file has several versions of NAME.
-    fn dependencies(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        let list = self.block.split_once("\ndependencies = [").map_or("", |(_, list)| list);
-        let list = list.split_once(']').map_or("", |(list, _)| list);
-        list.lines().map(|line| line.trim().trim_matches([',', '"'])).filter(|entry| !entry.is_empty())
-    }
-}
-
-fn packages(lock: &str) -> impl Iterator<Item = Package<'_>> {
-    lock.split("[[package]]").filter_map(|block| {
-        let field = |key: &str| block.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
-        let unquoted = |key| field(key).map(|value| value.trim().trim_matches('"'));
-        Some(Package { name: unquoted("name")?, version: unquoted("version")?, block })
-    })
-}
-
-fn dependency_version<'a>(lock: &'a str, dependent: &str, package: &str) -> Option<&'a str> {
-    packages(lock).filter(|found| found.name == dependent).flat_map(|found| found.dependencies()).find_map(|entry| {
-        let mut words = entry.split(' ');
-        if words.next() != Some(package) {
-            return None;
-        }
-        match words.next() {
-            Some(version) => Some(version),
-            None => packages(lock).find(|found| found.name == package).map(|found| found.version),
-        }
-    })
+fn used_by<'a>(lock: &'a str, dependent: &str, package: &str) -> Option<&'a str> {
+    let dependents = packages(lock).filter(|found| found.name == dependent);
+    let mut dependencies = dependents.flat_map(|found| found.dependencies(lock));
+    dependencies.find(|found| found.name == package).map(|found| found.version)
 }
 
 /// Orders versions by their numbers; a pre-release comes before its release.
@@ -99,48 +59,19 @@ fn sort_key(version: &str) -> (Vec<u64>, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SMALL: &str = r#"
-version = 4
-
-[[package]]
-name = "driver"
-version = "1.9.0"
-source = "registry+https://github.com/rust-lang/crates.io-index"
-dependencies = [
- "hash 0.2.0",
- "only",
-]
-
-[[package]]
-name = "hash"
-version = "0.2.0"
-
-[[package]]
-name = "hash"
-version = "0.10.0"
-
-[[package]]
-name = "hash"
-version = "0.10.0-rc.1"
-
-[[package]]
-name = "only"
-version = "3.1.4"
-"#;
+    use crate::packages::tests::LOCK;
 
     #[test]
     fn a_dependents_own_version_is_found_among_several() {
-        assert_eq!(dependency_version(SMALL, "driver", "hash"), Some("0.2.0"));
-        assert_eq!(dependency_version(SMALL, "driver", "only"), Some("3.1.4"));
-        assert_eq!(dependency_version(SMALL, "driver", "driver"), None);
-        assert_eq!(dependency_version(SMALL, "only", "hash"), None);
+        assert_eq!(used_by(LOCK, "driver", "hash"), Some("0.2.0"));
+        assert_eq!(used_by(LOCK, "driver", "only"), Some("3.1.4"));
+        assert_eq!(used_by(LOCK, "driver", "driver"), None);
+        assert_eq!(used_by(LOCK, "only", "hash"), None);
     }
 
     #[test]
     fn the_highest_version_is_compared_by_number_and_above_its_pre_release() {
-        let highest = packages(SMALL).filter(|p| p.name == "hash").map(|p| p.version).max_by_key(|v| sort_key(v));
-        assert_eq!(highest, Some("0.10.0"));
+        assert_eq!(highest(LOCK, "hash"), Some("0.10.0"));
     }
 
     #[test]

@@ -1,15 +1,17 @@
-//! The open loop: statement `i` is to start at the first one's time plus `i` over the rate, whatever the answers before it do.
+//! The open loop: statement `i` is to start at the first one's time plus `i` over the rate, whatever earlier answers do.
 //!
-//! Response time counts from that intended start, so that a driver that stands still is charged for every statement that should
-//! have started meanwhile (no coordinated omission, Tene 2013). Beside it stands the time from the issue to the answer.
+//! Response time counts from that intended start. A driver that stands still is charged for every statement that should have
+//! started meanwhile (no coordinated omission, Tene 2013). The time from the issue to the answer is counted, too.
 //!
-//! Who starts a statement that is due: a task of the driver's own runtime that sleeps on a timer of the kernel (timerfd, which
-//! has no slack), and every slot that has just got an answer. tokio's own timer wakes up once a millisecond, and would make
-//! bursts of a millisecond's statements; a task that looks at the clock without sleeping would take a core from the driver, and
-//! keep its runtime from ever waiting for the sockets; a thread of ours would have to wake the runtime up from outside, and make
-//! every malloc of the process dearer. So a statement starts as one does in a program whose own work comes in through the runtime:
-//! when the runtime is busy with the driver, it is late, and that is the driver's time. What is the pacer's own is what `noop`
-//! shows at the same rate.
+//! A task of the driver's own runtime starts due statements: it sleeps on a timer of the kernel (timerfd, which has no slack). So
+//! does every slot that has just got an answer. The alternatives are worse:
+//!
+//! - tokio's own timer wakes up once per millisecond, and would make bursts.
+//! - A task that polls the clock would take a core from the driver and keep its runtime from waiting for sockets.
+//! - A thread would have to wake the runtime from outside, and would make every malloc of the process dearer.
+//!
+//! So statements start as in a program whose work comes in through the runtime. If the driver keeps the runtime busy they start
+//! late, and that is the driver's time. `noop` at the same rate shows what the pacer itself costs.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -38,9 +40,9 @@ use crate::recorder::{Counted, base64_of, ticks_per_second};
 /// A statement issued later than this after its intended start is late.
 const LATE_AFTER: Duration = Duration::from_millis(1);
 
-/// The shortest sleep: what falls due within it starts together, unless a slot has an answer meanwhile. A wake-up costs two system
-/// calls and a change of context, and one for each statement of a high rate would take the core from the driver. Up to 20,000
-/// statements a second each have a wake-up of their own; above, a statement starts half of this later in the mean.
+/// The shortest sleep: statements due within it start together. A wake-up costs two system calls and a context switch, and one
+/// per statement of a high rate would take the core from the driver. Above 20,000 statements per second a statement starts half
+/// of this later in the mean.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 
 /// The longest: a run that is stopped is noticed within it.
@@ -70,12 +72,12 @@ struct Pacer {
     origin: AtomicU64,
     /// How many statements were let go.
     released: AtomicU64,
-    /// One permit a statement that is due and that no slot has taken: slots that wait for one come first in, first out.
+    /// One permit per due statement that no slot has taken; waiting slots come first in, first out.
     due: Semaphore,
     counts: Mutex<Counts>,
 }
 
-/// What was counted beside the time in the driver.
+/// Counts beside the time in the driver.
 struct Counts {
     response: Latencies,
     lateness: Latencies,
@@ -116,7 +118,7 @@ impl Pacer {
     /// Lets every statement go that is due at `now`.
     fn release(&self, now: u64) {
         let due = self.due_at(now);
-        // Whoever raises the number first has the statements in between; the semaphore orders the rest.
+        // Whoever raises the number first releases the statements in between; the semaphore orders the rest.
         let before = self.released.fetch_max(due, Ordering::Relaxed);
         if due > before {
             self.due.add_permits((due - before) as usize);
@@ -136,7 +138,7 @@ impl Pacer {
         kept.len = 0;
     }
 
-    /// What is said of the whole run; `None` when nothing was answered.
+    /// The result of the whole run; `None` if nothing was answered.
     fn told(&self) -> Option<Pace> {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let text = |latencies: &Latencies| {
@@ -174,8 +176,8 @@ impl Kept {
     }
 }
 
-/// Starts every ticket of `source` at `rate` statements a second, as many in flight as the gauge has slots: a statement that finds
-/// all of them taken waits, and its response time with it. Errors are counted.
+/// Starts every ticket of `source` at `rate` statements per second, with as many in flight as the gauge has slots. A statement
+/// that finds all slots taken waits, and its response time counts that. Errors are counted.
 ///
 /// `at_end` is called as for a closed loop.
 ///
@@ -205,7 +207,7 @@ pub(crate) async fn run<S: Session>(
 /// A timer of the kernel whose expiry wakes a task of the runtime up.
 struct Alarm {
     timer: TimerFd,
-    /// The same file to read from. A timer is no pipe, but a read of it is like one of a pipe: it waits until there is something.
+    /// The same file to read from. A read of a timer waits until it expires, as a read of a pipe waits for bytes.
     expiries: pipe::Receiver,
 }
 
@@ -218,16 +220,16 @@ impl Alarm {
 
     async fn sleep(&mut self, time: Duration) -> io::Result<()> {
         self.timer.set(Expiration::OneShot(TimeSpec::from_duration(time)), TimerSetTimeFlags::empty())?;
-        // More room than the 8 bytes that come: a read that does not fill it tells the runtime that nothing is left.
+        // More room than the 8 bytes that come: a read that does not fill it tells the runtime that the timer is empty.
         self.expiries.read(&mut [0; 16]).await.map(drop)
     }
 }
 
-/// Lets statements go as they fall due, until all are or the run is stopped.
+/// Releases statements as they fall due, until all are released or the run is stopped.
 async fn let_go<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>, mut alarm: Alarm) -> io::Result<()> {
     pacer.origin.store(run.wait_for_all_to_begin().await, Ordering::Relaxed);
     let paced = pace(&pacer, &run.gauge, &mut alarm).await;
-    // Else the slot that takes the last statement does.
+    // Otherwise the slot that takes the last statement closes it.
     if paced.is_err() || run.gauge.is_stopped() {
         pacer.due.close();
     }
@@ -252,8 +254,8 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
     let presence = Presence::new(Arc::clone(&run));
     let mut times = Kept { times: [(0, 0, 0); KEPT], len: 0 };
     let mut rows = Rows::new();
-    let mut room = Room::default();
     let (gauge, bench) = (&*run.gauge, &*run.bench);
+    let mut room = Room::of(bench);
     while let Ok(permit) = pacer.due.acquire().await {
         permit.forget();
         consume_budget().await;
@@ -273,7 +275,7 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
             Box::pin(operations.issue(bench, prepared, issue, &mut room, now)).await
         } else {
             let mut values = Values::<MAX_VALUES>::new();
-            let values = prepared.values.bind(issue.key, &mut values);
+            let values = prepared.values.bind(issue.key, &mut values, &mut room.bytes);
             let outcome = bench.session.execute(&prepared.statement, values, &mut rows).await;
             let answered = run.recorders.now();
             (answered, check(bench, prepared, outcome, issue.key, &mut rows))
@@ -281,7 +283,7 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
         run.recorders.answered(issue.statement, issued, answered);
         times.add(&pacer, pacer.intended(ticket), issued, answered);
         if !run.is_right(outcome) {
-            // A driver that fails at once would otherwise never let its own tasks mend what is broken.
+            // Without this, a driver that fails at once would keep its own tasks from mending what is broken.
             yield_now().await;
         }
         pacer.release(answered);

@@ -1,10 +1,10 @@
-//! Statements that are issued as something else than a prepared EXECUTE.
+//! Statements that are not issued as a prepared EXECUTE.
 //!
-//! Whether a scenario has any is looked at once a run: one without goes through [`crate::generator`]'s own slots, which know
-//! nothing of what is here.
+//! A scenario without any goes through [`crate::generator`]'s own slots; this is decided once per run.
 
 use std::fmt::Write;
 use std::future::Future;
+use std::mem::take;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -34,17 +34,38 @@ enum How {
 /// What each statement of a scenario is issued as.
 pub(crate) struct Operations<S> {
     each: Vec<How>,
-    /// Makes the texts that are prepared others than those of any other cell.
+    /// Distinguishes this cell's prepared texts from those of any other cell.
     cell: u128,
     connect: Connect<S>,
 }
 
-/// What a slot keeps from one statement to the next.
+/// What a slot keeps from one statement to the next, so that none allocates.
 #[derive(Default)]
 pub(crate) struct Room {
     rows: Rows,
+    /// Empty between two statements.
     values: Vec<Value<'static>>,
+    /// Where unique texts and blobs lie.
+    pub(crate) bytes: Vec<u8>,
     text: String,
+}
+
+impl Room {
+    /// With bytes for every statement of `bench`.
+    pub(crate) fn of<S: Session>(bench: &Bench<S>) -> Room {
+        let rows = |index| match bench.operations.as_ref().and_then(|operations| operations.each.get(index)) {
+            Some(How::Batch { rows }) => usize::try_from(*rows).unwrap_or_default(),
+            _ => 1,
+        };
+        let bytes = bench.prepared.iter().enumerate().map(|(index, prepared)| prepared.values.room() * rows(index));
+        Room { bytes: vec![0; bytes.max().unwrap_or(0)], ..Room::default() }
+    }
+}
+
+/// The same allocation without values.
+fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
+    values.clear();
+    values.into_iter().map(|_| Value::Null).collect()
 }
 
 impl<S: Session> Operations<S> {
@@ -68,7 +89,7 @@ impl<S: Session> Operations<S> {
         Some(Operations { each: how.collect(), cell, connect })
     }
 
-    /// Issues one statement; gives what came of it and when that was, by `now`.
+    /// Issues one statement; returns its outcome, and when the answer came according to `now`.
     pub(crate) async fn issue(
         &self,
         bench: &Bench<S>,
@@ -78,38 +99,40 @@ impl<S: Session> Operations<S> {
         now: impl Fn() -> u64,
     ) -> (u64, Result<(), DriverError>) {
         let statement = &prepared.statement;
+        let Room { rows, values: kept, bytes, text } = room;
         let (answered, outcome) = match self.each.get(issue.statement) {
             None | Some(How::Execute) => {
                 let mut values = Values::<MAX_VALUES>::new();
-                let values = prepared.values.bind(issue.key, &mut values);
-                let outcome = bench.session.execute(statement, values, &mut room.rows).await;
+                let values = prepared.values.bind(issue.key, &mut values, bytes);
+                let outcome = bench.session.execute(statement, values, rows).await;
                 (now(), outcome)
             }
             Some(How::Batch { rows }) => {
                 let first = issue.key.wrapping_mul(*rows);
-                room.values.clear();
-                prepared.values.bind_rows(first..first.saturating_add(*rows), &mut room.values);
-                let batch = BatchRows::new(&room.values, usize::try_from(*rows).unwrap_or_default());
+                let mut values: Vec<Value<'_>> = take(kept);
+                prepared.values.bind_rows(first..first.saturating_add(*rows), &mut values, bytes);
+                let batch = BatchRows::new(&values, usize::try_from(*rows).unwrap_or_default());
                 let outcome = bench.session.batch(statement, batch).await;
+                *kept = emptied(values);
                 (now(), outcome)
             }
             Some(How::Prepare { cql }) => {
-                room.text.clear();
+                text.clear();
                 // Writing to a text does not fail.
-                let _ = write!(room.text, "{cql} /* {:x}-{:x} */", self.cell, issue.key);
-                let outcome = bench.session.prepare(&room.text).await;
+                let _ = write!(text, "{cql} /* {:x}-{:x} */", self.cell, issue.key);
+                let outcome = bench.session.prepare(text).await;
                 (now(), outcome.map(drop))
             }
             Some(How::Unprepared { cql }) => {
                 let mut values = Values::<MAX_VALUES>::new();
-                let values = prepared.values.bind(issue.key, &mut values);
-                let outcome = bench.session.query_values(cql, values, &mut room.rows).await;
+                let values = prepared.values.bind(issue.key, &mut values, bytes);
+                let outcome = bench.session.query_values(cql, values, rows).await;
                 (now(), outcome)
             }
             Some(How::Connect { cql }) => {
                 let mut values = Values::<MAX_VALUES>::new();
-                let values = prepared.values.bind(issue.key, &mut values);
-                let (session, outcome) = first_answer(&self.connect, cql, values, &mut room.rows).await;
+                let values = prepared.values.bind(issue.key, &mut values, bytes);
+                let (session, outcome) = first_answer(&self.connect, cql, values, rows).await;
                 let answered = now();
                 if let Some(session) = session {
                     close(session).await;
@@ -117,11 +140,11 @@ impl<S: Session> Operations<S> {
                 (answered, outcome)
             }
         };
-        (answered, check(bench, prepared, outcome, issue.key, &mut room.rows))
+        (answered, check(bench, prepared, outcome, issue.key, rows))
     }
 }
 
-/// The session, if there is one, and how its first statement went.
+/// The session, if there is one, and the outcome of its first statement.
 async fn first_answer<S: Session>(
     connect: &Connect<S>,
     cql: &str,
@@ -139,12 +162,12 @@ async fn first_answer<S: Session>(
     (Some(session), outcome)
 }
 
-/// A slot of a run with such statements: as [`crate::generator`]'s, and ticket by ticket.
+/// A slot of a run with such statements: as [`crate::generator`]'s, one ticket at a time.
 pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
     let presence = Presence::new(Arc::clone(&run));
-    let mut room = Room::default();
     let mut below_concurrency = 0;
     let (gauge, bench) = (&*run.gauge, &*run.bench);
+    let mut room = Room::of(bench);
     let Some(operations) = &bench.operations else { return };
     let mut before = run.recorders.now();
     let mut owes_a_turn = false;
@@ -162,12 +185,12 @@ pub(crate) async fn slot<S: Session>(run: Arc<Run<S>>) {
         let Some(prepared) = bench.prepared.get(issue.statement) else { break };
         let (answered, outcome) = operations.issue(bench, prepared, issue, &mut room, || run.recorders.now()).await;
         run.recorders.answered(issue.statement, before, answered);
-        // A driver that fails at once would otherwise never let its own tasks mend what is broken.
+        // Without this, a driver that fails at once would keep its own tasks from mending what is broken.
         owes_a_turn = !run.is_right(outcome);
         if !gauge.all_begun() {
             run.wait_for_all_to_begin().await;
         }
-        // What is done behind an answer, as closing a session, is not the next statement's.
+        // Work after an answer, such as closing a session, is not the next statement's.
         before = run.recorders.now();
     }
     drop(presence);

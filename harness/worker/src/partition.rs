@@ -1,8 +1,8 @@
-//! The rows of a partition, checked by a checksum a column instead of row by row.
+//! The rows of a partition, checked by one checksum per column instead of row by row.
 //!
-//! A column's checksum is a polynomial of its cells' hashes in the order of the rows, so that a wrong, missing, doubled or swapped
-//! cell changes it: one wrong cell always, because every step is a bijection of the hash of that cell, anything else but with
-//! a chance below 2^-40. What it should be is worked out before the window for as many keys as there is room for.
+//! A column's checksum is a polynomial of its cells' hashes in the order of the rows. Every step is a bijection of one hash, so
+//! one wrong cell always changes it. Missing, doubled or swapped cells go unnoticed with a chance below 2^-40. Expected checksums
+//! are computed before the window for as many keys as there is room for.
 
 use std::ops::Range;
 
@@ -11,24 +11,24 @@ use cqldyno_scenarios::MAX_VALUES;
 
 use crate::binding::Columns;
 
-/// Checksums that are kept at most: 8 MiB of them.
+/// The most checksums that are kept: 8 MiB.
 const MOST_KEPT: u64 = 1 << 20;
 
-/// The factor of the polynomial: odd, and 3 modulo 8, so that powers of it differ in their low bits, too.
+/// The factor of the polynomial: odd, and 3 modulo 8, so that its powers differ in their low bits.
 const POINT: u64 = 0x9e37_79b9_7f4a_7c1b;
 const ODD: u64 = 0xd6e8_feb8_6659_fd93;
 
 /// Checksums of the columns, at most [`MAX_VALUES`] of them.
 pub(crate) type Sums = [u64; MAX_VALUES];
 
-/// What the checksums of keys should be, as far as they are kept.
+/// The expected checksums of as many keys as are kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
     parts: Vec<(Range<u64>, Vec<u64>)>,
 }
 
 impl Known {
-    /// Works out those of `ranges` for which there is room.
+    /// Computes those of `ranges` for which there is room.
     pub(crate) fn of(columns: &Columns, ranges: &[Range<u64>]) -> Known {
         let width = columns.len();
         let mut room = MOST_KEPT / width.max(1) as u64;
@@ -59,12 +59,12 @@ impl Known {
     }
 }
 
-/// What the checksums of `key` should be, worked out cell by cell.
+/// The expected checksums of `key`, computed cell by cell.
 fn due(columns: &Columns, key: u64) -> Sums {
     let mut sums = [0; MAX_VALUES];
     for row in columns.rows_of(key) {
         for (index, sum) in sums.iter_mut().enumerate().take(columns.len()) {
-            *sum = with(*sum, columns.value(row, index));
+            *sum = columns.with_value(row, index, |value| with(*sum, value));
         }
     }
     sums
@@ -161,7 +161,9 @@ mod tests {
     type Cells = Vec<Vec<Value<'static>>>;
 
     fn cells(columns: &Columns) -> Cells {
-        let row = |row| (0..columns.len()).map(|index| columns.value(row, index).unwrap()).collect();
+        let row = |row| {
+            (0..columns.len()).map(|index| columns.value(row, index, &mut <&mut [u8]>::default()).unwrap()).collect()
+        };
         columns.rows_of(KEY).map(row).collect()
     }
 

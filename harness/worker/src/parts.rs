@@ -1,6 +1,6 @@
-//! The load generator without a worker's process around it, and single parts of it, to be measured by `benches/criterion`.
+//! The load generator without a worker's process, and single parts of it, for `benches/criterion` to measure.
 //!
-//! Nothing here does what the load generator does: each function calls the one that a slot calls.
+//! Nothing is done here: each function calls the one that a slot calls.
 
 use std::sync::Arc;
 
@@ -46,8 +46,8 @@ impl<S: Session> LoadGenerator<S> {
         Ok(LoadGenerator { bench: Arc::new(bench), job, clock: Clock::new(), runtime })
     }
 
-    /// Issues `count` of the scenario's statements at the job's concurrency, from the first task spawned to the last answer
-    /// counted, as in a window.
+    /// Issues `count` statements at the job's concurrency, from the first task spawned to the last answer counted, as in a
+    /// window.
     ///
     /// # Errors
     /// When a statement failed, or the driver panicked.
@@ -75,13 +75,13 @@ impl RowOfKey {
         RowOfKey { columns: Columns::new(columns), rows: Rows::new() }
     }
 
-    /// Binds the values that `key` gives, and lends them; at most three, as of the built-in scenarios' statements.
+    /// Binds the values of `key`, and lends them; at most three, as in the built-in scenarios.
     #[inline]
     pub fn bind<R>(&mut self, key: u64, lend: impl FnOnce(&[Value<'_>]) -> R) -> R {
-        lend(self.columns.bind(key, &mut Values::<FEW_VALUES>::new()))
+        lend(self.columns.bind(key, &mut Values::<FEW_VALUES>::new(), &mut []))
     }
 
-    /// Puts the row that `key` gives in an answer's place, as for `noop`, and checks every column of it.
+    /// Puts the row of `key` in an answer's place, as for `noop`, and checks every column of it.
     ///
     /// # Errors
     /// [`cqldyno_driver_api::ErrorKind::WrongRow`], which cannot be.

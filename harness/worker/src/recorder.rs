@@ -1,4 +1,4 @@
-//! What was counted: one recorder a thread, merged when the run is over.
+//! Counts: one recorder per thread, merged when the run is over.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -15,25 +15,25 @@ use quanta::Clock;
 
 use crate::latencies::{self, Latencies};
 
-/// The longest series by second, twelve days: a clock that jumps must not cost memory without bound.
+/// The longest series by second, twelve days: a clock that jumps must not cost unbounded memory.
 const MOST_SECONDS: u64 = 1 << 20;
 
-/// How many answers a thread keeps before it counts them. What a slot kept by itself would be another cache line of each of a thousand
-/// slots, and to count every answer by itself would take a visit to the histogram every time.
+/// How many answers a thread keeps before it counts them. Keeping them in each slot would cost a cache line per slot, and
+/// counting each at once a visit to the histogram per statement.
 const WAITING: usize = 64;
 const STATEMENT_BITS: u32 = 16;
 
-/// The most statements that a scenario may have here: their index travels in the low bits of a kept answer.
+/// The most statements of a scenario: their index travels in the low bits of a kept answer.
 pub(crate) const MOST_STATEMENTS: usize = 1 << STATEMENT_BITS;
 
-/// What one thread recorded. That thread alone writes to what waits, with plain loads and stores; whoever merges reads it when all
-/// slots have left.
+/// What one thread recorded. Only that thread writes, with plain loads and stores; whoever merges reads after all slots have
+/// left.
 #[derive(Debug)]
 struct Recorder {
     /// Latencies in clock ticks, shifted, and the statement's index below.
     waiting: [AtomicU64; WAITING],
     len: AtomicUsize,
-    /// The second of the window that all of them fall into, where it begins, in clock ticks, and how long it is.
+    /// The second of the window that all of them fall into: where it begins, in clock ticks, and how long it is.
     second: AtomicU64,
     second_begin: AtomicU64,
     second_ticks: AtomicU64,
@@ -71,14 +71,14 @@ struct Mine {
 }
 
 thread_local! {
-    /// A reference for ever: it is had by one load, where one that is counted would have to be destroyed with its thread, and to be
-    /// asked before every use whether it was. What remains of a run are some hundred bytes a thread, without its counts.
+    /// Leaked on purpose: reading it is one load, and an `Arc` would cost a check and a drop per thread. A run leaves some
+    /// hundred bytes per thread, without its counts.
     static MINE: Cell<Option<Mine>> = const { Cell::new(None) };
 }
 
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
-/// Minutes in clock ticks, from which the clock's factor between ticks and nanoseconds is read exactly enough.
+/// Minutes in clock ticks, from which the clock's ticks per nanosecond are read exactly enough.
 const LONG: u64 = 1 << 40;
 
 /// How fast the clock ticks; at least 1.
@@ -88,7 +88,7 @@ pub(crate) fn ticks_per_second(clock: &Clock) -> u64 {
 }
 
 impl Recorders {
-    /// Recorders for a run of a scenario with so many statements, whose first second begins now.
+    /// Recorders for a run with so many statements, whose first second begins now.
     pub(crate) fn new(statements: usize, clock: Clock) -> Recorders {
         let nanoseconds = clock.delta_as_nanos(0, LONG).max(1);
         let ticks_per_second = ticks_per_second(&clock);
@@ -125,9 +125,9 @@ impl Recorders {
         let recorder = self.mine();
         self.count(recorder, &mut lock(&recorder.counts));
         if !recorder.is_of_this_second(to) {
-            // Another one, also an earlier one: the answer may have been had before another slot's.
+            // Another second, or an earlier one: the answer may have come before another slot's.
             let second = (to.saturating_sub(self.origin) / self.ticks_per_second).min(MOST_SECONDS);
-            // The last one has no end; the half of all numbers that is left is before it.
+            // The last second has no end: half of all numbers is left before it.
             let ticks = if second == MOST_SECONDS { u64::MAX / 2 } else { self.ticks_per_second };
             recorder.second.store(second, Ordering::Relaxed);
             recorder.second_begin.store(self.origin + second * self.ticks_per_second, Ordering::Relaxed);
@@ -167,7 +167,7 @@ impl Recorders {
         }
     }
 
-    /// Counts an answer that was an error; it is counted as answered all the same.
+    /// Counts an error; the statement counts as answered all the same.
     #[cold]
     pub(crate) fn failed(&self, error: DriverError) {
         let mut counts = lock(&self.mine().counts);
@@ -178,7 +178,7 @@ impl Recorders {
         count.count += 1;
     }
 
-    /// This thread's recorder; made when the thread comes by for the first time in this run.
+    /// This thread's recorder; made when the thread first records in this run.
     fn mine(&self) -> &'static Recorder {
         match MINE.get() {
             Some(Mine { run, recorder }) if run == self.run => recorder,
@@ -210,7 +210,7 @@ impl Recorders {
         recorder
     }
 
-    /// Everything that all threads counted; for when all slots have left.
+    /// All that all threads counted; called after all slots have left.
     pub(crate) fn merged(&self) -> Counted {
         let mut counted = Counted { by_statement: vec![0; self.statements], ..Counted::default() };
         for recorder in lock(&self.all).iter() {
@@ -251,7 +251,7 @@ impl Drop for Recorders {
 }
 
 impl Recorder {
-    /// Keeps an answer that came at `to`, where there is room and its second is that of the others.
+    /// Keeps an answer that came at `to`, if there is room and it falls into the same second as the others.
     #[inline]
     fn keep(&self, answer: u64, to: u64) -> bool {
         self.is_of_this_second(to) && self.put(answer)
@@ -273,7 +273,7 @@ impl Recorder {
     }
 }
 
-/// A poisoned lock is a slot that panicked, which fails the cell by itself.
+/// A poisoned lock means that a slot panicked, which fails the cell anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,16 +14,16 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// The edge where the window begins: the clock is read last, so that reading the usage is not in the window's time.
+    /// The edge where the window begins. The clock is read last, so that reading the usage is not in the window's time.
     ///
     /// # Errors
-    /// When the system does not tell the usage or the time: there is nothing to measure then.
+    /// When the system does not tell the usage or the time.
     pub fn begin() -> io::Result<Edge> {
         let usage = getrusage(UsageWho::RUSAGE_SELF)?;
         Ok(Edge { at_ns: monotonic_ns()?, usage })
     }
 
-    /// What passed from this edge until now; the clock is read first.
+    /// The difference from this edge until now; the clock is read first.
     ///
     /// # Errors
     /// As [`Edge::begin`].
@@ -53,7 +53,7 @@ fn microseconds(time: TimeVal) -> i64 {
     time.tv_sec() * 1_000_000 + time.tv_usec()
 }
 
-/// The number of threads of this process, 0 where the system does not say (no /proc).
+/// The number of threads of this process; 0 without /proc.
 pub fn threads() -> u64 {
     std::fs::read_dir("/proc/self/task").map_or(0, |tasks| tasks.count() as u64)
 }

@@ -1,4 +1,4 @@
-//! Whether the rows that came back are the rows that the scenario says.
+//! Checks that the rows that came back are the scenario's.
 
 use cqldyno_driver_api::{DriverError, ErrorKind, Row, Rows, Value};
 
@@ -8,10 +8,10 @@ use crate::partition;
 /// The longest text or blob that a message shows, in characters or bytes.
 const SHOWN: usize = 40;
 
-/// Checks every column of `rows` for `key`: exactly one row of `expected`'s columns, or no row where nothing is expected.
+/// Checks every column of `rows` for `key`: exactly one row of `expected`'s columns, or no row if none is expected.
 ///
 /// # Errors
-/// [`ErrorKind::WrongRow`], naming key, column, what was expected and what was found.
+/// [`ErrorKind::WrongRow`], naming key, column, expected and found value.
 #[inline(always)]
 pub(crate) fn verify(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<(), DriverError> {
     let is_right = match expected {
@@ -21,7 +21,7 @@ pub(crate) fn verify(expected: Option<&Columns>, key: u64, rows: &Rows) -> Resul
     if is_right { Ok(()) } else { verify_others(expected, key, rows) }
 }
 
-/// The same where several rows came, or none, or a wrong one, or one where none is expected.
+/// The same if several rows came, or none, or a wrong one, or one where none is expected.
 #[inline(never)]
 fn verify_others(expected: Option<&Columns>, key: u64, rows: &Rows) -> Result<(), DriverError> {
     let Some(expected) = expected else { return Err(wrong_count(key, 0, rows.len())) };
@@ -99,7 +99,7 @@ fn wrong_in_row(expected: &Columns, key: u64, row: Row<'_>) -> DriverError {
 
 #[cold]
 fn wrong_value(expected: &Columns, place: &str, number: u64, column: usize, row: Row<'_>) -> DriverError {
-    let expected = expected.value(number, column).map_or_else(|| "nothing".to_owned(), show);
+    let expected = expected.with_value(number, column, |value| value.map_or_else(|| "nothing".to_owned(), show));
     let found = row.get(column).map_or_else(|| "nothing".to_owned(), show);
     DriverError::new(
         ErrorKind::WrongRow,
@@ -159,7 +159,7 @@ mod tests {
         for columns in [one_of_each(), one_of_each_with_nulls(), bigints()] {
             let expected = Columns::new(&columns);
             let (mut values, mut others) = (Values::<MAX_VALUES>::new(), Values::<MAX_VALUES>::new());
-            let (values, others) = (expected.bind(7, &mut values), expected.bind(8, &mut others));
+            let (values, others) = (expected.bind(7, &mut values, &mut []), expected.bind(8, &mut others, &mut []));
             for wrong in 0..columns.len() {
                 for instead in [Value::Null, others[wrong]] {
                     let mut rows = Rows::new();
@@ -185,7 +185,7 @@ mod tests {
         for columns in [one_of_each(), one_of_each_with_nulls(), bigints()] {
             let expected = Columns::new(&columns);
             let mut values = Values::<MAX_VALUES>::new();
-            let values = expected.bind(7, &mut values);
+            let values = expected.bind(7, &mut values, &mut []);
             let mut rows = Rows::new();
             values.iter().for_each(|value| push(&mut rows, *value));
             rows.push_null();

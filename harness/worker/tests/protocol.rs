@@ -363,7 +363,7 @@ fn a_job_that_cannot_be_carried_out_is_refused_with_a_sentence() {
     assert!(refused(|job| job.concurrency = 0).contains("a concurrency of 0"));
     assert!(refused(|job| job.runtime = Runtime::Multi { workers: 0 }).contains("0 workers"));
     assert!(refused(|job| job.connections = 0).contains("0 connections"));
-    assert!(refused(|job| job.rate = Some(0)).contains("a rate of 0 statements a second"));
+    assert!(refused(|job| job.rate = Some(0)).contains("a rate of 0 statements per second"));
     assert!(refused(|job| job.target.clear()).contains("no address"));
     assert!(refused(|job| job.count = 1).contains("ask for at least 2"));
     assert!(refused(|job| job.scenario.statements.clear()).contains("has no [[statement]]"));

@@ -1,4 +1,5 @@
-//! A table of the TOML form, read field by field: what is missing, too much or of the wrong kind is a mistake at its place.
+//! A table of the TOML form, read field by field: a field that is missing, unknown or of the wrong kind is a mistake at its
+//! place.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -8,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::mistake::Mistake;
 use crate::suggestion::suggestion;
 
-/// A value and the name that it is known by in messages.
+/// A value and its name in messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a> {
     name: &'a str,
@@ -153,7 +154,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What was written instead of the missing field, if something like it was.
+    /// The unknown field that the missing one may be meant by.
     fn misspelt(&self, name: &str) -> Option<Mistake> {
         let (key, _) = self.table.iter().find(|(key, _)| {
             !self.asked.contains(&key.get_ref().as_ref()) && !suggestion(key.get_ref(), [name]).is_empty()

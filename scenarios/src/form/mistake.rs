@@ -21,7 +21,7 @@ pub(crate) struct Place {
     pub(crate) excerpt: String,
 }
 
-/// What a line shows at most: as many characters before and behind its middle.
+/// The most characters of a line that are shown before and after its middle.
 const SHOWN: usize = 100;
 
 impl Place {

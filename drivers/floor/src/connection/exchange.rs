@@ -1,4 +1,4 @@
-//! A statement's side of the connection: its frame goes out on a stream of its own, and its answer is decoded where it lies.
+//! A statement's side of the connection: its frame goes out on its own stream, and its answer is decoded in place.
 
 use std::future::Future;
 use std::mem;
@@ -69,7 +69,7 @@ fn ended() -> DriverError {
 }
 
 impl Connection {
-    /// Sends the frame that `encode` appends, and gives what `decode` makes of its answer.
+    /// Sends the frame that `encode` appends, and returns what `decode` makes of its answer.
     #[inline]
     pub(crate) fn exchange<T, E, D>(&self, encode: E, decode: D) -> Exchange<'_, E, D>
     where

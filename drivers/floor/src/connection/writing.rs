@@ -1,9 +1,8 @@
-//! When the frames of a connection are written, and by whom.
+//! When and by whom the frames of a connection are written.
 //!
-//! The buffer is written by whichever statement is the last that can be expected now: an answer batch wakes its statements,
-//! each of which will probably send the next frame, so frames are held back until those have had their turn, or until a
-//! quarter of what is in flight is there, so that client and server work at the same time. What no statement wrote, and what
-//! the socket did not take, is left to the connection's task.
+//! The last statement that can be expected now writes the buffer. A batch of answers wakes its statements, and each will probably
+//! send the next frame. So frames wait until those have run, or until a quarter of what is in flight is there, so that client and
+//! server work at the same time. The connection's task writes what no statement wrote and what the socket did not take.
 
 use std::io::ErrorKind as IoErrorKind;
 use std::mem;
@@ -16,10 +15,10 @@ use super::{Connection, Shared};
 
 /// Fewer frames than this wait for all the statements that may still send one now.
 const FEWEST_IN_A_WRITE: usize = 16;
-/// In so many writes goes what is in flight, when all of it can be sent at once.
+/// The number of writes for all statements in flight, if all can be sent at once.
 const WRITES_IN_FLIGHT: usize = 4;
 
-/// What the connection's task is told by [`Connection::attend`].
+/// What [`Connection::attend`] asks of the connection's task.
 pub(crate) enum Attention {
     /// Nothing is left to write.
     Idle,
@@ -27,12 +26,12 @@ pub(crate) enum Attention {
     Blocked(Arc<OwnedWriteHalf>),
     /// Look again after the tasks that are ready now.
     Again,
-    /// The socket is of no use any more, for this reason.
+    /// The socket is of no use, for this reason.
     Broken(String),
 }
 
 impl Connection {
-    /// Writes what is in the buffer, and what comes to be due meanwhile.
+    /// Writes the buffer, and what falls due meanwhile.
     pub(super) fn write<'a>(&'a self, mut guard: MutexGuard<'a, Shared>) {
         let Some(writer) = guard.writer.clone() else { return };
         let epoch = guard.epoch;
@@ -74,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// What the connection's task does about writing, whenever it runs.
+    /// The connection's task writes, whenever it runs.
     pub(crate) fn attend(&self, task: &Waker) -> Attention {
         let mut guard = self.lock();
         let shared = &mut *guard;
@@ -111,7 +110,7 @@ impl Connection {
             shared.watching = false;
             return Attention::Idle;
         }
-        // When none of the woken statements was polled since the last look, they are not going to be soon.
+        // If no woken statement was polled since the last look, none will be soon.
         if shared.is_due() || shared.woken == shared.woken_when_watched {
             shared.watching = false;
             self.write(guard);
@@ -137,7 +136,7 @@ impl Shared {
         mem::replace(&mut self.out, spare)
     }
 
-    /// Asks the connection's task to look after the buffer; the waker to call when it does not do so already.
+    /// Asks the connection's task to look at the buffer; returns the waker to call unless it already will.
     #[inline]
     pub(super) fn watch(&mut self) -> Option<Waker> {
         if self.watching {
@@ -155,7 +154,7 @@ fn wake_task(mut guard: MutexGuard<'_, Shared>) {
     task.into_iter().for_each(Waker::wake);
 }
 
-/// Writes until all is written or the socket takes no more; the number of bytes.
+/// Writes until all is written or the socket takes no more; returns the number of bytes.
 fn write_some(writer: &OwnedWriteHalf, bytes: &[u8]) -> std::io::Result<usize> {
     let mut sent = 0;
     while let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod failures;
+mod keys;
 mod pauses;
 mod place;
 mod rows;

@@ -1,6 +1,6 @@
 //! What a scenario asks: what one of its statements is, what its limits leave of a plan, and which workers cannot do it.
 
-use cqldyno_driver_api::Capability;
+use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_protocol::{Hello, lacking};
 use cqldyno_reports::whole;
 use cqldyno_scenarios::{Operation, Scenario};
@@ -35,7 +35,19 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
 }
 
 /// Why this worker cannot be asked this scenario, as a full sentence, if so.
-pub(crate) fn left_out(hello: &Hello, scenario: &Scenario) -> Option<String> {
+pub(crate) fn left_out(plan: &Plan, hello: &Hello, scenario: &Scenario) -> Option<String> {
+    let asked = scenario.limits.concurrency(plan.concurrency);
+    if let Some(most) = hello.driver.most_in_flight.get(&plan.settings).filter(|most| **most < asked) {
+        let otherwise = match plan.settings {
+            Settings::Default => ", or compare with --settings equal",
+            Settings::Equal => "",
+        };
+        return Some(format!(
+            "It can have {} statements in flight, and {} were asked for; ask for fewer with --concurrency{otherwise}.",
+            grouped(*most as u64),
+            grouped(asked as u64)
+        ));
+    }
     let capabilities = &hello.driver.capabilities;
     let offline = capabilities.contains(&Capability::Offline);
     scenario.statements.iter().find_map(|statement| {
@@ -81,7 +93,10 @@ mod tests {
             );
             serde_json::from_str(&text).unwrap()
         };
-        let of = |capabilities, name| left_out(&hello(capabilities), &cqldyno_scenarios::builtin(name).unwrap());
+        let of = |capabilities, name| {
+            let plan = plan(&["a"], &[name]);
+            left_out(&plan, &hello(capabilities), &plan.scenarios[0])
+        };
         assert_eq!(of("", "writes"), None);
         assert_eq!(of(r#""batch""#, "batch"), None);
         assert_eq!(
@@ -89,5 +104,26 @@ mod tests {
             "It does not declare the capability `batch`, which the statement batch needs."
         );
         assert_eq!(of(r#""offline""#, "connect").unwrap(), "It sends nothing, so there is nothing to connect.");
+    }
+
+    #[test]
+    fn a_driver_that_cannot_have_as_many_in_flight_is_left_out_with_both_numbers() {
+        let hello: Hello = serde_json::from_str(
+            r#"{"protocol":1,"driver":{"name":"a","version":"1","libraries":[],"capabilities":["connect"],"caveats":[],
+            "most_in_flight":{"default":8192}},"settings":[],"build":{"id":"","compiler":"","profile":""}}"#,
+        )
+        .unwrap();
+        let of = |settings, concurrency, name: &str| {
+            let plan = Plan { settings, concurrency, ..plan(&["a"], &[name]) };
+            left_out(&plan, &hello, &plan.scenarios[0])
+        };
+        assert_eq!(of(Settings::Default, 8_192, "writes"), None);
+        assert_eq!(
+            of(Settings::Default, 8_193, "writes").unwrap(),
+            "It can have 8,192 statements in flight, and 8,193 were asked for; ask for fewer with --concurrency, or compare with \
+             --settings equal."
+        );
+        assert_eq!(of(Settings::Equal, 20_000, "writes"), None, "it makes room for them");
+        assert_eq!(of(Settings::Default, 20_000, "connect"), None, "the scenario's own limit is lower");
     }
 }

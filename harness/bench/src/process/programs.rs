@@ -5,6 +5,7 @@ use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The beginning of a worker's file name; the driver's name follows.
 pub const WORKER_PREFIX: &str = "cqldyno-driver-";
@@ -12,8 +13,11 @@ pub const WORKER_PREFIX: &str = "cqldyno-driver-";
 /// The environment variable with folders of workers that come before the executable's own, separated by `:`.
 pub const WORKERS_VARIABLE: &str = "CQLDYNO_WORKERS";
 
-/// Drivers that this project has an adapter for, in the order in which they are shown.
-pub const KNOWN: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
+/// Drivers that this project has an adapter for, in the order in which they are shown: those of `drivers/LIST`.
+pub static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let lines = include_str!("../../../drivers/LIST").lines();
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
+});
 
 /// The executables of this installation.
 #[derive(Clone, Debug)]
@@ -99,6 +103,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let programs = Programs { cqldyno: dir.path().join("cqldyno"), worker_folders: vec![dir.path().to_path_buf()] };
         (dir, programs)
+    }
+
+    #[test]
+    fn every_driver_of_the_list_has_a_folder_with_its_package() {
+        let drivers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drivers");
+        for name in KNOWN.iter() {
+            let manifest = fs::read_to_string(drivers.join(name).join("Cargo.toml")).unwrap();
+            assert!(manifest.contains(&format!("name = \"{WORKER_PREFIX}{name}\"")), "{name}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Cancel, DriverListing, KNOWN, Programs, drivers};
-use cqldyno_driver_api::Capability;
+use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{Look, pair, plain};
 
@@ -64,6 +64,13 @@ fn described(hello: &Hello) -> Vec<(&'static str, String)> {
     let can: Vec<&str> = driver.capabilities.iter().copied().map(words).collect();
     let mut lines = vec![("runs on", libraries.join(", ")), ("can", can.join(", "))];
     lines.extend(driver.caveats.iter().map(|caveat| ("caveat", caveat.clone())));
+    for (settings, most) in &driver.most_in_flight {
+        let settings = match settings {
+            Settings::Equal => "equal",
+            Settings::Default => "default",
+        };
+        lines.push(("in flight", format!("at most {most} statements with --settings {settings}")));
+    }
     let refused = hello.settings.iter().filter(|setting| !setting.as_asked);
     lines.extend(refused.map(|setting| ("not as asked", format!("{}: {}", setting.name, setting.value))));
     lines.push(("built by", format!("{}, {}", hello.build.compiler, hello.build.profile)));

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use cqldyno_bench::KNOWN;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -14,9 +15,6 @@ use serde_json::Value;
 pub const CQLDYNO: &str = env!("CARGO_BIN_EXE_cqldyno");
 /// Names drivers, with commas, that have no worker here because the machine cannot build them.
 const ABSENT: &str = "CQLDYNO_ABSENT_WORKERS";
-
-/// All drivers of this project.
-pub const ALL: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
 
 /// `cqldyno` with these arguments, in a folder of its own, without terminal, colours or what the caller's shell sets.
 pub fn cqldyno(folder: &Path, arguments: &[&str]) -> Command {
@@ -58,7 +56,7 @@ pub fn refused(arguments: &[&str]) -> String {
 #[track_caller]
 pub fn drivers() -> Vec<&'static str> {
     let absent = std::env::var(ABSENT).unwrap_or_default();
-    let present: Vec<&str> = ALL.into_iter().filter(|name| !absent.split(',').any(|one| one == *name)).collect();
+    let present: Vec<&str> = KNOWN.iter().copied().filter(|name| !absent.split(',').any(|one| one == *name)).collect();
     for driver in &present {
         assert!(
             worker(driver).is_some(),

@@ -28,65 +28,42 @@ pub const FLAG_WARNING: u8 = 0x08;
 /// The stream of what the server sends unasked.
 pub const EVENT_STREAM: i16 = -1;
 
-/// What a frame is (section 2.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Opcode {
-    /// ERROR, an answer.
-    Error = 0x00,
-    /// STARTUP, a request.
-    Startup = 0x01,
-    /// READY, an answer.
-    Ready = 0x02,
-    /// AUTHENTICATE, an answer.
-    Authenticate = 0x03,
-    /// OPTIONS, a request.
-    Options = 0x05,
-    /// SUPPORTED, an answer.
-    Supported = 0x06,
-    /// QUERY, a request.
-    Query = 0x07,
-    /// RESULT, an answer.
-    Result = 0x08,
-    /// PREPARE, a request.
-    Prepare = 0x09,
-    /// EXECUTE, a request.
-    Execute = 0x0A,
-    /// REGISTER, a request.
-    Register = 0x0B,
-    /// EVENT, sent unasked.
-    Event = 0x0C,
-    /// BATCH, a request.
-    Batch = 0x0D,
-    /// AUTH_CHALLENGE, an answer.
-    AuthChallenge = 0x0E,
-    /// AUTH_RESPONSE, a request.
-    AuthResponse = 0x0F,
-    /// AUTH_SUCCESS, an answer.
-    AuthSuccess = 0x10,
+macro_rules! opcodes {
+    ($($name:ident = $byte:literal $text:literal)*) => {
+        /// What a frame is (section 2.4).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Opcode {
+            $(#[doc = $text] $name = $byte,)*
+        }
+
+        impl Opcode {
+            /// Every opcode by number, with the specification's name for it.
+            pub const ALL: &[(Opcode, &str)] = &[$((Opcode::$name, $text)),*];
+        }
+    };
+}
+
+opcodes! {
+    Error = 0x00 "ERROR"
+    Startup = 0x01 "STARTUP"
+    Ready = 0x02 "READY"
+    Authenticate = 0x03 "AUTHENTICATE"
+    Options = 0x05 "OPTIONS"
+    Supported = 0x06 "SUPPORTED"
+    Query = 0x07 "QUERY"
+    Result = 0x08 "RESULT"
+    Prepare = 0x09 "PREPARE"
+    Execute = 0x0A "EXECUTE"
+    Register = 0x0B "REGISTER"
+    Event = 0x0C "EVENT"
+    Batch = 0x0D "BATCH"
+    AuthChallenge = 0x0E "AUTH_CHALLENGE"
+    AuthResponse = 0x0F "AUTH_RESPONSE"
+    AuthSuccess = 0x10 "AUTH_SUCCESS"
 }
 
 impl Opcode {
-    /// Every opcode by number, with the specification's name for it.
-    pub const ALL: [(Opcode, &str); 16] = [
-        (Opcode::Error, "ERROR"),
-        (Opcode::Startup, "STARTUP"),
-        (Opcode::Ready, "READY"),
-        (Opcode::Authenticate, "AUTHENTICATE"),
-        (Opcode::Options, "OPTIONS"),
-        (Opcode::Supported, "SUPPORTED"),
-        (Opcode::Query, "QUERY"),
-        (Opcode::Result, "RESULT"),
-        (Opcode::Prepare, "PREPARE"),
-        (Opcode::Execute, "EXECUTE"),
-        (Opcode::Register, "REGISTER"),
-        (Opcode::Event, "EVENT"),
-        (Opcode::Batch, "BATCH"),
-        (Opcode::AuthChallenge, "AUTH_CHALLENGE"),
-        (Opcode::AuthResponse, "AUTH_RESPONSE"),
-        (Opcode::AuthSuccess, "AUTH_SUCCESS"),
-    ];
-
     /// The opcode of a number, if there is one.
     pub fn from_byte(byte: u8) -> Option<Opcode> {
         Opcode::ALL.iter().find(|(opcode, _)| *opcode as u8 == byte).map(|(opcode, _)| *opcode)

@@ -8,6 +8,7 @@ use crate::counters::operations::Request;
 
 /// All counters at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Snapshot {
     /// The connections, oldest first, including the last thousand closed ones.
     pub connections: Vec<ConnectionSnapshot>,
@@ -18,7 +19,6 @@ pub struct Snapshot {
     /// Reads of sockets that returned bytes.
     pub reads: u64,
     /// The bytes of these reads.
-    #[serde(default)]
     pub read_bytes: u64,
     /// Request frames.
     pub frames: u64,
@@ -31,16 +31,12 @@ pub struct Snapshot {
     /// The texts of executed prepared statements and of up to a thousand others, with ids in hexadecimal.
     pub prepared: BTreeMap<String, String>,
     /// EXECUTEs of closed connections that are no longer listed, for each prepared id.
-    #[serde(default)]
     pub executes_forgotten: BTreeMap<String, u64>,
     /// Unlisted connections that executed the statement *since the snapshot before*, for each prepared id.
-    #[serde(default)]
     pub executes_forgotten_connections: BTreeMap<String, u64>,
     /// PREPAREs, QUERYs and BATCHes for each text.
-    #[serde(default)]
     pub operations: Vec<OperationSnapshot>,
     /// When the first and last EXECUTE *since the snapshot before* were read, for each prepared id.
-    #[serde(default)]
     pub execute_times: BTreeMap<String, ExecuteTimes>,
     /// CPU time of the process in user mode, microseconds.
     pub cpu_user_us: u64,
@@ -49,7 +45,6 @@ pub struct Snapshot {
     /// Rows in all tables.
     pub rows: u64,
     /// Live rows for each table (`keyspace.table`).
-    #[serde(default)]
     pub rows_by_table: BTreeMap<String, u64>,
 }
 
@@ -95,6 +90,7 @@ pub struct OperationSnapshot {
 
 /// One connection of a [`Snapshot`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ConnectionSnapshot {
     /// Counting up from 1.
     pub id: u64,
@@ -109,13 +105,10 @@ pub struct ConnectionSnapshot {
     /// Whether it asked for events, as control connections do.
     pub registered: bool,
     /// Request frames.
-    #[serde(default)]
     pub frames: u64,
     /// Reads of its socket that returned bytes.
-    #[serde(default)]
     pub reads: u64,
     /// The bytes of these reads.
-    #[serde(default)]
     pub read_bytes: u64,
     /// EXECUTEs for each prepared id.
     pub executes: BTreeMap<String, u64>,

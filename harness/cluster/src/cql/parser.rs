@@ -126,26 +126,27 @@ impl<'a> Parser<'a> {
 
     /// One item or more, with commas between.
     pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, CqlError>) -> Result<Vec<T>, CqlError> {
-        let mut items = Vec::new();
-        loop {
-            self.count_item()?;
-            items.push(item(self)?);
-            if !self.take_symbol(",")? {
-                return Ok(items);
-            }
-        }
+        self.separated(item, |parser| parser.take_symbol(","))
     }
 
     /// One item or more, with AND between.
     pub(super) fn and_list<T>(
         &mut self,
+        item: impl FnMut(&mut Self) -> Result<T, CqlError>,
+    ) -> Result<Vec<T>, CqlError> {
+        self.separated(item, |parser| parser.take_word("and"))
+    }
+
+    fn separated<T>(
+        &mut self,
         mut item: impl FnMut(&mut Self) -> Result<T, CqlError>,
+        separator: impl Fn(&mut Self) -> Result<bool, CqlError>,
     ) -> Result<Vec<T>, CqlError> {
         let mut items = Vec::new();
         loop {
             self.count_item()?;
             items.push(item(self)?);
-            if !self.take_word("and")? {
+            if !separator(self)? {
                 return Ok(items);
             }
         }

@@ -20,16 +20,16 @@ pub struct Listening {
 /// A line on stdin: `{"snapshot":true}`, `{"delay_us":100}` or `{"shutdown":true}`. The end of stdin is a shutdown, so that
 /// the server ends with its parent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Control {
     /// Asks for a [`crate::Snapshot`] on one line, with the times of EXECUTEs since the snapshot before.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub snapshot: bool,
     /// Delays each answer by this many microseconds from now on; the reply is `{"delay_us":N}`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_us: Option<u64>,
     /// Ends the node, without a reply.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shutdown: bool,
 }
 

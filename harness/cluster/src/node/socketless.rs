@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::node::auth::Credentials;
@@ -39,49 +39,26 @@ impl SocketlessNode {
 
     /// Serves a connection whose client sends these pieces, one per read. Returns all answers.
     pub fn connection<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
-        let pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).map(<[u8]>::to_vec).collect();
-        let mut bytes = Bytes { pieces, at: 0, written: Vec::new() };
+        let pieces = Pieces(pieces.into_iter().filter(|piece| !piece.is_empty()).collect());
+        let mut answers = Vec::new();
         let stats = self.state.stats.connection(SocketAddr::new(ADDRESS, 0));
-        self.runtime.block_on(serve_stream(&mut bytes, self.state.clone(), stats));
-        bytes.written
+        self.runtime.block_on(serve_stream(tokio::io::join(pieces, &mut answers), self.state.clone(), stats));
+        answers
     }
 }
 
-/// Pieces to read, and what was written.
-struct Bytes {
-    pieces: VecDeque<Vec<u8>>,
-    /// How much of the first piece was read.
-    at: usize,
-    written: Vec<u8>,
-}
+/// A client's pieces, one per read.
+struct Pieces<'a>(VecDeque<&'a [u8]>);
 
-impl AsyncRead for Bytes {
+impl AsyncRead for Pieces<'_> {
     fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let at = self.at;
-        let Some(piece) = self.pieces.front() else { return Poll::Ready(Ok(())) };
-        let rest = piece.get(at..).unwrap_or_default();
-        let (read, left) = rest.split_at(rest.len().min(into.remaining()));
-        into.put_slice(read);
-        let (length, done) = (read.len(), left.is_empty());
-        if done {
-            self.pieces.pop_front();
+        if let Some(piece) = self.0.pop_front() {
+            let (read, left) = piece.split_at(piece.len().min(into.remaining()));
+            into.put_slice(read);
+            if !left.is_empty() {
+                self.0.push_front(left);
+            }
         }
-        self.at = if done { 0 } else { at + length };
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Bytes {
-    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.written.extend_from_slice(bytes);
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 }

@@ -26,20 +26,17 @@ impl CqlType {
             }
             CqlType::Map(entry) => write_map(&entry.0, &entry.1, bytes, out),
             CqlType::Frozen(inner) => inner.write_json(value, out),
-            native => match native.scalar_text(bytes)? {
-                Scalar::Plain(text) => {
-                    out.push_str(&text);
-                    Ok(())
+            native => {
+                match native.scalar(bytes)? {
+                    Scalar::Plain(text) => out.push_str(&text),
+                    Scalar::Quoted(text) => quote(&text, out),
                 }
-                Scalar::Quoted(text) => {
-                    quote(&text, out);
-                    Ok(())
-                }
-            },
+                Ok(())
+            }
         }
     }
 
-    fn scalar_text(&self, bytes: &[u8]) -> Result<Scalar, String> {
+    fn scalar(&self, bytes: &[u8]) -> Result<Scalar, String> {
         if bytes.is_empty() && !matches!(self, CqlType::Text | CqlType::Ascii | CqlType::Blob) {
             return Ok(Scalar::Quoted(String::new()));
         }

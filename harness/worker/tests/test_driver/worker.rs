@@ -34,10 +34,9 @@ impl Driver for TestDriver {
         Ok(DriverInfo {
             name: "test".to_owned(),
             version: "1.2.3".to_owned(),
-            variant: String::new(),
             libraries: vec![cqldyno_worker::lock::library("tokio")?],
             capabilities: [Capability::Connect].into(),
-            caveats: Vec::new(),
+            ..DriverInfo::default()
         })
     }
 

@@ -6,11 +6,11 @@ use tokio::task::JoinSet;
 
 use super::server::Server;
 use super::{Failure, Outcome, cell, check, execute, same};
-use crate::{Driver, DriverError, ErrorKind, Session, Value};
+use cqldyno_driver_api::{Driver, DriverError, ErrorKind, Session, Value};
 
 const IN_FLIGHT: i64 = 1_024;
 
-/// 1,024 tasks on one session, each writing and reading keys of its own: no answer goes to another.
+/// 1,024 tasks on one session, each with keys of its own: no answer goes to another.
 pub async fn a_thousand_statements_in_flight_each_get_their_own_answer<D: Driver>() -> Outcome {
     let server = Server::start().await?;
     let session = Arc::new(server.connect::<D>().await?);
@@ -39,7 +39,7 @@ pub async fn a_thousand_statements_in_flight_each_get_their_own_answer<D: Driver
     server.end(&*session).await
 }
 
-/// What was issued is what is sent, once, also when the server answers with errors at which a driver might try again.
+/// Every statement is sent once, even if the server answers with errors after which a driver might try again.
 pub async fn nothing_is_sent_twice<D: Driver>() -> Outcome {
     const STATEMENTS: i64 = 500;
     let server = Server::start().await?;
@@ -82,8 +82,8 @@ pub async fn nothing_is_sent_twice<D: Driver>() -> Outcome {
         match result {
             Ok(_) => return Err(Failure::new(format!("an answer with error {code:#06x} was taken for a success"))),
             Err(error) => {
-                // A driver may take a bootstrapping node's refusal to the next node, whatever its retry policy, because the
-                // statement was not executed; here there is none, and it is a caveat that names the code.
+                // A driver may take a bootstrapping node's refusal to the next node, because the statement was not executed.
+                // There is no other node here, and a caveat names the code.
                 let no_next_node = kind == ErrorKind::Bootstrapping
                     && error.kind() == ErrorKind::ConnectionLost
                     && caveats.iter().any(|caveat| caveat.contains("0x1002"));

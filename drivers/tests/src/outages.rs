@@ -8,25 +8,25 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::server::Server;
 use super::{Failure, Outcome, Verdict, check, declared, execute};
-use crate::{Capability, Driver, DriverError, ErrorKind, Rows, Session, Value};
+use cqldyno_driver_api::{Capability, Driver, DriverError, ErrorKind, Rows, Session, Value};
 
-/// How long a statement may take to fail when the server is gone.
+/// The longest that a statement may take to fail after the server is gone.
 const FAILS_WITHIN: Duration = Duration::from_secs(30);
-/// How long a driver may take to find a server that is back.
+/// The longest that a driver may take to find a server that is back.
 const RECONNECTS_WITHIN: Duration = Duration::from_secs(60);
-/// After how long without a node a driver is taken to have given it up.
+/// A driver without a node for so long has given it up.
 const LOST_AFTER: Duration = Duration::from_secs(10);
-/// After how long an attempt at a statement is given up for another one.
+/// An attempt at a statement is given up after so long.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
-/// How many statements are tried without a control connection.
+/// Statements that are tried without a control connection.
 const OF_STATEMENTS: u64 = 40;
 const LIMIT: Duration = Duration::from_millis(300);
 const SLOW: Duration = Duration::from_millis(1_500);
 
-/// Executes the statement until it goes through, or fails otherwise than by the outage that is being waited out.
+/// Executes the statement until it succeeds, or fails otherwise than by this outage.
 ///
-/// When all connections break, the control connection does, and may be the last to be open again. A driver that declares
-/// not to go on then has its control connection cut once more, which mends it.
+/// If all connections break, so does the control connection, which may be the last to open again. For a driver that declares not
+/// to go on then, it is cut once more, which mends it.
 async fn until_back<D: Driver>(
     server: &Server,
     session: &D::Session,
@@ -38,7 +38,7 @@ async fn until_back<D: Driver>(
     let mut said = None;
     let attempts = async {
         loop {
-            // A driver without a time limit may wait for ever for an answer to what it wrote just before the connection broke.
+            // A driver without a time limit may wait for ever for an answer to what it wrote just before the cut.
             match timeout(ANSWERS_WITHIN, execute(session, statement, values)).await {
                 Err(_) => {}
                 Ok(Err(error)) if is_outage(error.kind()) => {
@@ -65,7 +65,7 @@ fn is_outage(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::ConnectionLost | ErrorKind::Connect | ErrorKind::RequestTimeout)
 }
 
-/// The answer takes longer than the time limit: a driver that declares one gives up, any other waits and gets it.
+/// The answer takes longer than the time limit: a driver that declares one gives up, any other gets the answer.
 pub async fn a_slow_answer_is_waited_for_as_long_as_declared<D: Driver>() -> Outcome {
     let server = Server::start().await?;
     let unlimited = server.connect::<D>().await?;
@@ -91,8 +91,7 @@ pub async fn a_slow_answer_is_waited_for_as_long_as_declared<D: Driver>() -> Out
     server.end(&unlimited).await
 }
 
-/// In flight when the server goes, and after: every statement ends, with an error; when it is back, statements go
-/// through again as declared.
+/// Statements in flight when the server goes, and later ones, fail; when it is back, statements succeed again as declared.
 pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() -> Outcome {
     let mut server = Server::start().await?;
     let session = Arc::new(server.connect::<D>().await?);
@@ -124,7 +123,7 @@ pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() ->
         expect_outage(attempt.map_err(|_| Failure::new("a statement hangs when the server is gone"))?)?;
     }
 
-    // Not only the way to it was cut: a node of the behaviour's own ends and starts, and knows no prepared statement.
+    // A node of the behaviour's own really restarts, and knows no prepared statement.
     server.restart().await?;
     if declared::<D>(Capability::Reconnect)? {
         match until_back::<D>(&server, &session, &insert, &[Value::Bigint(2), Value::Bigint(2)]).await? {
@@ -148,7 +147,7 @@ fn expect_outage(result: Result<Rows, DriverError>) -> Result<(), Failure> {
     }
 }
 
-/// The driver's connection for events breaks, the others and the server do not: statements go on as declared.
+/// Only the connection for events breaks: statements go on as declared.
 pub async fn a_control_connection_that_breaks_alone_costs_the_session_as_declared<D: Driver>() -> Outcome {
     let server = Server::start().await?;
     let session = server.connect::<D>().await?;
@@ -192,8 +191,7 @@ pub async fn a_control_connection_that_breaks_alone_costs_the_session_as_declare
     server.end(&server.connect::<D>().await?).await
 }
 
-/// The server has forgotten the prepared statement: the driver prepares it again as declared, or says that it is
-/// unprepared.
+/// The server has forgotten the prepared statement: the driver prepares it again as declared, or reports it as unprepared.
 pub async fn a_statement_prepared_before_a_restart_is_prepared_again_as_declared<D: Driver>() -> Outcome {
     let mut server = Server::start().await?;
     let session = server.connect::<D>().await?;

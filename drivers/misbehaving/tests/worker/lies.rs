@@ -1,8 +1,7 @@
-//! What this worker says, changed on its way out.
+//! Changes what this worker says.
 //!
-//! The load generator measures and says `end` by itself, as it does for every adapter. For a lie about time its standard output
-//! is a pipe to a second process of this program, which forwards line by line and changes what it was told to. That it is a
-//! process of its own leaves the worker's CPU time what it is.
+//! The load generator measures and says `end` by itself, as for every adapter. To lie about time, standard output is a pipe to a
+//! second process of this program, which forwards changed lines. A separate process leaves the worker's CPU time as it is.
 
 use std::io::{self, BufRead, Write};
 use std::process::{ChildStdin, Command, ExitCode, Stdio};

@@ -2,7 +2,7 @@
 
 use super::server::Server;
 use super::{Failure, Outcome, cell, check, execute};
-use crate::{Driver, Session, Value};
+use cqldyno_driver_api::{Driver, Session, Value};
 
 const COLUMNS: [&str; 8] = ["bigint", "int", "text", "blob", "boolean", "double", "uuid", "timestamp"];
 

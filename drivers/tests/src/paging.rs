@@ -6,13 +6,13 @@ use tokio::task::JoinSet;
 
 use super::server::Server;
 use super::{Outcome, Verdict, cell, check, declared, execute, same};
-use crate::{Capability, Driver, Session, Value};
+use cqldyno_driver_api::{Capability, Driver, Session, Value};
 
 const ROWS: i32 = 1_000;
 const PAGE: i32 = 100;
 
-/// 1,000 rows of one partition at a page size of 100: all of them, in order, in ten pages where the driver pages (or
-/// eleven: Cassandra learns only by an empty page that a full one was the last), in one where it does not.
+/// 1,000 rows of one partition with a page size of 100 all come, in order. A driver that pages gets them in ten pages, or eleven:
+/// Cassandra learns only from an empty page that a full one was the last.
 pub async fn a_partition_of_a_thousand_rows_comes_in_pages_of_a_hundred<D: Driver>() -> Outcome {
     let server = Server::start().await?;
     let mut options = server.options();
@@ -27,7 +27,7 @@ pub async fn a_partition_of_a_thousand_rows_comes_in_pages_of_a_hundred<D: Drive
             for ck in (slot..ROWS).step_by(20) {
                 execute(&*session, &insert, &[Value::Int(ck), Value::Text(&format!("row {ck}"))]).await?;
             }
-            Ok::<(), crate::DriverError>(())
+            Ok::<(), cqldyno_driver_api::DriverError>(())
         });
     }
     while let Some(slot) = slots.join_next().await {

@@ -1,5 +1,5 @@
-//! A worker for the tests of the harness: a real client, floor, with one thing wrong that the option `how` of the contender's
-//! name says (`misbehaving+how=retries`). No build of `cqldyno` has it; its tests show that it gets no clean row.
+//! A worker for the tests of the harness: floor with one thing wrong, chosen by the option `how` (`misbehaving+how=retries`). No
+//! build of `cqldyno` has it; its tests show that it gets no clean row.
 
 mod driver;
 mod how;

@@ -1,4 +1,4 @@
-//! What a statement can be issued as besides a prepared EXECUTE.
+//! Operations besides a prepared EXECUTE.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use cqldyno_cluster::Request;
 
 use super::server::Server;
 use super::{Failure, Outcome, cell, check, declared, execute, same};
-use crate::{BatchRows, Capability, Driver, DriverError, Rows, Session, Value};
+use cqldyno_driver_api::{BatchRows, Capability, Driver, DriverError, Rows, Session, Value};
 
 const ROWS: i64 = 64;
 
@@ -17,7 +17,7 @@ fn refused(what: &str, result: Result<(), DriverError>) -> Result<(), Failure> {
     check(result.is_err(), || format!("{what} went through, which is not declared"))
 }
 
-/// Requests of a kind that the server counted about this text, with the rows of batches; `None` where it is only an address.
+/// Requests of a kind that the server counted for this text, with the rows of batches; `None` if it is only an address.
 fn counted(server: &Server, request: Request, text: &str) -> Option<(u64, u64)> {
     let seen = server.stats()?;
     let found = seen.operations.iter().find(|one| one.request == request && one.text == text);
@@ -56,7 +56,7 @@ pub async fn a_batch_writes_all_its_rows_in_one_unlogged_request<D: Driver>() ->
     server.end(&session).await
 }
 
-/// A row with too few values, and one with a value of another type: an error, and none of the rows is there.
+/// A row with too few values, and one with a value of another type: an error, and no row is written.
 pub async fn a_batch_with_a_wrong_value_is_an_error_and_writes_nothing<D: Driver>() -> Outcome {
     let server = Server::start().await?;
     let session = server.connect::<D>().await?;

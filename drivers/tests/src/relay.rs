@@ -1,7 +1,7 @@
-//! What lies between the driver and the server: it counts and watches frames, and slows, fails and cuts connections.
+//! A relay between driver and server: it counts and watches frames, and slows, fails and cuts connections.
 //!
-//! It speaks as much of native_protocol_v4.spec as that takes: frame headers (section 2), STARTUP, PREPARE, EXECUTE,
-//! REGISTER and their answers. Because it lies outside of both, the same behaviours can be tried against any server.
+//! It knows frame headers (native_protocol_v4.spec section 2), STARTUP, PREPARE, EXECUTE, REGISTER and their answers. Because it
+//! is separate from both, the same behaviours can be tried against any server.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
@@ -52,7 +52,7 @@ pub(crate) struct Connection {
 
 #[derive(Default)]
 struct State {
-    /// What the names of the behaviour's own tables begin with.
+    /// The prefix of the behaviour's own tables.
     own: String,
     connections: Vec<Connection>,
     /// Prepared ids and their texts.
@@ -97,7 +97,7 @@ impl Frame {
             }
             // LOCAL_ONE, of 1 replica 0 are alive.
             UNAVAILABLE => body.extend_from_slice(&[0, 0x0A, 0, 0, 0, 1, 0, 0, 0, 0]),
-            // LOCAL_ONE, 1 of 1 replica answered, without the data: what default retry policies try again at once.
+            // LOCAL_ONE, 1 of 1 replica answered, without the data: default retry policies try this again at once.
             READ_TIMEOUT => body.extend_from_slice(&[0, 0x0A, 0, 0, 0, 1, 0, 0, 0, 1, 0]),
             _ => {}
         }
@@ -318,7 +318,7 @@ async fn answers(mut from: OwnedReadHalf, to: Writer, state: &Mutex<State>, prep
 }
 
 impl State {
-    /// Notes a request; what it gives is the answer where the relay itself answers.
+    /// Notes a request; returns the answer if the relay itself answers.
     fn request(&mut self, frame: &Frame, index: usize) -> Option<Frame> {
         let connection = self.connections.get_mut(index)?;
         connection.versions.insert(frame.0[0]);

@@ -15,14 +15,14 @@ use crate::lies;
 
 /// Every row of the built-in scenarios' table.
 const WHOLE_TABLE: &str = "SELECT pk, v1, v2 FROM cqldyno.bench";
-/// So many statements are the warm-up of the tests, in which the driver behaves, so that it is the window where it is found out.
+/// Statements of the tests' warm-up, in which the driver behaves, so that only the window can find it out.
 const WARM_UP: u64 = 500;
 /// The statement of a window in which a driver breaks.
 const MIDDLE: u64 = 3_000;
 /// What a driver that leaks keeps of each statement.
 const LEAK_BYTES: usize = 1 << 20;
 
-/// A driver that pauses does so from the half of each second on.
+/// A driver that pauses does so from the middle of each second on.
 const HALF: Duration = Duration::from_millis(500);
 /// For so long.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -177,7 +177,7 @@ impl Session for MisbehavingSession {
                 Ok(())
             }
             How::AnswersFromCache => {
-                // As a driver that has to take turns with others.
+                // As a driver whose tasks take turns with others.
                 tokio::task::yield_now().await;
                 match self.cache.get(&key) {
                     Some(row) if statement.selects => push(rows, *row),

@@ -1,9 +1,9 @@
-//! One session from beginning to end, with the same statements whatever the driver: what is recorded to compare servers by.
+//! One session from beginning to end, with the same statements for every driver, which is recorded to compare servers.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use super::{Failure, check, execute, same};
-use crate::{ConnectOptions, Driver, ErrorKind, Session, Value};
+use cqldyno_driver_api::{ConnectOptions, Driver, ErrorKind, Session, Value};
 
 /// The keyspace that the session creates and drops.
 const KEYSPACE: &str = "recorded";
@@ -31,7 +31,7 @@ pub fn address_of_arguments() -> Result<SocketAddr, Failure> {
 /// everything again.
 ///
 /// # Errors
-/// What the server did otherwise than a session expects.
+/// When the server did otherwise than a session expects.
 pub async fn session<D: Driver>(server: SocketAddr) -> Result<(), Failure> {
     let options = ConnectOptions { page_size: PAGE, ..ConnectOptions::new(vec![server]) };
     let session = D::default().connect(&options).await?;

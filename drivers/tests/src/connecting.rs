@@ -1,4 +1,4 @@
-//! Settings, refusals, and what is connected to what.
+//! Settings, refusals and connections.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use super::relay::Connection;
 use super::server::Server;
 use super::{Failure, Outcome, Verdict, cell, check, declared, execute, same};
-use crate::{
+use cqldyno_driver_api::{
     Capability, ConnectOptions, Consistency, Credentials, Driver, DriverError, ErrorKind, Session, Setting, Settings,
     Value,
 };
@@ -26,7 +26,7 @@ const SETTINGS: [&str; 9] = [
     "request timeout",
 ];
 
-/// Every setting is told exactly once, with equal settings and with the driver's own; name and versions are there.
+/// Every setting is listed exactly once, with equal settings and with the driver's own; name and versions are there.
 pub async fn the_settings_are_told_one_by_one<D: Driver>() -> Outcome {
     let driver = D::default();
     let mut options = ConnectOptions::new(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 1))]);
@@ -44,7 +44,7 @@ pub async fn the_settings_are_told_one_by_one<D: Driver>() -> Outcome {
     Ok(Verdict::Holds)
 }
 
-/// An option of the contender that the adapter does not know is named in the refusal.
+/// The refusal of an unknown option names it.
 pub async fn an_unknown_option_is_refused_by_name<D: Driver>() -> Outcome {
     let server = Server::start().await?;
     let mut options = server.options();
@@ -71,8 +71,7 @@ pub async fn no_server_at_the_address_is_a_connect_error<D: Driver>() -> Outcome
     }
 }
 
-/// With address and credentials only, as the documentation's first example connects; consistency and page size are those
-/// told, here and with equal settings.
+/// With address and credentials only, as the documentation's first example connects: consistency and page size are as listed.
 pub async fn the_drivers_own_defaults_work<D: Driver>() -> Outcome {
     let server = Server::start().await?;
     let driver = D::default();
@@ -96,7 +95,7 @@ pub async fn the_drivers_own_defaults_work<D: Driver>() -> Outcome {
     server.end(&setup).await
 }
 
-/// Compares what was sent with what the driver tells of its settings.
+/// Compares requests with the settings that the driver lists.
 fn as_told(told: &[Setting], connections: &[Connection]) -> Result<(), Failure> {
     let value = |name: &str| {
         let setting = told.iter().find(|setting| setting.name == name);
@@ -128,7 +127,7 @@ fn consistency_name(code: u16) -> String {
     known.to_string()
 }
 
-/// One and three data connections: so many carry EXECUTEs of the behaviour's statement.
+/// With one and with three data connections, as many carry the behaviour's EXECUTEs.
 pub async fn as_many_data_connections_are_open_as_were_asked_for<D: Driver>() -> Outcome {
     let server = Server::start().await?;
     let setup = server.connect::<D>().await?;
@@ -183,7 +182,7 @@ pub async fn frames_are_of_version_4_uncompressed_and_of_the_consistency_asked_f
     server.end(&setup).await
 }
 
-/// The server asks for user and password: the right ones connect, wrong ones and none do not, and no error shows them.
+/// The server requires user and password: only the right ones connect, and no error shows them.
 pub async fn a_wrong_password_is_refused_and_the_right_one_is_not<D: Driver>() -> Outcome {
     let right = Credentials { user: "ada".to_owned(), password: "correct-horse".to_owned() };
     let wrong = Credentials { password: "battery-staple".to_owned(), ..right.clone() };

@@ -2,7 +2,7 @@
 
 use super::server::Server;
 use super::{Failure, Outcome, check, execute, same};
-use crate::{Driver, DriverError, ErrorKind, Session, Value};
+use cqldyno_driver_api::{Driver, DriverError, ErrorKind, Session, Value};
 
 fn expect_kind<T>(what: &str, result: Result<T, DriverError>, kind: ErrorKind) -> Result<(), Failure> {
     match result {

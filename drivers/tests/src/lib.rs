@@ -1,11 +1,11 @@
-//! The behaviour suite that every adapter passes: one list of behaviours, generic over [`Driver`](crate::Driver), each its
-//! own test.
+//! The behaviour suite that every adapter passes, generic over [`Driver`]; each behaviour is a test.
 //!
-//! An adapter runs it with `cqldyno_driver_api::behaviour_suite!(MyDriver);` in a file under `tests/`. What a driver
-//! cannot do it declares by leaving out a [`Capability`](crate::Capability), and the suite then checks that it really
-//! cannot. Every behaviour starts an embedded node of its own. With `CQLDYNO_SUITE_TARGET=HOST:PORT` in the environment
-//! the suite runs against that server instead, in keyspaces of its own; behaviours that need control of the server then
-//! say that they were not run.
+//! An adapter runs it with `cqldyno_driver_tests::behaviour_suite!(MyDriver);` in a file under `tests/`. It declares what the
+//! driver lacks by leaving out a [`Capability`], and the suite checks that this is true. Every behaviour
+//! starts an embedded node of its own.
+//!
+//! With `CQLDYNO_SUITE_TARGET=HOST:PORT` in the environment the suite runs against that server, in its own keyspaces. Behaviours
+//! that need control of the server then say that they were not run.
 
 pub mod connecting;
 pub mod errors;
@@ -22,12 +22,12 @@ use std::fmt;
 use std::future::Future;
 use std::time::Duration;
 
-use crate::{Capability, Driver, DriverError, Rows, Session, Value};
+use cqldyno_driver_api::{Capability, Driver, DriverError, Rows, Session, Value};
 
-/// For how long one behaviour may take before it counts as hanging.
+/// A behaviour that takes longer counts as hanging.
 const HANGS_AFTER: Duration = Duration::from_secs(120);
 
-/// Makes one test of every behaviour for an adapter's [`Driver`](crate::Driver).
+/// Makes one test of every behaviour for an adapter's [`Driver`].
 #[macro_export]
 macro_rules! behaviour_suite {
     ($driver:ty) => {
@@ -66,8 +66,8 @@ macro_rules! behaviour_suite {
     (@each $driver:ty: $($module:ident :: $behaviour:ident),* $(,)?) => {
         $(
             #[test]
-            fn $behaviour() -> Result<(), $crate::suite::Failure> {
-                $crate::suite::run(stringify!($behaviour), $crate::suite::$module::$behaviour::<$driver>())
+            fn $behaviour() -> Result<(), $crate::Failure> {
+                $crate::run(stringify!($behaviour), $crate::$module::$behaviour::<$driver>())
             }
         )*
     };
@@ -112,7 +112,7 @@ pub enum Verdict {
 /// What every behaviour gives.
 pub type Outcome = Result<Verdict, Failure>;
 
-/// Runs one behaviour to its end on a runtime of its own; [`behaviour_suite!`](crate::behaviour_suite) calls it.
+/// Runs one behaviour to its end on a runtime of its own; [`behaviour_suite!`] calls it.
 ///
 /// # Errors
 /// What the behaviour found wrong, or that it did not end.

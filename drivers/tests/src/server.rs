@@ -7,7 +7,7 @@ use cqldyno_cluster::{Node, NodeOptions};
 
 use super::relay::Relay;
 use super::{Failure, Outcome, Verdict};
-use crate::{ConnectOptions, Credentials, Driver, Session};
+use cqldyno_driver_api::{ConnectOptions, Credentials, Driver, Session};
 
 /// Names a server to run against instead of an embedded node.
 const TARGET: &str = "CQLDYNO_SUITE_TARGET";
@@ -60,8 +60,8 @@ impl Server {
         self.relay.stop().await;
     }
 
-    /// The server ends and starts again with its tables and without its prepared statements. One that the environment
-    /// names goes on, and the relay says that it has forgotten them.
+    /// Restarts the server with its tables and without its prepared statements. If the environment names it, the relay pretends
+    /// that it has forgotten them.
     pub(crate) async fn restart(&mut self) -> Result<(), Failure> {
         self.relay.stop().await;
         match self.node.take() {
@@ -82,19 +82,19 @@ impl Server {
         }
     }
 
-    /// How often the server itself says that it executed the statement; `None` where the server is only an address.
+    /// How often the server itself executed the statement; `None` if it is only an address.
     pub(crate) fn executed(&self, text: &str) -> Option<u64> {
         let seen = self.node.as_ref()?.stats();
         let ids = seen.prepared.iter().filter(|(_, prepared)| *prepared == text);
         Some(ids.map(|(id, _)| seen.executes_of(id)).sum())
     }
 
-    /// What the server itself counted; `None` where it is only an address.
+    /// The server's own counts; `None` if it is only an address.
     pub(crate) fn stats(&self) -> Option<cqldyno_cluster::Snapshot> {
         self.node.as_ref().map(Node::stats)
     }
 
-    /// Connections that are open; `None` where the server is only an address.
+    /// Open connections; `None` if the server is only an address.
     pub(crate) fn open_connections(&self) -> Option<usize> {
         self.node.as_ref().map(Node::open_connections)
     }
@@ -119,7 +119,7 @@ impl Server {
         Ok(session.query(&cql).await?)
     }
 
-    /// Creates a table in the behaviour's keyspace; what it gives is its qualified name.
+    /// Creates a table in the behaviour's keyspace; returns its qualified name.
     pub(crate) async fn create_table(
         &self,
         session: &impl Session,

@@ -1,0 +1,291 @@
+//! Just enough CQL to tell which table and columns a text is about.
+
+use std::fmt;
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// A word, quoted or not, a bind marker, another literal, or a sign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Word(String),
+    Marker,
+    Literal,
+    Sign(char),
+}
+
+/// Words that end what belongs to a column.
+const CLAUSES: [&str; 9] = ["and", "where", "set", "using", "limit", "per", "order", "group", "if"];
+
+fn tokens(cql: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut rest = cql.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\'' => {
+                quoted(&mut rest, '\'');
+                tokens.push(Token::Literal);
+            }
+            '"' => tokens.push(Token::Word(quoted(&mut rest, '"'))),
+            '-' | '/' if rest.peek() == Some(&c) => while rest.next().is_some_and(|c| c != '\n') {},
+            '/' if rest.next_if_eq(&'*').is_some() => {
+                while rest.next().is_some_and(|c| c != '*' || rest.next_if_eq(&'/').is_none()) {}
+            }
+            '?' => tokens.push(Token::Marker),
+            c if c.is_alphanumeric() || c == '_' => {
+                let mut word = c.to_lowercase().to_string();
+                while let Some(c) = rest.next_if(|c| c.is_alphanumeric() || *c == '_') {
+                    word.extend(c.to_lowercase());
+                }
+                tokens.push(Token::Word(word));
+            }
+            c if c.is_whitespace() => {}
+            c => tokens.push(Token::Sign(c)),
+        }
+    }
+    tokens
+}
+
+/// The text up to the closing quote; a doubled quote stands for one.
+fn quoted(rest: &mut Peekable<Chars<'_>>, quote: char) -> String {
+    let mut text = String::new();
+    while let Some(c) = rest.next() {
+        if c == quote && rest.next_if_eq(&quote).is_none() {
+            break;
+        }
+        text.push(c);
+    }
+    text
+}
+
+fn is_word(token: Option<&Token>, word: &str) -> bool {
+    matches!(token, Some(Token::Word(found)) if found == word)
+}
+
+/// What follows these words.
+fn after<'a>(tokens: &'a [Token], words: &[&str]) -> Option<&'a [Token]> {
+    let begins = words.iter().enumerate().all(|(at, word)| is_word(tokens.get(at), word));
+    tokens.get(words.len()..).filter(|_| begins)
+}
+
+/// What follows the first such word.
+fn after_word<'a>(tokens: &'a [Token], word: &str) -> Option<&'a [Token]> {
+    let at = (0..tokens.len()).find(|at| is_word(tokens.get(*at), word))?;
+    tokens.get(at + 1..)
+}
+
+/// A table's name, with its keyspace if there is one, and what follows.
+fn table(tokens: &[Token]) -> Option<(String, &[Token])> {
+    match tokens {
+        [Token::Word(keyspace), Token::Sign('.'), Token::Word(name), rest @ ..] => {
+            Some((format!("{keyspace}.{name}"), rest))
+        }
+        [Token::Word(name), rest @ ..] => Some((name.clone(), rest)),
+        _ => None,
+    }
+}
+
+/// The items of a list: what stands between commas outside of brackets, up to the bracket that closes the list.
+fn items(tokens: &[Token]) -> (Vec<&[Token]>, &[Token]) {
+    let (mut items, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Sign('(' | '<' | '[' | '{') => depth += 1,
+            Token::Sign(')') if depth == 0 => {
+                items.extend(tokens.get(start..at));
+                return (items, tokens.get(at + 1..).unwrap_or_default());
+            }
+            Token::Sign(')' | '>' | ']' | '}') => depth -= 1,
+            Token::Sign(',') if depth == 0 => {
+                items.extend(tokens.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    items.extend(tokens.get(start..));
+    (items, &[])
+}
+
+/// The items of the list in brackets that comes first, and what follows.
+fn list(tokens: &[Token]) -> Option<(Vec<&[Token]>, &[Token])> {
+    match tokens {
+        [Token::Sign('('), rest @ ..] => Some(items(rest)),
+        _ => None,
+    }
+}
+
+/// The number of bind markers outside of quotes and comments.
+pub(crate) fn count_markers(cql: &str) -> usize {
+    tokens(cql).iter().filter(|token| **token == Token::Marker).count()
+}
+
+/// A table and the columns of its primary key, in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub(crate) name: String,
+    pub(crate) key: Vec<String>,
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "({}) of {}", self.key.join(", "), self.name)
+    }
+}
+
+impl Table {
+    /// The table that `cql` creates; `None` where it creates none that can be read.
+    pub(crate) fn created_by(cql: &str) -> Option<Table> {
+        let tokens = tokens(cql);
+        let rest = after(&tokens, &["create", "table"])?;
+        let (name, rest) = table(after(rest, &["if", "not", "exists"]).unwrap_or(rest))?;
+        let words = |tokens: &[Token]| -> Vec<String> {
+            let word = |token: &Token| match token {
+                Token::Word(word) => Some(word.clone()),
+                _ => None,
+            };
+            tokens.iter().filter_map(word).collect()
+        };
+        let key = list(rest)?.0.into_iter().find_map(|definition| match after(definition, &["primary", "key"]) {
+            Some(columns) => Some(words(columns)),
+            None => (after_word(definition, "primary").is_some_and(|rest| is_word(rest.first(), "key")))
+                .then(|| words(definition.get(..1).unwrap_or_default())),
+        });
+        Some(Table { name, key: key.filter(|key| !key.is_empty())? })
+    }
+}
+
+/// What a statement does to which columns of its table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Uses {
+    pub(crate) table: String,
+    /// Whether it makes rows.
+    pub(crate) writes: bool,
+    /// The column of each bind marker; `None` for a marker of something else.
+    pub(crate) bound: Vec<Option<String>>,
+    /// The column of each column of the result, in the same way; for `*` only those of the primary key.
+    pub(crate) selected: Vec<Option<String>>,
+}
+
+impl Uses {
+    /// What `cql` does to a table of `tables`; `None` where that cannot be read.
+    pub(crate) fn of(cql: &str, tables: &[Table]) -> Option<Uses> {
+        let tokens = tokens(cql);
+        let rest = tokens.get(1..).unwrap_or_default();
+        if let Some(rest) = after(&tokens, &["insert", "into"]) {
+            let (table, rest) = table(rest)?;
+            let (columns, rest) = list(rest)?;
+            let (values, rest) = list(after(rest, &["values"])?)?;
+            let mut bound = Vec::new();
+            for (column, value) in columns.into_iter().zip(values) {
+                bound.extend(value.iter().filter(|token| **token == Token::Marker).map(|_| named(column)));
+            }
+            bound.extend(markers(rest));
+            return Some(Uses { table, writes: true, bound, selected: Vec::new() });
+        }
+        if is_word(tokens.first(), "update") {
+            let (table, rest) = table(rest)?;
+            return Some(Uses { table, writes: true, bound: markers(rest), selected: Vec::new() });
+        }
+        let from = after_word(&tokens, "from")?;
+        let (table, rest) = table(from)?;
+        if !is_word(tokens.first(), "select") {
+            return Some(Uses { table, bound: markers(rest), ..Uses::default() });
+        }
+        let all = tokens.get(1..tokens.len() - from.len() - 1).unwrap_or_default();
+        let selected = match after(all, &["distinct"]).unwrap_or(all) {
+            [Token::Sign('*')] => {
+                let key = tables.iter().find(|one| one.name == table).map(|one| one.key.clone());
+                key.unwrap_or_default().into_iter().map(Some).collect()
+            }
+            columns => items(columns).0.into_iter().map(named).collect(),
+        };
+        Some(Uses { table, writes: false, bound: markers(rest), selected })
+    }
+}
+
+/// The column that an item of a list is, where it is nothing but a column, with another name or without.
+fn named(item: &[Token]) -> Option<String> {
+    match item {
+        [Token::Word(column)] => Some(column.clone()),
+        [Token::Word(column), alias, _] if is_word(Some(alias), "as") => Some(column.clone()),
+        _ => None,
+    }
+}
+
+/// The column of each bind marker in clauses such as `SET a = ?` and `WHERE a IN (?, ?)`.
+fn markers(tokens: &[Token]) -> Vec<Option<String>> {
+    let (mut bound, mut column, mut depth) = (Vec::new(), None, 0);
+    for (at, token) in tokens.iter().enumerate() {
+        match (token, tokens.get(at + 1)) {
+            (Token::Marker, _) => bound.push(column.clone()),
+            (Token::Word(word), Some(Token::Sign('=' | '<' | '>'))) => column = Some(word.clone()),
+            (Token::Word(word), next) if is_word(next, "in") => column = Some(word.clone()),
+            (Token::Word(word), _) if CLAUSES.contains(&word.as_str()) => column = None,
+            (Token::Sign('('), _) => depth += 1,
+            (Token::Sign(')'), _) => depth -= 1,
+            (Token::Sign(','), _) if depth == 0 => column = None,
+            _ => {}
+        }
+    }
+    bound
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(cql: &str) -> Option<(String, String)> {
+        Table::created_by(cql).map(|table| (table.name, table.key.join(" ")))
+    }
+
+    #[test]
+    fn the_primary_key_of_a_table_is_found_in_every_form() {
+        let found = |name: &str, key: &str| Some((name.to_owned(), key.to_owned()));
+        assert_eq!(key("CREATE TABLE ks.t (pk bigint PRIMARY KEY, v text)"), found("ks.t", "pk"));
+        assert_eq!(
+            key(
+                "create table if not exists T (a int, m map<text, int>, \"B b\" text, -- a, comment\n PRIMARY KEY ((a, \"B b\"), c)) WITH x = 1"
+            ),
+            found("t", "a B b c")
+        );
+        assert_eq!(key("CREATE TABLE ks.t (a int, /* PRIMARY KEY (b), */ PRIMARY KEY (a))"), found("ks.t", "a"));
+        assert_eq!(key("DROP TABLE IF EXISTS ks.t"), None);
+        assert_eq!(key("CREATE TABLE ks.t (a int)"), None);
+        assert_eq!(key("CREATE TABLE"), None);
+    }
+
+    fn bound(cql: &str) -> Vec<String> {
+        let uses = Uses::of(cql, &[]).unwrap();
+        assert_eq!(uses.table, "ks.t", "{cql}");
+        uses.bound.into_iter().map(Option::unwrap_or_default).collect()
+    }
+
+    #[test]
+    fn every_marker_has_its_column() {
+        assert_eq!(bound("INSERT INTO ks.t (a, B, c, d) VALUES (?, 'x?', ?, f(?)) USING TTL ?"), ["a", "c", "d", ""]);
+        assert_eq!(
+            bound("UPDATE ks.t USING TTL ? SET v = ?, m['k'] = ? WHERE a = ? AND b IN (?, ?)"),
+            ["", "v", "", "a", "b", "b"]
+        );
+        assert_eq!(bound("SELECT v FROM ks.t WHERE a = ? AND token(b) > ? AND c >= ? LIMIT ?"), ["a", "", "c", ""]);
+        assert_eq!(bound("DELETE v FROM ks.t WHERE a=? AND (b, c) = (?, ?)"), ["a", "", ""]);
+        assert_eq!(Uses::of("INSERT INTO ks.t JSON ?", &[]), None);
+        assert_eq!(Uses::of("", &[]), None);
+    }
+
+    #[test]
+    fn the_columns_of_a_result_are_named_also_where_all_are_asked_for() {
+        let table = Table::created_by("CREATE TABLE ks.t (v int, a int, b int, PRIMARY KEY (b, a))").unwrap();
+        let selected = |cql: &str| {
+            let selected = Uses::of(cql, std::slice::from_ref(&table)).unwrap().selected;
+            selected.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>()
+        };
+        assert_eq!(selected("SELECT a, v AS w, writetime(v), b FROM ks.t WHERE b = ?"), ["a", "v", "", "b"]);
+        assert_eq!(selected("SELECT * FROM ks.t WHERE b = ?"), ["b", "a"]);
+    }
+
+    #[test]
+    fn markers_are_counted_outside_of_quotes_and_comments() {
+        assert_eq!(count_markers("SELECT '?', \"?\" /* ? */ FROM t WHERE a = ? AND b = 'it''s ?' AND c = ? -- ?"), 2);
+    }
+}

@@ -1,0 +1,369 @@
+//! Primary keys: no two rows of a scenario share a whole one.
+
+use std::ops::Range;
+
+use crate::cql::{Table, Uses};
+use crate::workload::{Workload, WorkloadError};
+use crate::{Blobs, By, Column, Kind, Scenario, Statement, Texts};
+
+impl Scenario {
+    fn tables(&self) -> Vec<Table> {
+        self.schema.iter().filter_map(|cql| Table::created_by(cql)).collect()
+    }
+
+    /// Marks the texts, blobs and uuids of primary keys as unique.
+    pub(crate) fn mark_keys(&mut self) {
+        let tables = self.tables();
+        let mark = |cql: &str, bound: &mut [Column], selected: &mut [Column]| {
+            let Some(uses) = Uses::of(cql, &tables) else { return };
+            let Some(table) = tables.iter().find(|table| table.name == uses.table) else { return };
+            let named = bound.iter_mut().zip(&uses.bound).chain(selected.iter_mut().zip(&uses.selected));
+            for (column, name) in named {
+                let could_repeat = matches!(column.kind, Kind::Text { .. } | Kind::Blob { .. } | Kind::Uuid { .. });
+                column.unique = could_repeat && name.as_ref().is_some_and(|name| table.key.contains(name));
+            }
+        };
+        for statement in &mut self.statements {
+            let expected = statement.expect.as_mut().map(|expect| expect.columns.as_mut_slice());
+            mark(&statement.cql, &mut statement.values, expected.unwrap_or_default());
+            if let Some(load) = &mut statement.load {
+                mark(&load.cql, &mut load.values, &mut []);
+            }
+            if let Some(read_back) = &mut statement.read_back {
+                mark(&read_back.cql, &mut read_back.values, &mut read_back.columns);
+            }
+        }
+    }
+
+    /// Refuses a primary key that does not tell all rows of `workload` apart. A key of which this cannot be known, because no bind
+    /// marker or another kind of statement sets it, is left to the server.
+    pub(crate) fn check_keys(&self, workload: &Workload) -> Result<(), WorkloadError> {
+        let tables = self.tables();
+        let mut writers: Vec<Writer<'_>> = Vec::new();
+        for (index, statement) in self.statements.iter().enumerate() {
+            let load = statement.load.as_ref().map(|load| (&load.cql, &load.values));
+            for (cql, values) in [(&statement.cql, &statement.values)].into_iter().chain(load) {
+                let Some(writer) = Writer::of(statement, cql, values, workload.keys(index), &tables) else { continue };
+                let (distinct, needed) = writer.told_apart();
+                if distinct < needed {
+                    return Err(WorkloadError::Narrow {
+                        scenario: self.name.clone(),
+                        statement: statement.name.clone(),
+                        key: writer.table.to_string(),
+                        distinct,
+                        needed,
+                    });
+                }
+                // A statement may write the rows that it loads.
+                let mut others = writers.iter().filter(|other| other.statement.name != statement.name);
+                if let Some(other) = others.find(|other| other.meets(&writer)) {
+                    return Err(WorkloadError::Shared {
+                        scenario: self.name.clone(),
+                        statements: [other.statement.name.clone(), statement.name.clone()],
+                        key: writer.table.to_string(),
+                    });
+                }
+                writers.push(writer);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A statement that makes rows of a table.
+struct Writer<'a> {
+    statement: &'a Statement,
+    table: &'a Table,
+    /// The primary key's columns, in their order.
+    key: Vec<&'a Column>,
+    /// Keys of the window and of the warm-up.
+    keys: [Range<u64>; 2],
+}
+
+impl<'a> Writer<'a> {
+    fn of(
+        statement: &'a Statement,
+        cql: &str,
+        values: &'a [Column],
+        keys: [Range<u64>; 2],
+        tables: &'a [Table],
+    ) -> Option<Writer<'a>> {
+        let uses = Uses::of(cql, tables).filter(|uses| uses.writes)?;
+        let table = tables.iter().find(|table| table.name == uses.table)?;
+        let column = |name: &String| {
+            let at = uses.bound.iter().position(|bound| bound.as_ref() == Some(name))?;
+            values.get(at)
+        };
+        let key = table.key.iter().map(column).collect::<Option<Vec<_>>>()?;
+        Some(Writer { statement, table, key, keys })
+    }
+
+    /// How many consecutive rows the primary key tells apart, and how many it has to.
+    fn told_apart(&self) -> (u128, u128) {
+        let rows = u128::from(self.statement.rows());
+        let keys = self.keys.iter().map(|keys| u128::from(keys.end)).max().unwrap_or(0);
+        // Columns that follow from one number tell as many apart as their values take to come again together.
+        let of = |by| {
+            let columns = self.key.iter().filter(|column| column.by == by && !is_partition(column));
+            columns.map(|column| distinct(column)).fold(1, least_common_multiple)
+        };
+        let (by_row, by_key, by_place) = (of(By::Row), of(By::Key), of(By::Place));
+        // Rows of one value of these columns, which tell all such blocks of rows apart.
+        let partitions = self.key.iter().filter_map(|column| match column.kind {
+            Kind::Partition { rows } => Some(u128::from(rows.get())),
+            _ => None,
+        });
+        let block = partitions.chain((by_key >= keys).then_some(rows)).min().unwrap_or(u128::MAX);
+        let distinct = match by_place >= rows {
+            true => least_common_multiple(by_row, by_key.saturating_mul(rows)),
+            false if block == rows => by_row.max(by_place),
+            false => by_row,
+        };
+        (distinct, block.min(keys.saturating_mul(rows)))
+    }
+
+    /// Whether each column of the primary key has a value that both make, as far as that can be told.
+    fn meets(&self, other: &Writer<'_>) -> bool {
+        let overlap = |ours: &Range<i128>, theirs: &Range<i128>, offset: i128| {
+            ours.start < theirs.end + offset && theirs.start + offset < ours.end
+        };
+        self.table == other.table
+            && self.key.iter().zip(&other.key).all(|(ours, theirs)| {
+                let Some(offset) = offset(&ours.kind, &theirs.kind) else { return false };
+                let (ours, theirs) = (self.numbers(ours), other.numbers(theirs));
+                ours.iter().any(|ours| theirs.iter().any(|theirs| overlap(ours, theirs, offset)))
+            })
+    }
+
+    /// The numbers that a column's values follow from.
+    fn numbers(&self, column: &Column) -> [Range<i128>; 2] {
+        let rows = self.statement.rows();
+        self.keys.clone().map(|keys| {
+            let (start, end) = match (column.by, &column.kind) {
+                (_, Kind::Partition { rows: part }) => {
+                    (keys.start * rows / part.get(), (keys.end * rows).div_ceil(part.get()))
+                }
+                (By::Row, _) => (keys.start * rows, keys.end * rows),
+                (By::Key, _) => (keys.start, keys.end),
+                (By::Place, _) => (0, rows),
+            };
+            start.into()..end.into()
+        })
+    }
+}
+
+/// How much greater the number is for which the first column has a value than that for which the second has it; `None` where they
+/// have no value in common, or that cannot be told.
+fn offset(first: &Kind, second: &Kind) -> Option<i128> {
+    match (first, second) {
+        (Kind::Bigint { times, plus }, Kind::Bigint { times: factor, plus: more })
+        | (Kind::Int { times, plus }, Kind::Int { times: factor, plus: more })
+        | (Kind::Timestamp { times, plus }, Kind::Timestamp { times: factor, plus: more })
+            if times == factor && *times != 0 =>
+        {
+            let (apart, times) = (i128::from(*more) - i128::from(*plus), i128::from(*times));
+            (apart % times == 0).then_some(apart / times)
+        }
+        (Kind::Text { length, unicode, .. }, Kind::Text { length: bytes, unicode: script, .. }) => {
+            (length == bytes && unicode == script).then_some(0)
+        }
+        (Kind::Blob { length, .. }, Kind::Blob { length: bytes, .. }) => (length == bytes).then_some(0),
+        _ => (first == second).then_some(0),
+    }
+}
+
+fn is_partition(column: &Column) -> bool {
+    matches!(column.kind, Kind::Partition { .. })
+}
+
+/// How many numbers from 0 on have a value of their own.
+fn distinct(column: &Column) -> u128 {
+    // Of `times * number + plus` modulo a power of two.
+    let modulo = |bits: u32, times: i64| 1 << bits.saturating_sub(times.trailing_zeros());
+    match column.kind {
+        _ if column.null_every.is_some() || column.nulls.is_some() => 1,
+        Kind::Bigint { times, .. } | Kind::Timestamp { times, .. } => modulo(64, times),
+        Kind::Int { times, .. } => modulo(32, times),
+        Kind::Boolean { times, .. } => modulo(1, times),
+        // Whole numbers up to 2^53 are exact.
+        Kind::Double { times, plus } => match u128::from(times.unsigned_abs()) {
+            0 => 1,
+            times => (1u128 << 53).saturating_sub(plus.unsigned_abs().into()) / times,
+        },
+        Kind::Uuid { .. } | Kind::Partition { .. } => 1 << 64,
+        Kind::Text { length, plus, unicode: false } => Texts::letters(length, plus).unique().distinct().into(),
+        Kind::Text { length, plus, unicode: true } => Texts::unicode(length, plus).unique().distinct().into(),
+        Kind::Blob { length, plus } => Blobs::new(length, plus).unique().distinct().into(),
+        Kind::Null {} => 1,
+    }
+}
+
+fn least_common_multiple(one: u128, other: u128) -> u128 {
+    let (mut divisor, mut rest) = (one, other);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (one / divisor.max(1)).saturating_mul(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::num::NonZeroU64;
+
+    /// Writes `key`, given as the TOML of its columns, as rows of a table with the primary key (a, b ...).
+    fn scenario(key: &str, more: &str) -> String {
+        let columns = key.matches("type").count();
+        let names: Vec<String> = ('a'..).take(columns).map(String::from).collect();
+        let (names, markers) = (names.join(", "), vec!["?"; columns].join(", "));
+        let definitions = names.replace(',', " text,");
+        format!(
+            "name = \"x\"\nabout = \"\"\nschema = [\"CREATE TABLE ks.t ({definitions} text, v text, PRIMARY KEY ({names}))\"]\n\
+             [[statement]]\nname = \"insert\"\n{more}\ncql = \"INSERT INTO ks.t ({names}, v) VALUES ({markers}, ?)\"\n\
+             values = [{key}, {{ type = \"text\", length = 2 }}]\n"
+        )
+    }
+
+    fn asked(text: &str, count: u64, warmup: u64) -> Result<(), String> {
+        let scenario = Scenario::from_toml(text, "x").unwrap();
+        Workload::new(&scenario, count, warmup, 7).map(drop).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_key_column_that_is_too_small_is_refused_with_both_numbers() {
+        let text = scenario("{ type = \"text\", length = 3 }", "");
+        assert_eq!(asked(&text, 17_000, 576), Ok(()));
+        assert_eq!(
+            asked(&text, 17_000, 577).unwrap_err(),
+            "statement insert of the scenario x needs 17577 rows, warm-up included, and the primary key (a) of ks.t tells 17576 apart; \
+             use longer key columns, or ask for fewer statements"
+        );
+        for (column, distinct) in [
+            ("{ type = \"boolean\" }", 2),
+            ("{ type = \"boolean\", times = 2 }", 1),
+            ("{ type = \"int\", times = 16777216 }", 256),
+            ("{ type = \"bigint\", times = 0 }", 1),
+            ("{ type = \"double\", plus = 9007199254740892 }", 100),
+            ("{ type = \"text\", length = 0 }", 1),
+            ("{ type = \"text\", length = 3, unicode = true }", 26 * 32),
+            ("{ type = \"blob\", length = 1 }", 256),
+            ("{ type = \"bigint\", nulls = 0.1 }", 1),
+        ] {
+            assert_eq!(asked(&scenario(column, ""), distinct, 0), Ok(()), "{column}");
+            let error = asked(&scenario(column, ""), distinct, 1).unwrap_err();
+            assert!(error.contains(&format!("tells {distinct} apart")), "{error}");
+        }
+        for column in ["{ type = \"int\" }", "{ type = \"timestamp\", times = 1000 }", "{ type = \"uuid\" }"] {
+            assert_eq!(asked(&scenario(column, ""), 1 << 30, 1 << 20), Ok(()), "{column}");
+        }
+    }
+
+    #[test]
+    fn what_the_columns_of_a_key_tell_apart_together_counts() {
+        let bits = "{ type = \"boolean\" }, { type = \"blob\", length = 1 }, { type = \"text\", length = 1 }";
+        assert_eq!(asked(&scenario(bits, ""), 256 * 13, 0), Ok(()));
+        assert!(asked(&scenario(bits, ""), 256 * 13 + 1, 0).unwrap_err().contains("tells 3328 apart"));
+        let batch = "operation = \"batch\"\nsize = 64";
+        let partition = "{ type = \"partition\", rows = 64 }, { type = \"blob\", length = 1, by = \"place\" }";
+        assert_eq!(asked(&scenario(partition, batch), 1 << 30, 0), Ok(()));
+        let narrow = "{ type = \"partition\", rows = 64 }, { type = \"text\", length = 1, by = \"place\" }";
+        let error = asked(&scenario(narrow, batch), 10, 0).unwrap_err();
+        assert!(error.contains("needs 64 rows") && error.contains("tells 26 apart"), "{error}");
+        let by_key = "{ type = \"text\", length = 1, by = \"key\" }, { type = \"int\", by = \"place\" }";
+        assert_eq!(asked(&scenario(by_key, batch), 26, 0), Ok(()));
+        assert!(asked(&scenario(by_key, batch), 27, 0).unwrap_err().contains("needs 1728 rows"));
+    }
+
+    #[test]
+    fn statements_that_would_write_the_same_rows_are_refused_by_name() {
+        let one = scenario("{ type = \"bigint\" }", "operation = \"batch\"\nsize = 64");
+        let two = scenario("{ type = \"bigint\" }", "weight = 3").replace("\"insert\"", "\"other\"");
+        let both = |one: &str, two: &str| format!("{one}{}", two.split_at(two.find("[[statement]]").unwrap()).1);
+        assert_eq!(asked(&both(&two, &one), 1_000, 10), Ok(()), "the batches' rows come behind");
+        let error = asked(&both(&one, &two), 1_000, 10).unwrap_err();
+        assert!(error.contains("the statements insert and other of the scenario x"), "{error}");
+        let other = |column: &str| asked(&both(&one, &two.replace("{ type = \"bigint\" }", column)), 1_000, 10);
+        assert!(other("{ type = \"bigint\", plus = 1 }").is_err());
+        assert_eq!(other("{ type = \"bigint\", plus = 1000000 }"), Ok(()), "values far from the others");
+        assert_eq!(other("{ type = \"bigint\", times = 3 }"), Ok(()), "nothing is known of these");
+        let text = |text: &str| text.replace("{ type = \"bigint\" }", "{ type = \"text\", length = 9 }");
+        assert!(asked(&both(&text(&one), &text(&two)), 1_000, 10).is_err());
+        assert_eq!(asked(&both(&text(&two), &text(&one)), 1_000, 10), Ok(()));
+    }
+
+    #[test]
+    fn what_sets_a_key_without_a_bind_marker_is_left_to_the_server() {
+        let text = scenario("{ type = \"boolean\" }", "").replace("VALUES (?, ?)", "VALUES (now(), ?)");
+        let text = text.replace("{ type = \"boolean\" }, ", "");
+        assert_eq!(asked(&text, 1_000, 10), Ok(()));
+    }
+
+    #[test]
+    fn every_scenario_that_comes_with_the_program_has_keys_for_many_rows() {
+        let example = Scenario::from_toml(include_str!("../example.toml"), "x").unwrap();
+        for scenario in crate::builtins().into_iter().chain([example]) {
+            assert!(Workload::new(&scenario, 1 << 30, 1 << 20, 7).is_ok(), "{}", scenario.name);
+        }
+    }
+
+    #[test]
+    fn texts_blobs_and_uuids_of_a_key_are_unique_wherever_they_stand_and_other_columns_are_not() {
+        let example = Scenario::from_toml(include_str!("../example.toml"), "x").unwrap();
+        let unique = |columns: &[Column]| columns.iter().map(|column| column.unique).collect::<Vec<_>>();
+        let look_up = &example.statements[1];
+        assert_eq!(unique(&look_up.values), [true]);
+        assert_eq!(unique(&look_up.expect.as_ref().unwrap().columns), [false; 3]);
+        assert_eq!(unique(&look_up.load.as_ref().unwrap().values), [true, false, false, false]);
+        assert_eq!(unique(&example.statements[0].values), [false; 4], "numbers are unique by themselves");
+        let text = scenario("{ type = \"text\", length = 9 }", "");
+        let read_back = "[statement.read_back]\ncql = \"SELECT * FROM ks.t WHERE a = ?\"\nvalues = [{ type = \"text\", length = 9 }]\n\
+                         columns = [{ type = \"text\", length = 9 }, { type = \"text\", length = 2 }]\n";
+        let scenario = Scenario::from_toml(&(text + read_back), "x").unwrap();
+        let read_back = scenario.statements[0].read_back.as_ref().unwrap();
+        assert_eq!((unique(&read_back.values), unique(&read_back.columns)), (vec![true], vec![true, false]));
+        assert_eq!(unique(&scenario.statements[0].values), [true, false]);
+    }
+
+    /// By brute force, over all pairs of columns.
+    #[test]
+    fn no_key_that_is_taken_has_two_rows_alike() {
+        let rows = NonZeroU64::new(6).unwrap();
+        let boolean = |by, times| Column { by, ..Kind::Boolean { times, plus: 0 }.into() };
+        let int = |by, bits: i64| Column { by, ..Kind::Int { times: 1 << (32 - bits), plus: 5 }.into() };
+        let part = |rows| Column::from(Kind::Partition { rows: NonZeroU64::new(rows).unwrap() });
+        let value = |column: &Column, row: u64| {
+            let number = column.by.number(row, rows);
+            match column.kind {
+                Kind::Boolean { times, plus } => Kind::number(number, times, plus) & 1,
+                Kind::Int { times, plus } => i64::from(Kind::number(number, times, plus) as i32),
+                Kind::Partition { rows } => Kind::partition(number, rows),
+                _ => panic!(),
+            }
+        };
+        let columns = [
+            boolean(By::Row, 1),
+            boolean(By::Place, 1),
+            boolean(By::Key, 1),
+            int(By::Row, 3),
+            int(By::Place, 3),
+            int(By::Key, 3),
+            int(By::Key, 20),
+            part(4),
+            part(6),
+        ];
+        let text = scenario("{ type = \"int\" }, { type = \"int\" }", "operation = \"batch\"\nsize = 6");
+        let mut scenario = Scenario::from_toml(&text, "x").unwrap();
+        for first in &columns {
+            for second in &columns {
+                (scenario.statements[0].values[0], scenario.statements[0].values[1]) = (first.clone(), second.clone());
+                for count in 1..40 {
+                    let mut seen = HashSet::new();
+                    let tell = (0..count * 6).all(|row| seen.insert((value(first, row), value(second, row))));
+                    let taken = Workload::new(&scenario, count, 0, 7).is_ok();
+                    assert!(tell || !taken, "{first:?} {second:?} {count}");
+                }
+            }
+        }
+    }
+}
