@@ -118,12 +118,9 @@ pub enum PlanError {
     /// A number that must be at least 1.
     #[error("{0} was set to 0; use 1 or more")]
     Zero(&'static str),
-    /// Two scenarios of one name.
-    #[error("the scenario {0} is asked for twice; name it once, or give the other one another name")]
-    ScenarioTwice(String),
-    /// One arrangement twice.
-    #[error("the arrangement {0} is asked for twice; name it once")]
-    ArrangementTwice(String),
+    /// A scenario or an arrangement of one name twice.
+    #[error("the {0} {1} is asked for twice; name it once")]
+    Twice(&'static str, String),
     /// A reference that is not among the contenders, and who is.
     #[error("the reference {0:?} is none of the contenders: {1}; name one of them")]
     NoReference(String, String),
@@ -278,7 +275,7 @@ impl Plan {
         self.check_concurrency()?;
         for (at, scenario) in self.scenarios.iter().enumerate() {
             if self.scenarios[..at].iter().any(|other| other.name == scenario.name) {
-                return Err(PlanError::ScenarioTwice(scenario.name.clone()));
+                return Err(PlanError::Twice("scenario", scenario.name.clone()));
             }
             let others = self.passes.iter().flat_map(|pass| (kind(*pass).steps)(self));
             for count in std::iter::once(self.count).chain(others.map(|step| step.load.count)) {
@@ -295,7 +292,7 @@ impl Plan {
         let placements = place(&self.arrangements, &self.pin, topology, self.target.is_embedded())?;
         for (at, one) in placements.iter().enumerate() {
             if placements[..at].iter().any(|other| other.arrangement == one.arrangement) {
-                return Err(PlanError::ArrangementTwice(one.arrangement.to_string()));
+                return Err(PlanError::Twice("arrangement", one.arrangement.to_string()));
             }
         }
         Ok(placements)

@@ -2,26 +2,18 @@
 
 use std::fs;
 
-use cqldyno_meter::{Artifact, PictureError, STACKS, differential, picture};
+use cqldyno_meter::{Artifact, STACKS, differential, picture};
 use cqldyno_reports::Cell;
 
-use crate::record::folder::{FolderError, RunFolder, file_stem};
+use crate::record::folder::{RunFolder, file_stem};
 
 /// The folder of the pictures, and what a cell calls its own.
 const PICTURE: &str = "flamegraph";
 /// What a cell calls the picture of how it differs from the reference.
 const DIFFERENCE: &str = "flamegraph_against_reference";
 
-/// Why a picture is not there, as the rest of a sentence.
-#[derive(Debug, thiserror::Error)]
-enum Trouble {
-    #[error("{0}")]
-    Picture(#[from] PictureError),
-    #[error("{0}")]
-    Folder(#[from] FolderError),
-    #[error("the stacks in {0} could not be read")]
-    Stacks(String),
-}
+/// A name in the run folder, or why it is not there.
+type Drawn = Result<String, Box<dyn std::error::Error>>;
 
 /// Draws the cell's own picture and those that compare it with `cells`, which ended before; what failed.
 pub(super) fn draw(
@@ -59,14 +51,14 @@ pub(super) fn draw(
 }
 
 /// The cell's own picture; its name in the run folder.
-fn own(folder: &RunFolder, stem: &str, cell: &Cell) -> Result<String, Trouble> {
+fn own(folder: &RunFolder, stem: &str, cell: &Cell) -> Drawn {
     let title = format!("{}, {}, {}", cell.label, cell.scenario, cell.arrangement);
     let bytes = picture(&stacks(folder, cell)?, &title)?;
     Ok(folder.write_artifact(stem, &Artifact { kind: PICTURE, extension: "svg", bytes })?)
 }
 
 /// The picture of how `cell` differs from the reference's cell; its name in the run folder.
-fn difference(folder: &RunFolder, reference: &Cell, cell: &Cell) -> Result<String, Trouble> {
+fn difference(folder: &RunFolder, reference: &Cell, cell: &Cell) -> Drawn {
     let title = format!("{} against {}, {}, {}", cell.label, reference.label, cell.scenario, cell.arrangement);
     let bytes = differential(&stacks(folder, reference)?, &stacks(folder, cell)?, &title)?;
     let parts = [&cell.scenario, &cell.arrangement, &cell.contender].map(|part| file_stem(part));
@@ -74,9 +66,9 @@ fn difference(folder: &RunFolder, reference: &Cell, cell: &Cell) -> Result<Strin
     Ok(folder.write_artifact(&name, &Artifact { kind: PICTURE, extension: "svg", bytes })?)
 }
 
-fn stacks(folder: &RunFolder, cell: &Cell) -> Result<String, Trouble> {
+fn stacks(folder: &RunFolder, cell: &Cell) -> Drawn {
     let name = cell.files.get(STACKS).cloned().unwrap_or_default();
-    fs::read_to_string(folder.path().join(&name)).map_err(|_| Trouble::Stacks(name))
+    fs::read_to_string(folder.path().join(&name)).map_err(|_| format!("the stacks in {name} could not be read").into())
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ pub(crate) fn left_out(plan: &Plan, hello: &Hello, scenario: &Scenario) -> Optio
         };
         return Some(format!(
             "It can have {} statements in flight, and {} were asked for; ask for fewer with --concurrency{otherwise}.",
-            grouped(*most as u64),
-            grouped(asked as u64)
+            whole(*most as f64),
+            whole(asked as f64)
         ));
     }
     let capabilities = &hello.driver.capabilities;

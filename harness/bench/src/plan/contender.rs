@@ -22,42 +22,15 @@ pub struct Contender {
 /// A contender that cannot be read, or is not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContenderError {
-    /// No name.
+    /// A text that is none, and what is wrong with it.
+    #[error("the contender {0:?} {1}")]
+    Unreadable(String, String),
+    /// A driver, the version that was asked for, and the one that was built.
     #[error(
-        "the contender {0:?} has no driver's name; write NAME[@VERSION][+KEY=VALUE], for example `scylla` or \
-         `cassandra-cpp+lib=/opt/lib/libcassandra.so.2`"
+        "version {1} of {0} was asked for, and the worker cqldyno-driver-{0} was built with {0} {2}; ask for `{0}` or `{0}@{2}`, or \
+         build the worker with {1}: other versions are not built on demand yet"
     )]
-    NoName(String),
-    /// A name, the second, with characters that no worker's name has.
-    #[error(
-        "the contender {0:?} names the driver {1:?}; a driver's name has lower-case letters, digits and hyphens, as `cqldyno \
-         drivers` lists them"
-    )]
-    BadName(String, String),
-    /// `@` without a version.
-    #[error("the contender {0:?} has an `@` and no version after it; leave the `@` out for the version that was built")]
-    NoVersion(String),
-    /// `+` and then no KEY=VALUE.
-    #[error(
-        "the contender {0:?} has the option {1:?}; write +KEY=VALUE, for example `+lib=/opt/lib/libcassandra.so.2`"
-    )]
-    BadOption(String, String),
-    /// One option twice.
-    #[error("the contender {0:?} has the option `{1}` twice; give it once")]
-    OptionTwice(String, String),
-    /// Another version than the one that was built.
-    #[error(
-        "version {asked} of {name} was asked for, and the worker cqldyno-driver-{name} was built with {name} {built}; ask for \
-         `{name}` or `{name}@{built}`, or build the worker with {asked}: other versions are not built on demand yet"
-    )]
-    OtherVersion {
-        /// The driver.
-        name: String,
-        /// The version that was asked for.
-        asked: String,
-        /// The version that there is.
-        built: String,
-    },
+    OtherVersion(String, String, String),
     /// A driver with `+lib=PATH` where there is nothing at the path.
     #[error(
         "the library {1} was asked for {0}, and there is no such file or folder; give the path of libcassandra.so.2"
@@ -74,24 +47,35 @@ impl FromStr for Contender {
     fn from_str(text: &str) -> Result<Contender, ContenderError> {
         let (head, tail) = text.split_once('+').map_or((text, None), |(head, tail)| (head, Some(tail)));
         let (name, version) = head.split_once('@').map_or((head, None), |(name, version)| (name, Some(version)));
-        let text = text.to_owned();
+        let wrong = |what: String| Err(ContenderError::Unreadable(text.to_owned(), what));
         if name.is_empty() {
-            return Err(ContenderError::NoName(text));
+            return wrong(
+                "has no driver's name; write NAME[@VERSION][+KEY=VALUE], for example `scylla` or \
+                 `cassandra-cpp+lib=/opt/lib/libcassandra.so.2`"
+                    .to_owned(),
+            );
         }
         if !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
-            return Err(ContenderError::BadName(text, name.to_owned()));
+            return wrong(format!(
+                "names the driver {name:?}; a driver's name has lower-case letters, digits and hyphens, as `cqldyno drivers` lists \
+                 them"
+            ));
         }
         if version.is_some_and(str::is_empty) {
-            return Err(ContenderError::NoVersion(text));
+            return wrong(
+                "has an `@` and no version after it; leave the `@` out for the version that was built".to_owned(),
+            );
         }
         let mut options = BTreeMap::new();
         for option in tail.map(split_options).unwrap_or_default() {
             let Some((key, value)) = option.split_once('=').filter(|(key, value)| is_key(key) && !value.is_empty())
             else {
-                return Err(ContenderError::BadOption(text, option));
+                return wrong(format!(
+                    "has the option {option:?}; write +KEY=VALUE, for example `+lib=/opt/lib/libcassandra.so.2`"
+                ));
             };
             if options.insert(key.to_owned(), value.to_owned()).is_some() {
-                return Err(ContenderError::OptionTwice(text, key.to_owned()));
+                return wrong(format!("has the option `{key}` twice; give it once"));
             }
         }
         Ok(Contender { name: name.to_owned(), version: version.map(str::to_owned), options })
@@ -144,11 +128,9 @@ impl Contender {
     /// [`ContenderError::OtherVersion`], naming both.
     pub fn check_version(&self, hello: &Hello) -> Result<(), ContenderError> {
         match &self.version {
-            Some(asked) if *asked != hello.driver.version => Err(ContenderError::OtherVersion {
-                name: self.name.clone(),
-                asked: asked.clone(),
-                built: hello.driver.version.clone(),
-            }),
+            Some(asked) if *asked != hello.driver.version => {
+                Err(ContenderError::OtherVersion(self.name.clone(), asked.clone(), hello.driver.version.clone()))
+            }
             _ => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! Who a contender is: its worker starts, says `hello`, and is ended.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{Contender as Row, Library, Setting};
@@ -69,20 +69,13 @@ pub(crate) fn introduce(
     let program = programs.worker(&contender.name).map_err(|error| unavailable(&error))?;
     let library_folder = contender.library_folder().map_err(|error| unavailable(&error))?;
     let executable = Executable::read(&program);
-    let hello = hello(&programs.cqldyno, &program, library_folder.clone(), deadlines, log, cancel)?;
+    let launch = Launch { library_folder: library_folder.clone(), ..Launch::new(&programs.cqldyno, &program, log) };
+    let hello = hello(launch, deadlines, cancel)?;
     contender.check_version(&hello).map_err(|error| unavailable(&error))?;
     Ok(Introduced { program, library_folder, options: contender.options.clone(), executable, hello })
 }
 
-fn hello(
-    gate: &Path,
-    program: &Path,
-    library_folder: Option<PathBuf>,
-    deadlines: Deadlines,
-    log: Option<PathBuf>,
-    cancel: &Cancel,
-) -> Result<Hello, CellFailure> {
-    let launch = Launch { library_folder, ..Launch::new(gate, program, log) };
+fn hello(launch: Launch<'_>, deadlines: Deadlines, cancel: &Cancel) -> Result<Hello, CellFailure> {
     let (_worker, hello) = WorkerAtGate::start(launch, Bounds { deadlines, memory_bytes: None, cancel })?.open()?;
     Ok(hello)
 }
@@ -175,7 +168,8 @@ pub fn drivers(programs: &Programs, cancel: &Cancel) -> Vec<DriverListing> {
         .map(|name| match programs.worker(&name) {
             Err(error) => DriverListing { name, worker: None, hello: Err(error.to_string()) },
             Ok(worker) => {
-                let hello = hello(&programs.cqldyno, &worker, None, Deadlines::default(), None, cancel);
+                let launch = Launch::new(&programs.cqldyno, &worker, None);
+                let hello = hello(launch, Deadlines::default(), cancel);
                 DriverListing { name, hello: hello.map_err(|error| error.to_string()), worker: Some(worker) }
             }
         })

@@ -15,7 +15,7 @@ pub const WORKERS_VARIABLE: &str = "CQLDYNO_WORKERS";
 
 /// Drivers that this project has an adapter for, in the order in which they are shown: those of `drivers/LIST`.
 pub static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let lines = include_str!("../../../drivers/LIST").lines();
+    let lines = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/LIST")).lines();
     lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
 });
 

@@ -40,13 +40,8 @@ pub enum FolderError {
     #[error("the run in {0} is being written by another cqldyno; wait for its end")]
     Busy(PathBuf),
     /// The system refused.
-    #[error("the run could not be kept in {path}: {error}; name another folder with --out")]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
+    #[error("the run could not be kept in {0}: {1}; name another folder with --out")]
+    Io(PathBuf, io::Error),
 }
 
 /// A run folder.
@@ -76,10 +71,10 @@ impl RunFolder {
         let made = !path.exists();
         for folder in [HISTOGRAMS, LOGS] {
             let folder = path.join(folder);
-            fs::create_dir_all(&folder).map_err(|error| FolderError::Io { path: folder, error })?;
+            fs::create_dir_all(&folder).map_err(|error| FolderError::Io(folder, error))?;
         }
         let folder = RunFolder { made, ..RunFolder::open(path)? };
-        sync_folder(&folder.path).map_err(|error| FolderError::Io { path: folder.path.clone(), error })?;
+        sync_folder(&folder.path).map_err(|error| FolderError::Io(folder.path.clone(), error))?;
         Ok(folder)
     }
 
@@ -90,7 +85,7 @@ impl RunFolder {
     pub(crate) fn open(path: PathBuf) -> Result<RunFolder, FolderError> {
         let file = path.join(CELLS);
         let cells = OpenOptions::new().create(true).append(true).open(&file);
-        let cells = cells.map_err(|error| FolderError::Io { path: file, error })?;
+        let cells = cells.map_err(|error| FolderError::Io(file, error))?;
         // A file system without locks has nobody to tell apart.
         match cells.try_lock() {
             Err(TryLockError::WouldBlock) => Err(FolderError::Busy(path)),
@@ -123,7 +118,7 @@ impl RunFolder {
             fs::rename(&beside, &path)?;
             sync_folder(&self.path)
         };
-        write().map_err(|error| FolderError::Io { path: path.clone(), error })
+        write().map_err(|error| FolderError::Io(path.clone(), error))
     }
 
     /// Appends the cell's line and waits until it is on the disk: a crash loses no cell that has ended.
@@ -142,7 +137,7 @@ impl RunFolder {
             }
             written
         };
-        write().map_err(|error| FolderError::Io { path: path.clone(), error })
+        write().map_err(|error| FolderError::Io(path.clone(), error))
     }
 
     /// Cuts `cells.jsonl` down to its first `bytes`.
@@ -151,7 +146,7 @@ impl RunFolder {
     /// When the system refuses.
     pub(crate) fn cut(&self, bytes: u64) -> Result<(), FolderError> {
         let cut = self.cells.set_len(bytes).and_then(|()| self.cells.sync_data());
-        cut.map_err(|error| FolderError::Io { path: self.path.join(CELLS), error })
+        cut.map_err(|error| FolderError::Io(self.path.join(CELLS), error))
     }
 
     /// Keeps a meter's file as `KIND/NAME.EXTENSION` and waits until it is on the disk, so that the cell's line never lacks it. Returns
@@ -169,7 +164,7 @@ impl RunFolder {
             file.sync_data()?;
             sync_folder(&folder)
         };
-        write().map_err(|error| FolderError::Io { path: path.clone(), error })?;
+        write().map_err(|error| FolderError::Io(path.clone(), error))?;
         Ok(relative)
     }
 
@@ -190,7 +185,7 @@ impl RunFolder {
             fs::remove_dir(self.path.join(HISTOGRAMS))?;
             if self.made { fs::remove_dir(&self.path) } else { Ok(()) }
         };
-        remove().map_err(|error| FolderError::Io { path: self.path.clone(), error })
+        remove().map_err(|error| FolderError::Io(self.path.clone(), error))
     }
 }
 

@@ -107,34 +107,23 @@ fn lines(bytes: &[u8], run: &Run) -> Result<Lines, (usize, String)> {
     let mut rest = bytes;
     while !rest.is_empty() {
         let end = rest.iter().position(|byte| *byte == b'\n');
-        let (line, behind) = end.map_or((rest, &rest[rest.len()..]), |end| (&rest[..end], &rest[end + 1..]));
-        match cell(line, run) {
-            Ok(cell) if end.is_some() => found.cells.push(cell),
-            // Its line feed is missing: who knows what else.
-            Ok(_) => found.dropped = Some("it has no end".to_owned()),
-            Err(Fault::NotACell(error)) if behind.is_empty() => found.dropped = Some(error),
-            Err(Fault::NotACell(error) | Fault::Foreign(error)) => return Err((found.cells.len() + 1, error)),
+        let (line, rest_of_it) = end.map_or((rest, &rest[rest.len()..]), |end| (&rest[..end], &rest[end + 1..]));
+        match serde_json::from_slice::<Cell>(line) {
+            Ok(cell) => match foreign(&cell, run) {
+                Some(why) => return Err((found.cells.len() + 1, why)),
+                None if end.is_some() => found.cells.push(cell),
+                // Its line feed is missing: who knows what else.
+                None => found.dropped = Some("it has no end".to_owned()),
+            },
+            Err(error) if rest_of_it.is_empty() => found.dropped = Some(error.to_string()),
+            Err(error) => return Err((found.cells.len() + 1, error.to_string())),
         }
         if found.dropped.is_none() {
-            found.good_bytes = (bytes.len() - behind.len()) as u64;
+            found.good_bytes = (bytes.len() - rest_of_it.len()) as u64;
         }
-        rest = behind;
+        rest = rest_of_it;
     }
     Ok(found)
-}
-
-enum Fault {
-    NotACell(String),
-    Foreign(String),
-}
-
-/// The cell of a line, which must belong to the run.
-fn cell(line: &[u8], run: &Run) -> Result<Cell, Fault> {
-    let cell: Cell = serde_json::from_slice(line).map_err(|error| Fault::NotACell(error.to_string()))?;
-    match foreign(&cell, run) {
-        None => Ok(cell),
-        Some(why) => Err(Fault::Foreign(why)),
-    }
 }
 
 /// Refuses to go on when machine, cqldyno (which is the server, too) or a worker is another than when the run began; `found` is the

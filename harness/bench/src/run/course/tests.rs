@@ -424,7 +424,7 @@ fn a_cell_that_cannot_be_kept_ends_the_run_and_is_still_shown() {
     let mut cells = 0;
     let (ended, ..) = kept(&plan, Vec::new(), |_| {}, &mut |_| {
         cells += 1;
-        let full = || FolderError::Io { path: "cells.jsonl".into(), error: std::io::ErrorKind::StorageFull.into() };
+        let full = || FolderError::Io("cells.jsonl".into(), std::io::ErrorKind::StorageFull.into());
         if cells == 4 { Err(full()) } else { Ok(()) }
     });
     assert_eq!((ended.cells.len(), ended.complete), (4, false));
