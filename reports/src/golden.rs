@@ -158,6 +158,19 @@ fn who_failed_or_is_missing_stays_in_a_short_table_with_the_reason() {
 }
 
 #[test]
+fn a_run_that_ended_early_or_was_cut_short_says_so_after_a_short_table() {
+    let (mut run, cells) = sample::blocks(9);
+    run.interrupted = true;
+    let text = table(&run, &cells, at(80));
+    assert!(text.contains("Warning: The run ended early: unfinished cells are missing."), "{text}");
+    assert!(markdown(&run, &cells).contains("> **Warning.** The run ended early"));
+    run.interrupted = false;
+    (run.plan.blocks, run.plan.within_ms) = (12, Some(300_000));
+    run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
+    assert!(table(&run, &cells, at(80)).contains("9 of 12 blocks ran"));
+}
+
+#[test]
 fn the_last_line_names_what_shows_more_and_only_that() {
     let page = Some("runs/1/page.html");
     assert_eq!(pointers(at(80), page), "--wide all columns | --notes caveats | page: runs/1/page.html\n");
@@ -192,7 +205,7 @@ fn a_file_has_every_column_beside_each_other() {
 #[test]
 fn a_narrow_terminal_has_every_column_in_tables_below_each_other() {
     let (run, cells) = sample::blocks(12);
-    let text = wide(&run, &cells, 80);
+    let text = table(&run, &cells, Look { wide: true, ..at(80) });
     for title in ["real  ", "(95 % interval)", "smallest", "(over noop)", "(its own)", "errors"] {
         assert_eq!(text.matches(title).count(), 2, "{title}, once per scenario: {text}");
     }

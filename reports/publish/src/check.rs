@@ -127,7 +127,9 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     }
     let own = [RUN, CELLS, TABLE].map(|file| (file, fs::read(folder.join(file)).unwrap_or_default()));
     let own = own.iter().map(|(file, bytes)| (*file, bytes));
-    for (file, bytes) in own.chain(files.iter().map(|(file, bytes)| (file.as_str(), bytes))) {
+    let named = named(cells);
+    let packed = named.iter().filter_map(|file| Some((*file, files.get(*file)?)));
+    for (file, bytes) in own.chain(packed) {
         let text = String::from_utf8_lossy(bytes);
         let text = if is_drawing(file) { without_code(&text) } else { text };
         if let Some(path) = machine_path(&text) {
@@ -139,7 +141,7 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     if !folder.join(TABLE).is_file() {
         say(TABLE, ": it is missing; publish the run again.".to_owned());
     }
-    strangers(folder, &named(cells), files.keys(), shown, found);
+    strangers(folder, &named, files.keys(), shown, found);
 }
 
 /// The files that cells name, in the run's folder.

@@ -36,6 +36,7 @@ impl Judgement {
         parts.push(Part::Sheet(Sheet {
             title: String::new(),
             first: "contender".to_owned(),
+            words: columns.len(),
             columns: columns.into_iter().map(|title| vec![title.to_owned()]).collect(),
             groups: vec![self.lines.iter().map(row).collect()],
         }));

@@ -3,10 +3,10 @@
 use super::column::{Column, Entry, Row, Standing, columns};
 use super::head::{arrangement, head, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow};
-use super::text::plain;
+use super::text::{plain, sentence};
 use crate::Place;
 use crate::measure::{PEAK_RSS, THREADS, WALL};
-use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting};
+use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, why_cut_short};
 
 /// A cell, or a whole row, without figures.
 const FAILED: &str = "failed";
@@ -89,6 +89,17 @@ impl Document {
     }
 }
 
+/// What makes the figures doubtful or few.
+pub(crate) fn doubts(analysis: &Analysis) -> Vec<Part> {
+    let run = analysis.run();
+    let mut parts: Vec<Part> = analysis.warnings().iter().map(|warning| Part::Warning(plain(warning))).collect();
+    parts.extend(
+        run.interrupted.then(|| Part::Warning("The run ended early: unfinished cells are missing.".to_owned())),
+    );
+    parts.extend(why_cut_short(run, None).map(|why| Part::Text(sentence(&why))));
+    parts
+}
+
 /// What a role is, in a sentence.
 pub(crate) fn is(role: Role) -> &'static str {
     match role {
@@ -153,6 +164,7 @@ impl At<'_> {
         Sheet {
             title: String::new(),
             first: "contender".to_owned(),
+            words: 0,
             columns: self.columns.iter().map(title).collect(),
             groups: [drivers, apart].into_iter().filter(|group| !group.is_empty()).collect(),
         }

@@ -157,6 +157,7 @@ fn sheet(panel: &Panel) -> Sheet {
     Sheet {
         title: plain(&panel.title),
         first: "contender".to_owned(),
+        words: 0,
         columns: panel.places.iter().map(|place| vec![plain(place)]).collect(),
         groups: vec![panel.lines.iter().map(row).collect()],
     }

@@ -1,6 +1,6 @@
 //! Texts as GitHub shows them.
 
-use super::document::Document;
+use super::document::{Document, doubts};
 use super::head::title;
 use super::part::{Part, Sheet};
 use super::short::Short;
@@ -28,7 +28,7 @@ impl Exporter for Markdown {
     fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
         let mut document = Document::of(analysis);
         let mut parts: Vec<Part> = analysis.findings().iter().map(|finding| Part::Text(plain(finding))).collect();
-        parts.extend(analysis.warnings().iter().map(|warning| Part::Warning(plain(warning))));
+        parts.extend(doubts(analysis));
         parts.push(Part::Text(title(analysis.run())));
         parts.push(Part::Short(Short::of(analysis)));
         parts.push(Part::Folded("Every column", document.wide()));
@@ -76,8 +76,9 @@ fn grid(sheet: &Sheet) -> String {
     }
     let bold = |text: String, is_bold: bool| if is_bold { format!("**{text}**") } else { text };
     let titles = sheet.columns.iter().map(|lines| escape(&lines.join(" ").replace("- ", "").replace("+ ", "+")));
+    let rule = |at: usize| if at < sheet.words { "---" } else { "---:" }.to_owned();
     line(&mut out, std::iter::once(escape(&sheet.first)).chain(titles));
-    line(&mut out, std::iter::once("---".to_owned()).chain(sheet.columns.iter().map(|_| "---:".to_owned())));
+    line(&mut out, std::iter::once("---".to_owned()).chain((0..sheet.columns.len()).map(rule)));
     for row in sheet.groups.iter().flatten() {
         let trouble = if row.trouble.is_empty() { String::new() } else { format!(" **{}**", row.trouble) };
         let fields = row.fields.iter().map(|field| bold(escape(&field.shown()), field.is_bad));

@@ -35,6 +35,8 @@ pub(crate) struct Sheet {
     pub first: String,
     /// The other columns' headings, in lines.
     pub columns: Vec<Vec<String>>,
+    /// How many of the columns, from the first on, are words and not figures.
+    pub words: usize,
     /// The drivers, then floor and noop.
     pub groups: Vec<Vec<TableRow>>,
 }

@@ -64,6 +64,7 @@ impl At<'_> {
         (!measures.is_empty() && !groups.is_empty()).then(|| Sheet {
             title: if pass == Pass::Timing { "more of the same cells".to_owned() } else { pass.title().to_owned() },
             first: "contender".to_owned(),
+            words: 0,
             columns: measures.iter().map(|(_, title)| title.lines().map(plain).collect()).collect(),
             groups,
         })
@@ -130,6 +131,7 @@ fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
     Sheet {
         title: format!("{} per statement", if kind == pass.name() { pass.title() } else { kind }),
         first: "name".to_owned(),
+        words: 0,
         columns: columns.iter().map(|(label, _)| label.split_inclusive('+').map(str::to_owned).collect()).collect(),
         groups: vec![vec![total], rows],
     }

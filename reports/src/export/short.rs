@@ -102,6 +102,7 @@ impl Short {
         Sheet {
             title: String::new(),
             first: "scenario".to_owned(),
+            words: 1 + usize::from(several),
             columns: columns.iter().map(|title| vec![title.clone()]).collect(),
             groups: vec![rows],
         }

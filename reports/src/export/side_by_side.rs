@@ -129,6 +129,7 @@ impl Together {
             let sheet = Sheet {
                 title: format!("{scenario} on {arrangement}: {words}"),
                 first: "contender".to_owned(),
+                words: 0,
                 columns: sides.iter().map(|side| vec![plain(side.name)]).collect(),
                 groups: vec![group],
             };

@@ -9,7 +9,7 @@ use tabled::settings::style::HorizontalLine;
 use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
-use super::document::Document;
+use super::document::{Document, doubts};
 use super::part::{Field, Part, Sheet, TableRow};
 use super::quantity::three_digits;
 use super::short::{Line, Short};
@@ -95,7 +95,7 @@ impl Exporter for Table {
                 parts.extend(document.about());
             }
         }
-        parts.extend(analysis.warnings().iter().map(|warning| Part::Warning(plain(warning))));
+        parts.extend(doubts(analysis));
         parts.extend(analysis.findings().iter().map(|finding| Part::Text(plain(finding))));
         Ok(terminal(&parts, look))
     }
@@ -342,7 +342,8 @@ impl Panel {
         let mut grid = builder.build();
         grid.with(theme).with(Padding::new(0, 2, 0, 0)).with(Alignment::right()).with(AlignmentStrategy::PerLine);
         grid.modify(Rows::first(), Alignment::bottom());
-        grid.modify(Columns::first(), Alignment::left());
+        let words = self.columns.iter().filter(|column| **column < sheet.words).count();
+        grid.modify(Columns::new(..=words), Alignment::left());
         grid.modify(Columns::last(), Padding::zero());
         if colour {
             grid.modify(Rows::first(), Color::BOLD);

@@ -1,7 +1,7 @@
 //! The classic table of driver comparisons: what Linux' `time` prints, per driver and workload.
 
 use super::column::times;
-use super::document::{At, trouble};
+use super::document::{At, doubts, trouble};
 use super::head::{arrangement, title};
 use super::part::{Field, Notes, Part, Sheet, TableRow};
 use super::table::terminal;
@@ -33,7 +33,7 @@ impl Exporter for Time {
         let median =
             if run.blocks() > 1 { format!(", each the median of {} blocks", run.blocks()) } else { String::new() };
         parts.push(Part::Text(format!("Time to run all statements of a scenario, as `time` prints it{median}.")));
-        parts.extend(analysis.warnings().iter().map(|warning| Part::Warning(plain(warning))));
+        parts.extend(doubts(analysis));
         let mut notes = Notes::default();
         for one in &run.plan.arrangements {
             let places: Vec<Place> = analysis.places().filter(|place| place.arrangement.id == one.id).collect();
@@ -57,6 +57,7 @@ fn sheet(analysis: &Analysis, places: &[Place], notes: &mut Notes) -> Sheet {
     Sheet {
         title: String::new(),
         first: "contender".to_owned(),
+        words: 0,
         groups: [group(drivers), group(apart)].into_iter().filter(|group| !group.is_empty()).collect(),
         columns: places.iter().map(|place| vec![plain(&place.scenario.name)]).collect(),
     }

@@ -304,11 +304,11 @@ fn a_baseline_of_other_conditions_is_refused_with_all_that_differs() {
         "the number of statements was 500,000 (100,000 in a cell that counts, 10,000 before the window) then",
         "the list of scenarios was writes 00ff, ",
         "the list of arrangements was multi:2 with the worker on cores [0, 1]",
-        "the load generator was b1 then and is b2 now; ",
+        "the load generator was b1 then and is b2 now. ",
     ] {
         assert!(error.contains(part), "{part}: {error}");
     }
-    assert!(error.ends_with("so make a new baseline here"), "{error}");
+    assert!(error.ends_with("make a new baseline here"), "{error}");
     assert_eq!(error.matches(" then and is ").count(), 7, "{error}");
 }
 

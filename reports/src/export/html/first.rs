@@ -112,7 +112,7 @@ pub fn first(view: &View, faces: &Faces, fields: &Fields) -> Markup {
                 @let most = analysis.places().flat_map(|place| shown.iter().filter_map(move |one| level(place, one))).fold(0.0, f64::max);
                 div class={ "by-lens by-lens-" (l) } {
                     @if most > 0.0 {
-                        p.muted { (lens.unit) @if !view.name.is_empty() { " The ratio to the reference and its 95 % interval stand beside." } }
+                        p.muted { (lens.unit) @if !view.name.is_empty() { " At the right, the ratio to the reference with its 95 % interval." } }
                         table.bars {
                             caption.unseen { (lens.name) " by scenario and contender" }
                             thead.unseen { tr { th scope="col" { "contender" } th scope="col" { "bar" } th scope="col" { (lens.name) } th scope="col" { "ratio" } } }
