@@ -82,7 +82,9 @@ fn beside(arguments: &Arguments, paths: &[PathBuf], runs: &[Recorded]) -> Result
     }
     let text = arguments.format.several(&named, terminal::look(&arguments.detail)).ok_or_else(|| {
         let name = arguments.format.name();
-        usage(format!("several runs were asked for as `{name}`, which shows one; use another format, or show one run at a time"))
+        usage(format!(
+            "several runs were asked for as `{name}`, which shows one; use another format, or show one run at a time"
+        ))
     })?;
     Ok(text?)
 }

@@ -311,7 +311,7 @@ fn workers_of_different_builds_are_refused_with_both() {
     let said = stderr(&output);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{said}");
     assert!(said.contains("the workers of one@1.2.3 and two@1.2.3 do not have the same load generator"), "{said}");
-    assert!(said.contains("b1 in the one and b2 in the other") && said.contains("make build"), "{said}");
+    assert!(said.contains("b1 in the first and b2 in the second") && said.contains("make build"), "{said}");
     // Its worker ends before it is ready, but it is asked: a worker that names no build is not refused.
     let output = compare(&["one", "own"]);
     assert!(stdout(&output).contains("does not say which load generator it has"), "{}", stdout(&output));

@@ -55,7 +55,8 @@ fn a_run_for_whose_blocks_there_is_no_time_is_done_says_how_many_there_are_and_c
     for (format, file) in [("table", "table.txt"), ("markdown", "table.md"), ("html", "page.html")] {
         let text = std::fs::read_to_string(folder.path().join("kept").join(file)).unwrap();
         assert!(words(&text).contains(&how_many), "{text}");
-        let report = cqldyno(folder.path(), &["report", "kept", "--wide", "--notes", "--format", format]).output().unwrap();
+        let report =
+            cqldyno(folder.path(), &["report", "kept", "--wide", "--notes", "--format", format]).output().unwrap();
         assert_eq!(report.status.code(), Some(0), "{}", stderr(&report));
         assert!(words(&stdout(&report)).contains(&how_many), "{}", stdout(&report));
     }
@@ -97,7 +98,7 @@ fn too_few_blocks_for_an_interval_say_so_where_they_are_shown_and_judged() {
     assert_eq!(check.status.code(), Some(1), "{}", stderr(&check));
     assert!(words(&stdout(&check)).contains(why), "{}", stdout(&check));
     for text in [said, words(&stdout(&check))] {
-        assert_eq!(text.matches("go on with `cqldyno compare --resume").count(), 1, "{text}");
+        assert_eq!(text.matches("cqldyno compare --resume ").count(), 1, "{text}");
     }
     let history = cqldyno(folder.path(), &["history", "."]).output().unwrap();
     assert_eq!(history.status.code(), Some(0), "{}", stderr(&history));
@@ -111,7 +112,7 @@ fn run_can_be_given_a_time_too() {
     let arguments = ["run", "noop", "--scenario", "writes", "--count", "1k", "--blocks", "2000", "--within", "1s"];
     let output = cqldyno(folder.path(), &arguments).arg("--notes").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(words(&stdout(&output)).contains("of 2,000 blocks w"), "{}", stdout(&output));
+    assert!(words(&stdout(&output)).contains("of 2,000 blocks ran"), "{}", stdout(&output));
 }
 
 #[test]
