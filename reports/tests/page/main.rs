@@ -61,7 +61,8 @@ fn a_reader_chooses_the_reference_sorts_and_hides_without_a_network() {
     browser.click("button[data-reference='0']");
 
     // Another measure in the first table, without the page's script.
-    let measures = "return Array.from(document.querySelectorAll('.by-lens')).map(one => one.checkVisibility()).join(' ')";
+    let measures =
+        "return Array.from(document.querySelectorAll('.by-lens')).map(one => one.checkVisibility()).join(' ')";
     assert_eq!(browser.text(measures), "true false false false");
     browser.click("#lens-2");
     assert_eq!(browser.text(measures), "false false true false");
