@@ -161,6 +161,6 @@ impl<'a> Analysis<'a> {
 
     /// The contender's cells of one pass, one per block.
     pub fn cells_of(&self, place: Place, contender: &Contender, pass: Pass) -> Vec<&'a Cell> {
-        cells_of(&self.cells, contender, place.scenario, place.arrangement, pass)
+        cells_of(&self.cells, contender, place, pass)
     }
 }

@@ -24,15 +24,15 @@ pub(crate) use analysis::{attempts, bottleneck, check, comparison, cut_short, ra
 pub(crate) use export::{head, quantity, text};
 
 pub use analysis::Analysis;
-pub use analysis::against::{against, references};
+pub use analysis::against::references;
 pub use analysis::attempts::Noise;
 pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Difference, Finding, Judgement, Line};
 pub use analysis::cut_short::{CutShort, why_cut_short};
-pub use analysis::findings::{headline, short};
+pub use analysis::findings::short;
 pub use analysis::history::{By, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
 pub(crate) use analysis::summary;
-pub use analysis::summary::{Place, Summary, SummaryRow, Verdict, reference, summary};
+pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
 pub use cqldyno_statistics::LEAST_BLOCKS;
 pub use export::quantity::{lasting, memory, rate, short_count, three_digits, whole};
 pub use export::text::{count, escape, list, pair, plain, wrap};

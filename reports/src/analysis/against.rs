@@ -2,7 +2,7 @@
 
 use crate::comparison::is_control;
 use crate::summary::summed;
-use crate::{Analysis, Cell, Contender, Role, Run, Summary, SummaryRow, reference};
+use crate::{Analysis, Contender, Role, Run, SummaryRow, reference};
 
 /// The contenders that ratios can be taken against: the run's own reference, then its other drivers; never a control.
 pub fn references(run: &Run) -> Vec<&Contender> {
@@ -39,21 +39,6 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// The run with another reference, and what it comes to.
-pub fn against(run: &Run, cells: &[Cell], other: &str) -> (Run, Summary) {
-    turned(run, cells, Some(other))
-}
-
-/// The run with the contender of that id as its reference, or its own if there is no id, and what it comes to.
-pub(crate) fn turned(run: &Run, cells: &[Cell], reference: Option<&str>) -> (Run, Summary) {
-    let analysis = Analysis::against(run, cells, reference);
-    let mut turned = run.clone();
-    if analysis.is_turned() {
-        turned.plan.reference = analysis.reference().map(|one| one.id.clone());
-    }
-    (turned, Summary { rows: analysis.rows().to_vec(), warnings: analysis.warnings().to_vec() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,9 +46,9 @@ mod tests {
     use crate::measure::CPU_PER_STATEMENT;
     use crate::{Look, Measure, Recorded, Unit, Verdict, sample};
 
-    fn find<'a>(summary: &'a Summary, contender: &str) -> &'a SummaryRow {
+    fn find<'a>(analysis: &'a Analysis, contender: &str) -> &'a SummaryRow {
         let is = |row: &&SummaryRow| row.contender == contender && row.meter == CPU_PER_STATEMENT;
-        summary.rows.iter().find(is).unwrap()
+        analysis.rows().iter().find(is).unwrap()
     }
 
     #[test]
@@ -71,15 +56,20 @@ mod tests {
         let (run, cells) = sample::blocks(12);
         let names: Vec<&str> = references(&run).iter().map(|one| one.id.as_str()).collect();
         assert_eq!(names, ["scylla", "cdrs-tokio"]);
-        let (turned, summary) = against(&run, &cells, "cdrs-tokio");
-        assert_eq!(turned.plan.reference.as_deref(), Some("cdrs-tokio"));
+        let own = Analysis::new(&run, &cells);
+        let summary = own.turned("cdrs-tokio");
+        assert_eq!(summary.reference().map(|one| one.id.as_str()), Some("cdrs-tokio"));
+        assert!(summary.is_turned() && summary.run() == &run);
         let scylla = find(&summary, "scylla");
         assert_eq!(scylla.verdict, Some(Verdict::Cheaper));
-        let own = find(&Summary::new(&run, &cells), "cdrs-tokio").ratio.unwrap();
-        assert!((scylla.ratio.unwrap() * own - 1.0).abs() < 0.02, "{scylla:?} {own}");
+        let inverse = find(&own, "cdrs-tokio").ratio.unwrap();
+        assert!((scylla.ratio.unwrap() * inverse - 1.0).abs() < 0.02, "{scylla:?} {inverse}");
         let control = find(&summary, "scylla#control");
         assert!(control.interval.is_some() && control.verdict.is_none(), "{control:?}");
-        assert_eq!(against(&run, &cells, "scylla").1, Summary::new(&run, &cells));
+        for same in [summary.turned("scylla"), Analysis::against(&run, &cells, Some("nobody"))] {
+            assert!(!same.is_turned());
+            assert_eq!((same.rows(), same.warnings(), same.findings()), (own.rows(), own.warnings(), own.findings()));
+        }
     }
 
     #[test]
@@ -106,10 +96,10 @@ mod tests {
             let slower = cell.get(CPU_PER_STATEMENT).unwrap() * 1.05;
             cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(slower, Unit::Microseconds));
         }
-        let (_, summary) = against(&run, &cells, "cdrs-tokio");
-        assert!(summary.rows.iter().all(|row| row.verdict.is_none()));
-        assert!(summary.rows.iter().any(|row| row.interval.is_some()));
-        assert_eq!(summary.warnings.len(), 1);
+        let summary = Analysis::against(&run, &cells, Some("cdrs-tokio"));
+        assert!(summary.rows().iter().all(|row| row.verdict.is_none()));
+        assert!(summary.rows().iter().any(|row| row.interval.is_some()));
+        assert_eq!(summary.warnings().len(), 1);
     }
 
     #[test]
@@ -132,7 +122,7 @@ mod tests {
         let whole: serde_json::Value = serde_json::from_str(&document).unwrap();
         assert_eq!(whole["reference"], "cdrs-tokio");
         let rows: Vec<SummaryRow> = serde_json::from_value(whole["summary"].clone()).unwrap();
-        assert_eq!(rows, against(&run, &cells, "cdrs-tokio").1.rows);
+        assert_eq!(rows, Analysis::against(&run, &cells, Some("cdrs-tokio")).rows());
         assert_eq!(Recorded::from_document(&document).unwrap().run, run);
         assert_eq!(shown::against("json", &run, &cells, "scylla"), shown::json(&run, &cells));
     }
@@ -142,7 +132,7 @@ mod tests {
         let (run, cells) = sample::blocks(12);
         let text = shown::against("table", &run, &cells, "cdrs-tokio");
         assert!(text.contains("per statement over that of cdrs-tokio@9.0.2"), "{text}");
-        let (_, summary) = against(&run, &cells, "cdrs-tokio");
+        let summary = Analysis::against(&run, &cells, Some("cdrs-tokio"));
         let ratio = format!("{:.3}", find(&summary, "scylla").ratio.unwrap());
         let row = text.lines().find(|line| line.starts_with("scylla@1.9.0 ")).unwrap();
         assert!(row.contains(&ratio), "{ratio}: {row}");

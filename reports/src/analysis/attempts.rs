@@ -159,7 +159,7 @@ pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Summary, sample};
+    use crate::{Analysis, sample};
 
     /// The block again, with every contender or only with `who`.
     fn again(cells: &[Cell], attempt: u32, who: Option<&str>) -> Vec<Cell> {
@@ -250,7 +250,7 @@ mod tests {
     fn noise_in_more_than_a_tenth_of_the_blocks_is_a_warning_with_both_counts() {
         let (mut run, mut cells) = sample::blocks(12);
         run.plan.noise_share = Some(0.1);
-        let warned = |run: &Run, cells: &[Cell]| Summary::new(run, cells).warnings;
+        let warned = |run: &Run, cells: &[Cell]| Analysis::new(run, cells).warnings().to_vec();
         let disturb = |cells: &mut [Cell], scenario: &str, block: u32| {
             let of = |cell: &&mut Cell| cell.scenario == scenario && cell.block == block && cell.pass == Pass::Timing;
             cells.iter_mut().find(of).unwrap().noisy = Some("Steal.".to_owned());

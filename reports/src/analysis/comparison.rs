@@ -239,7 +239,8 @@ mod tests {
             cell.measures
                 .insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(slower, crate::Unit::Microseconds));
         }
-        let crate::Summary { rows, warnings } = crate::Summary::new(&run, &cells);
+        let analysis = crate::Analysis::new(&run, &cells);
+        let (rows, warnings) = (analysis.rows(), analysis.warnings());
         assert_eq!(warnings.len(), 1);
         assert!(
             warnings[0].starts_with("The control is scylla@1.9.0 once more and should cost the same"),
@@ -259,7 +260,8 @@ mod tests {
             let mut of_control = cells.iter_mut().filter(|cell| cell.contender == "scylla#control");
             let spoilt = of_control.find(|cell| cell.scenario == "writes" && cell.block == 7).unwrap();
             (spoilt.failed, spoilt.void) = (failed.map(str::to_owned), void.map(str::to_owned));
-            let crate::Summary { rows, warnings } = crate::Summary::new(&run, &cells);
+            let analysis = crate::Analysis::new(&run, &cells);
+            let (rows, warnings) = (analysis.rows(), analysis.warnings());
             assert_eq!(
                 warnings,
                 [format!(
@@ -282,7 +284,8 @@ mod tests {
         let (mut run, mut cells) = sample::blocks(12);
         run.contenders.retain(|contender| !contender.control);
         cells.retain(|cell| cell.contender != "scylla#control");
-        let crate::Summary { rows, warnings } = crate::Summary::new(&run, &cells);
+        let analysis = crate::Analysis::new(&run, &cells);
+        let (rows, warnings) = (analysis.rows(), analysis.warnings());
         assert!(warnings.is_empty(), "{warnings:?}");
         let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.meter == CPU_PER_STATEMENT;
         assert_eq!(rows.iter().find(is).unwrap().verdict, Some(Verdict::Dearer));

@@ -78,19 +78,22 @@ pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Summary, SummaryRow, headline, sample};
+    use crate::{Analysis, Cell, SummaryRow, sample};
 
-    fn cut_short(blocks: u32) -> (Run, Summary) {
+    fn headline(run: &Run, cells: &[Cell]) -> Vec<String> {
+        Analysis::new(run, cells).findings().to_vec()
+    }
+
+    fn cut_short(blocks: u32) -> (Run, Vec<Cell>) {
         let (mut run, cells) = sample::blocks(blocks);
         run.plan.blocks = 12;
         run.cut_short = Some(CutShort { within_ms: 300_000, blocks, missing_ms: 72_000 });
-        let summary = Summary::new(&run, &cells);
-        (run, summary)
+        (run, cells)
     }
 
     #[test]
     fn a_run_that_was_cut_short_says_how_many_blocks_it_has_and_what_to_do() {
-        let (run, summary) = cut_short(9);
+        let (run, cells) = cut_short(9);
         assert_eq!(
             why_cut_short(&run, None).unwrap(),
             "9 of 12 blocks ran, because the time limit of 5 min had no room for another one of every scenario; the 3 missing \
@@ -98,7 +101,7 @@ mod tests {
         );
         assert_eq!(run.blocks(), 9);
         let cdrs = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.interval.is_some();
-        assert_eq!(summary.rows.iter().find(cdrs).unwrap().blocks, Some(9));
+        assert_eq!(Analysis::new(&run, &cells).rows().iter().find(cdrs).unwrap().blocks, Some(9));
         assert_eq!(why_cut_short(&sample::run().0, None), None);
         let one = CutShort { within_ms: 1_000, blocks: 1, missing_ms: 400 };
         let mut run = Run { cut_short: Some(one), ..run };
@@ -114,7 +117,7 @@ mod tests {
 
     #[test]
     fn where_too_few_blocks_are_left_for_an_interval_it_says_why_and_what_to_do_stands_once() {
-        let (run, summary) = cut_short(5);
+        let (run, cells) = cut_short(5);
         assert!(
             why_cut_short(&run, None)
                 .unwrap()
@@ -122,11 +125,11 @@ mod tests {
         );
         let sentence = "An interval needs at least 8 blocks in which every contender ran to its end, and there are 5, because the \
                         time limit was 5 min.";
-        assert_eq!(headline(&run, &summary), [format!("This run calls no driver cheaper or dearer. {sentence}")]);
+        assert_eq!(headline(&run, &cells), [format!("This run calls no driver cheaper or dearer. {sentence}")]);
         let (mut few, cells) = sample::blocks(5);
         few.plan.blocks = 6;
         few.cut_short = run.cut_short;
-        let said = headline(&few, &Summary::new(&few, &cells));
+        let said = headline(&few, &cells);
         assert!(said[0].ends_with("there are 5; ask for more blocks."), "more time would give too few: {said:?}");
     }
 
@@ -135,14 +138,14 @@ mod tests {
         let (mut run, cells) = sample::blocks(5);
         run.plan.blocks = 40;
         run.interrupted = true;
-        let said = headline(&run, &Summary::new(&run, &cells));
+        let said = headline(&run, &cells);
         assert!(
             said[0].ends_with("there are 5, because the run was ended; go on with `cqldyno compare --resume DIR`."),
             "{said:?}"
         );
         run.interrupted = false;
         run.ended = None;
-        let said = headline(&run, &Summary::new(&run, &cells));
+        let said = headline(&run, &cells);
         assert!(said[0].contains("there are 5, because the run is under way or broke off; go on with"), "{said:?}");
     }
 }

@@ -66,11 +66,6 @@ pub(crate) fn findings(
     findings
 }
 
-/// The findings of a run, from its summary.
-pub fn headline(run: &Run, summary: &crate::Summary) -> Vec<String> {
-    findings(run, crate::reference(run), &summary.rows, summary.warnings.first().map(String::as_str))
-}
-
 /// The driver's name without version and settings, unless another driver of the run has the same one.
 pub fn short(run: &Run, contender: &Contender) -> String {
     let name = |label: &str| label.split(['@', '+', '#']).next().unwrap_or_default().to_owned();

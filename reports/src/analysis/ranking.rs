@@ -156,7 +156,7 @@ fn nth(place: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cell, Measure, Summary, Unit, reference, sample};
+    use crate::{Analysis, Cell, Measure, Unit, sample};
 
     /// Twelve blocks in two arrangements, in the second of which cdrs-tokio costs `cost`.
     fn lines(cost: f64, blocks: u32) -> Vec<String> {
@@ -172,7 +172,7 @@ mod tests {
             }
             Cell { arrangement: "current".to_owned(), ..cell }
         }));
-        changes(&run, &Summary::new(&run, &all).rows, reference(&run))
+        Analysis::new(&run, &all).changes()
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::bottleneck::Bottleneck;
 use crate::comparison::{Table, compare};
 use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT, WALL};
-use crate::{Analysis, ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit};
+use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit};
 
 /// Where a figure repeats, the outermost level first: today the block is the only level.
 pub(crate) type Repetition = [u32; 1];
@@ -157,28 +157,6 @@ impl Verdict {
     }
 }
 
-/// Rows and warnings of [`Analysis`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
-    /// One row per scenario, arrangement, meter and contender, in the order of the run.
-    pub rows: Vec<SummaryRow>,
-    /// What makes the run or parts of it doubtful, each a full sentence.
-    pub warnings: Vec<String>,
-}
-
-impl Summary {
-    /// Sums up a run.
-    pub fn new(run: &Run, cells: &[Cell]) -> Summary {
-        let analysis = Analysis::new(run, cells);
-        Summary { rows: analysis.rows().to_vec(), warnings: analysis.warnings().to_vec() }
-    }
-}
-
-/// The rows of [`Summary::new`].
-pub fn summary(run: &Run, cells: &[Cell]) -> Vec<SummaryRow> {
-    Summary::new(run, cells).rows
-}
-
 /// All rows of a run with ratios to `reference`, and what the control says of them: `cells` are those that count.
 pub(crate) fn summed(run: &Run, cells: &[&Cell], reference: Option<&Contender>) -> (Vec<SummaryRow>, Vec<String>) {
     let ids = ids(run, cells);
@@ -205,23 +183,12 @@ pub fn reference(run: &Run) -> Option<&Contender> {
     }
 }
 
-/// Every scenario in every arrangement, in the order of the run.
-pub(crate) fn places(run: &Run) -> impl Iterator<Item = (&ScenarioInfo, &ArrangementInfo)> {
-    Place::all(run).map(|Place { scenario, arrangement }| (scenario, arrangement))
-}
-
 /// The contender's cells of one pass in one place: one per block.
-pub(crate) fn cells_of<'a>(
-    cells: &[&'a Cell],
-    contender: &Contender,
-    scenario: &ScenarioInfo,
-    arrangement: &ArrangementInfo,
-    pass: Pass,
-) -> Vec<&'a Cell> {
+pub(crate) fn cells_of<'a>(cells: &[&'a Cell], contender: &Contender, place: Place, pass: Pass) -> Vec<&'a Cell> {
     let is_mine = |cell: &&&Cell| {
         cell.contender == contender.id
-            && cell.scenario == scenario.name
-            && cell.arrangement == arrangement.id
+            && cell.scenario == place.scenario.name
+            && cell.arrangement == place.arrangement.id
             && cell.pass == pass
     };
     cells.iter().filter(is_mine).copied().collect()
@@ -231,7 +198,7 @@ pub(crate) fn cells_of<'a>(
 fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str) -> (SummaryRow, Figures) {
     let Place { scenario, arrangement } = place;
     let pass = run.measure(id).map_or_else(|| pass_of(cells, id), |known| known.pass);
-    let mine = cells_of(cells, contender, scenario, arrangement, pass);
+    let mine = cells_of(cells, contender, place, pass);
     let ended: Vec<&Cell> = mine.iter().copied().filter(|cell| cell.failed.is_none()).collect();
     let measures: Vec<&Measure> = ended.iter().filter_map(|cell| cell.measures.get(id)).collect();
     let figures: Figures = ended.iter().filter_map(|cell| Some(([cell.block], cell.get(id)?))).collect();
@@ -262,7 +229,7 @@ fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str
         detectable: None,
         blocks: None,
         no_interval: None,
-        bottleneck: Bottleneck::of(&cells_of(cells, contender, scenario, arrangement, Pass::Timing)),
+        bottleneck: Bottleneck::of(&cells_of(cells, contender, place, Pass::Timing)),
         control: contender.control,
         void: mine.iter().find_map(|cell| cell.void.clone()),
         failed,
@@ -323,7 +290,11 @@ pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::{Analysis, sample};
+
+    fn summary(run: &Run, cells: &[Cell]) -> Vec<SummaryRow> {
+        Analysis::new(run, cells).rows().to_vec()
+    }
 
     fn find<'a>(rows: &'a [SummaryRow], contender: &str, meter: &str) -> &'a SummaryRow {
         find_in(rows, "writes", contender, meter)
@@ -420,7 +391,8 @@ mod tests {
     #[test]
     fn the_verdict_is_read_from_the_interval_that_is_printed() {
         let (run, cells) = sample::blocks(12);
-        let Summary { rows, warnings } = Summary::new(&run, &cells);
+        let analysis = Analysis::new(&run, &cells);
+        let (rows, warnings) = (analysis.rows(), analysis.warnings());
         assert!(warnings.is_empty(), "{warnings:?}");
         let cdrs = find(&rows, "cdrs-tokio", CPU_PER_STATEMENT);
         let [low, high] = cdrs.interval.unwrap();

@@ -48,7 +48,8 @@ fn a_contender_whose_interval_lies_beyond_the_threshold_fails_and_one_below_it_p
 fn what_is_inconclusive_passes_with_the_smallest_difference_unless_power_is_required() {
     let asked = Check { contenders: vec!["cdrs-tokio".to_owned()], ..asked() };
     let near = with_ratio(1.05);
-    let rows = crate::summary(&near.run, &near.cells);
+    let analysis = Analysis::new(&near.run, &near.cells);
+    let rows = analysis.rows();
     let is = |row: &&SummaryRow| (row.contender.as_str(), row.scenario.as_str()) == ("cdrs-tokio", "reads");
     let row = rows.iter().filter(is).find(|row| row.meter == CPU_PER_STATEMENT).unwrap();
     assert!(row.ratio.unwrap() > 1.05 && row.interval.unwrap()[0] < 1.05, "the ratio alone would fail: {row:?}");
