@@ -69,13 +69,13 @@ schema: rust
 
 publish: rust
 	@[[ -n "$(RUNS)" ]] || { echo 'Name the folders of the runs: make publish RUNS="DIR DIR".' >&2; exit 2; }
-	cargo run --quiet --release --locked -p cqldyno-reports --bin cqldyno-publish -- $(RUNS)
+	cargo run --quiet --release --locked -p cqldyno-publish -- $(RUNS)
 
 pages: rust
-	cargo run --quiet --release --locked -p cqldyno-reports --bin cqldyno-publish -- --again
+	cargo run --quiet --release --locked -p cqldyno-publish -- --again
 
 readme: rust
-	cargo run --quiet --release --locked -p cqldyno-reports --bin cqldyno-publish
+	cargo run --quiet --release --locked -p cqldyno-publish
 
 # The page is tried in a browser where there is one, and `make test` says where there is none. CQLDYNO_BROWSER=required insists on one.
 test: lint browser

@@ -2,14 +2,9 @@
 
 use insta::assert_snapshot;
 
+use crate::export::shown::{at, csv, json, markdown, story, table, times, wide};
 use crate::measure::{CPU_PER_STATEMENT, ERRORS, SYSCALLS, SYSCALLS_PER_STATEMENT, USER, WALL};
-use crate::{
-    Cell, CutShort, Look, Measure, Pass, Role, Run, Setting, Unit, csv, json, markdown, sample, story, table, times,
-};
-
-fn at(width: usize) -> Look {
-    Look { width, colour: false, all_columns: false }
-}
+use crate::{Analysis, Cell, CutShort, Look, Measure, Pass, Role, Run, Setting, Unit, pointers, sample};
 
 /// cassandra-cpp is there under its long name, cdrs-tokio fails in a block and has errors in reads, system calls cannot be
 /// counted, floor crashes, and the run was ended early.
@@ -79,23 +74,109 @@ fn widest(text: &str) -> usize {
 const WIDTHS: [usize; 4] = [80, 100, 120, 160];
 
 #[test]
-fn a_sound_run_leaves_columns_out_at_80_100_120_and_160_columns() {
+fn a_sound_run_fits_80_100_120_and_160_columns_short_and_wide() {
     let (run, cells) = sample::run();
     for width in WIDTHS {
-        let text = table(&run, &cells, at(width));
-        assert!(widest(&text) <= width, "{text}");
-        assert_snapshot!(format!("a_sound_run_at_{width}_columns"), text);
+        for text in [table(&run, &cells, at(width)), wide(&run, &cells, width)] {
+            assert!(widest(&text) <= width, "{text}");
+        }
     }
+    assert_snapshot!("a_sound_run", table(&run, &cells, at(80)));
+    assert_snapshot!("a_sound_run_wide_at_80_columns", wide(&run, &cells, 80));
 }
 
 #[test]
 fn twelve_blocks_have_verdicts_at_80_100_120_and_160_columns() {
     let (run, cells) = sample::blocks(12);
     for width in WIDTHS {
-        let text = table(&run, &cells, at(width));
-        assert!(widest(&text) <= width, "{text}");
-        assert_snapshot!(format!("twelve_blocks_have_verdicts_at_{width}_columns"), text);
+        for text in [table(&run, &cells, at(width)), wide(&run, &cells, width)] {
+            assert!(widest(&text) <= width, "{text}");
+        }
     }
+    assert_snapshot!("twelve_blocks_at_80_columns", table(&run, &cells, at(80)));
+    assert_snapshot!("twelve_blocks_at_160_columns", table(&run, &cells, at(160)));
+    assert_snapshot!("twelve_blocks_wide_at_160_columns", wide(&run, &cells, 160));
+}
+
+#[test]
+fn the_default_output_of_one_scenario_fits_80_by_24_and_of_three_80_by_60() {
+    let (mut run, mut cells) = sample::blocks(12);
+    let lines = |run: &Run, cells: &[Cell]| {
+        let text = table(run, cells, at(80)) + &pointers(at(80), Some("cqldyno-runs/2026-01-02T03-04-05Z/page.html"));
+        assert!(widest(&text) <= 80, "{text}");
+        text.lines().count()
+    };
+    let mixed = crate::ScenarioInfo { name: "mixed".to_owned(), ..run.scenarios[0].clone() };
+    let more: Vec<Cell> = cells.iter().filter(|cell| cell.scenario == "writes").cloned().collect();
+    cells.extend(more.into_iter().map(|cell| Cell { scenario: "mixed".to_owned(), ..cell }));
+    run.scenarios.push(mixed);
+    assert!(lines(&run, &cells) <= 60);
+    run.scenarios.truncate(1);
+    assert!(lines(&run, &cells) <= 24);
+}
+
+#[test]
+fn a_ratio_on_a_short_line_is_the_quotient_of_the_figures_beside_it() {
+    let (run, cells) = sample::blocks(12);
+    let analysis = Analysis::new(&run, &cells);
+    let base = analysis.reference().unwrap();
+    for place in analysis.places() {
+        for one in run.contenders.iter().filter(|one| !one.control) {
+            let row = |who| analysis.row(place, who, CPU_PER_STATEMENT).unwrap();
+            let Some((ratio, level)) = row(one).ratio.zip(row(one).level) else { continue };
+            assert!((level / row(base).level.unwrap() - ratio).abs() < 1e-9, "{}", one.id);
+        }
+    }
+    let text = table(&run, &cells, at(80));
+    let numbers = |who: &str| -> Vec<f64> {
+        let line = text.lines().find(|line| line.trim_start().starts_with(who)).unwrap_or_else(|| panic!("{text}"));
+        line.split([' ', '(']).filter_map(|word| word.parse().ok()).collect()
+    };
+    let (scylla, cdrs) = (numbers("scylla"), numbers("cdrs-tokio"));
+    assert!((cdrs[0] / scylla[0] - cdrs[1]).abs() < 0.01, "{text}");
+}
+
+#[test]
+fn short_tables_leave_floor_noop_and_the_control_to_the_wide_ones() {
+    let (run, cells) = sample::blocks(12);
+    let short = table(&run, &cells, at(80));
+    let wide = wide(&run, &cells, 80);
+    for ours in ["floor", "noop", "#control"] {
+        assert!(!short.contains(ours) && wide.contains(ours), "{ours}: {short}");
+    }
+}
+
+#[test]
+fn who_failed_or_is_missing_stays_in_a_short_table_with_the_reason() {
+    let (run, cells) = troubled();
+    let text = table(&run, &cells, at(80));
+    assert!(text.contains("cdrs-tokio     failed 1/3: The worker ended with signal 11"), "{text}");
+    assert!(text.contains("void"), "{text}");
+    let (run, cells) = sample::run();
+    let text = table(&run, &cells, at(80));
+    assert!(text.contains("cassandra-cpp  missing: The worker cqldyno-driver-cassandra-cpp was not bu"), "{text}");
+}
+
+#[test]
+fn a_run_that_ended_early_or_was_cut_short_says_so_after_a_short_table() {
+    let (mut run, cells) = sample::blocks(9);
+    run.interrupted = true;
+    let text = table(&run, &cells, at(80));
+    assert!(text.contains("Warning: The run ended early: unfinished cells are missing."), "{text}");
+    assert!(markdown(&run, &cells).contains("> **Warning.** The run ended early"));
+    run.interrupted = false;
+    (run.plan.blocks, run.plan.within_ms) = (12, Some(300_000));
+    run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
+    assert!(table(&run, &cells, at(80)).contains("9 of 12 blocks ran"));
+}
+
+#[test]
+fn the_last_line_names_what_shows_more_and_only_that() {
+    let page = Some("runs/1/page.html");
+    assert_eq!(pointers(at(80), page), "--wide all columns | --notes caveats | page: runs/1/page.html\n");
+    assert_eq!(pointers(Look { wide: true, ..at(80) }, None), "--notes caveats\n");
+    assert_eq!(pointers(Look::default(), None), "");
+    assert!(pointers(Look { colour: true, ..at(80) }, page).starts_with("\u{1b}[2m--wide"));
 }
 
 #[test]
@@ -104,19 +185,17 @@ fn nine_of_twelve_blocks_say_so_at_80_and_160_columns() {
     (run.plan.blocks, run.plan.within_ms) = (12, Some(300_000));
     run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 9, missing_ms: 72_000 });
     for width in [80, 160] {
-        let text = table(&run, &cells, at(width));
+        let text = wide(&run, &cells, width);
         assert!(widest(&text) <= width, "{text}");
-        assert_snapshot!(format!("nine_of_twelve_blocks_at_{width}_columns"), text);
+        assert!(text.starts_with("9 x 500k statements") && text.contains("9 of 12 blocks ran"), "{text}");
     }
-    let text = times(&run, &cells, at(80));
-    assert!(text.contains("medians of 9 blocks") && text.contains("9 of 12 blocks were run"), "{text}");
+    assert!(times(&run, &cells, at(80)).replace("\n  ", " ").contains("the median of 9 blocks"));
 }
 
 #[test]
-fn a_file_has_every_column_and_nothing_is_said_to_be_left_out() {
+fn a_file_has_every_column_beside_each_other() {
     let (run, cells) = sample::blocks(12);
     let text = table(&run, &cells, Look::default());
-    assert!(!text.contains("Left out"), "{text}");
     let titles = text.lines().find(|line| line.starts_with("contender ")).unwrap();
     for title in ["real", "/statement", "(95 % interval)", "difference", "(over noop)", "(its own)", "errors"] {
         assert!(titles.contains(title), "{titles}");
@@ -124,21 +203,30 @@ fn a_file_has_every_column_and_nothing_is_said_to_be_left_out() {
 }
 
 #[test]
-fn a_row_without_figures_says_why_whatever_columns_are_left_out() {
+fn a_narrow_terminal_has_every_column_in_tables_below_each_other() {
+    let (run, cells) = sample::blocks(12);
+    let text = table(&run, &cells, Look { wide: true, ..at(80) });
+    for title in ["real  ", "(95 % interval)", "smallest", "(over noop)", "(its own)", "errors"] {
+        assert_eq!(text.matches(title).count(), 2, "{title}, once per scenario: {text}");
+    }
+}
+
+#[test]
+fn a_row_without_figures_says_why_at_every_width() {
     let (run, cells) = sample::blocks(12);
     for width in [40, 60, 80, 160, 240] {
-        let text = table(&run, &cells, at(width));
+        let text = wide(&run, &cells, width);
         let row = text.lines().find(|line| line.starts_with("cassandra-cpp ")).unwrap();
         assert!(row.contains("missing"), "{text}");
     }
 }
 
 #[test]
-fn the_classic_table_has_three_lines_a_driver_and_a_column_a_scenario() {
+fn the_classic_table_has_three_lines_per_driver_and_a_column_per_scenario() {
     let (run, cells) = sample::blocks(12);
     let text = times(&run, &cells, at(80));
     assert!(widest(&text) <= 80, "{text}");
-    assert!(text.contains("medians of 12 blocks") && !text.contains("#control"), "{text}");
+    assert!(text.replace("\n  ", " ").contains("median of 12 blocks") && !text.contains("#control"), "{text}");
     assert_snapshot!(text);
     let (run, cells) = troubled();
     let text = times(&run, &cells, at(80));
@@ -190,24 +278,18 @@ fn doubtful() -> (Run, Vec<Cell>) {
 }
 
 #[test]
-fn a_control_that_differs_is_said_over_every_table_and_takes_the_verdicts_away() {
+fn a_control_that_differs_is_said_and_takes_the_verdicts_away() {
     let (run, cells) = doubtful();
     let text = table(&run, &cells, at(100));
     assert!(widest(&text) <= 100);
-    assert!(
-        text.find("Warning: The control is scylla@1.9.0 once more").unwrap() < text.find("writes: ").unwrap(),
-        "{text}"
-    );
-    assert!(
-        !text.contains(" slower") || text.matches(" slower").count() == 1,
-        "only what slower means is said: {text}"
-    );
-    assert_snapshot!(text);
-    let whole: serde_json::Value = serde_json::from_str(&json(&run, &cells).unwrap()).unwrap();
+    assert!(text.contains("Warning: The control is scylla@1.9.0 once more") && text.contains("withheld"), "{text}");
+    assert!(!text.contains("dearer") && !text.contains("cheaper"), "{text}");
+    assert_snapshot!(text + "\n==========\n\n" + &wide(&run, &cells, 100));
+    let whole: serde_json::Value = serde_json::from_str(&json(&run, &cells)).unwrap();
     assert_eq!(whole["warnings"].as_array().unwrap().len(), 1);
     assert!(whole["summary"].as_array().unwrap().iter().all(|row| row["verdict"].is_null()));
-    let coloured = table(&run, &cells, Look { width: 100, colour: true, all_columns: false });
-    assert!(coloured.contains("\u{1b}[1m\u{1b}[31mWarning: The control is"), "{coloured:?}");
+    let coloured = table(&run, &cells, Look { colour: true, ..at(100) });
+    assert!(coloured.contains("\u{1b}[1;31mWarning: The control is"), "{coloured:?}");
 }
 
 #[test]
@@ -223,7 +305,7 @@ fn an_arrangement_with_a_note_ends_with_one_full_stop_in_markdown() {
     let (mut run, cells) = sample::run();
     let text = markdown(&run, &cells);
     assert!(
-        text.contains(" Arrangement multi:2: unpinned, runtime multi:2, ") && text.contains("cores 0-1.\n"),
+        text.contains("- Arrangement multi:2: unpinned, runtime multi:2, ") && text.contains("cores 0-1.\n"),
         "{text}"
     );
     run.plan.arrangements[0].note = Some("They share the 2 cores, and there are 2.".to_owned());
@@ -232,42 +314,40 @@ fn an_arrangement_with_a_note_ends_with_one_full_stop_in_markdown() {
 }
 
 #[test]
-fn notes_are_numbered_without_gaps_where_columns_are_left_out() {
+fn notes_of_wide_tables_are_numbered_without_gaps_and_each_is_referred_to() {
     let (mut run, mut cells) = sample::blocks(12);
-    // Notes on columns that are left out first, and on ones that stay.
     let missing = |id: &str, why: &str| (id.to_owned(), Measure::unavailable(why));
     for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla") {
         cell.measures.extend([missing(crate::measure::THREADS, "Nobody counted threads."), missing(USER, "No clock.")]);
     }
     run.contenders[1].caveats.push("It is written [7] in another way.".to_owned());
-    for width in [60, 80, 100, 120, 160, 400] {
-        let text = table(&run, &cells, at(width));
+    for width in [60, 80, 160, 400] {
+        let text = wide(&run, &cells, width);
         let notes = || text.lines().filter(|line| line.starts_with('['));
+        assert!(notes().count() >= 3, "{text}");
         for (number, line) in (1..).zip(notes()) {
             assert!(line.starts_with(&format!("[{number}] ")), "{width}: {text}");
-        }
-        for number in 1..=notes().count() {
-            let mark = format!("[{number}]");
+            let mark = format!(" [{number}]");
             assert!(text.lines().any(|line| !line.starts_with('[') && line.contains(&mark)), "{width} {mark}: {text}");
         }
-        let none = format!(" [{}]", notes().count() + 1);
-        assert!(!text.lines().any(|line| line.contains("n/a") && line.contains(&none)), "{width}: {text}");
-        assert_eq!(text.contains("Nobody counted threads."), width == 400, "{width}: {text}");
+        assert!(text.contains("Nobody counted threads."), "{width}: {text}");
     }
 }
 
 #[test]
 fn too_few_blocks_have_no_verdict_and_say_why() {
     let (run, cells) = sample::blocks(7);
-    let text = table(&run, &cells, at(160));
+    let text = wide(&run, &cells, 160);
     assert!(text.contains("verdicts none. An interval needs at least 8 blocks"), "{text}");
-    assert!(!text.contains("(95 % interval)"), "{text}");
+    assert!(!text.contains("(95 %"), "{text}");
+    let text = table(&run, &cells, at(80));
+    assert!(text.contains("An interval needs at least 8 blocks") && text.contains(" 1.5"), "{text}");
 }
 
 #[test]
 fn a_troubled_run_says_so_at_160_columns() {
     let (run, cells) = troubled();
-    let text = table(&run, &cells, at(160));
+    let text = table(&run, &cells, at(160)) + "\n==========\n\n" + &wide(&run, &cells, 160);
     assert!(widest(&text) <= 160);
     assert_snapshot!(text);
 }
@@ -275,7 +355,7 @@ fn a_troubled_run_says_so_at_160_columns() {
 #[test]
 fn a_troubled_run_says_so_at_80_columns() {
     let (run, cells) = troubled();
-    let text = table(&run, &cells, at(80));
+    let text = table(&run, &cells, at(80)) + "\n==========\n\n" + &wide(&run, &cells, 80);
     assert!(widest(&text) <= 80);
     assert_snapshot!(text);
 }
@@ -301,8 +381,8 @@ fn a_troubled_run_says_so_in_csv() {
 fn hostile_names_stay_in_their_fields() {
     let (run, cells) = hostile();
     let texts = [
-        table(&run, &cells, at(160)),
-        table(&run, &cells, at(80)),
+        wide(&run, &cells, 160),
+        table(&run, &cells, at(80)) + &wide(&run, &cells, 80),
         markdown(&run, &cells),
         csv(&run, &cells),
         story(&run, &cells, at(80)),
@@ -317,7 +397,7 @@ fn hostile_names_stay_in_their_fields() {
 }
 
 #[test]
-fn several_arrangements_are_a_table_each() {
+fn several_arrangements_are_a_block_each_with_their_name_and_said_once_in_the_notes() {
     let (mut run, mut cells) = sample::run();
     let mut current = run.plan.arrangements[0].clone();
     current.id = "pinned+current".to_owned();
@@ -325,19 +405,22 @@ fn several_arrangements_are_a_table_each() {
     (current.worker_cores, current.server_cores) = (vec![1], vec![0]);
     run.plan.arrangements.push(current);
     cells.extend(cells.clone().into_iter().map(|cell| Cell { arrangement: "pinned+current".to_owned(), ..cell }));
-    let text = table(&run, &cells, at(160));
-    assert_eq!(text.matches("arrangement multi:2: unpinned, runtime multi:2, worker on cores 0-1").count(), 2);
-    assert_eq!(
-        text.matches("arrangement pinned+current: pinned, runtime current, worker on core 1, server on core 0").count(),
-        2
-    );
+    let text = table(&run, &cells, at(80));
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ') && !line.is_empty()).collect();
+    let blocks = ["multi:2 (2 tokio threads)", "writes", "reads", "pinned+current (1 tokio thread)", "writes", "reads"];
+    assert_eq!(lines[1..7], blocks, "{text}");
+    let text = wide(&run, &cells, 160);
+    assert_eq!(text.matches("Arrangement multi:2: unpinned, runtime multi:2, worker on cores 0-1").count(), 1);
+    let pinned = "Arrangement pinned+current: pinned, runtime current, worker on core 1, server on core 0";
+    assert_eq!(text.matches(pinned).count(), 1, "{text}");
+    assert!(text.contains("\nwrites on pinned+current\n"), "{text}");
 }
 
 #[test]
 fn colours_are_only_where_they_were_asked_for() {
     let (run, cells) = troubled();
-    let plain = table(&run, &cells, at(160));
-    let coloured = table(&run, &cells, Look { width: 160, colour: true, all_columns: false });
+    let plain = wide(&run, &cells, 160);
+    let coloured = table(&run, &cells, Look { colour: true, wide: true, notes: true, ..at(160) });
     assert!(!plain.contains('\u{1b}') && coloured.contains('\u{1b}'));
     let mut stripped = String::new();
     let mut rest = coloured.as_str();
@@ -353,9 +436,9 @@ fn colours_are_only_where_they_were_asked_for() {
 #[test]
 fn json_holds_run_cells_and_summary_and_reads_back_equal() {
     let (run, cells) = troubled();
-    let whole: serde_json::Value = serde_json::from_str(&json(&run, &cells).unwrap()).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&json(&run, &cells)).unwrap();
     let keys: Vec<&String> = whole.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["cells", "run", "summary", "warnings"]);
+    assert_eq!(keys, ["cells", "findings", "run", "summary", "warnings"]);
     assert_eq!(Run::from_json(&whole["run"].to_string()).unwrap(), run);
     assert!(serde_json::from_value::<Vec<Cell>>(whole["cells"].clone()).unwrap() == cells);
     for key in [
@@ -363,6 +446,7 @@ fn json_holds_run_cells_and_summary_and_reads_back_equal() {
         "scenario",
         "meter",
         "median",
+        "level",
         "ratio",
         "interval",
         "verdict",
@@ -379,7 +463,7 @@ fn json_holds_run_cells_and_summary_and_reads_back_equal() {
 }
 
 #[test]
-fn the_story_of_a_contender_tells_everything() {
+fn the_wide_table_of_one_contender_has_every_measure_of_every_cell() {
     let (mut run, mut cells) = sample::run();
     run.contenders.retain(|contender| contender.id == "cdrs-tokio");
     run.scenarios.truncate(1);
@@ -395,7 +479,7 @@ fn the_story_of_a_contender_tells_everything() {
         cell.issued_by_statement.insert("insert".to_owned(), 500_000);
         cell.log = Some("logs/cdrs-tokio.writes.1.log".to_owned());
     }
-    assert_snapshot!(story(&run, &cells, at(100)));
+    assert_snapshot!(format!("{}\n==========\n\n{}", table(&run, &cells, at(80)), wide(&run, &cells, 100)));
 }
 
 #[test]
@@ -414,7 +498,7 @@ fn the_settings_shown_are_those_of_the_first_cell_that_ended() {
         cell.settings = vec![setting("data connections", "4 a node", true), setting("retries", "3", false)];
         cell.measures.clear();
     }
-    let ran = format!("{}\n==========\n\n{}", table(&run, &cells, at(100)), story(&run, &cells, at(100)));
+    let ran = wide(&run, &cells, 100);
     assert!(!ran.contains("of hello") && !ran.contains("1 a node"), "{ran}");
     assert_snapshot!(ran);
     cells.truncate(1);
@@ -431,13 +515,13 @@ fn a_row_says_beside_its_name_how_many_of_its_blocks_count() {
         .collect();
     of_scylla[0].failed = Some("It crashed.".to_owned());
     of_scylla[1].void = Some("A statement failed.".to_owned());
-    let text = table(&run, &cells, at(160));
+    let text = wide(&run, &cells, 400);
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("scylla@1.9.0 ")).collect();
     assert!(rows[0].starts_with("scylla@1.9.0 void 1/3, failed 1/3  "), "{text}");
     assert!(!rows[0].contains("0m1") && rows[0].matches("void").count() == 7, "no time of a void row: {text}");
     assert!(!rows.last().unwrap().contains("scylla@1.9.0 void"), "reads are sound: {text}");
     assert!(markdown(&run, &cells).contains("| scylla@1.9.0 **void 1/3, failed 1/3** | **void** |"));
-    let coloured = table(&run, &cells, Look { width: 160, colour: true, all_columns: false });
+    let coloured = table(&run, &cells, Look { colour: true, wide: true, ..at(400) });
     assert!(coloured.contains("\u{1b}[1m\u{1b}[31mscylla@1.9.0 void 1/3, failed 1/3"), "{coloured:?}");
 }
 
@@ -450,10 +534,10 @@ fn a_cluster_that_is_not_ours_is_named_by_its_addresses() {
         embedded: false,
     };
     run.plan.request_timeout_ms = None;
-    for text in [table(&run, &cells, at(160)), story(&run, &cells, at(160))] {
-        assert!(text.contains("target   10.0.0.1:9042,10.0.0.2:9042, an existing cluster"), "{text}");
-        assert!(text.contains("no time limit"), "{text}");
-    }
+    let text = wide(&run, &cells, 160);
+    assert!(text.contains("in flight, 2 tokio threads; target 10.0.0.1:9042,10.0.0.2:9042, 2 cores\n"), "{text}");
+    assert!(text.contains("target   10.0.0.1:9042,10.0.0.2:9042, an existing cluster"), "{text}");
+    assert!(text.contains("no time limit"), "{text}");
 }
 
 #[test]
@@ -464,11 +548,11 @@ fn labels_with_options_and_long_notes_fit_80_columns() {
         contender.caveats = vec!["Its documentation's first example does otherwise in several ways.".to_owned(); 6];
     }
     cells.iter_mut().filter(|cell| cell.scenario == "reads").for_each(|cell| cell.void = Some("No.".to_owned()));
-    let text = table(&run, &cells, at(80));
+    let text = table(&run, &cells, at(80)) + "\n==========\n\n" + &wide(&run, &cells, 80);
     assert!(widest(&text) <= 80, "{text}");
-    assert!(widest(&table(&run, &cells, at(160))) <= 160);
+    assert!(widest(&wide(&run, &cells, 160)) <= 160);
     let tables = text.split("[1] ").next().unwrap();
-    assert!(!tables.contains("documentation"), "notes come once, after the tables: {text}");
+    assert!(!tables.contains("documentation"), "caveats come once, after the tables: {text}");
     assert_snapshot!(text);
 }
 
@@ -476,11 +560,11 @@ fn labels_with_options_and_long_notes_fit_80_columns() {
 fn a_run_without_cells_or_drivers_is_still_a_table() {
     let (mut run, _) = sample::run();
     run.interrupted = true;
-    assert!(table(&run, &[], at(80)).contains("not run"));
+    assert!(table(&run, &[], at(80)).contains("not run") && wide(&run, &[], 80).contains("not run"));
     run.contenders.retain(|contender| contender.role == Role::Noop);
     assert!(table(&run, &[], at(80)).contains("noop"));
     run.contenders.clear();
-    assert!(table(&run, &[], at(80)).contains("contender"));
+    assert!(wide(&run, &[], 80).contains("contender"));
 }
 
 #[test]
@@ -489,7 +573,7 @@ fn the_published_run_can_still_be_read_and_shown() {
     let run = Run::from_json(&std::fs::read_to_string(folder.join("run.json")).unwrap()).unwrap();
     let lines = std::fs::read_to_string(folder.join("cells.jsonl")).unwrap();
     let cells: Vec<Cell> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let text = table(&run, &cells, at(160));
+    let text = wide(&run, &cells, 400);
     assert!(text.contains("0m16.222s"), "{text}");
     assert!(text.contains("verdicts none. An interval needs at least 8 blocks"), "{text}");
 }
@@ -501,13 +585,13 @@ fn who_is_not_asked_a_scenario_is_a_row_with_the_reason_and_a_table_says_what_a_
     writes.asked = Some("A statement batch is one unlogged BATCH of 64 rows.".to_owned());
     writes.left_out.insert("scylla".to_owned(), "It does not declare the capability.".to_owned());
     cells.retain(|cell| (cell.contender.as_str(), cell.scenario.as_str()) != ("scylla", "writes"));
-    for text in [table(&run, &cells, at(160)), markdown(&run, &cells)] {
+    for text in [wide(&run, &cells, 400), markdown(&run, &cells)] {
         assert!(text.contains("A statement batch is one unlogged BATCH of 64 rows."), "{text}");
         assert!(text.contains("scylla@1.9.0 is not asked: It does not declare the capability."), "{text}");
         assert!(text.lines().any(|line| line.contains("scylla@1.9.0") && line.contains("n/a")), "{text}");
         assert!(!text.contains("not run"), "{text}");
     }
-    let summary = crate::summary(&run, &cells);
-    let row = summary.iter().find(|row| row.contender == "scylla" && row.scenario == "writes").unwrap();
+    let analysis = Analysis::new(&run, &cells);
+    let row = analysis.rows().iter().find(|row| row.contender == "scylla" && row.scenario == "writes").unwrap();
     assert_eq!(row.unavailable.as_deref(), Some("It does not declare the capability."));
 }

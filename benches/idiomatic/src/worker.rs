@@ -48,7 +48,7 @@ fn work<P: Program>(parent: &Arc<Parent>) -> Result<(), Failure> {
         driver: at(FailureKind::Describe, describe::<P>())?,
         settings: settings(&ConnectOptions::new(Vec::new())),
         // It does not have the load generator that this identifies.
-        build: BuildInfo { id: String::new(), generator: String::new(), lock: String::new(), ..build_info() },
+        build: BuildInfo { id: String::new(), parts: Default::default(), ..build_info() },
     };
     at(FailureKind::Protocol, parent.say(&WorkerMessage::Hello(Box::new(hello))))?;
     let job = at(FailureKind::Protocol, parent.job())?;

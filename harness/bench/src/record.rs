@@ -54,6 +54,7 @@ pub(crate) fn sample_run(
         interrupted: false,
         cut_short: None,
         resumed: Vec::new(),
+        command: None,
         executable: String::new(),
         plan: plan.info(placements),
         environment: Environment::default(),

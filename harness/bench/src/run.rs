@@ -220,6 +220,7 @@ impl Bench<'_> {
             interrupted: false,
             cut_short: None,
             resumed: Vec::new(),
+            command: None,
             executable: Executable::read(&self.programs.cqldyno).hash,
             plan: plan.info(self.placements),
             environment: environment(machine),

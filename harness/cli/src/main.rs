@@ -11,6 +11,10 @@ mod password;
 mod plan;
 mod progress;
 mod recorded;
+mod repetition;
+#[cfg(test)]
+#[path = "../../../reports/tests/sample/mod.rs"]
+mod sample;
 mod terminal;
 
 use std::io::{Write, stderr, stdout};

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use cqldyno_reports::Recorded;
 
 use crate::outcome::usage;
+use crate::repetition;
 
 /// Reads the run in `path`.
 ///
@@ -34,5 +35,7 @@ pub fn read(path: &Path) -> Result<Recorded> {
         }
         false => Recorded::from_document(&String::from_utf8_lossy(&text(path.to_path_buf())?)),
     };
-    found.map_err(|error| anyhow::anyhow!("the run {shown} cannot be used: {error}"))
+    let mut found = found.map_err(|error| anyhow::anyhow!("the run {shown} cannot be used: {error}"))?;
+    found.run.command = Some(repetition::command(&found.run));
+    Ok(found)
 }

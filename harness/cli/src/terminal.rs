@@ -10,12 +10,18 @@ pub fn look() -> Look {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     let terminal = || terminal_size::terminal_size_of(stdout()).map(|(width, _)| usize::from(width.0));
     let width = terminal().or_else(columns);
-    let of_a_file = Look::default();
     Look {
-        width: width.unwrap_or(of_a_file.width),
+        width: width.unwrap_or(80),
         colour: stdout().is_terminal() && allows_colours(),
         all_columns: width.is_none(),
+        wide: false,
+        notes: false,
     }
+}
+
+/// Whether standard output is a terminal.
+pub fn is_shown() -> bool {
+    stdout().is_terminal()
 }
 
 /// Whether standard error is a terminal on which lines may be drawn again.

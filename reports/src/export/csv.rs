@@ -1,8 +1,8 @@
-//! One row a measure: tidy, for pandas, R, DuckDB and spreadsheets.
+//! One row per measure: tidy, for pandas, R, DuckDB and spreadsheets.
 
-use crate::attempts::Attempts;
-use crate::text::plain;
-use crate::{Cell, Measure, Recorded, Run};
+use super::text::plain;
+use super::{ExportError, Exporter, Look};
+use crate::{Analysis, History, Measure, Recorded};
 
 /// One record of the file; the names are its header.
 const HEADER: [&str; 16] = [
@@ -24,32 +24,52 @@ const HEADER: [&str; 16] = [
     "failed",
 ];
 
-/// Every measure of every cell as a row of its own, under a header (RFC 4180), without anything before it.
-///
-/// `value` is a number, or empty where `unavailable` says in a sentence why there is none. `control` is `true` in the rows of the
-/// reference's second run, `counts` in those that the tables are made of: of a cell that ended well, in an attempt that was not
-/// repeated. A cell that failed before it had any measure, and a contender that could not be asked, is a row without a measure.
-///
-/// A text from outside that a spreadsheet would run as a formula has an apostrophe before it.
-pub fn csv(run: &Run, cells: &[Cell]) -> String {
-    let mut out = String::new();
-    put(&mut out, HEADER);
-    rows(&mut out, None, run, cells);
-    out
-}
+/// `--format csv`.
+pub(super) struct Csv;
 
-/// The rows of [`csv`] of several runs, with the name that each is to have before them, in a column `run`.
-pub fn csv_of_runs(named: &[(String, &Recorded)]) -> String {
-    let mut out = String::new();
-    put(&mut out, std::iter::once("run").chain(HEADER));
-    for (name, one) in named {
-        rows(&mut out, Some(name), &one.run, &one.cells);
+impl Exporter for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
     }
-    out
+
+    fn about(&self) -> &'static str {
+        "One row per measure of every cell, for pandas, R and spreadsheets"
+    }
+
+    fn file(&self) -> &'static str {
+        "cells.csv"
+    }
+
+    /// Every measure of every cell as a row of its own, under a header (RFC 4180).
+    ///
+    /// `value` is a number, or empty if `unavailable` says why there is none. `control` is `true` in the rows of the reference's
+    /// second run, `counts` in those that the tables use. A cell that failed before any measure, or a missing contender, is a row
+    /// without a measure. A text from outside that a spreadsheet would run as a formula gets an apostrophe.
+    fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
+        let mut out = String::new();
+        put(&mut out, HEADER);
+        rows(&mut out, None, analysis);
+        Ok(out)
+    }
+
+    /// The same with a column `run` before the others.
+    fn several(&self, named: &[(String, &Recorded)], _: Look) -> Option<Result<String, ExportError>> {
+        let mut out = String::new();
+        put(&mut out, std::iter::once("run").chain(HEADER));
+        for (name, one) in named {
+            rows(&mut out, Some(name), &Analysis::new(&one.run, &one.cells));
+        }
+        Some(Ok(out))
+    }
+
+    fn history(&self, history: &History, _: Look) -> Option<Result<String, ExportError>> {
+        Some(Ok(super::history::csv(history)))
+    }
 }
 
-/// Every row of a run, each behind the name that it is to have, if any.
-fn rows(out: &mut String, name: Option<&str>, run: &Run, cells: &[Cell]) {
+/// Every row of a run, each after the run's name, if any.
+fn rows(out: &mut String, name: Option<&str>, analysis: &Analysis) {
+    let run = analysis.run();
     for contender in &run.contenders {
         if let Some(why) = &contender.unavailable {
             let (id, label) = (&contender.id, &contender.label);
@@ -57,8 +77,7 @@ fn rows(out: &mut String, name: Option<&str>, run: &Run, cells: &[Cell]) {
             Record { unavailable: why, ..record }.write(out, name);
         }
     }
-    let attempts = Attempts::of(cells);
-    for cell in cells {
+    for cell in analysis.every_cell() {
         let blank = Record {
             contender: &cell.contender,
             label: &cell.label,
@@ -69,7 +88,7 @@ fn rows(out: &mut String, name: Option<&str>, run: &Run, cells: &[Cell]) {
             pass: cell.pass.name(),
             attempt: cell.attempt.to_string(),
             started: cell.started.to_string(),
-            counts: cell.counts() && attempts.counts(cell),
+            counts: cell.counts() && analysis.counts(cell),
             void: cell.void.as_deref().unwrap_or_default(),
             failed: cell.failed.as_deref().unwrap_or_default(),
             ..Record::default()
@@ -135,7 +154,7 @@ impl Record<'_> {
     }
 }
 
-/// A line of fields that are as they are to stand.
+/// A line of finished fields.
 pub(super) fn put<T: AsRef<str>>(out: &mut String, fields: impl IntoIterator<Item = T>) {
     for (place, field) in fields.into_iter().enumerate() {
         if place > 0 {
@@ -149,8 +168,8 @@ pub(super) fn put<T: AsRef<str>>(out: &mut String, fields: impl IntoIterator<Ite
 /// What a spreadsheet takes for the beginning of a formula (OWASP, CSV Injection), in full width as well.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
-/// A text from outside as a field: on one line, quoted where it must be, and with an apostrophe before what a spreadsheet would
-/// run as a formula. Never to be given a number, which may begin with a minus.
+/// A text from outside as a field: on one line, quoted if necessary, with an apostrophe before what a spreadsheet would run as a
+/// formula. Not for numbers, which may begin with a minus.
 pub(super) fn text(from_outside: &str) -> String {
     let text = plain(from_outside);
     quoted(if text.starts_with(FORMULA) { format!("'{text}") } else { text })
@@ -163,6 +182,7 @@ fn quoted(field: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::shown::csv;
     use crate::sample;
 
     #[test]
@@ -188,6 +208,3 @@ mod tests {
         assert!(line.contains(",'=1+1,") && line.contains(",'@wall,-1.5,s,"), "{line}");
     }
 }
-
-#[cfg(test)]
-mod pandas;

@@ -3,63 +3,31 @@
 mod chart;
 mod page;
 
-use crate::document::{Field, Narrow, Sheet, TableRow};
-use crate::history::{Group, History, HistoryLine, Panel, Point};
-use crate::quantity::{three_digits, whole};
-use crate::text::{capital, escape, plain};
-
-pub use self::page::history_html;
+pub(super) use self::page::page;
 use super::csv::{put, text as field};
-use super::table::{Look, draw, paragraph};
+use super::part::{Field, Part, Sheet, TableRow};
+use super::quantity::{three_digits, whole};
+use super::text::{capital, plain};
+use crate::{Group, History, HistoryLine, Panel, Point};
 
 /// What the bars of a figure are.
-const BARS: &str = "A figure is the median over the blocks of its run, with the least and the greatest of the blocks behind it: that is \
-     their spread, not an interval, and no verdict follows from two runs.";
+const BARS: &str = "A figure is the median over the blocks of its run, followed by the least and the greatest of the blocks. That is their \
+     spread, not an interval: no verdict follows from two runs.";
 
-const NOTHING_JOINED: &str = "Only runs on the same processor, kernel and target, with the same settings and as many statements, are joined; \
-     the machine may have changed in other ways.";
+const NOTHING_JOINED: &str = "Only runs with equal processor, kernel, target, settings and count are joined. The machine may have changed in \
+     other ways.";
 
-/// The history as tables for a terminal.
-pub fn history_table(history: &History, look: Look) -> String {
-    let width = look.width.max(60);
-    let mut out = String::new();
-    for text in [BARS, NOTHING_JOINED] {
-        paragraph(&mut out, text, width, 2);
-    }
+/// The history as a terminal and Markdown show it.
+pub(super) fn parts(history: &History) -> Vec<Part> {
+    let mut parts = vec![Part::Text(BARS.to_owned()), Part::Text(NOTHING_JOINED.to_owned())];
     for (at, group) in history.groups.iter().enumerate() {
-        out.push('\n');
-        paragraph(&mut out, &format!("Group {}", at + 1), width, 0);
-        for text in about(group) {
-            paragraph(&mut out, &text, width, 2);
-        }
-        for panel in &group.panels {
-            draw(&mut out, &sheet(panel), look);
-        }
-        for text in gaps(group) {
-            paragraph(&mut out, &text, width, 2);
-        }
+        parts.push(Part::Title(format!("Group {}", at + 1)));
+        parts.extend(Part::list(about(group)));
+        parts.extend(group.panels.iter().map(|panel| Part::Sheet(sheet(panel))));
+        parts.extend(Part::list(gaps(group)));
     }
-    for text in left_out(history) {
-        paragraph(&mut out, &text, width, 2);
-    }
-    out
-}
-
-/// The history in GitHub's Markdown.
-pub fn history_markdown(history: &History) -> String {
-    let mut out = format!("{BARS} {NOTHING_JOINED}\n");
-    for (at, group) in history.groups.iter().enumerate() {
-        out.push_str(&format!("\n### Group {}\n\n", at + 1));
-        about(group).iter().for_each(|text| out.push_str(&format!("- {}\n", escape(text))));
-        for panel in &group.panels {
-            super::markdown::grid(&mut out, &sheet(panel));
-        }
-        out.push('\n');
-        gaps(group).iter().for_each(|text| out.push_str(&format!("- {}\n", escape(text))));
-    }
-    out.push('\n');
-    left_out(history).iter().for_each(|text| out.push_str(&format!("- {}\n", escape(text))));
-    out
+    parts.extend(Part::list(left_out(history)));
+    parts
 }
 
 /// One record of the CSV; the names are its header.
@@ -80,11 +48,10 @@ const HEADER: [&str; 14] = [
     "gap",
 ];
 
-/// One row a point, with a header (RFC 4180), for pandas, R, DuckDB and spreadsheets.
+/// One row per point, with a header (RFC 4180).
 ///
-/// Where there is no figure, `gap` says in a sentence why. A run that is left out is a row with its name and the gap alone. A text from
-/// outside that a spreadsheet would run as a formula has an apostrophe before it.
-pub fn history_csv(history: &History) -> String {
+/// If there is no figure, `gap` says in a sentence why. A run that is left out is a row with its name and the gap alone.
+pub(super) fn csv(history: &History) -> String {
     let mut out = String::new();
     put(&mut out, HEADER);
     for (at, group) in history.groups.iter().enumerate() {
@@ -121,14 +88,6 @@ pub fn history_csv(history: &History) -> String {
         put(&mut out, fields);
     }
     out
-}
-
-/// The history as JSON.
-///
-/// # Errors
-/// When it has no JSON form, which none of its types brings about.
-pub fn history_json(history: &History) -> Result<String, serde_json::Error> {
-    Ok(serde_json::to_string_pretty(history)? + "\n")
 }
 
 fn about(group: &Group) -> Vec<String> {
@@ -198,17 +157,22 @@ fn sheet(panel: &Panel) -> Sheet {
     Sheet {
         title: plain(&panel.title),
         first: "contender".to_owned(),
+        words: 0,
         columns: panel.places.iter().map(|place| vec![plain(place)]).collect(),
         groups: vec![panel.lines.iter().map(row).collect()],
-        narrow: Narrow::Stack,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{By, LeftOut};
-    use crate::{Recorded, sample};
+    use crate::export::exporter;
+    use crate::{By, LeftOut, Look, Recorded, sample};
+
+    fn shown(format: &str, history: &History, width: usize) -> String {
+        let look = Look { width, all_columns: false, ..Look::default() };
+        exporter(format).unwrap().history(history, look).unwrap().unwrap()
+    }
 
     /// Two runs of one machine, and one of another in which every name is hostile and every cell of a contender is void.
     fn hostile() -> History {
@@ -231,35 +195,33 @@ mod tests {
     #[test]
     fn names_from_outside_stay_text_in_every_format() {
         let history = hostile();
-        let page = history_html(&history, "0.1.0");
+        let page = shown("html", &history, 80);
         assert!(!page.contains("<script") && !page.contains('\u{1b}'), "{page}");
         assert!(page.contains("&lt;script&gt;") && page.contains("script-src 'none'"), "{page}");
-        let markdown = history_markdown(&history);
+        let markdown = shown("markdown", &history, 80);
         assert!(
             !markdown.contains("<script") && !markdown.contains('\u{1b}') && markdown.contains("a\\|b"),
             "{markdown}"
         );
-        for text in
-            [history_table(&history, Look { width: 80, colour: false, all_columns: false }), history_csv(&history)]
-        {
+        for text in [shown("table", &history, 80), shown("csv", &history, 80)] {
             assert!(!text.contains('\u{1b}') && text.contains("script"), "{text}");
         }
-        let whole: serde_json::Value = serde_json::from_str(&history_json(&history).unwrap()).unwrap();
+        let whole: serde_json::Value = serde_json::from_str(&shown("json", &history, 80)).unwrap();
         assert_eq!(whole["groups"].as_array().unwrap().len(), 2);
     }
 
     #[test]
     fn the_page_joins_runs_of_one_group_and_says_why_others_and_gaps_stand_apart() {
         let history = hostile();
-        let page = history_html(&history, "0.1.0");
-        assert!(page.contains("These runs are not joined with the ones before, because the processor was"), "{page}");
+        let page = shown("html", &history, 80);
+        assert!(page.contains("These runs are not joined with the earlier ones, because the processor was"), "{page}");
         assert!(page.contains("least and the greatest of the blocks") && page.contains("not an interval"), "{page}");
         assert!(page.contains("Left out: the run a|b"), "{page}");
         assert!(page.contains("No figure of a|b"), "{page}");
         assert!(page.matches("<svg").count() >= 8 && !page.contains("could not be drawn"), "{page}");
-        let text = history_table(&history, Look { width: 120, colour: false, all_columns: false });
+        let text = shown("table", &history, 120);
         assert!(text.contains("Group 2\nThe processor: a|b") && text.contains("gap"), "{text}");
-        let csv = history_csv(&history);
+        let csv = shown("csv", &history, 80);
         let gaps = csv.lines().filter(|line| line.ends_with("[31m\"\"\"") && line.starts_with("2,")).count();
         assert!(gaps > 0, "{csv}");
     }
@@ -267,7 +229,7 @@ mod tests {
     #[test]
     fn the_csv_has_numbers_as_numbers_and_a_row_for_a_run_that_is_left_out() {
         let history = hostile();
-        let csv = history_csv(&history);
+        let csv = shown("csv", &history, 80);
         let first = csv.lines().nth(1).unwrap();
         assert!(first.starts_with("1,runs/1,2026-02-01T03:04:05Z,") && !first.contains('"'), "{first}");
         let fields: Vec<&str> = first.split(',').collect();

@@ -1,19 +1,16 @@
-//! One page that holds everything: tables, charts, what they rest on, and the data. It needs nothing else, neither a server nor
-//! a network, and runs no code but its own.
+//! One page that holds everything: tables, charts, what they rest on, and the data. It needs neither a server nor a network, and
+//! runs no code but its own.
 
-#[cfg(test)]
-pub(super) mod browser;
 mod charts;
 mod choices;
 mod fields;
-pub(super) mod paint;
+mod first;
 mod raw;
 mod sections;
 pub(super) mod shell;
+pub(super) mod svg;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tried;
 mod view;
 mod words;
 
@@ -24,58 +21,72 @@ use self::charts::{Chart, Detail, Here};
 use self::choices::{Meters, choices};
 use self::fields::{Fields, fields};
 use self::raw::Packed;
-pub(crate) use self::raw::StandIns;
-use self::sections::{Line, by_view, cpu, overview_field};
+pub use self::raw::StandIns;
+use self::sections::{Line, by_view};
 use self::shell::{STYLE, shell};
-use self::view::{Faces, View, views};
-use crate::attempts::Attempts;
-use crate::column::{Column, columns};
-use crate::document::{Document, Notes, Place, caveats, trouble};
-use crate::head::judgement;
-use crate::quantity::whole;
-use crate::summary::places;
-use crate::text::{count, sentence};
-use crate::{Cell, Pass, Role, Run, plain, reference, why_cut_short};
+use self::view::{Faces, View};
+use super::column::{Column, columns};
+use super::document::{At, Document, trouble};
+use super::head::verdicts;
+use super::part::Notes;
+use super::quantity::whole;
+use super::text::count;
+use super::{ExportError, Exporter, Look, history, side_by_side};
+use crate::Place;
+use crate::measure::CPU_PER_STATEMENT;
+use crate::{Analysis, Contender, History, Pass, Recorded, Role, Run, plain, references, why_cut_short};
 
 const SCRIPT: &str = include_str!("html/page.js");
 
 /// What a page may weigh, in bytes.
 pub const PAGE_LIMIT: usize = 1_500_000;
 
-/// Why there is no page.
-#[derive(Debug, thiserror::Error)]
-pub enum PageError {
-    /// The model has no JSON form.
-    #[error("the data of the page could not be written as JSON: {0}")]
-    Data(#[from] serde_json::Error),
-    /// The data could not be made smaller.
-    #[error("the data of the page could not be compressed: {0}")]
-    Compress(std::io::Error),
+/// `--format html`.
+pub(super) struct Html;
+
+impl Exporter for Html {
+    fn name(&self) -> &'static str {
+        "html"
+    }
+
+    fn about(&self) -> &'static str {
+        "One page to publish that holds tables, charts and the data"
+    }
+
+    fn file(&self) -> &'static str {
+        "page.html"
+    }
+
+    /// Everything that came from outside (names, errors, definitions) is escaped; a policy in the page keeps it from loading
+    /// anything and from running any script but its own. A page larger than [`PAGE_LIMIT`] leaves parts out, each with a
+    /// sentence, in this order: the CSV, hover titles, attempts that do not count, large parts of cells, charts of anything but
+    /// CPU time, all cells. Its tables are always whole.
+    fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
+        let own = analysis.reference().map(|one| one.id.as_str());
+        let others = references(analysis.run()).into_iter().filter(|one| own != Some(one.id.as_str()));
+        let turned: Vec<Analysis> = others.map(|one| analysis.turned(&one.id)).collect();
+        page(std::iter::once(analysis).chain(&turned).map(View::of).collect())
+    }
+
+    fn several(&self, named: &[(String, &Recorded)], _: Look) -> Option<Result<String, ExportError>> {
+        Some(Ok(side_by_side::page(named)))
+    }
+
+    fn history(&self, history: &History, _: Look) -> Option<Result<String, ExportError>> {
+        Some(Ok(history::page(history)))
+    }
 }
 
-/// The run as a page in HTML.
-///
-/// Everything that came from outside (names, errors, definitions) is escaped; a policy in the page keeps it from loading
-/// anything and from running any script but its own. A page that would be larger than [`PAGE_LIMIT`] leaves out, in this order and
-/// each by a sentence: the table of measures as CSV, the charts' hover titles, attempts that do not count, what is large in a
-/// cell, charts of anything but CPU time, all cells. Its tables are always whole.
-///
-/// # Errors
-/// When the data cannot be written as JSON, which none of their types brings about, or not be compressed.
-pub fn html(run: &Run, cells: &[Cell]) -> Result<String, PageError> {
-    html_against(run, cells, None)
-}
-
-/// As [`html`], with the contender of that id as the reference that is shown first; the data in the page are the run's as they were
-/// measured.
-///
-/// # Errors
-/// As [`html`].
-pub fn html_against(run: &Run, cells: &[Cell], reference: Option<&str>) -> Result<String, PageError> {
-    let page = Page::new(run, cells, reference);
-    let packed = Packed::of(run, cells)?;
+/// The first of the views is shown until a reader chooses another one; the data are the run's as they were measured.
+fn page(views: Vec<View>) -> Result<String, ExportError> {
+    let page = Page::new(views);
+    let run = page.run;
+    let packed = match page.analysis.is_turned() {
+        true => Packed::of(&Analysis::new(run, page.analysis.every_cell()))?,
+        false => Packed::of(page.analysis)?,
+    };
     let room = |body: &str| PAGE_LIMIT.saturating_sub(body.len() + STYLE.len() + SCRIPT.len() + 10_000);
-    // Hover titles repeat what tables and data have; the other charts are worth more than what is left out of the data first.
+    // Hover titles repeat tables and data; the other charts are worth more than the first parts of the data to go.
     let mut body = page.body(Detail::Full)?;
     if !packed.is_whole_in(room(&body)) {
         body = page.body(Detail::Untitled)?;
@@ -85,12 +96,12 @@ pub fn html_against(run: &Run, cells: &[Cell], reference: Option<&str>) -> Resul
     }
     let (files, left_out) = packed.within(room(&body));
     let mut head = page.document.head.clone();
-    head.retain(|(name, _)| *name != "verdicts");
+    head.retain(|(name, _)| name != "verdicts");
     let method = sections::method(run, &head, &files, left_out);
     let title = format!("{} – cqldyno", page.names());
     let content = html! {
         (PreEscaped(body))
-        main.wide { (method) (sections::notes(page.notes.sentences())) }
+        main.wide { (method) (sections::notes(&page.notes.0)) }
     };
     Ok(shell(&title, &run.cqldyno, &content, Some(SCRIPT)))
 }
@@ -98,84 +109,41 @@ pub fn html_against(run: &Run, cells: &[Cell], reference: Option<&str>) -> Resul
 /// What the page is made of.
 struct Page<'a> {
     run: &'a Run,
-    cells: &'a [Cell],
-    counted: Vec<&'a Cell>,
-    views: Vec<View>,
+    /// That of the first view.
+    analysis: &'a Analysis<'a>,
+    views: Vec<View<'a>>,
     faces: Faces,
     columns: Vec<&'static Column>,
     document: Document,
     notes: Notes,
-    /// One a view.
+    /// One per view.
     fields: Vec<Fields>,
-    /// The main tables' rows, one a place.
-    lines: Vec<Vec<Line>>,
 }
 
 impl<'a> Page<'a> {
-    fn new(run: &'a Run, cells: &'a [Cell], reference: Option<&str>) -> Page<'a> {
-        let attempts = Attempts::of(cells);
-        let views = views(run, cells, reference);
-        let document = Document::against(run, cells, reference);
-        let mut page = Page {
-            run,
-            cells,
-            counted: cells.iter().filter(|cell| attempts.counts(cell)).collect(),
-            faces: Faces::of(run),
-            columns: columns(&views[0].rows),
-            notes: Notes::of(document.notes.clone()),
-            document,
-            fields: Vec::new(),
-            lines: Vec::new(),
-            views,
-        };
-        let mut notes = std::mem::take(&mut page.notes);
-        page.fields = page.views.iter().map(|view| page.fields_of(view, &mut notes)).collect();
-        page.lines = page.lines_of(&mut notes);
-        page.notes = notes;
-        page
+    fn new(views: Vec<View<'a>>) -> Page<'a> {
+        let analysis = views[0].analysis;
+        let document = Document::of(analysis);
+        let columns = columns(analysis.rows());
+        let mut notes = Notes(document.notes.0.clone());
+        let fields = views.iter().map(|view| fields_of(view, &columns, &mut notes)).collect();
+        let run = analysis.run();
+        Page { run, analysis, faces: Faces::of(run), views, columns, document, notes, fields }
     }
 
-    /// The fields of all tables against the reference of one view.
-    fn fields_of(&self, view: &View, notes: &mut Notes) -> Fields {
-        let mut all = Fields::new();
-        for (p, (scenario, arrangement)) in places(&view.run).enumerate() {
-            let place = Place { run: &view.run, cells: &self.counted, columns: &self.columns, scenario, arrangement };
-            for (c, contender) in view.run.contenders.iter().enumerate() {
-                let row = place.row(&view.rows, contender);
-                for (k, field) in fields(&view.run, &row, &self.columns, notes).into_iter().enumerate() {
-                    all.insert(format!("t-{p}-{c}-{k}"), field);
-                }
-                if contender.role == Role::Driver && !contender.control {
-                    let is_reference = reference(&view.run).is_some_and(|one| one.id == contender.id);
-                    let field = overview_field(cpu(view, &contender.id, scenario, arrangement), is_reference);
-                    all.insert(format!("o-{p}-{c}"), field);
-                }
-            }
-        }
-        all
-    }
-
-    fn lines_of(&self, notes: &mut Notes) -> Vec<Vec<Line>> {
-        let view = &self.views[0];
-        let mut all = Vec::new();
-        for (scenario, arrangement) in places(self.run) {
-            let place = Place { run: self.run, cells: &self.counted, columns: &self.columns, scenario, arrangement };
-            let line = |(at, contender): (usize, &crate::Contender)| {
-                let said: Vec<String> = caveats(contender, self.counted.iter().copied()).collect();
-                let note =
-                    (!said.is_empty()).then(|| notes.number(&format!("{}: {}", contender.label, said.join(" "))));
-                let mine = place.cells_of(contender, Pass::Timing);
-                let trouble = match trouble(&mine) {
-                    none if none.is_empty() && contender.unavailable.is_some() => "missing".to_owned(),
-                    none if none.is_empty() && mine.is_empty() => "not run".to_owned(),
-                    trouble => trouble,
-                };
-                let bottleneck = cpu(view, &contender.id, scenario, arrangement).and_then(|row| row.bottleneck);
-                Line { place: at, role: contender.role, trouble, bottleneck, note }
+    /// The rows of a main table.
+    fn lines(&self, place: Place) -> Vec<Line> {
+        let line = |(at, contender): (usize, &Contender)| {
+            let mine = self.analysis.cells_of(place, contender, Pass::Timing);
+            let trouble = match trouble(&mine) {
+                none if none.is_empty() && contender.unavailable.is_some() => "missing".to_owned(),
+                none if none.is_empty() && mine.is_empty() => "not run".to_owned(),
+                trouble => trouble,
             };
-            all.push(self.run.contenders.iter().enumerate().map(line).collect());
-        }
-        all
+            let cost = self.analysis.row(place, contender, CPU_PER_STATEMENT);
+            Line { place: at, role: contender.role, trouble, bottleneck: cost.and_then(|row| row.bottleneck) }
+        };
+        self.run.contenders.iter().enumerate().map(line).collect()
     }
 
     /// The drivers' names.
@@ -185,77 +153,75 @@ impl<'a> Page<'a> {
     }
 
     /// The page down to the contenders, and what its script reads.
-    fn body(&self, detail: Detail) -> Result<String, PageError> {
-        let charts: Vec<Vec<Chart>> = (0..self.document.tables.len()).map(|p| self.charts(p, detail)).collect();
+    fn body(&self, detail: Detail) -> Result<String, ExportError> {
+        let places: Vec<Place> = self.analysis.places().collect();
+        let charts: Vec<Vec<Chart>> = places.iter().map(|place| self.charts(*place, detail)).collect();
         let meters = Meters::of(&self.document.tables);
         let text = html! {
             header {
                 p.brand { "cqldyno" span { (self.run.started.strftime("%Y-%m-%d").to_string()) } }
                 (by_view(&self.views, headline))
-                p.lead { (self.lead()) }
                 (by_view(&self.views, |view| html! {
-                    @for warning in &view.warnings { p.warning role="note" { strong { "Warning. " } (sections::words(warning)) } }
+                    @for warning in view.analysis.warnings() { p.warning role="note" { strong { "Warning. " } (sections::words(warning)) } }
                 }))
                 @if self.run.interrupted {
-                    p.warning role="note" { strong { "Ended early. " } "What was not finished is missing here." }
+                    p.warning role="note" { strong { "Ended early. " } "Unfinished cells are missing." }
                 }
                 @if let Some(why) = why_cut_short(self.run, None) {
                     p.warning role="note" { strong { "Cut short. " } (sections::words(&format!("{why}."))) }
                 }
+                p.lead { (self.lead()) }
+                nav.links aria-label="On this page" {
+                    a href="#reading" { "How to read it" } a href="#method" { "How it was measured" } a href="#repeat" { "Repeat it" }
+                    a href="#source" { "Source" } a href="#data" { "Data" }
+                }
             }
             (choices(self.run, &self.views, &self.faces, &self.columns, &meters, &charts))
             main {
-                (sections::overview(self.run, &self.faces, &self.fields[0]))
+                (first::first(&self.views[0], &self.faces, &self.fields[0]))
                 (self.reading())
-                @for (p, (scenario, _)) in places(self.run).enumerate() {
+                @for (p, place) in places.iter().enumerate() {
                     @let table = &self.document.tables[p];
-                    @let s = self.run.scenarios.iter().position(|one| one.name == scenario.name).unwrap_or(0);
+                    @let s = self.run.scenarios.iter().position(|one| one.name == place.scenario.name).unwrap_or(0);
                     section class={ "s-" (s) } aria-labelledby={ "place-" (p) } {
                         h2 id={ "place-" (p) } {
-                            (table.title)
-                            @if self.run.plan.arrangements.len() > 1 {
-                                span { " " (plain(&self.run.plan.arrangements[p % self.run.plan.arrangements.len()].id)) }
-                            }
+                            (plain(&place.scenario.name))
+                            @if self.run.plan.arrangements.len() > 1 { span { " on " (plain(&place.arrangement.id)) } }
                         }
                         p { (table.about) }
-                        p.muted { (sentence(&table.arrangement)) }
-                        (sections::main_table(p, &format!("{}, {}", table.title, table.arrangement), &self.faces, &self.columns, &self.lines[p], &self.fields[0]))
-                        @if !table.remarks.is_empty() { ul.remarks { @for remark in &table.remarks { li { (sections::words(remark)) } } } }
+                        p.muted { (table.arrangement) }
+                        (sections::main_table(p, &format!("{}, {}", table.title, table.arrangement), &self.faces, &self.columns, &self.lines(*place), &self.fields[0]))
+                        @let remarks: Vec<&String> = table.remarks.iter().chain(&table.noticed).collect();
+                        @if !remarks.is_empty() { ul.remarks { @for remark in remarks { li { (sections::words(remark)) } } } }
                         (sections::charts(&charts[p]))
                         @for sheet in table.sheets.iter().skip(1) { (sections::sheet(sheet, &self.faces, &meters)) }
                     }
                 }
                 @if detail == Detail::Untitled {
-                    p.muted { "This run has so many cells that its charts have no figures at the pointer; tables and data have them." }
+                    p.muted { "This run has so many cells that its charts have no figures at the pointer. Tables and data have them." }
                 }
                 @if detail == Detail::Few {
                     p.muted { "This run has so many cells that the page has room for the charts of CPU time only." }
                 }
-                (sections::contenders(self.run, &self.faces, self.cells))
+                (sections::contenders(self.run, &self.faces, self.analysis.every_cell()))
             }
             script type="application/json" id="page-data" { (PreEscaped(self.data()?)) }
         };
         Ok(text.into_string())
     }
 
-    /// What was asked of whom, for somebody who never saw the tool.
+    /// What was measured, for a reader who does not know the tool.
     fn lead(&self) -> String {
         let plan = &self.run.plan;
-        let drivers = self
-            .run
-            .contenders
-            .iter()
-            .filter(|one| one.role == Role::Driver && !one.control && one.unavailable.is_none());
+        let is_asked = |one: &&Contender| one.role == Role::Driver && !one.control && one.unavailable.is_none();
+        let drivers = self.run.contenders.iter().filter(is_asked).count();
         let scenarios: Vec<String> = self.run.scenarios.iter().map(|one| plain(&one.name)).collect();
-        let target = if plan.target.embedded {
-            "against cqldyno's own server in memory".to_owned()
-        } else {
-            format!("against {}", plain(&plan.target.id))
-        };
+        let target =
+            if plan.target.embedded { "cqldyno's own server in memory".to_owned() } else { plain(&plan.target.id) };
         format!(
-            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load and read off what each costs: {} prepared \
-             statements a run ({}), {} in flight, {}, {target}; they ran on {}.",
-            count(drivers.count() as u64, "client driver"),
+            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per run ({}), {} in flight, \
+             {}, against {target}, on {}.",
+            count(drivers as u64, "client driver"),
             whole(plan.count as f64),
             scenarios.join(", "),
             whole(plan.concurrency as f64),
@@ -266,38 +232,36 @@ impl<'a> Page<'a> {
 
     /// How figures are to be read.
     fn reading(&self) -> Markup {
-        let changes = &self.document.overview;
+        let changes = self.analysis.changes();
         html! {
             section.reading aria-labelledby="reading" {
                 h2 id="reading" { "How to read it" }
                 p {
-                    "CPU time a statement is how long the process with the driver kept processors busy, for every statement that was \
-                     answered as it should be. A ratio of 0.93 is 7 % less than the reference. The interval says how surely that is \
-                     known: with 95 % confidence all intervals of this run hold the truth at once. A driver is called faster or slower \
-                     only when its whole interval lies beyond 2 %, the same when all of it lies within, and otherwise the run is \
-                     inconclusive about it. Every other figure is exploratory: it has no verdict of that strength."
+                    "CPU time per statement is how long the driver's process kept processors busy, for each statement with a correct \
+                     answer. A ratio of 0.93 is 7 % less than the reference. All 95 % intervals of CPU time hold at once. A driver is \
+                     cheaper or dearer only if its whole interval lies beyond 2 %, the same if all of it lies within. Otherwise the run is \
+                     inconclusive about it. Every other figure is exploratory: its interval holds by itself."
                 }
                 (words::arrangements(self.run))
                 (by_view(&self.views, |view| html! {
-                    @for (name, said) in judgement(&view.run, self.cells, &view.rows) {
-                        @if name == "verdicts" { p.muted { (sentence(&format!("Verdicts: {said}"))) } }
-                    }
+                    @if let Some(said) = verdicts(view.analysis) { p.muted { "Verdicts: " (said) } }
                 }))
                 @if !changes.is_empty() { ul { @for change in changes { li { (change) } } } }
-                (words::words(self.run, &self.views[0].rows, &self.columns))
+                (words::words(self.run, self.analysis.rows(), &self.columns))
             }
         }
     }
 
-    fn charts(&self, place: usize, detail: Detail) -> Vec<Chart> {
-        let Some((scenario, arrangement)) = places(self.run).nth(place) else { return Vec::new() };
-        let is_here = |cell: &&&Cell| cell.scenario == scenario.name && cell.arrangement == arrangement.id;
-        let cells = self.counted.iter().filter(is_here).copied().collect();
+    fn charts(&self, place: Place, detail: Detail) -> Vec<Chart> {
+        let is_here =
+            |cell: &&&crate::Cell| cell.scenario == place.scenario.name && cell.arrangement == place.arrangement.id;
+        let cells = self.analysis.cells().iter().filter(is_here).copied().collect();
+        let Place { scenario, arrangement } = place;
         Here { scenario, arrangement, cells, faces: &self.faces, detail }.charts(&self.views)
     }
 
     /// The fields that differ by reference, as JSON that can stand in a script element.
-    fn data(&self) -> Result<String, PageError> {
+    fn data(&self) -> Result<String, ExportError> {
         let differs = |id: &String| self.fields.iter().any(|fields| fields.get(id) != self.fields[0].get(id));
         let ids: Vec<&String> = self.fields[0].keys().filter(|id| differs(id)).collect();
         let of = |fields: &Fields| -> Map<String, Value> {
@@ -309,18 +273,26 @@ impl<'a> Page<'a> {
     }
 }
 
-fn headline(view: &View) -> Markup {
-    html! {
-        @for (at, sentence) in view.headline.iter().enumerate() {
-            @let (claim, rest) = claim(sentence);
-            @if at == 0 { h1 { (claim) span { (rest) } } } @else { p.headline { (claim) span { (rest) } } }
+/// The fields of all tables against the reference of one view.
+fn fields_of(view: &View, columns: &[&'static Column], notes: &mut Notes) -> Fields {
+    let mut all = Fields::new();
+    first::fields(view, &mut all);
+    let analysis = view.analysis;
+    for (p, place) in analysis.places().enumerate() {
+        let at = At { analysis, columns, place };
+        for (c, contender) in analysis.run().contenders.iter().enumerate() {
+            for (k, field) in fields(analysis.run(), &at.row(contender), columns, notes).into_iter().enumerate() {
+                all.insert(format!("t-{p}-{c}-{k}"), field);
+            }
         }
     }
+    all
 }
 
-/// What a sentence claims, and what it adds, which is set smaller.
-fn claim(sentence: &str) -> (&str, &str) {
-    let ends = ["; inconclusive for ", "; no verdict for ", "; on the arrangement "];
-    let end = ends.iter().filter_map(|end| sentence.find(end)).min().unwrap_or(sentence.len());
-    sentence.split_at(end)
+fn headline(view: &View) -> Markup {
+    html! {
+        @for (at, finding) in view.analysis.findings().iter().enumerate() {
+            @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
+        }
+    }
 }

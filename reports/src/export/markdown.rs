@@ -1,98 +1,94 @@
-//! Tables as GitHub shows them.
+//! Texts as GitHub shows them.
 
-use crate::document::{Document, Sheet, TableRow, mark};
-use crate::export::side_by_side::SideBySide;
-use crate::text::{capital, escape, plain, sentence};
-use crate::{Cell, Recorded, Run};
+use super::document::{Document, doubts};
+use super::head::title;
+use super::part::{Part, Sheet};
+use super::short::Short;
+use super::text::{capital, escape, plain};
+use super::{ExportError, Exporter, Look, side_by_side};
+use crate::{Analysis, History, Recorded};
 
-/// The tables of [`crate::export::table`] in GitHub's Markdown.
-pub fn markdown(run: &Run, cells: &[Cell]) -> String {
-    markdown_against(run, cells, None)
+/// `--format markdown`.
+pub(super) struct Markdown;
+
+impl Exporter for Markdown {
+    fn name(&self) -> &'static str {
+        "markdown"
+    }
+
+    fn about(&self) -> &'static str {
+        "The tables as GitHub shows them; details open on request"
+    }
+
+    fn file(&self) -> &'static str {
+        "table.md"
+    }
+
+    /// Findings, warnings and the short table; every column and how it was measured open on request.
+    fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
+        let mut document = Document::of(analysis);
+        let mut parts: Vec<Part> = analysis.findings().iter().map(|finding| Part::Text(plain(finding))).collect();
+        parts.extend(doubts(analysis));
+        parts.push(Part::Text(title(analysis.run())));
+        parts.push(Part::Short(Short::of(analysis)));
+        parts.push(Part::Folded("Every column", document.wide()));
+        parts.push(Part::Folded("How it was measured, and caveats", document.about()));
+        Ok(markdown(&parts))
+    }
+
+    fn several(&self, named: &[(String, &Recorded)], _: Look) -> Option<Result<String, ExportError>> {
+        Some(Ok(markdown(&side_by_side::parts(named))))
+    }
+
+    fn history(&self, history: &History, _: Look) -> Option<Result<String, ExportError>> {
+        Some(Ok(markdown(&super::history::parts(history))))
+    }
 }
 
-/// As [`markdown`], with ratios against the contender of that id, or against the run's own reference where none is named.
-pub fn markdown_against(run: &Run, cells: &[Cell], reference: Option<&str>) -> String {
-    let document = Document::against(run, cells, reference);
-    let mut out = String::new();
-    for (name, sentence) in &document.head {
-        out.push_str(&format!("- {name}: {}\n", escape(sentence)));
-    }
-    for warning in &document.warnings {
-        out.push_str(&format!("\n> **Warning.** {}\n", escape(warning)));
-    }
-    bullets(&mut out, &document.overview);
-    for table in &document.tables {
-        out.push_str(&format!("\n### {}\n\n", escape(&table.title)));
-        out.push_str(&format!("{} {}\n\n", escape(&table.about), escape(&sentence(&table.arrangement))));
-        for sheet in &table.sheets {
-            grid(&mut out, sheet);
+/// The parts below each other.
+pub(crate) fn markdown(parts: &[Part]) -> String {
+    parts.iter().map(part).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn part(part: &Part) -> String {
+    let bullets = |sentences: &mut dyn Iterator<Item = String>| -> String {
+        sentences.map(|text| format!("- {}\n", escape(&text))).collect()
+    };
+    match part {
+        Part::Title(text) => format!("### {}\n", escape(text)),
+        Part::Text(text) => format!("{}\n", escape(text)),
+        Part::Warning(text) => format!("> **Warning.** {}\n", escape(text)),
+        Part::Pairs(pairs) => bullets(&mut pairs.iter().map(|(name, said)| format!("{name}: {said}"))),
+        Part::List(sentences) => bullets(&mut sentences.iter().cloned()),
+        Part::Notes(notes) => (1..).zip(notes).map(|(at, note)| format!("\\[{at}\\] {}  \n", escape(note))).collect(),
+        Part::Short(short) => grid(&short.sheet()),
+        Part::Sheet(sheet) => grid(sheet),
+        Part::Folded(title, parts) => {
+            format!("<details>\n<summary>{title}</summary>\n\n{}\n</details>\n", markdown(parts))
         }
-        bullets(&mut out, &table.remarks);
     }
-    if !document.notes.is_empty() {
-        out.push('\n');
-    }
-    for (place, note) in document.notes.iter().enumerate() {
-        out.push_str(&format!("\\[{}\\] {}  \n", place + 1, escape(note)));
-    }
-    bullets(&mut out, &document.remarks);
-    out
 }
 
-/// The tables of [`crate::table_of_runs`] in GitHub's Markdown.
-pub fn markdown_of_runs(named: &[(String, &Recorded)]) -> String {
-    let all = SideBySide::new(named);
+fn grid(sheet: &Sheet) -> String {
     let mut out = String::new();
-    for (name, sentence) in &all.runs {
-        out.push_str(&format!("- {}: {}\n", escape(&plain(name)), escape(sentence)));
-    }
-    for warning in &all.warnings {
-        out.push_str(&format!("\n> **Warning.** {}\n", escape(warning)));
-    }
-    for sheet in all.sheets() {
-        grid(&mut out, sheet);
-    }
-    let remarks: Vec<String> = all.troubles().chain(&all.remarks).cloned().collect();
-    bullets(&mut out, &remarks);
-    out
-}
-
-pub(super) fn grid(out: &mut String, sheet: &Sheet) {
     if !sheet.title.is_empty() {
-        out.push_str(&format!("\n{}:\n\n", capital(&escape(&sheet.title))));
+        out.push_str(&format!("{}:\n\n", capital(&escape(&sheet.title))));
     }
+    let bold = |text: String, is_bold: bool| if is_bold { format!("**{text}**") } else { text };
     let titles = sheet.columns.iter().map(|lines| escape(&lines.join(" ").replace("- ", "").replace("+ ", "+")));
-    line(out, std::iter::once(escape(&sheet.first)).chain(titles));
-    line(out, std::iter::once("---".to_owned()).chain(sheet.columns.iter().map(|_| "---:".to_owned())));
+    let rule = |at: usize| if at < sheet.words { "---" } else { "---:" }.to_owned();
+    line(&mut out, std::iter::once(escape(&sheet.first)).chain(titles));
+    line(&mut out, std::iter::once("---".to_owned()).chain((0..sheet.columns.len()).map(rule)));
     for row in sheet.groups.iter().flatten() {
-        line(
-            out,
-            std::iter::once(label(row)).chain(row.fields.iter().map(|field| {
-                let text = escape(&field.shown());
-                if field.is_bad { format!("**{text}**") } else { text }
-            })),
-        );
+        let trouble = if row.trouble.is_empty() { String::new() } else { format!(" **{}**", row.trouble) };
+        let fields = row.fields.iter().map(|field| bold(escape(&field.shown()), field.is_bad));
+        line(&mut out, std::iter::once(escape(&row.label) + &trouble).chain(fields));
     }
-}
-
-fn label(row: &TableRow) -> String {
-    let label = escape(&format!("{}{}", row.label, mark(row.note)));
-    if row.trouble.is_empty() { label } else { format!("{label} **{}**", row.trouble) }
+    out
 }
 
 fn line(out: &mut String, fields: impl Iterator<Item = String>) {
     out.push('|');
-    for field in fields {
-        out.push_str(&format!(" {field} |"));
-    }
+    fields.for_each(|field| out.push_str(&format!(" {field} |")));
     out.push('\n');
-}
-
-fn bullets(out: &mut String, sentences: &[String]) {
-    if !sentences.is_empty() {
-        out.push('\n');
-    }
-    for sentence in sentences {
-        out.push_str(&format!("- {}\n", escape(sentence)));
-    }
 }

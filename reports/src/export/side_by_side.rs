@@ -2,28 +2,42 @@
 
 mod page;
 
-use crate::document::{Field, Narrow, Sheet, TableRow};
+use super::part::{Field, Part, Sheet, TableRow};
+use super::quantity::{three_digits, whole};
+use super::text::{count, plain};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
-use crate::quantity::{three_digits, whole};
-use crate::text::{count, plain};
-use crate::{Recorded, Run, Summary, SummaryRow};
+use crate::{Analysis, Recorded, Run, SummaryRow};
 
-pub use self::page::html_of_runs;
+pub(super) use self::page::page;
 
 /// Why runs that stand beside each other have no ratios.
-pub const NO_RATIOS: &str = "No ratio is taken across runs: what ran at another time, on another machine or against another target \
-     differs by more than its driver, and nothing shows by how much. Run the contenders that you want to compare in one run, where \
-     they take turns.";
+pub const NO_RATIOS: &str = "No ratio is taken across runs: time, machine and target differ as well, by an unknown amount. To compare \
+     contenders, run them in one run, where they take turns.";
+
+/// The runs as a terminal and Markdown show them.
+pub(super) fn parts(named: &[(String, &Recorded)]) -> Vec<Part> {
+    let SideBySide { runs, warnings, remarks, places } = SideBySide::new(named);
+    let runs = runs.iter().map(|(name, said)| format!("{}: {said}", plain(name))).collect();
+    let mut parts: Vec<Part> = Part::list(runs).into_iter().chain(warnings.into_iter().map(Part::Warning)).collect();
+    let mut said = Vec::new();
+    for place in places {
+        parts.extend(place.sheets.into_iter().map(|(_, sheet)| Part::Sheet(sheet)));
+        said.extend(place.remarks);
+    }
+    said.extend(remarks);
+    parts.extend(Part::list(said));
+    parts
+}
 
 /// Several runs, ready to be set.
 pub(crate) struct SideBySide {
-    /// A name and a sentence a run.
+    /// A name and a sentence per run.
     pub runs: Vec<(String, String)>,
-    /// What makes one of the runs doubtful, each a full sentence behind the run's name.
+    /// What makes one of the runs doubtful, each a full sentence after the run's name.
     pub warnings: Vec<String>,
     /// Why there are no ratios, and what else holds for all.
     pub remarks: Vec<String>,
-    /// One a scenario and arrangement that any of the runs has.
+    /// One per scenario and arrangement that any of the runs has.
     pub places: Vec<Together>,
 }
 
@@ -33,23 +47,22 @@ pub(crate) struct Together {
     pub arrangement: String,
     /// The scenario's sentence.
     pub about: String,
-    /// One a meter that any of the runs has, with the meter in words.
+    /// One per meter that any of the runs has, with the meter in words.
     pub sheets: Vec<(&'static str, Sheet)>,
     /// Why figures are void or failed.
     pub remarks: Vec<String>,
 }
 
-/// What is shown of each run: a measure, what it is in words, and how it is written.
+/// What is shown of each run: a measure, its name, and how its figures are written.
 type Shown = (&'static str, &'static str, fn(f64) -> String);
 
 const SHOWN: [Shown; 3] = [
-    (CPU_PER_STATEMENT, "CPU us a statement, the median", three_digits),
-    (THROUGHPUT, "statements/s, the median", whole),
-    (SYSCALLS_PER_STATEMENT, "system calls a statement, the median", three_digits),
+    (CPU_PER_STATEMENT, "CPU us per statement, median", three_digits),
+    (THROUGHPUT, "statements/s, median", whole),
+    (SYSCALLS_PER_STATEMENT, "system calls per statement, median", three_digits),
 ];
 
 impl SideBySide {
-    /// Of runs by the names that they are to have.
     pub fn new(named: &[(String, &Recorded)]) -> SideBySide {
         let sides: Vec<Side> = named.iter().map(|(name, one)| Side::new(name, one)).collect();
         let mut places: Vec<(&str, &str)> = Vec::new();
@@ -76,16 +89,6 @@ impl SideBySide {
             places: places.into_iter().map(|place| Together::new(place, &labels, &sides)).collect(),
         }
     }
-
-    /// All tables, in order.
-    pub fn sheets(&self) -> impl Iterator<Item = &Sheet> {
-        self.places.iter().flat_map(|place| place.sheets.iter().map(|(_, sheet)| sheet))
-    }
-
-    /// Why figures are void or failed, in any place.
-    pub fn troubles(&self) -> impl Iterator<Item = &String> {
-        self.places.iter().flat_map(|place| &place.remarks)
-    }
 }
 
 /// One of the runs, summed up.
@@ -98,8 +101,8 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn new(name: &'a str, one: &'a Recorded) -> Side<'a> {
-        let Summary { rows, warnings } = Summary::new(&one.run, &one.cells);
-        Side { name, one, rows, warnings }
+        let analysis = Analysis::new(&one.run, &one.cells);
+        Side { name, one, rows: analysis.rows().to_vec(), warnings: analysis.warnings().to_vec() }
     }
 
     fn row(&self, label: &str, (scenario, arrangement): (&str, &str), meter: &str) -> Option<&SummaryRow> {
@@ -126,9 +129,9 @@ impl Together {
             let sheet = Sheet {
                 title: format!("{scenario} on {arrangement}: {words}"),
                 first: "contender".to_owned(),
+                words: 0,
                 columns: sides.iter().map(|side| vec![plain(side.name)]).collect(),
                 groups: vec![group],
-                narrow: Narrow::Stack,
             };
             sheets.push((words, sheet));
         }
@@ -138,7 +141,7 @@ impl Together {
     }
 }
 
-/// Why a contender has no figure, each once a run.
+/// Why a contender has no figure, once per run.
 fn troubles(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for side in sides {
@@ -170,7 +173,7 @@ fn field(row: Option<&SummaryRow>, show: fn(f64) -> String) -> Field {
     }
 }
 
-/// How many blocks there are, and of how many where the run was cut short.
+/// How many blocks there are, and of how many if the run was cut short.
 fn blocks(run: &Run) -> String {
     match run.cut_short {
         None => count(run.plan.blocks.into(), "block"),
@@ -193,7 +196,7 @@ fn about(one: &Recorded) -> String {
     parts.join("; ") + &notes.collect::<String>()
 }
 
-/// In which ways the runs differ besides their dates.
+/// In what the runs differ besides their dates.
 fn differences(named: &[(String, &Recorded)]) -> Option<String> {
     type Part = (&'static str, fn(&Recorded) -> String);
     const PARTS: [Part; 8] = [
@@ -212,7 +215,7 @@ fn differences(named: &[(String, &Recorded)]) -> Option<String> {
     (!names.is_empty()).then(|| format!("These runs differ in: {}.", names.join(", ")))
 }
 
-/// Scenarios that bear one name and are not the same.
+/// Names that stand for different scenarios.
 fn redefined<'a>(named: &'a [(String, &Recorded)]) -> Vec<&'a str> {
     let mut hashes: Vec<(&str, &str)> = Vec::new();
     let mut names: Vec<&str> = Vec::new();

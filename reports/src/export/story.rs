@@ -1,16 +1,16 @@
-//! The whole story of one contender.
+//! Every measure of every cell.
 
 use std::collections::BTreeMap;
 
-use crate::attempts::Attempts;
-use crate::document::{caveats, libraries, settings};
-use crate::head::{arrangement, head};
+use super::document::{caveats, libraries, settings};
+use super::head::arrangement;
+use super::part::Part;
+use super::quantity::{figure, three_digits, whole};
+use super::text::plain;
 use crate::measure::{CONTROL_REQUESTS, SERVER_EXECUTES, STATEMENTS, definition, definitions};
-use crate::quantity::{mebibytes, three_digits, time, whole};
-use crate::text::{pair, plain, wrap};
-use crate::{Cell, Contender, Latency, Look, Measure, Pass, Run, Unit};
+use crate::{Analysis, Cell, Contender, Latency, Measure, Pass, Run, Unit};
 
-/// What is said of a latency with as many statements in flight as the run has slots.
+/// The caveat of a latency at the run's full concurrency.
 const SATURATED: &str = "; a closed loop: this is throughput by Little's law, not what a user waits";
 
 /// Figures of a breakdown below this are left out.
@@ -20,147 +20,106 @@ const BYTES_PER_MIB: f64 = 1_048_576.0;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Everything that is known of a run, contender by contender and cell by cell: settings, versions, caveats, every measure or
-/// why there is none, latency, the series by second, and whether the server agrees.
-pub fn story(run: &Run, cells: &[Cell], look: Look) -> String {
-    let mut story = Story { out: String::new(), look };
-    let attempts = Attempts::of(cells);
-    for (name, sentence) in head(run) {
-        story.pair(name, &sentence, 8);
-    }
-    for contender in &run.contenders {
-        story.contender(run, contender, cells);
-        for cell in cells.iter().filter(|cell| cell.contender == contender.id) {
-            story.cell(run, cell, attempts.counts(cell));
+/// Per contender its settings, versions and caveats; per cell every measure or why there is none, latency, the series by second,
+/// and whether the server agrees. `width` is the terminal's.
+pub(crate) fn story(analysis: &Analysis, width: usize) -> Vec<Part> {
+    let run = analysis.run();
+    let mut parts = Vec::new();
+    for one in &run.contenders {
+        contender(&mut parts, run, one, analysis.every_cell());
+        for found in analysis.every_cell().iter().filter(|cell| cell.contender == one.id) {
+            cell(&mut parts, run, found, analysis.counts(found), width);
         }
     }
-    story.out
+    parts
 }
 
-struct Story {
-    out: String,
-    look: Look,
+fn contender(parts: &mut Vec<Part>, run: &Run, contender: &Contender, cells: &[Cell]) {
+    parts.push(Part::Title(plain(&contender.label)));
+    if let Some(why) = &contender.unavailable {
+        parts.push(Part::Text(format!("It is missing: {}", plain(why))));
+        return;
+    }
+    parts.extend(libraries(run, contender).map(Part::Text));
+    parts.extend(caveats(contender, cells.iter()).map(|caveat| Part::Text(plain(&caveat))));
+    let not = |as_asked| if as_asked { "" } else { " (not as asked)" };
+    let settings = settings(contender, cells.iter()).iter();
+    let settings = settings.map(|one| (plain(&one.name), format!("{}{}", plain(&one.value), not(one.as_asked))));
+    parts.push(Part::Pairs(settings.collect()));
 }
 
-impl Story {
-    fn line(&mut self, text: &str, indent: usize) {
-        self.out.push_str(&wrap(text, self.look.width.max(40), indent));
-        self.out.push('\n');
-    }
+/// `counts` is whether the cell is of the attempt that counts.
+fn cell(parts: &mut Vec<Part>, run: &Run, cell: &Cell, counts: bool, width: usize) {
+    let attempt = match (cell.attempt, counts) {
+        (1, true) => String::new(),
+        (attempt, true) => format!(", attempt {attempt}, which counts"),
+        (attempt, false) => format!(", attempt {attempt}, which does not count"),
+    };
+    let step = cell.step.as_ref().map_or(String::new(), |step| format!(", {}", plain(step)));
+    let name = plain(&cell.scenario);
+    parts.push(Part::Title(format!("{name}, block {}{attempt}, {} pass{step}", cell.block, cell.pass.name())));
+    let place = run.plan.arrangements.iter().find(|place| place.id == cell.arrangement).map(arrangement);
+    let failed = cell.failed.iter().map(|why| format!("It failed: {}", plain(why)));
+    let void = cell.void.iter().map(|why| format!("It is void: {}", plain(why)));
+    let said = place.into_iter().chain(failed).chain(void).chain(cell.findings.iter().map(|text| plain(text)));
+    parts.extend(said.map(Part::Text));
 
-    fn title(&mut self, text: &str) {
-        self.out.push('\n');
-        let text = plain(text);
-        self.out.push_str(&if self.look.colour { format!("\u{1b}[1m{text}\u{1b}[0m\n") } else { format!("{text}\n") });
+    let mut pairs = measures(cell);
+    let mut pair = |name: &str, value: String| pairs.push((name.to_owned(), value));
+    for (kind, figures) in &cell.breakdowns {
+        pair(&format!("{} per statement", plain(kind)), greatest_first(figures));
     }
+    for (statement, issued) in &cell.issued_by_statement {
+        pair("issued", format!("{} statements `{}`", whole(*issued as f64), plain(statement)));
+    }
+    for kind in &cell.error_kinds {
+        let first = plain(&kind.first);
+        pair("errors", format!("{} of `{}`, the first: {first}", whole(kind.count as f64), plain(&kind.kind)));
+    }
+    if let Some(agreement) = agreement(cell) {
+        pair("server agrees", agreement);
+    }
+    if let Some(latency) = &cell.latency {
+        let saturated = if cell.pass == Pass::Latency { "" } else { SATURATED };
+        pair("latency", format!("{}{saturated}", percentiles(latency)));
+    }
+    let seconds = [
+        ("answers by second", &cell.series.answered, ""),
+        ("CPU time by second", &cell.series.cpu_us, " us"),
+        ("server CPU by second", &cell.series.server_cpu_us, " us"),
+    ];
+    for (name, series, unit) in seconds.into_iter().filter(|(_, series, _)| series.len() > 1) {
+        pair(name, format!("{}{unit}", sparkline(series, width.saturating_sub(50).max(10))));
+    }
+    if let Some(log) = &cell.log {
+        pair("log", plain(log));
+    }
+    parts.push(Part::Pairs(pairs));
+}
 
-    fn pair(&mut self, name: &str, value: &str, column: usize) {
-        self.out.push_str(&pair(name, value, column, self.look.width.max(40)));
-        self.out.push('\n');
-    }
-
-    fn contender(&mut self, run: &Run, contender: &Contender, cells: &[Cell]) {
-        self.title(&contender.label);
-        if let Some(why) = &contender.unavailable {
-            self.line(&format!("It is missing: {}", plain(why)), 2);
-            return;
-        }
-        if let Some(libraries) = libraries(run, contender) {
-            self.line(&libraries, 2);
-        }
-        for caveat in caveats(contender, cells.iter()) {
-            self.line(&plain(&caveat), 2);
-        }
-        for setting in settings(contender, cells.iter()) {
-            let not = if setting.as_asked { "" } else { " (not as asked)" };
-            self.pair(&plain(&setting.name), &format!("{}{not}", plain(&setting.value)), 24);
-        }
-    }
-
-    /// `counts` is whether it is of the attempt that counts.
-    fn cell(&mut self, run: &Run, cell: &Cell, counts: bool) {
-        let attempt = match (cell.attempt, counts) {
-            (1, true) => String::new(),
-            (attempt, true) => format!(", attempt {attempt}, which counts"),
-            (attempt, false) => format!(", attempt {attempt}, which does not count"),
-        };
-        let step = cell.step.as_ref().map_or(String::new(), |step| format!(", {}", plain(step)));
-        self.title(&format!("{}, block {}{attempt}, {} pass{step}", cell.scenario, cell.block, cell.pass.name()));
-        if let Some(place) = run.plan.arrangements.iter().find(|place| place.id == cell.arrangement) {
-            self.line(&arrangement(place), 2);
-        }
-        if let Some(why) = &cell.failed {
-            self.line(&format!("It failed: {}", plain(why)), 2);
-        }
-        if let Some(why) = &cell.void {
-            self.line(&format!("It is void: {}", plain(why)), 2);
-        }
-        for finding in &cell.findings {
-            self.line(&plain(finding), 2);
-        }
-        self.measures(cell);
-        for (kind, figures) in &cell.breakdowns {
-            self.pair(&format!("{} a statement", plain(kind)), &greatest_first(figures), 24);
-        }
-        for (statement, issued) in &cell.issued_by_statement {
-            self.pair("", &format!("{} statements `{}` were issued", whole(*issued as f64), plain(statement)), 24);
-        }
-        for kind in &cell.error_kinds {
-            let first = plain(&kind.first);
-            self.pair(
-                "",
-                &format!("{} errors `{}`, the first: {first}", whole(kind.count as f64), plain(&kind.kind)),
-                24,
-            );
-        }
-        if let Some(agreement) = agreement(cell) {
-            self.pair("server agrees", &agreement, 24);
-        }
-        if let Some(latency) = &cell.latency {
-            let saturated = if cell.pass == Pass::Latency { "" } else { SATURATED };
-            self.pair("latency", &format!("{}{saturated}", percentiles(latency)), 24);
-        }
-        let seconds = [
-            ("answers by second", &cell.series.answered, ""),
-            ("CPU time by second", &cell.series.cpu_us, " us"),
-            ("server CPU by second", &cell.series.server_cpu_us, " us"),
-        ];
-        for (name, series, unit) in seconds.into_iter().filter(|(_, series, _)| series.len() > 1) {
-            let bars = sparkline(series, self.look.width.saturating_sub(50).max(10));
-            self.pair(name, &format!("{bars}{unit}"), 24);
-        }
-        if let Some(log) = &cell.log {
-            self.pair("log", &plain(log), 24);
-        }
-    }
-
-    fn measures(&mut self, cell: &Cell) {
-        let defined = definitions().filter_map(|definition| cell.measures.get_key_value(definition.id));
-        let others = cell.measures.iter().filter(|(id, _)| definition(id).is_none());
-        for (id, measure) in defined.chain(others) {
-            let value = match measure {
-                Measure::Value { value, unit } => quantity(*value, *unit),
-                Measure::Unavailable { unavailable } => format!("n/a: {}", plain(unavailable)),
-            };
-            self.pair(&plain(&id.replace('_', " ")), &value, 24);
-        }
-    }
+/// Those that are defined first, in their order.
+fn measures(cell: &Cell) -> Vec<(String, String)> {
+    let defined = definitions().filter_map(|definition| cell.measures.get_key_value(definition.id));
+    let others = cell.measures.iter().filter(|(id, _)| definition(id).is_none());
+    let value = |measure: &Measure| match measure {
+        Measure::Value { value, unit } => quantity(*value, *unit),
+        Measure::Unavailable { unavailable } => format!("n/a: {}", plain(unavailable)),
+    };
+    defined.chain(others).map(|(id, measure)| (plain(&id.replace('_', " ")), value(measure))).collect()
 }
 
 fn quantity(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Seconds => time(value),
-        Unit::Microseconds => format!("{} us", three_digits(value)),
-        Unit::Bytes if value < BYTES_PER_MIB => format!("{} B", three_digits(value)),
-        Unit::Bytes => format!("{} MiB", mebibytes(value)),
-        Unit::Count if value.fract() == 0.0 => whole(value),
-        Unit::Count => three_digits(value),
-        Unit::PerSecond => format!("{} /s", whole(value)),
-        Unit::Percent => format!("{} %", three_digits(value)),
-    }
+    let sign = match unit {
+        Unit::Microseconds => " us",
+        Unit::Bytes if value < BYTES_PER_MIB => " B",
+        Unit::PerSecond => " /s",
+        Unit::Percent => " %",
+        Unit::Seconds | Unit::Bytes | Unit::Count => "",
+    };
+    figure(value, unit) + sign
 }
 
-/// The figures that a statement has a thousandth of, at least.
+/// Figures of at least a thousandth per statement.
 fn greatest_first(figures: &BTreeMap<String, f64>) -> String {
     let mut shown: Vec<(&String, f64)> =
         figures.iter().map(|(name, value)| (name, *value)).filter(|(_, value)| *value >= LEAST).collect();
@@ -193,7 +152,7 @@ fn percentiles(latency: &Latency) -> String {
     )
 }
 
-/// A bar a second, at most `width` of them, from 0 to the greatest; then the least and the greatest.
+/// A bar per second, at most `width` of them, from 0 to the greatest; then the least and the greatest.
 fn sparkline(series: &[u64], width: usize) -> String {
     let group = series.len().div_ceil(width.max(1));
     let means: Vec<u64> = series.chunks(group).map(|chunk| chunk.iter().sum::<u64>() / chunk.len() as u64).collect();
@@ -204,16 +163,18 @@ fn sparkline(series: &[u64], width: usize) -> String {
         .collect();
     // The last second is seldom a whole one.
     let least = means[..means.len().saturating_sub(1)].iter().copied().min().unwrap_or(0);
-    let seconds = if group > 1 { format!(", {group} seconds a bar") } else { String::new() };
+    let seconds = if group > 1 { format!(", {group} seconds per bar") } else { String::new() };
     format!("{bars} from {} to {}{seconds}", whole(least as f64), whole(greatest as f64))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Look;
+    use crate::export::table::terminal;
 
     #[test]
-    fn a_sparkline_has_a_bar_a_second_and_says_its_range() {
+    fn a_sparkline_has_a_bar_per_second_and_says_its_range() {
         assert_eq!(sparkline(&[700, 350, 0, 700], 10), "█▅▁█ from 0 to 700");
         assert_eq!(sparkline(&[0, 0], 10), "▁▁ from 0 to 0");
     }
@@ -234,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_long_series_is_drawn_in_the_room_there_is() {
-        assert_eq!(sparkline(&[7; 100], 10), "██████████ from 7 to 7, 10 seconds a bar");
+        assert_eq!(sparkline(&[7; 100], 10), "██████████ from 7 to 7, 10 seconds per bar");
     }
 
     #[test]
@@ -254,9 +215,10 @@ mod tests {
         let again = Cell { attempt: 2, ..cells[0].clone() };
         cells[0].attempt = 1;
         let titles = |cells: &[(&Cell, bool)]| {
-            let mut story = Story { out: String::new(), look: Look::default() };
-            cells.iter().for_each(|(cell, counts)| story.cell(&run, cell, *counts));
-            story.out.lines().filter(|line| line.starts_with("writes, ")).collect::<Vec<_>>().join("; ")
+            let mut parts = Vec::new();
+            cells.iter().for_each(|(one, counts)| cell(&mut parts, &run, one, *counts, 80));
+            let text = terminal(&parts, Look::default());
+            text.lines().filter(|line| line.starts_with("writes, ")).collect::<Vec<_>>().join("; ")
         };
         assert_eq!(titles(&[(&cells[0], true)]), "writes, block 1, timing pass");
         assert_eq!(
@@ -270,12 +232,15 @@ mod tests {
         let (run, mut cells) = crate::sample::run();
         let latency = Latency { p50_us: 1.0, p90_us: 2.0, p99_us: 3.0, p999_us: 4.0, max_us: 5.0 };
         cells[0].latency = Some(latency);
-        let mut story = Story { out: String::new(), look: Look::default() };
-        story.cell(&run, &cells[0], true);
-        assert!(story.out.contains("Little's"), "{}", story.out);
-        story.out.clear();
+        let said = |one: &Cell| {
+            let mut parts = Vec::new();
+            cell(&mut parts, &run, one, true, 80);
+            terminal(&parts, Look::default())
+        };
+        let text = said(&cells[0]);
+        assert!(text.contains("Little's"), "{text}");
         (cells[0].pass, cells[0].step) = (Pass::Latency, Some("16".to_owned()));
-        story.cell(&run, &cells[0], true);
-        assert!(!story.out.contains("Little's") && story.out.contains("latency pass, 16"), "{}", story.out);
+        let text = said(&cells[0]);
+        assert!(!text.contains("Little's") && text.contains("latency pass, 16"), "{text}");
     }
 }

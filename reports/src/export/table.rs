@@ -1,246 +1,301 @@
-//! Tables for a terminal.
+//! Texts for a terminal or a file.
 
 use tabled::Table as Grid;
 use tabled::builder::Builder;
+use tabled::grid::util::string::get_string_width;
 use tabled::settings::formatting::AlignmentStrategy;
 use tabled::settings::object::{Columns, Rows};
 use tabled::settings::style::HorizontalLine;
 use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
-use crate::document::{Document, Field, Narrow, Sheet, Table, TableRow, mark};
-use crate::export::side_by_side::SideBySide;
-use crate::text::{label_lines, pair, plain, wrap};
-use crate::{Cell, Recorded, Run};
+use super::document::{Document, doubts};
+use super::part::{Field, Part, Sheet, TableRow};
+use super::quantity::three_digits;
+use super::short::{Line, Short};
+use super::story::story;
+use super::text::{cut, label_lines, pair, plain, wrap};
+use super::{ExportError, Exporter, head::title, side_by_side};
+use crate::{Analysis, History, Recorded};
 
-/// Parts of labels longer than this are broken where room is short.
-pub(crate) const LONGEST_LABEL_PART: usize = 32;
-/// Below this, nothing is narrowed any further.
-pub(crate) const LEAST_WIDTH: usize = 40;
+/// Parts of labels longer than this are broken if room is short.
+const LONGEST_LABEL_PART: usize = 32;
+/// Nothing is narrowed below this width.
+const LEAST_WIDTH: usize = 40;
+/// Short tables grow no wider than this: the eye has to follow a line.
+const MOST_SHORT: usize = 100;
+/// The longest bar, and the shortest that shows a difference.
+const BAR: std::ops::RangeInclusive<usize> = 5..=24;
 
-/// Where a table is shown.
+/// How a text for a terminal or a file is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Columns of the terminal.
     pub width: usize,
-    /// Whether it shows colours.
+    /// Whether it shows colours: bold, red and dim only.
     pub colour: bool,
-    /// Whether a table keeps all of its columns, however long its lines become: nothing wraps them in a file.
+    /// Whether nothing limits a line: a file or a pipe.
     pub all_columns: bool,
+    /// The tables with every column; of one contender every measure of every cell, too.
+    pub wide: bool,
+    /// Caveats, versions, settings, how it was measured and judged.
+    pub notes: bool,
 }
 
 impl Default for Look {
-    /// What suits a file or a pipe.
+    /// What a file keeps: everything.
     fn default() -> Look {
-        Look { width: 160, colour: false, all_columns: true }
+        Look { width: 160, colour: false, all_columns: true, wide: true, notes: true }
     }
 }
 
-/// One table a scenario and arrangement, a row a contender, for a terminal.
-///
-/// Where the width is too small, labels break before their `+`; where that is not enough, columns are left out in the order
-/// of [`crate::left_out_first`], and a line under the table names them and says how to see them. A figure is never broken.
-/// Tables whose columns are contenders stand in parts below each other instead.
-pub fn table(run: &Run, cells: &[Cell], look: Look) -> String {
-    table_against(run, cells, None, look)
+impl Look {
+    fn room(self) -> usize {
+        self.width.max(LEAST_WIDTH)
+    }
+
+    /// The text in an ANSI style such as `1` (bold), if there are colours.
+    fn styled(self, text: &str, style: &str) -> String {
+        if self.colour { format!("\u{1b}[{style}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
 }
 
-/// As [`table`], with ratios against the contender of that id, or against the run's own reference where none is named.
-pub fn table_against(run: &Run, cells: &[Cell], reference: Option<&str>, look: Look) -> String {
-    let mut document = Document::against(run, cells, reference);
-    let width = look.width.max(LEAST_WIDTH);
-    let layouts = |table: &Table| table.sheets.iter().map(|sheet| Layout::of(sheet, look)).collect::<Vec<_>>();
-    let layouts: Vec<Vec<Layout>> = document.tables.iter().map(layouts).collect();
-    // A note on a column that is left out is left out, too.
-    let sheets = || document.tables.iter().flat_map(|table| &table.sheets).zip(layouts.iter().flatten());
-    let referred_to = sheets().flat_map(|(sheet, layout)| layout.notes(sheet)).collect();
-    document.keep_notes(&referred_to);
-    let mut out = String::new();
-    head(&mut out, &document, width);
-    if !document.warnings.is_empty() || !document.overview.is_empty() {
-        out.push('\n');
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const ALARM: &str = "1;31";
+
+/// `--format table`.
+pub(super) struct Table;
+
+impl Exporter for Table {
+    fn name(&self) -> &'static str {
+        "table"
     }
-    for warning in &document.warnings {
-        alarm(&mut out, warning, width, look.colour);
+
+    fn about(&self) -> &'static str {
+        "Tables for a terminal: the short ones, or with --wide every column"
     }
-    for sentence in &document.overview {
-        paragraph(&mut out, sentence, width, 2);
+
+    fn file(&self) -> &'static str {
+        "table.txt"
     }
-    for (table, layouts) in document.tables.iter().zip(&layouts) {
-        out.push('\n');
-        let title = wrap(&format!("{}: {}", table.title, table.about), width, 2);
-        out.push_str(&if look.colour { format!("\u{1b}[1m{title}\u{1b}[0m\n") } else { format!("{title}\n") });
-        paragraph(&mut out, &table.arrangement, width, 2);
-        for (sheet, layout) in table.sheets.iter().zip(layouts) {
-            draw_as(&mut out, sheet, layout, look);
+
+    /// What was run, the short tables, then what was asked for by `look`, at last warnings and findings.
+    fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
+        let mut parts = vec![Part::Text(title(analysis.run())), Part::Short(Short::of(analysis))];
+        if look.wide || look.notes {
+            let mut document = Document::of(analysis);
+            if look.wide {
+                parts.extend(document.wide());
+            }
+            if look.wide && analysis.run().contenders.len() == 1 {
+                parts.extend(story(analysis, look.width));
+            }
+            if look.notes {
+                parts.extend(document.about());
+            }
         }
-        if !table.remarks.is_empty() {
+        parts.extend(doubts(analysis));
+        parts.extend(analysis.findings().iter().map(|finding| Part::Text(plain(finding))));
+        Ok(terminal(&parts, look))
+    }
+
+    fn several(&self, named: &[(String, &Recorded)], look: Look) -> Option<Result<String, ExportError>> {
+        Some(Ok(terminal(&side_by_side::parts(named), look)))
+    }
+
+    fn history(&self, history: &History, look: Look) -> Option<Result<String, ExportError>> {
+        Some(Ok(terminal(&super::history::parts(history), look)))
+    }
+}
+
+/// The last line of a short table, or two if they are long: what shows more. Empty if `look` shows everything and there is no page.
+pub fn pointers(look: Look, page: Option<&str>) -> String {
+    let flags = [(look.wide, "--wide all columns"), (look.notes, "--notes caveats")];
+    let mut parts: Vec<String> =
+        flags.iter().filter(|(is_shown, _)| !is_shown).map(|(_, flag)| (*flag).to_owned()).collect();
+    parts.extend(page.map(|page| format!("page: {}", plain(page))));
+    let line = parts.join(" | ");
+    let line = if get_string_width(&line) > look.room() { line.replacen(" | page: ", "\npage: ", 1) } else { line };
+    if line.is_empty() { line } else { look.styled(&line, DIM) + "\n" }
+}
+
+/// The parts below each other.
+pub(crate) fn terminal(parts: &[Part], look: Look) -> String {
+    let mut out = String::new();
+    let mut before: Option<&Part> = None;
+    for part in parts {
+        if before.is_some_and(|before| !follows(before, part)) {
             out.push('\n');
         }
-        for remark in &table.remarks {
-            paragraph(&mut out, remark, width, 2);
-        }
-    }
-    if !document.notes.is_empty() || !document.remarks.is_empty() {
-        out.push('\n');
-    }
-    foot(&mut out, &document, width);
-    out
-}
-
-/// What was run, on what.
-pub(crate) fn head(out: &mut String, document: &Document, width: usize) {
-    for (name, sentence) in &document.head {
-        out.push_str(&pair(name, sentence, 8, width));
-        out.push('\n');
-    }
-}
-
-/// The notes with their numbers, and what helps to read the whole.
-pub(crate) fn foot(out: &mut String, document: &Document, width: usize) {
-    for (number, note) in (1..).zip(&document.notes) {
-        paragraph(out, &format!("[{number}] {note}"), width, 4);
-    }
-    for remark in &document.remarks {
-        paragraph(out, remark, width, 2);
-    }
-}
-
-/// Several runs beside each other by the names that they are to have: their medians, and no ratio between them.
-pub fn table_of_runs(named: &[(String, &Recorded)], look: Look) -> String {
-    let all = SideBySide::new(named);
-    let width = look.width.max(LEAST_WIDTH);
-    let mut out = String::new();
-    for (name, sentence) in &all.runs {
-        paragraph(&mut out, &format!("{}: {sentence}", plain(name)), width, 2);
-    }
-    for warning in &all.warnings {
-        alarm(&mut out, warning, width, look.colour);
-    }
-    for sheet in all.sheets() {
-        draw(&mut out, sheet, look);
-    }
-    out.push('\n');
-    for remark in all.troubles().chain(&all.remarks) {
-        paragraph(&mut out, remark, width, 2);
+        set(&mut out, part, look);
+        before = Some(part);
     }
     out
 }
 
-pub(crate) fn draw(out: &mut String, sheet: &Sheet, look: Look) {
-    draw_as(out, sheet, &Layout::of(sheet, look), look);
+/// Whether no empty line parts the two.
+fn follows(before: &Part, part: &Part) -> bool {
+    match part {
+        Part::Text(_) => matches!(before, Part::Title(_) | Part::Text(_) | Part::Warning(_)),
+        Part::Warning(_) => matches!(before, Part::Warning(_)),
+        Part::List(_) | Part::Pairs(_) => matches!(before, Part::Title(_) | Part::Text(_)),
+        _ => false,
+    }
 }
 
-fn draw_as(out: &mut String, sheet: &Sheet, layout: &Layout, look: Look) {
-    let width = look.width.max(LEAST_WIDTH);
-    out.push('\n');
-    if !sheet.title.is_empty() {
-        paragraph(out, &format!("{}:", sheet.title), width, 2);
-    }
-    for (nth, panel) in layout.panels.iter().enumerate() {
-        if nth > 0 {
-            out.push('\n');
+fn set(out: &mut String, part: &Part, look: Look) {
+    let paragraph = |text: &str, indent: usize| wrap(text, look.room(), indent);
+    let mut line = |text: String| {
+        out.push_str(&text);
+        out.push('\n');
+    };
+    match part {
+        Part::Title(text) => line(look.styled(&paragraph(text, 2), BOLD)),
+        Part::Text(text) => line(paragraph(text, 2)),
+        Part::Warning(text) => line(look.styled(&paragraph(&format!("Warning: {text}"), 2), ALARM)),
+        Part::Pairs(pairs) => {
+            let longest = pairs.iter().map(|(name, _)| get_string_width(name)).max().unwrap_or(0).min(24);
+            pairs.iter().for_each(|(name, sentence)| line(pair(name, sentence, longest, look.room())));
         }
-        put(out, &panel.grid(sheet, look.colour));
+        Part::List(sentences) => sentences.iter().for_each(|text| line(paragraph(text, 2))),
+        Part::Notes(notes) => {
+            (1..).zip(notes).for_each(|(number, note)| line(paragraph(&format!("[{number}] {note}"), 4)));
+        }
+        Part::Short(short) => out.push_str(&Columned::of(short, look).set(short)),
+        Part::Sheet(sheet) => {
+            if !sheet.title.is_empty() {
+                line(paragraph(&format!("{}:", sheet.title), 2));
+            }
+            let panels: Vec<String> = panels(sheet, look).iter().map(|panel| panel.text(sheet, look)).collect();
+            out.push_str(&panels.join("\n"));
+        }
+        Part::Folded(title, parts) => {
+            line(look.styled(title, BOLD));
+            out.push_str(&terminal(parts, look));
+        }
     }
-    if let Some(sentence) = layout.left_out(sheet, width) {
-        paragraph(out, &sentence, width, 2);
+}
+
+/// The widths of the short tables' columns, the same in all of them.
+struct Columned {
+    look: Look,
+    label: usize,
+    cost: usize,
+    bar: usize,
+    fields: Vec<usize>,
+    /// The greatest figure, which has the longest bar.
+    most: f64,
+}
+
+impl Columned {
+    fn of(short: &Short, look: Look) -> Columned {
+        let width = look.room().min(MOST_SHORT);
+        let lines = || short.places.iter().flat_map(|place| &place.lines);
+        let longest = |of: &dyn Fn(&Line) -> usize| lines().map(of).max().unwrap_or(0);
+        let mut fields: Vec<usize> = (0..short.heads.len())
+            .map(|at| longest(&|line| line.fields.get(at).map_or(0, |field| get_string_width(field))))
+            .collect();
+        // A title reaches over the columns that continue its own.
+        for (at, head) in short.heads.iter().enumerate().filter(|(_, head)| !head.continues) {
+            let continued = short.heads[at + 1..].iter().take_while(|next| next.continues).count();
+            let room: usize = fields[at..=at + continued].iter().sum::<usize>() + continued;
+            fields[at + continued] += get_string_width(&head.title).saturating_sub(room);
+        }
+        let cost = longest(&|line| line.cost.map_or(0, |cost| three_digits(cost).len())).max("CPU us".len());
+        let gaps: usize = short.heads.iter().map(|head| if head.continues { 1 } else { 2 }).sum();
+        let taken = 2 + 2 + cost + fields.iter().sum::<usize>() + gaps;
+        let label = longest(&|line| get_string_width(&line.label)).min(width.saturating_sub(taken).max(12));
+        let bar = width.saturating_sub(taken + label + 1).min(*BAR.end());
+        let most = lines().filter_map(|line| line.cost).fold(0.0, f64::max);
+        Columned { look, label, cost, bar: if BAR.contains(&bar) { bar } else { 0 }, fields, most }
+    }
+
+    fn set(&self, short: &Short) -> String {
+        let mut out = self.head(short) + "\n";
+        let mut arrangement: Option<&String> = None;
+        for place in &short.places {
+            if place.arrangement.as_ref() != arrangement {
+                arrangement = place.arrangement.as_ref();
+                let name = arrangement.map(String::as_str).unwrap_or_default();
+                out.push_str(&format!("\n{}\n", self.look.styled(name, BOLD)));
+            }
+            out.push_str(&format!("{}\n", self.look.styled(&place.scenario, BOLD)));
+            place.lines.iter().for_each(|line| out.push_str(&self.line(short, line)));
+        }
+        out
+    }
+
+    fn head(&self, short: &Short) -> String {
+        let mut out = " ".repeat(self.label + 4) + &padded("CPU us", self.cost, true);
+        let mut at = self.label + 4 + self.cost + if self.bar > 0 { 1 + self.bar } else { 0 };
+        for (head, width) in short.heads.iter().zip(&self.fields) {
+            at += if head.continues { 1 } else { 2 };
+            if !head.continues {
+                out = padded(&out, at, false) + &padded(&head.title, if head.right { *width } else { 0 }, head.right);
+            }
+            at += width;
+        }
+        self.look.styled(out.trim_end(), BOLD)
+    }
+
+    fn line(&self, short: &Short, line: &Line) -> String {
+        let label = label_lines(&line.label, self.label);
+        let mut parts = label.lines();
+        let mut out = format!("  {}  ", padded(parts.next().unwrap_or_default(), self.label, false));
+        match (&line.trouble, line.cost) {
+            (None, Some(cost)) => {
+                out.push_str(&padded(&three_digits(cost), self.cost, true));
+                if self.bar > 0 {
+                    let length =
+                        if self.most > 0.0 { (cost / self.most * self.bar as f64).round() as usize } else { 0 };
+                    out.push_str(&format!(" {}", padded(&"#".repeat(length.max(1)), self.bar, false)));
+                }
+                for ((head, width), field) in short.heads.iter().zip(&self.fields).zip(&line.fields) {
+                    let text = padded(field, *width, head.right);
+                    out.push_str(if head.continues { " " } else { "  " });
+                    let is_claim = ["cheaper", "dearer"].contains(&field.as_str());
+                    out.push_str(&if is_claim { self.look.styled(&text, BOLD) } else { text });
+                }
+            }
+            (trouble, _) => {
+                let room = self.look.room().saturating_sub(self.label + 4);
+                let text = cut(trouble.as_deref().unwrap_or("not run"), room);
+                out.push_str(&self.look.styled(&text, ALARM));
+            }
+        }
+        out = out.trim_end().to_owned() + "\n";
+        parts.for_each(|part| out.push_str(&format!("    {part}\n")));
+        out
     }
 }
 
-/// A sentence that must not be missed.
-pub(crate) fn alarm(out: &mut String, warning: &str, width: usize, colour: bool) {
-    let text = wrap(&format!("Warning: {warning}"), width, 2);
-    out.push_str(&if colour { format!("\u{1b}[1m\u{1b}[31m{text}\u{1b}[0m\n") } else { format!("{text}\n") });
+/// The text with spaces up to `width` columns.
+fn padded(text: &str, width: usize, right: bool) -> String {
+    let spaces = " ".repeat(width.saturating_sub(get_string_width(text)));
+    if right { spaces + text } else { text.to_owned() + &spaces }
 }
 
-pub(crate) fn paragraph(out: &mut String, text: &str, width: usize, indent: usize) {
-    out.push_str(&wrap(text, width, indent));
-    out.push('\n');
-}
-
-/// Which columns of a sheet stand beside each other, and which of them in tables below.
-struct Layout {
-    panels: Vec<Panel>,
-    /// The width of a table with all columns.
-    whole: usize,
-}
-
-/// Some of the columns, and how labels stand beside them.
+/// Some of a sheet's columns, and how labels stand beside them.
 struct Panel {
     columns: Vec<usize>,
     /// The longest part of a label; `None` leaves labels whole.
     longest: Option<usize>,
 }
 
-impl Layout {
-    fn of(sheet: &Sheet, look: Look) -> Layout {
-        let width = look.width.max(LEAST_WIDTH);
-        let panels = if look.all_columns { vec![Panel::whole(sheet, None)] } else { panels(sheet, width) };
-        Layout { panels, whole: Panel::whole(sheet, Some(LONGEST_LABEL_PART)).width(sheet) }
+/// All columns beside each other if they fit, else in several tables below each other.
+fn panels(sheet: &Sheet, look: Look) -> Vec<Panel> {
+    let whole = |longest| Panel { columns: (0..sheet.columns.len()).collect(), longest };
+    let fits = |panel: &Panel| look.all_columns || panel.width(sheet) <= look.room();
+    if let Some(panel) = [None, Some(LONGEST_LABEL_PART)].map(whole).into_iter().find(fits) {
+        return vec![panel];
     }
-
-    /// The numbers of the notes that are referred to.
-    fn notes<'a>(&'a self, sheet: &'a Sheet) -> impl Iterator<Item = usize> + 'a {
-        let of = |panel: &'a Panel, row: &'a TableRow| {
-            row.note.into_iter().chain(panel.fields(row).filter_map(|field| field.note))
-        };
-        let rows = || sheet.groups.iter().flatten();
-        self.panels.iter().flat_map(move |panel| rows().flat_map(move |row| of(panel, row)))
-    }
-
-    /// What is not shown, and where it is.
-    fn left_out(&self, sheet: &Sheet, width: usize) -> Option<String> {
-        let Narrow::LeaveOut(names) = &sheet.narrow else { return None };
-        let is_shown = |place: &usize| self.panels.iter().any(|panel| panel.columns.contains(place));
-        let missing = (0..names.len()).filter(|place| !is_shown(place));
-        let missing: Vec<&str> = missing.map(|place| names[place].0.as_str()).collect();
-        (!missing.is_empty()).then(|| {
-            format!(
-                "Left out at {width} columns: {}. {} columns have room for all, and so have `| less -S`, --format markdown and a kept \
-                 run's table.txt.",
-                missing.join(", "),
-                self.whole
-            )
-        })
-    }
-}
-
-fn panels(sheet: &Sheet, width: usize) -> Vec<Panel> {
-    for longest in [None, Some(LONGEST_LABEL_PART)] {
-        let panel = Panel::whole(sheet, longest);
-        if panel.width(sheet) <= width {
-            return vec![panel];
-        }
-    }
-    let longest = Some(LONGEST_LABEL_PART.min(width / 3));
-    match &sheet.narrow {
-        Narrow::LeaveOut(columns) => vec![fitting(sheet, Panel::whole(sheet, longest), columns, width)],
-        Narrow::Stack => stacked(sheet, longest, width),
-    }
-}
-
-/// The panel without what goes first, until it fits or nothing more may go.
-fn fitting(sheet: &Sheet, mut panel: Panel, columns: &[(String, usize)], width: usize) -> Panel {
-    let goes = |place: &usize| columns.get(*place).map_or(0, |(_, goes)| *goes);
-    while panel.width(sheet) > width {
-        let first = panel.columns.iter().map(goes).min();
-        let last = panel.columns.iter().map(goes).max();
-        if first == last {
-            break;
-        }
-        panel.columns.retain(|place| Some(goes(place)) != first);
-    }
-    panel
-}
-
-/// As many columns beside each other as fit, then the next ones below.
-fn stacked(sheet: &Sheet, longest: Option<usize>, width: usize) -> Vec<Panel> {
+    let longest = Some(LONGEST_LABEL_PART.min(look.room() / 3));
     let mut panels: Vec<Panel> = Vec::new();
     for place in 0..sheet.columns.len() {
         if let Some(panel) = panels.last_mut() {
             panel.columns.push(place);
-            if panel.width(sheet) <= width {
+            if fits(panel) {
                 continue;
             }
             panel.columns.pop();
@@ -251,12 +306,13 @@ fn stacked(sheet: &Sheet, longest: Option<usize>, width: usize) -> Vec<Panel> {
 }
 
 impl Panel {
-    fn whole(sheet: &Sheet, longest: Option<usize>) -> Panel {
-        Panel { columns: (0..sheet.columns.len()).collect(), longest }
-    }
-
     fn width(&self, sheet: &Sheet) -> usize {
         self.grid(sheet, false).total_width()
+    }
+
+    /// The grid's lines, without spaces at their ends.
+    fn text(&self, sheet: &Sheet, look: Look) -> String {
+        self.grid(sheet, look.colour).to_string().lines().map(|line| line.trim_end().to_owned() + "\n").collect()
     }
 
     /// The row's fields that are shown; a row without figures says why in the first of them.
@@ -265,13 +321,15 @@ impl Panel {
         self.columns.iter().enumerate().map(of)
     }
 
+    /// Labels at the left, figures at the right, a rule before each group, trouble in red.
     fn grid(&self, sheet: &Sheet, colour: bool) -> Grid {
         let mut builder = Builder::default();
         let titles = self.columns.iter().map(|&place| sheet.columns[place].join("\n"));
         builder.push_record(std::iter::once(sheet.first.clone()).chain(titles));
         let mut bad = Vec::new();
-        let mut rules = vec![1];
+        let mut theme = Theme::from_style(Style::empty());
         for group in &sheet.groups {
+            theme.insert_horizontal_line(builder.count_records(), HorizontalLine::new('─'));
             for row in group {
                 let at = builder.count_records();
                 if !row.trouble.is_empty() {
@@ -280,53 +338,28 @@ impl Panel {
                 bad.extend((1..).zip(self.fields(row)).filter(|(_, field)| field.is_bad).map(|(place, _)| (at, place)));
                 builder.push_record(std::iter::once(self.label(row)).chain(self.fields(row).map(Field::shown)));
             }
-            rules.push(builder.count_records());
         }
-        // No rule below the last row.
-        rules.pop();
-        ruled(builder, &rules, &bad, colour)
+        let mut grid = builder.build();
+        grid.with(theme).with(Padding::new(0, 2, 0, 0)).with(Alignment::right()).with(AlignmentStrategy::PerLine);
+        grid.modify(Rows::first(), Alignment::bottom());
+        let words = self.columns.iter().filter(|column| **column < sheet.words).count();
+        grid.modify(Columns::new(..=words), Alignment::left());
+        grid.modify(Columns::last(), Padding::zero());
+        if colour {
+            grid.modify(Rows::first(), Color::BOLD);
+            bad.into_iter().for_each(|field| {
+                grid.modify(field, Color::BOLD | Color::FG_RED);
+            });
+        }
+        grid
     }
 
-    /// The label and what stands behind it; trouble on a line of its own where room is short.
+    /// The label, then trouble, on a line of its own if room is short.
     fn label(&self, row: &TableRow) -> String {
-        let mut label = match self.longest {
-            Some(longest) => label_lines(&row.label, longest),
-            None => row.label.clone(),
-        };
-        label.push_str(&mark(row.note));
-        if !row.trouble.is_empty() {
-            label.push(if self.longest.is_some() { '\n' } else { ' ' });
-            label.push_str(&row.trouble);
+        let label = self.longest.map_or_else(|| row.label.clone(), |longest| label_lines(&row.label, longest));
+        match row.trouble.as_str() {
+            "" => label,
+            trouble => format!("{label}{}{trouble}", if self.longest.is_some() { '\n' } else { ' ' }),
         }
-        label
-    }
-}
-
-/// The records with a rule before each of those rows, labels at the left and figures at the right, and `bad` fields by row and column
-/// in red where there are colours.
-pub(crate) fn ruled(builder: Builder, rules: &[usize], bad: &[(usize, usize)], colour: bool) -> Grid {
-    let mut grid = builder.build();
-    let mut theme = Theme::from_style(Style::empty());
-    for rule in rules {
-        theme.insert_horizontal_line(*rule, HorizontalLine::new('─'));
-    }
-    grid.with(theme).with(Padding::new(0, 2, 0, 0)).with(Alignment::right()).with(AlignmentStrategy::PerLine);
-    grid.modify(Rows::first(), Alignment::bottom());
-    grid.modify(Columns::first(), Alignment::left());
-    grid.modify(Columns::last(), Padding::zero());
-    if colour {
-        grid.modify(Rows::first(), Color::BOLD);
-        for field in bad {
-            grid.modify(*field, Color::BOLD | Color::FG_RED);
-        }
-    }
-    grid
-}
-
-/// The grid's lines, without spaces at their ends.
-pub(crate) fn put(out: &mut String, grid: &Grid) {
-    for line in grid.to_string().lines() {
-        out.push_str(line.trim_end());
-        out.push('\n');
     }
 }

@@ -6,23 +6,22 @@ use crate::fit::fit;
 use crate::interval::{Verdict, rounded};
 use crate::quantile::student_quantile;
 
-/// Fewer blocks than this say too little of their spread for an interval: at 5, intervals of small tables held in 90 to 94 of 100
-/// runs only (README.md).
+/// Fewer blocks have no interval: at 5, intervals of small tables held in 90 to 94 of 100 simulated runs only (README.md).
 pub const LEAST_BLOCKS: usize = 8;
-/// The share of the chance to find a difference for which [`Estimate::detectable`] is given.
+/// The chance to find a difference of [`Estimate::detectable`].
 const CHANCE: f64 = 0.9;
-/// The degrees of freedom that downweighting leaves, as a share of (blocks - 1) x (contenders - 1): by simulation, see README.md.
+/// The share of (blocks - 1) x (contenders - 1) degrees of freedom that downweighting leaves: from simulation, see README.md.
 const FREEDOM: f64 = 0.65;
 
 /// The figures of one scenario in one arrangement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// A positive measure: a row a block, in it one figure a contender.
+    /// A positive measure: one row per block, and in it one figure per contender.
     pub blocks: Vec<Vec<f64>>,
     /// The column that ratios are taken against.
     pub reference: usize,
-    /// Columns that are the reference once more under another name. The others are compared with the mean level of the reference
-    /// and of these; these themselves with the reference alone.
+    /// Columns that are the reference once more under another name. Their levels and the reference's are pooled for the others;
+    /// they themselves are compared with the reference alone.
     pub controls: Vec<usize>,
 }
 
@@ -46,7 +45,7 @@ impl Default for Comparison {
     }
 }
 
-/// One contender beside the reference.
+/// One contender against the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Its figure over the reference's, as it is printed.
@@ -55,8 +54,19 @@ pub struct Estimate {
     pub interval: [f64; 2],
     /// What the printed interval says.
     pub verdict: Verdict,
-    /// The smallest difference, as a share, for which this run would have said faster or slower with a chance of 90 %.
+    /// The smallest difference, as a share, that this run would have found with a chance of 90 %.
     pub detectable: f64,
+}
+
+/// What a group's figures come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fitted {
+    /// The level of each column, in the unit of the figures. The reference's is pooled with its controls'.
+    ///
+    /// A level over the reference's is exactly the ratio of its estimate, but for a control, whose ratio is to the reference alone.
+    pub levels: Vec<f64>,
+    /// One per column, `None` for the reference.
+    pub estimates: Vec<Option<Estimate>>,
 }
 
 /// Why there are no intervals.
@@ -94,18 +104,21 @@ impl fmt::Display for NoInterval {
 
 impl std::error::Error for NoInterval {}
 
-/// Compares every contender with the reference of its group: one estimate a column, none for the reference itself.
+/// Compares every contender with the reference of its group.
 ///
-/// The intervals hold all at once: over all contenders of all groups that have intervals at all (Z. Sidak, Journal of the
-/// American Statistical Association 62, 1967, 626-633). A group that can have none says why.
-pub fn compare(groups: &[Group], how: &Comparison) -> Vec<Result<Vec<Option<Estimate>>, NoInterval>> {
+/// The intervals hold all at once: over all contenders of all groups that have intervals (Z. Sidak, Journal of the American
+/// Statistical Association 62, 1967, 626-633).
+///
+/// # Errors
+/// Per group, why it has no intervals.
+pub fn compare(groups: &[Group], how: &Comparison) -> Vec<Result<Fitted, NoInterval>> {
     let sound: Vec<Result<(), NoInterval>> = groups.iter().map(Group::check).collect();
     let all: usize =
         groups.iter().zip(&sound).filter(|(_, sound)| sound.is_ok()).map(|(group, _)| group.contenders() - 1).sum();
     let comparisons = if how.simultaneous { all } else { 1 };
     // By logarithms: 1 - confidence^(1 / comparisons) without losing digits.
     let tail = -(how.confidence.ln() / comparisons.max(1) as f64).exp_m1();
-    groups.iter().zip(sound).map(|(group, sound)| sound.map(|()| group.estimates(tail, how))).collect()
+    groups.iter().zip(sound).map(|(group, sound)| sound.map(|()| group.fitted(tail, how))).collect()
 }
 
 impl Group {
@@ -132,14 +145,13 @@ impl Group {
         }
     }
 
-    /// By what the M-estimator's standard error is to be multiplied: it takes the levels of the blocks as known, though each is
-    /// that of a few cells. By simulation, see README.md.
+    /// The factor on the M-estimator's standard error, which takes the block levels as known: from simulation, see README.md.
     fn too_small(&self) -> f64 {
         1.0 + 0.2 / self.contenders().max(3) as f64
     }
 
-    /// One estimate a column, each interval missing the truth with probability `tail`.
-    fn estimates(&self, tail: f64, how: &Comparison) -> Vec<Option<Estimate>> {
+    /// The fit, each of its intervals missing the truth with probability `tail`.
+    fn fitted(&self, tail: f64, how: &Comparison) -> Fitted {
         let logs: Vec<Vec<f64>> =
             self.blocks.iter().map(|block| block.iter().map(|figure| figure.ln()).collect()).collect();
         let fit = fit(&logs);
@@ -152,7 +164,7 @@ impl Group {
             let level = columns.iter().map(|column| fit.levels[*column]).sum::<f64>() / of;
             (level, columns.iter().map(|column| fit.variances[*column]).sum::<f64>() / (of * of))
         };
-        (0..self.contenders())
+        let estimates: Vec<Option<Estimate>> = (0..self.contenders())
             .map(|column| {
                 if column == self.reference {
                     return None;
@@ -169,7 +181,14 @@ impl Group {
                     detectable: (how.band.ln_1p() + (wide + likely) * error).exp_m1(),
                 })
             })
-            .collect()
+            .collect();
+        let pooled = (fit.centre + against(&sames).0).exp();
+        let level = |(column, estimate): (usize, &Option<Estimate>)| match estimate {
+            None => pooled,
+            Some(_) if self.controls.contains(&column) => (fit.centre + fit.levels[column]).exp(),
+            Some(estimate) => pooled * estimate.ratio,
+        };
+        Fitted { levels: estimates.iter().enumerate().map(level).collect(), estimates }
     }
 }
 
@@ -187,19 +206,33 @@ mod tests {
 
     #[test]
     fn a_plain_difference_is_found_and_the_control_is_beside_1() {
-        let estimates = compare(&[group(12)], &Comparison::default()).remove(0).unwrap();
+        let Fitted { levels, estimates } = compare(&[group(12)], &Comparison::default()).remove(0).unwrap();
         assert_eq!(estimates[0], None);
         let other = estimates[1].unwrap();
-        assert!((other.ratio - 1.5).abs() < 0.03 && other.verdict == Verdict::Slower, "{other:?}");
+        assert!((other.ratio - 1.5).abs() < 0.03 && other.verdict == Verdict::Worse, "{other:?}");
         let control = estimates[2].unwrap();
         assert!(control.interval[0] <= 1.0 && control.interval[1] >= 1.0, "{control:?}");
         assert!(other.detectable > 0.02 && other.detectable < 0.1, "{other:?}");
+        assert!((levels[0] - 2.0).abs() < 0.03 && (levels[2] - 2.0).abs() < 0.03, "{levels:?}");
+    }
+
+    #[test]
+    fn a_level_over_the_references_is_the_ratio_and_the_references_is_pooled_with_its_controls() {
+        let alone = Group { controls: Vec::new(), ..group(12) };
+        for group in [group(12), alone] {
+            let Fitted { levels, estimates } = compare(&[group], &Comparison::default()).remove(0).unwrap();
+            assert!((levels[1] / levels[0] - estimates[1].unwrap().ratio).abs() < 1e-12);
+        }
+        let levels_of = |group| compare(&[group], &Comparison::default()).remove(0).unwrap().levels;
+        let own = levels_of(Group { controls: Vec::new(), ..group(12) });
+        let pooled = levels_of(group(12))[0];
+        assert!((pooled - (own[0] * own[2]).sqrt()).abs() < 1e-3, "{pooled} {own:?}");
     }
 
     #[test]
     fn more_comparisons_make_wider_intervals() {
-        let alone = compare(&[group(12)], &Comparison::default())[0].clone().unwrap()[1].unwrap();
-        let many = compare(&vec![group(12); 6], &Comparison::default())[5].clone().unwrap()[1].unwrap();
+        let alone = compare(&[group(12)], &Comparison::default())[0].clone().unwrap().estimates[1].unwrap();
+        let many = compare(&vec![group(12); 6], &Comparison::default())[5].clone().unwrap().estimates[1].unwrap();
         assert_eq!(alone.ratio, many.ratio);
         assert!(many.interval[0] < alone.interval[0] && many.interval[1] > alone.interval[1]);
         assert!(many.detectable > alone.detectable);
@@ -209,7 +242,7 @@ mod tests {
     fn an_interval_that_holds_by_itself_is_narrower() {
         let both = [true, false].map(|simultaneous| {
             let how = Comparison { simultaneous, ..Comparison::default() };
-            compare(&[group(12), group(12)], &how)[0].clone().unwrap()[1].unwrap()
+            compare(&[group(12), group(12)], &how)[0].clone().unwrap().estimates[1].unwrap()
         });
         assert!(both[0].interval[0] < both[1].interval[0] && both[0].interval[1] > both[1].interval[1]);
     }

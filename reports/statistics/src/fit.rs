@@ -1,16 +1,16 @@
-//! The robust two-way fit: the level of each contender when what a block has in common is taken out.
+//! The robust two-way fit: the level of each contender, without what a block has in common.
 //!
-//! The logarithms of a measure are taken to be level of the contender + level of the block + noise. An M-estimator with
-//! Tukey's biweight (J. W. Tukey and A. E. Beaton, Technometrics 16, 1974) finds the levels, so that cells which a neighbour on
-//! the machine made slow count less the further off they lie, by a rule that knows nothing of whose they are.
+//! The logarithm of a figure is level of the contender + level of the block + noise. An M-estimator with Tukey's biweight finds
+//! the levels (A. E. Beaton and J. W. Tukey, Technometrics 16, 1974). A cell that a neighbour on the machine slowed down counts
+//! less the further off it lies, whosever it is.
 
-/// Residuals further off than this many standard deviations count nothing; nearer ones less the further off they lie.
+/// Residuals beyond this many standard deviations count nothing.
 const CUT: f64 = 6.0;
 /// How much of each contender's spread is its own; the rest is that of all contenders together.
 const OWN: f64 = 0.5;
 /// The least share of the common spread that a contender's own one is taken to be.
 const LEAST_OWN: f64 = 0.1;
-/// Steps of the iteration, which nearly always has settled long before.
+/// The most steps of the iteration, which nearly always settles long before.
 const STEPS: usize = 100;
 /// Levels that move less than this have settled.
 const SETTLED: f64 = 1e-10;
@@ -24,13 +24,15 @@ pub(crate) struct Fit {
     pub levels: Vec<f64>,
     /// The variance of each level. The variance of a difference is the sum of two.
     pub variances: Vec<f64>,
+    /// What the median block adds to every level.
+    pub centre: f64,
 }
 
-/// Fits `logs`, a row a block and a column a contender, at least two of each and all finite.
+/// Fits `logs`: one row per block, one column per contender, at least two of each, all finite.
 pub(crate) fn fit(logs: &[Vec<f64>]) -> Fit {
     let (blocks, contenders) = (logs.len() as f64, logs[0].len() as f64);
     let mut levels = Levels::start(logs);
-    // A residual spreads less than its cell: the two levels that were fitted to it take their part.
+    // A residual spreads less than its cell, because two levels were fitted to it.
     let shrink = ((1.0 - 1.0 / contenders) * (1.0 - 1.0 / blocks)).sqrt();
     let cuts: Vec<f64> = spreads(logs).iter().map(|spread| CUT * shrink * spread).collect();
     levels.choose_blocks(logs, &cuts);
@@ -40,7 +42,7 @@ pub(crate) fn fit(logs: &[Vec<f64>]) -> Fit {
         }
     }
     let variances = levels.variances(logs, &cuts);
-    Fit { levels: levels.contenders, variances }
+    Fit { levels: levels.contenders, variances, centre: median(levels.blocks) }
 }
 
 struct Levels {
@@ -72,8 +74,9 @@ impl Levels {
         }
     }
 
-    /// Puts the level of each block where its cells agree best: between them, or at one of them where they lie so far apart
-    /// that the middle is near none. The iteration would leave such a middle to either side, by the last digit.
+    /// Puts the level of each block where its cells agree best: their middle, or one of them if the middle is near none.
+    ///
+    /// Otherwise the last digit decides to which side the iteration leaves such a middle.
     fn choose_blocks(&mut self, logs: &[Vec<f64>], cuts: &[f64]) {
         for (block, level) in logs.iter().zip(&mut self.blocks) {
             let own: Vec<f64> = block.iter().zip(&self.contenders).map(|(log, contender)| log - contender).collect();
@@ -97,7 +100,7 @@ impl Levels {
         logs[block][contender] - self.contenders[contender] - self.blocks[block]
     }
 
-    /// One step of iterated weighted least squares; gives how far the levels moved.
+    /// One step of iterated weighted least squares; returns how far the levels moved.
     fn improve(&mut self, logs: &[Vec<f64>], cuts: &[f64]) -> f64 {
         let others = logs[0].len() - 1;
         // The normal equations with the blocks eliminated and the first contender at 0.
@@ -138,8 +141,9 @@ impl Levels {
         moved
     }
 
-    /// The M-estimator's variances (P. J. Huber, Robust Statistics, 1981, section 7.6), a contender's own one and that of all
-    /// in equal parts: a few blocks say little of one contender's spread.
+    /// The M-estimator's variances (P. J. Huber, Robust Statistics, 1981, section 7.6).
+    ///
+    /// Half is the contender's own and half that of all, because a few blocks say little of one contender's spread.
     fn variances(&self, logs: &[Vec<f64>], cuts: &[f64]) -> Vec<f64> {
         let (blocks, contenders) = (logs.len() as f64, cuts.len() as f64);
         let mut squares = vec![0.0; cuts.len()];
@@ -159,7 +163,7 @@ impl Levels {
         spread
             .iter()
             .map(|of| {
-                // A residual holds a part of every contender's noise, by the mean of its block.
+                // Each residual holds part of every contender's noise, through the mean of its block.
                 let own = match cuts.len() {
                     2 => common,
                     _ => (of - total / (contenders * contenders)) / (1.0 - 2.0 / contenders),
@@ -170,8 +174,9 @@ impl Levels {
     }
 }
 
-/// The standard deviation of each contender's noise by the median deviations of the differences within blocks: half its own,
-/// half that of all.
+/// The standard deviation of each contender's noise, from the median deviations of the differences within blocks.
+///
+/// Half is the contender's own and half that of all.
 fn spreads(logs: &[Vec<f64>]) -> Vec<f64> {
     let contenders = logs[0].len();
     let correction = logs.len() as f64 / (logs.len() as f64 - 1.0);
@@ -199,7 +204,7 @@ fn spreads(logs: &[Vec<f64>]) -> Vec<f64> {
         .collect()
 }
 
-/// A standard deviation by the median deviation from the median; where more than half are equal, the plain one.
+/// A standard deviation from the median deviation, or the plain one if more than half of the values are equal.
 fn deviation(values: Vec<f64>) -> f64 {
     let centre = median(values.clone());
     let deviation = MAD_TO_SIGMA * median(values.iter().map(|value| (value - centre).abs()).collect());
@@ -228,7 +233,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Gauss elimination of a positive definite matrix; `None` where it is singular: no block has two cells that count.
+/// Gauss elimination of a positive definite matrix; `None` if it is singular because no block has two cells that count.
 fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
     let size = right.len();
     for at in 0..size {

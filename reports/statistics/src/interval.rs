@@ -1,12 +1,12 @@
 //! Intervals as they are printed, and what is read from them.
 
-/// What an interval says of a contender beside the reference.
+/// What an interval says of a contender against the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The whole interval lies beyond the band on the better side.
-    Faster,
+    Better,
     /// The whole interval lies beyond the band on the worse side.
-    Slower,
+    Worse,
     /// The whole interval lies within the band.
     Same,
     /// Neither.
@@ -15,23 +15,23 @@ pub enum Verdict {
 
 impl Verdict {
     /// Reads the verdict from an interval as it is printed, with a band of `band` (0.02 for 2 %) on both sides of 1;
-    /// `lower_is_better` says on which side a contender is faster.
+    /// `lower_is_better` says which side is the better one.
     pub fn of([low, high]: [f64; 2], band: f64, lower_is_better: bool) -> Verdict {
-        // The printed digits decide, not what a sum of binary fractions makes of them.
+        // The printed digits decide, not their binary fractions.
         const SLACK: f64 = 1e-9;
         let (below, above) = (high < 1.0 - band - SLACK, low > 1.0 + band + SLACK);
         match (below, above) {
-            (true, _) if lower_is_better => Verdict::Faster,
-            (true, _) => Verdict::Slower,
-            (_, true) if lower_is_better => Verdict::Slower,
-            (_, true) => Verdict::Faster,
+            (true, _) if lower_is_better => Verdict::Better,
+            (true, _) => Verdict::Worse,
+            (_, true) if lower_is_better => Verdict::Worse,
+            (_, true) => Verdict::Better,
             _ if low >= 1.0 - band - SLACK && high <= 1.0 + band + SLACK => Verdict::Same,
             _ => Verdict::Inconclusive,
         }
     }
 }
 
-/// How many digits stand behind the point.
+/// How many digits follow the point.
 fn decimals(value: f64) -> i32 {
     match value.abs() {
         size if size >= 100.0 => 1,
@@ -42,8 +42,9 @@ fn decimals(value: f64) -> i32 {
     }
 }
 
-/// A ratio as it is printed, to a thousandth from 0.1 to 10. Ratio and interval are rounded alike, so that a ratio still lies
-/// in its interval, and to the nearest, so that rounding on the whole takes nothing from the coverage and adds nothing to it.
+/// A ratio as it is printed, to a thousandth from 0.1 to 10.
+///
+/// Ratio and interval are rounded alike, so a ratio stays in its interval. Rounding to the nearest leaves the coverage as it is.
 pub fn rounded(ratio: f64) -> f64 {
     let scale = 10f64.powi(decimals(ratio));
     (ratio * scale).round() / scale
@@ -56,18 +57,18 @@ mod tests {
     #[test]
     fn a_verdict_needs_the_whole_interval() {
         for (interval, verdict) in [
-            ([0.900, 0.979], Verdict::Faster),
+            ([0.900, 0.979], Verdict::Better),
             ([0.900, 0.980], Verdict::Inconclusive),
             ([0.980, 1.020], Verdict::Same),
             ([0.979, 1.020], Verdict::Inconclusive),
             ([1.020, 1.100], Verdict::Inconclusive),
-            ([1.021, 1.100], Verdict::Slower),
+            ([1.021, 1.100], Verdict::Worse),
             ([0.500, 2.000], Verdict::Inconclusive),
         ] {
             assert_eq!(Verdict::of(interval, 0.02, true), verdict, "{interval:?}");
         }
-        assert_eq!(Verdict::of([1.021, 1.1], 0.02, false), Verdict::Faster);
-        assert_eq!(Verdict::of([0.9, 0.979], 0.02, false), Verdict::Slower);
+        assert_eq!(Verdict::of([1.021, 1.1], 0.02, false), Verdict::Better);
+        assert_eq!(Verdict::of([0.9, 0.979], 0.02, false), Verdict::Worse);
         assert_eq!(Verdict::of([1.021, 1.1], 0.05, true), Verdict::Inconclusive);
     }
 

@@ -1,10 +1,10 @@
-//! Ratios to a reference within blocks, with intervals that hold for a whole table at once, and the verdicts read from them.
+//! Levels, ratios to a reference, intervals that hold for a whole table at once, and the verdicts read from them.
 //!
-//! The input is a [`Group`] a scenario and arrangement: a positive measure, one row a block and one column a contender. The
-//! output of [`compare`] is an [`Estimate`] a contender. Nothing is random: the same figures give the same intervals.
+//! The input is one [`Group`] per scenario and arrangement: a positive measure, one row per block, one column per contender.
+//! [`compare`] returns one [`Fitted`] per group. Nothing is random: the same figures give the same intervals.
 //!
-//! The method, what it was chosen from and what it reached in simulations with known truth are in README.md beside this crate;
-//! `cargo run --release -p cqldyno-statistics --example simulate` makes its tables.
+//! README.md of this crate describes the method and its simulated coverage;
+//! `cargo run --release -p cqldyno-statistics --example simulate` prints its tables.
 
 mod compare;
 mod fit;
@@ -12,7 +12,7 @@ mod interval;
 mod median;
 mod quantile;
 
-pub use compare::{Comparison, Estimate, Group, LEAST_BLOCKS, NoInterval, compare};
+pub use compare::{Comparison, Estimate, Fitted, Group, LEAST_BLOCKS, NoInterval, compare};
 pub use interval::{Verdict, rounded};
 pub use median::median_interval;
 pub use quantile::{normal_quantile, student_quantile};

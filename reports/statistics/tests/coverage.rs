@@ -20,12 +20,12 @@ fn held_and_found(blocks: usize, noise: f64) -> (f64, f64) {
     for _ in 0..RUNS {
         let mut all = true;
         for estimates in compare(&world.run(&mut random), &Comparison::default()) {
-            let estimates = estimates.expect("there are enough blocks");
+            let estimates = estimates.expect("there are enough blocks").estimates;
             for (one, truth) in estimates.iter().zip(&world.costs) {
                 all &= one.is_none_or(|one| one.interval[0] <= *truth && *truth <= one.interval[1]);
             }
             let says = |column: usize, verdict| estimates[column].is_some_and(|one| one.verdict == verdict);
-            found += usize::from(says(1, Verdict::Slower)) + usize::from(says(2, Verdict::Faster));
+            found += usize::from(says(1, Verdict::Worse)) + usize::from(says(2, Verdict::Better));
         }
         held += usize::from(all);
     }

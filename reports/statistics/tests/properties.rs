@@ -15,7 +15,7 @@ fn groups() -> impl Strategy<Value = Group> {
 }
 
 fn estimates(group: &Group) -> Vec<Option<Estimate>> {
-    compare(std::slice::from_ref(group), &Comparison::default()).remove(0).expect("groups have enough blocks")
+    compare(std::slice::from_ref(group), &Comparison::default()).remove(0).expect("groups have enough blocks").estimates
 }
 
 /// Whether two ratios are the same but for their last printed digit.
@@ -58,6 +58,21 @@ proptest! {
         };
         prop_assert!(near(here.ratio * there.ratio, 1.0), "{here:?} {there:?}");
         prop_assert!(same(here.detectable, there.detectable), "{here:?} {there:?}");
+    }
+
+    #[test]
+    fn levels_scale_with_the_figures_and_a_ratio_is_the_quotient_of_two(group in groups(), factor in 0.01f64..100.0) {
+        let fitted = |group: &Group| {
+            compare(std::slice::from_ref(group), &Comparison::default()).remove(0).expect("groups have enough blocks")
+        };
+        let mut scaled = group.clone();
+        scaled.blocks.iter_mut().flatten().for_each(|cell| *cell *= factor);
+        let (one, other) = (fitted(&group), fitted(&scaled));
+        for (at, estimate) in one.estimates.iter().enumerate() {
+            prop_assert!(near(one.levels[at] * factor / other.levels[at], 1.0), "{one:?} {other:?}");
+            let ratio = estimate.map_or(1.0, |estimate| estimate.ratio);
+            prop_assert!(same(one.levels[at] / one.levels[0], ratio), "{one:?}");
+        }
     }
 
     #[test]

@@ -87,7 +87,8 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
             one.notes.iter().for_each(|note| terminal::say(&format!("{}: {note}", path.display())));
         }
     }
-    out.write_all(judgement.markdown().as_bytes())?;
+    let text = if terminal::is_shown() { judgement.table(terminal::look()) } else { judgement.markdown() };
+    out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(if judgement.fails() { Outcome::Failed } else { Outcome::Done })
 }

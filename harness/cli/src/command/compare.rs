@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, KNOWN, Plan, Programs, resume, run as carry_out};
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Contender, Look, Role, Summary, headline, plain, why_cut_short};
+use cqldyno_reports::{Analysis, Cell, Contender, EXPORTERS, Look, Role, plain, pointers, why_cut_short};
 
-use crate::format::{Format, NAMES, explained};
+use crate::format::{Format, explained, formats, names, render};
 use crate::interrupt::on_interrupt;
 use crate::outcome::{Outcome, usage};
 use crate::plan::{Asked, Kind};
 use crate::progress::Progress;
-use crate::terminal;
+use crate::{repetition, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,8 +48,8 @@ pub struct Arguments {
     /// The contender that ratios are taken against [default: the first driver]
     #[arg(long, value_name = "CONTENDER")]
     reference: Option<String>,
-    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
-    #[arg(help = format!("How the result is printed on standard output: {NAMES}; they are explained below"))]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", hide_possible_values = true)]
+    #[arg(help = format!("How the result is printed on standard output: {}", names()))]
     format: Format,
     /// Go on with the run in the folder DIR, which was ended, broke off or was cut short: whole blocks stay, the one under way starts
     /// again. Everything that was asked is in its run.json; only a user and a password, where the cluster asks for them, are given
@@ -116,10 +116,15 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
             measure(&Start::Anew(&plan), &programs, asked.quiet)?
         }
     };
+    let is_table = arguments.format.name() == EXPORTERS[0].name();
     show(&finished, asked.quiet, out, |finished| {
-        arguments.format.render(&finished.run, &finished.cells, None, terminal::look())
+        let look = terminal::look();
+        let text = render(arguments.format, &finished.run, &finished.cells, None, look)?;
+        Ok(if is_table { text + &pointers(look, Some(&page(finished))) } else { text })
     })?;
-    conclude(&finished, asked.quiet);
+    if !is_table {
+        conclude(&finished, asked.quiet);
+    }
     Ok(outcome(&finished, !arguments.contender.is_empty()))
 }
 
@@ -153,11 +158,13 @@ pub fn measure(start: &Start<'_>, programs: &Programs, quiet: bool) -> Result<Fi
         }
     };
     progress.end();
-    finished.map_err(|error| match error {
+    let mut finished = finished.map_err(|error| match error {
         BenchError::Plan(error) => usage(error),
         BenchError::Folder(error @ (FolderError::Foreign(_) | FolderError::Taken(_))) => usage(error),
         error => anyhow::Error::new(error),
-    })
+    })?;
+    finished.run.command = Some(repetition::command(&finished.run));
+    Ok(finished)
 }
 
 /// Writes to `out` what `render` makes of the result, and keeps it in every format beside the results.
@@ -198,14 +205,15 @@ pub fn show(
 /// Says what the run says of its drivers, and where its page is.
 fn conclude(finished: &Finished, quiet: bool) {
     let progress = Progress::new(quiet, false);
-    let summary = Summary::new(&finished.run, &finished.cells);
-    for warning in &summary.warnings {
-        progress.say(&format!("Warning: {}", plain(warning)));
-    }
-    for sentence in headline(&finished.run, &summary) {
-        progress.say(&sentence);
-    }
-    progress.say(&format!("The page is {}.", finished.folder.join(PAGE).display()));
+    let analysis = Analysis::new(&finished.run, &finished.cells);
+    analysis.warnings().iter().for_each(|warning| progress.say(&format!("Warning: {}", plain(warning))));
+    analysis.findings().iter().for_each(|finding| progress.say(finding));
+    progress.say(&format!("The page is {}.", page(finished)));
+}
+
+/// Where the page is.
+fn page(finished: &Finished) -> String {
+    finished.folder.join(PAGE).display().to_string()
 }
 
 /// How to go on with a run that was ended.
@@ -215,20 +223,13 @@ fn go_on(finished: &Finished) -> String {
 
 /// Writes the result into the run's folder, in every format; where nothing was left to do, only what is missing.
 fn keep(finished: &Finished) -> Result<()> {
-    let files = [
-        ("table.txt", Format::Table),
-        ("time.txt", Format::Time),
-        ("table.md", Format::Markdown),
-        ("cells.csv", Format::Csv),
-        ("result.json", Format::Json),
-        (PAGE, Format::Html),
-    ];
-    for (name, format) in files {
-        let path = finished.folder.join(name);
+    let analysis = Analysis::new(&finished.run, &finished.cells);
+    for format in EXPORTERS {
+        let path = finished.folder.join(format.file());
         if finished.nothing_left && path.exists() {
             continue;
         }
-        let text = format.render(&finished.run, &finished.cells, None, Look::default())?;
+        let text = format.one(&analysis, Look::default())?;
         std::fs::write(&path, text)
             .with_context(|| format!("the result cannot be kept in {}", Path::display(&path)))?;
     }
@@ -265,7 +266,7 @@ pub fn outcome(finished: &Finished, named: bool) -> Outcome {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use cqldyno_reports::{Pass, Run, command};
+    use cqldyno_reports::{Pass, Run};
 
     use super::*;
     use crate::arguments;
@@ -289,7 +290,7 @@ mod tests {
     }
 
     fn parsed(run: &Run) -> Plan {
-        let line = command(run);
+        let line = repetition::command(run);
         let words: Vec<&str> = line.split(' ').collect();
         let arguments = arguments::Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
         let arguments::Command::Compare(found) = arguments.command else { panic!("{line}") };

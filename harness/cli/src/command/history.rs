@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use cqldyno_reports::{By, History, LeftOut, history_csv, history_html, history_json, history_markdown, history_table};
+use cqldyno_reports::{By, History, LeftOut};
 
-use crate::format::Format;
+use crate::format::{Format, formats};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
 use crate::terminal;
@@ -35,7 +35,7 @@ pub struct Arguments {
     #[arg(long, value_name = "date|version", default_value = "date", hide_possible_values = true)]
     by: Order,
     /// How the result is printed on standard output: table, markdown, csv, json or html
-    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", hide_possible_values = true)]
     format: Format,
 }
 
@@ -46,7 +46,7 @@ enum Order {
 }
 
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
-    if arguments.format == Format::Time {
+    if arguments.format.name() == "time" {
         return Err(usage(
             "a history was asked for as `time`, which shows one run; use table, markdown, csv, json or html",
         ));
@@ -91,13 +91,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
         Order::Version => By::Version,
     };
     let history = History::new(by, &runs, left_out);
-    let text = match arguments.format {
-        Format::Table | Format::Time => history_table(&history, terminal::look()),
-        Format::Markdown => history_markdown(&history),
-        Format::Csv => history_csv(&history),
-        Format::Json => history_json(&history)?,
-        Format::Html => history_html(&history, env!("CARGO_PKG_VERSION")),
-    };
+    let text = arguments.format.history(&history, terminal::look()).context("this format shows no history")??;
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(outcome)

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use cqldyno_reports::{Recorded, csv_of_runs, html_of_runs, json_of_runs, markdown_of_runs, plain, table_of_runs};
+use cqldyno_reports::{Recorded, plain};
 
-use crate::format::{Format, NAMES, explained};
+use crate::format::{Format, explained, formats, names, render};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
 use crate::terminal;
@@ -29,8 +29,8 @@ pub struct Arguments {
     /// A run folder, or a file that `--format json` wrote; several stand beside each other
     #[arg(required = true, value_name = "RUN")]
     run: Vec<PathBuf>,
-    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
-    #[arg(help = format!("How the result is printed on standard output: {NAMES}; they are explained below"))]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", hide_possible_values = true)]
+    #[arg(help = format!("How the result is printed on standard output: {}", names()))]
     format: Format,
     /// The contender that ratios are taken against, of a single run [default: the run's own]
     #[arg(long, value_name = "CONTENDER")]
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
             for note in &one.notes {
                 terminal::say(note);
             }
-            arguments.format.render(&one.run, &one.cells, reference.as_deref(), terminal::look())?
+            render(arguments.format, &one.run, &one.cells, reference.as_deref(), terminal::look())?
         }
         several => beside(arguments, several)?,
     };
@@ -72,20 +72,17 @@ fn beside(arguments: &Arguments, runs: &[Recorded]) -> Result<String> {
     }
     let names = arguments.run.iter().map(|path| path.display().to_string());
     let named: Vec<(String, &Recorded)> = names.zip(runs).collect();
-    match arguments.format {
-        Format::Table => Ok(table_of_runs(&named, terminal::look())),
-        Format::Markdown => Ok(markdown_of_runs(&named)),
-        Format::Csv => {
-            for (name, one) in &named {
-                one.notes.iter().for_each(|note| terminal::say(&format!("{name}: {note}")));
-            }
-            Ok(csv_of_runs(&named))
+    // Only CSV has no place of its own for the notes.
+    if arguments.format.name() == "csv" {
+        for (name, one) in &named {
+            one.notes.iter().for_each(|note| terminal::say(&format!("{name}: {note}")));
         }
-        Format::Json => Ok(json_of_runs(&named)?),
-        Format::Html => Ok(html_of_runs(&named, env!("CARGO_PKG_VERSION"))),
-        Format::Time => Err(usage(
-            "several runs were asked for as `time`, which shows one; use table, markdown, csv, json or html, or render each run by \
-             itself",
-        )),
     }
+    let text = arguments.format.several(&named, terminal::look()).ok_or_else(|| {
+        usage(format!(
+            "several runs were asked for as `{}`, which shows one; use another format, or render each run by itself",
+            arguments.format.name()
+        ))
+    })?;
+    Ok(text?)
 }

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Finished, Programs};
-use cqldyno_reports::story;
+use cqldyno_reports::pointers;
 
 use crate::command::compare::{Start, measure, outcome, show};
-use crate::format::{Format, NAMES, explained};
+use crate::format::{Format, explained, formats, names, render};
 use crate::outcome::Outcome;
 use crate::plan::{Asked, Kind};
 use crate::terminal;
@@ -32,9 +32,9 @@ pub struct Arguments {
     contender: String,
     #[command(flatten)]
     asked: Asked,
-    #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
-    #[arg(help = format!("Print another format than the whole story: {NAMES}; they are explained below"))]
-    format: Option<Format>,
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", hide_possible_values = true)]
+    #[arg(help = format!("How the result is printed on standard output: {}", names()))]
+    format: Format,
 }
 
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
@@ -42,9 +42,10 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     let kind = Kind { blocks: BLOCKS, compares: false, within: None };
     let plan = arguments.asked.plan(std::slice::from_ref(&arguments.contender), None, &programs, kind)?;
     let finished = measure(&Start::Anew(&plan), &programs, arguments.asked.quiet)?;
-    show(&finished, arguments.asked.quiet, out, |Finished { run, cells, .. }| match arguments.format {
-        Some(format) => format.render(run, cells, None, terminal::look()),
-        None => Ok(story(run, cells, terminal::look())),
+    show(&finished, arguments.asked.quiet, out, |Finished { run, cells, .. }| {
+        let look = terminal::look();
+        let text = render(arguments.format, run, cells, None, look)?;
+        Ok(if arguments.format.name() == "table" { text + &pointers(look, None) } else { text })
     })?;
     Ok(outcome(&finished, true))
 }

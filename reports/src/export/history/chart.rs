@@ -1,21 +1,14 @@
-//! A line a contender.
-
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+//! The chart of a history: a line per contender.
 
 use super::{figure, said};
-use crate::Role;
-use crate::export::html::paint::{GRID, INK, MUTED, WIDTH, of_contender, painted, text};
-use crate::history::{HistoryLine, Panel};
-use crate::plain;
+use crate::export::html::svg::{Picture, RIGHT, Scale, Stands, TOP, WIDTH};
+use crate::{HistoryLine, Panel, PastRun, Role, plain};
 
-/// The picture's height, its margin, and the width of what stands beside the axis, in units of a picture.
-const HEIGHT: u32 = 420;
-const MARGIN: u32 = 12;
-const BESIDE: u32 = 96;
-/// What is below the axis, as a share of what is above it.
-const BELOW: f64 = 0.14;
-/// What is between a point and its version, as a share of what is above the axis.
+/// The height of the picture, the room beside the axis and the room below it, in units of a picture.
+const HEIGHT: f64 = 420.0;
+const BESIDE: f64 = 108.0;
+const BELOW: f64 = 56.0;
+/// The gap between a point and its version, as a share of the axis.
 const GAP: f64 = 0.015;
 /// A line of text and one of its characters on a narrow screen, where they are largest, in units of a picture.
 const LINE: f64 = 34.0;
@@ -31,75 +24,43 @@ pub fn classes(panel: &Panel) -> Vec<String> {
     panel.lines.iter().map(class).collect()
 }
 
-/// Points with the spread of their blocks, in order, joined but over gaps.
-///
-/// # Errors
-/// A full sentence where it cannot be drawn.
-pub fn chart(panel: &Panel, runs: &[crate::history::PastRun]) -> Result<String, String> {
+/// Points with the spread of their blocks, joined except over gaps.
+pub fn chart(panel: &Panel, runs: &[PastRun]) -> String {
+    let places = panel.places.len();
+    let (labels, greatest) = labels(panel, greatest(panel));
+    let x = Scale::linear(-0.5, places as f64 - 0.5);
+    let mut picture = Picture::new(HEIGHT, BESIDE, BELOW, x, Scale::linear(0.0, greatest), true);
+    picture.across(None, |y| figure(panel, y));
+    picture.below(panel.places.iter().enumerate().step_by(step(panel)).map(|(at, place)| (at as f64, plain(place))));
     let mut titles = Vec::new();
-    for line in &panel.lines {
+    for (line, class) in panel.lines.iter().zip(classes(panel)) {
+        for part in line.points.split(|point| point.median.is_none()) {
+            let path: Vec<(f64, f64)> =
+                part.iter().filter_map(|point| Some((point.place as f64, point.median?))).collect();
+            if path.len() > 1 {
+                picture.line(&path, &class, 3.0, None);
+            }
+        }
         for point in &line.points {
             let what =
                 point.gap.as_ref().map_or_else(|| said(panel, point), |gap| format!("no figure: {}", plain(gap)));
-            let run = &runs[point.run];
-            titles.push(format!("{} {}, {}: {what}", plain(&line.contender), plain(&point.version), run.started));
+            let (run, x) = (&runs[point.run], point.place as f64);
+            let title = format!("{} {}, {}: {what}", plain(&line.contender), plain(&point.version), run.started);
+            if let Some([least, most]) = point.spread {
+                picture.line(&[(x, least), (x, most)], &class, 3.0, Some(&title));
+            }
+            match point.median {
+                Some(median) => picture.dot((x, median), 8.0, &class, Some(&title)),
+                None => picture.cross((x, 0.0), &class, &title),
+            }
+            titles.push(title);
         }
     }
-    let label = format!("{}: {}.", panel.words, titles.join("; "));
-    let places = panel.places.len();
-    let (labels, greatest) = labels(panel, greatest(panel));
-    painted(HEIGHT, &label, &titles, &classes(panel), |area| {
-        let x = -0.5..places as f64 - 0.5;
-        let mut chart = ChartBuilder::on(area)
-            .margin(MARGIN)
-            .y_label_area_size(BESIDE)
-            .build_cartesian_2d(x, -greatest * BELOW..greatest)?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .disable_x_axis()
-            .y_labels(6)
-            .y_label_formatter(&|y| if *y < 0.0 { String::new() } else { figure(panel, *y) })
-            .axis_style(TRANSPARENT)
-            .bold_line_style(GRID)
-            .light_line_style(TRANSPARENT)
-            .label_style(text(MUTED))
-            .draw()?;
-        chart.draw_series([PathElement::new([(-0.5, 0.0), (places as f64 - 0.5, 0.0)], INK.stroke_width(2))])?;
-        let below = |colour| text(colour).pos(Pos::new(HPos::Center, VPos::Top));
-        let above = |colour| text(colour).pos(Pos::new(HPos::Center, VPos::Bottom));
-        for (at, place) in panel.places.iter().enumerate().step_by(step(panel)) {
-            chart.draw_series([Text::new(plain(place), (at as f64, -greatest * 0.03), below(MUTED))])?;
-        }
-        let mut nth = 0;
-        for (at, line) in panel.lines.iter().enumerate() {
-            for part in line.points.split(|point| point.median.is_none()) {
-                let path: Vec<(f64, f64)> =
-                    part.iter().filter_map(|point| Some((point.place as f64, point.median?))).collect();
-                if path.len() > 1 {
-                    chart.draw_series([PathElement::new(path, of_contender(at, None).stroke_width(3))])?;
-                }
-            }
-            for point in &line.points {
-                let (x, colour) = (point.place as f64, of_contender(at, Some(nth)));
-                nth += 1;
-                let Some(median) = point.median else {
-                    chart.draw_series([Cross::new((x, 0.0), 9, colour.stroke_width(4))])?;
-                    continue;
-                };
-                if let Some([least, most]) = point.spread {
-                    chart.draw_series([PathElement::new([(x, least), (x, most)], colour.stroke_width(3))])?;
-                }
-                chart.draw_series([Circle::new((x, median), 8, colour.filled())])?;
-            }
-        }
-        for label in labels {
-            let place = (label.x, label.y + greatest * GAP);
-            chart.draw_series([Text::new(label.text, place, above(of_contender(label.line, None)))])?;
-        }
-        Ok(())
-    })
-    .map_err(|error| format!("It could not be drawn: {error}."))
+    for label in labels {
+        let class = classes(panel)[label.line].clone();
+        picture.text((label.x, label.y + greatest * GAP), &label.text, &class, Stands::Above);
+    }
+    picture.finished(&format!("{}: {}.", panel.words, titles.join("; ")))
 }
 
 /// A version beside the point where a line begins to have it.
@@ -122,8 +83,8 @@ fn greatest(panel: &Panel) -> f64 {
 
 /// The versions of the drivers, none over another one, and how far up the axis goes with them.
 ///
-/// Where two would overlap, the one of the higher point is moved up. Where that would make the axis half as long again, what is moved
-/// up is left out: the figures below the chart have it.
+/// If two would overlap, that of the higher point moves up. If the axis would become half as long again, the moved ones are left
+/// out: the figures below the chart have them.
 fn labels(panel: &Panel, greatest: f64) -> (Vec<Label>, f64) {
     let mut wanted = Vec::new();
     for (line, found) in panel.lines.iter().enumerate().filter(|(_, line)| line.role == Role::Driver) {
@@ -154,19 +115,19 @@ fn labels(panel: &Panel, greatest: f64) -> (Vec<Label>, f64) {
 /// Every how manieth place has room for its name below the axis.
 fn step(panel: &Panel) -> usize {
     let longest = panel.places.iter().map(|place| place.chars().count()).max().unwrap_or_default() + 1;
-    let texts = f64::from(WIDTH - 2 * MARGIN - BESIDE) / (longest as f64 * CHARACTER);
+    let texts = (WIDTH - RIGHT - BESIDE) / (longest as f64 * CHARACTER);
     panel.places.len().div_ceil((texts as usize).max(1)).max(1)
 }
 
 /// A line of text in units of the axis.
 fn line_of(greatest: f64) -> f64 {
-    LINE / f64::from(HEIGHT - 2 * MARGIN) * greatest * (1.0 + BELOW)
+    LINE / (HEIGHT - TOP - BELOW) * greatest
 }
 
 /// The labels, the lowest first, each as low as it can be without lying over one before it.
 fn apart(wanted: &[Label], places: usize, greatest: f64) -> Vec<Label> {
     let line = line_of(greatest);
-    let place = f64::from(WIDTH - 2 * MARGIN - BESIDE) / places.max(1) as f64;
+    let place = (WIDTH - RIGHT - BESIDE) / places.max(1) as f64;
     let width = |label: &Label| label.text.chars().count() as f64 * CHARACTER / place;
     let mut placed: Vec<Label> = Vec::new();
     for label in wanted {
@@ -187,7 +148,7 @@ fn apart(wanted: &[Label], places: usize, greatest: f64) -> Vec<Label> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::Point;
+    use crate::Point;
 
     /// Lines by the median of their points, each point at another version.
     fn panel(lines: &[&[f64]]) -> Panel {
@@ -212,7 +173,7 @@ mod tests {
             scenario_hash: "00ff".to_owned(),
             arrangement: "multi:2".to_owned(),
             meter: "cpu_per_statement".to_owned(),
-            words: "CPU us a statement".to_owned(),
+            words: "CPU us per statement".to_owned(),
             unit: None,
             places: (0..lines[0].len()).map(|at| at.to_string()).collect(),
             lines: lines.iter().map(line).collect(),
@@ -223,7 +184,7 @@ mod tests {
     #[track_caller]
     fn readable(panel: &Panel) -> usize {
         let (labels, end) = labels(panel, greatest(panel));
-        let place = f64::from(WIDTH - 2 * MARGIN - BESIDE) / panel.places.len() as f64;
+        let place = (WIDTH - RIGHT - BESIDE) / panel.places.len() as f64;
         for (at, one) in labels.iter().enumerate() {
             for other in &labels[at + 1..] {
                 let beside = (one.x - other.x).abs() * place < 10.0 * CHARACTER;

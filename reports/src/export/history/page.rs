@@ -5,12 +5,10 @@ use maud::{Markup, PreEscaped, html};
 use super::chart::{chart, classes};
 use super::{BARS, NOTHING_JOINED, about, gaps, left_out, said};
 use crate::export::html::shell::shell;
-use crate::history::{By, Group, History, Panel};
-use crate::plain;
+use crate::{By, Group, History, Panel, count, plain};
 
-/// The history as a page in HTML, made by that version of cqldyno. Everything that came from outside is escaped; the page loads
-/// nothing and runs no script.
-pub fn history_html(history: &History, version: &str) -> String {
+/// The history as a page in HTML. Everything that came from outside is escaped; the page loads nothing and runs no script.
+pub fn page(history: &History) -> String {
     let runs: usize = history.groups.iter().map(|group| group.runs.len()).sum();
     let by = match history.by {
         By::Date => "by date",
@@ -21,21 +19,21 @@ pub fn history_html(history: &History, version: &str) -> String {
             p.brand { "cqldyno" span { (by) } }
             h1 { "What each driver cost, " (by) }
             p.lead { (BARS) " " (NOTHING_JOINED) }
-            p.muted { (crate::text::count(runs as u64, "run")) ". Points are equally far apart, whatever lies between them; a cross on the axis is a run without a figure." }
+            p.muted { (count(runs as u64, "run")) ". Points are equally far apart, whatever time passed between them. A cross on the axis is a run without a figure." }
             @for text in left_out(history) { p.warning role="note" { (text) } }
         }
         main {
             @for (at, group) in history.groups.iter().enumerate() { (section(at, group)) }
         }
     };
-    shell("History – cqldyno", version, &content, None)
+    shell("History – cqldyno", env!("CARGO_PKG_VERSION"), &content, None)
 }
 
 fn section(at: usize, group: &Group) -> Markup {
     let gaps = gaps(group);
     html! {
         section aria-labelledby={ "group-" (at) } {
-            h2 id={ "group-" (at) } { "Group " (at + 1) span { " " (crate::text::count(group.runs.len() as u64, "run")) } }
+            h2 id={ "group-" (at) } { "Group " (at + 1) span { " " (count(group.runs.len() as u64, "run")) } }
             @if let Some(apart) = &group.apart { p.warning role="note" { (apart) } }
             @for text in about(group).iter().filter(|text| Some(*text) != group.apart.as_ref()) { p.muted { (text) } }
             @if !gaps.is_empty() { ul.remarks { @for gap in &gaps { li { (gap) } } } }
@@ -48,10 +46,7 @@ fn figure(panel: &Panel, group: &Group) -> Markup {
     html! {
         figure {
             figcaption { strong { (plain(&panel.title)) } span { "Medians with the least and the greatest block." } }
-            @match chart(panel, &group.runs) {
-                Ok(picture) => (PreEscaped(picture)),
-                Err(why) => p.muted { (why) },
-            }
+            (PreEscaped(chart(panel, &group.runs)))
             ul.legend {
                 @for (line, class) in panel.lines.iter().zip(classes(panel)) {
                     li { span.swatch.(class) {} (plain(&line.contender)) }

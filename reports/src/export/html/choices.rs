@@ -5,11 +5,13 @@ use maud::{Markup, html};
 use super::charts::{Chart, Kind};
 use super::fields::{is_shown_first, title};
 use super::view::{Faces, View};
-use crate::column::Column;
-use crate::document::{Sheet, Table};
+use crate::export::column::Column;
+use crate::export::document::Table;
+use crate::export::part::Sheet;
+use crate::export::text::capital;
 use crate::{Run, plain};
 
-/// The further tables of the page and the meters in them: each has a class by which it is hidden.
+/// The further tables of the page and the meters in them: each has a class that hides it.
 pub struct Meters {
     sheets: Vec<(String, Vec<String>)>,
 }
@@ -32,12 +34,12 @@ impl Meters {
         Meters { sheets }
     }
 
-    /// By what the whole table is hidden.
+    /// The class that hides the whole table.
     pub fn class(&self, sheet: &Sheet) -> String {
         self.place(sheet).map(|at| format!("x-{at}")).unwrap_or_default()
     }
 
-    /// By what a column of it is hidden; none for one that is no meter's.
+    /// The class that hides a column of it; none if the column is no meter's.
     pub fn class_of(&self, sheet: &Sheet, heading: &str) -> Option<String> {
         let at = self.place(sheet).filter(|_| is_of_meters(sheet))?;
         let column = self.sheets[at].1.iter().position(|known| known == heading)?;
@@ -58,16 +60,12 @@ pub fn heading(lines: &[String]) -> String {
     plain(&lines.join(" ")).replace("- ", "").replace("+ ", "+").replace(" +", "+")
 }
 
-/// The name of a further table, which its first letter begins.
+/// The name of a further table.
 pub fn name(sheet: &str) -> String {
-    let mut name = plain(sheet);
-    if let Some(first) = name.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    name
+    capital(&plain(sheet))
 }
 
-/// The bar from which all of it is chosen.
+/// The bar of choices.
 pub fn choices(
     run: &Run,
     views: &[View],

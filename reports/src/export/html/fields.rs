@@ -1,18 +1,18 @@
-//! What stands in the fields of the main tables: once a reference, so that choosing one computes nothing on the page.
+//! What stands in the fields of the page's tables: once per reference, so that choosing one computes nothing on the page.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::column::{Column, Entry, Row, Standing};
-use crate::document::Notes;
+use crate::export::column::{Column, Entry, Kind, Row, Standing};
+use crate::export::part::Notes;
+use crate::export::quantity::three_digits;
 use crate::measure::{
     CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL, definition,
 };
-use crate::quantity::three_digits;
-use crate::{Better, Bottleneck, Run, SummaryRow, Verdict};
+use crate::{Better, Bottleneck, Run, SummaryRow};
 
-/// The class of a field of which the line below the text stays where ratios are hidden.
+/// The class of a field that keeps the line below its text where ratios are hidden.
 const KEPT: &str = "keep";
 
 /// One field.
@@ -23,128 +23,121 @@ pub struct Field {
     pub sub: String,
     /// The number of the note that says why there is no figure.
     pub note: Option<usize>,
-    /// How it is coloured; empty for not at all.
+    /// Its classes; empty for none.
     pub class: String,
     /// What it is sorted by.
     pub sort: Option<f64>,
 }
 
 impl Field {
+    pub fn of(text: impl Into<String>) -> Field {
+        Field { text: text.into(), ..Field::default() }
+    }
+
+    /// What the reader must not miss.
+    pub fn bad(text: &str) -> Field {
+        Field { class: "bad".to_owned(), ..Field::of(text) }
+    }
+
+    fn noted(text: &str, note: usize) -> Field {
+        Field { note: Some(note), class: KEPT.to_owned(), ..Field::of(text) }
+    }
+
     pub fn json(&self) -> Value {
         json!([self.text, self.sub, self.class, self.sort, self.note])
     }
 }
 
-/// The fields of all main tables by their element's id.
+/// The fields of all tables, keyed by their element's id.
 pub type Fields = BTreeMap<String, Field>;
 
 /// The heading of a column on one line.
 pub fn title(column: &Column) -> String {
-    column.title.join(" ").replace("- ", "").replace(" (95 % interval)", "").replace("CPU time / reference's", "ratio")
+    if column.kind == Kind::Ratio { "ratio".to_owned() } else { column.title.join(" ").replace("- ", "") }
 }
 
 /// Whether the column is shown before a reader chooses: the others are a click away.
 pub fn is_shown_first(column: &Column) -> bool {
-    let is_smallest = column.title[0] == "smallest";
-    [CPU_PER_STATEMENT, THROUGHPUT, SYSCALLS_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, PEAK_RSS].contains(&column.meter)
-        && !is_smallest
-        && column.title[0] != "bottleneck"
+    let of = [CPU_PER_STATEMENT, THROUGHPUT, SYSCALLS_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, PEAK_RSS];
+    of.contains(&column.meter) && ![Kind::Smallest, Kind::Bottleneck].contains(&column.kind)
 }
 
 /// What a column shows, for somebody who never saw one.
 pub fn meaning(column: &Column) -> &'static str {
-    match column.title[0] {
-        "verdict" => {
-            "What the interval of CPU time says: faster or slower when all of it lies beyond 2 %, same when all of it lies \
-             within, else inconclusive; withheld where the control or a remark makes it doubtful."
+    match column.kind {
+        Kind::Verdict => {
+            "What the interval of CPU time says. Cheaper or dearer: all of it lies beyond 2 %. Same: all of it lies within. Otherwise \
+             inconclusive. Withheld: the control or a remark makes it doubtful."
         }
-        "smallest" => "The smallest difference in CPU time that this run would have found with a chance of 90 %.",
-        "bottleneck" => "What kept the row from being faster: the worker with the driver, or the server.",
-        kind if kind.starts_with("CPU time") => {
-            "CPU time a statement over that of the reference, block by block, in which a cell that others slowed down weighs little, so \
-             that it is not the quotient of two medians; and the interval of that ratio."
+        Kind::Smallest => "The smallest difference in CPU time that this run would have found with a chance of 90 %.",
+        Kind::Bottleneck => "What kept the row from being faster: the worker with the driver, or the server.",
+        Kind::Ratio => {
+            "CPU time per statement over the reference's, fitted over all blocks, and the interval of that ratio."
         }
-        _ => definition(column.meter).map_or("", |known| known.about),
+        Kind::Figure => definition(column.meter).map_or("", |known| known.about),
     }
 }
 
-/// One a column.
+/// One per column.
 pub fn fields(run: &Run, row: &Row, columns: &[&Column], notes: &mut Notes) -> Vec<Field> {
     let ran = row.figures.get(WALL).is_some_and(|figure| figure.median.is_some());
-    let none = || Field { text: "–".to_owned(), ..Field::default() };
-    columns.iter().map(|column| if ran { field(run, row, column, notes) } else { none() }).collect()
+    columns.iter().map(|column| if ran { field(run, row, column, notes) } else { Field::of("–") }).collect()
 }
 
 fn field(run: &Run, row: &Row, column: &Column, notes: &mut Notes) -> Field {
     let figure = row.figures.get(column.meter).copied();
-    let is_of_cpu = column.meter == CPU_PER_STATEMENT;
-    let kind = column.title[0];
+    let compared = figure.filter(|_| row.standing == Standing::Compared);
     let (text, sub) = match column.entry(row) {
-        Entry::Void => return Field { text: "void".to_owned(), class: "bad".to_owned(), ..Field::default() },
-        Entry::Missing(why) => {
-            // A control is only timed.
-            if row.contender.control {
-                return Field { text: "–".to_owned(), ..Field::default() };
-            }
-            let note = Some(notes.number(&why));
-            return Field { text: "n/a".to_owned(), note, class: KEPT.to_owned(), ..Field::default() };
-        }
-        Entry::Noted(text, why) => {
-            let note = Some(notes.number(&why));
-            return Field { text, note, class: KEPT.to_owned(), ..Field::default() };
-        }
-        Entry::Figure(text) if kind.starts_with("CPU time") => match text.split_once(" (") {
+        Entry::Void => return Field::bad("void"),
+        // A control is only timed.
+        Entry::Missing(_) if row.contender.control => return Field::of("–"),
+        Entry::Missing(why) => return Field::noted("n/a", notes.number(&why)),
+        Entry::Noted(text, why) => return Field::noted(&text, notes.number(&why)),
+        Entry::Figure(text) if column.kind == Kind::Ratio => match text.split_once(" (") {
             Some((ratio, interval)) => (ratio.to_owned(), interval.trim_end_matches(')').to_owned()),
             None => (text, String::new()),
         },
         Entry::Figure(text) if column.meter == THROUGHPUT => {
-            let sub = figure.filter(|_| row.standing == Standing::Compared).map(|figure| judged(figure, "×"));
-            (text, sub.unwrap_or_default())
+            (text, compared.map(|one| judged(one, "×")).unwrap_or_default())
         }
-        Entry::Figure(text) => {
-            let sub = figure.filter(|_| !is_of_cpu && row.standing == Standing::Compared);
-            (text, sub.and_then(|figure| exploratory(run, figure)).unwrap_or_default())
-        }
+        Entry::Figure(text) if column.meter == CPU_PER_STATEMENT => (text, String::new()),
+        Entry::Figure(text) => (text, compared.and_then(|figure| exploratory(run, figure)).unwrap_or_default()),
     };
-    // An exploratory figure has its verdict in words alone: colours are those of what the run's intervals hold for.
-    let is_judged = kind == "verdict" || kind.starts_with("CPU time");
-    let verdict = figure.and_then(|figure| figure.verdict).filter(|_| is_judged);
-    let sort = figure.and_then(|figure| match kind {
-        "verdict" => None,
-        "smallest" => figure.detectable,
-        _ if kind.starts_with("CPU time") => figure.ratio,
-        _ => figure.median,
+    // An exploratory figure has its verdict in words alone: colours belong to the verdicts that hold for the whole run.
+    let is_judged = matches!(column.kind, Kind::Verdict | Kind::Ratio);
+    let verdict = figure.and_then(|figure| figure.verdict).filter(|_| is_judged).map(crate::Verdict::name);
+    let sort = figure.and_then(|figure| match column.kind {
+        Kind::Verdict => None,
+        Kind::Smallest => figure.detectable,
+        Kind::Ratio => figure.ratio,
+        Kind::Figure | Kind::Bottleneck => figure.median,
     });
-    let kept = (kind.starts_with("CPU time") || column.meter == THROUGHPUT).then_some(KEPT);
-    let classes: Vec<&str> = verdict.map(class).into_iter().chain(kept).collect();
-    Field { text, sub, class: classes.join(" "), sort, note: None }
+    let kept = (column.kind == Kind::Ratio || column.meter == THROUGHPUT).then_some(KEPT);
+    let class = verdict.into_iter().chain(kept).collect::<Vec<_>>().join(" ");
+    Field { text, sub, class, sort, note: None }
 }
 
-/// A ratio with its verdict in words, so that nothing hangs on a colour, and its interval below; empty without an interval.
+/// A ratio with its verdict in words, so that nothing depends on a colour, and its interval below; empty without an interval.
 pub fn judged(figure: &SummaryRow, sign: &str) -> String {
     let Some((ratio, [low, high])) = figure.ratio.zip(figure.interval) else { return String::new() };
-    let verdict = match figure.verdict {
-        Some(verdict) => class(verdict),
-        None if figure.bottleneck == Some(Bottleneck::Server) && figure.meter == THROUGHPUT => {
-            "server-bound, no verdict"
-        }
-        None => "verdict withheld",
-    };
-    format!("{sign}{ratio:.3} {verdict}\n{low:.3} to {high:.3}")
+    format!("{sign}{ratio:.3} {}\n{low:.3} to {high:.3}", verdict(figure))
 }
 
-/// The ratio of a figure that is no part of the verdicts, and its interval, which holds by itself.
+/// The verdict in words, or why there is none.
+pub fn verdict(figure: &SummaryRow) -> &'static str {
+    match figure.verdict {
+        Some(verdict) => verdict.name(),
+        None if figure.interval.is_none() => "no interval",
+        None if figure.meter == CPU_PER_STATEMENT => "verdict withheld",
+        None if figure.meter != THROUGHPUT => "",
+        None if figure.bottleneck == Some(Bottleneck::Server) => "server-bound, no verdict",
+        None => "verdict withheld",
+    }
+}
+
+/// The ratio of an exploratory figure, and its interval, which holds by itself.
 fn exploratory(run: &Run, figure: &SummaryRow) -> Option<String> {
     run.measure(&figure.meter).filter(|known| known.better != Better::Neither)?;
     let [low, high] = figure.interval?;
     Some(format!("×{} ({} to {})", three_digits(figure.ratio?), three_digits(low), three_digits(high)))
-}
-
-pub fn class(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Same => "same",
-        Verdict::Inconclusive => "inconclusive",
-    }
 }

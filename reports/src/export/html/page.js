@@ -3,7 +3,7 @@
   const all = (selector, within = document) => Array.from(within.querySelectorAll(selector));
   const data = JSON.parse(document.getElementById('page-data').textContent);
   const status = document.querySelector('.status');
-  const verdicts = ['faster', 'slower', 'same', 'inconclusive', 'bad', 'keep'];
+  const verdicts = ['cheaper', 'dearer', 'faster', 'slower', 'same', 'inconclusive', 'bad', 'keep'];
 
   const say = (text) => { status.textContent = text; };
 
@@ -17,7 +17,7 @@
     element.replaceChildren(link, text);
   };
 
-  // The reference: everything was reckoned beforehand, here it is only put in place.
+  // The reference: everything is computed already, here it is only put in place.
   const choose = (at) => {
     for (const element of all('[data-view]')) element.hidden = element.dataset.view !== String(at);
     for (const [id, [text, sub, kind, order, note]] of Object.entries(data.fields[at])) {
@@ -36,7 +36,7 @@
     say('Compared with ' + data.names[at] + '.');
   };
 
-  // A figure, or what is behind every figure.
+  // A figure; infinite, after all others, if there is none.
   const figure = (field) => {
     if (!field) return Infinity;
     if ('sort' in field.dataset) return Number(field.dataset.sort);
@@ -46,7 +46,7 @@
     return Number.isNaN(number) ? Infinity : number;
   };
 
-  // Rows are sorted within their group: what is set apart stays apart.
+  // Rows are sorted within their group.
   const sort = (table) => {
     const heads = Array.from(table.tHead.rows[0].cells);
     const at = heads.findIndex((head) => head.hasAttribute('aria-sort'));
@@ -80,7 +80,7 @@
     }
   }
 
-  // What is shown. Not by the attribute `hidden`: that is what the reference hides by.
+  // What is shown. The attribute `hidden` belongs to the reference.
   const show = (box) => {
     if (box.dataset.hides === 'r-0') document.body.classList.toggle('no-ratios', !box.checked);
     for (const element of all('.' + box.dataset.hides)) element.classList.toggle('off', !box.checked);
@@ -98,7 +98,7 @@
   }
   document.getElementById('choices').hidden = false;
 
-  // A contender's name leads to what is known of it.
+  // A contender's name opens its details.
   const open = () => {
     const target = /^#contender-\d+$/.test(location.hash) && document.querySelector(location.hash);
     if (!target) return;
@@ -111,7 +111,7 @@
   }
   open();
 
-  // The files are kept packed; where the browser can, it unpacks them before it saves them.
+  // The files are packed; the browser unpacks them before it saves them, if it can.
   const unpack = async (link) => {
     const packed = Uint8Array.from(atob(link.href.slice(link.href.indexOf(',') + 1)), (c) => c.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));

@@ -1,4 +1,4 @@
-//! The data behind the page, to be downloaded from it.
+//! The data of the page, for download.
 
 use std::io::Write;
 
@@ -7,20 +7,21 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::PageError;
 use crate::attempts::Attempts;
-use crate::{Cell, Run, csv, json};
+use crate::export::json::{Whole, text};
+use crate::export::{ExportError, Exporter, Look, csv::Csv};
+use crate::{Analysis, Cell, Run};
 
 const WHOLE: (&str, &str) = ("result.json", "application/json");
 const TABLE: (&str, &str) = ("cells.csv", "text/csv");
 
 const WITHOUT_TABLE: &str =
-    "The page has no room for the same figures as CSV; `cqldyno report result.json --format csv` makes them of it.";
-const WITHOUT_ATTEMPTS: &str = "The attempts at a block that do not count are left out, and with them the checksum: the page has no room for \
-                                them. The run's folder has them.";
-const WITHOUT_PARTS: &str = "The cells in it have no series by second, breakdowns, findings and settings, attempts that do not count \
-                             are left out, and there is no checksum: the page has no room for them. The run's folder has them.";
-const WITHOUT_CELLS: &str = "The page has no room for the cells of this run; the run's folder has them.";
+    "The page has no room for the same figures as CSV. `cqldyno report result.json --format csv` makes them.";
+const WITHOUT_ATTEMPTS: &str = "The page has no room for the attempts at a block that do not count, nor for the checksum. The run's folder \
+                                has them.";
+const WITHOUT_PARTS: &str = "The page has no room for attempts that do not count, nor for the cells' series by second, breakdowns, findings \
+                             and settings. The run's folder has them, and the checksum.";
+const WITHOUT_CELLS: &str = "The page has no room for the cells of this run. The run's folder has them.";
 
 /// A file in the page.
 pub struct Download {
@@ -37,7 +38,7 @@ pub struct Download {
     pub bytes: usize,
 }
 
-/// The run and its cells, packed, whole and in what can stand for it where the page has no room.
+/// The run and its cells, packed: whole, and what stands for them if the page has no room.
 pub struct Packed {
     /// The best first, each with what it lacks.
     results: Vec<(Download, Option<&'static str>)>,
@@ -47,17 +48,21 @@ pub struct Packed {
 impl Packed {
     /// # Errors
     /// When the model cannot be written as JSON, or not be compressed.
-    pub fn of(run: &Run, cells: &[Cell]) -> Result<Packed, PageError> {
-        let StandIns { run: unsealed, counted, small } = StandIns::of(run, cells);
+    pub fn of(analysis: &Analysis) -> Result<Packed, ExportError> {
+        let cells = analysis.every_cell();
+        let StandIns { run: unsealed, counted, small } = StandIns::of(analysis.run(), cells);
+        // Attempts that do not count and large parts of cells leave the summary as it is.
+        let less = |cells| Whole { run: &unsealed, cells, ..Whole::of(analysis) };
         let all = "run, cells, summary and warnings, as --format json gives them and `cqldyno report` reads them";
-        let mut results = vec![(file(WHOLE, all, &json(run, cells)?)?, None)];
+        let mut results = vec![(file(WHOLE, all, &text(&Whole::of(analysis))?)?, None)];
         if counted.len() < cells.len() {
             let about = "run, the cells that count, summary and warnings";
-            results.push((file(WHOLE, about, &json(&unsealed, &counted)?)?, Some(WITHOUT_ATTEMPTS)));
+            results.push((file(WHOLE, about, &text(&less(&counted))?)?, Some(WITHOUT_ATTEMPTS)));
         }
         let about = "run, the cells that count without their large parts, summary and warnings";
-        results.push((file(WHOLE, about, &json(&unsealed, &small)?)?, Some(WITHOUT_PARTS)));
-        Ok(Packed { results, table: file(TABLE, "one row a measure", &csv(run, cells))? })
+        results.push((file(WHOLE, about, &text(&less(&small))?)?, Some(WITHOUT_PARTS)));
+        let table = file(TABLE, "one row per measure", &Csv.one(analysis, Look::default())?)?;
+        Ok(Packed { results, table })
     }
 
     /// Whether everything that was measured has room in so many bytes.
@@ -70,8 +75,8 @@ impl Packed {
         self.results.iter().any(|(result, _)| result.address.len() <= room)
     }
 
-    /// The files that have room in so many bytes, and a sentence where they are not everything. What is given up first can be
-    /// made again from what is left: the table, then attempts that do not count, then what is large in a cell, then all cells.
+    /// The files that have room in so many bytes, and a sentence if they are not everything. The first to go is what the rest can make
+    /// again: the table, then attempts that do not count, then large parts of cells, then all cells.
     pub fn within(self, room: usize) -> (Vec<Download>, Option<&'static str>) {
         let Packed { results, table } = self;
         match results.into_iter().find(|(result, _)| result.address.len() <= room) {
@@ -82,17 +87,18 @@ impl Packed {
     }
 }
 
-/// What stands for a run in a page that has no room for all of it.
-pub(crate) struct StandIns {
+/// What a page keeps of a run if it has no room for all of it.
+pub struct StandIns {
     /// Without its checksum, which is that of the cells as they were measured.
     pub run: Run,
     /// Without the attempts at a block that do not count.
     pub counted: Vec<Cell>,
-    /// The same without what is large in a cell.
+    /// The same without the large parts of cells.
     pub small: Vec<Cell>,
 }
 
 impl StandIns {
+    /// What a page may hold of the run.
     pub fn of(run: &Run, cells: &[Cell]) -> StandIns {
         let attempts = Attempts::of(cells);
         let counted: Vec<Cell> = cells.iter().filter(|cell| attempts.counts(cell)).cloned().collect();
@@ -111,10 +117,10 @@ fn without_large_parts(cell: &Cell) -> Cell {
     small
 }
 
-fn file((name, media): (&'static str, &'static str), about: &str, text: &str) -> Result<Download, PageError> {
+fn file((name, media): (&'static str, &'static str), about: &str, text: &str) -> Result<Download, ExportError> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(text.as_bytes()).map_err(PageError::Compress)?;
-    let packed = encoder.finish().map_err(PageError::Compress)?;
+    encoder.write_all(text.as_bytes()).map_err(ExportError::Compress)?;
+    let packed = encoder.finish().map_err(ExportError::Compress)?;
     let address = format!("data:application/gzip;base64,{}", STANDARD.encode(&packed));
     Ok(Download { name, media, about: about.to_owned(), address, packed: packed.len(), bytes: text.len() })
 }

@@ -4,14 +4,13 @@ use maud::{Markup, PreEscaped, html};
 
 use super::charts::Chart;
 use super::choices::{Meters, heading, name};
-use super::fields::{Field, Fields, class, judged, meaning, title};
+use super::fields::{Field, Fields, meaning, title};
 use super::raw::Download;
 use super::view::{Faces, View};
-use crate::column::Column;
-use crate::document::{Sheet, caveats, libraries, settings};
-use crate::measure::CPU_PER_STATEMENT;
-use crate::quantity::three_digits;
-use crate::{ArrangementInfo, Bottleneck, Cell, Role, Run, ScenarioInfo, SummaryRow, command, plain};
+use crate::export::column::Column;
+use crate::export::document::{caveats, is, libraries, settings};
+use crate::export::part::Sheet;
+use crate::{Bottleneck, Cell, Role, Run, plain};
 
 /// Blocks that differ by reference: all but the first are hidden until they are chosen.
 pub fn by_view(views: &[View], content: impl Fn(&View) -> Markup) -> Markup {
@@ -22,70 +21,8 @@ pub fn by_view(views: &[View], content: impl Fn(&View) -> Markup) -> Markup {
     }
 }
 
-/// CPU time a statement of every driver in every scenario and arrangement.
-pub fn overview(run: &Run, faces: &Faces, fields: &Fields) -> Markup {
-    html! {
-        section aria-labelledby="overview" {
-            h2 id="overview" { "CPU time a statement" }
-            p.muted {
-                "In microseconds; below, the ratio to the reference and its 95 % interval. Less is better."
-            }
-            div.scroll tabindex="0" role="region" aria-label="CPU time a statement, table" {
-                table.sortable {
-                    caption.unseen { "CPU time a statement by driver and scenario" }
-                    thead { tr {
-                        th scope="col" { "contender" }
-                        @for (scenario, s) in run.scenarios.iter().zip(0..) { @for one in &run.plan.arrangements {
-                            th.num.{ "s-" (s) } scope="col" {
-                                (plain(&scenario.name))
-                                @if run.plan.arrangements.len() > 1 { " · " (plain(&one.id)) }
-                            }
-                        } }
-                    } }
-                    tbody {
-                        @for (place, contender) in run.contenders.iter().enumerate() {
-                            @if contender.role == Role::Driver && !contender.control {
-                                tr class={ "c-" (place) } {
-                                    th.who scope="row" {
-                                        (who(faces, place))
-                                        @if contender.unavailable.is_some() { " " span.badge.bad { "missing" } }
-                                    }
-                                    @for p in 0..run.scenarios.len() * run.plan.arrangements.len() {
-                                        @let id = format!("o-{p}-{place}");
-                                        (field(&id, &format!("s-{}", p / run.plan.arrangements.len().max(1)), fields.get(&id)))
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The overview's field of one contender in one place.
-pub fn overview_field(figure: Option<&SummaryRow>, is_reference: bool) -> Field {
-    let Some(figure) = figure else { return Field { text: "–".to_owned(), ..Field::default() } };
-    let Some(median) = figure.median else {
-        let (text, class) = if figure.failed.is_some() { ("failed", "bad") } else { ("–", "") };
-        return Field { text: text.to_owned(), class: class.to_owned(), ..Field::default() };
-    };
-    if figure.void.is_some() {
-        return Field { text: "void".to_owned(), class: "bad".to_owned(), ..Field::default() };
-    }
-    let sub = match (is_reference, figure.ratio, figure.interval) {
-        (true, ..) => "reference".to_owned(),
-        (_, Some(_), Some(_)) => judged(figure, "×"),
-        (_, Some(ratio), None) => format!("×{ratio:.3}\nno interval"),
-        _ => String::new(),
-    };
-    let class = figure.verdict.map_or("", class).to_owned();
-    Field { text: three_digits(median), sub, class, sort: Some(median), note: None }
-}
-
 /// A contender's name, from which its caveats, versions and settings are one click away.
-fn who(faces: &Faces, place: usize) -> Markup {
+pub fn who(faces: &Faces, place: usize) -> Markup {
     html! { (swatch(&faces.classes[place])) a href={ "#contender-" (place) } { (faces.labels[place]) } }
 }
 
@@ -93,11 +30,12 @@ fn swatch(class: &str) -> Markup {
     html! { span.swatch.(class) aria-hidden="true" {} }
 }
 
-fn field(id: &str, class: &str, field: Option<&Field>) -> Markup {
+/// `name` stands before the field on a narrow screen, where the column has no heading.
+pub fn field(id: &str, class: &str, name: &str, field: Option<&Field>) -> Markup {
     let none = Field::default();
     let field = field.unwrap_or(&none);
     html! {
-        td.num.(class).(field.class) id=(id) data-sort=[field.sort] {
+        td.num.(class).(field.class) id=(id) data-name=[(!name.is_empty()).then_some(name)] data-sort=[field.sort] {
             span.v { (field.text) }
             span.sub {
                 @if let Some(note) = field.note { (reference_to(note)) }
@@ -114,8 +52,6 @@ pub struct Line {
     /// `void 1/3` and the like.
     pub trouble: String,
     pub bottleneck: Option<Bottleneck>,
-    /// The number of the note on it.
-    pub note: Option<usize>,
 }
 
 /// The main table of one scenario in one arrangement.
@@ -134,13 +70,12 @@ pub fn main_table(
                     tr class={ "c-" (line.place) } {
                         th.who scope="row" {
                             (who(faces, line.place))
-                            @if let Some(note) = line.note { " " sup { a href={ "#note-" (note) } aria-label={ "note " (note) } { (note) } } }
                             @if !line.trouble.is_empty() { " " span.badge.bad { (line.trouble) } }
                             @if line.bottleneck == Some(Bottleneck::Server) { " " span.badge.warn { "server-bound" } }
                         }
-                        @for column in 0..columns.len() {
-                            @let id = format!("t-{place}-{}-{column}", line.place);
-                            (field(&id, &format!("m-{column}"), fields.get(&id)))
+                        @for (at, column) in columns.iter().enumerate() {
+                            @let id = format!("t-{place}-{}-{at}", line.place);
+                            (field(&id, &format!("m-{at}"), &title(column), fields.get(&id)))
                         }
                     }
                 }
@@ -260,8 +195,7 @@ pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
                         @if one.control { " " span.badge { "control" } }
                     }
                     @if let Some(why) = &one.unavailable { p { (words(&plain(why))) } }
-                    @if one.role == Role::Floor { p { "A minimal client of our own: the least that a client can cost on this machine." } }
-                    @if one.role == Role::Noop { p { "It sends nothing: what the harness itself costs." } }
+                    @if one.role != Role::Driver { p { (is(one.role)) } }
                     @for caveat in caveats(one, cells.iter()) { p { (words(&plain(&caveat))) } }
                     @if let Some(versions) = libraries(run, one) { p.muted { (versions) } }
                     @let settings = settings(one, cells.iter());
@@ -289,8 +223,8 @@ pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
     }
 }
 
-/// What was run on what, how to repeat it, and the data.
-pub fn method(run: &Run, head: &[(&'static str, String)], downloads: &[Download], left_out: Option<&str>) -> Markup {
+/// What was run on what, how to repeat it, the source, and the data.
+pub fn method(run: &Run, head: &[(String, String)], downloads: &[Download], left_out: Option<&str>) -> Markup {
     html! {
         section aria-labelledby="method" {
             h2 id="method" { "How it was measured" }
@@ -307,9 +241,21 @@ pub fn method(run: &Run, head: &[(&'static str, String)], downloads: &[Download]
                     }
                 }
             }
-            h3 { "Repeat it" }
-            pre.command { code { (plain(&command(run))) } }
-            h3 { "Data" }
+            h3 id="repeat" { "Repeat it" }
+            @match &run.command {
+                Some(command) => pre.command { code { (plain(command)) } },
+                None => p { "This run does not hold its command. The run's plan is in the data below." },
+            }
+            h3 id="source" { "Source" }
+            p {
+                "Made by cqldyno " (plain(&run.cqldyno)) "."
+                @if SOURCE.is_empty() { " harness/METHOD.md in its source explains how figures are taken and judged." }
+                @else {
+                    " " a href=(SOURCE) { "Its source" } "; "
+                    a href={ (SOURCE) "/blob/main/harness/METHOD.md" } { "how figures are taken and judged" } "."
+                }
+            }
+            h3 id="data" { "Data" }
             @if !downloads.is_empty() {
                 ul.files { @for file in downloads {
                     li {
@@ -322,6 +268,9 @@ pub fn method(run: &Run, head: &[(&'static str, String)], downloads: &[Download]
         }
     }
 }
+
+/// Where the source is; empty if the package does not name its repository.
+const SOURCE: &str = env!("CARGO_PKG_REPOSITORY");
 
 /// A line without what would play tricks, its indentation kept.
 fn plain_line(line: &str) -> String {
@@ -339,19 +288,4 @@ pub fn notes(sentences: &[String]) -> Markup {
             }
         }
     }
-}
-
-/// The summary's row on CPU time of a contender in a place.
-pub fn cpu<'a>(
-    view: &'a View,
-    contender: &str,
-    scenario: &ScenarioInfo,
-    arrangement: &ArrangementInfo,
-) -> Option<&'a SummaryRow> {
-    view.rows.iter().find(|row| {
-        row.meter == CPU_PER_STATEMENT
-            && row.contender == contender
-            && row.scenario == scenario.name
-            && row.arrangement == arrangement.id
-    })
 }

@@ -1,44 +1,30 @@
-//! What the page shows of a run for each reference that a reader may choose.
+//! What the page shows per reference that a reader may choose, and how contenders look.
 
-use crate::headline::short;
-use crate::{Cell, Role, Run, Summary, SummaryRow, against, headline, plain, references};
+use crate::{Analysis, Role, Run, plain, short};
 
 /// As many drivers have a colour of their own.
 const COLOURS: usize = 8;
 
-/// A run summed up against one reference.
-pub struct View {
-    /// The reference, as people say it.
+/// A run against one reference.
+pub struct View<'a> {
+    /// The reference, as people say it; empty if there is none.
     pub name: String,
-    pub run: Run,
-    pub rows: Vec<SummaryRow>,
-    pub warnings: Vec<String>,
-    pub headline: Vec<String>,
+    pub analysis: &'a Analysis<'a>,
 }
 
-/// One a possible reference, the one of id `first` or else the run's own first; there is always at least one.
-pub fn views(run: &Run, cells: &[Cell], first: Option<&str>) -> Vec<View> {
-    let view = |name: String, (run, summary): (Run, Summary)| {
-        let headline = headline(&run, &summary);
-        View { name, headline, run, rows: summary.rows, warnings: summary.warnings }
-    };
-    let asked = first.and_then(|id| run.contender(id));
-    let others = references(run).into_iter().filter(|one| asked.is_none_or(|asked| asked.id != one.id));
-    let ids = asked.into_iter().chain(others);
-    let mut views: Vec<View> = ids.map(|one| view(short(run, one), against(run, cells, &one.id))).collect();
-    if views.is_empty() {
-        views.push(view(String::new(), (run.clone(), Summary::new(run, cells))));
+impl<'a> View<'a> {
+    pub fn of(analysis: &'a Analysis<'a>) -> View<'a> {
+        View { name: analysis.reference().map(|one| short(analysis.run(), one)).unwrap_or_default(), analysis }
     }
-    views
 }
 
 /// How contenders are named and coloured.
 pub struct Faces {
     pub ids: Vec<String>,
     pub labels: Vec<String>,
-    /// The classes of what is a contender's: `c-N` by its place in the run, by which it is hidden, and `k-N` for its colour.
+    /// Their classes: `c-N` (the place in the run) hides a contender, `k-N` is its colour.
     pub classes: Vec<String>,
-    /// Whether it is a driver, not one of ours.
+    /// Whether it is a driver, not floor or noop.
     pub drivers: Vec<bool>,
 }
 
@@ -50,7 +36,7 @@ impl Faces {
             let colour = match one.role {
                 Role::Floor => "k-floor".to_owned(),
                 Role::Noop => "k-noop".to_owned(),
-                // A control has the colour of whom it is once more.
+                // A control has the colour of the contender that it repeats.
                 Role::Driver => {
                     let base = one.id.rsplit_once('#').filter(|_| one.control).map(|(base, _)| base);
                     let known =
@@ -75,7 +61,7 @@ impl Faces {
         self.ids.len()
     }
 
-    /// The contender's place in the run; behind the last where it is none of the run's.
+    /// The contender's place in the run; after the last if it is none of the run's.
     pub fn place(&self, id: &str) -> usize {
         self.ids.iter().position(|known| known == id).unwrap_or(self.ids.len())
     }

@@ -3,17 +3,15 @@
 use maud::{Markup, html};
 
 use super::{SideBySide, Together};
-use crate::document::{caveats, libraries};
+use crate::Recorded;
+use crate::export::document::{caveats, libraries};
+use crate::export::head::head;
 use crate::export::html::shell::shell;
-use crate::head::head;
-use crate::text::capital;
-use crate::text::{count, plain};
-use crate::{Recorded, command};
+use crate::export::text::{capital, count, plain};
 
-/// Several runs beside each other as a page in HTML, made by that version of cqldyno, by the names that they are to have: a section
-/// a scenario and arrangement, a column a run, and no ratio between runs. Everything that came from outside is escaped; the page loads
-/// nothing and runs no script.
-pub fn html_of_runs(named: &[(String, &Recorded)], version: &str) -> String {
+/// Several runs as a page in HTML: a section per scenario and arrangement, a column per run. Everything that came from outside is
+/// escaped; the page loads nothing and runs no script.
+pub fn page(named: &[(String, &Recorded)]) -> String {
     let SideBySide { runs, warnings, remarks, places } = SideBySide::new(named);
     let content = html! {
         header {
@@ -25,16 +23,16 @@ pub fn html_of_runs(named: &[(String, &Recorded)], version: &str) -> String {
         main {
             section aria-labelledby="runs" {
                 h2 id="runs" { "Runs" }
-                p.muted { "Each opens to its machine, versions and settings, and to the command that repeats it." }
+                p.muted { "Open one for its machine, versions, settings and the command that repeats it." }
                 @for (at, ((name, one), (_, about))) in named.iter().zip(&runs).enumerate() { (opened(at, name, about, one)) }
             }
             @for (at, place) in places.iter().enumerate() { (section(at, place)) }
         }
     };
-    shell("Runs side by side – cqldyno", version, &content, None)
+    shell("Runs side by side – cqldyno", env!("CARGO_PKG_VERSION"), &content, None)
 }
 
-/// What is known of a run. A link to what is inside opens it.
+/// A run's details. A link into them opens them.
 fn opened(at: usize, name: &str, about: &str, one: &Recorded) -> Markup {
     let run = &one.run;
     html! {
@@ -55,8 +53,7 @@ fn opened(at: usize, name: &str, about: &str, one: &Recorded) -> Markup {
                         }
                     }
                 }
-                h3 { "Repeat it" }
-                pre.command { code { (plain(&command(run))) } }
+                @if let Some(command) = &run.command { h3 { "Repeat it" } pre.command { code { (plain(command)) } } }
             }
         }
     }

@@ -1,9 +1,9 @@
 //! What stands beside each other, in every format.
 
 use super::*;
-use crate::export::html::browser::Browser;
+use crate::export::shown::{csv, several};
 use crate::measure::WALL;
-use crate::{Cell, Checksum, CutShort, Look, Pass, csv_of_runs, json_of_runs, markdown_of_runs, sample, table_of_runs};
+use crate::{Cell, Checksum, CutShort, Look, Pass, sample};
 
 const EVIL: &str = "a|b</title><script>alert(1)</script>\u{1b}[31m\"";
 
@@ -24,6 +24,10 @@ fn two() -> [(String, Recorded); 2] {
     [("runs/laptop".to_owned(), one), ("runs/server".to_owned(), other)]
 }
 
+fn html_of_runs(named: &[(String, &Recorded)]) -> String {
+    several("html", named, Look::default())
+}
+
 fn named(runs: &[(String, Recorded)]) -> Vec<(String, &Recorded)> {
     runs.iter().map(|(name, one)| (name.clone(), one)).collect()
 }
@@ -33,8 +37,13 @@ fn every_format_has_every_run_and_says_why_there_is_no_ratio_and_what_differs() 
     let runs = two();
     let named = named(&runs);
     let differ = "These runs differ in: processor, what writes asks.";
-    let table = table_of_runs(&named, Look { width: 2_000, ..Look::default() });
-    let texts = [table, markdown_of_runs(&named), html_of_runs(&named, "1"), json_of_runs(&named).unwrap()];
+    let table = several("table", &named, Look { width: 2_000, ..Look::default() });
+    let texts = [
+        table,
+        several("markdown", &named, Look::default()),
+        html_of_runs(&named),
+        several("json", &named, Look::default()),
+    ];
     for text in &texts {
         for part in ["runs/laptop", "runs/server", NO_RATIOS, differ, "Another 1", "A row was wrong.", "It has no end"]
         {
@@ -52,8 +61,8 @@ fn a_run_that_was_cut_short_says_how_many_blocks_of_how_many_it_has() {
     runs[1].1.run.plan.blocks = 20;
     runs[1].1.run.cut_short = Some(CutShort { within_ms: 300_000, blocks: 12, missing_ms: 72_000 });
     let named = named(&runs);
-    let table = table_of_runs(&named, Look { width: 2_000, ..Look::default() });
-    for text in [table, markdown_of_runs(&named), html_of_runs(&named, "1")] {
+    let table = several("table", &named, Look { width: 2_000, ..Look::default() });
+    for text in [table, several("markdown", &named, Look::default()), html_of_runs(&named)] {
         assert!(text.contains("; 12 blocks of ") && text.contains("; 12 of 20 blocks of "), "{text}");
     }
 }
@@ -66,8 +75,8 @@ fn a_run_whose_control_differs_is_warned_of_by_its_name_in_every_format() {
         cell.measures.insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(slower, crate::Unit::Microseconds));
     }
     let named = named(&runs);
-    let table = table_of_runs(&named, Look { width: 2_000, ..Look::default() });
-    for text in [table, markdown_of_runs(&named), html_of_runs(&named, "1")] {
+    let table = several("table", &named, Look { width: 2_000, ..Look::default() });
+    for text in [table, several("markdown", &named, Look::default()), html_of_runs(&named)] {
         assert!(text.contains("runs/laptop: The control is scylla@1.9.0 once more and should cost"), "{text}");
     }
 }
@@ -75,7 +84,7 @@ fn a_run_whose_control_differs_is_warned_of_by_its_name_in_every_format() {
 #[test]
 fn the_page_has_a_section_a_scenario_and_arrangement_and_a_column_a_run_that_leads_to_what_is_known_of_it() {
     let runs = two();
-    let page = html_of_runs(&named(&runs), "0.1.0");
+    let page = html_of_runs(&named(&runs));
     assert_eq!(page.matches("<h2 id=\"place-").count(), 2, "{page}");
     let tables = page.matches("<table>").count();
     assert!(tables >= 4, "{page}");
@@ -98,10 +107,10 @@ fn the_page_has_a_section_a_scenario_and_arrangement_and_a_column_a_run_that_lea
 #[test]
 fn the_csv_is_that_of_each_run_with_its_name_before_it() {
     let runs = two();
-    let text = csv_of_runs(&named(&runs));
+    let text = several("csv", &named(&runs), Look::default());
     let mut expected = String::new();
     for (at, (name, one)) in runs.iter().enumerate() {
-        let own = crate::csv(&one.run, &one.cells);
+        let own = csv(&one.run, &one.cells);
         for line in own.lines().skip(usize::from(at > 0)) {
             expected.push_str(&format!("{},{line}\r\n", if line.starts_with("contender,") { "run" } else { name }));
         }
@@ -116,7 +125,7 @@ fn each_run_of_the_json_is_a_document_that_is_read_as_the_run_that_it_was() {
         one.run.checksum = Some(Checksum::of_cells(&one.cells));
         one.notes.clear();
     }
-    let whole: serde_json::Value = serde_json::from_str(&json_of_runs(&named(&runs)).unwrap()).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&several("json", &named(&runs), Look::default())).unwrap();
     assert_eq!(whole["remarks"][0], NO_RATIOS);
     for (at, (name, one)) in runs.iter().enumerate() {
         assert_eq!(whole["runs"][at]["name"], *name);
@@ -141,41 +150,15 @@ fn hostile_names_stay_text_in_every_format() {
     let is_void = |cell: &&mut Cell| cell.pass == Pass::Timing && cell.measures.contains_key(WALL);
     cells.iter_mut().filter(is_void).for_each(|cell| cell.void = Some(EVIL.to_owned()));
     let named = named(&runs);
-    let page = html_of_runs(&named, "1");
+    let page = html_of_runs(&named);
     assert!(!page.contains("<script") && page.contains("&lt;script&gt;"), "{page}");
     assert_eq!(page.matches("</title>").count(), 1, "{page}");
-    let markdown = markdown_of_runs(&named);
+    let markdown = several("markdown", &named, Look::default());
     assert!(!markdown.contains("<script") && markdown.contains("a\\|b"), "{markdown}");
-    let table = table_of_runs(&named, Look::default());
-    for text in [page, markdown, table, csv_of_runs(&named), json_of_runs(&named).unwrap()] {
+    let table = several("table", &named, Look::default());
+    for text in
+        [page, markdown, table, several("csv", &named, Look::default()), several("json", &named, Look::default())]
+    {
         assert!(!text.contains('\u{1b}') && text.contains("script"), "{text}");
-    }
-}
-
-#[test]
-fn in_a_browser_a_run_s_name_opens_what_is_known_of_it_and_a_narrow_screen_is_not_exceeded() {
-    let Some(browser) = Browser::start() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let page = folder.path().join("page.html");
-    let mut runs = two();
-    runs[1].0 = "cqldyno-runs/of-another-machine/2026-01-02T03-04-05Z".to_owned();
-    std::fs::write(&page, html_of_runs(&named(&runs), "0.1.0")).unwrap();
-    browser.size(1280, 900);
-    browser.open(&page);
-    let is_shown = "return document.querySelector('#run-1').checkVisibility()";
-    assert_eq!(browser.run(is_shown), false);
-    browser.click("th a[href='#run-1']");
-    browser.until(is_shown);
-    assert_eq!(browser.run("return document.querySelector('#run-0').checkVisibility()"), false);
-    browser.size(400, 900);
-    browser.until("return document.documentElement.clientWidth <= 400");
-    assert_eq!(browser.run("return document.documentElement.scrollWidth > 400"), false);
-    assert_eq!(browser.errors(), Vec::<serde_json::Value>::new());
-    assert_eq!(browser.requests(), Vec::<String>::new());
-    if let Some(pictures) = std::env::var_os("CQLDYNO_PAGE_PICTURES") {
-        let pictures = std::path::Path::new(&pictures);
-        browser.picture(pictures, "runs.png", 1280, false);
-        browser.picture(pictures, "runs-dark.png", 1280, true);
-        browser.picture(pictures, "runs-narrow.png", 400, false);
     }
 }

@@ -84,10 +84,8 @@ pub fn chosen(groups: &[Group]) -> Intervals {
     compare(groups, &Comparison::default())
         .into_iter()
         .map(|estimates| {
-            let of = |estimates: Vec<Option<_>>| {
-                estimates.into_iter().flatten().collect::<Vec<cqldyno_statistics::Estimate>>()
-            };
-            of(estimates.unwrap_or_default()).iter().map(|one| one.interval.map(f64::ln)).collect()
+            let estimates = estimates.map_or(Vec::new(), |fitted| fitted.estimates);
+            estimates.into_iter().flatten().map(|one| one.interval.map(f64::ln)).collect()
         })
         .collect()
 }

@@ -147,10 +147,10 @@ fn verdicts(world: &World, runs: usize) -> [f64; 4] {
     for _ in 0..runs {
         for group in chosen(&world.run(&mut random)) {
             let place = match Verdict::of(group[0].map(f64::exp), BAND, true) {
-                Verdict::Slower => 0,
+                Verdict::Worse => 0,
                 Verdict::Same => 1,
                 Verdict::Inconclusive => 2,
-                Verdict::Faster => 3,
+                Verdict::Better => 3,
             };
             counts[place] += 1;
         }

@@ -2,25 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use plotters::prelude::*;
-
-use super::super::paint::{GRID, INK, MUTED, of_contender, text};
-use super::{Chart, Here, Kind, Marked};
-use crate::quantity::{three_digits, whole};
-use crate::text::plain;
+use super::super::svg::{Picture, Scale};
+use super::{Chart, Here, Kind};
+use crate::export::quantity::{three_digits, whole};
+use crate::export::text::plain;
 use crate::{Cell, Pass, Unit};
 
 /// Kinds of latency that have no chart.
 const BESIDE: [&str; 2] = ["driver", "lateness"];
 
-/// What kinds of latency begin with that were taken with a fixed number of statements in flight.
+/// The prefix of latencies with a fixed number of statements in flight.
 const IN_FLIGHT: &str = "service_";
 
 /// A contender's place in the run, and its percentiles with their latency in microseconds.
 type Curve = (usize, Vec<(f64, f64)>);
 
 impl Here<'_> {
-    /// One chart a step of the pass and kind of latency; a sentence where the pass did not run.
+    /// One chart per step of the pass and kind of latency; a sentence if the pass did not run.
     pub(super) fn latency(&self) -> Vec<Chart> {
         let mut curves: BTreeMap<(String, String), Vec<Curve>> = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| cell.pass == Pass::Latency && cell.failed.is_none()) {
@@ -32,16 +30,9 @@ impl Here<'_> {
         }
         curves.retain(|_, curves| curves.iter().any(|(_, points)| points.len() > 1));
         if curves.is_empty() {
-            let why = "Latency was not measured in this run; `--pass latency` does, at a fixed rate below saturation.";
-            let (title, about) = ("Latency by percentile".to_owned(), String::new());
-            return vec![Chart {
-                kind: Kind::Latency,
-                title,
-                about,
-                view: None,
-                picture: Err(why.to_owned()),
-                legend: Vec::new(),
-            }];
+            let why =
+                "Latency was not measured in this run. `--pass latency` measures it, at a fixed rate below saturation.";
+            return vec![Chart::none(Kind::Latency, "Latency by percentile".to_owned(), why)];
         }
         let mut curves: Vec<((String, String), Vec<Curve>)> = curves.into_iter().collect();
         // Response times first, then by the number in flight.
@@ -66,57 +57,30 @@ impl Here<'_> {
         at.sort_by(f64::total_cmp);
         at.dedup();
         let last = at.iter().map(|percentile| tail(*percentile)).fold(1.0, f64::max);
-        let nines: Vec<f64> = at.iter().map(|percentile| tail(*percentile)).collect();
-        let mut titles = Vec::new();
+        let (x, y) = (Scale::linear(0.2, last + 0.05), Scale::log(bottom, top));
+        let mut picture = Picture::new(460.0, 122.0, 56.0, x, y, self.with_titles());
+        let figure = |us: f64| if us < 1.0 { three_digits(us) } else { whole(us) };
+        picture.across(Some(round(bottom, top)), figure);
+        picture.below(at.iter().map(|share| tail(*share)).map(|nines| (nines, percent(nines))));
         let mut said = Vec::new();
         for (place, points) in curves {
-            let label = &self.faces.labels[*place];
-            let within = |(percentile, us): &(f64, f64)| format!("{percentile} % within {} us", three_digits(*us));
+            let (label, class) = (&self.faces.labels[*place], self.class(*place, ""));
+            let path: Vec<(f64, f64)> = points.iter().map(|(share, us)| (tail(*share), *us)).collect();
+            picture.line(&path, &class, 4.0, None);
+            let within = |(share, us): &(f64, f64)| format!("{share} % within {} us", three_digits(*us));
             let points: Vec<String> = points.iter().map(within).collect();
-            said.push(format!("{label}: {}", points.join(", ")));
-            titles.extend(points.iter().map(|point| format!("{label}: {point}")));
-        }
-        let alternative = format!("{title}. {}.", said.join("; "));
-        let picture = self.paint(460, &alternative, &titles, |area| {
-            let mut chart = ChartBuilder::on(area)
-                .margin(12)
-                .margin_right(40)
-                .x_label_area_size(44)
-                .y_label_area_size(110)
-                .build_cartesian_2d(
-                    Marked { range: 0.2..last + 0.05, is_log: false, marks: nines.clone() },
-                    Marked { range: bottom..top, is_log: true, marks: round(bottom, top) },
-                )?;
-            chart
-                .configure_mesh()
-                .disable_x_mesh()
-                .x_labels(nines.len())
-                .y_labels(8)
-                .x_label_formatter(&|x| percent(*x))
-                .y_label_formatter(&|us| if *us < 1.0 { three_digits(*us) } else { whole(*us) })
-                .axis_style(INK)
-                .bold_line_style(GRID)
-                .light_line_style(TRANSPARENT)
-                .label_style(text(MUTED))
-                .draw()?;
-            let mut nth = 0;
-            for (place, points) in curves {
-                let points: Vec<(f64, f64)> = points.iter().map(|(percentile, us)| (tail(*percentile), *us)).collect();
-                let colour = of_contender(*place, None);
-                chart.draw_series([PathElement::new(points.clone(), colour.stroke_width(4))])?;
-                for point in points {
-                    chart.draw_series([Circle::new(point, 7, of_contender(*place, Some(nth)).filled())])?;
-                    nth += 1;
-                }
+            for (point, within) in path.into_iter().zip(&points) {
+                picture.dot(point, 7.0, &class, Some(&format!("{label}: {within}")));
             }
-            Ok(())
-        });
+            said.push(format!("{label}: {}", points.join(", ")));
+        }
+        let picture = Ok(picture.finished(&format!("{title}. {}.", said.join("; "))));
         let ids = curves.iter().filter_map(|(place, _)| self.faces.ids.get(*place).map(String::as_str));
         Chart { kind: Kind::Latency, title, about, view: None, picture, legend: self.faces.legend(ids) }
     }
 }
 
-/// Measures such as `response_p999`, by what stands before the percentile; each with its percentiles in hundredths.
+/// Measures such as `response_p999`, keyed by what precedes the percentile; each with its percentiles in hundredths.
 fn percentiles(cell: &Cell) -> BTreeMap<String, Vec<(f64, f64)>> {
     let mut found: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for (id, measure) in &cell.measures {
@@ -134,7 +98,7 @@ fn percentiles(cell: &Cell) -> BTreeMap<String, Vec<(f64, f64)>> {
             found.entry(kind.to_owned()).or_default().push((percentile, us));
         }
     }
-    // A cell of a fixed number in flight is of one kind only, so that what is kept of its histogram is of that kind.
+    // A cell with a fixed number in flight has one kind only, which its histogram is of.
     if let (Some(latency), Some((kind, points))) = (&cell.latency, found.iter_mut().next())
         && in_flight(kind).is_some()
         && cell.step.as_deref() == kind.strip_prefix(IN_FLIGHT)
@@ -149,12 +113,12 @@ fn percentiles(cell: &Cell) -> BTreeMap<String, Vec<(f64, f64)>> {
     found
 }
 
-/// Of how many statements in flight a kind of latency is, for example 16 of `service_16`.
+/// The number in flight of a kind of latency, for example 16 of `service_16`.
 fn in_flight(kind: &str) -> Option<u32> {
     kind.strip_prefix(IN_FLIGHT)?.parse().ok()
 }
 
-/// 1, 2 and 5 times powers of ten within the range; powers alone where it spans more than three.
+/// 1, 2 and 5 times powers of ten within the range; powers alone if it spans more than three.
 fn round(from: f64, to: f64) -> Vec<f64> {
     let factors: &[f64] = if to / from > 1_000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     let powers = (from.log10().floor() as i32)..=(to.log10().ceil() as i32);

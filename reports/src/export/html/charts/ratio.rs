@@ -1,28 +1,31 @@
 //! Figures over the reference's, with their intervals.
 
-use plotters::prelude::*;
-
-use super::super::paint::{BAND, INK, MUTED, of_contender, text};
+use super::super::svg::{Picture, Scale, Stands};
 use super::super::view::View;
-use super::{Chart, Here, Kind, room, rows};
+use super::{Chart, Here, Kind};
 use crate::comparison::BAND as SAME;
 use crate::measure::CPU_PER_STATEMENT;
 use crate::{Bottleneck, Role, SummaryRow};
 
-const ROW: u32 = 84;
+const ROW: f64 = 84.0;
 
 impl Here<'_> {
-    /// One line a driver; none where no driver has an interval.
+    /// One line per driver; none if no driver has an interval.
     pub(super) fn ratio(&self, at: usize, view: &View, meter: &str) -> Option<Chart> {
         let is_here = |row: &&SummaryRow| {
             row.meter == meter
                 && row.scenario == self.scenario.name
                 && row.arrangement == self.arrangement.id
                 && row.interval.is_some()
-                && view.run.contender(&row.contender).is_some_and(|one| one.role == Role::Driver)
+                && view.analysis.run().contender(&row.contender).is_some_and(|one| one.role == Role::Driver)
         };
-        let shown: Vec<(&SummaryRow, f64, [f64; 2])> =
-            view.rows.iter().filter(is_here).filter_map(|row| Some((row, row.ratio?, row.interval?))).collect();
+        let shown: Vec<(&SummaryRow, f64, [f64; 2])> = view
+            .analysis
+            .rows()
+            .iter()
+            .filter(is_here)
+            .filter_map(|row| Some((row, row.ratio?, row.interval?)))
+            .collect();
         if shown.is_empty() {
             return None;
         }
@@ -31,42 +34,36 @@ impl Here<'_> {
             let name = self.faces.label(&row.contender);
             if limited { format!("{name} (server-bound)") } else { name }
         };
-        let titles: Vec<String> = shown
-            .iter()
-            .map(|(row, ratio, [low, high])| format!("{}: {ratio:.3} ({low:.3} to {high:.3})", label(row)))
-            .collect();
+        let title = |(row, ratio, [low, high]): &(&SummaryRow, f64, [f64; 2])| {
+            format!("{}: {ratio:.3} ({low:.3} to {high:.3})", label(row))
+        };
+        let titles: Vec<String> = shown.iter().map(title).collect();
         let low = shown.iter().map(|(_, _, [low, _])| *low).fold(1.0 - 2.0 * SAME, f64::min);
         let high = shown.iter().map(|(_, _, [_, high])| *high).fold(1.0 + 2.0 * SAME, f64::max);
         let pad = (high - low) * 0.06;
-        let range = room((low - pad).max(0.0)..high + pad);
+        let (left, right) = ((low - pad).max(0.0), high + pad);
         let is_cpu = meter == CPU_PER_STATEMENT;
         let title = match is_cpu {
-            true => format!("CPU time a statement over that of {}", view.name),
+            true => format!("CPU time per statement over that of {}", view.name),
             false => format!("Throughput over that of {}", view.name),
         };
         let (better, holds) = match is_cpu {
             true => ("Further left is less CPU time", "which hold for all comparisons of the run at once"),
-            false => ("Further right is more statements a second", "each by itself"),
+            false => ("Further right is more statements per second", "each by itself"),
         };
         let alternative = format!("{title}, with 95 % intervals: {}.", titles.join("; "));
-        let picture = self.paint(ROW * shown.len() as u32 + 56, &alternative, &titles, |area| {
-            let (left, right) = (range.start, range.end);
-            let mut chart = rows(area, range, shown.len(), &|x| format!("{x:.2}"))?;
-            let top = shown.len() as f64;
-            let band = [((1.0 - SAME).max(left), 0.0), ((1.0 + SAME).min(right), top)];
-            chart.draw_series([Rectangle::new(band, BAND.filled())])?;
-            chart.draw_series([PathElement::new([(1.0, 0.0), (1.0, top)], INK.stroke_width(2))])?;
-            for (nth, (row, ratio, [low, high])) in shown.iter().enumerate() {
-                let colour = of_contender(self.faces.place(&row.contender), Some(nth));
-                let y = top - nth as f64;
-                let line = PathElement::new([(*low, y - 0.68), (*high, y - 0.68)], colour.stroke_width(5));
-                let name = if row.control { MUTED } else { INK };
-                chart.draw_series([Text::new(label(row), (left, y - 0.06), text(name))])?;
-                chart.draw_series([line])?;
-                chart.draw_series([Circle::new((*ratio, y - 0.68), 9, colour.filled())])?;
-            }
-            Ok(())
-        });
+        let mut picture =
+            Picture::rows(shown.len(), ROW, Scale::linear(left, right), self.with_titles(), |x| format!("{x:.2}"));
+        let end = shown.len() as f64;
+        picture.bar([((1.0 - SAME).max(left), 0.0), ((1.0 + SAME).min(right), end)], "band", None);
+        picture.line(&[(1.0, 0.0), (1.0, end)], "ink", 2.0, None);
+        for (nth, (row, ratio, [low, high])) in shown.iter().enumerate() {
+            let (y, class) = (nth as f64 + 0.68, self.class(self.faces.place(&row.contender), ""));
+            let name = if row.control { "muted" } else { "ink" };
+            picture.text((left, nth as f64 + 0.06), &label(row), name, Stands::RightBelow);
+            picture.line(&[(*low, y), (*high, y)], &class, 5.0, Some(&titles[nth]));
+            picture.dot((*ratio, y), 9.0, &class, Some(&titles[nth]));
+        }
         Some(Chart {
             kind: if is_cpu { Kind::Cpu } else { Kind::Throughput },
             title,
@@ -75,7 +72,7 @@ impl Here<'_> {
                  the same."
             ),
             view: Some(at),
-            picture,
+            picture: Ok(picture.finished(&alternative)),
             legend: Vec::new(),
         })
     }

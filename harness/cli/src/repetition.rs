@@ -1,0 +1,121 @@
+//! The command that asks for a run once more.
+
+use cqldyno_reports::{Pass, Role, Run};
+
+/// The arguments after `cqldyno` that ask for the same run again. They state every value, so that no later default changes it.
+///
+/// Three things are in no result: the user, the path of a scenario's file (its name is given instead) and which cores were free.
+fn arguments(run: &Run) -> Vec<String> {
+    let plan = &run.plan;
+    let is_comparison = run.contenders.len() > 1;
+    let mut all = vec![if is_comparison { "compare" } else { "run" }.to_owned()];
+    all.extend(asked(run));
+    let mut flag = |name: &str, value: String| all.extend([format!("--{name}"), value]);
+    if let Some(reference) = plan.reference.as_ref().filter(|_| is_comparison) {
+        flag("reference", reference.clone());
+    }
+    for scenario in &run.scenarios {
+        flag("scenario", scenario.name.clone());
+    }
+    flag("count", plan.count.to_string());
+    flag("blocks", plan.blocks.to_string());
+    flag("concurrency", plan.concurrency.to_string());
+    flag("warmup", plan.warmup.to_string());
+    flag("noise-share", plan.noise_share.map_or("none".to_owned(), |share| share.to_string()));
+    if let Some(time) = plan.within_ms {
+        flag("within", milliseconds(Some(time)));
+    }
+    let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
+    flag("arrangement", arrangements.join(","));
+    if !arrangements.iter().any(|id| id.starts_with("pinned+")) {
+        flag("pin", "off".to_owned());
+    }
+    flag("target", plan.target.id.clone());
+    flag("settings", plan.settings.clone());
+    flag("connections", plan.connections.to_string());
+    flag("page-size", plan.page_size.to_string());
+    flag("consistency", plan.consistency.clone());
+    flag("request-timeout", milliseconds(plan.request_timeout_ms));
+    if let Some(stall) = plan.stall_ms {
+        flag("stall", milliseconds(Some(stall)));
+    }
+    if let Some(bytes) = plan.memory_limit_bytes {
+        flag("memory", bytes.to_string());
+    }
+    flag("seed", plan.seed.to_string());
+    let more: Vec<&str> = plan.passes.iter().filter(|pass| **pass != Pass::Counting).map(|pass| pass.name()).collect();
+    if !more.is_empty() {
+        flag("pass", more.join(","));
+    }
+    if let Some(rate) = plan.rate {
+        flag("rate", rate.to_string());
+    }
+    match plan.counting_count {
+        0 => all.push("--no-counting".to_owned()),
+        count => all.extend(["--counting-count".to_owned(), count.to_string()]),
+    }
+    all.extend(plan.serve_arguments.iter().cloned());
+    all
+}
+
+/// The command as a shell takes it, on one line.
+pub fn command(run: &Run) -> String {
+    let user = if run.plan.with_user { " --user USER --password-file FILE" } else { "" };
+    let words: Vec<String> = arguments(run).iter().map(|word| quoted(word)).collect();
+    format!("cqldyno {}{user}", words.join(" "))
+}
+
+/// The contenders as they were asked for: without the control, and without the number of one that was named twice.
+fn asked(run: &Run) -> Vec<String> {
+    let mut ids: Vec<&str> = Vec::new();
+    let mut asked = Vec::new();
+    for one in run.contenders.iter().filter(|one| !one.control || one.role != Role::Driver) {
+        let first = one.id.rsplit_once('#').map(|(first, _)| first).filter(|first| ids.contains(first));
+        asked.push(first.unwrap_or(&one.id).to_owned());
+        ids.push(&one.id);
+    }
+    asked
+}
+
+fn milliseconds(time: Option<u64>) -> String {
+    time.map_or("none".to_owned(), |ms| format!("{ms}ms"))
+}
+
+/// A word as a POSIX shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
+    match word.chars().all(is_plain) && !word.is_empty() {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn every_value_is_said_and_the_control_is_not() {
+        let (mut run, _) = sample::blocks(12);
+        run.plan.reference = Some("scylla".to_owned());
+        run.plan.within_ms = Some(300_000);
+        assert_eq!(
+            command(&run),
+            "cqldyno compare scylla cdrs-tokio cassandra-cpp floor noop --reference scylla --scenario writes --scenario reads \
+             --count 500000 --blocks 12 --concurrency 1024 --warmup 10000 --noise-share none --within 300000ms --arrangement multi:2 --pin off \
+             --target embedded --settings equal --connections 1 --page-size 5000 --consistency LOCAL_ONE --request-timeout \
+             30000ms --seed 42 --counting-count 100000"
+        );
+    }
+
+    #[test]
+    fn a_password_is_asked_for_again_and_a_hostile_word_is_one_word() {
+        let (mut run, _) = sample::run();
+        run.plan.with_user = true;
+        run.scenarios[0].name = "a'; rm -rf $HOME".to_owned();
+        let text = command(&run);
+        assert!(text.ends_with(" --user USER --password-file FILE"), "{text}");
+        assert!(text.contains(r"--scenario 'a'\''; rm -rf $HOME' --scenario reads"), "{text}");
+    }
+}

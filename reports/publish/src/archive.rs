@@ -1,0 +1,38 @@
+//! The files that cells name, packed into one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use tar::{Archive, Builder, HeaderMode};
+
+use crate::store::{PublishError, io_error};
+
+/// Packs the files of `folder` with these names into `to`; the same files give the same archive.
+pub(crate) fn pack(folder: &Path, names: &BTreeSet<String>, to: &Path) -> Result<(), PublishError> {
+    let file = File::create(to).map_err(io_error(to))?;
+    let mut archive = Builder::new(GzEncoder::new(file, Compression::best()));
+    archive.mode(HeaderMode::Deterministic);
+    for name in names {
+        let path = folder.join(name);
+        archive.append_path_with_name(&path, name).map_err(io_error(&path))?;
+    }
+    archive.into_inner().and_then(GzEncoder::finish).map(drop).map_err(io_error(to))
+}
+
+/// The files in the archive, by name.
+pub(crate) fn unpack(path: &Path) -> io::Result<BTreeMap<String, Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    for entry in Archive::new(GzDecoder::new(File::open(path)?)).entries()? {
+        let mut entry = entry?;
+        let name = entry.path()?.to_string_lossy().into_owned();
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes)?;
+        found.insert(name, bytes);
+    }
+    Ok(found)
+}

@@ -1,0 +1,251 @@
+//! What a README shows of published runs, in GitHub's Markdown: every figure in it is read from them.
+
+use cqldyno_reports::measure::{CPU_PER_STATEMENT, THROUGHPUT};
+use cqldyno_reports::{
+    Analysis, Contender, Place, Recorded, Role, Run, SummaryRow, Verdict, count, escape, list, plain, short,
+    three_digits, whole,
+};
+
+/// A published run and the name of its folder.
+pub(crate) struct Shown<'a> {
+    pub name: &'a str,
+    pub run: &'a Recorded,
+}
+
+/// The section of the repository's README: the run of most blocks.
+pub(crate) fn front(date: &str, shown: &[Shown]) -> String {
+    let folder = format!("reports/published/{date}");
+    let Some(Shown { run: Recorded { run, cells, .. }, .. }) = shown.iter().max_by_key(|one| one.run.run.plan.blocks)
+    else {
+        return String::new();
+    };
+    let analysis = Analysis::new(run, cells);
+    format!(
+        "{}{}{}\n\n{}{}\n\n{}. {} CPU us is CPU time per statement. [How verdicts are \
+         read](harness/METHOD.md#what-does-a-verdict-mean); [raw data, all columns and a page with charts]({folder}).",
+        picture(&format!("{folder}/chart.svg")),
+        warnings(&analysis),
+        escape(&analysis.findings().join(" ")),
+        choices(&analysis).map_or(String::new(), |text| format!("{text}\n\n")),
+        table(&analysis),
+        drivers(run).map(|one| escape(&plain(&one.label))).collect::<Vec<_>>().join(", "),
+        asked(run, date),
+    )
+}
+
+/// The README of a date's folder.
+pub(crate) fn of_date(date: &str, shown: &[Shown], notes: &str) -> String {
+    let mut out = format!("# What was measured on {date}\n\n");
+    if !notes.trim().is_empty() {
+        out.push_str(&format!("{}\n\n", notes.trim()));
+    }
+    out.push_str(&picture("chart.svg"));
+    for Shown { name, run: Recorded { run, cells, notes } } in shown {
+        let analysis = Analysis::new(run, cells);
+        out.push_str(&format!("## [{name}]({name})\n\n{}\n\n", asked(run, date)));
+        for note in notes {
+            out.push_str(&format!("> {}\n\n", escape(note)));
+        }
+        out.push_str(&warnings(&analysis));
+        for finding in analysis.findings() {
+            out.push_str(&format!("- {}\n", escape(finding)));
+        }
+        out.push_str(&format!(
+            "\n- [table.md]({name}/table.md): every table, with the notes on each driver\n\
+             - [page.html]({name}/page.html): the same with charts, for a browser (GitHub shows its source)\n\
+             - [run.json]({name}/run.json), [cells.jsonl]({name}/cells.jsonl), [files.tar.gz]({name}/files.tar.gz): what was asked, \
+             {} as measured, and the histogram of each\n\n",
+            count(cells.len() as u64, "cell"),
+        ));
+        if let Some(command) = &run.command {
+            out.push_str(&format!("The same again:\n\n```\n{}\n```\n\n", plain(command).replace("```", "` ` `")));
+        }
+    }
+    out.push_str(
+        "[reports/README.md](../../README.md) describes a run folder and the checks of a published one. `cqldyno report DIR \
+         --format csv` prints one row per measure. The workers' logs are not kept here.\n",
+    );
+    out
+}
+
+fn drivers(run: &Run) -> impl Iterator<Item = &Contender> {
+    run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control)
+}
+
+fn picture(path: &str) -> String {
+    format!("![CPU time per statement, by scenario, driver and arrangement]({path})\n\n")
+}
+
+fn warnings(analysis: &Analysis) -> String {
+    analysis.warnings().iter().map(|warning| format!("> **Warning.** {}\n\n", escape(warning))).collect()
+}
+
+/// Which driver to choose for what: the ones that needed least CPU time alone.
+fn choices(analysis: &Analysis) -> Option<String> {
+    let run = analysis.run();
+    let choice = |driver: &Contender| {
+        let is_first = |place: &Place| matches!(analysis.least(*place)[..], [only] if only.id == driver.id);
+        let of = |name: &str| {
+            let on: Vec<Place> =
+                analysis.places().filter(|place| place.scenario.name == name).filter(is_first).collect();
+            let places: Vec<String> = on.iter().map(|place| code(&place.arrangement.id)).collect();
+            let name = escape(&plain(name));
+            match places.len() {
+                0 => None,
+                all if all == run.plan.arrangements.len() => Some(name),
+                _ => Some(format!("{name} on {}", list(&places))),
+            }
+        };
+        let places: Vec<String> = run.scenarios.iter().filter_map(|scenario| of(&scenario.name)).collect();
+        (!places.is_empty()).then(|| format!("choose {} for {}", escape(&short(run, driver)), list(&places)))
+    };
+    let said = drivers(run).filter_map(choice).collect::<Vec<_>>().join("; ");
+    said.strip_prefix('c').map(|rest| format!("C{rest}."))
+}
+
+/// What was asked, with which command, on what.
+fn asked(run: &Run, date: &str) -> String {
+    let plan = &run.plan;
+    let blocks = match plan.blocks {
+        1 => String::new(),
+        blocks => format!("{blocks} blocks of "),
+    };
+    let target = if plan.target.embedded { "the embedded server".to_owned() } else { escape(&plain(&plan.target.id)) };
+    let with = run.command.as_ref().map_or(String::new(), |command| format!(" with `{}`", command.replace('`', "'")));
+    format!(
+        "{blocks}{} prepared statements, {} in flight over {}, on {target}; {}; measured on {date}{with}.",
+        whole(plan.count as f64),
+        whole(plan.concurrency as f64),
+        count(plan.connections, "connection"),
+        machine(run),
+    )
+}
+
+fn machine(run: &Run) -> String {
+    let machine = &run.environment;
+    let virtual_machine = machine.more.get("virtual machine").is_some_and(|value| value == "yes");
+    let kind = if virtual_machine { ", a virtual machine" } else { "" };
+    format!(
+        "{} ({}{kind}, {}, {})",
+        count(machine.cores.into(), "core"),
+        escape(&plain(&machine.cpu)),
+        escape(&plain(&machine.kernel)),
+        escape(plain(&machine.compiler).split(" (").next().unwrap_or_default()),
+    )
+}
+
+fn code(text: &str) -> String {
+    format!("`{}`", plain(text).replace('`', "'"))
+}
+
+fn line(out: &mut String, fields: &[String]) {
+    out.push_str(&format!("| {} |\n", fields.join(" | ")));
+}
+
+/// One row per scenario and driver, three columns per arrangement: CPU time, ratio with verdict, statements per second.
+fn table(analysis: &Analysis) -> String {
+    let (run, Some(reference)) = (analysis.run(), analysis.reference()) else { return String::new() };
+    let over = escape(&short(run, reference));
+    let mut heads = vec!["scenario".to_owned(), "driver".to_owned()];
+    let mut rules = vec!["---".to_owned(); 2];
+    for arrangement in &run.plan.arrangements {
+        heads.extend([
+            format!("{} CPU us", code(&arrangement.id)),
+            format!("vs {over} (95 %)"),
+            "statements/s".to_owned(),
+        ]);
+        rules.extend(["---:".to_owned(), "---".to_owned(), "---:".to_owned()]);
+    }
+    let mut out = String::new();
+    line(&mut out, &heads);
+    line(&mut out, &rules);
+    for scenario in &run.scenarios {
+        for driver in drivers(run) {
+            let mut fields = vec![escape(&plain(&scenario.name)), escape(&short(run, driver))];
+            for arrangement in &run.plan.arrangements {
+                let row = |meter| analysis.row(Place { scenario, arrangement }, driver, meter);
+                fields.extend(judgement(row(CPU_PER_STATEMENT), row(THROUGHPUT)));
+            }
+            line(&mut out, &fields);
+        }
+    }
+    out
+}
+
+fn judgement(cpu: Option<&SummaryRow>, rate: Option<&SummaryRow>) -> [String; 3] {
+    let instead = |word: &str| [format!("**{word}**"), String::new(), String::new()];
+    let (row, level) = match cpu {
+        Some(SummaryRow { failed: Some(_), .. }) => return instead("failed"),
+        Some(SummaryRow { void: Some(_), .. }) => return instead("void"),
+        Some(row @ SummaryRow { level: Some(level), .. }) => (row, *level),
+        _ => return instead("missing"),
+    };
+    let ratio = match (row.ratio, row.interval) {
+        (Some(ratio), Some([low, high])) => format!("{ratio:.2} ({low:.2}-{high:.2}) {}", verdict(row.verdict)),
+        _ => String::new(),
+    };
+    [three_digits(level), ratio, rate.and_then(|row| row.level).map_or(String::new(), rounded)]
+}
+
+fn verdict(verdict: Option<Verdict>) -> String {
+    match verdict {
+        Some(one) if one.is_better() || one.is_worse() => format!("**{}**", one.name()),
+        Some(one) => one.name().to_owned(),
+        None => "no verdict".to_owned(),
+    }
+}
+
+/// Three digits with a unit, for example `753k` or `1.04M`.
+fn rounded(rate: f64) -> String {
+    match rate {
+        rate if rate >= 999_500.0 => format!("{}M", three_digits(rate / 1e6)),
+        rate if rate >= 999.5 => format!("{}k", three_digits(rate / 1e3).trim_end_matches(".0")),
+        rate => whole(rate),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cqldyno_reports::{Cell, Measure, Pass, Unit};
+
+    use super::*;
+    use crate::sample;
+
+    fn shown(run: Run, cells: Vec<Cell>) -> String {
+        let recorded = Recorded { run, cells, notes: Vec::new() };
+        front("2026-01-02", &[Shown { name: "blocks", run: &recorded }])
+    }
+
+    #[test]
+    fn a_row_of_which_every_block_failed_is_failed_and_not_missing() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio" && cell.pass == Pass::Timing) {
+            cell.measures.clear();
+            cell.failed = Some("It crashed.".to_owned());
+        }
+        let text = shown(run, cells);
+        assert!(text.contains("| writes | cdrs-tokio | **failed** |"), "{text}");
+        assert!(text.contains("| writes | cassandra-cpp | **missing** |"), "{text}");
+    }
+
+    #[test]
+    fn the_front_has_finding_choice_levels_and_verdict_and_no_control() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in &mut cells {
+            let value = Measure::value(753_211.0, Unit::PerSecond);
+            cell.measures.insert(THROUGHPUT.to_owned(), value);
+        }
+        let text = shown(run, cells);
+        assert!(text.contains("For writes and reads scylla needed least CPU time."), "{text}");
+        assert!(text.contains("Choose scylla for writes and reads."), "{text}");
+        assert!(text.contains("(1.5") && text.contains("**dearer** | 753k |"), "{text}");
+        assert!(!text.contains("#control") && !text.contains("| floor"), "{text}");
+        assert!(text.lines().count() < 60 && text.split_whitespace().count() < 550, "{text}");
+    }
+
+    #[test]
+    fn rates_have_three_digits_and_a_unit() {
+        let all = [512.0, 1_046.0, 99_960.0, 753_211.0, 1_043_000.0];
+        assert_eq!(all.map(rounded).join(" "), "512 1.05k 100k 753k 1.04M");
+    }
+}

@@ -1,0 +1,117 @@
+//! The data inside a page must be the run's.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cqldyno_reports::{Cell, PAGE_LIMIT, Recorded, Run, StandIns};
+use flate2::read::GzDecoder;
+
+use crate::path::{machine_path, without_code};
+use crate::store::{CELLS, PAGE, RUN};
+
+/// Checks that the data in the page are the raw cells, or exactly what a page without room keeps of them.
+///
+/// The page itself is not compared: it changes with every change of the exporter.
+pub(crate) fn page(folder: &Path, recorded: &Recorded, say: &mut impl FnMut(String)) {
+    let page = fs::read_to_string(folder.join(PAGE)).unwrap_or_default();
+    if page.is_empty() {
+        return say(": it is missing; publish the run again.".to_owned());
+    }
+    if page.len() > PAGE_LIMIT {
+        say(format!(": it has {} bytes, and a page has at most {PAGE_LIMIT}.", page.len()));
+    }
+    let table = data(&page, "cells.csv").unwrap_or_default();
+    let result = data(&page, "result.json");
+    for text in [without_code(&page).as_ref(), result.as_deref().unwrap_or_default(), table.as_str()] {
+        if let Some(path) = machine_path(text) {
+            say(format!(": it names {path}, which is a folder of the machine that measured; nobody else has it."));
+            break;
+        }
+    }
+    let Some(result) = result else {
+        if !page.contains("The page has no room for the cells of this run") {
+            say(": the data that it offers for download cannot be read; publish the run again.".to_owned());
+        }
+        return;
+    };
+    if !Recorded::from_document(&result).is_ok_and(|found| stands_for(&found, recorded)) {
+        say(format!(": the data in it are not those of {RUN} and {CELLS}; publish the run again."));
+    }
+}
+
+/// A file that the page offers for download.
+fn data(page: &str, name: &str) -> Option<String> {
+    let (_, rest) = page.split_once(&format!("download=\"{name}.gz\""))?;
+    let (_, rest) = rest.split_once("base64,")?;
+    let (encoded, _) = rest.split_once('"')?;
+    let bytes = STANDARD.decode(encoded).ok()?;
+    let mut text = String::new();
+    GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// Whether the page's data are the run, or what a page keeps of it.
+fn stands_for(found: &Recorded, recorded: &Recorded) -> bool {
+    let Recorded { run, cells, .. } = recorded;
+    // A command that is derived from the plan may be in one of the two only.
+    let found_run = Run { command: run.command.clone(), ..found.run.clone() };
+    let is = |run: &Run, cells: &[Cell]| found_run == *run && found.cells == cells;
+    if is(run, cells) {
+        return true;
+    }
+    let StandIns { run, counted, small } = StandIns::of(run, cells);
+    is(&run, &counted) || is(&run, &small)
+}
+
+#[cfg(test)]
+mod tests {
+    use cqldyno_reports::Checksum;
+
+    use super::*;
+    use crate::sample;
+
+    /// A run with a block that was run twice.
+    fn recorded() -> Recorded {
+        let (mut run, mut cells) = sample::run();
+        let again: Vec<Cell> =
+            cells.iter().filter(|cell| cell.block == 1).map(|cell| Cell { attempt: 2, ..cell.clone() }).collect();
+        cells.extend(again);
+        run.checksum = Some(Checksum::of_cells(&cells));
+        Recorded { run, cells, notes: Vec::new() }
+    }
+
+    #[test]
+    fn what_a_page_keeps_where_it_has_no_room_stands_for_its_run() {
+        let recorded = recorded();
+        let StandIns { run, counted, small } = StandIns::of(&recorded.run, &recorded.cells);
+        assert!(counted.len() < recorded.cells.len() && run.checksum.is_none());
+        for cells in [counted, small] {
+            assert!(stands_for(&Recorded { run: run.clone(), cells, notes: Vec::new() }, &recorded));
+        }
+        assert!(stands_for(&recorded, &recorded));
+    }
+
+    #[test]
+    fn a_page_that_lacks_or_changes_anything_else_does_not() {
+        type Change = fn(&mut Recorded);
+        let changes: [(Change, &str); 7] = [
+            (|found| drop(found.cells.pop()), "a cell is missing"),
+            (|found| found.run.plan.count += 1, "another plan"),
+            (|found| found.run.cqldyno = "9.9.9".to_owned(), "another version"),
+            (|found| found.run.checksum = Some(Checksum::of_cells(&found.cells)), "a checksum of less"),
+            (|found| found.cells[0].findings = vec!["Nothing was wrong.".to_owned()], "a finding of nobody's"),
+            (|found| found.cells[0].void = Some("No.".to_owned()), "another judgement"),
+            (|found| found.cells[0].series = sample::run().1.remove(0).series, "large parts of some cells alone"),
+        ];
+        let recorded = recorded();
+        for (change, what) in changes {
+            let StandIns { run, small, .. } = StandIns::of(&recorded.run, &recorded.cells);
+            let mut found = Recorded { run, cells: small, notes: Vec::new() };
+            change(&mut found);
+            assert!(!stands_for(&found, &recorded), "{what}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The repository's README and that of a date, generated from what is published.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cqldyno_reports::Analysis;
+
+use crate::chart::chart;
+use crate::front::{Shown, front, of_date};
+use crate::store::{CHART, NOTES, PublishError, README, dates, io_error, name_of, runs, text};
+
+/// How the line before what is generated begins.
+const BEGIN: &str = "<!-- generated from reports/published/";
+/// The line after it.
+const END: &str = "<!-- end of what is generated -->";
+
+/// Writes the README's section, and README and chart of the newest date, below `repository`; returns the files.
+///
+/// # Errors
+/// When something cannot be read, drawn or written, or the README has no place for the tables.
+pub fn write(repository: &Path) -> Result<Vec<PathBuf>, PublishError> {
+    let files = generated(repository)?;
+    for (path, text) in &files {
+        fs::write(path, text).map_err(io_error(path))?;
+    }
+    Ok(files.into_iter().map(|(path, _)| path).collect())
+}
+
+/// The files that follow from what `repository` has published, with their text.
+///
+/// # Errors
+/// As [`write`].
+pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>, PublishError> {
+    let published = repository.join("reports/published");
+    let newest = dates(&published)?.pop().ok_or(PublishError::Nothing(published))?;
+    let date = name_of(&newest);
+    let runs = runs(&newest)?;
+    let shown: Vec<Shown> = runs.iter().map(|run| Shown { name: &run.name, run: &run.recorded }).collect();
+    let notes = match newest.join(NOTES) {
+        path if path.exists() => text(&path)?,
+        _ => String::new(),
+    };
+    // Intervals need blocks: the chart shows the run of most.
+    let most =
+        shown.iter().max_by_key(|one| one.run.run.plan.blocks).ok_or_else(|| PublishError::Nothing(newest.clone()))?;
+    let drawn = chart(&Analysis::new(&most.run.run, &most.run.cells));
+    let readme = repository.join(README);
+    let front = put(&readme, &text(&readme)?, &date, &front(&date, &shown))?;
+    let of_date = of_date(&date, &shown, &notes);
+    Ok(vec![(readme, front), (newest.join(README), of_date), (newest.join(CHART), drawn)])
+}
+
+/// The README with `section` between the lines.
+fn put(path: &Path, readme: &str, date: &str, section: &str) -> Result<String, PublishError> {
+    let place = || {
+        let begin = readme.find(BEGIN)?;
+        let end = begin + readme[begin..].find(END)?;
+        Some((begin, end))
+    };
+    let (begin, end) =
+        place().ok_or_else(|| PublishError::NoPlace { path: path.to_path_buf(), begin: BEGIN, end: END })?;
+    Ok(format!("{}{BEGIN}{date} by make readme -->\n\n{}\n\n{}", &readme[..begin], section.trim(), &readme[end..]))
+}

@@ -1,0 +1,166 @@
+//! The analysis: what is concluded from a run's cells.
+
+pub(crate) mod against;
+pub(crate) mod attempts;
+pub(crate) mod bottleneck;
+pub(crate) mod check;
+pub(crate) mod comparison;
+pub(crate) mod cut_short;
+pub(crate) mod findings;
+pub(crate) mod history;
+pub(crate) mod ranking;
+pub(crate) mod summary;
+
+use self::attempts::{Attempts, Noise, repeats};
+use self::comparison::is_control;
+use self::summary::{Place, cells_of, reference, summed};
+use crate::{Cell, Contender, Pass, Run, SummaryRow};
+
+/// What a run comes to against one reference; every comparison is fitted once.
+#[derive(Clone)]
+pub struct Analysis<'a> {
+    run: &'a Run,
+    every_cell: &'a [Cell],
+    attempts: Attempts<'a>,
+    cells: Vec<&'a Cell>,
+    reference: Option<&'a Contender>,
+    rows: Vec<SummaryRow>,
+    /// What its control says against the run.
+    doubts: Vec<String>,
+    warnings: Vec<String>,
+    findings: Vec<String>,
+    repeats: Option<String>,
+}
+
+impl<'a> Analysis<'a> {
+    /// Against the run's own reference.
+    pub fn new(run: &'a Run, cells: &'a [Cell]) -> Analysis<'a> {
+        let attempts = Attempts::of(cells);
+        let counted: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
+        let reference = reference(run);
+        let (rows, doubts) = summed(run, &counted, reference);
+        let bare = Analysis {
+            run,
+            every_cell: cells,
+            attempts,
+            cells: counted,
+            reference,
+            repeats: repeats(run, cells),
+            rows: Vec::new(),
+            doubts: Vec::new(),
+            warnings: Vec::new(),
+            findings: Vec::new(),
+        };
+        bare.concluded(reference, rows, doubts)
+    }
+
+    /// Against the contender of that id; against the run's own reference if there is no such id.
+    pub fn against(run: &'a Run, cells: &'a [Cell], reference: Option<&str>) -> Analysis<'a> {
+        let own = Analysis::new(run, cells);
+        match reference.filter(|id| own.reference.is_none_or(|base| base.id != *id)) {
+            Some(other) => own.turned(other),
+            None => own,
+        }
+    }
+
+    fn concluded(self, reference: Option<&'a Contender>, rows: Vec<SummaryRow>, doubts: Vec<String>) -> Analysis<'a> {
+        let findings = findings::findings(self.run, reference, &rows, doubts.first().map(String::as_str));
+        let warnings = doubts.iter().cloned().chain(self.noise().and_then(Noise::warning)).collect();
+        Analysis { reference, rows, doubts, warnings, findings, ..self }
+    }
+
+    /// The run as it was measured, whatever the reference is.
+    pub fn run(&self) -> &'a Run {
+        self.run
+    }
+
+    /// The cells of the attempts that count.
+    pub fn cells(&self) -> &[&'a Cell] {
+        &self.cells
+    }
+
+    /// The cells of all attempts.
+    pub fn every_cell(&self) -> &'a [Cell] {
+        self.every_cell
+    }
+
+    /// Whether the cell is of the attempt that counts.
+    pub fn counts(&self, cell: &Cell) -> bool {
+        self.attempts.counts(cell)
+    }
+
+    /// The contender that ratios are taken against.
+    pub fn reference(&self) -> Option<&'a Contender> {
+        self.reference
+    }
+
+    /// Whether the reference is another one than the run's own.
+    pub fn is_turned(&self) -> bool {
+        reference(self.run).map(|own| &own.id) != self.reference.map(|base| &base.id)
+    }
+
+    /// Whether the contender is the reference once more.
+    pub fn is_control(&self, contender: &Contender) -> bool {
+        self.reference.is_some_and(|reference| is_control(&contender.id, contender.control, reference))
+    }
+
+    /// One row per scenario, arrangement, meter and contender, in the order of the run.
+    pub fn rows(&self) -> &[SummaryRow] {
+        &self.rows
+    }
+
+    /// What makes the run or parts of it doubtful, each a full sentence: it belongs with every table.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The warnings that the control gives, which take verdicts away.
+    pub fn doubts(&self) -> &[String] {
+        &self.doubts
+    }
+
+    /// What was found, a sentence or two per entry: at least one entry.
+    pub fn findings(&self) -> &[String] {
+        &self.findings
+    }
+
+    /// Which blocks ran again and why, as a sentence.
+    pub fn attempts(&self) -> Option<&str> {
+        self.repeats.as_deref()
+    }
+
+    /// How many blocks other processes disturbed; `None` if the run did not look.
+    pub fn noise(&self) -> Option<Noise> {
+        Noise::of(self.run, self.every_cell)
+    }
+
+    /// Whether the order of the drivers changes with the arrangement: sentences, none for one arrangement.
+    pub fn changes(&self) -> Vec<String> {
+        ranking::changes(self.run, &self.rows, self.reference)
+    }
+
+    /// The drivers of which one needed least CPU time here; none if no difference is known.
+    pub fn least(&self, place: Place) -> Vec<&'a Contender> {
+        ranking::least(self.run, &self.rows, self.reference, place)
+    }
+
+    /// Every scenario in every arrangement, in the order of the run.
+    pub fn places(&self) -> impl Iterator<Item = Place<'a>> {
+        Place::all(self.run)
+    }
+
+    /// The contender's row for one meter.
+    pub fn row(&self, place: Place, contender: &Contender, meter: &str) -> Option<&SummaryRow> {
+        self.rows.iter().find(|row| row.meter == meter && row.is_of(place, contender))
+    }
+
+    /// The contender's rows, one per meter.
+    pub fn rows_of<'s>(&'s self, place: Place<'s>, contender: &'s Contender) -> impl Iterator<Item = &'s SummaryRow> {
+        self.rows.iter().filter(move |row| row.is_of(place, contender))
+    }
+
+    /// The contender's cells of one pass, one per block.
+    pub fn cells_of(&self, place: Place, contender: &Contender, pass: Pass) -> Vec<&'a Cell> {
+        cells_of(&self.cells, contender, place, pass)
+    }
+}

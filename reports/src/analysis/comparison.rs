@@ -1,0 +1,293 @@
+//! The ratios, intervals and verdicts of a run's summary.
+//!
+//! CPU time per statement is the primary meter: its intervals hold over all drivers, scenarios and arrangements at once. The
+//! other meters are exploratory: each interval holds by itself. floor and noop are no drivers and have no intervals.
+
+use cqldyno_statistics as statistics;
+use cqldyno_statistics::{Comparison, Fitted, Group};
+
+use crate::bottleneck::Bottleneck;
+use crate::cut_short::too_few;
+use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
+use crate::summary::{Figures, Repetition, comparable};
+use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
+
+/// The share on both sides of 1 within which two contenders are the same.
+pub(crate) const BAND: f64 = 0.02;
+
+/// The summary's rows of one scenario, arrangement and meter, and their figures by block.
+pub(crate) struct Table {
+    pub rows: Vec<SummaryRow>,
+    /// One per row.
+    pub figures: Vec<Figures>,
+}
+
+/// Fills level, ratio, interval, verdict and smallest difference of every row; returns the warnings about the control.
+pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Table]) -> Vec<String> {
+    places
+        .iter_mut()
+        .flat_map(|place| &mut place.rows)
+        .filter(|row| comparable(row))
+        .for_each(|row| row.level = row.median);
+    let Some(reference) = reference else { return Vec::new() };
+    for place in places.iter_mut() {
+        place.ratios(reference);
+    }
+    let primary: Vec<usize> = (0..places.len()).filter(|at| places[*at].meter() == CPU_PER_STATEMENT).collect();
+    let prepared: Vec<Prepared> = primary.iter().map(|at| places[*at].prepare(run, reference)).collect();
+    let groups: Vec<Group> = prepared.iter().map(|prepared| prepared.group.clone()).collect();
+    let how = Comparison { band: BAND, ..Comparison::default() };
+    let found = statistics::compare(&groups, &how);
+    for ((at, prepared), found) in primary.iter().zip(&prepared).zip(found) {
+        places[*at].fill(run, reference, prepared, found, true);
+    }
+    for place in places.iter_mut().filter(|place| place.meter() != CPU_PER_STATEMENT) {
+        let Some(better) =
+            run.measure(place.meter()).map(|known| known.better).filter(|better| *better != Better::Neither)
+        else {
+            continue;
+        };
+        let prepared = place.prepare(run, reference);
+        let how = Comparison { lower_is_better: better == Better::Lower, simultaneous: false, ..how };
+        let found = statistics::compare(std::slice::from_ref(&prepared.group), &how).remove(0);
+        place.fill(run, reference, &prepared, found, false);
+    }
+    let warning = control_warning(places.iter().flat_map(|place| &place.rows), reference);
+    if warning.is_some() {
+        places.iter_mut().flat_map(|place| &mut place.rows).for_each(|row| row.verdict = None);
+    }
+    warning.into_iter().chain(withhold_without_control(run, reference, places)).collect()
+}
+
+/// Takes the verdicts away wherever the run's control has no interval, and says where.
+fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [Table]) -> Option<String> {
+    if !run.contenders.iter().any(|contender| is_control(&contender.id, contender.control, reference)) {
+        return None;
+    }
+    let mut without = Vec::new();
+    let mut sentences = Vec::new();
+    for rows in places.iter().map(|place| &place.rows) {
+        let control = rows.iter().find(|row| !row.exploratory && is_control(&row.contender, row.control, reference));
+        let Some(control) = control.filter(|control| control.interval.is_none()) else { continue };
+        if rows.iter().all(|row| row.interval.is_none()) {
+            continue;
+        }
+        let why = match control {
+            SummaryRow { failed: Some(_), .. } => "a cell of it failed",
+            SummaryRow { void: Some(_), .. } => "a cell of it is void",
+            _ => "it was not measured",
+        };
+        sentences.push(format!("{} on {} ({why})", plain(&control.scenario), plain(&control.arrangement)));
+        without.push((control.scenario.clone(), control.arrangement.clone()));
+    }
+    let is_without = |row: &SummaryRow| {
+        without.iter().any(|(scenario, arrangement)| *scenario == row.scenario && *arrangement == row.arrangement)
+    };
+    places
+        .iter_mut()
+        .flat_map(|place| &mut place.rows)
+        .filter(|row| is_without(row))
+        .for_each(|row| row.verdict = None);
+    (!sentences.is_empty()).then(|| {
+        format!(
+            "The control, {} once more, has no interval in {}. There is no verdict there, because nothing shows that only the \
+             drivers differed.",
+            plain(&reference.label),
+            sentences.join(", "),
+        )
+    })
+}
+
+/// Whether the contender is the reference once more: its id is the reference's and a mark.
+pub(crate) fn is_control(contender: &str, control: bool, reference: &Contender) -> bool {
+    control && contender.rsplit_once('#').is_some_and(|(of, _)| of == reference.id)
+}
+
+/// The warning that the same program under two names differs.
+fn control_warning<'a>(rows: impl Iterator<Item = &'a SummaryRow>, reference: &Contender) -> Option<String> {
+    let off: Vec<String> = rows
+        .filter(|row| !row.exploratory && is_control(&row.contender, row.control, reference))
+        .filter_map(|row| {
+            let [low, high] = row.interval.filter(|[low, high]| *low > 1.0 || *high < 1.0)?;
+            let (scenario, arrangement) = (plain(&row.scenario), plain(&row.arrangement));
+            Some(format!("{:.3} ({low:.3} to {high:.3}) in {scenario} on {arrangement}", row.ratio?))
+        })
+        .collect();
+    (!off.is_empty()).then(|| {
+        format!(
+            "The control is {} once more and should cost the same, but its CPU time over the reference's was {}. The run gives no \
+             verdicts, because not only the drivers differed.",
+            plain(&reference.label),
+            off.join(", "),
+        )
+    })
+}
+
+/// The input of the statistics, and the row of each of its columns.
+struct Prepared {
+    group: Group,
+    columns: Vec<usize>,
+}
+
+impl Table {
+    fn meter(&self) -> &str {
+        self.rows.first().map_or("", |row| row.meter.as_str())
+    }
+
+    /// The ratios of the levels.
+    fn ratios(&mut self, reference: &Contender) {
+        let base = self.rows.iter().find(|row| row.contender == reference.id).and_then(|row| row.level);
+        for row in &mut self.rows {
+            row.ratio = row.level.zip(base).map(|(level, base)| level / base).filter(|ratio| ratio.is_finite());
+        }
+    }
+
+    /// The blocks in which every driver that can be compared has a figure.
+    fn prepare(&self, run: &Run, reference: &Contender) -> Prepared {
+        let is_driver =
+            |row: &SummaryRow| run.contender(&row.contender).is_some_and(|contender| contender.role == Role::Driver);
+        let columns: Vec<usize> =
+            (0..self.rows.len()).filter(|at| comparable(&self.rows[*at]) && is_driver(&self.rows[*at])).collect();
+        let of = |block: &Repetition| {
+            columns.iter().map(|at| self.figures[*at].get(block).copied()).collect::<Option<Vec<f64>>>()
+        };
+        let blocks = columns.first().map_or(Vec::new(), |first| self.figures[*first].keys().filter_map(of).collect());
+        let column = |is: &dyn Fn(&SummaryRow) -> bool| -> Vec<usize> {
+            (0..columns.len()).filter(|column| is(&self.rows[columns[*column]])).collect()
+        };
+        let references = column(&|row| row.contender == reference.id);
+        let controls = column(&|row| is_control(&row.contender, row.control, reference));
+        let group = Group { blocks, reference: references.first().copied().unwrap_or(usize::MAX), controls };
+        Prepared { group, columns }
+    }
+
+    fn fill(
+        &mut self,
+        run: &Run,
+        reference: &Contender,
+        prepared: &Prepared,
+        found: Result<Fitted, statistics::NoInterval>,
+        is_primary: bool,
+    ) {
+        let Fitted { levels, estimates } = match found {
+            Ok(fitted) => fitted,
+            Err(why) => {
+                if is_primary {
+                    let others = prepared.columns.iter().enumerate().filter(|(at, _)| *at != prepared.group.reference);
+                    let why = no_interval(run, &why);
+                    others.for_each(|(_, row)| self.rows[*row].no_interval = Some(why.clone()));
+                }
+                return;
+            }
+        };
+        // Ratios are to reference and controls: if the server limited one of them, the rate is the server's.
+        let bases = std::iter::once(&prepared.group.reference).chain(&prepared.group.controls);
+        let bases_are_their_own =
+            bases.into_iter().all(|column| is_its_own_rate(&self.rows[prepared.columns[*column]]));
+        for (row, level) in prepared.columns.iter().zip(levels) {
+            self.rows[*row].level = Some(level);
+        }
+        self.ratios(reference);
+        for ((column, row), estimate) in prepared.columns.iter().enumerate().zip(estimates) {
+            let row = &mut self.rows[*row];
+            let Some(estimate) = estimate else { continue };
+            row.ratio = Some(estimate.ratio);
+            row.interval = Some(estimate.interval);
+            row.detectable = Some(estimate.detectable);
+            row.blocks = Some(prepared.group.blocks.len());
+            let judged = !prepared.group.controls.contains(&column)
+                && (is_primary || (row.meter == THROUGHPUT && bases_are_their_own && is_its_own_rate(row)));
+            row.verdict = judged.then(|| Verdict::of(estimate.verdict, run, &row.meter));
+        }
+    }
+}
+
+/// Why there is no interval, with what to do in this run.
+fn no_interval(run: &Run, why: &statistics::NoInterval) -> String {
+    let of_time = match why {
+        statistics::NoInterval::Blocks { found } => too_few(run, *found, statistics::LEAST_BLOCKS),
+        _ => None,
+    };
+    of_time.unwrap_or_else(|| why.to_string())
+}
+
+/// Whether the rate is the driver's: one that the server may have limited says nothing of it.
+fn is_its_own_rate(row: &SummaryRow) -> bool {
+    matches!(row.bottleneck, Some(Bottleneck::Worker | Bottleneck::Neither))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_control_is_known_by_the_reference_s_id_and_a_mark() {
+        let (run, _) = sample::run();
+        let scylla = Contender { id: "scylla".to_owned(), ..run.contenders[0].clone() };
+        assert!(is_control("scylla#control", true, &scylla) && is_control("scylla#2", true, &scylla));
+        assert!(!is_control("scylla#control", false, &scylla) && !is_control("cdrs-tokio#control", true, &scylla));
+        let second = Contender { id: "scylla#2".to_owned(), ..scylla };
+        assert!(is_control("scylla#2#control", true, &second) && !is_control("scylla#2", true, &second));
+    }
+
+    #[test]
+    fn a_control_that_differs_withholds_every_verdict_and_leaves_the_intervals() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {
+            let slower = cell.get(CPU_PER_STATEMENT).unwrap() * 1.05;
+            cell.measures
+                .insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(slower, crate::Unit::Microseconds));
+        }
+        let analysis = crate::Analysis::new(&run, &cells);
+        let (rows, warnings) = (analysis.rows(), analysis.warnings());
+        assert_eq!(warnings.len(), 1);
+        assert!(
+            warnings[0].starts_with("The control is scylla@1.9.0 once more and should cost the same"),
+            "{warnings:?}"
+        );
+        assert!(rows.iter().all(|row| row.verdict.is_none()));
+        assert!(rows.iter().any(|row| row.contender == "cdrs-tokio" && row.interval.is_some()));
+    }
+
+    #[test]
+    fn without_an_interval_of_the_control_a_place_has_no_verdicts_and_the_others_keep_theirs() {
+        for (failed, void, why) in [
+            (Some("It crashed."), None, "a cell of it failed"),
+            (None, Some("A statement failed."), "a cell of it is void"),
+        ] {
+            let (run, mut cells) = sample::blocks(12);
+            let mut of_control = cells.iter_mut().filter(|cell| cell.contender == "scylla#control");
+            let spoilt = of_control.find(|cell| cell.scenario == "writes" && cell.block == 7).unwrap();
+            (spoilt.failed, spoilt.void) = (failed.map(str::to_owned), void.map(str::to_owned));
+            let analysis = crate::Analysis::new(&run, &cells);
+            let (rows, warnings) = (analysis.rows(), analysis.warnings());
+            assert_eq!(
+                warnings,
+                [format!(
+                    "The control, scylla@1.9.0 once more, has no interval in writes on multi:2 ({why}). There is no verdict \
+                     there, because nothing shows that only the drivers differed."
+                )]
+            );
+            let of = |scenario: &str| {
+                let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.meter == CPU_PER_STATEMENT;
+                rows.iter().filter(is).find(|row| row.scenario == scenario).unwrap()
+            };
+            assert!(of("writes").interval.is_some());
+            assert_eq!((of("writes").verdict, of("reads").verdict), (None, Some(Verdict::Dearer)));
+            assert!(rows.iter().filter(|row| row.scenario == "writes").all(|row| row.verdict.is_none()));
+        }
+    }
+
+    #[test]
+    fn a_run_that_was_asked_for_without_a_control_has_verdicts_and_no_warning() {
+        let (mut run, mut cells) = sample::blocks(12);
+        run.contenders.retain(|contender| !contender.control);
+        cells.retain(|cell| cell.contender != "scylla#control");
+        let analysis = crate::Analysis::new(&run, &cells);
+        let (rows, warnings) = (analysis.rows(), analysis.warnings());
+        assert!(warnings.is_empty(), "{warnings:?}");
+        let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.meter == CPU_PER_STATEMENT;
+        assert_eq!(rows.iter().find(is).unwrap().verdict, Some(Verdict::Dearer));
+    }
+}

@@ -1,0 +1,151 @@
+//! A run with a time limit that left blocks out.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Run;
+use crate::quantity::{lasting, whole};
+use crate::text::count;
+
+/// The blocks that a run left out to end in time.
+///
+/// It is a finished run: every scenario and arrangement has as many blocks, and the other passes are whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CutShort {
+    /// The time limit in milliseconds, since the run began or last went on.
+    pub within_ms: u64,
+    /// The blocks that ran; the plan has how many were asked for.
+    pub blocks: u32,
+    /// The estimated time of the missing blocks, in milliseconds.
+    pub missing_ms: u64,
+}
+
+/// What to do about the missing blocks of the run in `folder`.
+fn advice(folder: &str) -> String {
+    format!("go on with `cqldyno compare --resume {folder}`, or give it more time with --within")
+}
+
+/// The name of a folder that is not known.
+const FOLDER: &str = "DIR";
+
+impl Run {
+    /// The blocks of every scenario and arrangement: those of the plan, or fewer if the run was cut short.
+    pub fn blocks(&self) -> u32 {
+        self.cut_short.map_or(self.plan.blocks, |cut_short| cut_short.blocks)
+    }
+}
+
+/// How many blocks ran, why not all, and what to do, without the full stop; `None` if all ran. `folder` holds the run, if known.
+pub fn why_cut_short(run: &Run, folder: Option<&str>) -> Option<String> {
+    let CutShort { within_ms, blocks, missing_ms } = run.cut_short?;
+    let (asked, missing) = (run.plan.blocks, run.plan.blocks.saturating_sub(blocks));
+    let one = missing == 1;
+    Some(format!(
+        "{} of {} ran, because the time limit of {} had no room for another one of every scenario; {} missing would take about {}: \
+         {}",
+        whole(blocks.into()),
+        count(asked.into(), "block"),
+        lasting(Duration::from_millis(within_ms)),
+        if one { "the one".to_owned() } else { format!("the {}", whole(missing.into())) },
+        lasting(Duration::from_millis(missing_ms)),
+        advice(folder.unwrap_or(FOLDER)),
+    ))
+}
+
+/// Why there is no interval if `found` blocks are too few and enough were asked for.
+pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
+    if (run.interrupted || run.ended.is_none()) && run.plan.blocks as usize >= least {
+        return Some(format!(
+            "An interval needs at least {least} blocks in which every contender ran to its end, and there {} {found}, because the run \
+             {}; go on with `cqldyno compare --resume {FOLDER}`.",
+            if found == 1 { "is" } else { "are" },
+            if run.interrupted { "was ended" } else { "is under way or broke off" },
+        ));
+    }
+    let cut_short = run.cut_short.filter(|cut_short| (cut_short.blocks as usize) < least)?;
+    (run.plan.blocks as usize >= least).then(|| {
+        format!(
+            "An interval needs at least {least} blocks in which every contender ran to its end, and there {} {found}, because \
+             the time limit was {}.",
+            if found == 1 { "is" } else { "are" },
+            lasting(Duration::from_millis(cut_short.within_ms)),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Analysis, Cell, SummaryRow, sample};
+
+    fn headline(run: &Run, cells: &[Cell]) -> Vec<String> {
+        Analysis::new(run, cells).findings().to_vec()
+    }
+
+    fn cut_short(blocks: u32) -> (Run, Vec<Cell>) {
+        let (mut run, cells) = sample::blocks(blocks);
+        run.plan.blocks = 12;
+        run.cut_short = Some(CutShort { within_ms: 300_000, blocks, missing_ms: 72_000 });
+        (run, cells)
+    }
+
+    #[test]
+    fn a_run_that_was_cut_short_says_how_many_blocks_it_has_and_what_to_do() {
+        let (run, cells) = cut_short(9);
+        assert_eq!(
+            why_cut_short(&run, None).unwrap(),
+            "9 of 12 blocks ran, because the time limit of 5 min had no room for another one of every scenario; the 3 missing \
+             would take about 72 s: go on with `cqldyno compare --resume DIR`, or give it more time with --within"
+        );
+        assert_eq!(run.blocks(), 9);
+        let cdrs = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.interval.is_some();
+        assert_eq!(Analysis::new(&run, &cells).rows().iter().find(cdrs).unwrap().blocks, Some(9));
+        assert_eq!(why_cut_short(&sample::run().0, None), None);
+        let one = CutShort { within_ms: 1_000, blocks: 1, missing_ms: 400 };
+        let mut run = Run { cut_short: Some(one), ..run };
+        run.plan.blocks = 2;
+        let said = why_cut_short(&run, Some("kept")).unwrap();
+        assert!(said.starts_with("1 of 2 blocks ran, because"), "{said}");
+        assert!(
+            said.contains("the time limit of 1 s had")
+                && said.contains("the one missing would take about 0.4 s: go on")
+        );
+        assert!(said.contains("--resume kept`"), "{said}");
+    }
+
+    #[test]
+    fn where_too_few_blocks_are_left_for_an_interval_it_says_why_and_what_to_do_stands_once() {
+        let (run, cells) = cut_short(5);
+        assert!(
+            why_cut_short(&run, None)
+                .unwrap()
+                .ends_with("`cqldyno compare --resume DIR`, or give it more time with --within")
+        );
+        let sentence = "An interval needs at least 8 blocks in which every contender ran to its end, and there are 5, because the \
+                        time limit was 5 min.";
+        assert_eq!(headline(&run, &cells), [format!("This run calls no driver cheaper or dearer. {sentence}")]);
+        let (mut few, cells) = sample::blocks(5);
+        few.plan.blocks = 6;
+        few.cut_short = run.cut_short;
+        let said = headline(&few, &cells);
+        assert!(said[0].ends_with("there are 5; ask for more blocks."), "more time would give too few: {said:?}");
+    }
+
+    #[test]
+    fn a_run_that_was_ended_early_is_to_be_gone_on_with() {
+        let (mut run, cells) = sample::blocks(5);
+        run.plan.blocks = 40;
+        run.interrupted = true;
+        let said = headline(&run, &cells);
+        assert!(
+            said[0].ends_with("there are 5, because the run was ended; go on with `cqldyno compare --resume DIR`."),
+            "{said:?}"
+        );
+        run.interrupted = false;
+        run.ended = None;
+        let said = headline(&run, &cells);
+        assert!(said[0].contains("there are 5, because the run is under way or broke off; go on with"), "{said:?}");
+    }
+}

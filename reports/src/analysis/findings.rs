@@ -1,0 +1,395 @@
+//! What was found, in sentences.
+//!
+//! Every claim is read from verdicts, and names its arrangement unless it holds for all that ran.
+
+use crate::comparison::is_control;
+use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
+use crate::quantity::three_digits;
+use crate::ranking::Order;
+use crate::summary::Place;
+use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, list, plain};
+
+/// The findings of a run, at least one: an entry per arrangement, and one about drivers without a verdict.
+///
+/// `doubt` is why verdicts are withheld, if they are.
+pub(crate) fn findings(
+    run: &Run,
+    reference: Option<&Contender>,
+    rows: &[SummaryRow],
+    doubt: Option<&str>,
+) -> Vec<String> {
+    let Some(reference) = reference else {
+        return vec!["No driver took part, so there is nothing to compare.".to_owned()];
+    };
+    let is_compared = |one: &&Contender| {
+        one.role == Role::Driver
+            && !one.control
+            && one.id != reference.id
+            && !is_control(&one.id, one.control, reference)
+    };
+    let drivers: Vec<&Contender> = run.contenders.iter().filter(is_compared).collect();
+    let primary: Vec<&SummaryRow> = rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT).collect();
+    if drivers.is_empty() {
+        return vec![alone(run, reference, &primary)];
+    }
+    let has = |what: fn(&SummaryRow) -> bool| {
+        primary.iter().any(|row| what(row) && drivers.iter().any(|one| one.id == row.contender))
+    };
+    if !has(|row| row.interval.is_some()) {
+        let why = primary.iter().find_map(|row| row.no_interval.as_deref());
+        let why = why.unwrap_or("No two drivers have figures that can be compared.");
+        return vec![format!("This run calls no driver cheaper or dearer. {}", plain(why))];
+    }
+    if let (false, Some(doubt)) = (has(|row| row.verdict.is_some()), doubt) {
+        return vec![format!("This run gives no verdict. {}", plain(doubt))];
+    }
+    let mut said: Vec<(Vec<&ArrangementInfo>, Story)> = Vec::new();
+    for arrangement in &run.plan.arrangements {
+        let story = Story::of(run, rows, reference, arrangement);
+        match said.iter_mut().find(|(_, known)| *known == story) {
+            Some((arrangements, _)) => arrangements.push(arrangement),
+            None => said.push((vec![arrangement], story)),
+        }
+    }
+    let holds_for_all = said.len() == 1;
+    let mut findings: Vec<String> = said
+        .iter()
+        .filter_map(|(arrangements, story)| {
+            let on = list(&arrangements.iter().map(|one| plain(&one.id)).collect::<Vec<_>>());
+            story.told(run, (!holds_for_all).then_some(on.as_str()))
+        })
+        .collect();
+    findings.extend(without_verdict(run, &drivers, &primary));
+    if findings.is_empty() {
+        findings.push("This run gives no verdict.".to_owned());
+    }
+    findings
+}
+
+/// The driver's name without version and settings, unless another driver of the run has the same one.
+pub fn short(run: &Run, contender: &Contender) -> String {
+    let name = |label: &str| label.split(['@', '+', '#']).next().unwrap_or_default().to_owned();
+    let mine = name(&contender.label);
+    let others = run.contenders.iter().filter(|one| !one.control && one.id != contender.id);
+    if mine.is_empty() || contender.control || others.into_iter().any(|one| name(&one.label) == mine) {
+        return plain(&contender.label);
+    }
+    plain(&mine)
+}
+
+/// What the only driver of a run costs.
+fn alone(run: &Run, driver: &Contender, primary: &[&SummaryRow]) -> String {
+    let of = |row: &&&SummaryRow| row.contender == driver.id;
+    let costs = primary.iter().filter(of).filter_map(|row| Some((three_digits(row.level?), place(run, row))));
+    let of_what = |nth: usize| if nth == 0 { " of CPU time per statement" } else { "" };
+    let costs: Vec<String> =
+        costs.enumerate().map(|(nth, (cost, place))| format!("{cost} us{} for {place}", of_what(nth))).collect();
+    let name = short(run, driver);
+    if costs.is_empty() {
+        return format!("{name} has no figure that counts.");
+    }
+    format!("{name} needed {}; there is no other driver to compare it with.", list(&costs))
+}
+
+/// What the order of the drivers in one scenario says.
+#[derive(PartialEq)]
+enum Outcome {
+    /// One of these is first, and others are behind.
+    First(Vec<String>),
+    /// Every interval lies within 2 %.
+    Same,
+    /// No order is known.
+    NoDifference,
+}
+
+impl Outcome {
+    fn of(run: &Run, order: &Order) -> Option<Outcome> {
+        if order.standings.len() < 2 {
+            return None;
+        }
+        let first = order.first();
+        Some(match first.len() < order.standings.len() {
+            true => Outcome::First(first.into_iter().map(|one| short(run, one)).collect()),
+            false if order.is_same() => Outcome::Same,
+            false => Outcome::NoDifference,
+        })
+    }
+}
+
+/// Outcomes, each with the scenarios that it holds for.
+type Outcomes = Vec<(Outcome, Vec<String>)>;
+
+/// What one arrangement shows.
+#[derive(PartialEq)]
+struct Story {
+    cpu: Outcomes,
+    rate: Outcomes,
+}
+
+impl Story {
+    fn of(run: &Run, rows: &[SummaryRow], reference: &Contender, arrangement: &ArrangementInfo) -> Story {
+        let of = |meter: &str| {
+            let mut outcomes: Outcomes = Vec::new();
+            for scenario in &run.scenarios {
+                let order = Order::of(run, rows, Some(reference), Place { scenario, arrangement }, meter);
+                let Some(outcome) = Outcome::of(run, &order) else { continue };
+                let name = plain(&scenario.name);
+                match outcomes.iter_mut().find(|(known, _)| *known == outcome) {
+                    Some((_, scenarios)) => scenarios.push(name),
+                    None => outcomes.push((outcome, vec![name])),
+                }
+            }
+            outcomes
+        };
+        Story { cpu: of(CPU_PER_STATEMENT), rate: of(THROUGHPUT) }
+    }
+
+    /// The story in two sentences, which begin with the arrangements `on` that they hold for.
+    fn told(&self, run: &Run, on: Option<&str>) -> Option<String> {
+        let (mut cpu, mut rate): (Vec<String>, Vec<String>) = Default::default();
+        let mut is_won = false;
+        for (outcome, scenarios) in &self.cpu {
+            let what = match outcome {
+                Outcome::First(names) if is_won => format!("{} did", or(names)),
+                Outcome::First(names) => format!("{} needed least CPU time", or(names)),
+                Outcome::Same => "all needed the same CPU time within 2 %".to_owned(),
+                Outcome::NoDifference if cpu.is_empty() => "no difference in CPU time was found".to_owned(),
+                Outcome::NoDifference => "no difference was found".to_owned(),
+            };
+            is_won |= matches!(outcome, Outcome::First(_));
+            let first = if cpu.is_empty() && on.is_none() { "For" } else { "for" };
+            cpu.push(format!("{first} {} {what}", list(scenarios)));
+        }
+        for (outcome, scenarios) in &self.rate {
+            let Outcome::First(names) = outcome else { continue };
+            let who = match self.only_first().filter(|only| [only.to_string()] == names[..] && rate.is_empty()) {
+                Some(_) => "It".to_owned(),
+                None => or(names),
+            };
+            let what = if rate.is_empty() { " served most statements per second" } else { "" };
+            let whole = scenarios.len() == run.scenarios.len();
+            let place = match (whole, run.scenarios.len()) {
+                (true, 1) => String::new(),
+                (true, _) => " in all".to_owned(),
+                _ => format!(" for {}", list(scenarios)),
+            };
+            rate.push(format!("{who}{what}{place}"));
+        }
+        let said = [cpu, rate].into_iter().filter(|all| !all.is_empty());
+        let said: Vec<String> = said.map(|all| format!("{}.", all.join("; "))).collect();
+        let on = on.map_or(String::new(), |on| format!("On {on}, "));
+        (!said.is_empty()).then(|| format!("{on}{}", said.join(" ")))
+    }
+
+    /// The only driver that needed least CPU time anywhere.
+    fn only_first(&self) -> Option<&str> {
+        let mut all = self.cpu.iter().filter_map(|(outcome, _)| match outcome {
+            Outcome::First(names) => Some(names),
+            _ => None,
+        });
+        match (all.next().map(Vec::as_slice), all.next()) {
+            (Some([only]), None) => Some(only.as_str()),
+            _ => None,
+        }
+    }
+}
+
+/// Names of which one is meant.
+fn or(names: &[String]) -> String {
+    match names {
+        [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// The drivers that are missing or have no verdict somewhere, in one entry.
+fn without_verdict(run: &Run, drivers: &[&Contender], primary: &[&SummaryRow]) -> Option<String> {
+    let said = |driver: &&Contender| {
+        let name = short(run, driver);
+        if driver.unavailable.is_some() {
+            return Some(format!("{name} is missing from this run."));
+        }
+        let mine = primary.iter().filter(|row| row.contender == driver.id && row.verdict.is_none());
+        let places: Vec<String> = mine.map(|row| format!("{} ({})", place(run, row), why_without(row))).collect();
+        (!places.is_empty()).then(|| format!("{name} has no verdict for {}.", list(&places)))
+    };
+    let sentences: Vec<String> = drivers.iter().filter_map(said).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+fn why_without(row: &SummaryRow) -> &'static str {
+    match row {
+        SummaryRow { unavailable: Some(_), failed: None, .. } => "not measured",
+        SummaryRow { failed: Some(_), .. } => "it failed",
+        SummaryRow { void: Some(_), .. } => "void",
+        SummaryRow { interval: Some(_), .. } => "withheld",
+        _ => "no interval",
+    }
+}
+
+/// The scenario, and the arrangement if the run has several.
+fn place(run: &Run, row: &SummaryRow) -> String {
+    match run.plan.arrangements.len() {
+        1 => plain(&row.scenario),
+        _ => format!("{} on {}", plain(&row.scenario), plain(&row.arrangement)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Analysis, Cell, Measure, Unit, sample};
+
+    fn of(run: &Run, cells: &[Cell]) -> Vec<String> {
+        Analysis::new(run, cells).findings().to_vec()
+    }
+
+    /// The sample without cassandra-cpp; cdrs-tokio costs `cost` in `scenario`, and scylla 4.
+    fn costing(costs: [(&str, f64); 2]) -> (Run, Vec<Cell>) {
+        let (mut run, mut cells) = sample::blocks(12);
+        run.contenders.retain(|one| one.id != "cassandra-cpp");
+        cells.iter_mut().for_each(|cell| drop(cell.measures.remove(THROUGHPUT)));
+        for (scenario, cost) in costs {
+            for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio" && cell.scenario == scenario) {
+                let noise = cell.get(CPU_PER_STATEMENT).map(|was| was / 6.25).unwrap_or(1.0);
+                let value = Measure::value(cost * noise, Unit::Microseconds);
+                cell.measures.insert(CPU_PER_STATEMENT.to_owned(), value);
+            }
+        }
+        (run, cells)
+    }
+
+    fn with_rates(mut cells: Vec<Cell>) -> Vec<Cell> {
+        for cell in &mut cells {
+            if let Some(cost) = cell.get(CPU_PER_STATEMENT) {
+                cell.measures.insert(THROUGHPUT.to_owned(), Measure::value(1e6 / cost, Unit::PerSecond));
+            }
+        }
+        cells
+    }
+
+    #[test]
+    fn scenarios_with_the_same_outcome_share_a_clause_and_who_served_most_is_said() {
+        let (run, cells) = costing([("writes", 6.25), ("reads", 6.25)]);
+        assert_eq!(
+            of(&run, &with_rates(cells)),
+            ["For writes and reads scylla needed least CPU time. It served most statements per second in all."]
+        );
+    }
+
+    #[test]
+    fn no_difference_is_said_and_two_winners_are_named() {
+        let (run, cells) = costing([("writes", 4.1), ("reads", 6.25)]);
+        assert_eq!(
+            of(&run, &cells),
+            ["For writes no difference in CPU time was found; for reads scylla needed least CPU time."]
+        );
+        let (run, cells) = costing([("writes", 2.0), ("reads", 6.25)]);
+        assert_eq!(
+            of(&run, &with_rates(cells)),
+            [
+                "For writes cdrs-tokio needed least CPU time; for reads scylla did. cdrs-tokio served most statements per second for \
+                 writes; scylla for reads."
+            ]
+        );
+    }
+
+    #[test]
+    fn nobody_that_served_more_is_called_slower() {
+        let (run, mut cells) = costing([("writes", 6.25), ("reads", 6.25)]);
+        for cell in cells.iter_mut().filter(|cell| cell.get(CPU_PER_STATEMENT).is_some()) {
+            let rate = cell.get(CPU_PER_STATEMENT).unwrap() * 1e5;
+            cell.measures.insert(THROUGHPUT.to_owned(), Measure::value(rate, Unit::PerSecond));
+        }
+        let said = of(&run, &cells).join(" ");
+        assert_eq!(
+            said,
+            "For writes and reads scylla needed least CPU time. cdrs-tokio served most statements per second in all."
+        );
+        assert!(!said.contains("slower") && !said.contains("faster"));
+    }
+
+    #[test]
+    fn two_arrangements_have_an_entry_each_unless_they_say_the_same() {
+        let (mut run, mut cells) = costing([("writes", 6.25), ("reads", 6.25)]);
+        let mut current = run.plan.arrangements[0].clone();
+        current.id = "current".to_owned();
+        run.plan.arrangements.push(current);
+        let (_, other) = costing([("writes", 2.0), ("reads", 2.0)]);
+        let on_current =
+            |cells: Vec<Cell>| cells.into_iter().map(|cell| Cell { arrangement: "current".to_owned(), ..cell });
+        let mut same = cells.clone();
+        same.extend(on_current(cells.clone()));
+        assert_eq!(of(&run, &same), ["For writes and reads scylla needed least CPU time."]);
+        cells.extend(on_current(other));
+        assert_eq!(
+            of(&run, &cells),
+            [
+                "On multi:2, for writes and reads scylla needed least CPU time.",
+                "On current, for writes and reads cdrs-tokio needed least CPU time."
+            ]
+        );
+    }
+
+    #[test]
+    fn a_driver_that_is_missing_or_void_is_named_with_the_reason() {
+        let (run, mut cells) = sample::blocks(12);
+        cells.iter_mut().for_each(|cell| drop(cell.measures.remove(THROUGHPUT)));
+        assert_eq!(of(&run, &cells)[1..], ["cassandra-cpp is missing from this run."]);
+        let is = |cell: &&mut Cell| {
+            cell.contender == "cdrs-tokio" && cell.scenario == "reads" && cell.pass == crate::Pass::Timing
+        };
+        cells.iter_mut().find(is).unwrap().void = Some("A statement failed.".to_owned());
+        assert_eq!(
+            of(&run, &cells),
+            [
+                "For writes scylla needed least CPU time.",
+                "cdrs-tokio has no verdict for reads (void). cassandra-cpp is missing from this run."
+            ]
+        );
+    }
+
+    #[test]
+    fn without_intervals_or_with_a_control_that_differs_nothing_is_claimed() {
+        let (run, cells) = sample::run();
+        let said = of(&run, &cells);
+        assert_eq!(
+            said,
+            [
+                "This run calls no driver cheaper or dearer. An interval needs at least 8 blocks in which every contender ran to its \
+                 end, and there are 3; ask for more blocks."
+            ]
+        );
+        let (run, mut cells) = sample::blocks(12);
+        for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {
+            let slower = cell.get(CPU_PER_STATEMENT).unwrap() * 1.05;
+            cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(slower, Unit::Microseconds));
+        }
+        let said = of(&run, &cells);
+        assert!(said.len() == 1 && said[0].starts_with("This run gives no verdict. The control is"), "{said:?}");
+    }
+
+    #[test]
+    fn one_driver_by_itself_has_its_cost_and_no_claim() {
+        let (mut run, mut cells) = sample::run();
+        run.contenders.truncate(1);
+        cells.retain(|cell| cell.contender == "scylla");
+        assert_eq!(
+            of(&run, &cells),
+            [
+                "scylla needed 4.02 us of CPU time per statement for writes and 4.02 us for reads; there is no other driver to \
+                 compare it with."
+            ]
+        );
+        run.contenders.clear();
+        assert_eq!(of(&run, &[]), ["No driver took part, so there is nothing to compare."]);
+    }
+
+    #[test]
+    fn a_version_is_said_where_a_driver_runs_in_two() {
+        let (mut run, _) = sample::run();
+        assert_eq!(short(&run, &run.contenders[0]), "scylla");
+        run.contenders[1].label = "scylla@1.8.0".to_owned();
+        assert_eq!(short(&run, &run.contenders[0]), "scylla@1.9.0");
+    }
+}

@@ -1,0 +1,117 @@
+//! Things of one name that differ between runs: their figures stand apart, with the reason.
+
+use crate::head::on_cores;
+use crate::text::plain;
+use crate::{ArrangementInfo, Recorded};
+
+use super::{Key, unversioned};
+
+/// A name, and what it stands for.
+pub(super) type Variant<T> = (String, T);
+
+/// An arrangement's id with the cores of worker and server.
+pub(super) fn cores_of(arrangement: &ArrangementInfo) -> Variant<(Vec<u32>, Vec<u32>)> {
+    (arrangement.id.clone(), (arrangement.worker_cores.clone(), arrangement.server_cores.clone()))
+}
+
+/// All scenarios, arrangements and contenders of a group, those of the newest run first.
+pub(super) struct Variants {
+    scenarios: Vec<Known<String>>,
+    arrangements: Vec<Known<(Vec<u32>, Vec<u32>)>>,
+    contenders: Vec<String>,
+}
+
+/// A variant and its runs, the newest first.
+struct Known<T> {
+    is: Variant<T>,
+    runs: Vec<String>,
+}
+
+impl Variants {
+    /// Of runs in the order of their dates.
+    pub fn of(members: &[&(String, Recorded)]) -> Variants {
+        let mut all = Variants { scenarios: Vec::new(), arrangements: Vec::new(), contenders: Vec::new() };
+        for (name, one) in members.iter().rev() {
+            let scenarios = one.run.scenarios.iter().map(|one| (one.name.clone(), one.hash.clone()));
+            scenarios.for_each(|found| add(&mut all.scenarios, found, name));
+            one.run.plan.arrangements.iter().for_each(|found| add(&mut all.arrangements, cores_of(found), name));
+            for contender in one.run.contenders.iter().map(unversioned) {
+                if !all.contenders.contains(&contender) {
+                    all.contenders.push(contender);
+                }
+            }
+        }
+        all
+    }
+
+    /// The sort key of a panel: variants of one name are neighbours.
+    pub fn place(&self, key: &Key) -> impl Ord + use<> {
+        let contender = self.contenders.iter().position(|one| *one == key.contender);
+        (place(&self.scenarios, &key.scenario), place(&self.arrangements, &key.arrangement), key.meter, contender)
+    }
+
+    /// The panel's heading, which tells variants of one name apart.
+    pub fn title(&self, key: &Key, words: &str) -> String {
+        let (scenario, hash) = &key.scenario;
+        let scenario = match of(&self.scenarios, scenario).count() {
+            0 | 1 => scenario.clone(),
+            _ => format!("{scenario} ({})", short(hash)),
+        };
+        let (arrangement, (worker, server)) = &key.arrangement;
+        let arrangement = match of(&self.arrangements, arrangement).count() {
+            0 | 1 => arrangement.clone(),
+            _ => format!("{arrangement} ({})", on_cores(worker, server)),
+        };
+        let contender = if key.contender.is_empty() { String::new() } else { format!("{}, ", key.contender) };
+        format!("{contender}{scenario} on {arrangement}: {words}")
+    }
+
+    /// Why figures of one name stand apart, as full sentences.
+    pub fn sentences(&self) -> Vec<String> {
+        let scenarios = apart(&self.scenarios, "scenario", |hash| format!("hash {}", short(hash)));
+        let arrangements = apart(&self.arrangements, "arrangement", |(worker, server)| on_cores(worker, server));
+        scenarios.chain(arrangements).collect()
+    }
+}
+
+fn apart<T>(all: &[Known<T>], what: &str, told: impl Fn(&T) -> String) -> impl Iterator<Item = String> {
+    let mut names: Vec<&str> = Vec::new();
+    for known in all {
+        if !names.contains(&known.is.0.as_str()) {
+            names.push(&known.is.0);
+        }
+    }
+    names.into_iter().filter(|name| of(all, name).count() > 1).map(move |name| {
+        let each = of(all, name).map(|known| format!("{} in {}", told(&known.is.1), runs(&known.runs)));
+        format!(
+            "{} is not the same {what} in all of these runs ({}), so only the figures of the same one are joined.",
+            plain(name),
+            each.collect::<Vec<_>>().join("; ")
+        )
+    })
+}
+
+fn add<T: PartialEq>(all: &mut Vec<Known<T>>, is: Variant<T>, run: &str) {
+    match all.iter_mut().find(|known| known.is == is) {
+        Some(known) => known.runs.push(run.to_owned()),
+        None => all.push(Known { is, runs: vec![run.to_owned()] }),
+    }
+}
+
+fn of<'a, T>(all: &'a [Known<T>], name: &str) -> impl Iterator<Item = &'a Known<T>> {
+    all.iter().filter(move |known| known.is.0 == name)
+}
+
+/// The place of the name, and then of the variant.
+fn place<T: PartialEq>(all: &[Known<T>], is: &Variant<T>) -> (Option<usize>, Option<usize>) {
+    (all.iter().position(|known| known.is.0 == is.0), all.iter().position(|known| known.is == *is))
+}
+
+/// Enough of a hash to tell two scenarios apart.
+fn short(hash: &str) -> &str {
+    hash.get(..8).unwrap_or(hash)
+}
+
+fn runs(names: &[String]) -> String {
+    names.iter().map(|name| plain(name)).collect::<Vec<_>>().join(", ")
+}

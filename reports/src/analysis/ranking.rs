@@ -1,0 +1,203 @@
+//! The order of the drivers, as far as it is known.
+//!
+//! Against the reference a verdict tells the order. Two others have an order if their intervals do not overlap, even when one is
+//! moved by the band within which two drivers are the same.
+
+use crate::comparison::BAND;
+use crate::measure::CPU_PER_STATEMENT;
+use crate::summary::Place;
+use crate::text::plain;
+use crate::{Better, Contender, Role, Run, SummaryRow, Verdict};
+
+/// One driver in one scenario and arrangement.
+pub(crate) struct Standing<'a> {
+    pub contender: &'a Contender,
+    /// The interval of its ratio to the reference.
+    interval: [f64; 2],
+    /// `None` of the reference itself.
+    verdict: Option<Verdict>,
+}
+
+/// The order of the drivers by one meter in one place.
+pub(crate) struct Order<'a> {
+    pub standings: Vec<Standing<'a>>,
+    better: Better,
+}
+
+impl<'a> Order<'a> {
+    /// The reference and the drivers with a verdict, without controls.
+    pub fn of(
+        run: &'a Run,
+        rows: &[SummaryRow],
+        reference: Option<&Contender>,
+        place: Place,
+        meter: &str,
+    ) -> Order<'a> {
+        let drivers = run.contenders.iter().filter(|one| one.role == Role::Driver && !one.control);
+        let standing = |contender: &'a Contender| {
+            let row = rows.iter().find(|row| row.meter == meter && row.is_of(place, contender))?;
+            if reference.is_some_and(|reference| reference.id == contender.id) {
+                return row.ratio.map(|_| Standing { contender, interval: [1.0; 2], verdict: None });
+            }
+            Some(Standing { contender, interval: row.interval?, verdict: Some(row.verdict?) })
+        };
+        let better = run.measure(meter).map_or(Better::Lower, |known| known.better);
+        Order { standings: drivers.filter_map(standing).collect(), better }
+    }
+
+    fn is_before(&self, one: &Standing, other: &Standing) -> bool {
+        let is_below = |one: [f64; 2], other: [f64; 2]| one[1] * (1.0 + BAND) < other[0];
+        match (one.verdict, other.verdict) {
+            (_, None) => one.verdict.is_some_and(Verdict::is_better),
+            (None, Some(verdict)) => verdict.is_worse(),
+            _ if self.better == Better::Higher => is_below(other.interval, one.interval),
+            _ => is_below(one.interval, other.interval),
+        }
+    }
+
+    /// Those of which none is known to be behind another; the first is one of them.
+    pub fn first(&self) -> Vec<&'a Contender> {
+        let is_first = |one: &&Standing| !self.standings.iter().any(|other| self.is_before(other, one));
+        self.standings.iter().filter(is_first).map(|one| one.contender).collect()
+    }
+
+    /// Whether all verdicts are that there is no difference.
+    pub fn is_same(&self) -> bool {
+        self.standings.iter().filter_map(|one| one.verdict).all(|verdict| verdict == Verdict::Same)
+    }
+
+    fn find(&self, contender: &Contender) -> Option<&Standing<'a>> {
+        self.standings.iter().find(|one| one.contender.id == contender.id)
+    }
+
+    /// For example `2nd of 3`, or `1st to 2nd of 3` if an order is not known.
+    fn place(&self, contender: &Contender) -> Option<String> {
+        let mine = self.find(contender)?;
+        let before = self.standings.iter().filter(|other| self.is_before(other, mine)).count();
+        let after = self.standings.iter().filter(|other| self.is_before(mine, other)).count();
+        let (first, last) = (before + 1, self.standings.len() - after);
+        let range = if first == last { nth(first) } else { format!("{} to {}", nth(first), nth(last)) };
+        Some(format!("{range} of {}", self.standings.len()))
+    }
+}
+
+/// The drivers of which one needed least CPU time in this place; none if no difference is known.
+pub(crate) fn least<'a>(
+    run: &'a Run,
+    rows: &[SummaryRow],
+    reference: Option<&Contender>,
+    place: Place,
+) -> Vec<&'a Contender> {
+    let order = Order::of(run, rows, reference, place, CPU_PER_STATEMENT);
+    let first = order.first();
+    if first.len() < order.standings.len() { first } else { Vec::new() }
+}
+
+/// One line per driver whose place changes, or one that says why there is none; nothing for a run of one arrangement.
+pub(crate) fn changes(run: &Run, rows: &[SummaryRow], reference: Option<&Contender>) -> Vec<String> {
+    if reference.is_none() || run.plan.arrangements.len() < 2 {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    let mut is_known = false;
+    for contender in &run.contenders {
+        let mut parts = Vec::new();
+        for scenario in &run.scenarios {
+            let here = Place::all(run).filter(|place| place.scenario.name == scenario.name);
+            let all: Vec<(&str, Order)> = here
+                .map(|place| (place.arrangement.id.as_str(), Order::of(run, rows, reference, place, CPU_PER_STATEMENT)))
+                .collect();
+            is_known |= all.iter().filter(|(_, order)| order.standings.len() > 1).count() > 1;
+            if changes_for(contender, &all) {
+                let said = |(id, order): &(&str, Order)| Some(format!("{} on {}", order.place(contender)?, plain(id)));
+                let said: Vec<String> = all.iter().filter_map(said).collect();
+                parts.push(format!("{} ({})", said.join(" and "), plain(&scenario.name)));
+            }
+        }
+        if !parts.is_empty() {
+            lines.push(format!("In CPU time {} is {}.", plain(&contender.label), parts.join(", ")));
+        }
+    }
+    if lines.is_empty() {
+        let why = match is_known {
+            true => "The known order of the drivers by CPU time is the same in all arrangements.",
+            false => "No two arrangements have verdicts, so nobody knows whether the order of the drivers changes.",
+        };
+        lines.push(why.to_owned());
+    }
+    lines
+}
+
+/// Whether the order of the contender and another one is known in two arrangements and differs.
+fn changes_for(contender: &Contender, all: &[(&str, Order)]) -> bool {
+    let is_first = |order: &Order, other: &Contender| {
+        let (mine, theirs) = (order.find(contender)?, order.find(other)?);
+        match (order.is_before(mine, theirs), order.is_before(theirs, mine)) {
+            (false, false) => None,
+            (is_first, _) => Some(is_first),
+        }
+    };
+    let others = all.iter().flat_map(|(_, order)| &order.standings).map(|one| one.contender);
+    others.into_iter().any(|other| {
+        let orders: Vec<bool> = all.iter().filter_map(|(_, order)| is_first(order, other)).collect();
+        orders.contains(&true) && orders.contains(&false)
+    })
+}
+
+fn nth(place: usize) -> String {
+    match (place % 10, place % 100) {
+        (1, of) if of != 11 => format!("{place}st"),
+        (2, of) if of != 12 => format!("{place}nd"),
+        (3, of) if of != 13 => format!("{place}rd"),
+        _ => format!("{place}th"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Analysis, Cell, Measure, Unit, sample};
+
+    /// Twelve blocks in two arrangements, in the second of which cdrs-tokio costs `cost`.
+    fn lines(cost: f64, blocks: u32) -> Vec<String> {
+        let (mut run, cells) = sample::blocks(blocks);
+        let mut current = run.plan.arrangements[0].clone();
+        current.id = "current".to_owned();
+        run.plan.arrangements.push(current);
+        let mut all = cells.clone();
+        all.extend(cells.into_iter().map(|mut cell| {
+            if cell.contender == "cdrs-tokio" {
+                let noise = cell.get(CPU_PER_STATEMENT).unwrap() / 6.25;
+                cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(cost * noise, Unit::Microseconds));
+            }
+            Cell { arrangement: "current".to_owned(), ..cell }
+        }));
+        Analysis::new(&run, &all).changes()
+    }
+
+    #[test]
+    fn a_place_that_changes_with_the_arrangement_is_one_line_per_driver() {
+        assert_eq!(
+            lines(2.0, 12),
+            [
+                "In CPU time scylla@1.9.0 is 1st of 2 on multi:2 and 2nd of 2 on current (writes), 1st of 2 on multi:2 and 2nd of 2 \
+                 on current (reads).",
+                "In CPU time cdrs-tokio@9.0.2 is 2nd of 2 on multi:2 and 1st of 2 on current (writes), 2nd of 2 on multi:2 and 1st \
+                 of 2 on current (reads)."
+            ]
+        );
+    }
+
+    #[test]
+    fn an_order_that_is_not_known_is_no_change() {
+        let none = ["The known order of the drivers by CPU time is the same in all arrangements."];
+        assert_eq!(lines(4.0, 12), none);
+        assert_eq!(lines(6.0, 12), none);
+        assert!(lines(2.0, 3)[0].starts_with("No two arrangements have verdicts"));
+    }
+
+    #[test]
+    fn places_are_said_as_people_say_them() {
+        assert_eq!([1, 2, 3, 4, 11, 12, 13, 21].map(nth).join(" "), "1st 2nd 3rd 4th 11th 12th 13th 21st");
+    }
+}

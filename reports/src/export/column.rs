@@ -1,0 +1,255 @@
+//! The columns of a table: one definition each, which every exporter uses.
+
+use std::collections::BTreeMap;
+
+use super::quantity::{mebibytes, three_digits, time, whole};
+use crate::measure::{
+    CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS,
+    THROUGHPUT, USER, WALL,
+};
+use crate::{Bottleneck, Contender, Role, SummaryRow};
+
+/// Below this CPU time, in seconds, its split into user and sys means little: the kernel samples it once per tick.
+const LEAST_CPU_FOR_SPLIT: f64 = 0.5;
+
+/// One row of a table before it is text.
+pub(crate) struct Row<'a> {
+    pub contender: &'a Contender,
+    /// The summary's rows, keyed by meter.
+    pub figures: BTreeMap<&'a str, &'a SummaryRow>,
+    /// Errors of all of the row's cells.
+    pub errors: u64,
+    /// The peak memory of noop in the same place.
+    pub noop_peak: Option<f64>,
+    /// The threads of noop in the same place: the main one and the runtime's.
+    pub noop_threads: Option<f64>,
+    /// The contender's part in the ratios.
+    pub standing: Standing,
+}
+
+/// A contender's part in the ratios of its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// They are taken against it.
+    Reference,
+    /// The reference once more.
+    Control,
+    /// It is compared with the reference.
+    Compared,
+    /// It is floor or noop and has no part in them.
+    Apart,
+}
+
+impl Row<'_> {
+    fn median(&self, meter: &str) -> Option<f64> {
+        self.figures.get(meter).and_then(|row| row.median)
+    }
+
+    fn cost(&self) -> Option<&SummaryRow> {
+        self.figures.get(CPU_PER_STATEMENT).copied()
+    }
+
+    /// The figure with how far it is from noop's, which has no such addition itself.
+    fn beside_noop(&self, figure: String, noop: Option<f64>, over: impl FnOnce(f64) -> String) -> Entry {
+        Entry::Figure(match noop.filter(|_| self.contender.role != Role::Noop) {
+            Some(noop) => format!("{figure} ({})", over(noop)),
+            None => figure,
+        })
+    }
+}
+
+/// What stands in one field.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Entry {
+    Figure(String),
+    /// A word, and a sentence about it.
+    Noted(String, String),
+    /// There is no figure, and why.
+    Missing(String),
+    /// There is a figure that must not be compared.
+    Void,
+}
+
+impl Entry {
+    fn figure(text: &str) -> Entry {
+        Entry::Figure(text.to_owned())
+    }
+}
+
+/// What a column is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Its measure's figure.
+    Figure,
+    /// The ratio to the reference.
+    Ratio,
+    Verdict,
+    Smallest,
+    Bottleneck,
+}
+
+/// One column: what it is called, what it shows and how.
+pub(crate) struct Column {
+    /// The heading, in lines.
+    pub title: &'static [&'static str],
+    pub kind: Kind,
+    /// The measure that it shows.
+    pub meter: &'static str,
+    /// Whether it is only comparable if all statements were answered, so that a void row has none.
+    needs_all_answers: bool,
+    /// Whether the run has anything to show in it.
+    is_shown: fn(&[SummaryRow]) -> bool,
+    show: fn(&Row, f64) -> Entry,
+}
+
+impl Column {
+    pub fn entry(&self, row: &Row) -> Entry {
+        let Some(figure) = row.figures.get(self.meter) else {
+            return Entry::Missing("This was not measured in this run.".to_owned());
+        };
+        match figure.median {
+            Some(_) if self.needs_all_answers && figure.void.is_some() => Entry::Void,
+            Some(median) => (self.show)(row, median),
+            None => Entry::Missing(figure.unavailable.clone().unwrap_or_default()),
+        }
+    }
+}
+
+const fn column(title: &'static [&'static str], meter: &'static str, show: fn(&Row, f64) -> Entry) -> Column {
+    Column { title, kind: Kind::Figure, meter, needs_all_answers: true, is_shown: |_| true, show }
+}
+
+/// A column about the comparison of CPU time.
+const fn compared(kind: Kind, title: &'static [&'static str], show: fn(&Row, f64) -> Entry) -> Column {
+    Column { kind, is_shown: has_intervals, ..column(title, CPU_PER_STATEMENT, show) }
+}
+
+/// The columns after the contender's, in the order in which they stand.
+pub(crate) const COLUMNS: &[Column] = &[
+    column(&["real"], WALL, |_, value| Entry::Figure(time(value))),
+    column(&["user"], USER, split),
+    column(&["sys"], SYS, split),
+    column(&["statements", "/s"], THROUGHPUT, |_, value| Entry::Figure(whole(value))),
+    column(&["CPU us", "/statement"], CPU_PER_STATEMENT, precise),
+    compared(Kind::Ratio, &["CPU time / reference's", "(95 % interval)"], ratio),
+    compared(Kind::Verdict, &["verdict"], verdict),
+    compared(Kind::Smallest, &["smallest", "difference"], |row, _| {
+        let found = row.cost().and_then(|figure| figure.detectable);
+        Entry::Figure(found.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)))
+    }),
+    Column {
+        kind: Kind::Bottleneck,
+        needs_all_answers: false,
+        is_shown: |rows| rows.iter().any(|row| row.bottleneck.is_some()),
+        ..column(&["bottleneck"], CPU_PER_STATEMENT, |row, _| {
+            Entry::figure(row.cost().and_then(|figure| figure.bottleneck).map_or("-", Bottleneck::name))
+        })
+    },
+    column(&["system", "calls", "/statement"], SYSCALLS_PER_STATEMENT, precise),
+    column(&["server", "CPU us", "/statement"], SERVER_CPU_PER_STATEMENT, precise),
+    Column {
+        needs_all_answers: false,
+        ..column(&["peak MiB", "(over noop)"], PEAK_RSS, |row, value| {
+            row.beside_noop(mebibytes(value), row.noop_peak, |noop| {
+                let sign = if value < noop { '-' } else { '+' };
+                format!("{sign}{}", mebibytes((value - noop).abs()))
+            })
+        })
+    },
+    Column {
+        needs_all_answers: false,
+        is_shown: |rows| rows.iter().any(|row| row.meter == THREADS && row.median.is_some()),
+        // noop has all threads but those that a driver makes.
+        ..column(&["threads", "(its own)"], THREADS, |row, value| {
+            row.beside_noop(whole(value), row.noop_threads, |noop| whole((value - noop).max(0.0)))
+        })
+    },
+    Column {
+        needs_all_answers: false,
+        ..column(&["data con-", "nections"], CONNECTIONS, |_, value| Entry::Figure(whole(value)))
+    },
+    Column {
+        needs_all_answers: false,
+        ..column(&["errors"], ERRORS, |row, _| Entry::Figure(whole(row.errors as f64)))
+    },
+];
+
+/// The columns for which a run with these rows has figures.
+pub(crate) fn columns(rows: &[SummaryRow]) -> Vec<&'static Column> {
+    COLUMNS.iter().filter(|column| (column.is_shown)(rows)).collect()
+}
+
+/// Those that Linux' `time` prints.
+pub(crate) fn times() -> Vec<&'static Column> {
+    COLUMNS.iter().filter(|column| [WALL, USER, SYS].contains(&column.meter)).collect()
+}
+
+fn has_intervals(rows: &[SummaryRow]) -> bool {
+    rows.iter().any(|row| !row.exploratory && row.interval.is_some())
+}
+
+fn ratio(row: &Row, _: f64) -> Entry {
+    let Some((figure, ratio)) = row.cost().and_then(|figure| Some((figure, figure.ratio?))) else {
+        return Entry::figure("-");
+    };
+    Entry::Figure(match (row.standing, figure.interval) {
+        (Standing::Reference, _) => "1".to_owned(),
+        (_, Some([low, high])) => format!("{ratio:.3} ({low:.3} to {high:.3})"),
+        (_, None) => format!("{ratio:.3}"),
+    })
+}
+
+fn verdict(row: &Row, _: f64) -> Entry {
+    let figure = row.cost();
+    Entry::figure(match (row.standing, figure.and_then(|figure| figure.verdict)) {
+        (Standing::Reference, _) => "reference",
+        (Standing::Control, _) => "control",
+        (_, Some(verdict)) => verdict.name(),
+        (Standing::Apart, None) => "-",
+        (Standing::Compared, None) => match figure {
+            Some(SummaryRow { interval: Some(_), .. }) => return withheld(row.contender),
+            Some(SummaryRow { no_interval: Some(why), .. }) => return Entry::Missing(why.clone()),
+            _ => "-",
+        },
+    })
+}
+
+/// A warning says why a control that differs takes verdicts away; why a control itself has none is a note.
+fn withheld(contender: &Contender) -> Entry {
+    let withheld = "withheld".to_owned();
+    match contender.label.rsplit_once('#').filter(|_| contender.control) {
+        Some((of, _)) => {
+            let label = &contender.label;
+            let why = format!("A control gets no verdict: {label} is {of} once more, whose row has the verdict.");
+            Entry::Noted(withheld, why)
+        }
+        None => Entry::Figure(withheld),
+    }
+}
+
+fn precise(_: &Row, value: f64) -> Entry {
+    Entry::Figure(three_digits(value))
+}
+
+fn split(row: &Row, value: f64) -> Entry {
+    match row.median(USER).zip(row.median(SYS)) {
+        Some((user, sys)) if user + sys < LEAST_CPU_FOR_SPLIT => Entry::Missing(format!(
+            "Below {LEAST_CPU_FOR_SPLIT} s of CPU time its split into user and sys means little, because the kernel samples it; \
+             the sum is exact. A greater --count shows the split."
+        )),
+        _ => Entry::Figure(time(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::definition;
+
+    #[test]
+    fn every_column_shows_a_measure_that_is_defined() {
+        for column in COLUMNS {
+            assert!(definition(column.meter).is_some(), "{}", column.meter);
+        }
+    }
+}

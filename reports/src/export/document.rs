@@ -1,0 +1,354 @@
+//! The tables with every column, their notes and caveats.
+
+use super::column::{Column, Entry, Row, Standing, columns};
+use super::head::{arrangement, head, verdicts};
+use super::part::{Field, Notes, Part, Sheet, TableRow};
+use super::text::{plain, sentence};
+use crate::Place;
+use crate::measure::{PEAK_RSS, THREADS, WALL};
+use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, why_cut_short};
+
+/// A cell, or a whole row, without figures.
+const FAILED: &str = "failed";
+/// A field of a row without figures.
+const NOTHING: &str = "-";
+
+/// A comparison, ready to be set.
+pub(crate) struct Document {
+    /// What was run, on what; a name and a sentence each.
+    pub head: Vec<(String, String)>,
+    /// One per scenario and arrangement.
+    pub tables: Vec<Table>,
+    /// Numbered notes from 1, to which the tables refer.
+    pub notes: Notes,
+    /// What a reader must know of the contenders, and of their order.
+    pub caveats: Vec<String>,
+}
+
+/// One scenario in one arrangement.
+pub(crate) struct Table {
+    pub title: String,
+    /// The scenario in a sentence.
+    pub about: String,
+    /// The arrangement in a sentence.
+    pub arrangement: String,
+    /// The table itself, then what else was measured.
+    pub sheets: Vec<Sheet>,
+    /// Why rows are void or failed.
+    pub remarks: Vec<String>,
+    /// What was noticed.
+    pub noticed: Vec<String>,
+}
+
+impl Document {
+    pub fn of(analysis: &Analysis) -> Document {
+        let run = analysis.run();
+        let mut notes = Notes::default();
+        let columns = columns(analysis.rows());
+        let tables =
+            analysis.places().map(|place| At { analysis, columns: &columns, place }.table(&mut notes)).collect();
+        let mut head = head(run);
+        head.extend(verdicts(analysis).map(|said| ("verdicts".to_owned(), said)));
+        head.extend(analysis.attempts().map(|said| ("attempts".to_owned(), said.to_owned())));
+        let caveats = run.contenders.iter().filter_map(|one| {
+            let said: Vec<String> = caveats(one, analysis.cells().iter().copied()).map(|said| plain(&said)).collect();
+            (!said.is_empty()).then(|| format!("{}: {}", plain(&one.label), said.join(" ")))
+        });
+        let libraries = run.contenders.iter().filter(|one| !one.control).filter_map(|one| libraries(run, one));
+        let ours =
+            [Role::Floor, Role::Noop].into_iter().filter(|role| run.contenders.iter().any(|one| one.role == *role));
+        let caveats = analysis.changes().into_iter().chain(caveats).chain(libraries);
+        Document { head, tables, notes, caveats: caveats.chain(ours.map(|role| is(role).to_owned())).collect() }
+    }
+
+    /// Every column.
+    pub fn wide(&mut self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for table in &mut self.tables {
+            parts.push(Part::Title(table.title.clone()));
+            parts.extend(table.sheets.drain(..).map(Part::Sheet));
+            parts.extend(Part::list(table.remarks.clone()));
+        }
+        parts.extend((!self.notes.0.is_empty()).then(|| Part::Notes(self.notes.0.clone())));
+        parts
+    }
+
+    /// How it was measured, and what a reader must know of the contenders.
+    pub fn about(&self) -> Vec<Part> {
+        let scenarios = self.tables.iter().map(|table| format!("{}: {}", table.title, table.about));
+        let arrangements = self.tables.iter().map(|table| table.arrangement.clone());
+        let noticed =
+            self.tables.iter().flat_map(|table| table.noticed.iter().map(|said| format!("{}: {said}", table.title)));
+        let mut said: Vec<String> = Vec::new();
+        for sentence in scenarios.chain(arrangements).chain(noticed).chain(self.caveats.iter().cloned()) {
+            if !said.contains(&sentence) {
+                said.push(sentence);
+            }
+        }
+        std::iter::once(Part::Pairs(self.head.clone())).chain(Part::list(said)).collect()
+    }
+}
+
+/// What makes the figures doubtful or few.
+pub(crate) fn doubts(analysis: &Analysis) -> Vec<Part> {
+    let run = analysis.run();
+    let mut parts: Vec<Part> = analysis.warnings().iter().map(|warning| Part::Warning(plain(warning))).collect();
+    parts.extend(
+        run.interrupted.then(|| Part::Warning("The run ended early: unfinished cells are missing.".to_owned())),
+    );
+    parts.extend(why_cut_short(run, None).map(|why| Part::Text(sentence(&why))));
+    parts
+}
+
+/// What a role is, in a sentence.
+pub(crate) fn is(role: Role) -> &'static str {
+    match role {
+        Role::Driver => "A driver is a CQL client library.",
+        Role::Floor => "floor is a minimal client of our own: the least that a client can cost on this machine.",
+        Role::Noop => "noop sends nothing: what the harness itself costs.",
+    }
+}
+
+/// Where a table stands.
+pub(crate) struct At<'a> {
+    pub analysis: &'a Analysis<'a>,
+    pub columns: &'a [&'static Column],
+    pub place: Place<'a>,
+}
+
+impl At<'_> {
+    fn table(&self, notes: &mut Notes) -> Table {
+        let Place { scenario, arrangement: of } = self.place;
+        let run = self.analysis.run();
+        let name = plain(&scenario.name);
+        let mut table = Table {
+            title: if run.plan.arrangements.len() > 1 { format!("{name} on {}", plain(&of.id)) } else { name },
+            about: std::iter::once(&scenario.about)
+                .chain(&scenario.asked)
+                .map(|text| plain(text))
+                .collect::<Vec<_>>()
+                .join(" "),
+            arrangement: arrangement(of),
+            sheets: vec![self.main(notes)],
+            remarks: Vec::new(),
+            noticed: Vec::new(),
+        };
+        let mut findings = Findings::default();
+        // In the order in which they are shown.
+        for contender in in_order(run) {
+            self.remark(contender, &mut table.remarks, &mut findings);
+        }
+        table.noticed = findings.sentences().collect();
+        table.remarks.extend(self.fewer_blocks());
+        table.sheets.extend(self.more(notes));
+        table
+    }
+
+    /// The first of its tables.
+    fn main(&self, notes: &mut Notes) -> Sheet {
+        let (mut drivers, mut apart) = (Vec::new(), Vec::new());
+        for contender in in_order(self.analysis.run()) {
+            let fields = self.fields(contender, notes);
+            // A row without any figure says so in its first field already.
+            let trouble = trouble(&self.cells_of(contender, Pass::Timing));
+            let trouble = if fields[0].text == trouble && trouble == FAILED { String::new() } else { trouble };
+            let group = if contender.role == Role::Driver { &mut drivers } else { &mut apart };
+            group.push(TableRow {
+                label: plain(&contender.label),
+                trouble,
+                is_empty: fields.iter().skip(1).all(|field| field.text == NOTHING),
+                fields,
+            });
+        }
+        let title = |column: &&Column| column.title.iter().map(|&line| line.to_owned()).collect();
+        Sheet {
+            title: String::new(),
+            first: "contender".to_owned(),
+            words: 0,
+            columns: self.columns.iter().map(title).collect(),
+            groups: [drivers, apart].into_iter().filter(|group| !group.is_empty()).collect(),
+        }
+    }
+
+    /// One per column, or a word for the whole row.
+    pub fn fields(&self, contender: &Contender, notes: &mut Notes) -> Vec<Field> {
+        let left_out = self.place.scenario.left_out.contains_key(&contender.id);
+        fields(&self.row(contender), left_out, self.columns, notes)
+    }
+
+    /// What the contender's row of the main table is made of.
+    pub fn row<'s>(&'s self, contender: &'s Contender) -> Row<'s> {
+        let analysis = self.analysis;
+        let noop = analysis.run().contenders.iter().find(|contender| contender.role == Role::Noop);
+        let of_noop = |meter: &str| analysis.row(self.place, noop?, meter)?.median;
+        let standing = match analysis.reference() {
+            _ if contender.role != Role::Driver => Standing::Apart,
+            Some(reference) if reference.id == contender.id => Standing::Reference,
+            Some(_) if analysis.is_control(contender) => Standing::Control,
+            _ => Standing::Compared,
+        };
+        Row {
+            contender,
+            figures: analysis.rows_of(self.place, contender).map(|row| (row.meter.as_str(), row)).collect(),
+            errors: self.cells_of(contender, Pass::Timing).iter().map(|cell| cell.errors()).sum(),
+            noop_peak: of_noop(PEAK_RSS),
+            noop_threads: of_noop(THREADS),
+            standing,
+        }
+    }
+
+    pub fn cells_of(&self, contender: &Contender, pass: Pass) -> Vec<&Cell> {
+        self.analysis.cells_of(self.place, contender, pass)
+    }
+
+    /// How many blocks the intervals are of, if not all.
+    fn fewer_blocks(&self) -> Option<String> {
+        let run = self.analysis.run();
+        let mut here = run.contenders.iter().flat_map(|contender| self.analysis.rows_of(self.place, contender));
+        let blocks = here.find_map(|row| row.blocks.filter(|_| !row.exploratory))?;
+        (blocks < run.blocks() as usize).then(|| {
+            format!(
+                "The intervals are of {blocks} of {} blocks: those in which every compared driver finished.",
+                run.blocks()
+            )
+        })
+    }
+
+    /// Why the contender's row is missing, failed or void, and what was noticed.
+    fn remark(&self, contender: &Contender, remarks: &mut Vec<String>, findings: &mut Findings) {
+        let label = plain(&contender.label);
+        if let Some(why) = &contender.unavailable {
+            remarks.push(format!("{label} is missing: {}", plain(why)));
+        }
+        if let Some(why) = self.place.scenario.left_out.get(&contender.id).filter(|_| !contender.control) {
+            remarks.push(format!("{label} is not asked: {}", plain(why)));
+        }
+        let mut said: Vec<&String> = Vec::new();
+        for pass in Pass::ALL {
+            let mine = self.cells_of(contender, pass);
+            let of = |some: usize| match (pass, mine.len()) {
+                (Pass::Timing, all) if some == all => String::new(),
+                (Pass::Timing, all) => format!(" in {some} of {all} blocks"),
+                _ => format!(" in the {} pass", pass.name()),
+            };
+            type Why = fn(&Cell) -> Option<&String>;
+            let reasons: [(&str, Why); 2] =
+                [("failed", |cell| cell.failed.as_ref()), ("is void", |cell| cell.void.as_ref())];
+            for (is, why) in reasons {
+                let all: Vec<&String> = mine.iter().filter_map(|cell| why(cell)).collect();
+                if let Some(why) = all.first().filter(|why| !said.contains(why)) {
+                    said.push(why);
+                    remarks.push(format!("{label} {is}{}: {}", of(all.len()), plain(why)));
+                }
+            }
+            mine.iter().flat_map(|cell| &cell.findings).for_each(|finding| findings.add(&label, &plain(finding)));
+        }
+    }
+}
+
+/// The drivers, then floor and noop.
+fn in_order(run: &Run) -> impl Iterator<Item = &Contender> {
+    let of = |is_driver: bool| run.contenders.iter().filter(move |one| (one.role == Role::Driver) == is_driver);
+    of(true).chain(of(false))
+}
+
+/// What was noticed, each once with the contenders it holds for.
+#[derive(Default)]
+struct Findings(Vec<(String, Vec<String>)>);
+
+impl Findings {
+    fn add(&mut self, label: &str, finding: &str) {
+        match self.0.iter_mut().find(|(known, _)| known == finding) {
+            Some((_, labels)) if labels.iter().any(|known| known == label) => {}
+            Some((_, labels)) => labels.push(label.to_owned()),
+            None => self.0.push((finding.to_owned(), vec![label.to_owned()])),
+        }
+    }
+
+    fn sentences(self) -> impl Iterator<Item = String> {
+        self.0.into_iter().map(|(finding, labels)| format!("{}: {finding}", labels.join(", ")))
+    }
+}
+
+/// How many of the cells give no figure to compare, for example `void` or `failed 1/3`; empty if all count.
+pub(crate) fn trouble(cells: &[&Cell]) -> String {
+    let all = cells.len();
+    let part = |what: &str, some: usize| match some {
+        0 => None,
+        _ if some == all => Some(what.to_owned()),
+        _ => Some(format!("{what} {some}/{all}")),
+    };
+    let failed = cells.iter().filter(|cell| cell.failed.is_some()).count();
+    let void = cells.iter().filter(|cell| cell.failed.is_none() && cell.void.is_some()).count();
+    [part("void", void), part(FAILED, failed)].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn fields(row: &Row, left_out: bool, columns: &[&Column], notes: &mut Notes) -> Vec<Field> {
+    let state = match row.figures.get(WALL) {
+        Some(figure) if figure.median.is_some() => None,
+        _ if row.contender.unavailable.is_some() => Some("missing"),
+        _ if left_out => Some("n/a"),
+        Some(figure) if figure.failed.is_some() => Some(FAILED),
+        _ => Some("not run"),
+    };
+    match state {
+        Some(state) => {
+            let mut fields = vec![Field::of(NOTHING); columns.len()];
+            fields[0] = if left_out { Field::of(state) } else { Field::bad(state) };
+            fields
+        }
+        None => columns
+            .iter()
+            .map(|column| match column.entry(row) {
+                Entry::Figure(text) => Field::of(text),
+                Entry::Noted(text, why) => Field { note: Some(notes.number(&why)), ..Field::of(text) },
+                Entry::Void => Field::bad("void"),
+                Entry::Missing(why) => Field::missing(notes.number(&why)),
+            })
+            .collect(),
+    }
+}
+
+/// What a reader must know of a contender: its own caveats, and the settings that it did not take as asked.
+pub(crate) fn caveats<'a>(
+    contender: &'a Contender,
+    cells: impl Iterator<Item = &'a Cell>,
+) -> impl Iterator<Item = String> + 'a {
+    // A control's are those of the contender that it repeats.
+    let (own, settings) = match contender.control {
+        true => (&[][..], &[][..]),
+        false => (contender.caveats.as_slice(), settings(contender, cells)),
+    };
+    let settings = settings
+        .iter()
+        .filter(|setting| !setting.as_asked)
+        .map(|setting| format!("Its setting `{}` is not as asked for ({}).", setting.name, setting.value));
+    let control = contender
+        .control
+        .then(|| contender.label.rsplit_once('#').map_or(contender.label.as_str(), |(of, _)| of))
+        .map(|of| format!("It is {of} once more, as a control."));
+    own.iter().cloned().chain(settings).chain(control)
+}
+
+/// The settings of the contender's first cell that ended; without one, those that its worker announced.
+pub(crate) fn settings<'a>(contender: &'a Contender, mut cells: impl Iterator<Item = &'a Cell>) -> &'a [Setting] {
+    let ended = cells.find(|cell| cell.contender == contender.id && cell.failed.is_none());
+    ended.map_or(&contender.settings, |cell| &cell.settings)
+}
+
+/// The exact versions of a contender's libraries; its compiler, too, if it differs from cqldyno's.
+pub(crate) fn libraries(run: &Run, contender: &Contender) -> Option<String> {
+    if contender.libraries.is_empty() {
+        return None;
+    }
+    let name = |library: &crate::Library| {
+        let origin = library.origin.as_ref().map(|origin| format!(" ({})", plain(origin))).unwrap_or_default();
+        format!("{} {}{origin}", plain(&library.name), plain(&library.version))
+    };
+    let libraries: Vec<String> = contender.libraries.iter().map(name).collect();
+    let compiler = match contender.compiler.as_str() {
+        known if known.is_empty() || known == run.environment.compiler => String::new(),
+        other => format!(", built with {}", plain(other)),
+    };
+    Some(format!("{} runs on {}{compiler}.", plain(&contender.label), libraries.join(", ")))
+}

@@ -1,0 +1,183 @@
+//! What was run, on what, and how it is judged.
+
+use super::quantity::{memory, short_count, whole};
+use super::text::{count, plain, sentence};
+use crate::comparison::BAND;
+use crate::{Analysis, ArrangementInfo, Run, why_cut_short};
+
+/// What was run, on one line.
+pub(crate) fn title(run: &Run) -> String {
+    let plan = &run.plan;
+    let blocks = if run.blocks() > 1 { format!("{} x ", run.blocks()) } else { String::new() };
+    let mut asked = vec![
+        format!("{blocks}{} statements", short_count(plan.count)),
+        format!("{} in flight", whole(plan.concurrency as f64)),
+    ];
+    if let [only] = plan.arrangements.as_slice() {
+        asked.push(threads(only));
+    }
+    if plan.connections != 1 {
+        asked.push(count(plan.connections, "connection"));
+    }
+    if plan.settings == "default" {
+        asked.push("default settings".to_owned());
+    }
+    let target =
+        if plan.target.embedded { "embedded server".to_owned() } else { format!("target {}", plain(&plan.target.id)) };
+    format!("{}; {target}, {}", asked.join(", "), count(run.environment.cores.into(), "core"))
+}
+
+/// The threads of an arrangement in few words.
+pub(crate) fn threads(arrangement: &ArrangementInfo) -> String {
+    match arrangement.runtime.split_once(':') {
+        Some(("multi", "1")) => "1 tokio worker thread".to_owned(),
+        Some(("multi", threads)) => format!("{} tokio threads", plain(threads)),
+        None if arrangement.runtime == "current" => "1 tokio thread".to_owned(),
+        _ => format!("runtime {}", plain(&arrangement.runtime)),
+    }
+}
+
+/// What was run, on what: a name and a sentence each.
+pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
+    let plan = &run.plan;
+    let timeout = time_limit(run);
+    let settings = if plan.settings == "default" {
+        "the default settings of each driver's documentation (connections, consistency, pages and time limits differ)"
+            .to_owned()
+    } else {
+        format!(
+            "{} per node, {} settings, {}, pages of {} rows, {timeout}",
+            count(plan.connections, "data connection"),
+            plain(&plan.settings),
+            plain(&plan.consistency),
+            whole(f64::from(plan.page_size)),
+        )
+    };
+    let asked = format!(
+        "{} of {} statements after {} to warm up, {} in flight, {settings}, seed {}",
+        count(plan.blocks.into(), "block"),
+        whole(plan.count as f64),
+        whole(plan.warmup as f64),
+        whole(plan.concurrency as f64),
+        plan.seed,
+    );
+    let counted = match plan.counting_count {
+        0 => "system calls were not counted".to_owned(),
+        n => format!("system calls are counted in separate cells of {} statements", whole(n as f64)),
+    };
+    let about = plain(&plan.target.about);
+    let mut head = vec![
+        ("asked", asked),
+        ("passes", counted),
+        ("target", if plan.target.embedded { about } else { format!("{}, {about}", plain(&plan.target.id)) }),
+        ("machine", machine(run)),
+    ];
+    let program = [&run.cqldyno, &run.environment.compiler, &run.environment.profile].map(|part| plain(part));
+    head.push(("program", format!("cqldyno {}", program.join(", "))));
+    if run.interrupted {
+        head.push(("ended", "early: unfinished cells are missing".to_owned()));
+    }
+    head.extend(why_cut_short(run, None).map(|sentence| ("blocks", sentence)));
+    head.into_iter().map(|(name, said)| (name.to_owned(), said)).collect()
+}
+
+/// The time that a statement has.
+pub(crate) fn time_limit(run: &Run) -> String {
+    let limit = run.plan.request_timeout_ms;
+    limit.map_or("no time limit".to_owned(), |ms| format!("a time limit of {} ms", whole(ms as f64)))
+}
+
+fn machine(run: &Run) -> String {
+    let machine = &run.environment;
+    let parts = [
+        plain(&machine.cpu),
+        count(machine.cores.into(), "core"),
+        memory(machine.memory_bytes),
+        plain(&machine.kernel),
+    ];
+    let more = machine.more.iter().map(|(name, value)| format!("{} {}", plain(name), plain(value)));
+    parts.into_iter().chain(more).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// An arrangement in a sentence.
+pub(crate) fn arrangement(arrangement: &ArrangementInfo) -> String {
+    // Without a server of ours, being pinned concerns the worker alone.
+    let pinned = if arrangement.id.contains("pinned") { "pinned" } else { "unpinned" };
+    let note = arrangement.note.as_ref().map(|note| format!(". {}", plain(note))).unwrap_or_default();
+    sentence(&format!(
+        "arrangement {}: {pinned}, runtime {}, {}{note}",
+        plain(&arrangement.id),
+        plain(&arrangement.runtime),
+        on_cores(&arrangement.worker_cores, &arrangement.server_cores),
+    ))
+}
+
+/// Where worker and server ran.
+pub(crate) fn on_cores(worker: &[u32], server: &[u32]) -> String {
+    let server = match server {
+        [] => "server on unknown cores".to_owned(),
+        of => format!("server on {}", cores(of)),
+    };
+    format!("worker on {}, {server}", cores(worker))
+}
+
+/// Cores as the kernel lists them, for example `cores 0-3,6`.
+fn cores(cores: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &core in cores {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == core => *last = core,
+            _ => runs.push((core, core)),
+        }
+    }
+    let list: Vec<String> = runs
+        .iter()
+        .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
+        .collect();
+    let noun = if cores.len() == 1 { "core" } else { "cores" };
+    format!("{noun} {}", list.join(","))
+}
+
+/// How to read figures and verdicts, or why there are no verdicts; nothing if there is nobody to compare.
+pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
+    let reference = analysis.reference()?;
+    let primary = || analysis.rows().iter().filter(|row| !row.exploratory);
+    let hold = match primary().filter(|row| row.interval.is_some()).count() {
+        0 => return primary().find_map(|row| row.no_interval.as_ref()).map(|why| format!("none. {}", plain(why))),
+        1 => "The 95 % interval holds for this comparison".to_owned(),
+        more => format!("The 95 % intervals hold for all {more} comparisons of this run at once"),
+    };
+    Some(format!(
+        "Figures of short tables are fitted levels, those of wide tables are medians of the blocks. A ratio is the level of CPU time \
+         per statement over that of {}, within blocks. {hold}. Cheaper or dearer means that the whole interval lies beyond {band:.0} %, \
+         same that all of it lies within. The smallest difference is what this run would have found with a chance of 90 %. Every other \
+         figure is exploratory.",
+        plain(&reference.label),
+        band = BAND * 100.0,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn threads_are_said_in_few_words() {
+        let (run, _) = sample::run();
+        let mut one = run.plan.arrangements[0].clone();
+        assert_eq!(threads(&one), "2 tokio threads");
+        one.runtime = "multi:1".to_owned();
+        assert_eq!(threads(&one), "1 tokio worker thread");
+        one.runtime = "current".to_owned();
+        assert_eq!(threads(&one), "1 tokio thread");
+        one.runtime = "goroutines".to_owned();
+        assert_eq!(threads(&one), "runtime goroutines");
+    }
+
+    #[test]
+    fn cores_are_listed_as_the_kernel_lists_them() {
+        assert_eq!(cores(&[0]), "core 0");
+        assert_eq!(cores(&[0, 1, 2, 5]), "cores 0-2,5");
+    }
+}

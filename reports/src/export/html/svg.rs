@@ -1,0 +1,213 @@
+//! Charts as SVG in the page's classes: the stylesheet decides on colours, light, dark, hiding and printing.
+
+use maud::html;
+
+/// The width of a chart. Two units are a pixel of the page.
+pub const WIDTH: f64 = 960.0;
+
+/// The room right of the plot, and above it.
+pub const RIGHT: f64 = 24.0;
+pub const TOP: f64 = 12.0;
+
+/// From figures to units.
+#[derive(Clone, Copy)]
+pub struct Scale {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+    is_log: bool,
+}
+
+impl Scale {
+    /// A range without length gets one.
+    pub fn linear(low: f64, high: f64) -> Scale {
+        Scale { low, high: if high > low { high } else { low + 1.0 }, from: low, to: high, is_log: false }
+    }
+
+    pub fn log(low: f64, high: f64) -> Scale {
+        Scale { is_log: true, ..Scale::linear(low, high) }
+    }
+
+    fn at(&self, value: f64) -> f64 {
+        let scaled = |value: f64| if self.is_log { value.ln() } else { value };
+        let (low, high) = (scaled(self.low), scaled(self.high));
+        self.from + (scaled(value) - low) / (high - low) * (self.to - self.from)
+    }
+
+    /// At most so many round figures within the range.
+    fn ticks(&self, most: usize) -> Vec<f64> {
+        let rough = (self.high - self.low) / most.max(1) as f64;
+        let power = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|times| times * power).find(|step| *step >= rough * 0.999);
+        let step = step.unwrap_or(rough);
+        let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
+        (first..=last).map(|nth| nth as f64 * step).collect()
+    }
+}
+
+/// A chart in the making. Marks are placed in figures of its scales.
+pub struct Picture {
+    height: f64,
+    x: Scale,
+    y: Scale,
+    marks: String,
+    with_titles: bool,
+}
+
+/// Where a text stands beside its place.
+#[derive(Clone, Copy)]
+pub enum Stands {
+    /// Its upper left corner is the place.
+    RightBelow,
+    /// Its upper middle.
+    Below,
+    /// Its lower middle.
+    Above,
+    /// The middle of its right edge.
+    Left,
+}
+
+impl Picture {
+    /// `left` and `bottom` are the room for the axes' figures; without `with_titles` marks have no hover titles.
+    pub fn new(height: f64, left: f64, bottom: f64, x: Scale, y: Scale, with_titles: bool) -> Picture {
+        let x = Scale { from: left, to: WIDTH - RIGHT, ..x };
+        let y = Scale { from: height - bottom, to: TOP, ..y };
+        Picture { height, x, y, marks: String::new(), with_titles }
+    }
+
+    /// Rows one below the other, of so many units each: a mark's y is its distance from the top, in rows.
+    pub fn rows(count: usize, row: f64, x: Scale, with_titles: bool, format: impl Fn(f64) -> String) -> Picture {
+        let rows = count.max(1) as f64;
+        let x = Scale { from: 8.0, to: WIDTH - RIGHT, ..x };
+        let y = Scale { low: 0.0, high: rows, from: 0.0, to: rows * row, is_log: false };
+        let mut picture = Picture { height: rows * row + 56.0, x, y, marks: String::new(), with_titles };
+        let ticks = picture.x.ticks(6);
+        ticks.iter().for_each(|tick| picture.line(&[(*tick, 0.0), (*tick, rows)], "grid", 1.0, None));
+        picture.line(&[(picture.x.low, rows), (picture.x.high, rows)], "ink", 1.0, None);
+        ticks.iter().for_each(|tick| picture.text((*tick, rows + 10.0 / row), &format(*tick), "muted", Stands::Below));
+        picture
+    }
+
+    /// The lower edge, with a name at each of the figures.
+    pub fn below(&mut self, at: impl IntoIterator<Item = (f64, String)>) {
+        let y = self.y.low;
+        self.line(&[(self.x.low, y), (self.x.high, y)], "ink", 1.0, None);
+        at.into_iter()
+            .for_each(|(x, name)| self.text_at(self.x.at(x), self.y.from + 10.0, &name, "muted", Stands::Below));
+    }
+
+    /// Lines across with their figures at the left: those given, or round ones.
+    pub fn across(&mut self, figures: Option<Vec<f64>>, format: impl Fn(f64) -> String) {
+        for y in figures.unwrap_or_else(|| self.y.ticks(6)) {
+            self.line(&[(self.x.low, y), (self.x.high, y)], "grid", 1.0, None);
+            self.text_at(self.x.from - 10.0, self.y.at(y), &format(y), "muted", Stands::Left);
+        }
+    }
+
+    pub fn line(&mut self, points: &[(f64, f64)], class: &str, width: f64, title: Option<&str>) {
+        let points: Vec<String> =
+            points.iter().map(|(x, y)| format!("{:.0},{:.0}", self.x.at(*x), self.y.at(*y))).collect();
+        let title = title.filter(|_| self.with_titles);
+        let mark = html! {
+            polyline class={ (class) " s" } fill="none" stroke-width=(width) points=(points.join(" ")) {
+                @if let Some(title) = title { title { (title) } }
+            }
+        };
+        self.marks.push_str(&mark.into_string());
+    }
+
+    pub fn dot(&mut self, (x, y): (f64, f64), radius: f64, class: &str, title: Option<&str>) {
+        let title = title.filter(|_| self.with_titles);
+        let (x, y) = (format!("{:.0}", self.x.at(x)), format!("{:.0}", self.y.at(y)));
+        let mark = html! {
+            circle class={ (class) " f" } cx=(x) cy=(y) r=(radius) { @if let Some(title) = title { title { (title) } } }
+        };
+        self.marks.push_str(&mark.into_string());
+    }
+
+    /// Where there is no figure.
+    pub fn cross(&mut self, (x, y): (f64, f64), class: &str, title: &str) {
+        let (x, y) = (self.x.at(x), self.y.at(y));
+        let path = format!("M{:.0} {:.0}l18 18m0 -18l-18 18", x - 9.0, y - 9.0);
+        let mark = html! { path class={ (class) " s" } d=(path) stroke-width="4" { title { (title) } } };
+        self.marks.push_str(&mark.into_string());
+    }
+
+    /// A filled rectangle between two corners.
+    pub fn bar(&mut self, [(left, top), (right, bottom)]: [(f64, f64); 2], class: &str, title: Option<&str>) {
+        let title = title.filter(|_| self.with_titles);
+        let (x, y) = (self.x.at(left), self.y.at(top));
+        let (width, height) = (self.x.at(right) - x, (self.y.at(bottom) - y).abs());
+        let [x, y, width, height] = [x, y.min(self.y.at(bottom)), width, height].map(|unit| format!("{unit:.0}"));
+        let mark = html! {
+            rect class={ (class) " f" } x=(x) y=(y) width=(width) height=(height) { @if let Some(title) = title { title { (title) } } }
+        };
+        self.marks.push_str(&mark.into_string());
+    }
+
+    pub fn text(&mut self, (x, y): (f64, f64), text: &str, class: &str, stands: Stands) {
+        self.text_at(self.x.at(x), self.y.at(y), text, class, stands);
+    }
+
+    fn text_at(&mut self, x: f64, y: f64, text: &str, class: &str, stands: Stands) {
+        let (anchor, dy) = match stands {
+            Stands::RightBelow => ("start", "0.76em"),
+            Stands::Below => ("middle", "0.76em"),
+            Stands::Above => ("middle", "-0.5ex"),
+            Stands::Left => ("end", "0.5ex"),
+        };
+        let (x, y) = (format!("{x:.0}"), format!("{y:.0}"));
+        let mark = html! { text class={ (class) " f" } x=(x) y=(y) dy=(dy) text-anchor=(anchor) { (text) } };
+        self.marks.push_str(&mark.into_string());
+    }
+
+    /// Units per figure of the x axis.
+    pub fn per_figure(&self) -> f64 {
+        (self.x.to - self.x.from) / (self.x.high - self.x.low)
+    }
+
+    /// The chart; `label` is for readers who do not see it.
+    pub fn finished(self, label: &str) -> String {
+        let size = format!("0 0 {WIDTH:.0} {:.0}", self.height);
+        html! { svg viewBox=(size) role="img" aria-label=(label) { (maud::PreEscaped(self.marks)) } }.into_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_have_classes_and_titles_and_texts_are_only_text() {
+        let scale = || Scale::linear(0.0, 10.0);
+        let mut picture = Picture::new(112.0, 0.0, 0.0, scale(), scale(), true);
+        picture.dot((10.0, 0.0), 5.0, "c-0 k-3", Some("block <1>"));
+        picture.line(&[(0.0, 0.0), (10.0, 10.0)], "ink", 1.0, None);
+        picture.text((0.0, 0.0), "</svg><script>", "muted", Stands::Below);
+        let svg = picture.finished("a \"chart\"");
+        assert!(
+            svg.starts_with("<svg viewBox=\"0 0 960 112\" role=\"img\" aria-label=\"a &quot;chart&quot;\">"),
+            "{svg}"
+        );
+        let dot = "<circle class=\"c-0 k-3 f\" cx=\"936\" cy=\"112\" r=\"5\"><title>block &lt;1&gt;</title></circle>";
+        assert!(svg.contains(dot), "{svg}");
+        assert!(svg.contains("points=\"0,112 936,12\"") && svg.contains("&lt;/svg&gt;&lt;script&gt;"), "{svg}");
+        let mut untitled = Picture::new(112.0, 0.0, 0.0, scale(), scale(), false);
+        untitled.dot((10.0, 0.0), 5.0, "c-0", Some("block"));
+        assert!(!untitled.finished("").contains("block"));
+    }
+
+    #[test]
+    fn ticks_are_round_figures_within_the_range() {
+        assert_eq!(Scale::linear(0.0, 4.4).ticks(6), [0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(Scale::linear(0.9, 1.6).ticks(4).len(), 4);
+        assert_eq!(Scale::linear(3.0, 3.0).ticks(2), [3.0, 3.5, 4.0]);
+    }
+
+    #[test]
+    fn a_logarithmic_scale_has_powers_equally_far_apart() {
+        let scale = Scale { from: 0.0, to: 200.0, ..Scale::log(1.0, 100.0) };
+        assert!((scale.at(10.0) - 100.0).abs() < 1e-9);
+    }
+}

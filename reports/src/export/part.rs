@@ -1,0 +1,109 @@
+//! What a text is made of: the terminal and Markdown set the same parts.
+
+use super::short::Short;
+use super::text::plain;
+
+/// A part of a text.
+pub(crate) enum Part {
+    Title(String),
+    Text(String),
+    /// What the reader must not miss.
+    Warning(String),
+    /// Names with a sentence each.
+    Pairs(Vec<(String, String)>),
+    List(Vec<String>),
+    /// Sentences, numbered from 1; sheets refer to the numbers.
+    Notes(Vec<String>),
+    Short(Short),
+    Sheet(Sheet),
+    /// Details that open on request, where the format can.
+    Folded(&'static str, Vec<Part>),
+}
+
+impl Part {
+    /// The sentences as a list; nothing if there are none.
+    pub fn list(sentences: Vec<String>) -> Option<Part> {
+        (!sentences.is_empty()).then_some(Part::List(sentences))
+    }
+}
+
+/// Rows and columns.
+pub(crate) struct Sheet {
+    /// What it shows; empty if the title above says so.
+    pub title: String,
+    /// The heading over the rows' labels.
+    pub first: String,
+    /// The other columns' headings, in lines.
+    pub columns: Vec<Vec<String>>,
+    /// How many of the columns, from the first on, are words and not figures.
+    pub words: usize,
+    /// The drivers, then floor and noop.
+    pub groups: Vec<Vec<TableRow>>,
+}
+
+pub(crate) struct TableRow {
+    pub label: String,
+    /// After the label, what the reader must not miss: `void` or `failed 1/3`; empty if every block counts.
+    pub trouble: String,
+    /// One per column.
+    pub fields: Vec<Field>,
+    /// Whether the row has no figures, and the first field says why.
+    pub is_empty: bool,
+}
+
+impl TableRow {
+    /// A row that has nothing but figures.
+    pub fn of(label: &str, fields: Vec<Field>) -> TableRow {
+        TableRow { label: plain(label), trouble: String::new(), fields, is_empty: false }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Field {
+    pub text: String,
+    /// The number of the note on it, after the text.
+    pub note: Option<usize>,
+    /// Whether the reader must not miss it.
+    pub is_bad: bool,
+}
+
+impl Field {
+    pub fn of(text: impl Into<String>) -> Field {
+        Field { text: text.into(), note: None, is_bad: false }
+    }
+
+    /// What the reader must not miss.
+    pub fn bad(text: impl Into<String>) -> Field {
+        Field { is_bad: true, ..Field::of(text) }
+    }
+
+    /// No figure; the note of that number says why.
+    pub fn missing(note: usize) -> Field {
+        Field { note: Some(note), ..Field::of("n/a") }
+    }
+
+    /// The text and the number of its note, for example `n/a [3]`.
+    pub fn shown(&self) -> String {
+        match self.note {
+            Some(number) => format!("{} [{number}]", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
+
+/// Numbered sentences, each once.
+#[derive(Default)]
+pub(crate) struct Notes(pub Vec<String>);
+
+impl Notes {
+    pub fn number(&mut self, sentence: &str) -> usize {
+        let sentence = plain(sentence);
+        match self.0.iter().position(|known| *known == sentence) {
+            Some(place) => place + 1,
+            None => {
+                self.0.push(sentence);
+                self.0.len()
+            }
+        }
+    }
+}

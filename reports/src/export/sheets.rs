@@ -1,0 +1,204 @@
+//! The tables after the main one of a scenario in an arrangement: further measures under their meters' headings, and breakdowns.
+//! Nothing here knows a meter.
+
+use std::collections::BTreeMap;
+
+use super::column::COLUMNS;
+use super::document::At;
+use super::part::{Field, Notes, Sheet, TableRow};
+use super::quantity::{figure, three_digits};
+use super::text::plain;
+use crate::measure::SYSCALLS_PER_STATEMENT;
+use crate::{Contender, MeasureInfo, Pass, Role, SummaryRow, Unit};
+
+/// A cell's breakdowns by kind and name.
+type Breakdowns = BTreeMap<String, BTreeMap<String, f64>>;
+
+/// A contender with those of its cells.
+type Found<'a> = (&'a Contender, Vec<&'a Breakdowns>);
+
+/// Figures of a breakdown that are below this in every contender are summed up.
+const LEAST: f64 = 0.001;
+
+impl At<'_> {
+    /// The further tables, in the order of the passes; none without any figure or reason.
+    pub(crate) fn more(&self, notes: &mut Notes) -> Vec<Sheet> {
+        let mut sheets = Vec::new();
+        for pass in Pass::ALL.into_iter().filter(|pass| *pass == Pass::Timing || self.has_run(*pass)) {
+            sheets.extend(self.measures(pass, notes));
+            sheets.extend(self.breakdowns(pass));
+        }
+        sheets
+    }
+
+    fn has_run(&self, pass: Pass) -> bool {
+        self.analysis.run().plan.passes.contains(&pass)
+    }
+
+    /// A row per contender, a column per measure that its meter gave a heading and the main table does not have.
+    fn measures(&self, pass: Pass, notes: &mut Notes) -> Option<Sheet> {
+        let run = self.analysis.run();
+        let in_main = |id: &str| COLUMNS.iter().any(|column| column.meter == id);
+        let mut measures: Vec<(&MeasureInfo, &str)> = run
+            .measures
+            .iter()
+            .filter(|measure| measure.pass == pass && !in_main(&measure.id))
+            .filter(|measure| self.has_any(&measure.id))
+            .filter_map(|measure| Some((measure, measure.column.as_deref()?)))
+            .collect();
+        // Instructions in user mode are half of the work: the kernel's part is asked for by system calls.
+        let beside = |measure: &&MeasureInfo| pass == Pass::Instructions && measure.id == SYSCALLS_PER_STATEMENT;
+        if !measures.is_empty() && self.has_run(Pass::Counting) {
+            measures.extend(run.measures.iter().find(beside).map(|measure| (measure, "system\ncalls")));
+        }
+        let mut groups: Vec<Vec<TableRow>> = vec![Vec::new(), Vec::new()];
+        for contender in run.contenders.iter().filter(|one| one.unavailable.is_none() && !one.control) {
+            if self.cells_of(contender, pass).is_empty() {
+                continue;
+            }
+            let fields =
+                measures.iter().map(|(measure, _)| field(self.analysis.row(self.place, contender, &measure.id), notes));
+            groups[usize::from(contender.role != Role::Driver)].push(TableRow::of(&contender.label, fields.collect()));
+        }
+        groups.retain(|group| !group.is_empty());
+        (!measures.is_empty() && !groups.is_empty()).then(|| Sheet {
+            title: if pass == Pass::Timing { "more of the same cells".to_owned() } else { pass.title().to_owned() },
+            first: "contender".to_owned(),
+            words: 0,
+            columns: measures.iter().map(|(_, title)| title.lines().map(plain).collect()).collect(),
+            groups,
+        })
+    }
+
+    /// Whether a cell here has that measure, or the reason why it has no value.
+    fn has_any(&self, id: &str) -> bool {
+        let contenders = self.analysis.run().contenders.iter();
+        let mut mine = contenders.flat_map(|one| Pass::ALL.into_iter().flat_map(|pass| self.cells_of(one, pass)));
+        mine.any(|cell| cell.measures.contains_key(id))
+    }
+
+    /// A row per name, the greatest first, and a column per contender.
+    fn breakdowns(&self, pass: Pass) -> Vec<Sheet> {
+        let found: Vec<Found> = self
+            .analysis
+            .run()
+            .contenders
+            .iter()
+            .map(|contender| {
+                let cells = self.cells_of(contender, pass);
+                let counts = cells.into_iter().filter(|cell| cell.counts() && !cell.breakdowns.is_empty());
+                (contender, counts.map(|cell| &cell.breakdowns).collect())
+            })
+            .filter(|(_, breakdowns): &Found| !breakdowns.is_empty())
+            .collect();
+        let mut kinds: Vec<&String> = found.iter().flat_map(|(_, all)| all.iter().flat_map(|one| one.keys())).collect();
+        kinds.sort();
+        kinds.dedup();
+        kinds.into_iter().map(|kind| breakdown(kind, pass, &found)).collect()
+    }
+}
+
+fn breakdown(kind: &str, pass: Pass, found: &[Found]) -> Sheet {
+    // The mean over the contender's cells: a pass of several steps has several.
+    let of = |cells: &[&Breakdowns]| {
+        let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+        let with: Vec<_> = cells.iter().filter_map(|cell| cell.get(kind)).collect();
+        for (name, value) in with.iter().flat_map(|figures| figures.iter()) {
+            *sums.entry(name.clone()).or_default() += value / with.len() as f64;
+        }
+        sums
+    };
+    let columns: Vec<(String, BTreeMap<String, f64>)> =
+        found.iter().map(|(contender, cells)| (plain(&contender.label), of(cells))).collect();
+    let mut greatest: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, value) in columns.iter().flat_map(|(_, figures)| figures) {
+        let most = greatest.entry(name).or_default();
+        *most = most.max(*value);
+    }
+    let mut names: Vec<(&str, f64)> = greatest.into_iter().collect();
+    names.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
+    let (shown, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|(_, most)| *most >= LEAST);
+    let row = |label: &str, value: &dyn Fn(&BTreeMap<String, f64>) -> f64| {
+        TableRow::of(label, columns.iter().map(|(_, figures)| Field::of(share(value(figures)))).collect())
+    };
+    let mut rows: Vec<TableRow> =
+        shown.iter().map(|(name, _)| row(name, &|figures| figures.get(*name).copied().unwrap_or(0.0))).collect();
+    if !others.is_empty() {
+        let sum = |figures: &BTreeMap<String, f64>| others.iter().filter_map(|(name, _)| figures.get(*name)).sum();
+        rows.push(row("others", &sum));
+    }
+    let total = row("all", &|figures| figures.values().sum());
+    Sheet {
+        title: format!("{} per statement", if kind == pass.name() { pass.title() } else { kind }),
+        first: "name".to_owned(),
+        words: 0,
+        columns: columns.iter().map(|(label, _)| label.split_inclusive('+').map(str::to_owned).collect()).collect(),
+        groups: vec![vec![total], rows],
+    }
+}
+
+fn share(value: f64) -> String {
+    if value == 0.0 { "-".to_owned() } else { three_digits(value) }
+}
+
+fn field(row: Option<&SummaryRow>, notes: &mut Notes) -> Field {
+    let Some(row) = row else {
+        return Field::missing(notes.number("This was not measured in this run."));
+    };
+    match (row.median, row.unit) {
+        (Some(_), _) if row.void.is_some() => Field::bad("void"),
+        (Some(median), unit) => Field::of(figure(median, unit.unwrap_or(Unit::Count))),
+        (None, _) => Field::missing(notes.number(row.unavailable.as_deref().unwrap_or_default())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::export::shown::{markdown, wide};
+    use crate::{Better, Cell, Measure, MeasureInfo, Pass, Run, Unit, sample};
+
+    /// The sample with a pass that no reader knows by name.
+    fn with_allocations() -> (Run, Vec<Cell>) {
+        let (mut run, mut cells) = sample::run();
+        let told = |id: &str, column: Option<&str>, pass| MeasureInfo {
+            id: id.to_owned(),
+            unit: Unit::Count,
+            better: Better::Lower,
+            pass,
+            about: "what it says".to_owned(),
+            column: column.map(str::to_owned),
+        };
+        run.plan.passes = vec![Pass::Counting, Pass::Allocations];
+        run.measures = vec![
+            told("mallocs", Some("mallocs\n/statement"), Pass::Allocations),
+            told("hidden", None, Pass::Allocations),
+            told("of_no_pass", Some("nothing"), Pass::Instructions),
+            told("faults", Some("page faults"), Pass::Timing),
+        ];
+        let first: Vec<Cell> = cells.iter().filter(|cell| cell.pass == Pass::Counting).cloned().collect();
+        for (nth, cell) in first.into_iter().enumerate() {
+            let value = |value| Measure::value(value, Unit::Count);
+            let measures = [("mallocs", value(2.5 + nth as f64)), ("hidden", value(77_777.0))];
+            let calls = [("malloc", 2.0), ("calloc", 0.5 * nth as f64), ("memalign", 0.000_4), ("valloc", 0.000_2)];
+            cells.push(Cell {
+                pass: Pass::Allocations,
+                measures: measures.map(|(id, value)| (id.to_owned(), value)).into(),
+                breakdowns: [("calls".to_owned(), calls.map(|(name, n)| (name.to_owned(), n)).into())].into(),
+                ..cell
+            });
+        }
+        for cell in cells.iter_mut().filter(|cell| cell.pass == Pass::Timing && cell.contender != "floor") {
+            cell.measures.insert("faults".to_owned(), Measure::value(3.0, Unit::Count));
+        }
+        (run, cells)
+    }
+
+    #[test]
+    fn a_measure_that_no_reader_knows_stands_in_the_table_of_its_pass_under_its_meters_heading() {
+        let (run, cells) = with_allocations();
+        insta::assert_snapshot!(wide(&run, &cells, 80));
+        let text = markdown(&run, &cells);
+        assert!(text.contains("Allocations:\n\n| contender | mallocs /statement |"), "{text}");
+        assert!(!text.contains("77,777") && !text.contains("nothing |"), "{text}");
+    }
+}

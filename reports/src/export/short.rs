@@ -1,0 +1,197 @@
+//! The default output: per scenario a line per contender, on which figure and ratio agree.
+
+use super::document::trouble;
+use super::head::threads;
+use super::part::{Field, Sheet, TableRow};
+use super::quantity::{mebibytes, rate, three_digits};
+use super::text::{cut, plain};
+use crate::Place;
+use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SYSCALLS_PER_STATEMENT, THROUGHPUT};
+use crate::summary::comparable;
+use crate::{Analysis, Bottleneck, Contender, Pass, Role, SummaryRow, Verdict, short};
+
+/// The short tables of a run.
+pub(crate) struct Short {
+    /// The columns after the bar.
+    pub heads: Vec<Head>,
+    /// One per arrangement and scenario.
+    pub places: Vec<ShortPlace>,
+}
+
+/// What stands over a column.
+pub(crate) struct Head {
+    pub title: String,
+    /// Whether the column continues the one before it, so that a terminal prints no title over it.
+    pub continues: bool,
+    pub right: bool,
+}
+
+/// One scenario in one arrangement.
+pub(crate) struct ShortPlace {
+    pub scenario: String,
+    /// The arrangement's id and threads; absent if the run has only one.
+    pub arrangement: Option<String>,
+    /// The cheapest first, then contenders without a figure.
+    pub lines: Vec<Line>,
+}
+
+/// One contender.
+pub(crate) struct Line {
+    pub label: String,
+    /// CPU time per statement in microseconds.
+    pub cost: Option<f64>,
+    /// One per head.
+    pub fields: Vec<String>,
+    /// Why there is no figure.
+    pub trouble: Option<String>,
+}
+
+impl Short {
+    pub fn of(analysis: &Analysis) -> Short {
+        let run = analysis.run();
+        let shown = shown(analysis);
+        let reference = analysis.reference().filter(|_| shown.len() > 1);
+        let head = |title: &str, continues, right| Head { title: title.to_owned(), continues, right };
+        let heads = match reference {
+            Some(one) => {
+                let has_intervals = analysis.rows().iter().any(|row| !row.exploratory && row.interval.is_some());
+                let confidence = if has_intervals { " (95 %)" } else { "" };
+                vec![
+                    head(&format!("vs {}{confidence}", cut(&short(run, one), 20)), false, false),
+                    head("verdict", true, false),
+                    head("statements/s", false, true),
+                    head("difference", true, true),
+                ]
+            }
+            None => ["statements/s", "system calls", "peak MiB"].map(|title| head(title, false, true)).into(),
+        };
+        let mut places: Vec<Place> = analysis.places().collect();
+        // A block per arrangement, in the order of the run.
+        places.sort_by_key(|place| run.plan.arrangements.iter().position(|one| one.id == place.arrangement.id));
+        let several = run.plan.arrangements.len() > 1;
+        let of = |place: Place| {
+            let mut lines: Vec<Line> = shown.iter().map(|one| line(analysis, place, one, reference)).collect();
+            lines.sort_by(|a, b| a.cost.unwrap_or(f64::INFINITY).total_cmp(&b.cost.unwrap_or(f64::INFINITY)));
+            let arrangement =
+                several.then(|| format!("{} ({})", plain(&place.arrangement.id), threads(place.arrangement)));
+            ShortPlace { scenario: plain(&place.scenario.name), arrangement, lines }
+        };
+        Short { heads, places: places.into_iter().map(of).collect() }
+    }
+
+    /// The same as a sheet with a row per contender, for formats that have no bars.
+    pub fn sheet(&self) -> Sheet {
+        let several = self.places.iter().any(|place| place.arrangement.is_some());
+        let mut columns = vec!["contender".to_owned(), "CPU us".to_owned()];
+        columns.splice(0..0, several.then(|| "arrangement".to_owned()));
+        columns.extend(self.heads.iter().map(|head| head.title.clone()));
+        let row = |place: &ShortPlace, line: &Line| {
+            let mut fields: Vec<Field> =
+                place.arrangement.iter().cloned().chain([line.label.clone()]).map(Field::of).collect();
+            match (&line.trouble, line.cost) {
+                (None, Some(cost)) => {
+                    fields.push(Field::of(three_digits(cost)));
+                    fields.extend(line.fields.iter().map(Field::of));
+                }
+                (trouble, _) => fields.push(Field::bad(trouble.as_deref().unwrap_or("not run"))),
+            }
+            fields.resize(columns.len(), Field::of(""));
+            TableRow::of(&place.scenario, fields)
+        };
+        let rows = self.places.iter().flat_map(|place| place.lines.iter().map(move |line| row(place, line))).collect();
+        Sheet {
+            title: String::new(),
+            first: "scenario".to_owned(),
+            words: 1 + usize::from(several),
+            columns: columns.iter().map(|title| vec![title.clone()]).collect(),
+            groups: vec![rows],
+        }
+    }
+}
+
+/// The drivers without the control; what there is if there is no driver.
+pub(crate) fn shown<'a>(analysis: &Analysis<'a>) -> Vec<&'a Contender> {
+    let all = || analysis.run().contenders.iter();
+    let drivers: Vec<&Contender> = all().filter(|one| one.role == Role::Driver && !one.control).collect();
+    if drivers.is_empty() { all().collect() } else { drivers }
+}
+
+fn line(analysis: &Analysis, place: Place, contender: &Contender, reference: Option<&Contender>) -> Line {
+    let row = |meter| analysis.row(place, contender, meter);
+    let cost = row(CPU_PER_STATEMENT).filter(|row| comparable(row));
+    let figure = |meter, show: fn(f64) -> String| {
+        row(meter).filter(|row| row.void.is_none()).and_then(|row| row.median).map_or("-".to_owned(), show)
+    };
+    let fields = match reference {
+        None => vec![
+            row(THROUGHPUT).and_then(|row| row.level).map_or("-".to_owned(), rate),
+            figure(SYSCALLS_PER_STATEMENT, three_digits),
+            figure(PEAK_RSS, mebibytes),
+        ],
+        Some(reference) => {
+            let is_reference = reference.id == contender.id;
+            let (ratio, verdict) = cost.filter(|_| !is_reference).map(against).unwrap_or_default();
+            let difference = match (row(THROUGHPUT), analysis.row(place, reference, THROUGHPUT)) {
+                (Some(row), _) if row.bottleneck == Some(Bottleneck::Server) => "server-bound".to_owned(),
+                (Some(_), Some(base)) if !is_reference && base.bottleneck == Some(Bottleneck::Server) => String::new(),
+                (Some(SummaryRow { ratio: Some(ratio), .. }), _) if !is_reference => percent(*ratio),
+                _ => String::new(),
+            };
+            let rate = row(THROUGHPUT).and_then(|row| row.level).map_or("-".to_owned(), rate);
+            vec![ratio, verdict.to_owned(), rate, difference]
+        }
+    };
+    Line {
+        label: short(analysis.run(), contender),
+        cost: cost.and_then(|row| row.level),
+        fields,
+        trouble: why_none(analysis, place, contender, cost),
+    }
+}
+
+/// The ratio with its interval, and the verdict in short.
+pub(crate) fn against(row: &SummaryRow) -> (String, &'static str) {
+    match (row.ratio, row.interval) {
+        (Some(ratio), Some([low, high])) => {
+            // Two digits would hide on which side of 1 a narrow interval lies.
+            let digits = if high - low < 0.03 { 3 } else { 2 };
+            let verdict = match row.verdict {
+                Some(Verdict::Inconclusive) => "inconcl.",
+                Some(verdict) => verdict.name(),
+                None => "withheld",
+            };
+            (format!("{ratio:.digits$} ({low:.digits$}-{high:.digits$})"), verdict)
+        }
+        (Some(ratio), None) => (format!("{ratio:.2}"), ""),
+        _ => Default::default(),
+    }
+}
+
+/// A ratio as a difference, for example `-19 %`.
+fn percent(ratio: f64) -> String {
+    match ((ratio - 1.0) * 100.0).round() {
+        0.0 => "0 %".to_owned(),
+        share => format!("{share:+.0} %"),
+    }
+}
+
+/// Why the contender has no figure here, with the reason in a sentence.
+fn why_none(analysis: &Analysis, place: Place, contender: &Contender, cost: Option<&SummaryRow>) -> Option<String> {
+    if cost.is_some_and(|row| row.level.is_some()) {
+        return None;
+    }
+    let said = |what: &str, why: &str| Some(format!("{what}: {}", plain(why)));
+    if let Some(why) = &contender.unavailable {
+        return said("missing", why);
+    }
+    if let Some(why) = place.scenario.left_out.get(&contender.id) {
+        return said("not asked", why);
+    }
+    let cells = analysis.cells_of(place, contender, Pass::Timing);
+    let why = cells.iter().find_map(|cell| cell.failed.as_ref().or(cell.void.as_ref()));
+    match why {
+        Some(why) => said(&trouble(&cells), why),
+        None if cells.is_empty() => Some("not run".to_owned()),
+        None => said("no figure", analysis.row(place, contender, CPU_PER_STATEMENT)?.unavailable.as_deref()?),
+    }
+}

@@ -1,0 +1,165 @@
+//! Words as they stand on a terminal and in a file, whatever they hold.
+
+use tabled::grid::util::string::{get_char_width, get_string_width};
+
+/// `text` on one line, with what would move the cursor, change colours or turn the direction of writing escaped.
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.trim().chars() {
+        match c {
+            '\n' | '\t' => out.push(' '),
+            c if c.is_control() || is_invisible(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Zero-width and direction-turning characters (Unicode's Bidi_Control and the zero-width spaces).
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{61c}')
+}
+
+/// Text without any meaning of its own in Markdown or HTML, and without mentions of users (`scylla@1.9.0` is none).
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' | '$' => out.extend(['\\', c]),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// `text` in lines of at most `width` columns, broken between words where that is possible; lines after the first
+/// begin with `indent` spaces.
+pub fn wrap(text: &str, width: usize, indent: usize) -> String {
+    let width = width.max(indent + 20);
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let length = get_string_width(word);
+        let fresh = used == 0 || (lines.len() > 1 && used == indent);
+        if !fresh && used + 1 + length > width {
+            lines.push(" ".repeat(indent));
+            used = indent;
+        } else if !fresh {
+            push(&mut lines, " ");
+            used += 1;
+        }
+        for c in word.chars() {
+            if used + get_char_width(c) > width {
+                lines.push(" ".repeat(indent));
+                used = indent;
+            }
+            push(&mut lines, c.encode_utf8(&mut [0; 4]));
+            used += get_char_width(c);
+        }
+    }
+    lines.join("\n")
+}
+
+fn push(lines: &mut [String], text: &str) {
+    if let Some(line) = lines.last_mut() {
+        line.push_str(text);
+    }
+}
+
+/// The parts in a sentence: `a, b and c`.
+pub fn list(parts: &[String]) -> String {
+    match parts {
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => parts.concat(),
+    }
+}
+
+/// A name and what belongs to it beside each other: `value` is wrapped to a column that begins after `column` and a space.
+pub fn pair(name: &str, value: &str, column: usize, width: usize) -> String {
+    let next = format!("\n{}", " ".repeat(column + 1));
+    let value = wrap(value, width.saturating_sub(column + 1), 0).replace('\n', &next);
+    format!("{name:<column$} {value}").trim_end().to_owned()
+}
+
+/// A contender's label in lines: before each `+`, and where a part has more than `longest` characters.
+pub fn label_lines(label: &str, longest: usize) -> String {
+    let mut lines = String::new();
+    let mut used = 0;
+    for c in label.chars() {
+        if used > 0 && (c == '+' || used + get_char_width(c) > longest) {
+            lines.push('\n');
+            used = 0;
+        }
+        lines.push(c);
+        used += get_char_width(c);
+    }
+    lines
+}
+
+/// As much of the text as has room.
+pub(crate) fn cut(text: &str, room: usize) -> String {
+    if get_string_width(text) <= room {
+        return text.to_owned();
+    }
+    let mut shown = String::new();
+    for c in text.chars() {
+        if get_string_width(&shown) + get_char_width(c) >= room {
+            break;
+        }
+        shown.push(c);
+    }
+    shown.trim_end().to_owned() + "…"
+}
+
+/// With a capital first.
+pub(crate) fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// With a capital first and one full stop at the end.
+pub(crate) fn sentence(text: &str) -> String {
+    format!("{}{}", capital(text), if text.ends_with('.') { "" } else { "." })
+}
+
+/// A number and its noun, for example `1 block` or `3 blocks`.
+pub fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", crate::quantity::whole(number as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_play_tricks_on_a_terminal_is_escaped() {
+        assert_eq!(plain("a\u{1b}[31mb\r\nc\td\u{202e}e"), "a\\u{1b}[31mb\\u{d} c d\\u{202e}e");
+        assert_eq!(plain("  größe  "), "größe");
+    }
+
+    #[test]
+    fn lines_break_between_words_and_are_indented() {
+        assert_eq!(wrap("[1] one two three four five six", 24, 4), "[1] one two three four\n    five six");
+        assert_eq!(
+            wrap(&"x".repeat(50), 24, 4),
+            format!("{0}\n    {1}\n    {2}", "x".repeat(24), "x".repeat(20), "x".repeat(6))
+        );
+    }
+
+    #[test]
+    fn pairs_stand_in_two_columns() {
+        let text = pair("target", "a cluster of three nodes somewhere", 8, 32);
+        assert_eq!(text, "target   a cluster of three\n         nodes somewhere");
+        assert_eq!(pair("", "x", 3, 80), "    x");
+    }
+
+    #[test]
+    fn labels_break_before_a_plus_and_where_they_are_too_long() {
+        assert_eq!(label_lines("cassandra-cpp@3.0.2+lib=scylla-2.16.2", 30), "cassandra-cpp@3.0.2\n+lib=scylla-2.16.2");
+        assert_eq!(label_lines("abcdef", 4), "abcd\nef");
+    }
+}

@@ -1,0 +1,12 @@
+//! The model: what the files of a run hold.
+
+pub(crate) mod cell;
+pub(crate) mod checksum;
+pub mod measure;
+pub(crate) mod recorded;
+#[cfg(test)]
+mod round_trip;
+pub(crate) mod run;
+#[cfg(test)]
+pub(crate) mod schema;
+pub(crate) mod series;

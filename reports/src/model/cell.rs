@@ -1,0 +1,121 @@
+//! One run of one worker, as files hold it.
+
+use std::collections::BTreeMap;
+
+pub use cqldyno_measure::Pass;
+use serde::{Deserialize, Serialize};
+
+use crate::{Measure, measure};
+
+/// One run of one worker: who, on what, and what was read off. One line of `cells.jsonl`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Cell {
+    /// [`crate::Contender::id`].
+    pub contender: String,
+    /// The contender's label, for example `scylla@1.9.0`.
+    pub label: String,
+    /// [`crate::ScenarioInfo::name`].
+    pub scenario: String,
+    /// [`crate::ScenarioInfo::hash`].
+    pub scenario_hash: String,
+    /// [`crate::ArrangementInfo::id`].
+    pub arrangement: String,
+    /// The block, from 1.
+    pub block: u32,
+    /// The kind of figures that the cell is for.
+    pub pass: Pass,
+    /// From 1; more if its block ran again.
+    pub attempt: u32,
+    /// When it started.
+    pub started: jiff::Timestamp,
+    /// What was measured, keyed with the ids of [`crate::measure`].
+    pub measures: BTreeMap<String, Measure>,
+    /// Statements issued per statement name of the scenario.
+    #[serde(default)]
+    pub issued_by_statement: BTreeMap<String, u64>,
+    /// The window in seconds.
+    #[serde(default)]
+    pub series: crate::Series,
+    /// Which of several cells per contender its pass runs; absent for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// Figures per statement by kind and name, for example `syscalls` per system call.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub breakdowns: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Files of the cell by kind, relative to the run folder.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+    /// Latency of the answered statements, from issue to answer.
+    #[serde(default)]
+    pub latency: Option<Latency>,
+    /// Errors per kind, with the first message of each.
+    #[serde(default)]
+    pub error_kinds: Vec<ErrorLine>,
+    /// Settings as the driver took them in this cell.
+    #[serde(default)]
+    pub settings: Vec<crate::Setting>,
+    /// Findings that do not void the cell, each a full sentence.
+    #[serde(default)]
+    pub findings: Vec<String>,
+    /// Why the machine was too noisy, as a full sentence: steal or other load above [`crate::PlanInfo::noise_share`].
+    /// The whole block then runs again.
+    #[serde(default)]
+    pub noisy: Option<String>,
+    /// Why the cell's figures must not be compared, as a full sentence: an error, a wrong row, a count that differs.
+    #[serde(default)]
+    pub void: Option<String>,
+    /// Why there are no figures, as a full sentence.
+    #[serde(default)]
+    pub failed: Option<String>,
+    /// The worker's log, relative to the run folder.
+    #[serde(default)]
+    pub log: Option<String>,
+}
+
+impl Cell {
+    /// The figure of the measure `id`, if there is one.
+    pub fn get(&self, id: &str) -> Option<f64> {
+        self.measures.get(id).and_then(Measure::get)
+    }
+
+    /// Whether its figures may be compared: it ran to its end and nothing voids it.
+    pub fn counts(&self) -> bool {
+        self.failed.is_none() && self.void.is_none()
+    }
+
+    /// Errors of the cell; 0 if they were not counted.
+    pub fn errors(&self) -> u64 {
+        self.get(measure::ERRORS).map_or(0, |errors| errors as u64)
+    }
+}
+
+/// Percentiles of the latency of a cell's answered statements, in microseconds.
+///
+/// Outside [`Pass::Latency`] the load is a closed loop: by Little's law they then are throughput and belong to no comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Latency {
+    /// Half of the statements took at most this.
+    pub p50_us: f64,
+    /// 90 % took at most this.
+    pub p90_us: f64,
+    /// 99 % took at most this.
+    pub p99_us: f64,
+    /// 99.9 % took at most this.
+    pub p999_us: f64,
+    /// The longest.
+    pub max_us: f64,
+}
+
+/// Errors of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ErrorLine {
+    /// The kind, as the worker protocol names it.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
+    /// The first one's message.
+    pub first: String,
+}

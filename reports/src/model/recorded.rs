@@ -1,0 +1,240 @@
+//! A run read back from its files; what does not hold together is refused.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::{Cell, Checksum, ModelError, Run};
+
+/// A run with its cells, read back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// What was asked.
+    pub run: Run,
+    /// What was measured.
+    pub cells: Vec<Cell>,
+    /// What a reader must know about its files, each a full sentence.
+    pub notes: Vec<String>,
+}
+
+/// A run that cannot be read. The texts end sentences that begin with its place.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedError {
+    /// The run itself is not one of this version.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// What `report RUN RUN --format json` printed.
+    #[error(
+        "it holds {runs} runs beside each other, and one is read at a time; put one of its `runs` into a file of its own"
+    )]
+    Several {
+        /// How many.
+        runs: usize,
+    },
+    /// A line of `cells.jsonl` that is not the last one, or an entry of `cells`, is no cell of the run.
+    #[error("its cell {number} is damaged: {why}; take the files as they were written, or run the comparison again")]
+    Cell {
+        /// From 1.
+        number: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// The cells are not what the checksum says.
+    #[error(
+        "its cells are not those that were measured: run.json says {stated} and there are {found}; somebody or something changed \
+         them afterwards, so take the files as they were written"
+    )]
+    Changed {
+        /// What `run.json` says.
+        stated: Shown,
+        /// What there is.
+        found: Shown,
+    },
+}
+
+/// A checksum in few words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown(Checksum);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} cells with the SHA-256 {}...", self.0.cells, self.0.sha256.get(..12).unwrap_or(&self.0.sha256))
+    }
+}
+
+impl Recorded {
+    /// Reads a run folder: the text of `run.json`, and what is in `cells.jsonl`.
+    ///
+    /// # Errors
+    /// When it is of another schema version, or damaged, or was changed afterwards.
+    pub fn from_folder(run: &str, cells: &[u8]) -> Result<Recorded, RecordedError> {
+        let run = Run::from_json(run)?;
+        let mut notes = Vec::new();
+        let mut values = Vec::new();
+        let lines: Vec<&[u8]> = cells.split(|byte| *byte == b'\n').collect();
+        // A power cut may leave a part of a line after the last line feed.
+        let (rest, whole) = lines.split_last().map_or((&[][..], &[][..]), |(rest, whole)| (*rest, whole));
+        for line in whole {
+            let value = serde_json::from_slice(line).map_err(|error| damaged(values.len(), error))?;
+            values.push(value);
+        }
+        if !rest.is_empty() {
+            notes.push("The last line of its cells.jsonl is cut off; that cell is left out.".to_owned());
+        }
+        Recorded::checked(run, &values, notes)
+    }
+
+    /// Reads what `--format json` printed.
+    ///
+    /// # Errors
+    /// As [`Recorded::from_folder`].
+    pub fn from_document(text: &str) -> Result<Recorded, RecordedError> {
+        #[derive(Deserialize)]
+        struct Document {
+            run: Value,
+            cells: Vec<Value>,
+        }
+        #[derive(Deserialize)]
+        struct Several {
+            runs: Vec<IgnoredAny>,
+        }
+        let Document { run, cells } = match serde_json::from_str(text) {
+            Ok(document) => document,
+            Err(error) => match serde_json::from_str(text) {
+                Ok(Several { runs }) => return Err(RecordedError::Several { runs: runs.len() }),
+                Err(_) => return Err(ModelError::NotARun(error).into()),
+            },
+        };
+        Recorded::checked(Run::from_json(&run.to_string())?, &cells, Vec::new())
+    }
+
+    fn checked(run: Run, values: &[Value], mut notes: Vec<String>) -> Result<Recorded, RecordedError> {
+        match &run.checksum {
+            Some(stated) => {
+                let found = Checksum::of(values);
+                if found != *stated {
+                    return Err(RecordedError::Changed { stated: Shown(stated.clone()), found: Shown(found) });
+                }
+            }
+            None if run.ended.is_some() => notes.push(
+                "It was written by a version of cqldyno that kept no checksum, so nothing shows that its cells are as measured."
+                    .to_owned(),
+            ),
+            None => notes.push(
+                "It has no end: it is under way or broke off, so nothing shows that its cells are as measured."
+                    .to_owned(),
+            ),
+        }
+        let read = |(at, value): (usize, &Value)| {
+            let cell = Cell::deserialize(value).map_err(|error| damaged(at, error))?;
+            match foreign(&cell, &run) {
+                None => Ok(cell),
+                Some(why) => Err(RecordedError::Cell { number: at + 1, why }),
+            }
+        };
+        let cells = values.iter().enumerate().map(read).collect::<Result<Vec<Cell>, _>>()?;
+        Ok(Recorded { run, cells, notes })
+    }
+}
+
+fn damaged(at: usize, error: serde_json::Error) -> RecordedError {
+    RecordedError::Cell { number: at + 1, why: error.to_string() }
+}
+
+/// What names something that the run does not have, as the end of a sentence.
+pub fn foreign(cell: &Cell, run: &Run) -> Option<String> {
+    let scenario = run.scenarios.iter().any(|one| one.name == cell.scenario && one.hash == cell.scenario_hash);
+    let known = [
+        (scenario, "scenario", &cell.scenario),
+        (run.contender(&cell.contender).is_some(), "contender", &cell.contender),
+        (run.plan.arrangements.iter().any(|one| one.id == cell.arrangement), "arrangement", &cell.arrangement),
+    ];
+    let stranger = known.iter().find(|(known, ..)| !known);
+    stranger.map(|(_, what, name)| format!("its {what} {name:?} is none of the run's"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::shown::{json, several};
+    use crate::{Look, sample};
+
+    fn kept() -> (Run, Vec<Cell>, String) {
+        let (run, cells) = sample::run();
+        let run = Run { checksum: Some(Checksum::of_cells(&cells)), ..run };
+        let lines = cells.iter().map(|cell| serde_json::to_string(cell).unwrap() + "\n").collect();
+        (run, cells, lines)
+    }
+
+    fn read(run: &Run, lines: &str) -> Result<Recorded, RecordedError> {
+        Recorded::from_folder(&serde_json::to_string(run).unwrap(), lines.as_bytes())
+    }
+
+    #[test]
+    fn a_run_is_read_back_as_it_was_from_its_folder_and_from_its_document() {
+        let (run, cells, lines) = kept();
+        let expected = Recorded { run: run.clone(), cells: cells.clone(), notes: Vec::new() };
+        assert_eq!(read(&run, &lines).unwrap(), expected);
+        assert_eq!(Recorded::from_document(&json(&run, &cells)).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_digit_that_was_changed_by_hand_is_noticed() {
+        let (run, _, lines) = kept();
+        let changed = lines.replacen("\"value\":1.", "\"value\":2.", 1);
+        assert_ne!(changed, lines);
+        let error = read(&run, &changed).unwrap_err().to_string();
+        assert!(error.starts_with("its cells are not those that were measured: run.json says 32 cells"), "{error}");
+        assert!(error.ends_with("so take the files as they were written"), "{error}");
+    }
+
+    #[test]
+    fn a_cell_that_was_taken_away_is_noticed() {
+        let (run, _, lines) = kept();
+        let fewer: String = lines.split_inclusive('\n').skip(1).collect();
+        let error = read(&run, &fewer).unwrap_err().to_string();
+        assert!(error.contains("and there are 31 cells"), "{error}");
+    }
+
+    #[test]
+    fn a_damaged_line_and_a_cell_of_another_run_are_refused_by_their_number() {
+        let (mut run, _, lines) = kept();
+        let half = lines.replacen('}', "", 1);
+        assert!(read(&run, &half).unwrap_err().to_string().starts_with("its cell 1 is damaged: "));
+        run.checksum = None;
+        let other = lines.replacen("\"contender\":\"scylla\"", "\"contender\":\"gocql\"", 1);
+        let error = read(&run, &other).unwrap_err().to_string();
+        assert!(error.starts_with("its cell 1 is damaged: its contender \"gocql\" is none of the run's"), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_broke_off_is_read_with_a_note_and_without_its_last_half_line() {
+        let (run, cells, lines) = kept();
+        let run = Run { checksum: None, ended: None, ..run };
+        let found = read(&run, &format!("{lines}{{\"contender\"")).unwrap();
+        assert_eq!(found.cells, cells);
+        assert!(found.notes[0].contains("cut off") && found.notes[1].starts_with("It has no end"), "{:?}", found.notes);
+    }
+
+    #[test]
+    fn a_document_of_several_runs_is_refused_with_what_to_do() {
+        let (run, cells, _) = kept();
+        let one = Recorded { run, cells, notes: Vec::new() };
+        let document = several("json", &[("a".to_owned(), &one), ("b".to_owned(), &one)], Look::default());
+        let error = Recorded::from_document(&document).unwrap_err().to_string();
+        assert!(error.starts_with("it holds 2 runs beside each other, and one is read at a time; put one"), "{error}");
+        for text in ["", "{}", "[]", "{\"run\": {}}"] {
+            let error = Recorded::from_document(text).unwrap_err().to_string();
+            assert!(error.starts_with("a run in JSON was expected"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        let (run, _, lines) = kept();
+        let error = read(&Run { schema: 99, ..run }, &lines).unwrap_err().to_string();
+        assert!(error.starts_with("the run has schema version 99"), "{error}");
+    }
+}

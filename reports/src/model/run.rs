@@ -1,0 +1,341 @@
+//! One call of `compare` or `run`, as it is kept.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::measure::{self, MeasureInfo};
+use crate::{Checksum, CutShort, Pass};
+
+/// The version of the result model that is written; version 1 is read, too, and any other one is refused.
+///
+/// Since version 2 a cell's series has the CPU times beside the answers.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// The oldest version that is read.
+const OLDEST_VERSION: u32 = 1;
+
+/// A comparison: what was asked, of whom, on what machine. `run.json` of a run folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Run {
+    /// The version of the result model, [`SCHEMA_VERSION`] of the program that wrote it.
+    #[cfg_attr(test, schemars(range(min = OLDEST_VERSION, max = SCHEMA_VERSION)))]
+    pub schema: u32,
+    /// The version of cqldyno.
+    pub cqldyno: String,
+    /// When it started.
+    pub started: jiff::Timestamp,
+    /// When it ended; absent while it runs.
+    pub ended: Option<jiff::Timestamp>,
+    /// Whether it was ended before its plan was.
+    pub interrupted: bool,
+    /// Which blocks it left out to end in time; absent if it has all of its plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<CutShort>,
+    /// When it went on after it was ended, broke off or was cut short.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<jiff::Timestamp>,
+    /// The command that repeats the run; absent where nobody composed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// SHA-256 of cqldyno's executable, the embedded server included, in hexadecimal; empty if it could not be read.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub executable: String,
+    /// What was asked.
+    pub plan: PlanInfo,
+    /// The machine.
+    pub environment: Environment,
+    /// Who was asked, in the order of the command line.
+    pub contenders: Vec<Contender>,
+    /// What was asked of each.
+    pub scenarios: Vec<ScenarioInfo>,
+    /// What was measured; empty in runs of an earlier version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<MeasureInfo>,
+    /// Shows that the cells are as they were measured; absent while the run has no end, and in runs of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<Checksum>,
+}
+
+impl Run {
+    /// The measure `id` as the run describes it, else as this version knows it.
+    pub fn measure(&self, id: &str) -> Option<MeasureInfo> {
+        let told = self.measures.iter().find(|measure| measure.id == id);
+        told.cloned().or_else(|| measure::definition(id).map(MeasureInfo::from))
+    }
+
+    /// The load generators' builds, each once, as short hashes.
+    pub(crate) fn load_generators(&self) -> String {
+        let builds = self.contenders.iter().filter(|one| !one.build.is_empty());
+        let mut builds: Vec<&str> = builds.map(|one| one.build.get(..12).unwrap_or(&one.build)).collect();
+        builds.sort_unstable();
+        builds.dedup();
+        builds.join(" ")
+    }
+
+    /// Reads `run.json`.
+    ///
+    /// # Errors
+    /// When the text is not JSON, of another schema version, or not a run.
+    pub fn from_json(text: &str) -> Result<Run, ModelError> {
+        #[derive(Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        struct Version {
+            schema: u32,
+        }
+        let Version { schema } = serde_json::from_str(text).map_err(ModelError::NotARun)?;
+        if !(OLDEST_VERSION..=SCHEMA_VERSION).contains(&schema) {
+            return Err(ModelError::Version { found: schema });
+        }
+        serde_json::from_str(text).map_err(ModelError::NotARun)
+    }
+
+    /// The contender of that id.
+    pub fn contender(&self, id: &str) -> Option<&Contender> {
+        self.contenders.iter().find(|contender| contender.id == id)
+    }
+}
+
+/// A run that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// Written by another version of the program.
+    #[error(
+        "the run has schema version {found} and this cqldyno reads versions {OLDEST_VERSION} to \
+         {SCHEMA_VERSION}; render it with the version of \
+         cqldyno that wrote it, or run the comparison again"
+    )]
+    Version {
+        /// The version that was found.
+        found: u32,
+    },
+    /// Not the JSON form of a run.
+    #[error("a run in JSON was expected, as `run.json` of a run folder holds it: {0}")]
+    NotARun(serde_json::Error),
+}
+
+/// What was asked for, equal for all contenders.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PlanInfo {
+    /// Chooses the order of keys and of contenders.
+    pub seed: u64,
+    /// Statements per timing cell.
+    pub count: u64,
+    /// Statements per counting cell; 0 without a counting pass.
+    pub counting_count: u64,
+    /// Statements per second of the latency pass; absent for half of what the slowest driver reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
+    /// The passes after the timing blocks; empty in runs of an earlier version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<Pass>,
+    /// Statements in flight.
+    pub concurrency: u64,
+    /// Blocks: each runs every contender once.
+    pub blocks: u32,
+    /// The share of the cores' time, from 0 to 1, that steal or other processes may take before a block runs again; absent if no
+    /// block does.
+    #[serde(default)]
+    pub noise_share: Option<f64>,
+    /// The most attempts at a block; 0 and 1 both mean one.
+    #[serde(default)]
+    pub most_attempts: u32,
+    /// The run's time limit in milliseconds; absent for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_ms: Option<u64>,
+    /// Statements before the window.
+    pub warmup: u64,
+    /// Data connections per node.
+    pub connections: u64,
+    /// Rows per page.
+    pub page_size: i32,
+    /// Consistency of every statement.
+    pub consistency: String,
+    /// The client's time limit per statement, in milliseconds; absent for none.
+    #[serde(default)]
+    pub request_timeout_ms: Option<u64>,
+    /// `equal` or `default`.
+    pub settings: String,
+    /// The id of the contender that ratios are taken against; absent if there is none.
+    pub reference: Option<String>,
+    /// Further arguments of the embedded server, for example `--answers each`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub serve_arguments: Vec<String>,
+    /// How long a worker may issue nothing in the window before it is ended, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall_ms: Option<u64>,
+    /// Resident memory at which a worker is ended; absent for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
+    /// Whether a user logged in; never who.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_user: bool,
+    /// How client and server sat on the machine.
+    pub arrangements: Vec<ArrangementInfo>,
+    /// Who answered.
+    pub target: TargetInfo,
+}
+
+/// How client and server sit on the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ArrangementInfo {
+    /// As on the command line, for example `multi:2` or `pinned+multi:1`.
+    pub id: String,
+    /// The worker's async runtime, for example `multi:2` or `current`.
+    pub runtime: String,
+    /// The cores that the worker may use.
+    pub worker_cores: Vec<u32>,
+    /// The cores that the server may use; empty if it is not ours.
+    pub server_cores: Vec<u32>,
+    /// What a reader must know about the cores, as a full sentence, for example why worker and server share them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Who answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TargetInfo {
+    /// `embedded` or the addresses, as on the command line.
+    pub id: String,
+    /// What it says of itself, for example `embedded, release 5.0`; never a password.
+    pub about: String,
+    /// Whether it is the embedded server, which counts requests.
+    pub embedded: bool,
+}
+
+/// The machine and the build.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Environment {
+    /// The processor's model.
+    pub cpu: String,
+    /// Cores that the program may use.
+    pub cores: u32,
+    /// Main memory in bytes.
+    pub memory_bytes: u64,
+    /// The kernel's name and release, for example `Linux 6.18.0`.
+    pub kernel: String,
+    /// The compiler of cqldyno itself.
+    pub compiler: String,
+    /// `release` or `debug`.
+    pub profile: String,
+    /// Further facts by name, for example `load average at start`, `steal`, `governor`.
+    #[serde(default)]
+    pub more: BTreeMap<String, String>,
+}
+
+/// A row of a table: a driver at a version with settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Contender {
+    /// As on the command line, unique in the run, for example `scylla` or `cassandra-cpp+lib=/opt/lib`.
+    pub id: String,
+    /// With its exact versions, for example `cassandra-cpp@3.0.2+lib=scylla-2.16.2`; the id if it did not state them.
+    pub label: String,
+    /// What it is in a comparison.
+    pub role: Role,
+    /// Whether it is another contender of the run once more, under a second name.
+    #[serde(default)]
+    pub control: bool,
+    /// The driver's exact version; empty if it did not state one.
+    pub version: String,
+    /// Libraries that shape the figure, with exact versions.
+    pub libraries: Vec<Library>,
+    /// What the driver makes of the settings asked for.
+    pub settings: Vec<Setting>,
+    /// Advantages and handicaps here, each a full sentence.
+    pub caveats: Vec<String>,
+    /// Identifies load generator, lock file, toolchain and profile of the worker; empty if it did not state them.
+    pub build: String,
+    /// SHA-256 of the worker's executable, adapter included, in hexadecimal; empty if it could not be read.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub executable: String,
+    /// The worker's compiler; empty if it did not state one.
+    #[serde(default)]
+    pub compiler: String,
+    /// Why it could not run at all, as a full sentence; it then has no cells.
+    pub unavailable: Option<String>,
+}
+
+/// What a contender is in a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// A driver that is compared.
+    Driver,
+    /// Ours: the least that a client can cost on this machine.
+    Floor,
+    /// Ours: what the harness itself costs.
+    Noop,
+}
+
+/// A library at work in a worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Library {
+    /// Its name.
+    pub name: String,
+    /// Its exact version.
+    pub version: String,
+    /// Its origin if that is not the lock file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+}
+
+/// One of the settings that are equal for all, with the driver's value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Setting {
+    /// Its name.
+    pub name: String,
+    /// What the driver runs with.
+    pub value: String,
+    /// Whether that is what was asked.
+    pub as_asked: bool,
+}
+
+/// What is asked of every contender.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ScenarioInfo {
+    /// Its name.
+    pub name: String,
+    /// Its sentence.
+    pub about: String,
+    /// SHA-256 of its canonical form, in hexadecimal.
+    pub hash: String,
+    /// Its statement, and limits below the plan's; absent if there is nothing to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// The ids of contenders that it leaves out, with the reason as a full sentence.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, String>,
+    /// The scenario itself, in its JSON form; absent in runs of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<serde_json::Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_another_schema_version_is_refused_with_what_to_do() {
+        let error = Run::from_json(r#"{"schema": 99, "later": true}"#).unwrap_err().to_string();
+        assert!(error.starts_with("the run has schema version 99 and this cqldyno reads versions 1 to 2"), "{error}");
+        assert!(error.contains("run the comparison again"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_run_is_refused() {
+        for text in ["", "[]", "{}", r#"{"schema": 1}"#] {
+            let error = Run::from_json(text).unwrap_err().to_string();
+            assert!(error.starts_with("a run in JSON was expected"), "{text}: {error}");
+        }
+    }
+}
