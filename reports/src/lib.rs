@@ -37,7 +37,7 @@ pub use cqldyno_statistics::LEAST_BLOCKS;
 pub use export::quantity::{lasting, memory, rate, short_count, three_digits, whole};
 pub use export::text::{count, escape, list, pair, plain, wrap};
 pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter, pointers};
-pub use measure::{Better, Definition, Measure, MeasureInfo, Unit};
+pub use measure::{Better, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, ErrorLine, Latency, Pass};
 pub use model::checksum::Checksum;
 pub use model::recorded::{Recorded, RecordedError, foreign};

@@ -7,7 +7,8 @@
 //!
 //! # Adding a meter
 //!
-//! A new meter is one file here and one line in [`all`]. Exporters, tables and `doctor` take it from there. The file has:
+//! A new meter is one file here, with its lines in this file: `mod`, `pub use` and [`all`]. Exporters, tables and `doctor` take it
+//! from there. The file has:
 //!
 //! 1. A [`Declaration`] for each measure: id, unit, direction, and the pass in whose cells it is taken. [`Pass::Timing`] is only
 //!    for what costs nothing in the window. [`Declaration::titled`] gives the measure a column in tables. A measure that reports

@@ -316,3 +316,45 @@ pub(crate) fn window() -> Window {
         latencies: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Wall;
+
+    /// What an attachment makes of these looks at `go` and `end`; a look that is `None` never happens.
+    fn made_of(go: Option<Result<u64, String>>, end: Option<Result<u64, String>>) -> Result<f64, String> {
+        let (at_go, at_end) = (go.clone(), end.clone());
+        let look = move |edge| match edge {
+            Edge::Go => at_go.clone().unwrap(),
+            Edge::End => at_end.clone().unwrap(),
+        };
+        let mut attached = at_edges(look, |both, _| {
+            Outcome::of(&Wall.declarations()[..1], [difference(both).map(|difference| difference as f64)])
+        });
+        if go.is_some() {
+            attached.at_go();
+        }
+        if end.is_some() {
+            attached.at_end();
+        }
+        attached.read(&window()).readings[0].value.clone()
+    }
+
+    #[test]
+    fn a_figure_comes_from_the_looks_at_both_edges_or_is_the_reason_of_the_first_that_failed() {
+        let failed = |why: &str| Some(Err(why.to_owned()));
+        assert_eq!(made_of(Some(Ok(3)), Some(Ok(10))), Ok(7.0));
+        assert_eq!(made_of(failed("No go."), failed("No end.")), Err("No go.".to_owned()));
+        assert_eq!(made_of(Some(Ok(3)), failed("No end.")), Err("No end.".to_owned()));
+        assert_eq!(made_of(Some(Ok(3)), None), Err(UNFINISHED.to_owned()));
+        assert_eq!(made_of(None, None), Err(UNFINISHED.to_owned()));
+    }
+
+    #[test]
+    fn a_refusal_is_a_sentence_with_one_full_stop_and_then_its_remedy() {
+        let refusal = Refusal::new("Nothing can be counted", "the machine is off.", "Switch it on.");
+        assert_eq!(refusal.sentence(), "Nothing can be counted: the machine is off.");
+        assert_eq!(refusal.to_string(), "Nothing can be counted: the machine is off. Switch it on.");
+    }
+}
