@@ -1,21 +1,21 @@
-//! What can be written on the command line.
+//! The command line.
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
-use crate::command::{check, compare, doctor, drivers, history, report, run, scenarios, serve};
+use crate::command::{check, compare, completions, doctor, drivers, history, report, run, scenarios, serve};
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare                         all drivers and scenarios, as 5 min allow
-  cqldyno compare --count 10M             10 million statements each, once
-  cqldyno compare scylla cdrs-tokio --scenario reads
+  cqldyno compare --quick                 all drivers, figures in 30 seconds
+  cqldyno compare                         all drivers, with intervals, in 5 minutes
   cqldyno run scylla --scenario writes    everything about one driver
-  cqldyno report RUN --format html        an earlier run as a page to publish
-  cqldyno doctor                          what this machine can measure
+  cqldyno report latest --format html     the newest run as a page
+  cqldyno doctor                          what is missing on this machine
 
-The result goes to standard output, everything else to standard error.
-Exit codes: 0 done, 1 a contender or a check failed, 2 wrong usage, 130 ended by Ctrl-C.";
+`cqldyno help COMMAND` explains a command. Results go to standard output,
+everything else to standard error.
+Exit codes: 0 done, 1 a contender or a check failed, 2 wrong usage, 130 Ctrl-C.";
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -23,29 +23,47 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// A dynamometer for CQL drivers: it puts each driver under the same load and reads off what that costs.
+/// Headings of the options in a help text.
+pub mod heading {
+    /// What every contender executes, and where.
+    pub const WHAT: &str = "What runs";
+    /// How many statements and how often.
+    pub const SIZE: &str = "How much";
+    /// How drivers and server are set up.
+    pub const SETUP: &str = "Drivers and server";
+    /// What ends a worker or repeats a block.
+    pub const LIMITS: &str = "Limits and noise";
+    /// Where the result goes and how much of it is shown.
+    pub const OUTPUT: &str = "Output";
+}
+
+/// A dynamometer for CQL drivers: the same load for each, and what it costs.
 #[derive(Parser)]
 #[command(name = "cqldyno", version, long_version = long_version(), after_help = EXAMPLES, styles = STYLES)]
-#[command(arg_required_else_help = false, subcommand_required = true, disable_help_subcommand = true)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
-    /// Say more on standard error about what is being done; -vv and -vvv say yet more, and RUST_LOG chooses in detail
+    /// Log more on standard error; -vv and -vvv log yet more.
+    ///
+    /// The environment variable RUST_LOG selects by module.
     #[arg(short, long, global = true, action = clap::ArgAction::Count, display_order = 1_000)]
     pub verbose: u8,
 }
 
 #[derive(Subcommand)]
 pub enum Command {
-    Compare(compare::Arguments),
-    Run(run::Arguments),
+    Compare(Box<compare::Arguments>),
+    Run(Box<run::Arguments>),
     Report(report::Arguments),
-    History(history::Arguments),
     Check(check::Arguments),
+    History(history::Arguments),
     Drivers(drivers::Arguments),
+    #[command(visible_alias = "scenario")]
     Scenarios(scenarios::Arguments),
     Serve(serve::Arguments),
     Doctor(doctor::Arguments),
+    Completions(completions::Arguments),
 }
 
 fn long_version() -> &'static str {

@@ -1,7 +1,8 @@
-//! One file a command: its arguments, and what it does.
+//! One file per command: its arguments and what it does.
 
 pub mod check;
 pub mod compare;
+pub mod completions;
 pub mod doctor;
 pub mod drivers;
 pub mod history;

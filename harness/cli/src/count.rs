@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// The longest time that can be asked for.
+pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// A number of things: `500000`, `1_000`, `250k`, `10M`, `2.5M`; at least 1.
 pub fn count(text: &str) -> Result<u64, String> {
     let count = number(text).filter(|count| *count > 0);
@@ -13,31 +16,24 @@ pub fn count_or_none(text: &str) -> Result<u64, String> {
     number(text).ok_or_else(|| "write a whole number such as 0, 1_000, 250k or 10M".to_owned())
 }
 
-/// An amount of memory, at least a MiB: `512M`, `1.5G`; `k`, `M` and `G` are powers of 1,024, and an `iB` behind them is taken.
+/// An amount of memory, at least a MiB: `512M`, `1.5G`, `4GiB`; `k`, `M` and `G` are powers of 1,024.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    let wrong = || "write an amount of memory such as 512M or 4G, at least 1M".to_owned();
-    let plain = text.strip_suffix("iB").unwrap_or(text);
-    let (digits, unit) = match plain.as_bytes().last() {
-        Some(b'k' | b'K') => (&plain[..plain.len() - 1], 10),
-        Some(b'm' | b'M') => (&plain[..plain.len() - 1], 20),
-        Some(b'g' | b'G') => (&plain[..plain.len() - 1], 30),
-        _ => (plain, 0),
-    };
-    if !digits.starts_with(|c: char| c.is_ascii_digit()) || !digits.chars().all(|c| c.is_ascii_digit() || c == '.') {
-        return Err(wrong());
-    }
-    let bytes = digits.parse::<f64>().map_err(|_| wrong())? * (1_u64 << unit) as f64;
-    // Above a PiB nothing is meant.
-    if (1_048_576.0..1.2e15).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+    // More than a PiB is a slip of the hand.
+    let bytes =
+        scaled(text.strip_suffix("iB").unwrap_or(text), 1_024).filter(|bytes| (1 << 20..1 << 50).contains(bytes));
+    bytes.ok_or_else(|| "write an amount of memory such as 512M or 4G, at least 1M".to_owned())
 }
 
+/// A whole number.
 fn number(text: &str) -> Option<u64> {
-    let (digits, unit) = match text.as_bytes().last()? {
-        b'k' | b'K' => (&text[..text.len() - 1], 1_000),
-        b'm' | b'M' => (&text[..text.len() - 1], 1_000_000),
-        b'g' | b'G' => (&text[..text.len() - 1], 1_000_000_000),
-        _ => (text, 1),
-    };
+    scaled(text, 1_000)
+}
+
+/// A number with a unit, each the `base` times the one before. Only a power of ten must come out whole.
+fn scaled(text: &str, base: u64) -> Option<u64> {
+    let power = text.chars().last().and_then(|unit| "kmg".find(unit.to_ascii_lowercase()));
+    let digits = if power.is_some() { &text[..text.len() - 1] } else { text };
+    let unit = base.pow(power.map_or(0, |power| power as u32 + 1));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
     let plain = |part: &str| part.starts_with(|c: char| c.is_ascii_digit()) && !part.ends_with('_');
     if !plain(whole) || !plain(fraction) {
@@ -46,7 +42,7 @@ fn number(text: &str) -> Option<u64> {
     let parse = |part: &str| part.replace('_', "").parse::<u64>().ok();
     let scale = 10_u64.checked_pow(fraction.replace('_', "").len().try_into().ok()?)?;
     let fraction = parse(fraction)?.checked_mul(unit)?;
-    if fraction % scale != 0 {
+    if base == 1_000 && fraction % scale != 0 {
         return None;
     }
     parse(whole)?.checked_mul(unit)?.checked_add(fraction / scale)
@@ -54,22 +50,27 @@ fn number(text: &str) -> Option<u64> {
 
 /// A time: `100us`, `2ms`, `1.5s`, `1min`; `0` is none.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "write a time such as 100us, 2ms, 1.5s or 1min".to_owned();
-    if text == "0" {
-        return Ok(Duration::ZERO);
+    let text = if text == "0" { "0s" } else { text };
+    let time = text.parse::<jiff::SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
+    time.ok_or_else(|| "write a time such as 100us, 2ms, 1.5s or 1min".to_owned())
+}
+
+/// A time from a second to a day, for what waits or ends.
+pub fn patience(text: &str) -> Result<Duration, String> {
+    let time = duration(text).ok().filter(|time| (Duration::from_secs(1)..=DAY).contains(time));
+    time.ok_or_else(|| "write a time from 1s to a day (1440min), such as 90s or 5min".to_owned())
+}
+
+/// A value, or none for the word `none`.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit<T>(pub Option<T>);
+
+/// Takes the word `none`, or what `read` takes.
+pub fn or_none<T>(read: fn(&str) -> Result<T, String>) -> impl Fn(&str) -> Result<Limit<T>, String> + Clone {
+    move |text| match text {
+        "none" => Ok(Limit(None)),
+        _ => read(text).map(|value| Limit(Some(value))).map_err(|error| format!("{error}, or `none`")),
     }
-    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
-    let (digits, unit) = text.split_at(unit_at);
-    let seconds = match unit {
-        "ns" => 1e-9,
-        "us" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "min" => 60.0,
-        _ => return Err(wrong()),
-    };
-    let value: f64 = digits.parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(value * seconds).map_err(|_| wrong())
 }
 
 /// A part of a whole, written as `5%` or `0.05`; `None` for what is no number.

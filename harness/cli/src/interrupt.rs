@@ -6,14 +6,14 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::progress::Voice;
 
-/// SIGXFSZ: a file has reached the size that `ulimit -f` allows. The write fails, too, and is told as a full disk is.
+/// SIGXFSZ: a file has reached the size that `ulimit -f` allows. The write fails, too, and is reported like a full disk.
 const FILE_SIZE: i32 = 25;
 
-/// Raises `cancel` at the first Ctrl-C or SIGTERM, so that what is finished can be shown, and says so with `voice`. A second one
-/// ends the program at once; the system then ends its children.
+/// Raises `cancel` at the first Ctrl-C or SIGTERM, so that finished cells are shown. A second one ends the program at once; the
+/// system then ends its children.
 ///
 /// # Errors
-/// When the system gives no thread, or does not let signals be heard.
+/// When the system gives no thread or no signals.
 pub fn on_interrupt(cancel: &Cancel, voice: Voice) -> Result<()> {
     let cancel = cancel.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -28,7 +28,7 @@ pub fn on_interrupt(cancel: &Cancel, voice: Voice) -> Result<()> {
     std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(move || {
-            // Heard, it no longer ends the program.
+            // As long as it is handled, it does not end the program.
             let _file_size = file_size;
             runtime.block_on(async {
                 tokio::select! { _ = interrupt.recv() => (), _ = terminate.recv() => () }

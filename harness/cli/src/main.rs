@@ -2,89 +2,90 @@
 
 mod arguments;
 mod command;
-mod conflict;
 mod count;
 mod format;
 mod interrupt;
+mod known;
+mod login;
+mod measure;
 mod outcome;
-mod password;
 mod plan;
 mod progress;
 mod recorded;
+mod refusal;
 mod repetition;
 #[cfg(test)]
 #[path = "../../../reports/tests/sample/mod.rs"]
 mod sample;
 mod terminal;
 
-use std::io::{Write, stderr, stdout};
+use std::io::{Write, stderr};
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, Command};
-use crate::conflict::conflict;
 use crate::outcome::{Outcome, exit_code};
+use crate::refusal::refusal;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1).peekable();
     if words.next_if(|word| word == cqldyno_bench::gate::SUBCOMMAND).is_some() {
         cqldyno_bench::gate::main(words)
     }
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(answer) if !answer.use_stderr() => return print_help(&answer),
-        Err(error) => {
-            let text = conflict(&error).unwrap_or_else(|| error.render().to_string());
-            complain(text.strip_prefix("error: ").unwrap_or(&text));
-            return ExitCode::from(2);
+    let ended = match Arguments::try_parse() {
+        Ok(arguments) => {
+            log(arguments.verbose);
+            run(&arguments.command)
         }
+        Err(error) => answer(&error),
     };
-    log(arguments.verbose);
-    match run(&arguments.command) {
+    match ended {
         Ok(outcome) => outcome.into(),
-        // The reader of the result went away, as with `| head`: nobody is left to tell.
+        // The reader of the result went away, as with `| head`: nobody is left to read an error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&format!("{error:#}"));
+            // Standard error may be closed, too.
+            let _ = writeln!(stderr(), "Error: {}", format!("{error:#}").trim_end());
             exit_code(&error)
         }
     }
 }
 
 fn run(command: &Command) -> anyhow::Result<Outcome> {
-    let out = &mut stdout();
     match command {
-        Command::Compare(arguments) => command::compare::run(arguments, out),
-        Command::Run(arguments) => command::run::run(arguments, out),
-        Command::Report(arguments) => command::report::run(arguments, out),
-        Command::History(arguments) => command::history::run(arguments, out),
-        Command::Check(arguments) => command::check::run(arguments, out),
-        Command::Drivers(arguments) => command::drivers::run(arguments, out),
-        Command::Scenarios(arguments) => command::scenarios::run(arguments, out),
+        Command::Compare(arguments) => command::compare::run(arguments),
+        Command::Run(arguments) => command::run::run(arguments),
+        Command::Report(arguments) => command::report::run(arguments),
+        Command::Check(arguments) => command::check::run(arguments),
+        Command::History(arguments) => command::history::run(arguments),
+        Command::Drivers(_) => command::drivers::run(),
+        Command::Scenarios(arguments) => command::scenarios::run(arguments),
         Command::Serve(arguments) => command::serve::run(arguments),
-        Command::Doctor(arguments) => command::doctor::run(arguments, out),
+        Command::Doctor(arguments) => command::doctor::run(arguments),
+        Command::Completions(arguments) => command::completions::run(arguments),
     }
 }
 
-/// The one place where an error is printed.
-fn complain(text: &str) {
-    // Nobody is left to tell when standard error is closed, too.
-    let _ = writeln!(stderr(), "Error: {}", text.trim_end());
-}
-
-fn print_help(answer: &clap::Error) -> ExitCode {
-    // Help that nobody reads to its end is no failure.
-    let _ = answer.print();
-    ExitCode::SUCCESS
+/// Prints help and version on standard output, and refuses all other arguments that are no command.
+fn answer(error: &clap::Error) -> anyhow::Result<Outcome> {
+    let is_asked_for =
+        [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];
+    if !is_asked_for.contains(&error.kind()) {
+        return Err(outcome::usage(refusal(error)));
+    }
+    let text = error.render();
+    terminal::print(&if terminal::has_colours() { text.ansi().to_string() } else { text.to_string() })?;
+    Ok(Outcome::Done)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// Logs to standard error: what RUST_LOG says, else warnings, and more with each -v.
+/// Logs to standard error what RUST_LOG selects; if it is not set, warnings, and more with each -v.
 fn log(verbose: u8) {
     let level = ["warn", "info", "debug", "trace"][usize::from(verbose.min(3))];
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));

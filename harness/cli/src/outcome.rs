@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use cqldyno_bench::BenchError;
 
-/// How a command ended that did not go wrong altogether.
+/// How a command ended that printed a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Everything that was asked for was done.
@@ -27,9 +27,9 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// What the user wrote cannot be meant: exit code 2. Every other error ends with code 1.
+/// Wrong usage: exit code 2. Every other error ends with code 1.
 #[derive(Debug)]
-pub struct Usage(pub String);
+struct Usage(String);
 
 impl fmt::Display for Usage {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,7 +39,7 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// A [`Usage`] error of anything that can be said.
+/// An error of wrong usage with this text.
 pub fn usage(what: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(Usage(what.to_string()))
 }

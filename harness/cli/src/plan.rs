@@ -1,240 +1,265 @@
-//! What `compare` and `run` are asked alike, and the plan that it makes.
+//! What `compare` and `run` ask alike, and the plan that follows from it.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::Pass;
-
-use crate::command::scenarios;
-use crate::count::{bytes, count, count_or_none, duration, parts};
-use crate::outcome::usage;
-use crate::password::Login;
 use cqldyno_scenarios::suggestion;
 
-/// Statements a cell where none were asked for.
+use crate::arguments::heading::{LIMITS, OUTPUT, SETUP, SIZE, WHAT};
+use crate::command::scenarios;
+use crate::count::{DAY, Limit, bytes, count, count_or_none, duration, or_none, parts, patience};
+use crate::known::Known;
+use crate::login::Login;
+use crate::outcome::usage;
+
+/// Statements per cell.
 const COUNT: u64 = 250_000;
-/// Statements in flight where nobody says.
+/// Statements in flight.
 const CONCURRENCY: u64 = 1_024;
-/// Statements a cell from which on one block is run unless more are asked for: such a cell takes as long as many short ones.
+/// Statements per cell from which on one block is enough: such a cell takes as long as many short ones.
 const CLASSIC_COUNT: u64 = 5_000_000;
-/// Blocks and statements a cell of a run that is to be published.
+/// Blocks of `compare`: enough for intervals of some percent.
+const COMPARED_BLOCKS: u32 = 12;
+/// Blocks of `run`, and of a run without verdicts (`--quick`).
+const FEW_BLOCKS: u32 = 3;
+/// Blocks, and statements per cell, of a run for publication.
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
+/// The time limit of `compare` if its size is not set.
+const WITHIN: Duration = Duration::from_secs(5 * 60);
+/// The time limit of `--quick`.
+const QUICK: Duration = Duration::from_secs(30);
 /// The most blocks of a run, against a slip of the hand.
 const MOST_BLOCKS: u32 = 100_000;
-/// How often a block is run at most because others disturbed it.
+/// How often a block runs at most because of noise.
 const MOST_ATTEMPTS: u32 = 3;
 
-/// What differs between the commands that carry out a plan.
-#[derive(Clone, Copy, Debug)]
-pub struct Kind {
-    /// Blocks where neither blocks nor a count from [`CLASSIC_COUNT`] on were asked for.
-    pub blocks: u32,
-    /// Whether contenders are compared, so that the reference runs twice.
-    pub compares: bool,
-    /// The time that a run is given where the size of the run was left to us.
-    pub within: Option<Duration>,
-}
-
-/// What is asked of every contender.
+/// What every contender is asked for.
 #[derive(clap::Args)]
 pub struct Asked {
-    /// What is asked: a built-in scenario (`cqldyno scenarios` lists them), or the path of a TOML file. Give it several times
-    /// for several [default: writes, reads and mixed]
-    #[arg(long, value_name = "NAME|FILE")]
+    /// Name or TOML file [default: writes, reads, mixed]
+    ///
+    /// Give it several times for several scenarios. `cqldyno scenarios` lists the built-in ones. `cqldyno scenarios new FILE`
+    /// writes a file to start from.
+    #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
+    #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     scenario: Vec<String>,
-    /// Statements a cell, for example 10M or 250k [default: 250k]
-    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
+    /// Runtime: current or multi:N
+    ///
+    /// `current` and `multi:N` are runtimes of tokio, the second with N worker threads. `pinned+` before it gives worker and server cores of their own. Separate
+    /// several with commas: every contender runs in each.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "multi:2", help_heading = WHAT)]
+    #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
+    arrangement: Vec<Arrangement>,
+    /// Nodes as HOST[:PORT],...
+    ///
+    /// `embedded` is a node of ours in memory, started afresh for every cell. Addresses name the nodes of a cluster that runs
+    /// already.
+    #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
+    #[arg(allow_hyphen_values = true)]
+    target: Target,
+    /// equal for all, or default
+    ///
+    /// `equal` gives every driver the same settings. `default` runs each as the first example of its documentation does.
+    #[arg(long, value_name = "HOW", default_value = "equal", help_heading = WHAT, hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(["equal", "default"]).map(settings))]
+    settings: Settings,
+    /// More figures: latency, syscalls, ... or all
+    ///
+    /// Each pass adds short cells after the timed ones. Separate several with commas. `counting` (how many system calls) always
+    /// runs unless --no-counting is set. `latency` takes response times below saturation. `syscalls` counts system calls by
+    /// name. `allocations` and `instructions` count those. `flamegraph` samples stacks. `all` is all of them.
+    #[arg(long, value_name = "PASS", value_delimiter = ',', help_heading = WHAT)]
+    #[arg(value_parser = PossibleValuesParser::new(passes()), hide_possible_values = true)]
+    pass: Vec<String>,
+    /// Statements per second of the latency pass, for every contender
+    ///
+    /// Adds the pass `latency`. [default: half of what the slowest driver reached in the timed cells]
+    #[arg(long, value_name = "N", value_parser = count, help_heading = WHAT)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    rate: Option<u64>,
+    /// Do not count system calls
+    #[arg(long, help_heading = WHAT, hide_short_help = true)]
+    no_counting: bool,
+    /// Statements in each cell that counts system calls [default: --count, at most 250k]
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting", help_heading = WHAT)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    counting_count: Option<u64>,
+
+    /// About 30 s: figures, no verdicts
+    ///
+    /// At most 3 blocks within 30 s, without a control and without repeating disturbed blocks. So few blocks give no interval.
+    #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
+    quick: bool,
+    /// Statements per cell, such as 10M [default: 250k]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     count: Option<u64>,
     /// Statements in flight [default: 1024]
-    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     concurrency: Option<u64>,
-    /// How often every contender is run on each scenario in each arrangement [default: 12, with `run` 3; 1 where the count is
-    /// 5M or more]. From 3 blocks on `compare` runs the reference twice, the second time as a control
-    #[arg(long, value_name = "N", value_parser = blocks, allow_hyphen_values = true)]
+    /// Runs of every contender [default: 12, `run` 3]
+    ///
+    /// In a block every contender runs once, in shuffled order. One block is the default from a count of 5M on. From 3 blocks
+    /// on `compare` runs the reference twice; the second one is the control.
+    #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE, allow_hyphen_values = true)]
     blocks: Option<u32>,
-    /// Measure as for publication: 20 blocks of 1M statements a cell
-    #[arg(long, conflicts_with_all = ["count", "blocks"])]
+    /// 20 blocks of 1M statements per cell
+    #[arg(long, conflicts_with_all = ["count", "blocks"], help_heading = SIZE)]
     publish: bool,
-    /// Run a block again, whole and up to twice, when others used more than this share of the cores' time in one of its
-    /// windows (steal included), for example 10%, or `none`. Every attempt is kept and the last whole one counts; repeats
-    /// take at most half as long again as the blocks, and leave them the time of --within
-    #[arg(long, value_name = "SHARE|none", value_parser = noise_share, default_value = "10%", allow_hyphen_values = true)]
-    noise_share: NoiseShare,
-    /// End within this time, from 1s to a day (1440min), or `none`: no further round of blocks (one of each scenario and arrangement)
-    /// and no repeat is begun that would end later by what such blocks took so far, and a quarter of a round and 2 % of the time
-    /// beside it. The first round and the other passes are always
-    /// run; with --resume it is the time from then on [default: 5min with `compare` and the embedded target, unless --count,
-    /// --blocks, --publish, --scenario, a second arrangement, --pass, --rate, --counting-count, --concurrency or --delay says
-    /// how much is run]
-    #[arg(long, value_name = "TIME|none", value_parser = within, allow_hyphen_values = true)]
-    within: Option<Within>,
     /// Statements before each window, which are not measured
-    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k", help_heading = SIZE)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     warmup: u64,
-    /// Who answers: `embedded`, a node of ours in memory, or the addresses of an existing cluster
-    #[arg(long, value_name = "embedded|HOST[:PORT],...", default_value = "embedded", allow_hyphen_values = true)]
-    target: String,
-    #[command(flatten)]
-    login: Login,
-    /// `equal`: the same settings for every driver; `default`: every driver as its documentation's first example would
-    #[arg(long, value_name = "equal|default", default_value = "equal", hide_possible_values = true)]
-    settings: SettingsChoice,
-    /// Data connections that every driver has to each node
-    #[arg(long, value_name = "N", value_parser = count, default_value = "1", allow_hyphen_values = true)]
+
+    /// Data connections of every driver to each node
+    #[arg(long, value_name = "N", value_parser = count, default_value = "1", help_heading = SETUP)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     connections: u64,
-    /// How client and server sit on the machine: `current` or `multi:N` (tokio's runtime, with N worker threads), with
-    /// `pinned+` before it to give both cores of their own. Several with commas: each is asked of every contender
-    #[arg(
-        long,
-        value_name = "ARRANGEMENT,...",
-        value_delimiter = ',',
-        default_value = "multi:2",
-        allow_hyphen_values = true
-    )]
-    arrangement: Vec<String>,
-    /// Which physical cores worker and server have for themselves: `auto` shares them out where there are four or more and no
-    /// arrangement says `pinned+`, `off` lets both use all, and 2-3/0-1 names the worker's and the server's
-    #[arg(long, value_name = "auto|off|WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto", allow_hyphen_values = true)]
-    pin: Pin,
-    /// Rows that a page of an answer has at most; a scenario may ask for fewer
-    #[arg(long, value_name = "N", value_parser = page_size, default_value = "5000", allow_hyphen_values = true)]
-    page_size: i32,
-    /// How many replicas answer for a statement to count: ONE, QUORUM, LOCAL_ONE and so on
-    #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE", allow_hyphen_values = true)]
+    /// Replicas that must answer: ONE, QUORUM, LOCAL_ONE, ...
+    #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE", help_heading = SETUP)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     consistency: Consistency,
-    /// The driver's own time limit for a statement, for example 5s, or `none`
-    #[arg(long, value_name = "TIME|none", value_parser = time_limit, default_value = "30s", allow_hyphen_values = true)]
-    request_timeout: TimeLimit,
-    /// How the embedded node writes answers: `batched`, the answers to one read with one write; `each`, one write an answer;
-    /// `reordered`, as batched, but in random order [default: batched]
-    #[arg(long, value_name = "HOW", allow_hyphen_values = true)]
+    /// Rows per page at most; a scenario may ask for fewer
+    #[arg(long, value_name = "N", value_parser = page_size, default_value = "5000", help_heading = SETUP)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    page_size: i32,
+    /// The driver's own time limit per statement, such as 5s, or `none`
+    #[arg(long, value_name = "TIME|none", value_parser = or_none(milliseconds), default_value = "30s")]
+    #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
+    request_timeout: Limit<u64>,
+    /// Physical cores of worker and server: auto, off, or such as 2-3/0-1
+    ///
+    /// `auto` shares the cores out if there are four or more and no arrangement says `pinned+`. `off` lets both use all cores.
+    /// 2-3/0-1 gives the worker cores 2 and 3, and the server 0 and 1.
+    #[arg(long, value_name = "WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
+    #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
+    pin: Pin,
+    /// How the embedded node writes answers: batched, each or reordered [default: batched]
+    ///
+    /// `batched` answers all requests of one read with one write. `each` makes one write per answer. `reordered` is batched in
+    /// random order.
+    #[arg(long, value_name = "HOW", help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
     answers: Option<Answers>,
-    /// Let the embedded node hold each answer back for this long, for example 100us [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = delay, allow_hyphen_values = true)]
+    /// Let the embedded node hold each answer back, such as 100us [default: 0]
+    #[arg(long, value_name = "TIME", value_parser = delay, help_heading = SETUP)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     delay: Option<String>,
-    /// End a worker that has issued nothing new for this long, from 1s to a day
-    #[arg(long, value_name = "TIME", value_parser = stall, default_value = "30s", allow_hyphen_values = true)]
-    stall: Duration,
-    /// End a worker whose resident memory exceeds this, for example 512M or 4G [default: no limit]
-    #[arg(long, value_name = "BYTES", value_parser = bytes, allow_hyphen_values = true)]
-    memory: Option<u64>,
-    /// The number from which the order of the blocks, of the contenders within each, and of the keys follows
-    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1", allow_hyphen_values = true)]
+
+    /// Repeat a block if other processes used more than this share, or `none`
+    ///
+    /// The share is of the cores' time in a window, steal included. A disturbed block runs again as a whole, up to twice. Repeats take at
+    /// most half as long as the blocks. Every attempt is kept; the last whole one counts.
+    #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
+    #[arg(help_heading = LIMITS, allow_hyphen_values = true, hide_short_help = true)]
+    noise_share: Limit<f64>,
+    /// Seed for the order of blocks, contenders and keys
+    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1", help_heading = LIMITS)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
     seed: u64,
-    /// What else is measured, in short cells behind those that take time: `syscalls` (by name), `allocations`, `instructions`,
-    /// `latency` (response times below saturation), `flamegraph`; several with commas, or `all`. `counting` (how many system calls)
-    /// is always one of them but with --no-counting
-    #[arg(long, value_name = "PASS,...", value_delimiter = ',')]
-    pass: Vec<String>,
-    /// Do not count system calls, which takes a short cell more for each contender, scenario and arrangement
-    #[arg(long)]
-    no_counting: bool,
-    /// Statements of a cell that counts system calls [default: as many as any cell, 250k at most]
-    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting", allow_hyphen_values = true)]
-    counting_count: Option<u64>,
-    /// Take latency at this many statements a second, the same for every contender; adds the pass `latency` [default: half of what
-    /// the slowest driver reached in the cells that take time]
-    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
-    rate: Option<u64>,
-    /// Keep the run in the folder DIR [default: one below cqldyno-runs/ named by the time]
-    #[arg(long, value_name = "DIR")]
+    /// End a worker that issues nothing for this long, from 1s to a day
+    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "30s", help_heading = LIMITS)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    stall: Duration,
+    /// End a worker with more resident memory, such as 4G [default: no limit]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = LIMITS)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    memory: Option<u64>,
+
+    /// Folder of the run [default: cqldyno-runs/TIME]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out: Option<PathBuf>,
-    /// Say nothing on standard error but errors, and who is missing, failed or void
-    #[arg(short, long)]
+}
+
+/// What a resumed run may be asked again.
+#[derive(clap::Args)]
+pub struct Conditions {
+    /// Time limit [default: 5min if no size is set]
+    ///
+    /// From 1s to a day (1440min), or `none`. No further round of blocks, and no repeat, starts that would not end in time. The
+    /// first round and the other passes always run. A resumed run counts the time from then on. The default holds for `compare`
+    /// on the embedded node without --count, --concurrency, --blocks, --publish, --scenario, a second arrangement, --pass, --rate,
+    /// --counting-count and --delay. With --quick it is 30s.
+    #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
+    #[arg(allow_hyphen_values = true)]
+    within: Option<Limit<Duration>>,
+    #[command(flatten)]
+    pub login: Login,
+    /// Only errors and failures on standard error
+    #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
 }
 
-/// The longest time that may be asked for.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// A time limit, or none, in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct TimeLimit(Option<u64>);
-
-/// A share of the cores' time from 0 to 1, or none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct NoiseShare(Option<f64>);
-
-/// The time that a run is given, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Within(Option<Duration>);
-
-#[derive(Clone, Copy, ValueEnum)]
-enum SettingsChoice {
-    Equal,
-    Default,
+impl Conditions {
+    /// The time limit that was asked for.
+    pub fn within(&self) -> Option<Duration> {
+        self.within.and_then(|Limit(time)| time)
+    }
 }
 
 impl Asked {
-    /// The plan for `contenders`, each as it was written.
+    /// The plan for `contenders`, each as it was typed; `compares` says whether they are compared or one is run by itself.
     ///
     /// # Errors
-    /// When something cannot be meant; the error is one of usage.
+    /// When the arguments contradict each other; the error is one of usage.
     pub fn plan(
         &self,
         contenders: &[String],
         reference: Option<String>,
+        conditions: &Conditions,
         programs: &Programs,
-        kind: Kind,
+        compares: bool,
     ) -> Result<Plan> {
         let scenarios: Vec<String> = match self.scenario.as_slice() {
             [] => cqldyno_scenarios::defaults().into_iter().map(|scenario| scenario.name).collect(),
             named => named.to_vec(),
         };
-        let target = Target::parse(&self.target).map_err(usage)?;
-        let credentials = self.login.read()?;
-        if target.is_embedded() && credentials.is_some() {
+        let credentials = conditions.login.read()?;
+        if self.target.is_embedded() && credentials.is_some() {
             return Err(usage(
                 "a user was given for the embedded target, which asks for none; name a cluster with --target, or leave \
                  --user out",
             ));
         }
         let serve_arguments = self.serve_arguments();
-        if let (false, Some(flag)) = (target.is_embedded(), serve_arguments.first()) {
+        if let (false, Some(flag)) = (self.target.is_embedded(), serve_arguments.first()) {
             return Err(usage(format!(
-                "{flag} was given with the target {target}, which is not ours to set; leave {flag} out, or start a cluster with \
-                 `cqldyno serve {}` and name its address",
+                "{flag} was given with the target {}, which is not ours to set; leave {flag} out, or start a cluster with `cqldyno serve \
+                 {}` and name its address",
+                self.target,
                 serve_arguments.join(" ")
             )));
         }
+        let (blocks, count) = match self.publish {
+            true => PUBLISHED,
+            false => (self.blocks(compares), self.count.unwrap_or(COUNT)),
+        };
         Ok(Plan {
             contenders: contenders.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
             scenarios: scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat(),
-            arrangements: self
-                .arrangement
-                .iter()
-                .map(|text| text.parse::<Arrangement>().map_err(usage))
-                .collect::<Result<_>>()?,
+            arrangements: self.arrangement.clone(),
             pin: self.pin.clone(),
-            count: match self.publish {
-                true => PUBLISHED.1,
-                false => self.count.unwrap_or(COUNT),
-            },
+            count,
             concurrency: usize::try_from(self.concurrency.unwrap_or(CONCURRENCY)).map_err(usage)?,
             warmup: self.warmup,
-            blocks: self.blocks(kind),
-            passes: self.passes()?,
+            blocks,
+            passes: self.passes(),
             rate: self.rate,
             counting_count: self.counting_count,
-            control: kind.compares,
+            control: compares && !self.quick,
             noise_share: self.noise_share.0,
-            within: self.within(kind, target.is_embedded()),
-            most_attempts: if self.noise_share.0.is_some() { MOST_ATTEMPTS } else { 1 },
+            within: self.time_limit(conditions, compares),
+            most_attempts: if self.noise_share.0.is_some() && !self.quick { MOST_ATTEMPTS } else { 1 },
             connections: usize::try_from(self.connections).map_err(usage)?,
             page_size: self.page_size,
             consistency: self.consistency,
             request_timeout_ms: self.request_timeout.0,
-            settings: match self.settings {
-                SettingsChoice::Equal => Settings::Equal,
-                SettingsChoice::Default => Settings::Default,
-            },
-            target,
+            settings: self.settings,
+            target: self.target.clone(),
             credentials,
             seed: self.seed,
             reference,
@@ -245,40 +270,33 @@ impl Asked {
         })
     }
 
-    /// The passes behind the timing blocks, in the order in which they run.
-    fn passes(&self) -> Result<Vec<Pass>> {
-        let known: Vec<Pass> = cqldyno_bench::passes().map(|(pass, _)| pass).collect();
-        let mut asked = vec![Pass::Counting];
-        asked.extend(self.rate.map(|_| Pass::Latency));
-        for name in &self.pass {
-            match known.iter().find(|pass| pass.name() == name) {
-                _ if name == "all" => asked.extend(&known),
-                Some(pass) => asked.push(*pass),
-                None => {
-                    let names: Vec<&str> = known.iter().map(|pass| pass.name()).collect();
-                    return Err(usage(format!(
-                        "there is no pass {name:?}: there are {}, and `all`.{}",
-                        names.join(", "),
-                        suggestion(name, names.iter().copied())
-                    )));
-                }
-            }
-        }
-        let is_asked = |pass: &Pass| asked.contains(pass) && !(self.no_counting && *pass == Pass::Counting);
-        Ok(known.into_iter().filter(is_asked).collect())
+    /// What to know before the run starts.
+    pub fn remark(&self) -> Option<&'static str> {
+        self.quick
+            .then_some("--quick gives figures in about 30 s, without intervals and verdicts; leave it out for those.")
     }
 
-    fn blocks(&self, kind: Kind) -> u32 {
-        match (self.publish, self.blocks, self.count) {
-            (true, ..) => PUBLISHED.0,
-            (false, Some(blocks), _) => blocks,
-            (false, None, Some(count)) if count >= CLASSIC_COUNT => 1,
-            (false, None, _) => kind.blocks,
+    /// The passes after the timing blocks, in the order in which they run.
+    fn passes(&self) -> Vec<Pass> {
+        let is_asked = |pass: &Pass| match pass {
+            Pass::Counting => !self.no_counting,
+            Pass::Latency if self.rate.is_some() => true,
+            pass => self.pass.iter().any(|name| name == "all" || name == pass.name()),
+        };
+        cqldyno_bench::passes().map(|(pass, _)| pass).filter(is_asked).collect()
+    }
+
+    fn blocks(&self, compares: bool) -> u32 {
+        match (self.blocks, self.count) {
+            (Some(blocks), _) => blocks,
+            (None, Some(count)) if count >= CLASSIC_COUNT => 1,
+            _ if compares && !self.quick => COMPARED_BLOCKS,
+            _ => FEW_BLOCKS,
         }
     }
 
-    /// Whoever says how much is run is given the time that it takes.
-    fn within(&self, kind: Kind, embedded: bool) -> Option<Duration> {
+    /// A run whose size the user sets takes the time that it needs.
+    fn time_limit(&self, conditions: &Conditions, compares: bool) -> Option<Duration> {
         let is_sized = self.publish
             || !self.scenario.is_empty()
             || self.arrangement.len() > 1
@@ -286,26 +304,14 @@ impl Asked {
             || self.blocks.is_some()
             || self.delay.is_some()
             || [self.count, self.concurrency, self.rate, self.counting_count].iter().any(Option::is_some);
-        match self.within {
-            Some(Within(asked)) => asked,
-            None => kind.within.filter(|_| embedded && !is_sized),
+        match conditions.within {
+            Some(Limit(asked)) => asked,
+            None if self.quick => Some(QUICK),
+            None => (compares && self.target.is_embedded() && !is_sized).then_some(WITHIN),
         }
     }
 
-    /// The time that a run is given from when it is gone on with: none but what is asked for.
-    pub fn within_of_resumed(&self) -> Option<Duration> {
-        self.within.and_then(|Within(asked)| asked)
-    }
-
-    /// User and password, if they were given.
-    ///
-    /// # Errors
-    /// When one is given without the other; the error is one of usage.
-    pub fn credentials(&self) -> Result<Option<JobCredentials>> {
-        self.login.read()
-    }
-
-    /// What the embedded node is started with, as it was written.
+    /// What the embedded node is started with, as it was typed.
     fn serve_arguments(&self) -> Vec<String> {
         let answers = self.answers.map(|how| ["--answers".to_owned(), how.to_string()]);
         let delay = self.delay.clone().map(|time| ["--delay".to_owned(), time]);
@@ -313,54 +319,33 @@ impl Asked {
     }
 }
 
+/// What `--pass` takes.
+fn passes() -> impl Iterator<Item = &'static str> {
+    cqldyno_bench::passes().map(|(pass, _)| pass.name()).chain(["all"])
+}
+
+fn settings(name: String) -> Settings {
+    if name == "default" { Settings::Default } else { Settings::Equal }
+}
+
 fn consistency(text: &str) -> Result<Consistency, String> {
-    const LEVELS: [Consistency; 8] = [
-        Consistency::LocalOne,
-        Consistency::One,
-        Consistency::Two,
-        Consistency::Three,
-        Consistency::Quorum,
-        Consistency::LocalQuorum,
-        Consistency::EachQuorum,
-        Consistency::All,
-    ];
-    let found = LEVELS.into_iter().find(|level| level.to_string().eq_ignore_ascii_case(&text.replace('-', "_")));
-    found.ok_or_else(|| format!("write one of {}", LEVELS.map(|level| level.to_string()).join(", ")))
+    let level = text.to_ascii_uppercase().replace('-', "_");
+    serde_json::from_value(level.into()).map_err(|error| error.to_string())
 }
 
-fn noise_share(text: &str) -> Result<NoiseShare, String> {
-    if text == "none" {
-        return Ok(NoiseShare(None));
-    }
-    match parts(text) {
-        Some(share) if share > 0.0 && share <= 1.0 => Ok(NoiseShare(Some(share))),
-        _ => Err("write a share above 0, at most 100%, such as 10% or 0.1, or `none`".to_owned()),
-    }
+fn noise_share(text: &str) -> Result<f64, String> {
+    let share = parts(text).filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| "write a share above 0, at most 100%, such as 10% or 0.1".to_owned())
 }
 
-fn time_limit(text: &str) -> Result<TimeLimit, String> {
-    if text == "none" {
-        return Ok(TimeLimit(None));
-    }
-    let time = duration(text).map_err(|error| format!("{error}, or `none`"))?;
-    if time > DAY || time.is_zero() || time.subsec_nanos() % 1_000_000 != 0 {
-        return Err("a time limit is a whole number of milliseconds, from 1ms to a day (1440min), or `none`".to_owned());
-    }
-    u64::try_from(time.as_millis()).map(|ms| TimeLimit(Some(ms))).map_err(|error| error.to_string())
+fn milliseconds(text: &str) -> Result<u64, String> {
+    let time = duration(text)?;
+    let is_whole = !time.is_zero() && time.subsec_nanos() % 1_000_000 == 0;
+    let ms = u64::try_from(time.as_millis()).ok().filter(|_| is_whole && time <= DAY);
+    ms.ok_or_else(|| "write a whole number of milliseconds, from 1ms to a day (1440min)".to_owned())
 }
 
-fn within(text: &str) -> Result<Within, String> {
-    const WRONG: &str = "a run is given a time from 1s to a day (1440min), such as 90s or 5min, or `none` for no limit";
-    if text == "none" {
-        return Ok(Within(None));
-    }
-    match duration(text) {
-        Ok(time) if (Duration::from_secs(1)..=DAY).contains(&time) => Ok(Within(Some(time))),
-        _ => Err(WRONG.to_owned()),
-    }
-}
-
-/// The text itself, when it is a time.
+/// The text itself, if it is a time.
 fn delay(text: &str) -> Result<String, String> {
     match duration(text)? {
         time if time > Duration::from_secs(60) => Err("an answer is held back for a minute at most".to_owned()),
@@ -368,29 +353,18 @@ fn delay(text: &str) -> Result<String, String> {
     }
 }
 
-fn stall(text: &str) -> Result<Duration, String> {
-    match duration(text)? {
-        time if time < Duration::from_secs(1) || time > DAY => {
-            Err("a worker may pause for a time from 1s to a day (1440min)".to_owned())
-        }
-        time => Ok(time),
-    }
-}
-
 fn blocks(text: &str) -> Result<u32, String> {
-    match u32::try_from(count(text)?) {
-        Ok(blocks) if blocks <= MOST_BLOCKS => Ok(blocks),
-        _ => Err(format!(
-            "a run has at most {MOST_BLOCKS} blocks; ask for fewer, and for more statements a cell with --count"
-        )),
-    }
+    let blocks = u32::try_from(count(text)?).ok().filter(|blocks| *blocks <= MOST_BLOCKS);
+    blocks.ok_or_else(|| {
+        format!("a run has at most {MOST_BLOCKS} blocks; ask for fewer, and for more statements per cell with --count")
+    })
 }
 
 fn page_size(text: &str) -> Result<i32, String> {
     i32::try_from(count(text)?).map_err(|_| format!("a page has at most {} rows", i32::MAX))
 }
 
-/// A contender whose driver is known, built here or not.
+/// A contender whose driver is known, whether or not it is built here.
 fn contender(text: &str, programs: &Programs) -> Result<Contender> {
     let contender: Contender = text.parse().map_err(usage)?;
     let name = contender.name.as_str();
@@ -399,8 +373,8 @@ fn contender(text: &str, programs: &Programs) -> Result<Contender> {
     }
     let known = programs.names();
     Err(usage(format!(
-        "there is no driver {name:?}: there are {}, and any worker `cqldyno-driver-NAME` beside cqldyno or in a folder named in \
-         CQLDYNO_WORKERS.{}",
+        "there is no driver {name:?}: there are {}, and any worker `cqldyno-driver-NAME` beside cqldyno or in a folder that CQLDYNO_WORKERS \
+         names.{}",
         known.join(", "),
         suggestion(name, known.iter().map(String::as_str))
     )))

@@ -1,4 +1,4 @@
-//! What a run says on standard error while it runs: lines that are drawn again on a terminal, a line a cell elsewhere.
+//! Progress of a run on standard error: lines that are drawn again on a terminal, one line per cell elsewhere.
 
 mod pace;
 
@@ -13,15 +13,15 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use self::pace::Pace;
 use crate::terminal;
 
-/// How often lines are drawn again: they are to take nothing of the cores that are measured.
+/// How often lines are drawn again: rarely, because drawing takes time from the cores that are measured.
 const DRAWN_PER_SECOND: u8 = 5;
-/// Terminals narrower than this have no room for a bar beside the words.
+/// Narrower terminals have no room for a bar beside the words.
 const LEAST_FOR_BARS: usize = 70;
 
-/// Shows a run as it goes on.
+/// Shows the progress of a run.
 pub struct Progress {
     shown: Shown,
-    /// What was said although progress is quiet, so that it is said once.
+    /// Warnings that were printed although progress is quiet: each is printed once.
     warned: BTreeSet<String>,
     /// The running cell.
     cell: Running,
@@ -44,20 +44,21 @@ struct Bars {
 
 /// The running cell.
 struct Running {
-    /// Which of how many it is.
+    /// `[7/90]`.
     number: String,
-    /// Who does what where.
+    /// Contender, scenario and arrangement.
     who: String,
-    /// The same with what it is for.
+    /// The same with its block or pass.
     what: String,
     began: Instant,
-    /// What it and those behind it will take, and those behind it alone.
+    /// Time for this cell and all later ones.
     left: Duration,
+    /// Time for the later ones alone.
     behind: Duration,
     pace: Pace,
 }
 
-/// Speaks beside the progress, from any thread.
+/// Prints lines beside the progress, from any thread.
 #[derive(Clone)]
 pub struct Voice {
     all: Option<MultiProgress>,
@@ -68,13 +69,13 @@ impl Voice {
     pub fn say(&self, line: &str) {
         let line = in_lines(line, terminal::width_of_progress());
         match &self.all {
-            // Nobody is left to tell when standard error is closed.
+            // Standard error may be closed.
             None => drop(writeln!(stderr(), "{line}")),
             Some(all) => drop(all.println(line)),
         }
     }
 
-    /// Leaves the terminal as a command finds it.
+    /// Clears the lines that are drawn again.
     pub fn end(&self) {
         if let Some(all) = &self.all {
             let _ = all.clear();
@@ -84,7 +85,7 @@ impl Voice {
 }
 
 impl Progress {
-    /// Lines that are drawn again where standard error can draw them, else plain ones; nothing when `quiet`.
+    /// Lines that are drawn again if standard error `draws` them, else plain ones; nothing if `quiet`.
     pub fn new(quiet: bool, draws: bool) -> Progress {
         let shown = match (quiet, draws) {
             (true, _) => Shown::Nothing,
@@ -101,7 +102,7 @@ impl Progress {
         }
     }
 
-    /// Says, even where progress is quiet, what the user must not miss: then each sentence once.
+    /// Prints what the user must not miss, even if progress is quiet; then each sentence once.
     fn warn(&mut self, number: &str, sentence: String) {
         match self.shown {
             Shown::Nothing if self.warned.contains(&sentence) => {}
@@ -113,7 +114,7 @@ impl Progress {
         }
     }
 
-    /// Speaks even where progress is quiet: for what the user did.
+    /// Prints even if progress is quiet: answers to what the user did.
     pub fn voice(&self) -> Voice {
         match &self.shown {
             Shown::Bars(bars) => Voice { all: Some(bars.all.clone()) },
@@ -121,7 +122,7 @@ impl Progress {
         }
     }
 
-    /// Takes away what is drawn again.
+    /// Clears the lines that are drawn again.
     pub fn end(&self) {
         self.voice().end();
     }
@@ -130,7 +131,7 @@ impl Progress {
 impl Bars {
     fn new() -> Bars {
         let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(DRAWN_PER_SECOND));
-        // Above a line of its own, so that the ^C that a terminal echoes shifts nothing that could be read.
+        // The first line is empty: the ^C that a terminal echoes lands there.
         let [space, run, cell, last] = [(); 4].map(|()| all.add(ProgressBar::new(0)));
         space.set_style(style("{wide_msg}"));
         space.set_message(" ");
@@ -139,7 +140,7 @@ impl Bars {
         bars
     }
 
-    /// Suits the terminal, which may have become narrower.
+    /// Fits the bars to the terminal's width, which may have changed.
     fn fit(&self) {
         let has_room = terminal::width_of_progress().is_none_or(|width| width >= LEAST_FOR_BARS);
         let line = if has_room { "{bar:20} {wide_msg}" } else { "{wide_msg}" };
@@ -150,7 +151,7 @@ impl Bars {
 }
 
 fn style(template: &str) -> ProgressStyle {
-    // A template that cannot be read would leave the default bar, which is a bar as well.
+    // A wrong template leaves the default bar.
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─")
 }
 
@@ -171,7 +172,7 @@ impl Running {
         }
     }
 
-    /// Time left by now: what the cell's own pace says of it where there is one, else the estimate.
+    /// Time left now, from the cell's own pace if it has one, else from the estimate.
     fn left(&self, issued: u64, of: u64) -> Duration {
         let by_estimate = self.left.saturating_sub(self.began.elapsed()).max(self.behind);
         self.pace.left(issued, of).map_or(by_estimate, |cell| self.behind + cell)
@@ -190,22 +191,13 @@ impl Observer for Progress {
         let cells = cqldyno_reports::count(outlook.cells as u64, "cell");
         let repeats = match repeats {
             Duration::ZERO => String::new(),
-            most => format!(
-                " Blocks that others disturb are run again, which takes at most half as long again, about {}.",
-                time(most)
-            ),
+            most => format!(" Disturbed blocks run again, which adds at most about {}.", time(most)),
         };
         let within = within.map_or(String::new(), |time| {
-            format!(
-                " It is given {}: blocks for which that is too short, by what others take here, are left out (--within), but for \
-                 the first.",
-                lasting(time)
-            )
+            format!(" It stops after {}: no further round of blocks starts that would not end in time.", lasting(time))
         });
-        self.say(&format!(
-            "This takes about {}, a rough guess until the first round has been measured: {cells}.{repeats}{within}",
-            time(estimate)
-        ));
+        let about = format!("This takes about {}, a rough guess before the first round", time(estimate));
+        self.say(&format!("{about}: {cells}.{repeats}{within}"));
         if let Shown::Bars(bars) = &self.shown {
             bars.run.set_length(outlook.cells as u64);
             bars.run.set_message(format!("{cells}, about {} left", time(estimate)));
@@ -285,7 +277,7 @@ impl Observer for Progress {
         let Running { number, what, who, .. } = &self.cell;
         let line = match &self.shown {
             Shown::Bars(bars) => {
-                // The greatest part of a line that may be narrow.
+                // The result comes first: a narrow line may be cut.
                 let last = if cell.counts() { figure(cell).unwrap_or("done".to_owned()) } else { said.to_owned() };
                 bars.last.set_message(format!("last: {last}: {what}"));
                 bars.run.inc(1);
@@ -296,7 +288,7 @@ impl Observer for Progress {
         };
         let number = number.clone();
         match (&self.shown, cell.counts()) {
-            // What went wrong stays; the other results are in the tables.
+            // Failures stay; other results are in the tables.
             (Shown::Bars(_) | Shown::Nothing, true) => {}
             (Shown::Lines, _) => self.say(&format!("{number} {line}")),
             (_, false) => self.warn(&number, line),
@@ -304,12 +296,12 @@ impl Observer for Progress {
     }
 }
 
-/// What a cell of its pass is run for.
+/// The figure that the cell's pass is about.
 fn figure(cell: &Cell) -> Option<String> {
     let (id, what) = cqldyno_bench::headline(cell.pass);
     match cell.measures.get(id)?.reason() {
         None => Some(format!("{} {what}", three_digits(cell.get(id)?))),
-        Some(why) => Some(format!("not run: {}", plain(why.split_inclusive(". ").next()?).trim())),
+        Some(why) => Some(plain(why.split_inclusive(". ").next()?).trim().to_owned()),
     }
 }
 
@@ -320,7 +312,7 @@ fn figures(cell: &Cell) -> String {
     if parts.is_empty() { "done".to_owned() } else { parts.join(", ") }
 }
 
-/// Broken between words to the terminal's width; a path that is longer than that stays whole, so that it can be copied.
+/// Wrapped between words; a text with a longer path stays whole, so that the path can be copied.
 fn in_lines(text: &str, width: Option<usize>) -> String {
     match width {
         Some(width) if text.split(' ').all(|word| word.len() + 2 <= width) => wrap(text, width, 2),
@@ -332,7 +324,7 @@ fn number(number: u64) -> String {
     whole(number as f64)
 }
 
-/// A duration as a reader says it.
+/// A duration in the unit that fits.
 pub fn time(duration: Duration) -> String {
     match duration.as_secs_f64() {
         seconds if seconds < 1.5 => "a second".to_owned(),

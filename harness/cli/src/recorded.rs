@@ -1,39 +1,67 @@
-//! A run as it was kept: a run folder, or what `--format json` printed.
+//! A run that was kept: a run folder, or what `--format json` printed.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use cqldyno_bench::DEFAULT_PARENT;
 use cqldyno_reports::Recorded;
+use serde_json::Value;
 
 use crate::outcome::usage;
-use crate::repetition;
+use crate::{repetition, terminal};
 
-/// Reads the run in `path`.
+/// The word for the run that started last.
+const LATEST: &str = "latest";
+
+/// The path as it was given, or that of the run below `cqldyno-runs` that started last for the word `latest`.
 ///
 /// # Errors
-/// When there is none, or it is of another version, damaged, or was changed afterwards: a full sentence with the path.
-pub fn read(path: &Path) -> Result<Recorded> {
+/// When there is no such run.
+pub fn path_of(given: &Path) -> Result<PathBuf> {
+    if given != Path::new(LATEST) {
+        return Ok(given.to_path_buf());
+    }
+    let folders = std::fs::read_dir(DEFAULT_PARENT).into_iter().flatten().flatten().map(|entry| entry.path());
+    let started = |folder: PathBuf| {
+        let run: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("run.json")).ok()?).ok()?;
+        Some((run["started"].as_str()?.to_owned(), folder))
+    };
+    let (_, found) = folders.filter_map(started).max().ok_or_else(|| {
+        usage(format!(
+            "the latest run was asked for, and there is none in {DEFAULT_PARENT} of this folder; name a run folder, or make a run with \
+             `cqldyno compare`"
+        ))
+    })?;
+    terminal::say(&format!("The latest run is {}.", found.display()));
+    Ok(found)
+}
+
+/// Reads the run in `given`, a path or the word `latest`.
+///
+/// # Errors
+/// When there is none, or it is damaged, of another version, or changed afterwards: a full sentence with the path.
+pub fn read(given: &Path) -> Result<Recorded> {
+    let path = &path_of(given)?;
     let shown = path.display();
     if !path.exists() {
         return Err(usage(format!(
-            "the run {shown} was asked for, and there is no such file or folder; name a run folder, or a file that `cqldyno \
-             compare --format json` wrote"
+            "the run {shown} was asked for, and there is no such file or folder; name a run folder, a file that `cqldyno compare \
+             --format json` wrote, or `{LATEST}`"
         )));
     }
-    let text = |path: PathBuf| {
-        std::fs::read(&path).with_context(|| {
+    let bytes = |file: &Path| {
+        std::fs::read(file).with_context(|| {
             format!(
                 "the run {shown} was asked for, and {} cannot be read; name a run folder or a result in JSON",
-                path.display()
+                file.display()
             )
         })
     };
-    let found = match path.is_dir() {
-        true => {
-            let run = String::from_utf8_lossy(&text(path.join("run.json"))?).into_owned();
-            Recorded::from_folder(&run, &text(path.join("cells.jsonl"))?)
-        }
-        false => Recorded::from_document(&String::from_utf8_lossy(&text(path.to_path_buf())?)),
+    let found = if path.is_dir() {
+        let run = String::from_utf8_lossy(&bytes(&path.join("run.json"))?).into_owned();
+        Recorded::from_folder(&run, &bytes(&path.join("cells.jsonl"))?)
+    } else {
+        Recorded::from_document(&String::from_utf8_lossy(&bytes(path)?))
     };
     let mut found = found.map_err(|error| anyhow::anyhow!("the run {shown} cannot be used: {error}"))?;
     found.run.command = Some(repetition::command(&found.run));

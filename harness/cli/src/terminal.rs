@@ -1,21 +1,36 @@
-//! Where the program writes to.
+//! Standard output and standard error.
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 
+use anyhow::{Context, Result};
 use cqldyno_reports::{Look, plain};
 
-/// How the result is to look on standard output: as wide as the terminal, or as COLUMNS says where there is none; in colours
-/// only on a terminal, and not with NO_COLOR (no-color.org) or TERM=dumb. What goes into a file keeps all of its columns.
-pub fn look() -> Look {
-    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let terminal = || terminal_size::terminal_size_of(stdout()).map(|(width, _)| usize::from(width.0));
-    let width = terminal().or_else(columns);
+use crate::arguments::heading::OUTPUT;
+
+/// Columns of sentences in a pipe.
+const PIPE: usize = 80;
+
+/// How much of a result is shown.
+#[derive(Default, clap::Args)]
+pub struct Detail {
+    /// Show all columns
+    #[arg(long, help_heading = OUTPUT)]
+    wide: bool,
+    /// Show caveats, versions, settings and how it was judged
+    #[arg(long, help_heading = OUTPUT)]
+    notes: bool,
+}
+
+/// How the result looks on standard output: as wide as the terminal, or as COLUMNS says if there is none. It has colours only
+/// on a terminal, and neither with NO_COLOR (no-color.org) nor with TERM=dumb.
+pub fn look(detail: &Detail) -> Look {
+    let width = width();
     Look {
-        width: width.unwrap_or(80),
-        colour: stdout().is_terminal() && allows_colours(),
+        width: width.unwrap_or(PIPE),
+        colour: has_colours(),
         all_columns: width.is_none(),
-        wide: false,
-        notes: false,
+        wide: detail.wide,
+        notes: detail.notes,
     }
 }
 
@@ -24,12 +39,33 @@ pub fn is_shown() -> bool {
     stdout().is_terminal()
 }
 
-/// Whether standard error is a terminal on which lines may be drawn again.
+/// Columns of standard output; `None` if nothing limits its lines.
+pub fn width() -> Option<usize> {
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+    terminal_size::terminal_size_of(stdout()).map(|(width, _)| usize::from(width.0)).or_else(columns)
+}
+
+/// Whether standard output is a terminal that shows colours.
+pub fn has_colours() -> bool {
+    is_shown() && allows_colours()
+}
+
+/// Writes the result to standard output.
+///
+/// # Errors
+/// When it cannot be written, for example because the disk is full.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.context("The result could not be written to standard output")
+}
+
+/// Whether standard error is a terminal whose lines can be drawn again.
 pub fn draws_progress() -> bool {
     stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Columns of the terminal on which progress is drawn.
+/// Columns of the terminal that shows progress.
 pub fn width_of_progress() -> Option<usize> {
     terminal_size::terminal_size_of(stderr()).map(|(width, _)| usize::from(width.0))
 }
@@ -40,7 +76,7 @@ pub fn allows_colours() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Says `sentence` on standard error, on one line, whatever it holds; a standard error that cannot be written is no reason to stop.
+/// Writes `sentence` to standard error on one line. A standard error that cannot be written does not stop the program.
 pub fn say(sentence: &str) {
     let _ = writeln!(stderr(), "{}", plain(sentence));
 }

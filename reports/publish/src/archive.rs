@@ -5,23 +5,24 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use tar::{Archive, Builder, HeaderMode};
 
-use crate::store::{PublishError, io_error};
+use crate::store::used;
 
 /// Packs the files of `folder` with these names into `to`; the same files give the same archive.
-pub(crate) fn pack(folder: &Path, names: &BTreeSet<String>, to: &Path) -> Result<(), PublishError> {
-    let file = File::create(to).map_err(io_error(to))?;
+pub(crate) fn pack(folder: &Path, names: &BTreeSet<String>, to: &Path) -> Result<()> {
+    let file = File::create(to).with_context(used(to))?;
     let mut archive = Builder::new(GzEncoder::new(file, Compression::best()));
     archive.mode(HeaderMode::Deterministic);
     for name in names {
         let path = folder.join(name);
-        archive.append_path_with_name(&path, name).map_err(io_error(&path))?;
+        archive.append_path_with_name(&path, name).with_context(used(&path))?;
     }
-    archive.into_inner().and_then(GzEncoder::finish).map(drop).map_err(io_error(to))
+    archive.into_inner().and_then(GzEncoder::finish).map(drop).with_context(used(to))
 }
 
 /// The files in the archive, by name.

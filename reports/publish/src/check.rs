@@ -12,8 +12,7 @@ use crate::archive::unpack;
 use crate::page::page;
 use crate::path::{machine_path, without_code};
 use crate::store::{
-    CELLS, CHART, EVERYBODY, FILES, NOTES, PAGE, PublishError, PublishedRun, README, RUN, TABLE, folders, is_inside,
-    name_of,
+    CELLS, CHART, EVERYBODY, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, folders, is_inside, name_of,
 };
 use crate::strangers::{files_in, stranger, strangers};
 
@@ -32,7 +31,7 @@ pub fn check(date: &Path) -> Vec<String> {
     let folders = match folders(date) {
         Ok(folders) if !folders.is_empty() => folders,
         Ok(_) => return vec![format!("{shown}: it holds no run; remove the folder, or publish a run of that date.")],
-        Err(error) => return vec![format!("{error}.")],
+        Err(error) => return vec![format!("{error:#}.")],
     };
     for name in files_in(date) {
         if ![README, CHART, NOTES].contains(&name.as_str()) {
@@ -50,8 +49,7 @@ pub fn check(date: &Path) -> Vec<String> {
                 days.push(run.recorded.run.started.strftime("%Y-%m-%d").to_string());
                 of_run(&run, &shown, &notes, &mut found);
             }
-            Err(PublishError::Run { error, .. }) => found.push(format!("{shown}: {error}.")),
-            Err(error) => found.push(format!("{shown}: {error}.")),
+            Err(error) => found.push(format!("{shown}: {}.", error.root_cause())),
         }
     }
     if days.iter().min().is_some_and(|first| *first != shown) {

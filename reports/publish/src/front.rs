@@ -27,7 +27,7 @@ pub(crate) fn front(date: &str, shown: &[Shown]) -> String {
         warnings(&analysis),
         escape(&analysis.findings().join(" ")),
         choices(&analysis).map_or(String::new(), |text| format!("{text}\n\n")),
-        table(&analysis),
+        table(&analysis).trim_end(),
         drivers(run).map(|one| escape(&plain(&one.label))).collect::<Vec<_>>().join(", "),
         asked(run, date),
     )

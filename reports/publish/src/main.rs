@@ -20,8 +20,6 @@ mod strangers;
 #[cfg(test)]
 mod tests;
 
-use crate::store::PublishError;
-
 const USAGE: &str = "usage: cqldyno-publish DIR...   publishes the runs in these folders, and makes the README\n       \
                      cqldyno-publish          makes the README from the newest published runs\n       \
                      cqldyno-publish --again  makes page and table of every published run again, and the README";
@@ -39,13 +37,13 @@ fn main() -> ExitCode {
     match publish(&folders, again) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("Error: {error}");
+            eprintln!("Error: {error:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn publish(folders: &[PathBuf], again: bool) -> Result<(), PublishError> {
+fn publish(folders: &[PathBuf], again: bool) -> anyhow::Result<()> {
     let all = Path::new("reports/published");
     for made in if again { make::render_again(all)? } else { Vec::new() } {
         eprintln!("page.html and table.md of {} are written.", made.display());

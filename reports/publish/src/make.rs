@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result, bail};
 use cqldyno_reports::{Analysis, Cell, EXPORTERS, Look, Recorded, Run};
 
 use crate::archive::pack;
 use crate::check::check;
 use crate::store::{
-    BLOCKS, CELLS, CLASSIC, FILES, NOTES, PAGE, PublishError, PublishedRun, RUN, TABLE, dates, io_error, is_inside,
-    recorded, runs,
+    BLOCKS, CELLS, CLASSIC, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, dates, is_inside, recorded, runs, used,
 };
 
 /// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it.
@@ -19,7 +19,7 @@ use crate::store::{
 ///
 /// # Errors
 /// When a run cannot be read, is there already, or is not as a published one must be; nothing is left behind then.
-pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>, PublishError> {
+pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>> {
     let mut made = Vec::new();
     let done = folders.iter().try_for_each(|folder| one(folder, published, &mut made));
     let done = done.and_then(|()| {
@@ -30,7 +30,12 @@ pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>, Pu
             .filter(|(_, found)| !found.is_empty())
             .collect();
         match found.into_iter().next() {
-            Some((notes, found)) => Err(PublishError::Unsound { found, notes }),
+            Some((notes, found)) => bail!(
+                "nothing was published, because this was found:\n{}\nMeasure again, or name the cell that failed or is void as \
+                 above in {}",
+                found.join("\n"),
+                notes.display()
+            ),
             None => Ok(()),
         }
     });
@@ -44,20 +49,28 @@ pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>, Pu
     done.map(|()| made)
 }
 
-fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<(), PublishError> {
+fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
     let Recorded { run, cells, .. } = recorded(folder)?;
     if let Some(file) = cells.iter().flat_map(|cell| cell.files.values()).find(|file| !is_inside(file)) {
-        return Err(PublishError::Outside { run: folder.to_path_buf(), file: file.clone() });
+        bail!(
+            "the run {} cannot be published: its cells name the file {file:?}, which does not lie in the run's folder; take the files \
+             as they were written, or run the comparison again",
+            folder.display()
+        );
     }
     let name = if run.plan.blocks > 1 { BLOCKS } else { CLASSIC };
     let to = published.join(run.started.strftime("%Y-%m-%d").to_string()).join(name);
     if to.exists() {
-        return Err(PublishError::Taken { run: folder.to_path_buf(), path: to });
+        bail!(
+            "{} was to be published as {}, which is there already; remove that first to replace it",
+            folder.display(),
+            to.display()
+        );
     }
-    fs::create_dir_all(&to).map_err(io_error(&to))?;
+    fs::create_dir_all(&to).with_context(used(&to))?;
     made.push(to.clone());
     for file in [RUN, CELLS] {
-        fs::copy(folder.join(file), to.join(file)).map_err(io_error(&folder.join(file)))?;
+        fs::copy(folder.join(file), to.join(file)).with_context(used(&folder.join(file)))?;
     }
     let files: BTreeSet<String> = cells.iter().flat_map(|cell| cell.files.values().cloned()).collect();
     pack(folder, &files, &to.join(FILES))?;
@@ -65,14 +78,14 @@ fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<(), P
 }
 
 /// Writes what is made from a run into its folder.
-fn render(folder: &Path, run: &Run, cells: &[Cell]) -> Result<(), PublishError> {
+fn render(folder: &Path, run: &Run, cells: &[Cell]) -> Result<()> {
     let analysis = Analysis::new(run, cells);
     for format in EXPORTERS.into_iter().filter(|one| [PAGE, TABLE].contains(&one.file())) {
         let text = format.one(&analysis, Look::default());
-        let text = text.map_err(|error| PublishError::Page { path: folder.to_path_buf(), error })?;
+        let text = text.with_context(|| format!("the page of {} could not be made", folder.display()))?;
         let name = format.file();
         let path = folder.join(name);
-        fs::write(&path, text).map_err(io_error(&path))?;
+        fs::write(&path, text).with_context(used(&path))?;
     }
     Ok(())
 }
@@ -81,7 +94,7 @@ fn render(folder: &Path, run: &Run, cells: &[Cell]) -> Result<(), PublishError> 
 ///
 /// # Errors
 /// When a run cannot be read or its page not be made or written.
-pub fn render_again(published: &Path) -> Result<Vec<PathBuf>, PublishError> {
+pub fn render_again(published: &Path) -> Result<Vec<PathBuf>> {
     let mut done = Vec::new();
     for date in dates(published)? {
         for PublishedRun { folder, recorded: Recorded { run, cells, .. }, .. } in runs(&date)? {

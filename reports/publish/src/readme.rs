@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
 use cqldyno_reports::Analysis;
 
 use crate::chart::chart;
 use crate::front::{Shown, front, of_date};
-use crate::store::{CHART, NOTES, PublishError, README, dates, io_error, name_of, runs, text};
+use crate::store::{CHART, NOTES, README, dates, name_of, runs, text, used};
 
 /// How the line before what is generated begins.
 const BEGIN: &str = "<!-- generated from reports/published/";
@@ -18,10 +19,10 @@ const END: &str = "<!-- end of what is generated -->";
 ///
 /// # Errors
 /// When something cannot be read, drawn or written, or the README has no place for the tables.
-pub fn write(repository: &Path) -> Result<Vec<PathBuf>, PublishError> {
+pub fn write(repository: &Path) -> Result<Vec<PathBuf>> {
     let files = generated(repository)?;
     for (path, text) in &files {
-        fs::write(path, text).map_err(io_error(path))?;
+        fs::write(path, text).with_context(used(path))?;
     }
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
@@ -30,9 +31,9 @@ pub fn write(repository: &Path) -> Result<Vec<PathBuf>, PublishError> {
 ///
 /// # Errors
 /// As [`write`].
-pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>, PublishError> {
+pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>> {
     let published = repository.join("reports/published");
-    let newest = dates(&published)?.pop().ok_or(PublishError::Nothing(published))?;
+    let newest = dates(&published)?.pop().with_context(|| nothing(&published))?;
     let date = name_of(&newest);
     let runs = runs(&newest)?;
     let shown: Vec<Shown> = runs.iter().map(|run| Shown { name: &run.name, run: &run.recorded }).collect();
@@ -41,8 +42,7 @@ pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>, PublishErr
         _ => String::new(),
     };
     // Intervals need blocks: the chart shows the run of most.
-    let most =
-        shown.iter().max_by_key(|one| one.run.run.plan.blocks).ok_or_else(|| PublishError::Nothing(newest.clone()))?;
+    let most = shown.iter().max_by_key(|one| one.run.run.plan.blocks).with_context(|| nothing(&newest))?;
     let drawn = chart(&Analysis::new(&most.run.run, &most.run.cells));
     let readme = repository.join(README);
     let front = put(&readme, &text(&readme)?, &date, &front(&date, &shown))?;
@@ -50,14 +50,23 @@ pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>, PublishErr
     Ok(vec![(readme, front), (newest.join(README), of_date), (newest.join(CHART), drawn)])
 }
 
+fn nothing(folder: &Path) -> String {
+    format!("{} holds no published run; publish one with `make publish RUNS=DIR`", folder.display())
+}
+
 /// The README with `section` between the lines.
-fn put(path: &Path, readme: &str, date: &str, section: &str) -> Result<String, PublishError> {
+fn put(path: &Path, readme: &str, date: &str, section: &str) -> Result<String> {
     let place = || {
         let begin = readme.find(BEGIN)?;
         let end = begin + readme[begin..].find(END)?;
         Some((begin, end))
     };
     let (begin, end) =
-        place().ok_or_else(|| PublishError::NoPlace { path: path.to_path_buf(), begin: BEGIN, end: END })?;
+        place().with_context(|| {
+            format!(
+                "{} has no line that begins with `{BEGIN}`, followed by one with `{END}`; put both where the tables are to stand",
+                path.display()
+            )
+        })?;
     Ok(format!("{}{BEGIN}{date} by make readme -->\n\n{}\n\n{}", &readme[..begin], section.trim(), &readme[end..]))
 }

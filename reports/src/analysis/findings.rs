@@ -162,10 +162,10 @@ impl Story {
         }
         for (outcome, scenarios) in &self.rate {
             let Outcome::First(names) = outcome else { continue };
-            let who = match self.only_first().filter(|only| [only.to_string()] == names[..] && rate.is_empty()) {
-                Some(_) => "It".to_owned(),
-                None => or(names),
-            };
+            // Two that share the first place would need a sentence of their own.
+            let [name] = &names[..] else { continue };
+            let is_it = rate.is_empty() && self.only_first() == Some(name.as_str());
+            let who = if is_it { "It" } else { name.as_str() };
             let what = if rate.is_empty() { " served most statements per second" } else { "" };
             let whole = scenarios.len() == run.scenarios.len();
             let place = match (whole, run.scenarios.len()) {

@@ -47,35 +47,32 @@ impl FromStr for Contender {
     fn from_str(text: &str) -> Result<Contender, ContenderError> {
         let (head, tail) = text.split_once('+').map_or((text, None), |(head, tail)| (head, Some(tail)));
         let (name, version) = head.split_once('@').map_or((head, None), |(name, version)| (name, Some(version)));
-        let wrong = |what: String| Err(ContenderError::Unreadable(text.to_owned(), what));
+        let wrong = |what: &str| Err(ContenderError::Unreadable(text.to_owned(), what.to_owned()));
         if name.is_empty() {
             return wrong(
                 "has no driver's name; write NAME[@VERSION][+KEY=VALUE], for example `scylla` or \
-                 `cassandra-cpp+lib=/opt/lib/libcassandra.so.2`"
-                    .to_owned(),
+                 `cassandra-cpp+lib=/opt/lib/libcassandra.so.2`",
             );
         }
         if !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
-            return wrong(format!(
+            return wrong(&format!(
                 "names the driver {name:?}; a driver's name has lower-case letters, digits and hyphens, as `cqldyno drivers` lists \
                  them"
             ));
         }
         if version.is_some_and(str::is_empty) {
-            return wrong(
-                "has an `@` and no version after it; leave the `@` out for the version that was built".to_owned(),
-            );
+            return wrong("has an `@` and no version after it; leave the `@` out for the version that was built");
         }
         let mut options = BTreeMap::new();
         for option in tail.map(split_options).unwrap_or_default() {
             let Some((key, value)) = option.split_once('=').filter(|(key, value)| is_key(key) && !value.is_empty())
             else {
-                return wrong(format!(
+                return wrong(&format!(
                     "has the option {option:?}; write +KEY=VALUE, for example `+lib=/opt/lib/libcassandra.so.2`"
                 ));
             };
             if options.insert(key.to_owned(), value.to_owned()).is_some() {
-                return wrong(format!("has the option `{key}` twice; give it once"));
+                return wrong(&format!("has the option `{key}` twice; give it once"));
             }
         }
         Ok(Contender { name: name.to_owned(), version: version.map(str::to_owned), options })

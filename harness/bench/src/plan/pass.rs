@@ -71,7 +71,7 @@ impl Step {
 
     /// In place of cells that the machine does not allow: no statements, so nothing is run.
     pub(crate) fn nothing(plan: &Plan) -> Step {
-        Step::new("not measured", plan, 0)
+        Step::new("not run", plan, 0)
     }
 }
 

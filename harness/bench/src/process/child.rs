@@ -175,10 +175,8 @@ pub(crate) struct Process {
     ended_by_us: bool,
 }
 
-enum Line {
-    Text(String),
-    TooLong(usize),
-}
+/// A line, or the length of one that is too long.
+type Line = Result<String, usize>;
 
 fn read_lines(output: impl Read, lines: &SyncSender<Line>) {
     let mut output = BufReader::new(output);
@@ -188,11 +186,11 @@ fn read_lines(output: impl Read, lines: &SyncSender<Line>) {
             Ok(0) | Err(_) => return,
             Ok(length) if length > MAX_LINE_BYTES => {
                 // Nobody reads on after such a line.
-                let _ = lines.send(Line::TooLong(length));
+                let _ = lines.send(Err(length));
                 return;
             }
             Ok(_) => {
-                if lines.send(Line::Text(String::from_utf8_lossy(&line).into_owned())).is_err() {
+                if lines.send(Ok(String::from_utf8_lossy(&line).into_owned())).is_err() {
                     return;
                 }
             }
@@ -238,8 +236,7 @@ impl Process {
             }
             let left = deadline.saturating_duration_since(now);
             match self.lines.recv_timeout(left.min(LOOK_EVERY)) {
-                Ok(Line::Text(line)) => return Ok(line),
-                Ok(Line::TooLong(length)) => return Err(Silence::TooLong(length)),
+                Ok(line) => return line.map_err(Silence::TooLong),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => return Err(Silence::TimedOut),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(Silence::Ended(self.last_words(EXIT_SILENT_WITHIN))),

@@ -1,6 +1,5 @@
 //! `cqldyno check`: a run judged for a CI.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -9,58 +8,63 @@ use cqldyno_reports::{Check, CheckError, Judgement};
 use crate::count::parts;
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
-use crate::terminal;
+use crate::terminal::{self, Detail};
 
 const EXAMPLES: &str = "\
 Examples:
   cqldyno compare scylla cdrs-tokio --blocks 20 --format json > run.json
   cqldyno check run.json --threshold 5% >> \"$GITHUB_STEP_SUMMARY\"
-  cqldyno check run.json --threshold 5% --require-power 5%
+  cqldyno check latest --threshold 5% --require-power 5%
   cqldyno check run.json --against baseline.json --threshold 1%
 
-Inconclusive is an interval that holds the threshold: the summary says what the smallest difference is that the run could have found.
+A result is inconclusive if its interval holds the threshold. The summary then says which difference the run could have found.
 
-A count (--against) is of one cell and has no interval. It is worse when it lies beyond the threshold by more than counts of one build \
-differ from run to run: 1 % for allocations, 4 % for their bytes, 3 % for frees and instructions, and for system calls of a worker of one \
-or two threads on the arrangement `current`; in short cells (20k statements, of bytes and frees 50k) accordingly more. Nearer to the threshold it is \
-inconclusive, and so are system calls of several threads, which differ by several times: the summary says why.
+Counts (--against) come from one cell and have no interval. A count is worse if it exceeds the threshold by more than counts of one \
+build differ from run to run: 1 % for allocations, 4 % for their bytes, 3 % for frees and instructions. The same 3 % holds for system calls of \
+one or two threads on the arrangement `current`. Cells of 20k statements or fewer (50k for bytes and frees) get more room. Nearer to \
+the threshold a count is inconclusive, and so are system calls of several threads. The summary says why.
 
-Exit codes: 0 passed or inconclusive; 1 worse than the threshold, not judged, or weaker than required, or no check could be made, with \
-nothing on standard output: a file is damaged or of another version, the runs cannot be compared, or contenders did not take \
-turns; 2 wrong usage, or there is no such file.";
+Exit codes: 0 passed or inconclusive; 1 worse than the threshold, not judged, or weaker than required. It is also 1, with nothing on \
+standard output, if no check is possible: a file is damaged or of another version, the runs cannot be compared, or the contenders did \
+not take turns. 2 wrong usage, or no such file.";
 
-/// Judges a run that holds both contenders: fails when one costs more than the reference, by the interval.
+/// Judge a run in CI: fail if a contender costs more than the reference
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = "Example: cqldyno check latest --threshold 5%\nAll options: cqldyno check --help", after_long_help = EXAMPLES)]
 pub struct Arguments {
-    /// A run folder, or a file that `--format json` wrote
+    /// A run folder, a file from `--format json`, or `latest`
     run: PathBuf,
     /// Refused: contenders are judged within one run
     #[arg(hide = true)]
     more: Vec<PathBuf>,
-    /// By how much a contender may cost more than the reference: fails when the whole interval lies beyond
+    /// How much more a contender may cost
+    ///
+    /// The check fails if the whole interval lies beyond it.
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%", allow_hyphen_values = true)]
     threshold: f64,
-    /// Fail, too, when the run could not have found a difference of this much
+    /// Fail if the run could not have found this difference
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "against", allow_hyphen_values = true)]
     require_power: Option<f64>,
-    /// The contender that the others are judged against [default: the run's reference]
+    /// Judge against this contender [default: the run's reference]
     #[arg(long, value_name = "CONTENDER", conflicts_with = "against")]
     reference: Option<String>,
-    /// Who is judged; give it several times for several [default: every driver but the reference]
+    /// Judge only this contender; repeat it for several
     #[arg(long, value_name = "CONTENDER")]
     contender: Vec<String>,
-    /// Judge what is counted (system calls, allocations, instructions) against this earlier run, under equal conditions; times
-    /// are never judged across runs
+    /// Judge counts against this earlier run
+    ///
+    /// Counts are system calls, allocations and instructions, and conditions must be equal. Times are never judged across runs.
     #[arg(long, value_name = "RUN")]
     against: Option<PathBuf>,
+    #[command(flatten)]
+    detail: Detail,
 }
 
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
     if !arguments.more.is_empty() {
         return Err(usage(format!(
-            "a check of {} runs was asked for, and contenders are judged within one run, in which they took turns; name one run that \
-             holds both (`cqldyno compare A B`), or give the earlier one as a baseline of what is counted (--against)",
+            "a check of {} runs was asked for, and contenders are judged within one run, in which they took turns; name one run with both \
+             (`cqldyno compare A B`), or give the earlier one as a baseline of counts (--against)",
             arguments.more.len() + 1
         )));
     }
@@ -87,13 +91,16 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
             one.notes.iter().for_each(|note| terminal::say(&format!("{}: {note}", path.display())));
         }
     }
-    let text = if terminal::is_shown() { judgement.table(terminal::look()) } else { judgement.markdown() };
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
+    // A CI's summary takes Markdown.
+    let text = match terminal::is_shown() {
+        true => judgement.table(terminal::look(&arguments.detail)),
+        false => judgement.markdown(),
+    };
+    terminal::print(&text)?;
     Ok(if judgement.fails() { Outcome::Failed } else { Outcome::Done })
 }
 
-/// A share such as 5% or 0.05. A number above 1 without its sign is rather meant in hundredths, and is refused.
+/// A share such as 5% or 0.05. A number above 1 without a sign more likely means percent, and is refused.
 fn share(text: &str) -> Result<f64, String> {
     match parts(text) {
         Some(share) if (0.0..=1.0).contains(&share) || text.contains('%') && (0.0..=10.0).contains(&share) => Ok(share),

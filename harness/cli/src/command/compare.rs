@@ -1,275 +1,114 @@
 //! `cqldyno compare`: contenders side by side.
 
-use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
-use cqldyno_bench::{BenchError, Cancel, Finished, FolderError, KNOWN, Plan, Programs, resume, run as carry_out};
-use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Analysis, Cell, Contender, EXPORTERS, Look, Role, plain, pointers, why_cut_short};
+use anyhow::{Context, Result};
+use clap::{Args, Id};
+use cqldyno_bench::{Programs, resume, run as carry_out};
 
-use crate::format::{Format, explained, formats, names, render};
-use crate::interrupt::on_interrupt;
-use crate::outcome::{Outcome, usage};
-use crate::plan::{Asked, Kind};
-use crate::progress::Progress;
-use crate::{repetition, terminal};
+use crate::arguments::heading::{OUTPUT, WHAT};
+use crate::command::drivers;
+use crate::format::{Format, explained, formats, names};
+use crate::known::Known;
+use crate::measure::{measure, show};
+use crate::outcome::Outcome;
+use crate::plan::{Asked, Conditions};
+use crate::recorded::path_of;
+use crate::terminal::{self, Detail};
+
+const SHORT_EXAMPLES: &str = "\
+Example: cqldyno compare scylla cdrs-tokio --scenario reads --quick
+All options: cqldyno compare --help";
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno compare                         all drivers and scenarios, as 5 min allow
-  cqldyno compare --count 10M             10 million statements each, once
+  cqldyno compare --quick                 all drivers, figures in 30 seconds
+  cqldyno compare                         all drivers, with intervals, in 5 minutes
+  cqldyno compare -n 10M                  10 million statements each, once
   cqldyno compare --publish               20 blocks of a million statements
-  cqldyno compare --publish --within 10min           as many rounds of them as that allows
-  cqldyno compare --resume cqldyno-runs/2026-01-02T03-04-05Z
+  cqldyno compare --publish --within 10min           as many of them as fit
+  cqldyno compare --resume latest         go on with the newest run
   cqldyno compare scylla cdrs-tokio --scenario reads
-  cqldyno compare --arrangement multi:2,current      a table for each of both
+  cqldyno compare --arrangement multi:2,current      tables for each of both
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
-  cqldyno compare --count 10M --format time          the classic table of real, user and sys
-  cqldyno compare --format json > result.json        run, cells, summary and warnings
+  cqldyno compare -n 10M --format time    the classic table of real, user and sys
+  cqldyno compare --format json > result.json        run, cells, summary, warnings
   cqldyno compare --format html > page.html          a page to publish
 
 A contender is NAME[@VERSION][+KEY=VALUE], for example scylla@1.9.0 or
 cassandra-cpp+lib=/opt/lib/libcassandra.so.2.
 
 Exit codes: 0 done, 1 a contender failed, is void, or was named and is missing,
-2 wrong usage, 130 ended by Ctrl-C; what is finished is shown and kept.";
+2 wrong usage, 130 Ctrl-C; finished cells are shown and kept.";
 
-/// Runs every contender on every scenario and shows them side by side.
+/// Compare drivers under the same load
 #[derive(clap::Args)]
-#[command(after_help = format!("{EXAMPLES}\n\n{}", explained()))]
+#[command(after_help = SHORT_EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
-    #[arg(help = format!("Who is compared [default: {}]", KNOWN.join(" ")))]
+    /// Drivers, such as scylla cdrs-tokio [default: all]
+    #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
     contender: Vec<String>,
     #[command(flatten)]
     asked: Asked,
-    /// The contender that ratios are taken against [default: the first driver]
-    #[arg(long, value_name = "CONTENDER")]
+    #[command(flatten)]
+    conditions: Conditions,
+    /// Take ratios against this one [default: first]
+    #[arg(long, value_name = "NAME", help_heading = WHAT)]
+    #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
     reference: Option<String>,
-    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", hide_possible_values = true)]
-    #[arg(help = format!("How the result is printed on standard output: {}", names()))]
+    #[command(flatten)]
+    detail: Detail,
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
+    #[arg(help = names(), hide_possible_values = true)]
     format: Format,
-    /// Go on with the run in the folder DIR, which was ended, broke off or was cut short: whole blocks stay, the one under way starts
-    /// again. Everything that was asked is in its run.json; only a user and a password, where the cluster asks for them, are given
-    /// again, and --within where it is to be cut short again
-    #[arg(long, value_name = "DIR", conflicts_with_all = PLANNED)]
+    /// Go on with the run in a folder, or with the latest
+    ///
+    /// Takes a folder, or `latest` for the newest run in cqldyno-runs. Whole blocks stay; the one under way starts again. What was asked is in
+    /// the folder's run.json. Give user, password and --within again if you need them.
+    #[arg(long, value_name = "RUN", conflicts_with_all = planned(), help_heading = OUTPUT)]
     resume: Option<PathBuf>,
 }
 
-/// The arguments that a plan is made of.
-const PLANNED: [&str; 27] = [
-    "contender",
-    "reference",
-    "scenario",
-    "count",
-    "concurrency",
-    "blocks",
-    "publish",
-    "noise_share",
-    "warmup",
-    "target",
-    "settings",
-    "connections",
-    "arrangement",
-    "pin",
-    "page_size",
-    "consistency",
-    "request_timeout",
-    "answers",
-    "delay",
-    "stall",
-    "memory",
-    "seed",
-    "pass",
-    "no_counting",
-    "counting_count",
-    "rate",
-    "out",
-];
+/// The arguments that a plan is made of: a resumed run takes them from its folder.
+fn planned() -> Vec<Id> {
+    let asked = Asked::augment_args(clap::Command::new("compare"));
+    let asked = asked.get_arguments().map(|argument| argument.get_id().clone());
+    asked.chain(["contender", "reference"].map(Id::from)).collect()
+}
 
-/// The page in the run's folder.
-const PAGE: &str = "page.html";
-
-/// The time that a comparison is given where its size was left to us.
-const WITHIN: Duration = Duration::from_secs(5 * 60);
-
-/// Blocks of a comparison where nothing was said: enough for intervals of some percent.
-const BLOCKS: u32 = 12;
-
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let Arguments { contender, asked, conditions, detail, format, reference, .. } = arguments;
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let asked = &arguments.asked;
     let finished = match &arguments.resume {
-        Some(folder) => {
-            let start = Start::Resume { folder, credentials: asked.credentials()?, within: asked.within_of_resumed() };
-            measure(&start, &programs, asked.quiet)?
+        Some(given) => {
+            let (folder, credentials) = (path_of(given)?, conditions.login.read()?);
+            measure(conditions.quiet, |progress, cancel| {
+                resume(&folder, credentials, conditions.within(), &programs, progress, cancel)
+            })?
         }
         None => {
-            let contenders = match arguments.contender.as_slice() {
-                [] => KNOWN.iter().map(|name| (*name).to_owned()).collect(),
-                named => named.to_vec(),
-            };
-            let kind = Kind { blocks: BLOCKS, compares: true, within: Some(WITHIN) };
-            let plan = asked.plan(&contenders, arguments.reference.clone(), &programs, kind)?;
-            measure(&Start::Anew(&plan), &programs, asked.quiet)?
+            let all = drivers::names();
+            let contenders = if contender.is_empty() { &all } else { contender };
+            let plan = asked.plan(contenders, reference.clone(), conditions, &programs, true)?;
+            measure(conditions.quiet, |progress, cancel| {
+                asked.remark().into_iter().for_each(|remark| progress.say(remark));
+                carry_out(&plan, &programs, progress, cancel)
+            })?
         }
     };
-    let is_table = arguments.format.name() == EXPORTERS[0].name();
-    show(&finished, asked.quiet, out, |finished| {
-        let look = terminal::look();
-        let text = render(arguments.format, &finished.run, &finished.cells, None, look)?;
-        Ok(if is_table { text + &pointers(look, Some(&page(finished))) } else { text })
-    })?;
-    if !is_table {
-        conclude(&finished, asked.quiet);
-    }
-    Ok(outcome(&finished, !arguments.contender.is_empty()))
-}
-
-/// Where a run starts.
-pub enum Start<'a> {
-    /// From the beginning.
-    Anew(&'a Plan),
-    /// Behind what there is of it.
-    Resume {
-        /// The run's folder.
-        folder: &'a Path,
-        /// For its cluster.
-        credentials: Option<JobCredentials>,
-        /// The time that it is given.
-        within: Option<Duration>,
-    },
-}
-
-/// Carries out a plan, or what is left of one, with its progress on standard error.
-///
-/// # Errors
-/// When it cannot be carried out, or its result not be kept from the start.
-pub fn measure(start: &Start<'_>, programs: &Programs, quiet: bool) -> Result<Finished> {
-    let cancel = Cancel::new();
-    let mut progress = Progress::new(quiet, terminal::draws_progress());
-    on_interrupt(&cancel, progress.voice())?;
-    let finished = match start {
-        Start::Anew(plan) => carry_out(plan, programs, &mut progress, &cancel),
-        Start::Resume { folder, credentials, within } => {
-            resume(folder, credentials.clone(), *within, programs, &mut progress, &cancel)
-        }
-    };
-    progress.end();
-    let mut finished = finished.map_err(|error| match error {
-        BenchError::Plan(error) => usage(error),
-        BenchError::Folder(error @ (FolderError::Foreign(_) | FolderError::Taken(_))) => usage(error),
-        error => anyhow::Error::new(error),
-    })?;
-    finished.run.command = Some(repetition::command(&finished.run));
-    Ok(finished)
-}
-
-/// Writes to `out` what `render` makes of the result, and keeps it in every format beside the results.
-///
-/// # Errors
-/// When the result cannot be kept or written, or could no longer be while it was made: a folder that is full does not cost the
-/// result on `out`, nor the other way round.
-pub fn show(
-    finished: &Finished,
-    quiet: bool,
-    out: &mut impl Write,
-    render: impl FnOnce(&Finished) -> Result<String>,
-) -> Result<()> {
-    let text = render(finished)?;
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    let progress = Progress::new(quiet, false);
-    if let Some(trouble) = &finished.trouble {
-        bail!("{trouble}. The result above is of the cells that were finished. {}", go_on(finished));
-    }
-    keep(finished)?;
-    progress.say(&if finished.nothing_left {
-        format!(
-            "The run in {} had ended and lacks nothing: nothing was left to do, and its files are as they were.",
-            finished.folder.display()
-        )
-    } else {
-        format!("The run is kept in {}.", finished.folder.display())
-    });
-    if finished.run.interrupted {
-        progress.say(&go_on(finished));
-    } else if let Some(why) = why_cut_short(&finished.run, Some(&finished.folder.display().to_string())) {
-        progress.say(&format!("{why}."));
-    }
-    written?;
-    Ok(())
-}
-
-/// Says what the run says of its drivers, and where its page is.
-fn conclude(finished: &Finished, quiet: bool) {
-    let progress = Progress::new(quiet, false);
-    let analysis = Analysis::new(&finished.run, &finished.cells);
-    analysis.warnings().iter().for_each(|warning| progress.say(&format!("Warning: {}", plain(warning))));
-    analysis.findings().iter().for_each(|finding| progress.say(finding));
-    progress.say(&format!("The page is {}.", page(finished)));
-}
-
-/// Where the page is.
-fn page(finished: &Finished) -> String {
-    finished.folder.join(PAGE).display().to_string()
-}
-
-/// How to go on with a run that was ended.
-fn go_on(finished: &Finished) -> String {
-    format!("Go on with it by `cqldyno compare --resume {}`.", finished.folder.display())
-}
-
-/// Writes the result into the run's folder, in every format; where nothing was left to do, only what is missing.
-fn keep(finished: &Finished) -> Result<()> {
-    let analysis = Analysis::new(&finished.run, &finished.cells);
-    for format in EXPORTERS {
-        let path = finished.folder.join(format.file());
-        if finished.nothing_left && path.exists() {
-            continue;
-        }
-        let text = format.one(&analysis, Look::default())?;
-        std::fs::write(&path, text)
-            .with_context(|| format!("the result cannot be kept in {}", Path::display(&path)))?;
-    }
-    Ok(())
-}
-
-/// The cells without those whose block was run again.
-fn latest(cells: &[Cell]) -> impl Iterator<Item = &Cell> {
-    let place =
-        |cell: &Cell| (cell.contender.clone(), cell.scenario.clone(), cell.arrangement.clone(), cell.block, cell.pass);
-    let mut latest = BTreeMap::new();
-    for cell in cells {
-        let known = latest.entry(place(cell)).or_insert(cell);
-        if known.attempt <= cell.attempt {
-            *known = cell;
-        }
-    }
-    latest.into_values()
-}
-
-/// Whether everybody did what was asked. A driver that cannot be asked is no failure unless it was `named`: the table says
-/// why.
-pub fn outcome(finished: &Finished, named: bool) -> Outcome {
-    let could_be_asked = |one: &Contender| one.unavailable.is_none() || (!named && one.role == Role::Driver);
-    if finished.run.interrupted {
-        Outcome::Interrupted
-    } else if latest(&finished.cells).all(Cell::counts) && finished.run.contenders.iter().all(could_be_asked) {
-        Outcome::Done
-    } else {
-        Outcome::Failed
-    }
+    show(&finished, *format, terminal::look(detail), conditions.quiet, !contender.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
+    use std::time::Duration;
+
+    use clap::{CommandFactory, Parser};
+    use cqldyno_bench::Plan;
     use cqldyno_reports::{Pass, Run};
 
     use super::*;
-    use crate::arguments;
+    use crate::{arguments, repetition};
 
     /// The run of which the results are published, with values that no argument has by itself.
     fn unusual() -> Run {
@@ -289,13 +128,19 @@ mod tests {
         run
     }
 
+    /// The plan of `cqldyno compare` with these words behind it.
+    fn planned_of(words: &[&str]) -> Plan {
+        let words = [&["cqldyno", "compare"], words].concat();
+        let arguments = arguments::Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
+        let arguments::Command::Compare(found) = arguments.command else { panic!("another command") };
+        let contenders = if found.contender.is_empty() { drivers::names() } else { found.contender.clone() };
+        let programs = Programs::find().unwrap();
+        found.asked.plan(&contenders, found.reference.clone(), &found.conditions, &programs, true).unwrap()
+    }
+
     fn parsed(run: &Run) -> Plan {
         let line = repetition::command(run);
-        let words: Vec<&str> = line.split(' ').collect();
-        let arguments = arguments::Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"));
-        let arguments::Command::Compare(found) = arguments.command else { panic!("{line}") };
-        let kind = Kind { blocks: BLOCKS, compares: true, within: Some(WITHIN) };
-        found.asked.plan(&found.contender, found.reference.clone(), &Programs::find().unwrap(), kind).unwrap()
+        planned_of(&line.split(' ').skip(2).collect::<Vec<_>>())
     }
 
     #[test]
@@ -338,22 +183,14 @@ mod tests {
 
     #[test]
     fn a_comparison_whose_size_is_ours_is_given_five_minutes_and_any_other_what_it_is_asked_to_be() {
-        let within = |further: &[&str]| {
-            let words = [&["cqldyno", "compare"], further].concat();
-            let arguments::Command::Compare(found) = arguments::Arguments::try_parse_from(words).unwrap().command
-            else {
-                panic!("{further:?}")
-            };
-            let kind = Kind { blocks: BLOCKS, compares: true, within: Some(WITHIN) };
-            let names: Vec<String> = KNOWN.iter().map(|name| (*name).to_owned()).collect();
-            found.asked.plan(&names, None, &Programs::find().unwrap(), kind).unwrap().within.map(|time| time.as_secs())
-        };
+        let within = |further: &[&str]| planned_of(further).within.map(|time| time.as_secs());
         for ours in [&[][..], &["--seed", "2"], &["--pin", "off"], &["--no-counting"], &["--arrangement", "current"]] {
             assert_eq!(within(ours), Some(300), "{ours:?}");
         }
         for theirs in [
             &["--publish"][..],
             &["--count", "250k"],
+            &["-n", "250k"],
             &["--blocks", "12"],
             &["--scenario", "reads"],
             &["--arrangement", "multi:2,current"],
@@ -361,7 +198,7 @@ mod tests {
             &["--rate", "10k"],
             &["--counting-count", "1k"],
             &["--concurrency", "1"],
-            &["--concurrency", "1024"],
+            &["-c", "1024"],
             &["--delay", "10ms"],
             &["--target", "10.0.0.1"],
             &["--within", "none"],
@@ -372,30 +209,29 @@ mod tests {
         assert_eq!(within(&["--within", "1s"]), Some(1));
     }
 
-    /// What a plan is made of would be left out without a word where a run goes on.
     #[test]
-    fn nothing_that_a_plan_is_made_of_is_taken_for_a_run_that_goes_on() {
-        let given_again = ["resume", "format", "within", "quiet", "user", "password_file"];
-        let command = <Arguments as clap::Args>::augment_args(clap::Command::new("compare"));
-        let others = command.get_arguments().map(|argument| argument.get_id().as_str());
-        let mut others: Vec<&str> = others.filter(|name| !given_again.contains(name)).collect();
-        let mut planned = PLANNED;
-        others.sort_unstable();
-        planned.sort_unstable();
-        assert_eq!(others, planned);
+    fn a_quick_run_has_few_blocks_within_half_a_minute_and_neither_control_nor_repeats() {
+        let plan = planned_of(&["--quick"]);
+        assert!(plan.blocks as usize * 2 < cqldyno_reports::LEAST_BLOCKS, "no interval: {}", plan.blocks);
+        assert_eq!((plan.within, plan.control, plan.most_attempts), (Some(Duration::from_secs(30)), false, 1));
+        assert_eq!(plan.contenders.len(), drivers::names().len());
+        let other = planned_of(&["--quick", "-n", "1k", "-c", "7", "--within", "none"]);
+        assert_eq!((other.count, other.concurrency, other.within), (1_000, 7, None));
     }
 
+    /// Anything else that a plan is made of would be ignored in silence.
     #[test]
-    fn a_cell_whose_block_was_run_again_does_not_decide_how_the_program_ends() {
-        let cell = |attempt: u32, void: &str| -> Cell {
-            let text = format!(
-                r#"{{"contender":"a","label":"a","scenario":"s","scenario_hash":"","arrangement":"m","block":1,"pass":"timing",
-                "attempt":{attempt},"started":"2026-01-02T03:04:05Z","measures":{{}},"void":{void}}}"#
-            );
-            serde_json::from_str(&text).unwrap()
-        };
-        let count = |cells: &[Cell]| latest(cells).filter(|cell| cell.counts()).count();
-        assert_eq!(count(&[cell(1, "\"No.\""), cell(2, "null")]), 1);
-        assert_eq!(count(&[cell(1, "null"), cell(2, "\"No.\"")]), 0);
+    fn a_resumed_run_takes_nothing_that_a_plan_is_made_of() {
+        let given_again =
+            ["resume", "format", "wide", "notes", "within", "quiet", "user", "password_file", "verbose", "help"];
+        let mut command = arguments::Arguments::command();
+        command.build();
+        let compare = command.find_subcommand("compare").unwrap();
+        let resume = compare.get_arguments().find(|argument| argument.get_id() == "resume").unwrap();
+        let refused: Vec<&str> =
+            compare.get_arg_conflicts_with(resume).iter().map(|one| one.get_id().as_str()).collect();
+        for argument in compare.get_arguments().map(|argument| argument.get_id().as_str()) {
+            assert_ne!(refused.contains(&argument), given_again.contains(&argument), "{argument}");
+        }
     }
 }

@@ -1,104 +1,141 @@
 //! `cqldyno doctor`: what this machine can measure.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Cancel, Programs, drivers};
 use cqldyno_meter::Environment;
 use cqldyno_protocol::Hello;
-use cqldyno_reports::{pair, plain};
+use cqldyno_reports::{Look, memory, pair, plain};
 
 use crate::outcome::Outcome;
 use crate::terminal;
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno doctor          what this machine can measure and what to change
+  cqldyno doctor          what is missing on this machine, and what to change
+  cqldyno doctor --all    machine, meters and drivers, too
   sudo cqldyno doctor     the same for root, who may usually count system calls
 
 Exit codes: 0 done, whatever was found, 2 wrong usage.";
 
-/// Says what this machine can measure and what to change: meters, cores, noise, the drivers' workers, limits.
+/// Show what this machine cannot measure, and what to change
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// Show what is in order, too: machine, meters, drivers
+    #[arg(long)]
+    all: bool,
+}
 
 /// Where the second column begins.
 const COLUMN: usize = 20;
 
-pub fn run(_: &Arguments, out: &mut impl Write) -> Result<Outcome> {
-    let mut page = Page { out, width: terminal::look().width };
-    page.machine()?;
-    page.meters()?;
-    page.workers()?;
+/// Something that was looked at.
+struct Finding {
+    name: String,
+    /// What was found, then what to do about it.
+    says: Vec<String>,
+    /// Only shown with `--all`.
+    further: Option<String>,
+    is_missing: bool,
+}
+
+impl Finding {
+    fn new(name: &str, is_missing: bool, says: impl Into<String>) -> Finding {
+        Finding { name: name.to_owned(), says: vec![says.into()], further: None, is_missing }
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let rooms = [("machine", machine()), ("meters", meters()), ("drivers", workers()?)];
+    let width = terminal::width().unwrap_or(Look::default().width);
+    let section = |title: &str, findings: &[&Finding]| {
+        let mut out = format!("{title}\n");
+        for finding in findings {
+            let further = finding.further.iter().filter(|_| arguments.all);
+            let lines = finding.says.iter().chain(further).enumerate();
+            for (nth, line) in lines {
+                let name = if nth == 0 { finding.name.as_str() } else { "" };
+                out += &pair(&format!("  {name}"), &plain(line), COLUMN, width);
+                out.push('\n');
+            }
+        }
+        out
+    };
+    let (missing, fine): (Vec<&Finding>, Vec<&Finding>) =
+        rooms.iter().flat_map(|(_, findings)| findings).partition(|finding| finding.is_missing);
+    let mut parts = vec![match missing.is_empty() {
+        true => "Nothing is missing.\n".to_owned(),
+        false => section("Missing, or to change", &missing),
+    }];
+    if arguments.all {
+        for (title, findings) in &rooms {
+            let fine: Vec<&Finding> = findings.iter().filter(|finding| !finding.is_missing).collect();
+            parts.push(section(title, &fine));
+        }
+    } else {
+        parts.push(format!("{} other checks are in order; `cqldyno doctor --all` shows them.\n", fine.len()));
+    }
+    terminal::print(&parts.join("\n"))?;
     Ok(Outcome::Done)
 }
 
-struct Page<'a, W> {
-    out: &'a mut W,
-    width: usize,
+fn machine() -> Vec<Finding> {
+    let machine = Environment::read();
+    let known = |name: &str, value: Option<String>| Finding::new(name, false, value.unwrap_or("unknown".to_owned()));
+    let mut all = vec![
+        known("processor", machine.cpu.clone()),
+        cores(machine.cores.len()),
+        known("memory", machine.memory_bytes.map(memory)),
+        known("kernel", machine.kernel.clone()),
+        noise(machine.virtual_machine),
+        open_files(),
+    ];
+    all.extend(machine.governor.filter(|governor| governor != "performance").map(|governor| {
+        Finding::new("frequency", true, format!("the governor is {governor}: choose performance before you compare"))
+    }));
+    all
 }
 
-impl<W: Write> Page<'_, W> {
-    fn title(&mut self, title: &str) -> Result<()> {
-        Ok(writeln!(self.out, "\n{title}")?)
-    }
-
-    fn line(&mut self, name: &str, value: &str) -> Result<()> {
-        Ok(writeln!(self.out, "{}", pair(&format!("  {name}"), &plain(value), COLUMN, self.width))?)
-    }
-
-    fn machine(&mut self) -> Result<()> {
-        let machine = Environment::read();
-        let unknown = || "unknown".to_owned();
-        writeln!(self.out, "machine")?;
-        self.line("processor", &machine.cpu.clone().unwrap_or_else(unknown))?;
-        self.line("cores", &cores(&machine.cores))?;
-        self.line("memory", &machine.memory_bytes.map_or_else(unknown, cqldyno_reports::memory))?;
-        self.line("kernel", &machine.kernel.clone().unwrap_or_else(unknown))?;
-        self.line("noise", &noise(&machine))?;
-        self.line("open files", &open_files())
-    }
-
-    fn meters(&mut self) -> Result<()> {
-        self.title("meters")?;
-        for meter in cqldyno_meter::all() {
-            let costs = meter.costs().map(|costs| format!("; costs {costs}")).unwrap_or_default();
-            let needs = format!("needs {}{costs}", meter.needs());
-            match meter.probe() {
-                Ok(()) => self.line(meter.name(), &format!("available; {needs}"))?,
-                Err(refusal) => {
-                    self.line(meter.name(), &format!("not available: {}", refusal.sentence()))?;
-                    self.line("", &refusal.remedy)?;
-                    self.line("", &needs)?;
-                }
+fn meters() -> Vec<Finding> {
+    let finding = |meter: &dyn cqldyno_meter::Meter| {
+        let costs = meter.costs().map(|costs| format!("; costs {costs}")).unwrap_or_default();
+        let needs = format!("needs {}{costs}", meter.needs());
+        match meter.probe() {
+            Ok(()) => Finding::new(meter.name(), false, format!("available; {needs}")),
+            Err(refusal) => {
+                let mut found = Finding::new(meter.name(), true, format!("not available: {}", refusal.sentence()));
+                found.says.push(refusal.remedy);
+                Finding { further: Some(needs), ..found }
             }
         }
-        Ok(())
-    }
+    };
+    cqldyno_meter::all().iter().map(|meter| finding(&**meter)).collect()
+}
 
-    fn workers(&mut self) -> Result<()> {
-        self.title("drivers")?;
-        let programs = Programs::find().context("the program does not know where it lies")?;
-        let mut native = None;
-        for driver in drivers(&programs, &Cancel::new()) {
-            match &driver.hello {
-                Ok(hello) => {
-                    let worker = driver.worker.as_deref().unwrap_or(Path::new("")).display().to_string();
-                    self.line(&driver.name, &format!("available: {}, {worker}", hello.driver.label()))?;
-                    native = native.or_else(|| native_library(hello));
-                }
-                Err(why) => self.line(&driver.name, &format!("not available: {why}"))?,
+fn workers() -> Result<Vec<Finding>> {
+    let programs = Programs::find().context("the program does not know where it lies")?;
+    let mut native = None;
+    let mut all = Vec::new();
+    for driver in drivers(&programs, &Cancel::new()) {
+        all.push(match &driver.hello {
+            Ok(hello) => {
+                native = native.or_else(|| native_library(hello));
+                let worker = driver.worker.as_deref().unwrap_or(Path::new("")).display();
+                Finding::new(&driver.name, false, format!("available: {}, {worker}", hello.driver.label()))
             }
-        }
-        match native {
-            Some(found) => self.line(NATIVE_LIBRARY, &found),
-            None => {
-                self.line(NATIVE_LIBRARY, "not loaded by any driver here; `make build` provides it for cassandra-cpp")
-            }
-        }
+            Err(why) => Finding::new(&driver.name, true, format!("not available: {why}")),
+        });
     }
+    all.push(match native {
+        Some(found) => Finding::new(NATIVE_LIBRARY, false, found),
+        None => {
+            let what = "no driver here loads it; `make build` provides it for cassandra-cpp";
+            Finding::new(NATIVE_LIBRARY, true, what)
+        }
+    });
+    Ok(all)
 }
 
 /// The shared library that cassandra-cpp runs on.
@@ -111,45 +148,43 @@ fn native_library(hello: &Hello) -> Option<String> {
     Some(format!("{} {}, {origin}", name.trim(), library.version))
 }
 
-fn cores(cores: &[usize]) -> String {
-    match cores.len() {
-        1 => "1; worker and server share it: no arrangement can be pinned, and every figure holds both".to_owned(),
+fn cores(cores: usize) -> Finding {
+    let says = match cores {
+        1 => "1; worker and server share it, so no arrangement can be pinned".to_owned(),
         2 => "2; with the arrangement pinned+multi:1 worker and server have one each".to_owned(),
         n => format!("{n}; with a pinned arrangement the server has {} of them and the worker the others", n / 2),
-    }
+    };
+    Finding::new("cores", cores == 1, says)
 }
 
-fn noise(machine: &Environment) -> String {
+fn noise(virtual_machine: bool) -> Finding {
     let load = std::fs::read_to_string("/proc/loadavg").ok();
     let load = load.as_deref().and_then(|text| text.split(' ').next()).and_then(|text| text.parse::<f64>().ok());
-    let mut parts = vec![match load {
+    let (is_noisy, mut says) = match load {
         Some(load) if load > 0.3 => {
-            format!("{load} processes wanted to run over the last minute: end them before you compare")
+            (true, format!("{load} processes ran on average over the last minute: end them before you compare"))
         }
-        Some(load) => format!("quiet: {load} processes wanted to run over the last minute"),
-        None => "unknown: /proc/loadavg cannot be read".to_owned(),
-    }];
-    if machine.virtual_machine {
-        parts.push("a virtual machine: others on its host are not seen; trust CPU time more than wall time".to_owned());
+        Some(load) => (false, format!("quiet: {load} processes ran on average over the last minute")),
+        None => (true, "unknown: /proc/loadavg cannot be read".to_owned()),
+    };
+    if virtual_machine {
+        says +=
+            "; a virtual machine: trust CPU time more than wall time, because other guests of its host are not seen";
     }
-    match machine.governor.as_deref() {
-        Some("performance") | None => {}
-        Some(governor) => parts.push(format!("frequency governor {governor}: choose performance before you compare")),
-    }
-    parts.join("; ")
+    Finding::new("noise", is_noisy, says)
 }
 
 /// Open files that a process may have (proc(5), /proc/PID/limits).
-fn open_files() -> String {
+fn open_files() -> Finding {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let soft = limits
-        .lines()
-        .find_map(|line| line.strip_prefix("Max open files"))
-        .and_then(|line| line.split_whitespace().next())
-        .and_then(|soft| soft.parse::<u64>().ok());
-    match soft {
-        Some(soft) if soft < 1_024 => format!("{soft}: too few for many connections; raise it with `ulimit -n 65536`"),
-        Some(soft) => format!("{soft}, of which every connection takes one at each end"),
-        None => "no limit is known".to_owned(),
-    }
+    let soft =
+        limits.lines().find_map(|line| line.strip_prefix("Max open files")?.split_whitespace().next()?.parse().ok());
+    let (is_low, says) = match soft {
+        Some(soft @ ..1_024u64) => {
+            (true, format!("{soft}: too few for many connections; raise it with `ulimit -n 65536`"))
+        }
+        Some(soft) => (false, format!("{soft}; every connection takes one at each end")),
+        None => (false, "no limit is known".to_owned()),
+    };
+    Finding::new("open files", is_low, says)
 }

@@ -1,12 +1,10 @@
 //! `cqldyno drivers`: who can be compared.
 
-use std::io::Write;
-
 use anyhow::{Context, Result};
-use cqldyno_bench::{Cancel, DriverListing, Programs, drivers};
+use cqldyno_bench::{Cancel, DriverListing, KNOWN, Programs, drivers};
 use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_protocol::Hello;
-use cqldyno_reports::{pair, plain};
+use cqldyno_reports::{Look, pair, plain};
 
 use crate::outcome::Outcome;
 use crate::terminal;
@@ -14,11 +12,11 @@ use crate::terminal;
 const EXAMPLES: &str = "\
 Examples:
   cqldyno drivers                what there is, with versions
-  make build                     builds those that are missing
+  make build                     build those that are missing
 
 Exit codes: 0 done, whatever is missing, 2 wrong usage.";
 
-/// Lists the drivers with their versions, libraries, capabilities and caveats, and says why one is not available here.
+/// List the drivers, and say why one is missing
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {}
@@ -26,24 +24,25 @@ pub struct Arguments {}
 /// Where the second column begins.
 const COLUMN: usize = 16;
 
-pub fn run(_: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+/// The drivers of this project, for completion.
+pub fn names() -> Vec<String> {
+    KNOWN.iter().map(|name| (*name).to_owned()).collect()
+}
+
+pub fn run() -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let width = terminal::look().width;
-    for (place, driver) in drivers(&programs, &Cancel::new()).iter().enumerate() {
-        if place > 0 {
-            writeln!(out)?;
-        }
-        for (name, value) in lines(driver) {
-            match name {
-                "" => writeln!(out, "{}", plain(&value))?,
-                name => writeln!(out, "{}", pair(&format!("  {name}"), &plain(&value), COLUMN, width))?,
-            }
-        }
-    }
+    let width = terminal::width().unwrap_or(Look::default().width);
+    let line = |(name, value): (&str, String)| match name {
+        "" => format!("{}\n", plain(&value)),
+        name => format!("{}\n", pair(&format!("  {name}"), &plain(&value), COLUMN, width)),
+    };
+    let listed = drivers(&programs, &Cancel::new());
+    let listed: Vec<String> = listed.iter().map(|driver| lines(driver).into_iter().map(line).collect()).collect();
+    terminal::print(&listed.join("\n"))?;
     Ok(Outcome::Done)
 }
 
-/// Its title under no name, then what is known of it.
+/// The label without a name, then names and values.
 fn lines(driver: &DriverListing) -> Vec<(&'static str, String)> {
     let worker = driver.worker.as_ref().map(|worker| ("worker", worker.display().to_string()));
     match &driver.hello {
@@ -80,11 +79,11 @@ fn described(hello: &Hello) -> Vec<(&'static str, String)> {
 
 fn words(capability: Capability) -> &'static str {
     match capability {
-        Capability::RequestTimeout => "limit the time of a statement",
+        Capability::RequestTimeout => "limit the time per statement",
         Capability::Paging => "read page by page",
-        Capability::Reprepare => "prepare again when the server forgot",
+        Capability::Reprepare => "prepare again if the server forgot",
         Capability::Reconnect => "reconnect",
-        Capability::ControlConnection => "go on when the control connection breaks",
+        Capability::ControlConnection => "survive a broken control connection",
         Capability::Credentials => "log in",
         Capability::Offline => "run without a cluster",
         Capability::Batch => "send batches",

@@ -1,41 +1,43 @@
-//! `cqldyno history`: runs of many dates, a line a contender.
+//! `cqldyno history`: runs of many dates, one line per contender.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use cqldyno_reports::{By, History, LeftOut};
 
+use crate::arguments::heading::OUTPUT;
 use crate::format::{Format, formats};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
-use crate::terminal;
+use crate::terminal::{self, Detail};
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno history cqldyno-runs                                    what each contender cost, by date
-  cqldyno history reports/published --format html > history.html   a page with a line a contender
+  cqldyno history cqldyno-runs                         each contender, by date
+  cqldyno history reports/published --format html > history.html
   cqldyno history cqldyno-runs --by version --format csv
 
-Runs of other machines, kernels, targets, settings or counts are never joined. A run that cannot be used is named and left out.
+Runs with different machines, kernels, targets, settings or counts stay apart.
+A run that cannot be used is named and left out.
 Exit codes: 0 all runs are shown, 1 some or all could not be used, 2 wrong usage.";
 
-/// As deep are run folders looked for.
+/// How deep run folders may lie.
 const DEPTH: usize = 8;
 
-/// Shows a folder of runs as a line a contender, over dates or over versions of the driver.
+/// Show each contender over many runs, by date or by version
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A folder with run folders, up to eight folders deep in it
+    /// A folder with run folders, up to eight levels deep
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// What the points are in order of: the date of the run, or the driver's version
+    /// Order of the points: date of the run, or version of the driver
     #[arg(long, value_name = "date|version", default_value = "date", hide_possible_values = true)]
     by: Order,
-    /// How the result is printed on standard output: table, markdown, csv, json or html
-    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", hide_possible_values = true)]
+    /// table, markdown, csv, json or html
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
+    #[arg(hide_possible_values = true)]
     format: Format,
 }
 
@@ -45,7 +47,7 @@ enum Order {
     Version,
 }
 
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
     if arguments.format.name() == "time" {
         return Err(usage(
             "a history was asked for as `time`, which shows one run; use table, markdown, csv, json or html",
@@ -83,7 +85,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
     }
     left_out.iter().for_each(|one| terminal::say(&format!("Left out: {}", one.why)));
     if runs.is_empty() {
-        bail!("none of the runs in {} can be used; the reasons stand above", folder.display());
+        bail!("none of the runs in {} can be used; the reasons are above", folder.display());
     }
     let outcome = if left_out.is_empty() { Outcome::Done } else { Outcome::Failed };
     let by = match arguments.by {
@@ -91,13 +93,13 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
         Order::Version => By::Version,
     };
     let history = History::new(by, &runs, left_out);
-    let text = arguments.format.history(&history, terminal::look()).context("this format shows no history")??;
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
+    let shown = arguments.format.history(&history, terminal::look(&Detail::default()));
+    let text = shown.context("this format shows no history")??;
+    terminal::print(&text)?;
     Ok(outcome)
 }
 
-/// The run folders in `folder` and below it, and what could not be looked into; links are not followed.
+/// The run folders in and below `folder`, and the folders that cannot be read; links are not followed.
 fn runs_in(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, unreadable: &mut Vec<(PathBuf, String)>) {
     if folder.join("run.json").is_file() {
         found.push(folder.to_path_buf());
@@ -113,7 +115,7 @@ fn runs_in(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, unreadable: &m
             }
         }
         Err(error) => {
-            let why = format!("the folder {} cannot be looked through: {error}", folder.display());
+            let why = format!("the folder {} cannot be read: {error}", folder.display());
             unreadable.push((folder.to_path_buf(), why));
         }
     }

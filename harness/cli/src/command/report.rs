@@ -1,60 +1,64 @@
 //! `cqldyno report`: earlier runs rendered again.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use cqldyno_reports::{Recorded, plain};
+use cqldyno_reports::{Analysis, Recorded, plain};
 
+use crate::arguments::heading::OUTPUT;
 use crate::format::{Format, explained, formats, names, render};
 use crate::outcome::{Outcome, usage};
-use crate::recorded::read;
-use crate::terminal;
+use crate::recorded::{path_of, read};
+use crate::terminal::{self, Detail};
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno report cqldyno-runs/2026-01-02T03-04-05Z                    the tables once more
-  cqldyno report cqldyno-runs/2026-01-02T03-04-05Z --format markdown
-  cqldyno report RUN --reference cdrs-tokio                           against another reference
-  cqldyno report LAPTOP SERVER                                        two runs beside each other
-  cqldyno report LAPTOP SERVER --format html > both.html              the same as a page
+  cqldyno report latest                        the newest run in cqldyno-runs
+  cqldyno report latest --wide                 with all columns
+  cqldyno report RUN --format markdown
+  cqldyno report RUN --reference cdrs-tokio    against another reference
+  cqldyno report LAPTOP SERVER                 two runs side by side
+  cqldyno report LAPTOP SERVER --format html > both.html
 
-Of several runs the medians stand beside each other, without ratios: those are only taken within a run.
+Several runs show medians side by side: ratios hold within one run only.
 Exit codes: 0 done, 1 a run cannot be read, 2 wrong usage.";
 
-/// Renders earlier runs again; several stand beside each other, without ratios between them.
+/// Show earlier runs again; several side by side
 #[derive(clap::Args)]
-#[command(after_help = format!("{EXAMPLES}\n\n{}", explained()))]
+#[command(after_help = "Example: cqldyno report latest --wide\nAll options: cqldyno report --help")]
+#[command(after_long_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
-    /// A run folder, or a file that `--format json` wrote; several stand beside each other
+    /// Run folders, files from `--format json`, or `latest`
     #[arg(required = true, value_name = "RUN")]
     run: Vec<PathBuf>,
-    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", hide_possible_values = true)]
-    #[arg(help = format!("How the result is printed on standard output: {}", names()))]
-    format: Format,
-    /// The contender that ratios are taken against, of a single run [default: the run's own]
+    /// Take ratios against this contender [default: the run's own reference]
     #[arg(long, value_name = "CONTENDER")]
+    #[arg(value_parser = crate::known::Known(super::drivers::names), hide_possible_values = true)]
     reference: Option<String>,
+    #[command(flatten)]
+    detail: Detail,
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
+    #[arg(help = names(), hide_possible_values = true)]
+    format: Format,
 }
 
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
-    let runs = arguments.run.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let paths = arguments.run.iter().map(|given| path_of(given)).collect::<Result<Vec<PathBuf>>>()?;
+    let runs = paths.iter().map(|path| read(path)).collect::<Result<Vec<Recorded>>>()?;
     let text = match runs.as_slice() {
         [one] => {
             let reference = arguments.reference.as_ref().map(|asked| known(one, asked)).transpose()?;
-            for note in &one.notes {
-                terminal::say(note);
-            }
-            render(arguments.format, &one.run, &one.cells, reference.as_deref(), terminal::look())?
+            one.notes.iter().for_each(|note| terminal::say(note));
+            let analysis = Analysis::against(&one.run, &one.cells, reference.as_deref());
+            render(arguments.format, &analysis, terminal::look(&arguments.detail), &paths[0])?
         }
-        several => beside(arguments, several)?,
+        several => beside(arguments, &paths, several)?,
     };
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
+    terminal::print(&text)?;
     Ok(Outcome::Done)
 }
 
-/// The id of a contender that was named by it or by its label.
+/// The id of the contender with this id or label.
 pub fn known(recorded: &Recorded, asked: &str) -> Result<String> {
     let run = &recorded.run;
     let found = run.contenders.iter().find(|one| (one.id == asked || one.label == asked) && !one.control);
@@ -64,24 +68,22 @@ pub fn known(recorded: &Recorded, asked: &str) -> Result<String> {
     })
 }
 
-fn beside(arguments: &Arguments, runs: &[Recorded]) -> Result<String> {
+fn beside(arguments: &Arguments, paths: &[PathBuf], runs: &[Recorded]) -> Result<String> {
     if arguments.reference.is_some() {
         return Err(usage(
             "a reference was named for several runs, and no ratios are taken across runs; name one run, or leave --reference out",
         ));
     }
-    let names = arguments.run.iter().map(|path| path.display().to_string());
+    let names = paths.iter().map(|path| path.display().to_string());
     let named: Vec<(String, &Recorded)> = names.zip(runs).collect();
-    // Only CSV has no place of its own for the notes.
-    if arguments.format.name() == "csv" {
-        for (name, one) in &named {
-            one.notes.iter().for_each(|note| terminal::say(&format!("{name}: {note}")));
-        }
+    // Only CSV has no place for the notes.
+    for (name, one) in named.iter().filter(|_| arguments.format.name() == "csv") {
+        one.notes.iter().for_each(|note| terminal::say(&format!("{name}: {note}")));
     }
-    let text = arguments.format.several(&named, terminal::look()).ok_or_else(|| {
+    let text = arguments.format.several(&named, terminal::look(&arguments.detail)).ok_or_else(|| {
+        let name = arguments.format.name();
         usage(format!(
-            "several runs were asked for as `{}`, which shows one; use another format, or render each run by itself",
-            arguments.format.name()
+            "several runs were asked for as `{name}`, which shows one; use another format, or show one run at a time"
         ))
     })?;
     Ok(text?)

@@ -1,51 +1,50 @@
 //! `cqldyno run`: everything about one contender.
 
-use std::io::Write;
-
 use anyhow::{Context, Result};
-use cqldyno_bench::{Finished, Programs};
-use cqldyno_reports::pointers;
+use cqldyno_bench::{Programs, run as carry_out};
 
-use crate::command::compare::{Start, measure, outcome, show};
-use crate::format::{Format, explained, formats, names, render};
+use crate::arguments::heading::OUTPUT;
+use crate::format::{Format, explained, formats, names};
+use crate::known::Known;
+use crate::measure::{measure, show};
 use crate::outcome::Outcome;
-use crate::plan::{Asked, Kind};
-use crate::terminal;
-
-/// How often a contender is run where nothing was said.
-const BLOCKS: u32 = 3;
+use crate::plan::{Asked, Conditions};
+use crate::terminal::{self, Detail};
 
 const EXAMPLES: &str = "\
 Examples:
   cqldyno run scylla --scenario writes               one driver, one scenario
-  cqldyno run cassandra-cpp --count 10M --blocks 3   longer, and three times
-  cqldyno run scylla --concurrency 1 --count 50k     one statement at a time
+  cqldyno run cassandra-cpp -n 10M --blocks 3        longer, and three times
+  cqldyno run scylla -c 1 -n 50k                     one statement at a time
 
 Exit codes: 0 done, 1 the contender failed, is void or is missing, 2 wrong usage,
-130 ended by Ctrl-C; what is finished is shown and kept.";
+130 Ctrl-C; finished cells are shown and kept.";
 
-/// Runs one contender and tells everything about it: settings, versions, every measure, latency, the series by second.
+/// Run one driver and show everything about it
 #[derive(clap::Args)]
-#[command(after_help = format!("{EXAMPLES}\n\n{}", explained()))]
+#[command(after_help = "All options: cqldyno run --help", after_long_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
-    /// Who is run: NAME[@VERSION][+KEY=VALUE], for example scylla
+    /// A driver as NAME[@VERSION][+KEY=VALUE], such as scylla
+    #[arg(value_parser = Known(super::drivers::names), hide_possible_values = true)]
     contender: String,
     #[command(flatten)]
     asked: Asked,
-    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", hide_possible_values = true)]
-    #[arg(help = format!("How the result is printed on standard output: {}", names()))]
+    #[command(flatten)]
+    conditions: Conditions,
+    #[command(flatten)]
+    detail: Detail,
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
+    #[arg(help = names(), hide_possible_values = true)]
     format: Format,
 }
 
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let Arguments { contender, asked, conditions, detail, format } = arguments;
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let kind = Kind { blocks: BLOCKS, compares: false, within: None };
-    let plan = arguments.asked.plan(std::slice::from_ref(&arguments.contender), None, &programs, kind)?;
-    let finished = measure(&Start::Anew(&plan), &programs, arguments.asked.quiet)?;
-    show(&finished, arguments.asked.quiet, out, |Finished { run, cells, .. }| {
-        let look = terminal::look();
-        let text = render(arguments.format, run, cells, None, look)?;
-        Ok(if arguments.format.name() == "table" { text + &pointers(look, None) } else { text })
+    let plan = asked.plan(std::slice::from_ref(contender), None, conditions, &programs, false)?;
+    let finished = measure(conditions.quiet, |progress, cancel| {
+        asked.remark().into_iter().for_each(|remark| progress.say(remark));
+        carry_out(&plan, &programs, progress, cancel)
     })?;
-    Ok(outcome(&finished, true))
+    show(&finished, *format, terminal::look(detail), conditions.quiet, true)
 }

@@ -1,59 +1,101 @@
-//! `cqldyno scenarios`: what can be asked.
+//! `cqldyno scenarios`: what there is to run, and the start of one's own.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-use cqldyno_scenarios::{Scenario, builtin_toml, builtins};
+use anyhow::{Context, Result};
+use cqldyno_scenarios::{Scenario, builtin, builtin_toml, builtins, suggestion};
 
 use crate::outcome::{Outcome, usage};
-use cqldyno_scenarios::suggestion;
+use crate::terminal::print;
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno scenarios                        what there is
-  cqldyno scenarios reads > mine.toml      the beginning of one of your own
+  cqldyno scenarios                        list what there is
+  cqldyno scenarios reads                  print one
+  cqldyno scenario new mine.toml           write one to start from
   cqldyno compare --scenario mine.toml     run it
 
 Exit codes: 0 done, 2 wrong usage.";
 
-/// Lists the scenarios that come with the program, or prints one as TOML.
+/// The commented scenario that `new` writes. Its first paragraph is for readers of the repository.
+const EXAMPLE: &str = include_str!("../../../../scenarios/example.toml");
+
+/// List the scenarios, print one, or write one to start from
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct Arguments {
-    /// Print this scenario in its TOML form
+    /// Print this scenario as TOML
+    #[arg(value_parser = crate::known::Known(names), hide_possible_values = true)]
     name: Option<String>,
+    #[command(subcommand)]
+    action: Option<Action>,
 }
 
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<Outcome> {
-    match &arguments.name {
-        Some(name) => {
-            let text = builtin_toml(name).ok_or_else(|| usage(unprintable(name)))?;
-            out.write_all(text.as_bytes())?;
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Write a commented scenario that runs as it is, to start from
+    #[command(after_help = EXAMPLES)]
+    New {
+        /// The file to write; it must not exist
+        file: PathBuf,
+    },
+}
+
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let text = match (&arguments.action, &arguments.name) {
+        (Some(Action::New { file }), _) => new(file)?,
+        (None, Some(name)) => builtin_toml(name).ok_or_else(|| usage(unprintable(name)))?.to_owned(),
+        (None, None) => {
+            let all = builtins();
+            let width = all.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
+            all.iter().map(|Scenario { name, about, .. }| format!("{name:<width$}  {about}\n")).collect()
         }
-        None => {
-            let width = builtins().iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
-            for Scenario { name, about, .. } in builtins() {
-                writeln!(out, "{name:<width$}  {about}")?;
-            }
-        }
-    }
+    };
+    print(&text)?;
     Ok(Outcome::Done)
 }
 
-/// Scenarios by the name of a built-in one, by what the names of several begin with (`payload`), or by the path of a TOML file.
+/// Writes the commented scenario to `file`, named after it; how to run it.
+fn new(file: &Path) -> Result<String> {
+    let shown = file.display();
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let (_, body) = EXAMPLE.split_once("\n\n").unwrap_or(("", EXAMPLE));
+    let body = body.replacen("name = \"example\"", &format!("name = {name:?}"), 1);
+    let text = format!(
+        "# Run it: cqldyno compare --scenario {shown}\n# Every field is explained in scenarios/README.md of cqldyno.\n\n{body}"
+    );
+    Scenario::from_toml(&text, &shown.to_string()).map_err(usage)?;
+    let mut made = File::create_new(file).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => usage(format!("{shown} exists and is not overwritten; name a new file")),
+        _ => usage(format!(
+            "the scenario cannot be written to {shown}: {error}; name a file in a folder that you can write"
+        )),
+    })?;
+    made.write_all(text.as_bytes()).with_context(|| format!("the scenario could not be written to {shown}"))?;
+    Ok(format!("{shown} is written. Edit it, then run `cqldyno compare --scenario {shown}`.\n"))
+}
+
+/// The names of the built-in scenarios.
+pub fn names() -> Vec<String> {
+    builtins().into_iter().map(|scenario| scenario.name).collect()
+}
+
+/// The built-in scenario `name`, the ones whose names begin with it (`payload`), or the one in the TOML file of that path.
 ///
 /// # Errors
 /// When there is no such scenario or file, or the file holds none.
 pub fn find(name: &str) -> Result<Vec<Scenario>> {
-    if let Some(scenario) = cqldyno_scenarios::builtin(name) {
+    if let Some(scenario) = builtin(name) {
         return Ok(vec![scenario]);
     }
     let family = family(name);
     if !family.is_empty() {
         return Ok(family);
     }
-    let looks_like_a_file = name.contains('/') || name.ends_with(".toml") || std::path::Path::new(name).is_file();
-    if !looks_like_a_file {
+    if !(name.contains('/') || name.ends_with(".toml") || Path::new(name).is_file()) {
         return Err(usage(unknown(name)));
     }
     let text = std::fs::read_to_string(name).map_err(|error| {
@@ -62,7 +104,7 @@ pub fn find(name: &str) -> Result<Vec<Scenario>> {
     Ok(vec![Scenario::from_toml(&text, name).map_err(usage)?])
 }
 
-/// The built-in scenarios of which the names go on behind `name` with a hyphen.
+/// The built-in scenarios `NAME-...`.
 fn family(name: &str) -> Vec<Scenario> {
     let is_of = |scenario: &Scenario| scenario.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
     builtins().into_iter().filter(is_of).collect()
@@ -76,10 +118,10 @@ fn unprintable(name: &str) -> String {
 }
 
 fn unknown(name: &str) -> String {
-    let known: Vec<String> = builtins().into_iter().map(|scenario| scenario.name).collect();
-    let meant = suggestion(name, known.iter().map(String::as_str));
+    let known = names();
     format!(
-        "there is no scenario {name:?}: there are {}, and any TOML file by its path, for example ./mine.toml.{meant}",
-        known.join(", ")
+        "there is no scenario {name:?}: there are {}, and any TOML file by its path, for example ./mine.toml.{}",
+        known.join(", "),
+        suggestion(name, known.iter().map(String::as_str))
     )
 }

@@ -1,14 +1,15 @@
 //! `cqldyno serve`: the embedded cluster on its own.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cqldyno_cluster::{Answers, Credentials, NodeOptions, ServeOptions, serve};
+use cqldyno_reports::{memory, whole};
 
 use crate::count::{count, count_or_none, duration};
-use crate::outcome::Outcome;
-use crate::password::Login;
+use crate::login::Login;
+use crate::outcome::{Outcome, usage};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,43 +20,89 @@ Examples:
 
 Exit codes: 0 ended by Ctrl-C or SIGTERM, 1 it cannot serve, 2 wrong usage.";
 
-/// Serves CQL from memory until Ctrl-C or SIGTERM: the embedded cluster on its own, for any client.
+/// Serve CQL from memory until Ctrl-C, for any client
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The address to listen on, one of the loopback interface
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    /// IPv4 loopback address to listen on, or a name for one
+    #[arg(long, value_name = "ADDRESS", value_parser = loopback, default_value = "127.0.0.1")]
     address: Ipv4Addr,
-    /// The port to listen on; 0 takes a free one
+    /// Port to listen on; 0 takes a free one
     #[arg(long, value_name = "PORT", value_parser = port, default_value = "9042", allow_hyphen_values = true)]
     port: u16,
     #[command(flatten)]
     login: Login,
-    /// Hold each answer back for this long, for example 100us
+    /// Hold each answer back for this long, such as 100us
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0", allow_hyphen_values = true)]
     delay: Duration,
-    /// How answers are written: `batched`, the answers to one read with one write; `each`, one write an answer; `reordered`,
-    /// as batched, but in random order
+    /// How answers are written: batched, each or reordered
+    ///
+    /// `batched` answers all requests of one read with one write. `each` makes one write per answer. `reordered` is batched in
+    /// random order.
     #[arg(long, value_name = "HOW", default_value = "batched", allow_hyphen_values = true)]
     answers: Answers,
-    /// Rows for which the first table has memory at hand, for example 10M
+    /// Rows to get memory ready for in the first table, such as 10M
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "0", allow_hyphen_values = true)]
     expect_rows: u64,
-    /// Threads that serve connections [default: one a core]
-    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
-    threads: Option<u64>,
+    /// Threads that serve connections [default: one per core]
+    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
+    threads: Option<usize>,
     /// Take commands as lines of JSON on standard input, and answer on standard output
     #[arg(long, hide = true)]
     control: bool,
 }
 
+/// Threads that may be asked for on any machine; more than cores help nobody.
+const MOST_THREADS: usize = 256;
+
+/// Memory of the smallest row with its place in the index: fewer bytes than any table takes.
+const LEAST_ROW_BYTES: u64 = 40;
+
 fn port(text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| "write a port from 1 to 65535, or 0 for a free one".to_owned())
 }
 
+fn loopback(text: &str) -> Result<Ipv4Addr, String> {
+    let what = "the embedded cluster listens on IPv4 loopback addresses only; use localhost, 127.0.0.1 or another address of 127.0.0.0/8";
+    let found = (text, 0).to_socket_addrs().map_err(|error| format!("it is no address ({error}); {what}"))?;
+    let mut addresses = found.map(|address: SocketAddr| address.ip());
+    let is_loopback = |address| match address {
+        IpAddr::V4(address) if address.is_loopback() => Some(address),
+        _ => None,
+    };
+    addresses.find_map(is_loopback).ok_or_else(|| what.to_owned())
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = MOST_THREADS.max(cores);
+    let asked = usize::try_from(count(text)?).ok().filter(|asked| *asked <= most);
+    asked.ok_or_else(|| {
+        format!("ask for at most {most} threads; one per core is enough, and there are {cores} cores here")
+    })
+}
+
+/// Memory in bytes that this process can still take: what the machine has, or less if `ulimit -v` says so.
+fn available_memory() -> Option<u64> {
+    let number = |file: &str, name: &str| {
+        let text = std::fs::read_to_string(file).ok()?;
+        text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let free = number("/proc/meminfo", "MemAvailable:").map(|kib| kib * 1_024);
+    free.into_iter().chain(number("/proc/self/limits", "Max address space")).min()
+}
+
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let credentials = arguments.login.read()?.map(|login| Credentials::new(login.user, login.password));
-    let threads = arguments.threads.map(usize::try_from).transpose().context("too many threads were asked for")?;
+    let needed = arguments.expect_rows.saturating_mul(LEAST_ROW_BYTES);
+    if let Some(there) = available_memory().filter(|there| needed > *there) {
+        return Err(usage(format!(
+            "--expect-rows {} takes at least {}, and {} are available here; ask for fewer rows",
+            whole(arguments.expect_rows as f64),
+            memory(needed),
+            memory(there)
+        )));
+    }
     serve(ServeOptions {
         node: NodeOptions {
             address: arguments.address,
@@ -64,7 +111,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             delay: arguments.delay,
             answers: arguments.answers,
             expect_rows: arguments.expect_rows,
-            threads,
+            threads: arguments.threads,
             ..NodeOptions::default()
         },
         control: arguments.control,

@@ -3,19 +3,19 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What is told as the pace of now is the mean of this time.
+/// The pace is the mean over this time.
 const NOW: Duration = Duration::from_millis(1_500);
-/// A pace of a shorter time says little.
+/// The shortest time with a meaningful pace.
 const LEAST: Duration = Duration::from_millis(200);
 
-/// Statements issued by time.
+/// Statements issued over time.
 #[derive(Debug, Default)]
 pub struct Pace {
     seen: VecDeque<(Duration, u64)>,
 }
 
 impl Pace {
-    /// Takes in that so many statements had been issued `at` some time of the cell. Fewer than before begin anew.
+    /// Adds the number of statements issued `at` some time of the cell. A smaller number than before starts anew.
     pub fn add(&mut self, at: Duration, issued: u64) {
         if self.seen.back().is_some_and(|(_, before)| issued < *before) {
             self.seen.clear();
@@ -26,7 +26,7 @@ impl Pace {
         }
     }
 
-    /// Statements a second by now, once there is a time to tell it of.
+    /// Statements per second now; `None` before [`LEAST`] has passed.
     pub fn per_second(&self) -> Option<f64> {
         let ((from, first), (to, last)) = self.seen.front().zip(self.seen.back())?;
         let over = to.saturating_sub(*from);

@@ -1,11 +1,12 @@
 //! Runs judged for a CI, through the executable.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{refused, run, stderr, stdout};
+use crate::support::{cqldyno, refused, run, stderr, stdout};
 
 /// The latest run with every cell run once that is published with the sources.
 fn published() -> PathBuf {
@@ -77,9 +78,24 @@ fn a_contender_whose_whole_interval_lies_beyond_the_threshold_fails_the_check() 
     let (code, text) = check(&[&path]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.starts_with("### cqldyno check failed: 1 of 1 comparisons\n"), "{text}");
-    assert!(text.contains("| **worse** |") && text.contains("It costs 1.4") && text.contains("more than 5 % above"), "{text}");
+    assert!(
+        text.contains("| **worse** |") && text.contains("It costs 1.4") && text.contains("more than 5 % above"),
+        "{text}"
+    );
     let (code, text) = check(&[&path, "--threshold", "60%"]);
     assert_eq!((code, text.lines().next()), (Some(0), Some("### cqldyno check passed")), "{text}");
+}
+
+#[test]
+fn a_terminal_is_shown_no_markdown() {
+    let (_folder, path) = blocks(1.5, in_turns);
+    let pty = nix::pty::openpty(None, None).unwrap();
+    let mut child = cqldyno(Path::new("/"), &["check", &path]).stdout(pty.slave).env("TERM", "dumb").spawn().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let mut text = [0; 1 << 14];
+    let length = fs::File::from(pty.master).read(&mut text).unwrap();
+    let text = String::from_utf8_lossy(&text[..length]);
+    assert!(text.contains("cqldyno check failed") && !text.contains("###") && !text.contains("| ---"), "{text}");
 }
 
 #[test]

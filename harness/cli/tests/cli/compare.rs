@@ -53,7 +53,7 @@ fn every_driver_runs_every_scenario_and_the_server_agrees() {
     assert!(said.contains("This takes about "), "{said}");
     let whole = json(&output);
     assert_eq!(cells(&whole).len(), drivers.len() * 3 * 2);
-    let doctor = words(&stdout(&run(&["doctor"])));
+    let doctor = words(&stdout(&run(&["doctor", "--all"])));
     for cell in cells(&whole) {
         check_cell(cell, &doctor);
     }
@@ -121,7 +121,7 @@ fn check_kept(folder: &Path, cells: usize) {
 
 #[test]
 fn this_machine_counts_system_calls_for_root_where_doctor_says_so() {
-    let doctor = words(&stdout(&run(&["doctor"])));
+    let doctor = words(&stdout(&run(&["doctor", "--all"])));
     let known = ["system calls available", "system calls not available: "];
     assert!(known.iter().any(|text| doctor.contains(text)), "{doctor}");
     let id = Path::new("/sys/kernel/tracing/events/raw_syscalls/sys_enter/id");
@@ -147,14 +147,17 @@ fn the_table_on_standard_output_names_what_was_run_and_every_contender() {
         "1",
         "--arrangement",
         "current,multi:1",
+        "--wide",
+        "--notes",
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     for part in [
         "5,000 statements",
         "1,024 in flight",
-        "arrangement current:",
-        "arrangement multi:1:",
+        "writes on current\n",
+        "writes on multi:1\n",
+        "Arrangement multi:1: ",
         "floor@",
         "noop@",
         "real",
@@ -210,8 +213,8 @@ fn default_settings_are_another_run_that_says_so_in_every_head() {
     let output = cqldyno(folder.path(), &arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(words(&stdout(&output)).contains("default settings"), "{}", stdout(&output));
-    let said = stderr(&output);
-    assert!(said.ends_with("The page is kept/page.html.\n"), "{said}");
+    assert!(stdout(&output).ends_with("page: kept/page.html\n"), "{}", stdout(&output));
+    assert!(stderr(&output).ends_with("The run is kept in kept.\n"), "{}", stderr(&output));
     for file in ["table.txt", "table.md"] {
         let text = std::fs::read_to_string(folder.path().join("kept").join(file)).unwrap();
         assert!(words(&text).contains("default settings"), "{file}: {text}");
@@ -243,6 +246,7 @@ fn where_worker_and_server_share_the_cores_the_result_says_why() {
         "--blocks",
         "1",
         "--no-counting",
+        "--notes",
     ]);
     assert_eq!(words(&stdout(&head)).contains("from 4 physical cores on"), !pinned);
     let cell = &cells(&whole)[0];
@@ -255,7 +259,7 @@ fn where_worker_and_server_share_the_cores_the_result_says_why() {
 #[test]
 fn run_tells_the_whole_story_of_one_contender() {
     drivers();
-    let output = run(&["run", "floor", "--scenario", "mixed", "--count", "10k"]);
+    let output = run(&["run", "floor", "--scenario", "mixed", "-n", "10k", "--wide", "--notes"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = words(&stdout(&output));
     for part in [
@@ -264,8 +268,8 @@ fn run_tells_the_whole_story_of_one_contender() {
         "counting pass",
         "server agrees yes: the worker issued 10,000 statements, the server counted 10,000",
         "a closed loop: this is throughput by Little's law",
-        "5,000 statements `select` were issued",
-        "5,000 statements `insert` were issued",
+        "5,000 statements `select`",
+        "5,000 statements `insert`",
         "cpu per statement",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -415,7 +419,7 @@ fn a_folder_that_takes_no_more_files_does_not_cost_the_result() {
     let output = command.output().unwrap();
     let (text, said) = (stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(text.contains("noop") && text.contains("statements"), "{text}{said}");
+    assert!(text.contains("spoils  failed: ") && text.contains("1k statements"), "{text}{said}");
     assert!(said.contains("Error: the result cannot be kept in") && said.contains("kept/table.txt"), "{said}");
 }
 
@@ -423,7 +427,17 @@ fn a_folder_that_takes_no_more_files_does_not_cost_the_result() {
 fn what_is_asked_of_the_embedded_node_and_the_drivers_is_named_in_the_head() {
     drivers();
     let mut arguments = vec!["run", "floor", "--scenario", "writes", "--count", "1k", "--warmup", "0", "--no-counting"];
-    arguments.extend(["--answers", "each", "--delay", "2ms", "--consistency", "one", "--request-timeout", "none"]);
+    arguments.extend([
+        "--answers",
+        "each",
+        "--delay",
+        "2ms",
+        "--consistency",
+        "one",
+        "--request-timeout",
+        "none",
+        "--notes",
+    ]);
     let output = run(&arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = words(&stdout(&output));

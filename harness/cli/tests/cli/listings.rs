@@ -31,6 +31,35 @@ fn scenarios_are_listed_and_printed_as_toml_that_can_be_run_again() {
 }
 
 #[test]
+fn a_new_scenario_runs_as_it_is_and_overwrites_nothing() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let of = |arguments: &[&str]| cqldyno(folder.path(), arguments).output().unwrap();
+    let output = of(&["scenario", "new", "My-Sensors.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("cqldyno compare --scenario My-Sensors.toml"), "{}", stdout(&output));
+    let written = std::fs::read_to_string(folder.path().join("My-Sensors.toml")).unwrap();
+    assert!(
+        written.starts_with("# Run it: cqldyno compare --scenario ") && !written.contains("beside this file"),
+        "{written}"
+    );
+    let asked =
+        ["compare", "floor", "noop", "--scenario", "My-Sensors.toml", "-n", "3000", "--quick", "--format", "json"];
+    let output = of(&asked);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("--quick gives figures in about 30 s, without intervals"), "{}", stderr(&output));
+    for cell in json(&output)["cells"].as_array().unwrap() {
+        assert_eq!((&cell["scenario"], &cell["failed"], &cell["void"]), (&"my-sensors".into(), &Null, &Null), "{cell}");
+    }
+    std::fs::write(folder.path().join("mine.toml"), "mine").unwrap();
+    let again = of(&["scenarios", "new", "mine.toml"]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(stderr(&again).contains("mine.toml exists and is not overwritten; name a new file"), "{}", stderr(&again));
+    assert_eq!(std::fs::read_to_string(folder.path().join("mine.toml")).unwrap(), "mine");
+    assert_eq!(of(&["scenario", "new", "no/such/folder.toml"]).status.code(), Some(2));
+}
+
+#[test]
 fn the_commented_example_runs_unchanged() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
@@ -71,7 +100,7 @@ fn a_driver_that_is_missing_or_broken_is_listed_with_the_reason() {
 
 #[test]
 fn doctor_says_of_every_meter_and_every_driver_whether_it_is_there() {
-    let output = run(&["doctor"]);
+    let output = run(&["doctor", "--all"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     for name in
@@ -94,6 +123,28 @@ fn doctor_says_of_every_meter_and_every_driver_whether_it_is_there() {
 }
 
 #[test]
+fn doctor_begins_with_what_is_missing_and_leaves_the_rest_to_all() {
+    let folder = tempfile::tempdir().unwrap();
+    script(folder.path(), "broken", "echo 'libx.so.2: cannot open shared object file' >&2; exit 127");
+    let doctor = |arguments: &[&str]| {
+        let output =
+            cqldyno(folder.path(), arguments).env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let (short, long) = (doctor(&["doctor"]), doctor(&["doctor", "--all"]));
+    for text in [&short, &long] {
+        let missing = text.split("\n\n").next().unwrap();
+        assert!(
+            missing.starts_with("Missing, or to change\n") && words(missing).contains("broken not available: "),
+            "{text}"
+        );
+    }
+    assert!(short.contains("other checks are in order; `cqldyno doctor --all` shows them.\n"), "{short}");
+    assert!(!short.contains("\n  processor ") && long.contains("\nmachine\n  processor "), "{short}{long}");
+}
+
+#[test]
 fn what_doctor_tells_an_unprivileged_user_stands_in_that_users_results() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
@@ -113,7 +164,7 @@ fn what_doctor_tells_an_unprivileged_user_stands_in_that_users_results() {
         }
         command.output().unwrap()
     };
-    let doctor = as_nobody(&["doctor"]);
+    let doctor = as_nobody(&["doctor", "--all"]);
     assert_eq!(doctor.status.code(), Some(0), "{}", stderr(&doctor));
     let doctor = words(&stdout(&doctor));
     let output = as_nobody(&["run", "noop", "--scenario=writes", "--count=10k", "--pass=syscalls", "--format=json"]);

@@ -53,7 +53,7 @@ fn what_statements_take_on_the_wire_and_which_system_calls_they_make_stands_in_t
     let noop = &cell(&cells, "noop", "timing")["measures"]["bytes_sent_per_statement"]["unavailable"];
     assert_eq!(noop, "This contender sends nothing, so no server took part.");
 
-    let doctor = words(&stdout(&run(&["doctor"])));
+    let doctor = words(&stdout(&run(&["doctor", "--all"])));
     for driver in asked() {
         let cell = cell(&cells, driver, "syscalls");
         if let Some(reason) = cell["measures"]["syscalls_by_name"]["unavailable"].as_str() {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{json, refused, run, stderr, stdout};
+use crate::support::{cqldyno, json, refused, run, stderr, stdout};
 
 /// The latest run with every cell run once that is published with the sources.
 fn published() -> PathBuf {
@@ -32,6 +32,45 @@ fn a_run_that_was_kept_is_shown_as_it_was_from_its_folder_and_from_its_json() {
     assert!(stdout(&from_folder).contains("| scylla@"), "{}", stdout(&from_folder));
     let document = format!("{path}/result.json");
     assert_eq!(stdout(&run(&["report", &document, "--format", "markdown"])), stdout(&from_folder));
+}
+
+#[test]
+fn wide_and_notes_show_more() {
+    let (_folder, path) = copy();
+    let lines = |flags: &[&str]| stdout(&run(&[&["report", &path], flags].concat())).lines().count();
+    let (short, wide, notes) = (lines(&[]), lines(&["--wide"]), lines(&["--notes"]));
+    assert!(short < wide && short < notes && lines(&["--wide", "--notes"]) > wide, "{short}, {wide}, {notes}");
+    assert!(stdout(&run(&["report", &path])).contains("--wide") && short <= 60, "{short} lines");
+}
+
+#[test]
+fn latest_is_the_run_in_cqldyno_runs_that_started_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |arguments: &[&str]| cqldyno(folder.path(), arguments).output().unwrap();
+    for arguments in [&["report", "latest"][..], &["check", "latest"], &["compare", "--resume", "latest"]] {
+        let output = of(arguments);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{}", stderr(&output));
+        assert!(stderr(&output).contains("there is none in cqldyno-runs of this folder"), "{}", stderr(&output));
+    }
+    // Neither the greatest name nor the last one written.
+    for (name, started) in [("z", "2026-01-02T03:04:05Z"), ("b", "2026-01-03T03:04:05Z"), ("a", "2026-01-01T03:04:05Z")]
+    {
+        let to = folder.path().join("cqldyno-runs").join(name);
+        fs::create_dir_all(&to).unwrap();
+        let mut run: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(published().join("run.json")).unwrap()).unwrap();
+        run["started"] = started.into();
+        fs::write(to.join("run.json"), run.to_string()).unwrap();
+        fs::copy(published().join("cells.jsonl"), to.join("cells.jsonl")).unwrap();
+    }
+    fs::create_dir(folder.path().join("cqldyno-runs/zz-no-run")).unwrap();
+    let output = of(&["report", "latest", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(json(&output)["run"]["started"], "2026-01-03T03:04:05Z");
+    assert!(stderr(&output).contains("The latest run is cqldyno-runs/b."), "{}", stderr(&output));
+    assert!(!stdout(&of(&["check", "latest", "--contender", "cdrs-tokio"])).is_empty());
+    let error = of(&["compare", "--resume", "latest"]);
+    assert!(stderr(&error).contains("The latest run is cqldyno-runs/b."), "{}", stderr(&error));
 }
 
 #[test]

@@ -32,10 +32,12 @@ fn it_says_where_it_listens_answers_there_and_ends_cleanly_when_told() {
 }
 
 #[test]
-fn it_listens_on_another_loopback_address_when_told() {
-    let serving = Serving::start(&["--address", "127.0.0.2"], &[]);
-    assert!(serving.address.starts_with("127.0.0.2:"), "{}", serving.address);
-    assert_eq!(opcode_of_the_answer(&serving.address), SUPPORTED);
+fn it_listens_on_another_loopback_address_and_on_a_name_for_one() {
+    for (given, listens) in [("127.0.0.2", "127.0.0.2:"), ("localhost", "127.0.0.1:")] {
+        let serving = Serving::start(&["--address", given], &[]);
+        assert!(serving.address.starts_with(listens), "{}", serving.address);
+        assert_eq!(opcode_of_the_answer(&serving.address), SUPPORTED);
+    }
 }
 
 #[test]
@@ -57,8 +59,22 @@ fn a_port_in_use_and_an_address_that_is_not_loopback_are_said() {
     let error = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{error}");
     assert!(error.starts_with("Error: ") && error.contains(port) && error.contains("in use"), "{error}");
-    let output = run(&["serve", "--address", "192.0.2.1"]);
-    assert!(stderr(&output).contains("loopback"), "{}", stderr(&output));
+    for address in ["192.0.2.1", "0.0.0.0", "::1", "::", "-1"] {
+        let error = refused(&["serve", &format!("--address={address}")]);
+        assert!(
+            error.contains("--address") && error.contains("on IPv4 loopback addresses only; use localhost, 127.0.0.1"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn threads_and_rows_that_no_machine_has_room_for_are_refused_with_what_there_is() {
+    let error = refused(&["serve", "--threads", "20000"]);
+    assert!(error.contains("--threads") && error.contains("ask for at most "), "{error}");
+    let error = refused(&["serve", "--expect-rows", "99999999999"]);
+    assert!(error.contains("--expect-rows 99,999,999,999 takes at least 3725 GiB, and "), "{error}");
+    assert!(error.contains("are available here; ask for fewer rows"), "{error}");
 }
 
 #[test]
@@ -67,4 +83,5 @@ fn wrong_usage_is_refused_with_what_to_write() {
     assert!(refused(&["serve", "--delay", "soon"]).contains("write a time such as"));
     assert!(refused(&["serve", "--answers", "some"]).contains("batched"));
     assert!(refused(&["serve", "--user", "ada"]).contains("CQLDYNO_PASSWORD"));
+    assert!(refused(&["serve", "--user", ""]).contains("a user's name has at least one character"));
 }

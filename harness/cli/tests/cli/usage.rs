@@ -1,6 +1,6 @@
-//! What cannot be meant is refused with exit code 2 and a sentence that says what to write.
+//! Help, and arguments that are refused with exit code 2 and a sentence that says what to write.
 
-use crate::support::{refused, run, stderr, stdout};
+use crate::support::{cqldyno, refused, run, stderr, stdout, words};
 
 #[test]
 fn help_goes_to_standard_output_and_ends_with_examples() {
@@ -15,6 +15,10 @@ fn help_goes_to_standard_output_and_ends_with_examples() {
         vec!["serve", "--help"],
         vec!["doctor", "--help"],
         vec!["history", "--help"],
+        vec!["completions", "--help"],
+        vec!["scenario", "new", "--help"],
+        vec!["help"],
+        vec!["help", "compare"],
     ] {
         let output = run(&arguments);
         let text = stdout(&output);
@@ -27,15 +31,93 @@ fn help_goes_to_standard_output_and_ends_with_examples() {
 }
 
 #[test]
-fn help_names_every_format_and_pass_and_what_a_narrow_terminal_leaves_out() {
+fn short_help_fits_a_terminal_of_80_by_40_and_points_to_the_long_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["compare", "run", "report", "check", "history", "drivers", "scenarios", "serve", "doctor"] {
+        let output = cqldyno(folder.path(), &[command, "-h"]).env("COLUMNS", "80").output().unwrap();
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(text.lines().count() < 40, "{} lines: {text}", text.lines().count());
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(!text.contains("--page-size"), "what few need is in the long help: {text}");
+    }
+    let compare = stdout(&run(&["compare", "-h"]));
+    for part in ["\nWhat runs:\n", "\nHow much:\n", "\nOutput:\n", "-n, --count", "-c, --concurrency", "compare --help"]
+    {
+        assert!(compare.contains(part), "{part}: {compare}");
+    }
+    let long = stdout(&run(&["compare", "--help"]));
+    assert!(long.contains("--page-size") && long.contains("\nDrivers and server:\n"), "{long}");
+}
+
+#[test]
+fn without_a_command_the_short_help_is_printed() {
+    let output = run(&[]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    assert_eq!(stdout(&output), stdout(&run(&["-h"])));
+    for command in
+        ["compare", "run", "report", "check", "history", "drivers", "scenarios", "serve", "doctor", "completions"]
+    {
+        assert!(stdout(&output).lines().any(|line| line.starts_with(&format!("  {command} "))), "{command}");
+    }
+}
+
+#[test]
+fn completions_know_commands_flags_drivers_and_scenarios() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = run(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let script = stdout(&output);
+        for word in ["compare", "scenarios", "no-counting", "cdrs-tokio", "payload-16k", "flamegraph", "markdown"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    assert!(refused(&["completions", "tcl"]).contains("bash"));
+}
+
+#[test]
+fn an_unknown_flag_is_refused_with_the_nearest_or_with_none() {
+    let error = refused(&["compare", "--cuont", "1k"]);
+    let sentence = "Error: `cqldyno compare` has no flag --cuont. Did you mean `--count`? `cqldyno compare --help` lists its flags\n";
+    assert_eq!(error, sentence);
+    for far in ["--nope", "--fast", "--versions-of", "-z"] {
+        let error = refused(&["compare", far]);
+        assert!(!error.contains("Did you mean") && !error.contains("-- -"), "{error}");
+        assert!(error.contains(&format!("`cqldyno compare` has no flag {far}. `cqldyno compare --help`")), "{error}");
+    }
+    let early = refused(&["--quick", "compare"]);
+    assert!(early.contains("has no flag --quick. Did you mean `compare --quick`?"), "{early}");
+    let error = refused(&["doctor", "now"]);
+    assert_eq!(
+        error,
+        "Error: `cqldyno doctor` takes no argument \"now\"; `cqldyno doctor --help` lists what it takes\n"
+    );
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_an_error_that_says_so() {
+    for arguments in [&["scenarios"][..], &["compare", "-h"], &["doctor"], &["completions", "bash"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let output = cqldyno(folder.path(), arguments).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let error = stderr(&output);
+        assert!(
+            error.starts_with("Error: The result could not be written to standard output: No space left"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn help_names_every_format_and_pass() {
     for arguments in [["compare", "--help"], ["run", "--help"], ["report", "--help"]] {
-        let text = crate::support::words(&stdout(&run(&arguments)));
+        let text = words(&stdout(&run(&arguments)));
         for format in ["table", "time", "markdown", "csv", "json", "html"] {
             assert!(text.contains(&format!(" {format} ")), "{format}: {text}");
         }
-        assert!(text.contains("left out, in this order; CPU us stays"), "{text}");
     }
-    let text = crate::support::words(&stdout(&run(&["compare", "--help"])));
+    let text = words(&stdout(&run(&["compare", "--help"])));
     for pass in ["counting", "latency", "syscalls", "allocations", "instructions", "flamegraph"] {
         assert!(text.contains(&format!("`{pass}`")), "{pass}: {text}");
     }
@@ -50,11 +132,12 @@ fn the_version_says_how_it_was_built() {
 
 #[test]
 fn a_command_that_is_not_there_is_refused_with_those_that_are() {
-    assert!(refused(&["comapre"]).contains("'compare'"));
-    let error = refused(&[]);
-    for command in ["compare", "run", "drivers", "scenarios", "serve", "doctor"] {
-        assert!(error.contains(command), "{error}");
-    }
+    let error = refused(&["comapre"]);
+    assert_eq!(
+        error,
+        "Error: there is no command \"comapre\". Did you mean `compare`? `cqldyno --help` lists the commands\n"
+    );
+    assert!(!refused(&["frobnicate"]).contains("Did you mean"));
 }
 
 #[test]
@@ -70,9 +153,11 @@ fn numbers_that_are_none_are_refused_with_how_to_write_them() {
     assert!(refused(&["compare", "--page-size", "3G"]).contains("at most 2147483647"));
     for blocks in ["100001", "99999999999"] {
         let error = refused(&["compare", "--blocks", blocks]);
-        assert!(error.contains("at most 100000 blocks; ask for fewer, and for more statements a cell"), "{error}");
+        assert!(error.contains("at most 100000 blocks; ask for fewer, and for more statements per cell"), "{error}");
     }
-    assert!(refused(&["compare", "--stall", "soon"]).contains("write a time such as"));
+    assert!(refused(&["compare", "--stall", "soon"]).contains("write a time from 1s to a day"));
+    assert!(refused(&["compare", "-n", "0"]).contains("'--count <N>'"));
+    assert!(refused(&["compare", "-c", "0"]).contains("'--concurrency <N>'"));
 }
 
 #[test]
@@ -152,7 +237,7 @@ fn times_that_mean_nothing_are_refused_with_their_bounds() {
 
 #[test]
 fn a_consistency_or_a_way_of_answering_that_is_none_is_refused_with_those_there_are() {
-    assert!(refused(&["compare", "--consistency", "SOME"]).contains("write one of LOCAL_ONE, ONE, TWO"));
+    assert!(refused(&["compare", "--consistency", "SOME"]).contains("expected one of `ONE`, `TWO`, `THREE`"));
     assert!(refused(&["compare", "--answers", "later"]).contains("batched, each or reordered"));
 }
 
@@ -180,6 +265,7 @@ fn a_password_is_never_an_argument_and_a_user_needs_one() {
     let error = refused(&[&target[..], &["--user", "ada", "--password-file", "/nowhere/at/all"]].concat());
     assert!(error.contains("/nowhere/at/all"), "{error}");
     assert!(refused(&[&target[..], &["--password-file", "/dev/null"]].concat()).contains("--user"));
+    assert!(refused(&[&target[..], &["--user", ""]].concat()).contains("a user's name has at least one character"));
     let empty = [&target[..], &["--user", "ada", "--password-file", "/dev/null"]].concat();
     assert!(refused(&empty).contains("is empty"));
 }
@@ -197,7 +283,7 @@ fn a_share_of_noise_cores_and_memory_are_refused_with_how_to_write_them() {
         ("--target", "-1", "HOST[:PORT]"),
         ("--arrangement", "-1", "multi:N"),
         ("--pin", "-1", "for example `2-3/0-1`"),
-        ("--consistency", "-1", "write one of LOCAL_ONE, ONE, TWO"),
+        ("--consistency", "-1", "expected one of `ONE`, `TWO`, `THREE`"),
         ("--answers", "-each", "batched, each or reordered"),
     ] {
         let error = refused(&["compare", flag, value]);
@@ -223,16 +309,17 @@ fn a_run_for_publication_has_blocks_and_a_count_of_its_own() {
     for (flag, value) in [("--count", "1M"), ("--blocks", "3")] {
         let error = refused(&["compare", "--publish", flag, value]);
         let sentence = format!(
-            "Error: --publish was given together with {flag}, and a run for publication has blocks and a count of its own; leave \
-             that out, or do without --publish\n"
+            "Error: --publish was given together with {flag}, and a run for publication has a size of its own; leave out one or the \
+             other\n"
         );
         assert_eq!(error, sentence);
     }
     let both = refused(&["compare", "--publish", "--count", "1M", "--blocks", "3"]);
-    assert!(both.contains("together with --count and --blocks, and") && both.contains("leave those out"), "{both}");
-    let help = stdout(&run(&["compare", "--help"]));
-    let help = crate::support::words(&help);
-    for part in ["20 blocks of 1M statements a cell", "1 where the count is 5M or more", "--resume <DIR>"] {
+    assert!(both.contains("together with --count and --blocks, and"), "{both}");
+    let help = words(&stdout(&run(&["compare", "--help"])));
+    for part in
+        ["20 blocks of 1M statements per cell", "One block is the default from a count of 5M on", "--resume <RUN>"]
+    {
         assert!(help.contains(part), "{part}: {help}");
     }
 }
@@ -242,7 +329,7 @@ fn arguments_that_exclude_each_other_are_refused_in_a_sentence() {
     let error = refused(&["compare", "--no-counting", "--counting-count", "1k"]);
     assert_eq!(
         error,
-        "Error: --no-counting was given together with --counting-count, and one excludes the other; leave that out, or do without --no-counting\n"
+        "Error: --no-counting was given together with --counting-count, and they exclude each other; leave out one or the other\n"
     );
     let error = refused(&["compare", "--count", "1k", "--count", "2k"]);
     assert_eq!(error, "Error: --count was given more than once; give it once\n");

@@ -1,29 +1,40 @@
-//! How a user logs in: the password comes from a file or the environment, never from an argument.
+//! User and password: the password comes from a file or the environment, never from an argument.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use cqldyno_protocol::JobCredentials;
 
+use crate::arguments::heading::SETUP;
 use crate::outcome::usage;
 
 /// User and password.
 #[derive(clap::Args)]
 pub struct Login {
-    /// The cluster asks for a user: USER; the password comes from --password-file or from the environment variable
-    /// CQLDYNO_PASSWORD, and is shown nowhere
-    #[arg(long, value_name = "USER")]
+    /// Log in as USER
+    ///
+    /// The password comes from --password-file or from the environment variable CQLDYNO_PASSWORD. It is shown and kept nowhere.
+    #[arg(long, value_name = "USER", value_parser = user, help_heading = SETUP, hide_short_help = true)]
     user: Option<String>,
     /// Read the password from the first line of FILE
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = SETUP, hide_short_help = true)]
     password_file: Option<PathBuf>,
+}
+
+fn user(name: &str) -> Result<String, String> {
+    match name.is_empty() {
+        true => {
+            Err("a user's name has at least one character; leave --user out if the cluster asks for none".to_owned())
+        }
+        false => Ok(name.to_owned()),
+    }
 }
 
 impl Login {
     /// User and password; `None` without a user.
     ///
     /// # Errors
-    /// When one is given without the other, or the file cannot be read.
+    /// When one is given without the other, the file cannot be read, or the password is empty.
     pub fn read(&self) -> Result<Option<JobCredentials>> {
         let found = cqldyno_bench::credentials(self.user.as_deref(), self.password_file.as_deref()).map_err(usage)?;
         match found {

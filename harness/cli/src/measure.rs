@@ -1,0 +1,126 @@
+//! A run from its start to its result: carried out, kept in every format, and shown.
+
+use anyhow::{Context, Result, anyhow};
+use cqldyno_bench::{BenchError, Cancel, Finished, FolderError};
+use cqldyno_reports::{Analysis, Contender, EXPORTERS, Look, Role, plain, why_cut_short};
+
+use crate::format::{Format, is_table, page, render};
+use crate::interrupt::on_interrupt;
+use crate::outcome::{Outcome, usage};
+use crate::progress::Progress;
+use crate::{repetition, terminal};
+
+/// Carries out a run, with its progress on standard error.
+///
+/// # Errors
+/// When it cannot start, or its result cannot be kept from the start.
+pub fn measure(
+    quiet: bool,
+    carry_out: impl FnOnce(&mut Progress, &Cancel) -> Result<Finished, BenchError>,
+) -> Result<Finished> {
+    let cancel = Cancel::new();
+    let mut progress = Progress::new(quiet, terminal::draws_progress());
+    on_interrupt(&cancel, progress.voice())?;
+    let finished = carry_out(&mut progress, &cancel);
+    progress.end();
+    let mut finished = finished.map_err(|error| match error {
+        BenchError::Plan(error) => usage(error),
+        BenchError::Folder(error @ (FolderError::Foreign(_) | FolderError::Taken(_))) => usage(error),
+        error => anyhow::Error::new(error),
+    })?;
+    finished.run.command = Some(repetition::command(&finished.run));
+    Ok(finished)
+}
+
+/// Keeps the result in the run's folder and prints it; `named` says whether the user named the contenders.
+///
+/// # Errors
+/// When the result cannot be kept or printed. Neither failure costs the other.
+pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named: bool) -> Result<Outcome> {
+    let Finished { run, cells, folder, .. } = finished;
+    let analysis = Analysis::new(run, cells);
+    let resume = format!("Go on with `cqldyno compare --resume {}`.", folder.display());
+    let kept = match &finished.trouble {
+        Some(trouble) => Err(anyhow!("{trouble}. The result above has the cells that were finished. {resume}")),
+        None => keep(finished, &analysis),
+    };
+    let text = render(format, &analysis, look, folder)?;
+    if kept.is_ok() {
+        let shown = folder.display().to_string();
+        let mut lines = vec![match finished.nothing_left {
+            true => format!("The run in {shown} had ended; nothing was left to do, and its files are as they were."),
+            false => format!("The run is kept in {shown}."),
+        }];
+        match run.interrupted {
+            true => lines.push(resume),
+            false => lines.extend(why_cut_short(run, Some(&shown)).map(|why| why + ".")),
+        }
+        if !is_table(format) {
+            lines.extend(analysis.warnings().iter().map(|warning| format!("Warning: {}", plain(warning))));
+            lines.extend(analysis.findings().iter().cloned());
+            lines.push(format!("The page is {}.", page(folder).display()));
+        }
+        let progress = Progress::new(quiet, false);
+        lines.iter().for_each(|line| progress.say(line));
+    }
+    terminal::print(&text)?;
+    kept?;
+    Ok(outcome(&analysis, named))
+}
+
+/// Whether every contender did what was asked. A driver that is not here counts as a failure only if it was `named`.
+fn outcome(analysis: &Analysis, named: bool) -> Outcome {
+    let run = analysis.run();
+    let is_here = |one: &Contender| one.unavailable.is_none() || (!named && one.role == Role::Driver);
+    if run.interrupted {
+        Outcome::Interrupted
+    } else if analysis.cells().iter().all(|cell| cell.counts()) && run.contenders.iter().all(is_here) {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    }
+}
+
+/// Writes the result into the run's folder in every format; if nothing was left to do, only files that are missing.
+fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
+    for exporter in EXPORTERS {
+        let path = finished.folder.join(exporter.file());
+        if !(finished.nothing_left && path.exists()) {
+            let text = exporter.one(analysis, Look::default())?;
+            std::fs::write(&path, text).with_context(|| format!("the result cannot be kept in {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use cqldyno_reports::{Cell, Pass, Run};
+
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_driver_that_is_not_here_is_a_failure_only_if_it_was_named() {
+        let (run, cells) = sample::run();
+        let analysis = Analysis::new(&run, &cells);
+        assert_eq!((outcome(&analysis, false), outcome(&analysis, true)), (Outcome::Done, Outcome::Failed));
+        let run = Run { interrupted: true, ..run };
+        assert_eq!(outcome(&Analysis::new(&run, &cells), false), Outcome::Interrupted);
+    }
+
+    #[test]
+    fn a_cell_whose_block_was_run_again_does_not_decide_how_the_program_ends() {
+        let (run, cells) = sample::run();
+        let is_first = |cell: &Cell| cell.block == 1 && cell.scenario == "writes" && cell.pass == Pass::Timing;
+        let ends = |void_attempt: u32| {
+            let again = cells.iter().filter(|cell| is_first(cell)).map(|cell| Cell { attempt: 2, ..cell.clone() });
+            let mut cells: Vec<Cell> = cells.iter().cloned().chain(again).collect();
+            for cell in cells.iter_mut().filter(|cell| is_first(cell) && cell.attempt == void_attempt) {
+                cell.void = Some("No.".to_owned());
+            }
+            outcome(&Analysis::new(&run, &cells), false)
+        };
+        assert_eq!((ends(1), ends(2)), (Outcome::Done, Outcome::Failed));
+    }
+}

@@ -1,0 +1,95 @@
+//! Sentences about arguments that cannot be used.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use cqldyno_reports::list;
+use cqldyno_scenarios::suggestion;
+
+/// What is wrong and what to do: our own sentence where clap's would mislead, else clap's.
+pub fn refusal(error: &clap::Error) -> String {
+    let ours = match error.kind() {
+        ErrorKind::ArgumentConflict => conflict(error),
+        ErrorKind::UnknownArgument => unknown_argument(error),
+        ErrorKind::InvalidSubcommand => unknown_command(error),
+        _ => None,
+    };
+    ours.unwrap_or_else(|| {
+        let text = error.render().to_string();
+        text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+    })
+}
+
+/// Arguments that exclude each other, or one that was given more than once.
+fn conflict(error: &clap::Error) -> Option<String> {
+    let first = names(error, ContextKind::InvalidArg).pop()?;
+    let mut all = names(error, ContextKind::PriorArg);
+    if all == [first.as_str()] {
+        return Some(format!("{first} was given more than once; give it once"));
+    }
+    all.insert(0, first);
+    let told = |asked: &str, why: &str| {
+        let others: Vec<String> = all.iter().filter(|name| *name != asked).cloned().collect();
+        format!("{asked} was given together with {}, and {why}", list(&others))
+    };
+    let is_given = |asked: &str| all.iter().any(|name| name == asked);
+    Some(if is_given("--resume") {
+        told("--resume", "the resumed run keeps what its run.json says; leave out one or the other")
+    } else if is_given("--publish") {
+        told("--publish", "a run for publication has a size of its own; leave out one or the other")
+    } else {
+        told(&all[0], "they exclude each other; leave out one or the other")
+    })
+}
+
+fn unknown_argument(error: &clap::Error) -> Option<String> {
+    let given = words(error, ContextKind::InvalidArg).pop()?;
+    let command = command(error)?;
+    if !given.starts_with('-') {
+        return Some(format!("`{command}` takes no argument {given:?}; `{command} --help` lists what it takes"));
+    }
+    // `--count`, or with the command it belongs to: `'compare --count' exists`.
+    let meant = words(error, ContextKind::SuggestedArg).pop().or_else(|| {
+        let tips = words(error, ContextKind::Suggested);
+        tips.iter().find_map(|tip| Some(tip.strip_suffix("' exists")?.strip_prefix('\'')?.to_owned()))
+    });
+    let is_near = |meant: &String| {
+        let flag = meant.rsplit(' ').next().unwrap_or_default();
+        !suggestion(given.trim_start_matches('-'), [flag.trim_start_matches('-')]).is_empty()
+    };
+    let meant = meant.filter(is_near).map(|meant| format!(" Did you mean `{meant}`?")).unwrap_or_default();
+    Some(format!("`{command}` has no flag {given}.{meant} `{command} --help` lists its flags"))
+}
+
+fn unknown_command(error: &clap::Error) -> Option<String> {
+    let given = words(error, ContextKind::InvalidSubcommand).pop()?;
+    let near = words(error, ContextKind::SuggestedSubcommand);
+    let meant = suggestion(&given, near.iter().map(String::as_str));
+    Some(format!("there is no command {given:?}.{meant} `cqldyno --help` lists the commands"))
+}
+
+/// The command that the arguments were given to, as the usage line names it.
+fn command(error: &clap::Error) -> Option<String> {
+    let usage = words(error, ContextKind::Usage).pop()?;
+    let is_name = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
+    let names: Vec<&str> = usage.split_whitespace().skip(1).take_while(is_name).collect();
+    Some(names.join(" "))
+}
+
+/// The arguments as they are typed: `--rate` for `--rate <N>`, and words for the one that has no flag.
+fn names(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    let name = |text: String| match text.split(' ').next() {
+        Some(flag) if flag.starts_with("--") => flag.to_owned(),
+        _ => "a contender".to_owned(),
+    };
+    words(error, kind).into_iter().map(name).collect()
+}
+
+/// What clap tells about an error, without colours.
+fn words(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(one)) => vec![one.clone()],
+        Some(ContextValue::Strings(all)) => all.clone(),
+        Some(ContextValue::StyledStr(one)) => vec![one.to_string()],
+        Some(ContextValue::StyledStrs(all)) => all.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    }
+}
