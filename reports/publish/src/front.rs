@@ -21,8 +21,9 @@ pub(crate) fn front(date: &str, shown: &[Shown]) -> String {
     };
     let analysis = Analysis::new(run, cells);
     format!(
-        "{}{}{}\n\n{}{}\n\n{}. {} CPU us is CPU time per statement. [How verdicts are \
-         read](harness/METHOD.md#what-does-a-verdict-mean); [raw data, all columns and a page with charts]({folder}).",
+        "{}{}{}\n\n{}{}\n\nCPU us is CPU time per statement: less is better. A driver is *cheaper* or *dearer* if the whole interval lies more than \
+         2 % from 1 ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). `current` is tokio on one thread, `multi:2` on two.\n\n\
+         {}. {} [Raw data, all columns and a page with charts]({folder}).",
         picture(&format!("{folder}/chart.svg")),
         warnings(&analysis),
         escape(&analysis.findings().join(" ")),
@@ -105,7 +106,7 @@ fn choices(analysis: &Analysis) -> Option<String> {
         (!places.is_empty()).then(|| format!("choose {} for {}", escape(&short(run, driver)), places.join(" and for ")))
     };
     let said = drivers(run).filter_map(choice).collect::<Vec<_>>().join("; ");
-    said.strip_prefix('c').map(|rest| format!("C{rest}."))
+    (!said.is_empty()).then(|| format!("By CPU time, {said}."))
 }
 
 /// What was asked, with which command, on what.
@@ -115,7 +116,7 @@ fn asked(run: &Run, date: &str) -> String {
         1 => String::new(),
         blocks => format!("{blocks} blocks of "),
     };
-    let target = if plan.target.embedded { "the embedded server".to_owned() } else { escape(&plain(&plan.target.id)) };
+    let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&plan.target.id)) };
     let with = run.command.as_ref().map_or(String::new(), |command| format!(" with `{}`", command.replace('`', "'")));
     format!(
         "{blocks}{} prepared statements, {} in flight over {}, on {target}; {}; measured on {date}{with}.",
@@ -242,7 +243,7 @@ mod tests {
         }
         let text = shown(run, cells);
         assert!(text.contains("For writes and reads scylla needed least CPU time."), "{text}");
-        assert!(text.contains("Choose scylla for writes and reads."), "{text}");
+        assert!(text.contains("By CPU time, choose scylla for writes and reads."), "{text}");
         assert!(text.contains("(1.5") && text.contains("**dearer** | 753k |"), "{text}");
         assert!(!text.contains("#control") && !text.contains("| floor"), "{text}");
         assert!(text.lines().count() < 60 && text.split_whitespace().count() < 550, "{text}");
