@@ -104,27 +104,21 @@ pub struct Keyspace {
 
 /// A change of the catalog.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ddl {
-    CreateKeyspace {
-        keyspace: Keyspace,
-        if_not_exists: bool,
-    },
-    AlterKeyspace {
-        keyspace: Keyspace,
-        if_exists: bool,
-    },
-    DropKeyspace {
-        keyspace: String,
-        if_exists: bool,
-    },
+pub struct Ddl {
+    pub definition: Definition,
+    /// Whether `IF [NOT] EXISTS` allows that there is nothing to change.
+    pub conditional: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Definition {
+    CreateKeyspace(Keyspace),
+    AlterKeyspace(Keyspace),
+    DropKeyspace(String),
     /// The catalog gives the table its ids.
-    CreateTable {
-        table: Box<Table>,
-        if_not_exists: bool,
-    },
+    CreateTable(Box<Table>),
     DropTable {
         keyspace: String,
         table: String,
-        if_exists: bool,
     },
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Analyzer, find, invalid};
+use super::{Analyzer, find};
 use crate::cql::{self, AssignmentTarget};
-use crate::error::CqlError;
+use crate::error::{CqlError, invalid};
 use crate::plan::{Assignment, Delete, Insert, Term, Update};
 use crate::schema::{Column, ColumnKind, Table};
 

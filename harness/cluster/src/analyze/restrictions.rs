@@ -1,8 +1,8 @@
 //! WHERE: relations sorted by the column they restrict, then into partitions, rows and filters.
 
-use super::{Analyzer, find, invalid, special_spec};
+use super::{Analyzer, find, special_spec};
 use crate::cql::{Operator, RawTerm, Relation};
-use crate::error::CqlError;
+use crate::error::{CqlError, invalid};
 use crate::plan::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term, TermList};
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::{ColumnSpec, CqlType};

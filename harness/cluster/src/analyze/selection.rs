@@ -1,9 +1,9 @@
 //! SELECT.
 
 use super::restrictions::NEEDS_FILTERING;
-use super::{Analyzer, find, invalid, special_spec, unknown_function};
+use super::{Analyzer, find, special_spec, unknown_function};
 use crate::cql::{self, OrderBy, RawSelector};
-use crate::error::CqlError;
+use crate::error::{CqlError, invalid};
 use crate::plan::{PartitionSelection, Select, Selector};
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::{ColumnSpec, CqlType};

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-use super::{Analyzer, invalid, special_spec, unknown_function};
+use super::{Analyzer, special_spec, unknown_function};
 use crate::cql::{RawTerm, Using};
-use crate::error::CqlError;
+use crate::error::{CqlError, invalid};
 use crate::plan::{Computed, Evaluated, Term};
 use crate::schema::Table;
 use crate::types::{ColumnSpec, CqlType};

@@ -289,7 +289,9 @@ fn a_clustering_order_may_name_only_the_first_columns() {
     let descending = |order: &str| {
         let text =
             format!("CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b, c)) WITH CLUSTERING ORDER BY ({order})");
-        let Plan::Ddl(Ddl::CreateTable { table, .. }) = analyze(&text, &catalog(), Some("ks"))?.plan else {
+        let Plan::Ddl(Ddl { definition: Definition::CreateTable(table), .. }) =
+            analyze(&text, &catalog(), Some("ks"))?.plan
+        else {
             panic!("{text} creates no table")
         };
         Ok(table.clustering().iter().map(|column| column.descending).collect::<Vec<_>>())

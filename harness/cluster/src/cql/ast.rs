@@ -2,7 +2,7 @@
 
 use crate::types::{CqlType, Literal};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableName {
     pub keyspace: Option<String>,
     pub name: String,
@@ -90,7 +90,7 @@ pub struct OrderBy {
     pub descending: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
     pub json: bool,
     pub distinct: bool,
@@ -163,6 +163,8 @@ pub enum PropertyValue {
     Map(Vec<(String, String)>),
 }
 
+pub type Properties = Vec<(String, PropertyValue)>;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnDefinition {
     pub name: String,
@@ -177,17 +179,16 @@ pub struct PrimaryKey {
     pub clustering: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CreateTable {
     pub table: TableName,
-    pub if_not_exists: bool,
     pub columns: Vec<ColumnDefinition>,
     /// Each PRIMARY KEY that was given.
     pub primary_keys: Vec<PrimaryKey>,
     /// CLUSTERING ORDER BY.
     pub order: Vec<OrderBy>,
     pub compact_storage: bool,
-    pub properties: Vec<(String, PropertyValue)>,
+    pub properties: Properties,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,25 +200,20 @@ pub enum Statement {
     Batch(Batch),
     Truncate(TableName),
     Use(String),
-    CreateKeyspace {
-        name: String,
-        if_not_exists: bool,
-        properties: Vec<(String, PropertyValue)>,
-    },
-    AlterKeyspace {
-        name: String,
-        if_exists: bool,
-        properties: Vec<(String, PropertyValue)>,
-    },
-    DropKeyspace {
-        name: String,
-        if_exists: bool,
-    },
-    CreateTable(CreateTable),
-    DropTable {
-        table: TableName,
-        if_exists: bool,
+    Define {
+        definition: Definition,
+        /// Whether there is an `IF [NOT] EXISTS`.
+        conditional: bool,
     },
     /// A statement of CQL that this node does not have, by its first words (`CREATE INDEX`).
     Unsupported(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Definition {
+    CreateKeyspace(String, Properties),
+    AlterKeyspace(String, Properties),
+    DropKeyspace(String),
+    CreateTable(CreateTable),
+    DropTable(TableName),
 }

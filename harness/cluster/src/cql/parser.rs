@@ -116,6 +116,20 @@ impl<'a> Parser<'a> {
         if self.take_symbol(symbol)? { Ok(()) } else { Err(self.mismatch(&format!("'{symbol}'"))) }
     }
 
+    /// Takes both words or none.
+    pub(super) fn take_words(&mut self, first: &str, second: &str) -> Result<bool, CqlError> {
+        let both = self.at_word(first) && self.next_is_word(second);
+        self.advance_if(both)?;
+        self.advance_if(both)
+    }
+
+    /// Takes a word with the bracket after it or nothing.
+    pub(super) fn take_call(&mut self, word: &str) -> Result<bool, CqlError> {
+        let both = self.at_word(word) && self.next_is_symbol("(");
+        self.advance_if(both)?;
+        self.advance_if(both)
+    }
+
     pub(super) fn count_item(&mut self) -> Result<(), CqlError> {
         self.items += 1;
         if self.items > MAX_ITEMS {
@@ -127,6 +141,32 @@ impl<'a> Parser<'a> {
     /// One item or more, with commas between.
     pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, CqlError>) -> Result<Vec<T>, CqlError> {
         self.separated(item, |parser| parser.take_symbol(","))
+    }
+
+    /// One item or more in round brackets.
+    pub(super) fn brackets<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, CqlError>) -> Result<Vec<T>, CqlError> {
+        self.expect_symbol("(")?;
+        self.list_to(")", item)
+    }
+
+    /// One item or more up to this symbol.
+    pub(super) fn list_to<T>(
+        &mut self,
+        end: &str,
+        item: impl Fn(&mut Self) -> Result<T, CqlError>,
+    ) -> Result<Vec<T>, CqlError> {
+        let items = self.list(item)?;
+        self.expect_symbol(end)?;
+        Ok(items)
+    }
+
+    /// Items up to this symbol, perhaps none.
+    pub(super) fn items_to<T>(
+        &mut self,
+        end: &str,
+        item: impl Fn(&mut Self) -> Result<T, CqlError>,
+    ) -> Result<Vec<T>, CqlError> {
+        if self.take_symbol(end)? { Ok(Vec::new()) } else { self.list_to(end, item) }
     }
 
     /// One item or more, with AND between.
@@ -206,9 +246,7 @@ impl<'a> Parser<'a> {
             "begin" => self.batch().map(Statement::Batch),
             "truncate" => {
                 self.advance()?;
-                if self.at_word("table") || self.at_word("columnfamily") {
-                    self.advance()?;
-                }
+                let _ = self.take_word("table")? || self.take_word("columnfamily")?;
                 self.table_name().map(Statement::Truncate)
             }
             "use" => {
@@ -292,13 +330,9 @@ impl<'a> Parser<'a> {
             let using = self.using(true)?;
             return Ok(Insert { table, json: true, columns: Vec::new(), values: vec![value], conditional, using });
         }
-        self.expect_symbol("(")?;
-        let columns = self.list(Self::name)?;
-        self.expect_symbol(")")?;
+        let columns = self.brackets(Self::name)?;
         self.expect_word("values")?;
-        self.expect_symbol("(")?;
-        let values = self.list(Self::operation)?;
-        self.expect_symbol(")")?;
+        let values = self.brackets(Self::operation)?;
         let conditional = self.condition()?;
         let using = self.using(true)?;
         Ok(Insert { table, json: false, columns, values, conditional, using })

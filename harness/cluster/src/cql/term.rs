@@ -54,9 +54,7 @@ impl Parser<'_> {
         if self.next_is_symbol("(") {
             self.advance()?;
             self.advance()?;
-            let arguments = if self.at_symbol(")") { Vec::new() } else { self.list(|parser| parser.term(depth + 1))? };
-            self.expect_symbol(")")?;
-            return Ok(RawTerm::Function(word, arguments));
+            return Ok(RawTerm::Function(word, self.items_to(")", |parser| parser.term(depth + 1))?));
         }
         let kind = match word.as_str() {
             "null" => {
@@ -93,14 +91,10 @@ impl Parser<'_> {
             return Ok(RawTerm::Literal(Literal { kind, text }));
         }
         if self.take_symbol("[")? {
-            let items = if self.at_symbol("]") { Vec::new() } else { self.list(|parser| parser.term(depth + 1))? };
-            self.expect_symbol("]")?;
-            return Ok(RawTerm::List(items));
+            return self.items_to("]", |parser| parser.term(depth + 1)).map(RawTerm::List);
         }
         if self.take_symbol("(")? {
-            let items = self.list(|parser| parser.term(depth + 1))?;
-            self.expect_symbol(")")?;
-            return Ok(RawTerm::Tuple(items));
+            return self.list_to(")", |parser| parser.term(depth + 1)).map(RawTerm::Tuple);
         }
         if self.take_symbol("{")? {
             return self.braces(depth);
@@ -152,16 +146,12 @@ impl Parser<'_> {
     }
 
     fn relation(&mut self) -> Result<Relation, CqlError> {
-        if self.at_word("token") && self.next_is_symbol("(") {
-            self.advance()?;
-            self.advance()?;
-            let columns = self.list(Self::name)?;
-            self.expect_symbol(")")?;
+        if self.take_call("token")? {
+            let columns = self.list_to(")", Self::name)?;
             return Ok(Relation::Token(columns, self.operator()?, self.term(0)?));
         }
         if self.take_symbol("(")? {
-            let columns = self.list(Self::name)?;
-            self.expect_symbol(")")?;
+            let columns = self.list_to(")", Self::name)?;
             if self.take_word("in")? {
                 self.term(0)?;
                 return Ok(Relation::Refused(
@@ -172,11 +162,8 @@ impl Parser<'_> {
         }
         let column = self.name()?;
         if self.take_word("in")? {
-            if self.at_symbol("(") {
-                self.advance()?;
-                let items = if self.at_symbol(")") { Vec::new() } else { self.list(|parser| parser.term(1))? };
-                self.expect_symbol(")")?;
-                return Ok(Relation::InTerms(column, items));
+            if self.take_symbol("(")? {
+                return Ok(Relation::InTerms(column, self.items_to(")", |parser| parser.term(1))?));
             }
             return Ok(Relation::InMarker(column, self.term(0)?));
         }

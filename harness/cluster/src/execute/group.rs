@@ -12,7 +12,7 @@ use super::point::{Action, Point, put_row};
 use crate::codec::frame::Header;
 use crate::codec::response::{self, ReplyTo};
 use crate::counters::stats::Tally;
-use crate::error::ErrorAnswer;
+use crate::error::CqlError;
 use crate::storage::clock::Moment;
 use crate::storage::rows::{PlainCells, RowShard};
 use crate::storage::table::{Shards, TableStore};
@@ -217,7 +217,7 @@ impl PointGroup {
             let Some(point) = statements.point(op.statement) else { continue };
             let [s0, s1] = op.stream.to_be_bytes();
             if op.flags & FAILED != 0 {
-                let (to, error) = (ReplyTo { version: op.version, stream: op.stream }, ErrorAnswer::from(StorageFull));
+                let (to, error) = (ReplyTo { version: op.version, stream: op.stream }, CqlError::from(StorageFull));
                 response::error(out, to, &error);
                 tally.errors.push(error.code());
                 continue;

@@ -1,6 +1,6 @@
 //! The paging state: where a page ended. The client keeps it.
 
-use crate::error::ErrorAnswer;
+use crate::error::CqlError;
 use crate::types::{Reader, write};
 
 const FORM: u8 = 2;
@@ -33,7 +33,7 @@ impl Position {
     }
 
     /// From bytes that [`Position::encode`] made.
-    pub fn decode(state: &[u8]) -> Result<Position, ErrorAnswer> {
+    pub fn decode(state: &[u8]) -> Result<Position, CqlError> {
         let read = || {
             let mut reader = Reader::new(state);
             let form = reader.byte().ok()?;
@@ -58,7 +58,7 @@ impl Position {
                 },
             })
         };
-        read().ok_or_else(|| ErrorAnswer::Protocol("Invalid value for the paging state".to_owned()))
+        read().ok_or_else(|| CqlError::protocol("Invalid value for the paging state"))
     }
 }
 

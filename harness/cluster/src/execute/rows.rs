@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::{CqlError, ErrorAnswer};
+use crate::error::CqlError;
 use crate::plan::{EvaluatedFilter, Select, Selector};
 use crate::schema::Table;
 use crate::storage::record::{Cell, Row};
@@ -113,7 +113,7 @@ impl<'s> Collector<'s> {
     }
 
     /// Takes a row if it passes the filters. LIMIT must not be reached, and the page must not be full.
-    pub fn offer(&mut self, row: RowView<'_>) -> Result<Offered, ErrorAnswer> {
+    pub fn offer(&mut self, row: RowView<'_>) -> Result<Offered, CqlError> {
         let table = &*self.select.table;
         if !self.filters.iter().all(|filter| filter.matches(row.value(table, filter.column))) {
             return Ok(Offered::Filtered);
@@ -151,15 +151,14 @@ impl<'s> Collector<'s> {
     }
 }
 
-fn too_long() -> ErrorAnswer {
+fn too_long() -> CqlError {
     CqlError::Invalid(format!(
         "The rows of this answer would be longer than {} MiB: ask for smaller pages",
         LONGEST_ROWS / 1024 / 1024
     ))
-    .into()
 }
 
-fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowView<'_>) -> Result<(), ErrorAnswer> {
+fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowView<'_>) -> Result<(), CqlError> {
     let value: Option<Cow<'_, [u8]>> = match selector {
         Selector::Column(column) => row.value(table, *column).map(Cow::Borrowed),
         Selector::ToJson(column) => {

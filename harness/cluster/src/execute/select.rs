@@ -6,7 +6,7 @@ use std::ops::Bound;
 use super::paging::Position;
 use super::rows::{Collector, Offered, RowView};
 use super::values::{Slices, check_combinations, key_components, partition_keys, slices};
-use crate::error::{CqlError, ErrorAnswer};
+use crate::error::CqlError;
 use crate::plan::{PartitionSelection, Select, Term};
 use crate::storage::partitions::Partition;
 use crate::storage::record::{self, Row};
@@ -51,7 +51,7 @@ fn collector<'s>(
     values: &[Value<'s>],
     paging: Paging<'_>,
     position: Option<&Position>,
-) -> Result<Collector<'s>, ErrorAnswer> {
+) -> Result<Collector<'s>, CqlError> {
     let filters = select.filters.iter().map(|filter| filter.evaluate(&select.table.columns, values));
     let page_size = paging.page_size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0);
     let limit = limit("LIMIT", select.limit.as_ref(), values)?;
@@ -67,7 +67,7 @@ pub async fn select(
     select: &Select,
     values: &[Value<'_>],
     paging: Paging<'_>,
-) -> Result<Page, ErrorAnswer> {
+) -> Result<Page, CqlError> {
     let position = paging.state.map(Position::decode).transpose()?;
     let collector = collector(select, values, paging, position.as_ref())?;
     let needs_cells = collector.needs_cells();
@@ -140,11 +140,11 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    async fn by_key(mut self, keys: &[Vec<u8>], from: Option<Position>) -> Result<Page, ErrorAnswer> {
+    async fn by_key(mut self, keys: &[Vec<u8>], from: Option<Position>) -> Result<Page, CqlError> {
         let mut remaining = keys;
         if let Some(from) = &from {
             let Some(at) = keys.iter().position(|key| *key == from.key) else {
-                return Err(ErrorAnswer::Protocol("Invalid value for the paging state".to_owned()));
+                return Err(CqlError::protocol("Invalid value for the paging state"));
             };
             remaining = &keys[at + usize::from(from.clustering.is_none())..];
         }
@@ -167,7 +167,7 @@ impl Search<'_> {
         Ok(self.finish(false))
     }
 
-    async fn by_token(mut self, first: i64, last: i64, from: Option<Position>) -> Result<Page, ErrorAnswer> {
+    async fn by_token(mut self, first: i64, last: i64, from: Option<Position>) -> Result<Page, CqlError> {
         let mut first = first;
         if let Some(from) = from {
             first = first.max(token::token(&from.key));
@@ -205,7 +205,7 @@ impl Search<'_> {
         Page { row_count, rows, paging_state: more.then(|| self.position.encode()) }
     }
 
-    fn named_partition(&mut self, key: &[u8]) -> Result<Stop, ErrorAnswer> {
+    fn named_partition(&mut self, key: &[u8]) -> Result<Stop, CqlError> {
         let Place { shard, hash } = self.store.place(token::token(key));
         match self.store.shards() {
             Shards::Rows(shards) => match shards[shard].lock().get(hash, key) {
@@ -220,7 +220,7 @@ impl Search<'_> {
     }
 
     /// Searches the partitions of one shard after the position, in the order of (token, key).
-    fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop, ErrorAnswer> {
+    fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop, CqlError> {
         match self.store.shards() {
             Shards::Rows(shards) => {
                 let shard = shards[place.shard].lock();
@@ -240,8 +240,8 @@ impl Search<'_> {
         found: impl Iterator<Item = (u32, &'p [u8], P)>,
         place: &mut Place,
         (first, last): (i64, i64),
-        mut look: impl FnMut(&mut Self, &[u8], P) -> Result<Stop, ErrorAnswer>,
-    ) -> Result<Stop, ErrorAnswer> {
+        mut look: impl FnMut(&mut Self, &[u8], P) -> Result<Stop, CqlError>,
+    ) -> Result<Stop, CqlError> {
         let mut found = Ahead { found, ahead: VecDeque::with_capacity(RECORDS_AHEAD) }.peekable();
         let mut group: Vec<(i64, &[u8], P)> = Vec::new();
         // Once one partition is after the position, all later ones are.
@@ -297,7 +297,7 @@ impl Search<'_> {
     }
 
     /// A partition of a table without clustering columns.
-    fn row(&mut self, key: &[u8], record: &[u8]) -> Result<Stop, ErrorAnswer> {
+    fn row(&mut self, key: &[u8], record: &[u8]) -> Result<Stop, CqlError> {
         self.budget = self.budget.saturating_sub(1);
         let columns = self.store.cells();
         if record::is_live(record, columns) {
@@ -326,7 +326,7 @@ impl Search<'_> {
     }
 
     /// A partition of rows.
-    fn partition(&mut self, partition: &Partition) -> Result<Stop, ErrorAnswer> {
+    fn partition(&mut self, partition: &Partition) -> Result<Stop, CqlError> {
         let table = &*self.select.table;
         let key = partition.key();
         let after = if self.position.key == key { self.position.clustering.clone() } else { None };
@@ -383,8 +383,8 @@ impl Search<'_> {
         partition: &Partition,
         slices: &Slices,
         after: Option<&[u8]>,
-        mut look: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<Option<Stop>, ErrorAnswer>,
-    ) -> Result<Option<Stop>, ErrorAnswer> {
+        mut look: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<Option<Stop>, CqlError>,
+    ) -> Result<Option<Stop>, CqlError> {
         let reversed = self.select.reversed;
         let ordered: Box<dyn Iterator<Item = &(Vec<u8>, Vec<u8>)>> =
             if reversed { Box::new(slices.iter().rev()) } else { Box::new(slices.iter()) };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::codec::request::Values;
-use crate::error::{CqlError, ErrorAnswer};
+use crate::error::CqlError;
 use crate::plan::{ClusteringSelection, OneOf, PartitionSelection, Term};
 use crate::schema::{Column, Table};
 use crate::storage::clustering;
@@ -174,7 +174,7 @@ fn clustering_key<B: AsRef<[u8]>>(columns: &[Column], components: &[B]) -> Clust
 pub type Slices = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// The rows of a statement within a partition, as ascending ranges that do not overlap.
-pub fn slices(table: &Table, selection: &ClusteringSelection, values: &[Value<'_>]) -> Result<Slices, ErrorAnswer> {
+pub fn slices(table: &Table, selection: &ClusteringSelection, values: &[Value<'_>]) -> Result<Slices, CqlError> {
     let after_prefix = table.clustering().get(selection.prefix.len()..).unwrap_or_default();
     let prefixes = clustering_keys(table, &selection.prefix, values)?;
     let mut found = Slices::with_capacity(prefixes.len());
@@ -187,7 +187,7 @@ pub fn slices(table: &Table, selection: &ClusteringSelection, values: &[Value<'_
         let width = [lower, upper].into_iter().flatten().map(|(limit, _)| limit.len()).max().unwrap_or(0);
         let descending = after_prefix.first().is_some_and(|column| column.descending);
         if after_prefix.iter().take(width).any(|column| column.descending != descending) {
-            return Err(CqlError::unsupported("A range over several columns whose clustering orders differ").into());
+            return Err(CqlError::unsupported("A range over several columns whose clustering orders differ"));
         }
         let with = |limit: &[Cow<'_, [u8]>]| {
             let mut key = prefix.sortable.clone();

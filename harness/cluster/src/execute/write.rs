@@ -5,7 +5,7 @@ use std::sync::MutexGuard;
 use super::values::{
     ClusteringKey, check_combinations, clustering_keys, one_clustering_key, partition_key, partition_keys, slices,
 };
-use crate::error::{CqlError, ErrorAnswer};
+use crate::error::CqlError;
 use crate::plan::{Assignment, Delete, Evaluated, Insert, PartitionSelection, Plan, Term, Update};
 use crate::schema::Table;
 use crate::storage::clock::Moment;
@@ -116,12 +116,12 @@ pub fn modify(
     values: &[Value<'_>],
     source: TimestampSource<'_>,
     mode: Mode,
-) -> Result<(), ErrorAnswer> {
+) -> Result<(), CqlError> {
     let (timestamp, ttl) = match plan {
         Plan::Insert(plan) => (&plan.timestamp, &plan.ttl),
         Plan::Update(plan) => (&plan.timestamp, &plan.ttl),
         Plan::Delete(plan) => (&plan.timestamp, &None),
-        _ => return Err(not_in_a_batch().into()),
+        _ => return Err(not_in_a_batch()),
     };
     let source = using_timestamp(timestamp.as_ref(), values)?.map_or(source, TimestampSource::Fixed);
     refuse_ttl(ttl.as_ref(), values)?;
@@ -130,7 +130,7 @@ pub fn modify(
         Plan::Insert(plan) => write.insert(plan),
         Plan::Update(plan) => write.update(plan),
         Plan::Delete(plan) => write.delete(plan),
-        _ => Err(not_in_a_batch().into()),
+        _ => Err(not_in_a_batch()),
     }
 }
 
@@ -148,7 +148,7 @@ struct Write<'w> {
 }
 
 impl Write<'_> {
-    fn insert(mut self, plan: &Insert) -> Result<(), ErrorAnswer> {
+    fn insert(mut self, plan: &Insert) -> Result<(), CqlError> {
         let table = &plan.table;
         let key = partition_key(table, &plan.partition, self.values)?;
         let cells = evaluate(table, &plan.assignments, self.values)?;
@@ -165,7 +165,7 @@ impl Write<'_> {
         Ok(())
     }
 
-    fn update(mut self, plan: &Update) -> Result<(), ErrorAnswer> {
+    fn update(mut self, plan: &Update) -> Result<(), CqlError> {
         let table = &plan.table;
         let cells = evaluate(table, &plan.assignments, self.values)?;
         let (regular, statics) = (borrowed(&cells.regular), borrowed(&cells.statics));
@@ -183,7 +183,7 @@ impl Write<'_> {
         Ok(())
     }
 
-    fn delete(mut self, plan: &Delete) -> Result<(), ErrorAnswer> {
+    fn delete(mut self, plan: &Delete) -> Result<(), CqlError> {
         let table = &plan.table;
         let nulls = |columns: &mut dyn Iterator<Item = usize>| columns.map(|column| (column, Value::Null)).collect();
         let (statics, regular) = (table.static_start(), table.regular_start());

@@ -16,7 +16,7 @@ use crate::codec::frame::{
 use crate::codec::request;
 use crate::codec::response::{self, ReplyTo};
 use crate::counters::stats::{ConnectionStats, Tally, monotonic_ns};
-use crate::error::ErrorAnswer;
+use crate::error::CqlError;
 use crate::execute::group::PointGroup;
 use crate::node::requests::{Answer, Requests};
 use crate::node::state::{Answers, NodeState};
@@ -284,18 +284,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<(), ErrorAnswer> {
+    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<(), CqlError> {
         let to = ReplyTo::request(header);
         if header.flags & FLAG_COMPRESSION != 0 {
-            return Err(ErrorAnswer::Protocol(
-                "A frame is marked as compressed, and the embedded cluster offers no compression".to_owned(),
-            ));
+            let text = "A frame is marked as compressed, and the embedded cluster offers no compression";
+            return Err(CqlError::protocol(text));
         }
         let Some(opcode) = Opcode::from_byte(header.opcode) else {
-            return Err(ErrorAnswer::Protocol(format!("Unknown opcode {}", header.opcode)));
+            return Err(CqlError::Protocol(format!("Unknown opcode {}", header.opcode)));
         };
         if !opcode.is_request() {
-            return Err(ErrorAnswer::Protocol(format!(
+            return Err(CqlError::Protocol(format!(
                 "Wrong protocol direction (expected REQUEST, got RESPONSE) for opcode {} ({opcode})",
                 header.opcode
             )));
@@ -319,7 +318,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Answers a frame with a refused header. The connection can go on after a frame that is too long.
     fn refuse(&mut self, error: HeaderError) -> Flow {
         let to = ReplyTo { version: error.answer_version(), stream: error.stream() };
-        let answer = ErrorAnswer::from(error);
+        let answer = CqlError::from(error);
         self.tally.count_opcode(None);
         self.tally.answers += 1;
         self.tally.errors.push(answer.code());

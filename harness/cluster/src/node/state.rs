@@ -14,7 +14,7 @@ use crate::analyze::analyze;
 use crate::counters::operations::Texts;
 use crate::counters::snapshot::Snapshot;
 use crate::counters::stats::Stats;
-use crate::error::{CqlError, ErrorAnswer, Hex};
+use crate::error::{CqlError, Hex, invalid};
 use crate::node::auth::Credentials;
 use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};
 use crate::plan::{Plan, Prepared, StatementId, statement_id};
@@ -121,25 +121,25 @@ impl NodeState {
         self.events.subscribe()
     }
 
-    pub(crate) fn statement(&self, id: &[u8]) -> Result<Arc<Statement>, ErrorAnswer> {
+    pub(crate) fn statement(&self, id: &[u8]) -> Result<Arc<Statement>, CqlError> {
         let found = StatementId::try_from(id)
             .ok()
             .and_then(|id| self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned());
-        found.ok_or_else(|| ErrorAnswer::Unprepared(id.to_vec()))
+        found.ok_or_else(|| CqlError::Unprepared(id.to_vec()))
     }
 
     /// Prepares a statement, or finds it prepared.
-    pub(crate) fn prepare(&self, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>, ErrorAnswer> {
+    pub(crate) fn prepare(&self, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>, CqlError> {
         let id = statement_id(keyspace, query);
         if let Ok(statement) = self.statement(&id) {
             statement.set_used();
             return Ok(statement);
         }
         if query.len() > LONGEST_TEXT {
-            return Err(ErrorAnswer::from(CqlError::Invalid(format!(
-                "The statement to prepare has {} bytes, the embedded cluster takes at most {LONGEST_TEXT}",
-                query.len()
-            ))));
+            let len = query.len();
+            return invalid(format!(
+                "The statement to prepare has {len} bytes, the embedded cluster takes at most {LONGEST_TEXT}"
+            ));
         }
         // The catalog stays locked until the statement is kept, where a change of the catalog finds it.
         let catalog = self.database.catalog();
@@ -184,7 +184,7 @@ impl NodeState {
         // It is no error if nobody listens.
         if change.table.is_none() {
             for table in &change.dropped {
-                let _ = self.events.send(Arc::new(SchemaChange::of_dropped_table(table)));
+                let _ = self.events.send(Arc::new(SchemaChange::of_table(change.change, table)));
             }
         }
         let _ = self.events.send(Arc::new(change.clone()));

@@ -164,15 +164,12 @@ impl Range {
         columns: &[Column],
         values: &[Value<'a>],
     ) -> Result<[EvaluatedLimit<'a>; 2], CqlError> {
-        let end = |limit: &'a Option<Limit>| match limit {
-            None => Ok(None),
-            Some(limit) => {
-                let terms = limit.terms.iter().zip(columns);
-                let evaluated = terms.map(|(term, column)| term.evaluate_key(column, values));
-                Ok(Some((evaluated.collect::<Result<Vec<_>, CqlError>>()?, limit.inclusive)))
-            }
+        let end = |limit: &'a Limit| {
+            let terms = limit.terms.iter().zip(columns);
+            let evaluated = terms.map(|(term, column)| term.evaluate_key(column, values)).collect::<Result<_, _>>()?;
+            Ok::<_, CqlError>((evaluated, limit.inclusive))
         };
-        Ok([end(&self.lower)?, end(&self.upper)?])
+        Ok([self.lower.as_ref().map(end).transpose()?, self.upper.as_ref().map(end).transpose()?])
     }
 
     /// The first and the last token of [`super::PartitionSelection::Tokens`]; `None` when there are none between.

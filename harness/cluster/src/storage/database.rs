@@ -7,7 +7,7 @@ use super::clock::Clock;
 use super::clustering::check_sortable;
 use super::table::{TableStore, shards_for};
 use crate::error::CqlError;
-use crate::schema::{Catalog, Ddl, SchemaChange, Table, TableId};
+use crate::schema::{Catalog, Ddl, Definition, SchemaChange, Table, TableId};
 
 /// See the module.
 #[derive(Debug)]
@@ -55,12 +55,10 @@ impl Database {
 
     /// Makes the change; `None` when `IF [NOT] EXISTS` makes it none.
     pub fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
-        if let Ddl::CreateTable { table, .. } = ddl {
-            check_sortable(table)?;
-        }
         // Before the lock is taken: memory for millions of rows takes a moment.
-        let ready = match ddl {
-            Ddl::CreateTable { table, .. } => {
+        let ready = match &ddl.definition {
+            Definition::CreateTable(table) => {
+                check_sortable(table)?;
                 Some(TableStore::new(Arc::new(Table::clone(table)), self.shards, *self.expect_rows()))
             }
             _ => None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cql::{self, Statement};
+use crate::cql::{self, Definition, Statement};
 use crate::schema::{Catalog, Keyspace, Table, define_table};
 
 const SYSTEM: &[&str] = &[
@@ -88,7 +88,9 @@ fn keyspaces() -> Vec<Keyspace> {
 
 fn table(keyspace: &str, definition: &str) -> Option<(String, Arc<Table>)> {
     // The definitions are constants, and a test covers all of them.
-    let Ok(Statement::CreateTable(create)) = cql::parse(definition) else { return None };
+    let Ok(Statement::Define { definition: Definition::CreateTable(create), .. }) = cql::parse(definition) else {
+        return None;
+    };
     let mut table = define_table(&create, keyspace).ok()?;
     table.is_virtual = true;
     Some((table.name.to_string(), Arc::new(table)))
