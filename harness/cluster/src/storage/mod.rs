@@ -9,8 +9,6 @@ pub mod clock;
 pub mod clustering;
 pub mod database;
 pub mod index;
-#[cfg(test)]
-mod order_tests;
 pub mod partitions;
 pub mod range_deletions;
 pub mod record;
@@ -59,3 +57,6 @@ impl<'v> Mutation<'v> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
