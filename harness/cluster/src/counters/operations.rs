@@ -60,14 +60,12 @@ pub fn without_comment(text: &str) -> &str {
     }
 }
 
-/// The texts of a node, numbered.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     numbers: RwLock<HashMap<Arc<str>, TextNumber>>,
 }
 
 impl Texts {
-    /// The number of a text without its comment.
     pub(crate) fn number(&self, text: &str) -> TextNumber {
         let text = without_comment(text);
         if let Some(number) = self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(text) {

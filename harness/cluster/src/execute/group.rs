@@ -21,7 +21,6 @@ use crate::storage::{StorageFull, record};
 /// Statements under the locks that are held together: enough misses to overlap.
 const OPS_LOCKED: usize = 48;
 
-/// The most shards that are locked together.
 const SHARDS_LOCKED: usize = 8;
 
 /// With fewer statements shards are locked one by one: many connections with few in flight would wait for each other.
@@ -29,7 +28,6 @@ const FEW_OPS: usize = 128;
 
 /// The statements of a group: a connection's cache of prepared statements.
 pub trait PointStatements {
-    /// The point statement of this number.
     fn point(&self, number: u16) -> Option<&Point>;
 }
 
@@ -42,7 +40,6 @@ pub struct PointGroup {
     answered: usize,
     /// Cells in the table's order.
     scratch: Vec<u8>,
-    /// Values of the found rows.
     rows: Vec<u8>,
     /// Numbers of `ops`, by shard.
     order: Vec<u32>,
@@ -51,12 +48,10 @@ pub struct PointGroup {
 }
 
 impl PointGroup {
-    /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }
 
-    /// How many wait.
     pub fn len(&self) -> usize {
         self.ops.len()
     }
@@ -213,7 +208,7 @@ impl PointGroup {
                 return false;
             }
             self.answered += 1;
-            tally.answers += 1;
+            tally.totals.answers += 1;
             let Some(point) = statements.point(op.statement) else { continue };
             let [s0, s1] = op.stream.to_be_bytes();
             if op.flags & FAILED != 0 {

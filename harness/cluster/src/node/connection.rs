@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +33,6 @@ const OUTPUT_LEN: usize = 1024 * 1024;
 /// The most bytes of delayed answers; no more requests are taken then.
 const DELAYED_LEN: usize = 64 * 1024 * 1024;
 
-/// The most EXECUTEs that are executed together.
 const GROUP_LEN: usize = 4_096;
 
 /// How long a refused client may take to read why and close.
@@ -46,7 +46,6 @@ pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<C
     serve_stream(stream, state, stats).await;
 }
 
-/// Serves any stream of bytes.
 pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     state: Arc<NodeState>,
@@ -68,21 +67,11 @@ impl Drop for Open {
     }
 }
 
-/// What there is to do next.
 enum Wake {
     /// This many bytes were read; 0: the client closed.
     Read(usize),
-    /// The schema changed.
     Event(Option<Arc<SchemaChange>>),
-    /// Delayed answers are due.
     Due,
-}
-
-/// Whether to go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
-    GoOn,
-    Close,
 }
 
 struct Connection<S> {
@@ -135,14 +124,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Wake::Read(0) => return Ok(()),
                 Wake::Read(len) => {
                     self.end += len;
-                    self.tally.reads += 1;
-                    self.tally.read_bytes += len as u64;
+                    self.tally.totals.reads += 1;
+                    self.tally.totals.read_bytes += len as u64;
                     self.tally.read_at_ns = monotonic_ns();
                     let input = std::mem::take(&mut self.input);
                     let flow = self.process(&input).await;
                     self.input = input;
                     self.send().await?;
-                    if flow? == Flow::Close {
+                    if flow?.is_break() {
                         return self.linger().await;
                     }
                     self.make_room();
@@ -205,7 +194,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Answers all complete frames of `input[start..end]`.
-    async fn process(&mut self, input: &[u8]) -> io::Result<Flow> {
+    async fn process(&mut self, input: &[u8]) -> io::Result<ControlFlow<()>> {
         self.cache.refresh(&self.state, &self.stats, &mut self.tally);
         self.skip(self.skip_len);
         loop {
@@ -215,10 +204,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Ok(_) => break,
                 Err(error) => {
                     self.execute_group(input).await?;
-                    match self.refuse(error) {
-                        Flow::GoOn => continue,
-                        Flow::Close => return Ok(Flow::Close),
+                    if self.refuse(error).is_break() {
+                        return Ok(ControlFlow::Break(()));
                     }
+                    continue;
                 }
             };
             let body = (self.start + HEADER_LEN, self.start + HEADER_LEN + header.length);
@@ -237,7 +226,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
         }
         self.execute_group(input).await?;
-        Ok(Flow::GoOn)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Adds a frame to the group, if it is an EXECUTE of a point statement.
@@ -271,12 +260,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    /// Answers a frame on its own.
     async fn answer(&mut self, header: &Header, body: &[u8]) {
         // A frame of another version is answered in the connection's version.
         let to = ReplyTo { version: self.requests.version_to(header.version), stream: header.stream };
         self.tally.count_opcode(Opcode::from_byte(header.opcode));
-        self.tally.answers += 1;
+        self.tally.totals.answers += 1;
         let answered = self.answer_or_error(header, body).await;
         if let Err(error) = answered {
             self.tally.errors.push(error.code());
@@ -316,16 +304,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Answers a frame with a refused header. The connection can go on after a frame that is too long.
-    fn refuse(&mut self, error: HeaderError) -> Flow {
+    fn refuse(&mut self, error: HeaderError) -> ControlFlow<()> {
         let to = ReplyTo { version: error.answer_version(), stream: error.stream() };
         let answer = CqlError::from(error);
         self.tally.count_opcode(None);
-        self.tally.answers += 1;
+        self.tally.totals.answers += 1;
         self.tally.errors.push(answer.code());
         response::error(&mut self.out, to, &answer);
-        let HeaderError::Length { length, .. } = error else { return Flow::Close };
+        let HeaderError::Length { length, .. } = error else { return ControlFlow::Break(()) };
         self.skip(length);
-        Flow::GoOn
+        ControlFlow::Continue(())
     }
 
     /// Drops the next `len` bytes of the input, those that are still to come too.
@@ -362,7 +350,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    /// Waits for the next delayed answers and writes them.
     async fn write_delayed(&mut self) -> io::Result<()> {
         if let Some((due, answers)) = self.delayed.pop_front() {
             self.delayed_len -= answers.len();
@@ -374,11 +361,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     async fn write(&mut self, answers: &[u8]) -> io::Result<()> {
         if self.state.answers != Answers::Each {
-            self.tally.writes += 1;
+            self.tally.totals.writes += 1;
             return self.stream.write_all(answers).await;
         }
         for frame in response::frames(answers) {
-            self.tally.writes += 1;
+            self.tally.totals.writes += 1;
             self.stream.write_all(frame).await?;
         }
         Ok(())
