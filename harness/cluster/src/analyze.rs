@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::cql::{self, Batch, Statement, TableName};
 use crate::error::{CqlError, invalid};
-use crate::plan::{self, OneOf, PartitionSelection, Plan, Prepared, Term, TermList};
+use crate::plan::{self, OneOf, PartitionSelection, Plan, Prepared, Term};
 use crate::schema::{
     Catalog, Column, Ddl, Definition, Table, TableId, check_modifiable, define_keyspace, define_table,
 };
@@ -187,8 +187,8 @@ fn partition_key_markers(plan: &Plan) -> Vec<Option<u16>> {
             .iter()
             .map(|part| match part {
                 OneOf::Term(term) => marker(term),
-                OneOf::In(TermList::Terms(terms)) => terms.iter().rev().find_map(marker),
-                OneOf::In(TermList::Marker(_)) => None,
+                OneOf::Terms(terms) => terms.iter().rev().find_map(marker),
+                OneOf::List(_) => None,
             })
             .collect(),
         PartitionSelection::Tokens(_) => Vec::new(),

@@ -13,7 +13,6 @@ use crate::types::{ColumnSpec, CqlType};
 pub use catalog::{Catalog, Change, SchemaChange, name_uuid};
 pub use definition::{check_modifiable, define_keyspace, define_table};
 
-/// What a column is in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnKind {
     PartitionKey,
@@ -30,7 +29,6 @@ pub struct Column {
     pub name: Arc<str>,
     pub ty: CqlType,
     pub kind: ColumnKind,
-    /// For clustering columns: whether the order is DESC.
     pub descending: bool,
 }
 
@@ -46,14 +44,12 @@ pub struct Table {
     pub uuid: Uuid,
     pub keyspace: Arc<str>,
     pub name: Arc<str>,
-    /// Partition key, then clustering, then static, then regular columns.
     pub columns: Vec<Column>,
     pub partition_key_len: usize,
     pub clustering_len: usize,
     pub static_len: usize,
     /// A system table: its rows are made for each query.
     pub is_virtual: bool,
-    /// The options after WITH, as text, by name.
     pub options: BTreeMap<String, String>,
 }
 
@@ -102,7 +98,6 @@ pub struct Keyspace {
     pub tables: BTreeMap<String, Arc<Table>>,
 }
 
-/// A change of the catalog.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ddl {
     pub definition: Definition,

@@ -3,7 +3,7 @@
 use super::{Analyzer, find, special_spec};
 use crate::cql::{Operator, RawTerm, Relation};
 use crate::error::{CqlError, invalid};
-use crate::plan::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term, TermList};
+use crate::plan::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term};
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::{ColumnSpec, CqlType};
 
@@ -11,7 +11,6 @@ pub(super) const NEEDS_FILTERING: &str = "Cannot execute this query as it might 
     unpredictable performance. If you want to execute this query despite the performance unpredictability, use ALLOW \
     FILTERING";
 
-/// All relations on one column.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Restriction {
     equal: Option<OneOf>,
@@ -60,7 +59,7 @@ impl Analyzer<'_> {
                 let (index, column) = find(table, name)?;
                 let spec = table.spec(column);
                 let terms = items.iter().map(|item| self.term(item, &spec)).collect::<Result<Vec<_>, _>>()?;
-                into.set_equal(index, column, OneOf::In(TermList::Terms(terms)))
+                into.set_equal(index, column, OneOf::Terms(terms))
             }
             Relation::InMarker(name, raw) => {
                 let (index, column) = find(table, name)?;
@@ -70,7 +69,7 @@ impl Analyzer<'_> {
                 let name = given.clone().unwrap_or_else(|| format!("in({name})")).into();
                 let ty = CqlType::List(Box::new(column.ty.clone()));
                 self.set_marker(*marker, ColumnSpec { name, ty, ..table.spec(column) });
-                into.set_equal(index, column, OneOf::In(TermList::Marker(*marker)))
+                into.set_equal(index, column, OneOf::List(*marker))
             }
             Relation::Multi(names, operator, raw) => self.multi(names, *operator, raw, table, into),
             Relation::Token(names, operator, raw) => self.token(names, *operator, raw, table, into),
@@ -255,7 +254,7 @@ fn set_limit(range: &mut Range, operator: Operator, terms: Vec<Term>, name: &str
 impl Restrictions {
     fn set_equal(&mut self, index: usize, column: &Column, value: OneOf) -> Result<(), CqlError> {
         if column.ty.is_multi_cell() {
-            let symbol = if matches!(value, OneOf::In(_)) { "IN" } else { "=" };
+            let symbol = if matches!(value, OneOf::Term(_)) { "=" } else { "IN" };
             return invalid(format!(
                 "Collection column '{}' ({}) cannot be restricted by a '{symbol}' relation",
                 column.name, column.ty
@@ -301,7 +300,7 @@ impl Restrictions {
         let parts = restrictions.iter_mut().filter_map(|restriction| restriction.equal.take()).collect::<Vec<_>>();
         let single = |part: &OneOf| match part {
             OneOf::Term(term) => Some(term.clone()),
-            OneOf::In(_) => None,
+            OneOf::Terms(_) | OneOf::List(_) => None,
         };
         let terms = parts.iter().map(single).collect::<Option<Box<[Term]>>>();
         Some(terms.map_or(PartitionSelection::Product(parts.into()), PartitionSelection::One))
@@ -357,7 +356,6 @@ impl Restrictions {
         ClusteringSelection { prefix: prefix.into(), range }
     }
 
-    /// The remaining restrictions of a SELECT, as filters.
     pub(super) fn filters(self, table: &Table, filtering: bool) -> Result<Box<[Filter]>, CqlError> {
         if self.multi.is_some() {
             return invalid("A range over several columns must follow clustering columns that are restricted by =");
@@ -372,12 +370,12 @@ impl Restrictions {
             }
             let mut filter = |operator, value| filters.push(Filter { column: index, operator, value });
             match restriction.equal {
-                Some(OneOf::In(_)) if matches!(column.kind, ColumnKind::Static | ColumnKind::Regular) => {
+                Some(OneOf::Terms(_) | OneOf::List(_)) if column.kind > ColumnKind::Clustering => {
                     let name = &column.name;
                     return invalid(format!("IN predicates on non-primary-key columns ({name}) is not yet supported"));
                 }
-                Some(OneOf::In(list)) => filter(Operator::In, OneOf::In(list)),
-                Some(term) => filter(Operator::Equal, term),
+                Some(term @ OneOf::Term(_)) => filter(Operator::Equal, term),
+                Some(list) => filter(Operator::In, list),
                 None => {}
             }
             for (limit, strict, inclusive) in [
@@ -397,7 +395,6 @@ impl Restrictions {
         Ok(filters.into())
     }
 
-    /// Refuses the remaining restrictions of a modification.
     pub(super) fn refuse_rest(&self, table: &Table) -> Result<(), CqlError> {
         let left = self.columns.iter().zip(&table.columns).filter(|(restriction, _)| !restriction.is_none());
         let (key, other): (Vec<_>, Vec<_>) = left

@@ -57,7 +57,6 @@ impl Analyzer<'_> {
     }
 }
 
-/// The most columns of a result.
 const MAX_SELECTORS: usize = 65_535;
 
 type Resolved = (Vec<Selector>, Vec<ColumnSpec>);

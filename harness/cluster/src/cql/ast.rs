@@ -8,7 +8,6 @@ pub struct TableName {
     pub name: String,
 }
 
-/// A value as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawTerm {
     /// `?` or `:name`: the index counts markers in the order of the text.
@@ -18,13 +17,10 @@ pub enum RawTerm {
     },
     Literal(Literal),
     Null,
-    /// `[a, b]`
     List(Vec<RawTerm>),
     /// `{a, b}`; `{}` may also be an empty map.
     Set(Vec<RawTerm>),
-    /// `{a: b}`
     Map(Vec<(RawTerm, RawTerm)>),
-    /// `(a, b)`
     Tuple(Vec<RawTerm>),
     /// `name(a, b)`, the name in lower case.
     Function(String, Vec<RawTerm>),
@@ -34,7 +30,6 @@ pub enum RawTerm {
     Operation,
 }
 
-/// A comparison in a WHERE clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     Equal,
@@ -45,7 +40,6 @@ pub enum Operator {
     In,
     /// A collection has this element (for maps: this value).
     Contains,
-    /// A map has this key.
     ContainsKey,
 }
 
@@ -72,7 +66,6 @@ pub enum Relation {
     Refused(&'static str),
 }
 
-/// A column of a SELECT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawSelector {
     Column(String),
@@ -116,7 +109,6 @@ pub struct Insert {
     pub using: Using,
 }
 
-/// What an UPDATE sets or a DELETE deletes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssignmentTarget {
     Column(String),
@@ -152,11 +144,9 @@ pub struct Delete {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     pub using: Using,
-    /// INSERT, UPDATE and DELETE.
     pub statements: Vec<Statement>,
 }
 
-/// The value of a property after WITH.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PropertyValue {
     Text(String),
@@ -183,9 +173,7 @@ pub struct PrimaryKey {
 pub struct CreateTable {
     pub table: TableName,
     pub columns: Vec<ColumnDefinition>,
-    /// Each PRIMARY KEY that was given.
     pub primary_keys: Vec<PrimaryKey>,
-    /// CLUSTERING ORDER BY.
     pub order: Vec<OrderBy>,
     pub compact_storage: bool,
     pub properties: Properties,

@@ -6,7 +6,7 @@ use super::ast::{
 use super::lexer::TokenKind;
 use super::parser::Parser;
 use crate::error::CqlError;
-use crate::types::{CqlType, MAX_DEPTH};
+use crate::types::{CqlType, LiteralKind, MAX_DEPTH};
 
 impl Parser<'_> {
     pub(super) fn schema_change(&mut self) -> Result<Statement, CqlError> {
@@ -94,7 +94,7 @@ impl Parser<'_> {
         if depth >= MAX_DEPTH {
             return Err(self.error(&format!("types nest deeper than {MAX_DEPTH} levels")));
         }
-        if self.current.kind == TokenKind::String {
+        if self.current.kind == TokenKind::Literal(LiteralKind::String) {
             return Err(CqlError::unsupported("A custom type"));
         }
         // SET is a reserved word everywhere else.
@@ -105,7 +105,7 @@ impl Parser<'_> {
         if name == "vector" {
             self.column_type(depth + 1)?;
             self.expect_symbol(",")?;
-            if self.current.kind != TokenKind::Integer {
+            if self.current.kind != TokenKind::Literal(LiteralKind::Integer) {
                 return Err(self.mismatch("INTEGER"));
             }
             self.advance()?;

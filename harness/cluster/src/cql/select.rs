@@ -5,6 +5,7 @@ use super::ast::{OrderBy, RawSelector, Select};
 use super::lexer::TokenKind;
 use super::parser::Parser;
 use crate::error::CqlError;
+use crate::types::LiteralKind;
 
 impl Parser<'_> {
     pub(super) fn select(&mut self) -> Result<Select, CqlError> {
@@ -123,7 +124,8 @@ impl Parser<'_> {
             _ => self.name()?,
         };
         self.expect_symbol("(")?;
-        if function == "count" && (self.at_symbol("*") || self.current.kind == TokenKind::Integer) {
+        if function == "count" && (self.at_symbol("*") || self.current.kind == TokenKind::Literal(LiteralKind::Integer))
+        {
             let is_one = self.at_symbol("*") || self.current.text == "1";
             if !is_one {
                 return Err(self.error("Only COUNT(1) is supported, got COUNT of another number"));

@@ -18,7 +18,6 @@ impl Parser<'_> {
         Ok(term)
     }
 
-    /// Whether an arithmetic operator was there.
     pub(super) fn take_arithmetic(&mut self) -> Result<bool, CqlError> {
         let found = ["+", "-", "*", "/", "%"].iter().any(|operator| self.at_symbol(operator));
         if found {
@@ -32,17 +31,12 @@ impl Parser<'_> {
         if depth > MAX_TERM_DEPTH {
             return Err(self.error(&format!("terms nest deeper than {MAX_TERM_DEPTH} levels")));
         }
-        let literal = |kind, text: &str| Ok(RawTerm::Literal(Literal { kind, text: text.to_owned() }));
         match self.current.kind {
-            TokenKind::String => {
-                let text = string_content(self.advance()?.text);
-                Ok(RawTerm::Literal(Literal { kind: LiteralKind::String, text }))
+            TokenKind::Literal(kind) => {
+                let text = self.advance()?.text;
+                let text = if kind == LiteralKind::String { string_content(text) } else { text.to_owned() };
+                Ok(RawTerm::Literal(Literal { kind, text }))
             }
-            TokenKind::Integer => literal(LiteralKind::Integer, self.advance()?.text),
-            TokenKind::Float => literal(LiteralKind::Float, self.advance()?.text),
-            TokenKind::Hex => literal(LiteralKind::Hex, self.advance()?.text),
-            TokenKind::Uuid => literal(LiteralKind::Uuid, self.advance()?.text),
-            TokenKind::Duration => literal(LiteralKind::Duration, self.advance()?.text),
             TokenKind::Word | TokenKind::QuotedName => self.word_term(depth),
             TokenKind::Symbol => self.symbol_term(depth),
             TokenKind::End => Err(self.no_alternative()),
@@ -81,9 +75,7 @@ impl Parser<'_> {
             let next = self.next_token();
             self.advance()?;
             let kind = match next.kind {
-                TokenKind::Integer => LiteralKind::Integer,
-                TokenKind::Float => LiteralKind::Float,
-                TokenKind::Duration => LiteralKind::Duration,
+                TokenKind::Literal(kind @ (LiteralKind::Integer | LiteralKind::Float | LiteralKind::Duration)) => kind,
                 TokenKind::Word if self.at_word("infinity") || self.at_word("nan") => LiteralKind::Float,
                 _ => return Err(self.no_alternative()),
             };
@@ -127,7 +119,6 @@ impl Parser<'_> {
         Ok(RawTerm::Set(items))
     }
 
-    /// Relations with AND between.
     pub(super) fn relations(&mut self) -> Result<Vec<Relation>, CqlError> {
         self.and_list(Self::relation)
     }

@@ -5,10 +5,8 @@ use crate::types::{Reader, write};
 
 const FORM: u8 = 2;
 
-/// Where to go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// The partition of the last row.
     pub key: Vec<u8>,
     /// The sortable clustering key of the last row; `None` when the partition is finished.
     pub clustering: Option<Vec<u8>>,
@@ -21,7 +19,6 @@ pub struct Position {
 }
 
 impl Position {
-    /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![FORM];
         write::bytes(&mut out, Some(&self.key));
@@ -32,7 +29,6 @@ impl Position {
         out
     }
 
-    /// From bytes that [`Position::encode`] made.
     pub fn decode(state: &[u8]) -> Result<Position, CqlError> {
         let read = || {
             let mut reader = Reader::new(state);

@@ -41,13 +41,11 @@ impl Check {
 /// Where a cell of an INSERT comes from.
 #[derive(Clone, Debug)]
 pub(super) enum CellSource {
-    /// The marker of this index.
     Marker(usize),
     /// A `[value]`: a constant, or unset for a column without a value.
     Wire(Vec<u8>),
 }
 
-/// What a point statement does.
 #[derive(Debug)]
 pub(super) enum Action {
     /// INSERT. `in_order`: the markers are the key and then all cells in the table's order.
@@ -67,7 +65,6 @@ pub struct Point {
 }
 
 impl Point {
-    /// The point statement, if it is one.
     pub fn of(prepared: &Prepared, store: &TableStore) -> Option<Point> {
         let table = store.table();
         if !matches!(store.shards(), Shards::Rows(_)) || table.partition_key_len != 1 {

@@ -12,16 +12,12 @@ use crate::types::{Value, write};
 /// The most bytes that the rows of one answer may have.
 const LONGEST_ROWS: usize = 32 * 1024 * 1024;
 
-/// A row as a SELECT sees it.
 #[derive(Clone, Copy)]
 pub struct RowView<'r> {
-    /// The serialised partition key.
     pub key: &'r [u8],
-    /// Its components.
     pub components: &'r [&'r [u8]],
     /// The clustering columns; empty when the partition has static columns and no rows.
     pub clustering: &'r [&'r [u8]],
-    /// The static columns.
     pub statics: Option<&'r Row<'r>>,
     /// The regular columns; `None` when there is no row.
     pub cells: Option<&'r Row<'r>>,
@@ -47,12 +43,6 @@ impl<'r> RowView<'r> {
             Value::Null | Value::Unset => None,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offered {
-    Filtered,
-    Taken,
 }
 
 /// Collects the rows of a page, or counts.
@@ -112,11 +102,11 @@ impl<'s> Collector<'s> {
         self.page_left == 0
     }
 
-    /// Takes a row if it passes the filters. LIMIT must not be reached, and the page must not be full.
-    pub fn offer(&mut self, row: RowView<'_>) -> Result<Offered, CqlError> {
+    /// Takes a row if it passes the filters, and returns whether it does. LIMIT must not be reached, and the page must not be full.
+    pub fn offer(&mut self, row: RowView<'_>) -> Result<bool, CqlError> {
         let table = &*self.select.table;
         if !self.filters.iter().all(|filter| filter.matches(row.value(table, filter.column))) {
-            return Ok(Offered::Filtered);
+            return Ok(false);
         }
         if self.select.aggregate {
             for (count, selector) in self.counts.iter_mut().zip(&self.select.selectors) {
@@ -125,7 +115,7 @@ impl<'s> Collector<'s> {
                     _ => 1,
                 };
             }
-            return Ok(Offered::Taken);
+            return Ok(true);
         }
         self.page_left = self.page_left.saturating_sub(1);
         if let Some(left) = &mut self.limit_left {
@@ -138,7 +128,7 @@ impl<'s> Collector<'s> {
         if self.rows.len() > LONGEST_ROWS {
             return Err(too_long());
         }
-        Ok(Offered::Taken)
+        Ok(true)
     }
 
     /// The number of rows, and their values in the form of the answer.

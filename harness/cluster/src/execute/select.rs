@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 
 use super::paging::Position;
-use super::rows::{Collector, Offered, RowView};
+use super::rows::{Collector, RowView};
 use super::values::{Slices, check_combinations, key_components, partition_keys, slices};
 use crate::error::CqlError;
 use crate::plan::{PartitionSelection, Select, Term};
@@ -17,10 +17,8 @@ use crate::types::Value;
 /// Rows between two releases of the lock, when other tasks can run.
 const ROWS_A_STEP: usize = 2_048;
 
-/// One page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// How many rows.
     pub row_count: i32,
     /// Their values, in the form of the answer.
     pub rows: Vec<u8>,
@@ -28,7 +26,6 @@ pub struct Page {
     pub paging_state: Option<Vec<u8>>,
 }
 
-/// How a request wants its rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Paging<'a> {
     /// Rows per page; zero and less mean all.
@@ -61,7 +58,6 @@ fn collector<'s>(
     Ok(Collector::new(select, filters.collect::<Result<_, _>>()?, page_size, limit_left))
 }
 
-/// The page of rows that a SELECT asks for.
 pub async fn select(
     store: &TableStore,
     select: &Select,
@@ -117,13 +113,10 @@ impl<I: Iterator> Iterator for Ahead<I> {
 /// Why the search in a partition or a shard stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
-    /// Nothing is left.
     End,
     /// It is others' turn.
     Budget,
-    /// The page is full.
     PageFull,
-    /// No more rows are wanted.
     Limit,
 }
 
@@ -134,7 +127,6 @@ struct Search<'s> {
     per_partition: Option<u64>,
     needs_cells: bool,
     collector: Collector<'s>,
-    /// The last row seen.
     position: Position,
     budget: usize,
 }
@@ -325,7 +317,6 @@ impl Search<'_> {
         }
     }
 
-    /// A partition of rows.
     fn partition(&mut self, partition: &Partition) -> Result<Stop, CqlError> {
         let table = &*self.select.table;
         let key = partition.key();
@@ -350,7 +341,7 @@ impl Search<'_> {
                     statics: statics.as_ref(),
                     cells: Some(&row),
                 };
-                if search.collector.offer(view)? == Offered::Taken {
+                if search.collector.offer(view)? {
                     search.position.rows_in_partition += 1;
                 }
             }

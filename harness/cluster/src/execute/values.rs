@@ -65,7 +65,6 @@ pub fn partition_keys(
     }
 }
 
-/// The serialised key of one partition.
 pub fn partition_key(table: &Table, terms: &[Term], values: &[Value<'_>]) -> Result<Vec<u8>, CqlError> {
     let mut components = Vec::with_capacity(terms.len());
     for (term, column) in terms.iter().zip(table.partition_key()) {
@@ -92,7 +91,6 @@ fn routing_key<B: AsRef<[u8]>>(components: &[B]) -> Result<Vec<u8>, CqlError> {
     Ok(key)
 }
 
-/// The components of a serialised partition key.
 pub fn key_components<'k>(table: &Table, key: &'k [u8]) -> Vec<&'k [u8]> {
     if table.partition_key_len == 1 {
         return vec![key];
@@ -152,7 +150,6 @@ pub fn clustering_keys(table: &Table, choices: &[OneOf], values: &[Value<'_>]) -
     Ok(product(&found)?.into_iter().map(|components| clustering_key(table.clustering(), &components)).collect())
 }
 
-/// The clustering key of one row.
 pub fn one_clustering_key(table: &Table, terms: &[Term], values: &[Value<'_>]) -> Result<ClusteringKey, CqlError> {
     let mut components = Vec::with_capacity(terms.len());
     for (term, column) in terms.iter().zip(table.clustering()) {

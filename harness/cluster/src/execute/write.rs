@@ -27,7 +27,6 @@ pub enum Mode {
 pub enum TimestampSource<'m> {
     /// The request, or one for a whole batch.
     Fixed(i64),
-    /// The node's clock.
     Server(&'m mut Moment),
 }
 
@@ -36,13 +35,6 @@ impl TimestampSource<'_> {
         match self {
             TimestampSource::Fixed(timestamp) => *timestamp,
             TimestampSource::Server(moment) => moment.after(latest),
-        }
-    }
-
-    fn reborrow(&mut self) -> TimestampSource<'_> {
-        match self {
-            TimestampSource::Fixed(timestamp) => TimestampSource::Fixed(*timestamp),
-            TimestampSource::Server(moment) => TimestampSource::Server(moment),
         }
     }
 }
@@ -72,7 +64,6 @@ fn refuse_ttl(term: Option<&Term>, values: &[Value<'_>]) -> Result<(), CqlError>
     }
 }
 
-/// Values of cells with their columns.
 struct Cells<'a> {
     statics: Vec<(usize, Evaluated<'a>)>,
     regular: Vec<(usize, Evaluated<'a>)>,
@@ -109,7 +100,6 @@ fn borrowed<'e>(cells: &'e [(usize, Evaluated<'_>)]) -> Vec<(usize, Value<'e>)> 
     cells.iter().map(|(column, value)| (*column, borrow(value))).collect()
 }
 
-/// Runs INSERT, UPDATE or DELETE.
 pub fn modify(
     store: &TableStore,
     plan: &Plan,
@@ -139,7 +129,6 @@ pub fn not_in_a_batch() -> CqlError {
     CqlError::invalid("Invalid statement in batch: only UPDATE, INSERT and DELETE statements are allowed.")
 }
 
-/// A statement that writes.
 struct Write<'w> {
     store: &'w TableStore,
     values: &'w [Value<'w>],
@@ -147,7 +136,7 @@ struct Write<'w> {
     mode: Mode,
 }
 
-impl Write<'_> {
+impl<'w> Write<'w> {
     fn insert(mut self, plan: &Insert) -> Result<(), CqlError> {
         let table = &plan.table;
         let key = partition_key(table, &plan.partition, self.values)?;
@@ -224,22 +213,21 @@ impl Write<'_> {
         Ok(keys)
     }
 
-    fn target<'t>(&'t mut self, key: &'t [u8]) -> Target<'t> {
+    fn target<'t>(&'t mut self, key: &'t [u8]) -> Target<'t, 'w> {
         let place = self.store.place(token::token(key));
-        Target { store: self.store, key, place, source: self.source.reborrow(), mode: self.mode }
+        Target { store: self.store, key, place, source: &mut self.source, mode: self.mode }
     }
 }
 
-/// A partition to write to.
-struct Target<'t> {
+struct Target<'t, 'w> {
     store: &'t TableStore,
     key: &'t [u8],
     place: Place,
-    source: TimestampSource<'t>,
+    source: &'t mut TimestampSource<'w>,
     mode: Mode,
 }
 
-impl<'t> Target<'t> {
+impl<'t> Target<'t, '_> {
     /// The shard for a change that needs clustering columns; `None` when there is nothing to apply.
     fn partitions(&self) -> Option<MutexGuard<'t, PartitionShard>> {
         match self.store.shards() {

@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::error::CqlError;
 
-/// The class that AUTHENTICATE names.
 pub const AUTHENTICATOR: &str = "org.apache.cassandra.auth.PasswordAuthenticator";
 
 /// The user and password of a node. Neither is ever shown.

@@ -26,17 +26,14 @@ use crate::types::{Value, write as wire};
 /// The last statements of a batch, where the next one is looked up first.
 const STATEMENTS_REMEMBERED: usize = 16;
 
-/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Before STARTUP.
     Established,
     /// After STARTUP, before the password.
     Authenticating,
     Ready,
 }
 
-/// An answer that is no error.
 pub(crate) enum Answer {
     Ready,
     Authenticate,
@@ -98,7 +95,6 @@ impl Answer {
     }
 }
 
-/// The part of a connection that requests change.
 pub(crate) struct Requests {
     state: Arc<NodeState>,
     stats: Arc<ConnectionStats>,

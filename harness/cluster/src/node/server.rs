@@ -17,7 +17,6 @@ use crate::node::state::{Answers, NodeState};
 use crate::storage::database::Database;
 use crate::system::{self, NodeIdentity};
 
-/// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1_024;
 
 /// How long to wait before accepting again when the machine cannot open one more connection.

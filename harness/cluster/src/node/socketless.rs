@@ -17,7 +17,6 @@ use crate::node::state::{Answers, NodeState};
 use crate::storage::database::Database;
 use crate::system::{self, NodeIdentity};
 
-/// The address in the system tables.
 const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// See the module.
@@ -47,7 +46,6 @@ impl SocketlessNode {
     }
 }
 
-/// A client's pieces, one per read.
 struct Pieces<'a>(VecDeque<&'a [u8]>);
 
 impl AsyncRead for Pieces<'_> {

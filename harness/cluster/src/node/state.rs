@@ -44,11 +44,7 @@ pub enum Answers {
 
 impl fmt::Display for Answers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Answers::Batched => "batched",
-            Answers::Each => "each",
-            Answers::Reordered => "reordered",
-        })
+        self.serialize(f)
     }
 }
 
@@ -62,7 +58,6 @@ impl FromStr for Answers {
     }
 }
 
-/// See the module.
 #[derive(Debug)]
 pub(crate) struct NodeState {
     pub(crate) database: Arc<Database>,
@@ -128,7 +123,6 @@ impl NodeState {
         found.ok_or_else(|| CqlError::Unprepared(id.to_vec()))
     }
 
-    /// Prepares a statement, or finds it prepared.
     pub(crate) fn prepare(&self, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>, CqlError> {
         let id = statement_id(keyspace, query);
         if let Ok(statement) = self.statement(&id) {
@@ -155,7 +149,6 @@ impl NodeState {
         Ok(statement)
     }
 
-    /// Resolves a statement that runs once.
     pub(crate) fn resolve(
         &self,
         query: &str,

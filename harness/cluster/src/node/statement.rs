@@ -11,16 +11,13 @@ use crate::plan::{Prepared, StatementId};
 use crate::schema::TableId;
 use crate::storage::table::TableStore;
 
-/// The most statements that are kept.
 const MOST_STATEMENTS: usize = 16_384;
 
 /// The most bytes of their texts together.
 const MOST_TEXT: usize = 64 << 20;
 
-/// The longest text that is prepared, bytes.
 pub(crate) const LONGEST_TEXT: usize = 1 << 20;
 
-/// A prepared statement.
 #[derive(Debug)]
 pub(crate) struct Statement {
     pub(crate) id: StatementId,
@@ -57,11 +54,9 @@ impl Statement {
     }
 }
 
-/// The prepared statements of a node.
 #[derive(Debug, Default)]
 pub(crate) struct PreparedStatements {
     by_id: HashMap<StatementId, Arc<Statement>>,
-    /// The ids, oldest first.
     order: VecDeque<StatementId>,
     text: usize,
 }

@@ -21,11 +21,9 @@ struct Cached {
     executes: u64,
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct StatementCache {
     cached: Vec<Cached>,
-    /// The last one found.
     last: usize,
     generation: u64,
     /// Requests other than EXECUTE that are not yet published.
@@ -63,7 +61,6 @@ impl StatementCache {
         self.cached.get(self.last).map(|cached| (number, &cached.statement))
     }
 
-    /// Counts an EXECUTE of the statement with this number.
     #[inline]
     pub(crate) fn count(&mut self, number: u16) {
         if let Some(cached) = self.cached.get_mut(usize::from(number)) {

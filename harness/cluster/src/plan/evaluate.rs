@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use uuid::{Builder, Uuid};
 
-use super::{Computed, Evaluated, Filter, Limit, OneOf, Range, Term, TermList};
+use super::{Computed, Evaluated, Filter, Limit, OneOf, Range, Term};
 use crate::cql::Operator;
 use crate::error::CqlError;
 use crate::schema::Column;
@@ -101,10 +101,10 @@ impl OneOf {
     pub fn evaluate<'a>(&'a self, column: &Column, values: &[Value<'a>]) -> Result<Vec<Cow<'a, [u8]>>, CqlError> {
         let mut found = match self {
             OneOf::Term(term) => vec![term.evaluate_key(column, values)?],
-            OneOf::In(TermList::Terms(terms)) => {
+            OneOf::Terms(terms) => {
                 terms.iter().map(|term| term.evaluate_key(column, values)).collect::<Result<_, _>>()?
             }
-            OneOf::In(TermList::Marker(index)) => {
+            OneOf::List(index) => {
                 let refused = |what| CqlError::Invalid(format!("Invalid {what} value for IN({})", column.name));
                 let list = match values.get(usize::from(*index)).copied().unwrap_or(Value::Unset) {
                     Value::Bytes(bytes) => bytes,
@@ -186,7 +186,6 @@ impl Range {
     }
 }
 
-/// A [`Filter`] with its values evaluated.
 #[derive(Clone, Debug)]
 pub struct EvaluatedFilter<'a> {
     pub column: usize,

@@ -10,13 +10,11 @@ use crate::cql::{ColumnDefinition, CreateTable, PrimaryKey, Properties, Property
 use crate::error::{CqlError, invalid};
 use crate::types::CqlType;
 
-/// The longest name of a keyspace or table, in characters.
 const MAX_NAME_LENGTH: usize = 48;
 
 /// The longest name of a column, in bytes: it must fit into a `[string]`, perhaps with more around it.
 const MAX_COLUMN_NAME_LENGTH: usize = 1024;
 
-/// The most columns of a table.
 const MAX_COLUMNS: usize = 4096;
 
 /// The properties of a table that Cassandra 5.0 knows.

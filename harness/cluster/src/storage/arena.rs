@@ -17,14 +17,11 @@ const CHUNK_WORDS: usize = CHUNK_LEN / WORD;
 const CHUNK_WORDS_LOG2: u32 = CHUNK_WORDS.trailing_zeros();
 const GREATEST_CHUNK: usize = (u32::MAX >> CHUNK_WORDS_LOG2) as usize - 1;
 
-/// See the module.
 #[derive(Debug, Default)]
 pub struct Arena {
     chunks: Vec<Box<[u8]>>,
-    /// The chunk that is being filled.
     filling: Option<usize>,
     filled_words: usize,
-    /// Free places by words.
     free: HashMap<usize, Vec<u32>>,
     /// Numbers of chunks that are free as a whole.
     free_chunks: Vec<usize>,
@@ -115,7 +112,6 @@ impl Arena {
         &self.chunks[(address >> CHUNK_WORDS_LOG2) as usize][(address as usize % CHUNK_WORDS) * WORD..]
     }
 
-    /// As [`Arena::get`].
     #[inline]
     pub fn get_mut(&mut self, address: u32) -> &mut [u8] {
         &mut self.chunks[(address >> CHUNK_WORDS_LOG2) as usize][(address as usize % CHUNK_WORDS) * WORD..]

@@ -9,7 +9,6 @@ use super::table::{TableStore, shards_for};
 use crate::error::CqlError;
 use crate::schema::{Catalog, Ddl, Definition, SchemaChange, Table, TableId};
 
-/// See the module.
 #[derive(Debug)]
 pub struct Database {
     catalog: RwLock<Catalog>,

@@ -20,7 +20,6 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// The serialised partition key.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
@@ -49,7 +48,6 @@ impl Partition {
     }
 }
 
-/// See the module.
 #[derive(Debug)]
 pub struct PartitionShard {
     index: Index,
@@ -65,7 +63,6 @@ impl PartitionShard {
         PartitionShard { index: Index::with_room_for(0), partitions: Vec::new(), live: 0, cells, statics }
     }
 
-    /// Live rows.
     pub fn live(&self) -> u64 {
         self.live
     }
@@ -74,7 +71,6 @@ impl PartitionShard {
         self.index.find(hash, |at| *self.partitions[at as usize].key == *key)
     }
 
-    /// The partition of a key.
     pub fn get(&self, hash: u32, key: &[u8]) -> Option<&Partition> {
         match self.find(hash, key) {
             Found::At(_, at) => self.partitions.get(at as usize),
@@ -137,7 +133,6 @@ impl PartitionShard {
         Ok(())
     }
 
-    /// Applies a mutation to the static columns.
     pub fn mutate_statics(
         &mut self,
         hash: u32,
@@ -160,7 +155,6 @@ impl PartitionShard {
         Ok(())
     }
 
-    /// Deletes the whole partition.
     pub fn delete_partition(
         &mut self,
         hash: u32,

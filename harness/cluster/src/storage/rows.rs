@@ -5,7 +5,6 @@ use super::index::{Found, Index};
 use super::record::{self, GREATEST_WORDS, Head, KEY_AT, Row};
 use super::{Mutation, StorageFull};
 
-/// See the module.
 #[derive(Debug)]
 pub struct RowShard {
     index: Index,
@@ -18,9 +17,7 @@ pub struct RowShard {
 /// The cells of an INSERT of all columns, some perhaps unset, as `[value]`s in the table's order.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainCells<'a> {
-    /// The bytes.
     pub bytes: &'a [u8],
-    /// Whether one of them is unset.
     pub unset: bool,
 }
 
@@ -31,7 +28,6 @@ impl RowShard {
         RowShard { index: Index::with_room_for(rows), arena, live: 0, columns, scratch: Vec::new() }
     }
 
-    /// Live rows.
     pub fn live(&self) -> u64 {
         self.live
     }

@@ -8,7 +8,6 @@ use super::rows::RowShard;
 use crate::schema::Table;
 use crate::types::CqlType;
 
-/// Fewest shards a table has.
 const LEAST_SHARDS: usize = 16;
 const SHARDS_PER_CORE: usize = 8;
 const MOST_SHARDS: usize = 256;
@@ -16,7 +15,6 @@ const MOST_SHARDS: usize = 256;
 /// The place of a token's partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Which shard.
     pub shard: usize,
     /// The key in the shard's index.
     pub hash: u32,
@@ -39,16 +37,12 @@ impl<T> Shard<T> {
     }
 }
 
-/// By the kind of table.
 #[derive(Debug)]
 pub enum Shards {
-    /// Without clustering columns.
     Rows(Box<[Shard<RowShard>]>),
-    /// With clustering columns.
     Partitions(Box<[Shard<PartitionShard>]>),
 }
 
-/// A table's rows.
 #[derive(Debug)]
 pub struct TableStore {
     table: Arc<Table>,
@@ -133,7 +127,6 @@ impl TableStore {
         Place { shard: shard as usize, hash: ((ordered << self.shard_bits) >> 32) as u32 }
     }
 
-    /// Live rows.
     pub fn live(&self) -> u64 {
         match &self.shards {
             Shards::Rows(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
@@ -156,7 +149,6 @@ impl TableStore {
     }
 }
 
-/// Bytes of a usual value of the type.
 fn usual_len(ty: &CqlType) -> usize {
     match ty {
         CqlType::Boolean | CqlType::Tinyint => 1,

@@ -64,7 +64,6 @@ impl RowBuilder {
         self.set(name, types::write_map(&CqlType::Text, entries))
     }
 
-    /// Inserts the row.
     pub(super) fn insert(self, store: &TableStore) -> Result<(), StorageFull> {
         let table = store.table();
         let cell =
