@@ -62,10 +62,6 @@ impl Table {
         self.columns.get(..self.partition_key_len).unwrap_or_default()
     }
 
-    pub fn clustering_start(&self) -> usize {
-        self.partition_key_len
-    }
-
     pub fn clustering(&self) -> &[Column] {
         self.columns.get(self.partition_key_len..self.static_start()).unwrap_or_default()
     }

@@ -58,12 +58,12 @@ impl Analyzer<'_> {
         let ttl = self.using_ttl(&insert.using, (&table.keyspace, &table.name))?;
 
         let rest = terms.split_off(&table.static_start());
-        let clustering = terms.split_off(&table.clustering_start());
+        let clustering = terms.split_off(&table.partition_key_len);
         if let Some(names) = missing(table.partition_key(), |index| terms.contains_key(&index)) {
             return invalid(format!("Some partition key parts are missing: {names}"));
         }
         let static_row = clustering.is_empty() && !rest.is_empty() && only_static(&table, rest.keys());
-        let is_given = |index: usize| clustering.contains_key(&(table.clustering_start() + index));
+        let is_given = |index: usize| clustering.contains_key(&(table.partition_key_len + index));
         if let Some(names) = missing(table.clustering(), is_given)
             && !static_row
         {

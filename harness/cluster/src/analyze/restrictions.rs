@@ -336,7 +336,7 @@ impl Restrictions {
 
     /// The rows that the clustering columns' restrictions select; restrictions after a gap are left for filters.
     pub(super) fn rows(&mut self, table: &Table) -> ClusteringSelection {
-        let start = table.clustering_start();
+        let start = table.partition_key_len;
         let mut prefix = Vec::new();
         for restriction in self.columns.iter_mut().skip(start).take(table.clustering_len) {
             let Some(equal) = restriction.equal.take() else { break };

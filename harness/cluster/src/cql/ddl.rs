@@ -13,7 +13,7 @@ impl Parser<'_> {
         let keyspace = self.next_is_word("keyspace") || self.next_is_word("schema");
         let table = self.next_is_word("table") || self.next_is_word("columnfamily");
         if !keyspace && (!table || self.at_word("alter")) {
-            if self.next_token().kind == TokenKind::Word {
+            if self.next.kind == TokenKind::Word {
                 return self.unsupported(2);
             }
             self.advance()?;

@@ -24,7 +24,7 @@ pub(super) struct Parser<'a> {
     text: &'a str,
     lexer: Lexer<'a>,
     pub(super) current: Token<'a>,
-    next: Token<'a>,
+    pub(super) next: Token<'a>,
     markers: usize,
     items: usize,
 }
@@ -83,10 +83,6 @@ impl<'a> Parser<'a> {
 
     pub(super) fn next_is_symbol(&self, symbol: &str) -> bool {
         self.next.kind == TokenKind::Symbol && self.next.text == symbol
-    }
-
-    pub(super) fn next_token(&self) -> Token<'a> {
-        self.next
     }
 
     pub(super) fn take_word(&mut self, word: &str) -> Result<bool, CqlError> {

@@ -72,7 +72,7 @@ impl Parser<'_> {
             return self.marker(Some(name));
         }
         if self.at_symbol("-") {
-            let next = self.next_token();
+            let next = self.next;
             self.advance()?;
             let kind = match next.kind {
                 TokenKind::Literal(kind @ (LiteralKind::Integer | LiteralKind::Float | LiteralKind::Duration)) => kind,

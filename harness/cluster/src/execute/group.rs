@@ -100,7 +100,7 @@ impl PointGroup {
     /// Executes all that wait, for [`PointGroup::answer`].
     pub fn execute(&mut self, statements: &impl PointStatements, input: &[u8], moment: &mut Moment) {
         let Some(store) = self.store.clone() else { return };
-        if let Shards::Rows(shards) = store.shards() {
+        if let Shards::Rows(shards) = &store.shards {
             self.sort_by_shard(shards.len());
             let order = std::mem::take(&mut self.order);
             let most_locked = if order.len() < FEW_OPS { 1 } else { SHARDS_LOCKED };
@@ -148,7 +148,7 @@ impl PointGroup {
         store: &TableStore,
         locked: &mut [Option<(MutexGuard<'_, RowShard>, &[u32])>],
     ) {
-        let row_len = store.row_len();
+        let row_len = store.row_len;
         let mut touched = 0u64;
         for (shard, group) in locked.iter().flatten() {
             for number in *group {
@@ -250,7 +250,7 @@ impl PointGroup {
     #[cold]
     fn put_late(&self, op: &Op, input: &[u8], columns: &[usize], whole: bool, out: &mut Vec<u8>) {
         let Some(store) = &self.store else { return };
-        let Shards::Rows(shards) = store.shards() else { return };
+        let Shards::Rows(shards) = &store.shards else { return };
         let key = &input[op.key()];
         if let Some(record) = shards[op.shard as usize].lock().get(op.hash, key) {
             put_row(out, record, store, columns, whole);
@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_small_group_locks_only_the_shards_of_its_keys_and_one_at_a_time() {
         let (store, only) = prepared("INSERT INTO k.t (pk, v) VALUES (?, 'v')");
-        let Shards::Rows(shards) = store.shards() else { panic!("no rows") };
+        let Shards::Rows(shards) = &store.shards else { panic!("no rows") };
         let (mut group, mut input) = (PointGroup::default(), Vec::new());
         let first = (0..).find(|key| shard_of(&store, *key) == 0).unwrap();
         let third = (0..).find(|key| shard_of(&store, *key) == 2).unwrap();
@@ -331,8 +331,8 @@ mod tests {
             scope.spawn({
                 let store = &store;
                 move || {
-                    let Shards::Rows(shards) = store.shards() else { return };
-                    while shards[0].lock().live() == 0 {
+                    let Shards::Rows(shards) = &store.shards else { return };
+                    while shards[0].lock().live == 0 {
                         std::thread::yield_now();
                     }
                     seen.send(()).unwrap();

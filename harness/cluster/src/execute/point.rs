@@ -66,16 +66,16 @@ pub struct Point {
 
 impl Point {
     pub fn of(prepared: &Prepared, store: &TableStore) -> Option<Point> {
-        let table = store.table();
-        if !matches!(store.shards(), Shards::Rows(_)) || table.partition_key_len != 1 {
+        let table = &store.table;
+        if !matches!(store.shards, Shards::Rows(_)) || table.partition_key_len != 1 {
             return None;
         }
         let checks = prepared.bind_markers.iter().map(|marker| Check::of(&marker.ty)).collect::<Option<_>>()?;
         let (key, action) = match &prepared.plan {
             Plan::Insert(insert) if insert.timestamp.is_none() && insert.ttl.is_none() => {
-                let mut cells = vec![CellSource::Wire((-2i32).to_be_bytes().to_vec()); store.cells()];
+                let mut cells = vec![CellSource::Wire((-2i32).to_be_bytes().to_vec()); store.cells];
                 for assignment in &insert.assignments {
-                    let cell = cells.get_mut(assignment.column.checked_sub(store.first_cell())?)?;
+                    let cell = cells.get_mut(assignment.column.checked_sub(store.first_cell)?)?;
                     *cell = match &assignment.value {
                         Term::Marker(marker) => CellSource::Marker(usize::from(*marker)),
                         Term::Constant(constant) => {
@@ -131,7 +131,7 @@ impl Point {
 /// Appends the values of the row in a record; nothing if the row is not live.
 #[inline]
 pub(super) fn put_row(out: &mut Vec<u8>, record: &[u8], store: &TableStore, columns: &[usize], whole: bool) {
-    let cells = store.cells();
+    let cells = store.cells;
     let head = record::head(record);
     if !record::is_live(record, cells) {
         return;
@@ -144,7 +144,7 @@ pub(super) fn put_row(out: &mut Vec<u8>, record: &[u8], store: &TableStore, colu
     }
     let row = (head.flags & (MIXED | UNSET) != 0).then(|| Row::decode(record, cells));
     for column in columns {
-        let Some(cell) = column.checked_sub(store.first_cell()) else {
+        let Some(cell) = column.checked_sub(store.first_cell) else {
             out.extend_from_slice(&record[KEY_WIRE_AT..after_key]);
             continue;
         };

@@ -49,8 +49,8 @@ impl<'r> RowView<'r> {
 pub struct Collector<'s> {
     select: &'s Select,
     filters: Vec<EvaluatedFilter<'s>>,
-    page_left: usize,
-    limit_left: Option<u64>,
+    pub page_left: usize,
+    pub limit_left: Option<u64>,
     counts: Vec<i64>,
     rows: Vec<u8>,
     row_count: i32,
@@ -88,18 +88,6 @@ impl<'s> Collector<'s> {
             Selector::CountRows | Selector::Token => false,
         };
         self.select.selectors.iter().any(of_selector) || self.filters.iter().any(|filter| filter.column >= first)
-    }
-
-    pub fn is_limit_reached(&self) -> bool {
-        self.limit_left == Some(0)
-    }
-
-    pub fn limit_left(&self) -> Option<u64> {
-        self.limit_left
-    }
-
-    pub fn is_page_full(&self) -> bool {
-        self.page_left == 0
     }
 
     /// Takes a row if it passes the filters, and returns whether it does. LIMIT must not be reached, and the page must not be full.

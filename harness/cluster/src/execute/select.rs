@@ -192,14 +192,14 @@ impl Search<'_> {
     }
 
     fn finish(mut self, more: bool) -> Page {
-        self.position.limit_left = self.collector.limit_left();
+        self.position.limit_left = self.collector.limit_left;
         let (row_count, rows) = self.collector.finish();
         Page { row_count, rows, paging_state: more.then(|| self.position.encode()) }
     }
 
     fn named_partition(&mut self, key: &[u8]) -> Result<Stop, CqlError> {
         let Place { shard, hash } = self.store.place(token::token(key));
-        match self.store.shards() {
+        match &self.store.shards {
             Shards::Rows(shards) => match shards[shard].lock().get(hash, key) {
                 Some(record) => self.row(key, record),
                 None => Ok(Stop::End),
@@ -213,7 +213,7 @@ impl Search<'_> {
 
     /// Searches the partitions of one shard after the position, in the order of (token, key).
     fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop, CqlError> {
-        match self.store.shards() {
+        match &self.store.shards {
             Shards::Rows(shards) => {
                 let shard = shards[place.shard].lock();
                 let records = shard.records_from(place.hash).map(|(hash, record)| (hash, record::key(record), record));
@@ -221,7 +221,7 @@ impl Search<'_> {
             }
             Shards::Partitions(shards) => {
                 let shard = shards[place.shard].lock();
-                let partitions = shard.partitions_from(place.hash).map(|(hash, found)| (hash, found.key(), found));
+                let partitions = shard.partitions_from(place.hash).map(|(hash, found)| (hash, &*found.key, found));
                 self.in_token_order(partitions, place, (first, last), |search, _, found| search.partition(found))
             }
         }
@@ -291,7 +291,7 @@ impl Search<'_> {
     /// A partition of a table without clustering columns.
     fn row(&mut self, key: &[u8], record: &[u8]) -> Result<Stop, CqlError> {
         self.budget = self.budget.saturating_sub(1);
-        let columns = self.store.cells();
+        let columns = self.store.cells;
         if record::is_live(record, columns) {
             let row = if self.needs_cells { Row::decode(record, columns) } else { Row::empty(0) };
             let several;
@@ -310,23 +310,23 @@ impl Search<'_> {
 
     /// Whether LIMIT is reached or the page is full. A full page has a next one even if that will be empty, as in Cassandra.
     fn enough(&self) -> Option<Stop> {
-        if self.collector.is_limit_reached() {
+        if self.collector.limit_left == Some(0) {
             Some(Stop::Limit)
         } else {
-            self.collector.is_page_full().then_some(Stop::PageFull)
+            (self.collector.page_left == 0).then_some(Stop::PageFull)
         }
     }
 
     fn partition(&mut self, partition: &Partition) -> Result<Stop, CqlError> {
         let table = &*self.select.table;
-        let key = partition.key();
+        let key = &*partition.key;
         let after = if self.position.key == key { self.position.clustering.clone() } else { None };
         if after.is_none() {
             (self.position.rows_in_partition, self.position.has_rows) = (0, false);
         }
         let components = key_components(table, key);
-        let statics = partition.statics().map(|record| Row::decode(record, table.static_len));
-        let columns = self.store.cells();
+        let statics = partition.statics.as_deref().map(|record| Row::decode(record, table.static_len));
+        let columns = self.store.cells;
         let slices = std::mem::take(&mut self.slices);
         let stop = self.in_slices(partition, &slices, after.as_deref(), |search, sortable, record| {
             search.budget = search.budget.saturating_sub(1);

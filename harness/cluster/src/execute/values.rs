@@ -55,10 +55,8 @@ pub fn partition_keys(
     match selection {
         PartitionSelection::One(terms) => Ok(vec![partition_key(table, terms, values)?]),
         PartitionSelection::Product(choices) => {
-            let mut found = Vec::with_capacity(choices.len());
-            for (choice, column) in choices.iter().zip(table.partition_key()) {
-                found.push(choice.evaluate(column, values)?);
-            }
+            let choices = choices.iter().zip(table.partition_key());
+            let found: Vec<_> = choices.map(|(one, column)| one.evaluate(column, values)).collect::<Result<_, _>>()?;
             product(&found)?.into_iter().map(|components| routing_key(&components)).collect()
         }
         PartitionSelection::Tokens(_) => Ok(Vec::new()),
@@ -143,10 +141,8 @@ pub struct ClusteringKey {
 
 /// The clustering keys of the rows that a statement names completely.
 pub fn clustering_keys(table: &Table, choices: &[OneOf], values: &[Value<'_>]) -> Result<Vec<ClusteringKey>, CqlError> {
-    let mut found = Vec::with_capacity(choices.len());
-    for (choice, column) in choices.iter().zip(table.clustering()) {
-        found.push(choice.evaluate(column, values)?);
-    }
+    let choices = choices.iter().zip(table.clustering());
+    let found: Vec<_> = choices.map(|(one, column)| one.evaluate(column, values)).collect::<Result<_, _>>()?;
     Ok(product(&found)?.into_iter().map(|components| clustering_key(table.clustering(), &components)).collect())
 }
 

@@ -230,7 +230,7 @@ struct Target<'t, 'w> {
 impl<'t> Target<'t, '_> {
     /// The shard for a change that needs clustering columns; `None` when there is nothing to apply.
     fn partitions(&self) -> Option<MutexGuard<'t, PartitionShard>> {
-        match self.store.shards() {
+        match &self.store.shards {
             Shards::Partitions(shards) if self.mode == Mode::Apply => Some(shards[self.place.shard].lock()),
             Shards::Partitions(_) | Shards::Rows(_) => None,
         }
@@ -242,7 +242,7 @@ impl<'t> Target<'t, '_> {
         }
         let (Place { shard, hash }, key) = (self.place, self.key);
         let timestamp = |latest| self.source.after(latest);
-        match self.store.shards() {
+        match &self.store.shards {
             Shards::Rows(shards) => shards[shard].lock().mutate(hash, key, mutation, timestamp),
             Shards::Partitions(shards) => {
                 shards[shard].lock().mutate_row(hash, key, (&row.sortable, &row.wire), mutation, timestamp)

@@ -138,7 +138,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
                 Wake::Event(change) => {
                     if let Some(change) = change {
-                        response::schema_change_event(&mut self.out, self.requests.version(), &change);
+                        response::schema_change_event(&mut self.out, self.requests.version, &change);
                         self.send().await?;
                     }
                 }
@@ -251,9 +251,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if self.group.is_empty() {
             return Ok(());
         }
-        let mut moment = self.state.database.clock().begin();
+        let mut moment = self.state.database.clock.begin();
         self.group.execute(&self.cache, input, &mut moment);
-        self.state.database.clock().end(moment);
+        self.state.database.clock.end(moment);
         while !self.group.answer(&self.cache, input, &mut self.out, &mut self.tally, OUTPUT_LEN) {
             self.send().await?;
         }
@@ -294,10 +294,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         let answer = self.requests.answer(opcode, header.version, body, &mut self.cache).await?;
         if let Answer::Registered { schema_changes: true } = answer {
-            self.events.get_or_insert_with(|| self.state.subscribe());
+            self.events.get_or_insert_with(|| self.state.events.subscribe());
         }
         answer.write(&mut self.out, to);
-        if answer.changed_schema() {
+        if matches!(answer, Answer::SchemaChange(_)) {
             self.cache.refresh(&self.state, &self.stats, &mut self.tally);
         }
         Ok(())

@@ -56,10 +56,6 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    pub(crate) fn changed_schema(&self) -> bool {
-        matches!(self, Answer::SchemaChange(_))
-    }
-
     pub(crate) fn write(&self, out: &mut Vec<u8>, to: ReplyTo) {
         match self {
             Answer::Ready | Answer::Registered { .. } => response::ready(out, to),
@@ -99,7 +95,8 @@ pub(crate) struct Requests {
     state: Arc<NodeState>,
     stats: Arc<ConnectionStats>,
     phase: Phase,
-    version: u8,
+    /// The protocol version of STARTUP, and of events.
+    pub(crate) version: u8,
     keyspace: Option<String>,
 }
 
@@ -117,11 +114,6 @@ impl Requests {
     /// The version of an answer: that of STARTUP, once there was one.
     pub(crate) fn version_to(&self, asked: u8) -> u8 {
         if self.phase == Phase::Established { asked } else { self.version }
-    }
-
-    /// The protocol version of STARTUP, and of events.
-    pub(crate) fn version(&self) -> u8 {
-        self.version
     }
 
     pub(crate) async fn answer(
@@ -268,7 +260,7 @@ impl Requests {
             }
             Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => {
                 let store = store.ok_or_else(|| gone("of this statement"))?;
-                let clock = self.state.database.clock();
+                let clock = &self.state.database.clock;
                 let mut moment = clock.begin();
                 let source = match parameters.timestamp {
                     Some(timestamp) => TimestampSource::Fixed(timestamp),
@@ -372,7 +364,7 @@ impl Requests {
         statements: &[(&Plan, &[Value<'_>], Arc<TableStore>)],
         timestamp: Option<i64>,
     ) -> Result<(), CqlError> {
-        let timestamp = timestamp.unwrap_or_else(|| self.state.database.clock().begin().timestamp());
+        let timestamp = timestamp.unwrap_or_else(|| self.state.database.clock.begin().timestamp());
         for mode in [Mode::Check, Mode::Apply] {
             for (plan, values, store) in statements {
                 modify(store, plan, values, TimestampSource::Fixed(timestamp), mode)?;

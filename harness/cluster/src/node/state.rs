@@ -66,11 +66,11 @@ pub(crate) struct NodeState {
     pub(crate) answers: Answers,
     pub(crate) stats: Stats,
     pub(crate) texts: Texts,
-    events: broadcast::Sender<Arc<SchemaChange>>,
+    pub(crate) events: broadcast::Sender<Arc<SchemaChange>>,
     delay_us: AtomicU64,
     prepared: RwLock<PreparedStatements>,
     /// Changes when a prepared statement is removed, so that connections empty their caches.
-    generation: AtomicU64,
+    pub(crate) generation: AtomicU64,
 }
 
 impl NodeState {
@@ -106,14 +106,6 @@ impl NodeState {
             0 => None,
             delay => Some(Duration::from_micros(delay)),
         }
-    }
-
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<SchemaChange>> {
-        self.events.subscribe()
     }
 
     pub(crate) fn statement(&self, id: &[u8]) -> Result<Arc<Statement>, CqlError> {

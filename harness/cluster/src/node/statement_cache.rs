@@ -1,6 +1,7 @@
 //! The prepared statements of a connection: found without a lock, and counted.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::counters::operations::{Operation, Request, TextNumber};
 use crate::counters::stats::{ConnectionStats, Tally};
@@ -33,7 +34,7 @@ pub(crate) struct StatementCache {
 impl StatementCache {
     /// Forgets all if the node forgot a statement, or if there are too many. No statements may wait under their numbers.
     pub(crate) fn refresh(&mut self, state: &NodeState, stats: &ConnectionStats, tally: &mut Tally) {
-        let generation = state.generation();
+        let generation = state.generation.load(Ordering::Acquire);
         if generation != self.generation || self.cached.len() > LEN {
             self.publish(stats, tally);
             self.cached.clear();

@@ -40,7 +40,7 @@ impl Computed {
         let all = |terms: &'a [Term]| terms.iter().map(|term| inside(term, values)).collect::<Result<Vec<_>, _>>();
         let bytes = match self {
             Computed::Now => time_uuid().as_bytes().to_vec(),
-            Computed::Uuid => Builder::from_random_bytes(random_bytes()).into_uuid().as_bytes().to_vec(),
+            Computed::Uuid => Uuid::new_v4().as_bytes().to_vec(),
             Computed::CurrentTimestamp => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 i64::try_from(now.as_millis()).unwrap_or(i64::MAX).to_be_bytes().to_vec()
@@ -74,14 +74,6 @@ impl Computed {
         };
         Ok(Evaluated::Bytes(Cow::Owned(bytes)))
     }
-}
-
-fn random_bytes() -> [u8; 16] {
-    // Two hashes with keys that the standard library takes from the system: unpredictable enough for an id.
-    use std::hash::{BuildHasher, RandomState};
-    let half = || RandomState::new().hash_one(time_uuid().as_u128()).to_be_bytes();
-    let (high, low) = (half(), half());
-    std::array::from_fn(|index| if index < 8 { high[index] } else { low[index - 8] })
 }
 
 /// A version 1 UUID of now, later than all before it.

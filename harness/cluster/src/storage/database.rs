@@ -13,7 +13,7 @@ use crate::schema::{Catalog, Ddl, Definition, SchemaChange, Table, TableId};
 pub struct Database {
     catalog: RwLock<Catalog>,
     stores: RwLock<HashMap<TableId, Arc<TableStore>>>,
-    clock: Clock,
+    pub clock: Clock,
     shards: usize,
     /// Rows that the first table gets memory for.
     expect_rows: Mutex<u64>,
@@ -36,10 +36,6 @@ impl Database {
         self.catalog.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn clock(&self) -> &Clock {
-        &self.clock
-    }
-
     /// The rows of a table; `None` for a virtual or dropped one.
     pub fn store(&self, table: &Table) -> Option<Arc<TableStore>> {
         self.stores.read().unwrap_or_else(PoisonError::into_inner).get(&table.id).cloned()
@@ -49,7 +45,7 @@ impl Database {
     pub fn rows_by_table(&self) -> BTreeMap<String, u64> {
         let stores: Vec<_> = self.stores.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         let name = |table: &Table| format!("{}.{}", table.keyspace, table.name);
-        stores.iter().map(|store| (name(store.table()), store.live())).collect()
+        stores.iter().map(|store| (name(&store.table), store.live())).collect()
     }
 
     /// Makes the change; `None` when `IF [NOT] EXISTS` makes it none.

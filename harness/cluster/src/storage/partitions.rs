@@ -11,24 +11,17 @@ use super::{Mutation, StorageFull};
 /// A partition, perhaps without a live row.
 #[derive(Debug)]
 pub struct Partition {
-    key: Box<[u8]>,
+    /// The serialised partition key.
+    pub key: Box<[u8]>,
     deleted: i64,
     ranges: RangeDeletions,
-    statics: Option<Box<[u8]>>,
+    /// The record of the static columns, if one was ever written.
+    pub statics: Option<Box<[u8]>>,
     rows: BTreeMap<Box<[u8]>, Box<[u8]>>,
     latest: i64,
 }
 
 impl Partition {
-    pub fn key(&self) -> &[u8] {
-        &self.key
-    }
-
-    /// The record of the static columns, if one was ever written.
-    pub fn statics(&self) -> Option<&[u8]> {
-        self.statics.as_deref()
-    }
-
     /// The sortable keys and records in `start..end`, including those without a live row.
     pub fn rows(&self, start: Bound<&[u8]>, end: Bound<&[u8]>) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
         // BTreeMap::range panics on such bounds.
@@ -52,7 +45,7 @@ impl Partition {
 pub struct PartitionShard {
     index: Index,
     partitions: Vec<Partition>,
-    live: u64,
+    pub live: u64,
     cells: usize,
     statics: usize,
 }
@@ -61,10 +54,6 @@ impl PartitionShard {
     /// With `cells` regular columns and `statics` static ones.
     pub fn new(cells: usize, statics: usize) -> Self {
         PartitionShard { index: Index::with_room_for(0), partitions: Vec::new(), live: 0, cells, statics }
-    }
-
-    pub fn live(&self) -> u64 {
-        self.live
     }
 
     fn find(&self, hash: u32, key: &[u8]) -> Found {
@@ -236,7 +225,7 @@ mod tests {
     fn live_rows(shard: &PartitionShard) -> Vec<u8> {
         let rows = shard.get(1, b"p").unwrap().rows(Bound::Unbounded, Bound::Unbounded);
         let live: Vec<_> = rows.filter(|(_, record)| record::is_live(record, 1)).map(|(key, _)| key[1]).collect();
-        assert_eq!(live.len() as u64, shard.live());
+        assert_eq!(live.len() as u64, shard.live);
         live
     }
 

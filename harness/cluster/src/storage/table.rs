@@ -45,12 +45,15 @@ pub enum Shards {
 
 #[derive(Debug)]
 pub struct TableStore {
-    table: Arc<Table>,
-    shards: Shards,
+    pub table: Arc<Table>,
+    pub shards: Shards,
     shard_bits: u32,
-    cells: usize,
-    first_cell: usize,
-    row_len: usize,
+    /// The number of regular columns: cells in a row's record.
+    pub cells: usize,
+    /// The index of the first regular column among the table's columns.
+    pub first_cell: usize,
+    /// Bytes of a record of usual values.
+    pub row_len: usize,
     expected_rows: u64,
 }
 
@@ -87,36 +90,9 @@ impl TableStore {
         TableStore { table, ..self }
     }
 
-    pub fn table(&self) -> &Arc<Table> {
-        &self.table
-    }
-
-    #[inline]
-    pub fn shards(&self) -> &Shards {
-        &self.shards
-    }
-
     #[inline]
     pub fn shard_count(&self) -> usize {
         1 << self.shard_bits
-    }
-
-    /// The number of regular columns: cells in a row's record.
-    #[inline]
-    pub fn cells(&self) -> usize {
-        self.cells
-    }
-
-    /// The index of the first regular column among the table's columns.
-    #[inline]
-    pub fn first_cell(&self) -> usize {
-        self.first_cell
-    }
-
-    /// Bytes of a record of usual values.
-    #[inline]
-    pub fn row_len(&self) -> usize {
-        self.row_len
     }
 
     /// The place of a token's partitions: places ascend with tokens.
@@ -129,8 +105,8 @@ impl TableStore {
 
     pub fn live(&self) -> u64 {
         match &self.shards {
-            Shards::Rows(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
-            Shards::Partitions(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
+            Shards::Rows(shards) => shards.iter().map(|shard| shard.lock().live).sum(),
+            Shards::Partitions(shards) => shards.iter().map(|shard| shard.lock().live).sum(),
         }
     }
 
