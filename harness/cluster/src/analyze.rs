@@ -143,6 +143,16 @@ fn special_spec((keyspace, table): (&str, &str), name: &str, ty: CqlType) -> Col
     ColumnSpec { keyspace: keyspace.into(), table: table.into(), name: name.into(), ty }
 }
 
+fn names<'c>(columns: impl IntoIterator<Item = &'c Column>) -> Vec<String> {
+    columns.into_iter().map(|column| column.name.to_string()).collect()
+}
+
+/// The names of the columns that are not given, if there are any.
+fn missing(columns: &[Column], is_given: impl Fn(usize) -> bool) -> Option<String> {
+    let missing = names(columns.iter().enumerate().filter(|(index, _)| !is_given(*index)).map(|(_, column)| column));
+    (!missing.is_empty()).then(|| missing.join(", "))
+}
+
 /// A column and its index.
 fn find<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column), CqlError> {
     let undefined = || format!("Undefined column name {name} in table {}.{}", table.keyspace, table.name);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Analyzer, find};
+use super::{Analyzer, find, missing};
 use crate::cql::{self, AssignmentTarget};
 use crate::error::{CqlError, invalid};
 use crate::plan::{Assignment, Delete, Insert, Term, Update};
@@ -21,12 +21,6 @@ fn check_key_term(term: &Term, column: &Column) -> Result<(), CqlError> {
         Term::Constant(None) => invalid(format!("Invalid null value in condition for column {}", column.name)),
         _ => Ok(()),
     }
-}
-
-fn missing(columns: &[Column], is_given: impl Fn(usize) -> bool) -> Option<String> {
-    let missing = columns.iter().enumerate().filter(|(index, _)| !is_given(*index));
-    let names = missing.map(|(_, column)| column.name.to_string()).collect::<Vec<_>>();
-    (!names.is_empty()).then(|| names.join(", "))
 }
 
 fn only_static<'t>(table: &Table, mut columns: impl Iterator<Item = &'t usize>) -> bool {

@@ -1,7 +1,7 @@
 //! SELECT.
 
 use super::restrictions::NEEDS_FILTERING;
-use super::{Analyzer, find, special_spec, unknown_function};
+use super::{Analyzer, find, names, special_spec, unknown_function};
 use crate::cql::{self, OrderBy, RawSelector};
 use crate::error::{CqlError, invalid};
 use crate::plan::{PartitionSelection, Select, Selector};
@@ -100,7 +100,7 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
         return Err(CqlError::unsupported(format!("The function {function} of anything but columns")));
     };
     if function == "token" {
-        let key = table.partition_key().iter().map(|column| column.name.to_string()).collect::<Vec<_>>();
+        let key = names(table.partition_key());
         if *arguments != key {
             return invalid(format!("token() takes the partition key in its order: {}", key.join(", ")));
         }

@@ -18,8 +18,6 @@ pub const GREATEST_VERSION: u8 = 4;
 
 /// Header flag: the body is compressed.
 pub const FLAG_COMPRESSION: u8 = 0x01;
-/// Header flag: tracing.
-pub const FLAG_TRACING: u8 = 0x02;
 /// Header flag: the body starts with a custom payload.
 pub const FLAG_CUSTOM_PAYLOAD: u8 = 0x04;
 /// Header flag: the body starts with warnings.

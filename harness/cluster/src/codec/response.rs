@@ -111,7 +111,13 @@ pub fn auth_success(out: &mut Vec<u8>, to: ReplyTo) {
 
 /// SUPPORTED.
 pub fn supported(out: &mut Vec<u8>, to: ReplyTo, options: &[(&str, &[&str])]) {
-    frame(out, to, Opcode::Supported, |out| write::string_multimap(out, options));
+    frame(out, to, Opcode::Supported, |out| {
+        write::short(out, options.len() as u16);
+        for (name, values) in options {
+            write::string(out, name);
+            write::string_list(out, values);
+        }
+    });
 }
 
 /// RESULT Void.

@@ -330,7 +330,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Ok(());
         }
         let mut out = std::mem::take(&mut self.out);
-        if self.state.answers == Answers::Reordered {
+        if self.state.options.answers == Answers::Reordered {
             out = self.shuffled(&out);
         }
         let delay = self.state.delay();
@@ -360,7 +360,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     async fn write(&mut self, answers: &[u8]) -> io::Result<()> {
-        if self.state.answers != Answers::Each {
+        if self.state.options.answers != Answers::Each {
             self.tally.totals.writes += 1;
             return self.stream.write_all(answers).await;
         }

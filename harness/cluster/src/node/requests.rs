@@ -193,7 +193,7 @@ impl Requests {
         }
         self.version = version;
         self.stats.set_driver(option("DRIVER_NAME"), option("DRIVER_VERSION"));
-        if self.state.credentials.is_some() {
+        if self.state.options.credentials.is_some() {
             self.phase = Phase::Authenticating;
             return Ok(Answer::Authenticate);
         }
@@ -203,7 +203,7 @@ impl Requests {
 
     fn auth_response(&mut self, body: &[u8]) -> Result<Answer, CqlError> {
         let token = request::auth_response(body)?;
-        if let Some(credentials) = &self.state.credentials {
+        if let Some(credentials) = &self.state.options.credentials {
             credentials.check(token)?;
         }
         self.phase = Phase::Ready;

@@ -8,7 +8,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::node::control::{Control, ControlError, Listening};
-use crate::node::server::{Node, NodeOptions, StartError};
+use crate::node::server::{Node, StartError};
+use crate::node::state::NodeOptions;
 use crate::system::RELEASE_VERSION;
 
 /// The settings of `cqldyno serve`.

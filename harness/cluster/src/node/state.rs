@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -58,12 +59,47 @@ impl FromStr for Answers {
     }
 }
 
+/// The settings of a node.
+#[derive(Clone, Debug)]
+pub struct NodeOptions {
+    /// An address of this machine's loopback interface (127.0.0.0/8).
+    pub address: Ipv4Addr,
+    /// The port; 0 takes one that is free.
+    pub port: u16,
+    /// The user and password that clients need; `None` lets anybody in.
+    pub credentials: Option<Credentials>,
+    /// The delay of each answer.
+    pub delay: Duration,
+    /// How answers are written.
+    pub answers: Answers,
+    /// Rows of the first table whose memory is ready beforehand, so that inserts cause no page faults.
+    pub expect_rows: u64,
+    /// Threads that serve connections; `None`: one per core.
+    pub threads: Option<usize>,
+    /// The name in `system.local`.
+    pub cluster_name: String,
+}
+
+impl Default for NodeOptions {
+    fn default() -> Self {
+        NodeOptions {
+            address: Ipv4Addr::LOCALHOST,
+            port: 0,
+            credentials: None,
+            delay: Duration::ZERO,
+            answers: Answers::default(),
+            expect_rows: 0,
+            threads: None,
+            cluster_name: "cqldyno".to_owned(),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct NodeState {
     pub(crate) database: Arc<Database>,
+    pub(crate) options: NodeOptions,
     pub(crate) identity: NodeIdentity,
-    pub(crate) credentials: Option<Credentials>,
-    pub(crate) answers: Answers,
     pub(crate) stats: Stats,
     pub(crate) texts: Texts,
     pub(crate) events: broadcast::Sender<Arc<SchemaChange>>,
@@ -74,18 +110,14 @@ pub(crate) struct NodeState {
 }
 
 impl NodeState {
-    pub(crate) fn new(
-        database: Arc<Database>,
-        identity: NodeIdentity,
-        credentials: Option<Credentials>,
-        answers: Answers,
-        delay: Duration,
-    ) -> Self {
+    pub(crate) fn new(database: Arc<Database>, options: NodeOptions) -> Self {
+        let mut identity = NodeIdentity::new(IpAddr::V4(options.address), options.port);
+        identity.cluster_name.clone_from(&options.cluster_name);
+        let delay = options.delay;
         let state = NodeState {
             database,
+            options,
             identity,
-            credentials,
-            answers,
             stats: Stats::default(),
             texts: Texts::default(),
             events: broadcast::Sender::new(EVENTS_BEHIND),
