@@ -24,7 +24,6 @@ pub enum Term {
     Marker(u16),
     /// A literal, serialised and validated at prepare time; `None` is null.
     Constant(Option<Bytes>),
-    /// Evaluated for each execution.
     Computed(Box<Computed>),
 }
 
@@ -54,7 +53,6 @@ pub enum Evaluated<'a> {
     Unset,
 }
 
-/// The values that one column may have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OneOf {
     Term(Term),
@@ -97,7 +95,6 @@ pub struct ClusteringSelection {
 }
 
 impl ClusteringSelection {
-    /// Whether these are all rows of the partition.
     pub fn is_all(&self) -> bool {
         self.prefix.is_empty() && self.range.is_none()
     }
@@ -185,7 +182,6 @@ impl Selector {
 pub struct Select {
     /// If [`Table::is_virtual`], rows come from the system module.
     pub table: Arc<Table>,
-    /// The columns of the result, as in [`Prepared::result_columns`].
     pub selectors: Box<[Selector]>,
     /// Whether the selectors count: then the result is one row over all that was found, and there are no pages.
     pub aggregate: bool,

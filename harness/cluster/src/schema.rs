@@ -40,7 +40,6 @@ pub struct TableId(pub u32);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     pub id: TableId,
-    /// The id in system_schema.tables.
     pub uuid: Uuid,
     pub keyspace: Arc<str>,
     pub name: Arc<str>,

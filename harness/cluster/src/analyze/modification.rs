@@ -79,12 +79,12 @@ impl Analyzer<'_> {
         let timestamp = self.using_timestamp(&update.using, (&table.keyspace, &table.name))?;
         let ttl = self.using_ttl(&update.using, (&table.keyspace, &table.name))?;
         let mut assigned = BTreeMap::new();
-        for assignment in &update.assignments {
-            let (index, column) = target(&assignment.target, &table)?;
+        for (assigned_to, value) in &update.assignments {
+            let (index, column) = target(assigned_to, &table)?;
             if index < table.static_start() {
                 return invalid(format!("PRIMARY KEY part {} found in SET part", column.name));
             }
-            let term = self.term(&assignment.value, &table.spec(column))?;
+            let term = self.term(value, &table.spec(column))?;
             if assigned.insert(index, term).is_some() {
                 return invalid(format!("Multiple incompatible setting of column {}", column.name));
             }

@@ -35,7 +35,6 @@ pub(super) struct Restrictions {
     /// `(a, b) > (?, ?)`: the first column's index, the number of columns, and the range.
     multi: Option<(usize, usize, Range)>,
     token: Option<Range>,
-    /// Whether a range on clustering columns was taken.
     sliced: bool,
 }
 

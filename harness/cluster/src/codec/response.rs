@@ -188,14 +188,6 @@ pub fn rows_metadata(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], ski
     }
 }
 
-/// The start of a ROWS body with one page: its kind and metadata.
-pub fn rows_head(version: u8, columns: &[ColumnSpec], skip_metadata: bool) -> Vec<u8> {
-    let mut out = Vec::new();
-    write::int(&mut out, KIND_ROWS);
-    rows_metadata(&mut out, version, columns, skip_metadata, None);
-    out
-}
-
 fn columns_spec(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], global: bool) {
     if let (true, Some(first)) = (global, columns.first()) {
         write::string(out, &first.keyspace);

@@ -70,7 +70,6 @@ struct Counts {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
-    /// EXECUTEs of a prepared statement.
     Execute(StatementId),
     /// Other requests of one kind for one text.
     Other(Request, TextNumber),

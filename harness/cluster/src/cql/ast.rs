@@ -52,15 +52,11 @@ pub struct Using {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// `column op term`
     Single(String, Operator, RawTerm),
-    /// `column IN (a, b)`
     InTerms(String, Vec<RawTerm>),
     /// `column IN ?`
     InMarker(String, RawTerm),
-    /// `(a, b) op (x, y)`
     Multi(Vec<String>, Operator, RawTerm),
-    /// `token(a, b) op term`
     Token(Vec<String>, Operator, RawTerm),
     /// Some other kind, with the sentence that refuses it.
     Refused(&'static str),
@@ -104,7 +100,6 @@ pub struct Insert {
     pub json: bool,
     pub columns: Vec<String>,
     pub values: Vec<RawTerm>,
-    /// Whether there is an IF: a lightweight transaction.
     pub conditional: bool,
     pub using: Using,
 }
@@ -117,16 +112,10 @@ pub enum AssignmentTarget {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assignment {
-    pub target: AssignmentTarget,
-    pub value: RawTerm,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     pub table: TableName,
     pub using: Using,
-    pub assignments: Vec<Assignment>,
+    pub assignments: Vec<(AssignmentTarget, RawTerm)>,
     pub relations: Vec<Relation>,
     pub conditional: bool,
 }
@@ -190,7 +179,6 @@ pub enum Statement {
     Use(String),
     Define {
         definition: Definition,
-        /// Whether there is an `IF [NOT] EXISTS`.
         conditional: bool,
     },
     /// A statement of CQL that this node does not have, by its first words (`CREATE INDEX`).

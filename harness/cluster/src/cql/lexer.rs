@@ -6,7 +6,6 @@ use crate::types::LiteralKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     Word,
-    /// `"Name"`
     QuotedName,
     /// A constant without its sign. All that look like one are of a kind but booleans, NaN and infinity.
     Literal(LiteralKind),

@@ -1,6 +1,6 @@
 //! Words to statements: recursive descent with one word of lookahead, bounded in depth and in number of items.
 
-use super::ast::{Assignment, AssignmentTarget, Batch, Delete, Insert, RawTerm, Statement, TableName, Update, Using};
+use super::ast::{AssignmentTarget, Batch, Delete, Insert, RawTerm, Statement, TableName, Update, Using};
 use super::lexer::{Lexer, Token, TokenKind, position};
 use super::{MAX_ITEMS, MAX_MARKERS};
 use crate::error::CqlError;
@@ -356,10 +356,10 @@ impl<'a> Parser<'a> {
             let target = parser.target()?;
             if parser.take_symbol("+=")? || parser.take_symbol("-=")? {
                 parser.term(0)?;
-                return Ok(Assignment { target, value: RawTerm::Operation });
+                return Ok((target, RawTerm::Operation));
             }
             parser.expect_symbol("=")?;
-            Ok(Assignment { target, value: parser.operation()? })
+            Ok((target, parser.operation()?))
         })?;
         self.expect_word("where")?;
         let relations = self.relations()?;

@@ -36,12 +36,10 @@ pub trait PointStatements {
 pub struct PointGroup {
     store: Option<Arc<TableStore>>,
     ops: Vec<Op>,
-    /// How many of `ops` are answered.
     answered: usize,
     /// Cells in the table's order.
     scratch: Vec<u8>,
     rows: Vec<u8>,
-    /// Numbers of `ops`, by shard.
     order: Vec<u32>,
     /// Where each shard's begin in `order`.
     starts: Vec<u32>,

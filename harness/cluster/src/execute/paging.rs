@@ -10,11 +10,9 @@ pub struct Position {
     pub key: Vec<u8>,
     /// The sortable clustering key of the last row; `None` when the partition is finished.
     pub clustering: Option<Vec<u8>>,
-    /// Rows of the partition so far.
     pub rows_in_partition: u64,
     /// Whether the partition had a live row so far, even one without a match.
     pub has_rows: bool,
-    /// Rows that LIMIT leaves.
     pub limit_left: Option<u64>,
 }
 

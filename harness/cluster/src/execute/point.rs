@@ -1,7 +1,7 @@
 //! The statements of the hot path: an INSERT of a row without clustering columns, and a SELECT of one with its key.
 
 use crate::codec::frame::Opcode;
-use crate::codec::response::{self, ReplyTo, rows_head};
+use crate::codec::response::{self, ReplyTo};
 use crate::plan::{PartitionSelection, Plan, Prepared, Selector, Term};
 use crate::storage::record::{self, KEY_WIRE_AT, MIXED, Row, UNSET};
 use crate::storage::table::{Shards, TableStore};
@@ -120,7 +120,8 @@ impl Point {
         let template = |version: u8, skip: bool| {
             let mut frame = Vec::new();
             response::begin(&mut frame, ReplyTo { version, stream: 0 }, Opcode::Result);
-            frame.extend_from_slice(&rows_head(version, &prepared.result_columns, skip));
+            write::int(&mut frame, response::KIND_ROWS);
+            response::rows_metadata(&mut frame, version, &prepared.result_columns, skip, None);
             frame
         };
         let templates = [3, 4].map(|version| [false, true].map(|skip| template(version, skip)));

@@ -9,7 +9,6 @@ use crate::storage::record::{Cell, Row};
 use crate::token;
 use crate::types::{Value, write};
 
-/// The most bytes that the rows of one answer may have.
 const LONGEST_ROWS: usize = 32 * 1024 * 1024;
 
 #[derive(Clone, Copy)]

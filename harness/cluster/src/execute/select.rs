@@ -22,7 +22,6 @@ pub struct Page {
     pub row_count: i32,
     /// Their values, in the form of the answer.
     pub rows: Vec<u8>,
-    /// Where the next page begins, if there is one.
     pub paging_state: Option<Vec<u8>>,
 }
 
@@ -30,7 +29,6 @@ pub struct Page {
 pub struct Paging<'a> {
     /// Rows per page; zero and less mean all.
     pub page_size: Option<i32>,
-    /// Where the page before ended.
     pub state: Option<&'a [u8]>,
 }
 

@@ -14,7 +14,6 @@ use crate::types::{ColumnSpec, Value, write};
 /// The longest partition key, and the longest component: their lengths are shorts.
 const LONGEST_KEY: usize = u16::MAX as usize;
 
-/// The most combinations of keys in `IN` restrictions.
 const MOST_COMBINATIONS: usize = 100_000;
 
 /// The values in the order of the markers, each valid for its marker's type. `wrong_number` makes the refusal from the number of

@@ -38,7 +38,6 @@ const GROUP_LEN: usize = 4_096;
 /// How long a refused client may take to read why and close.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Serves a connection until one side closes it.
 pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<ConnectionStats>) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("connection {} may be slow: {error}", stats.id);
@@ -58,7 +57,6 @@ pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// Marks the connection as closed when it is dropped.
 struct Open(Arc<ConnectionStats>);
 
 impl Drop for Open {

@@ -29,7 +29,6 @@ const STATEMENTS_REMEMBERED: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Established,
-    /// After STARTUP, before the password.
     Authenticating,
     Ready,
 }
@@ -379,7 +378,6 @@ impl Requests {
     }
 }
 
-/// Runs slow work on its own thread.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, CqlError> {
     spawn_blocking(work).await.map_err(|error| CqlError::Server(format!("The statement was not finished: {error}")))
 }

@@ -143,7 +143,7 @@ impl NodeState {
     pub(crate) fn statement(&self, id: &[u8]) -> Result<Arc<Statement>, CqlError> {
         let found = StatementId::try_from(id)
             .ok()
-            .and_then(|id| self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned());
+            .and_then(|id| self.prepared.read().unwrap_or_else(PoisonError::into_inner).by_id.get(&id).cloned());
         found.ok_or_else(|| CqlError::Unprepared(id.to_vec()))
     }
 
@@ -195,7 +195,10 @@ impl NodeState {
         let Some(change) = self.database.apply(ddl)? else { return Ok(None) };
         if !change.dropped.is_empty() {
             let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
-            all.retain(|statement| !change.dropped.iter().any(|table| statement.uses(table.id)));
+            all.retain(|statement| {
+                let tables = statement.prepared.plan.tables();
+                !tables.iter().any(|table| change.dropped.iter().any(|dropped| dropped.id == table.id))
+            });
             self.generation.fetch_add(1, Ordering::Release);
         }
         // It is no error if nobody listens.
@@ -210,7 +213,7 @@ impl NodeState {
 
     /// Forgets all prepared statements, as a restart does.
     pub(crate) fn forget_prepared(&self) {
-        self.prepared.write().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.prepared.write().unwrap_or_else(PoisonError::into_inner) = PreparedStatements::default();
         self.generation.fetch_add(1, Ordering::Release);
     }
 
@@ -220,7 +223,7 @@ impl NodeState {
         let executed: HashSet<&String> = listed.chain(snapshot.executes_forgotten.keys()).collect();
         let all = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
         let mut others = 0..OTHERS_SHOWN;
-        let told = all.all().map(|statement| (Hex(&statement.id).to_string(), statement));
+        let told = all.by_id.values().map(|statement| (Hex(&statement.id).to_string(), statement));
         let told = told.filter(|(id, _)| executed.contains(id) || others.next().is_some());
         let told: BTreeMap<String, String> = told.map(|(id, statement)| (id, statement.query.clone())).collect();
         drop(all);

@@ -71,7 +71,13 @@ impl StatementCache {
 
     /// Counts another request for the statement of this text.
     pub(crate) fn count_operation(&mut self, request: Request, text: TextNumber, rows: u64) {
-        Operation::count(&mut self.operations, request, text, rows);
+        match self.operations.last_mut() {
+            Some(last) if (last.request, last.text) == (request, text) => {
+                last.count += 1;
+                last.rows += rows;
+            }
+            _ => self.operations.push(Operation { request, text, count: 1, rows }),
+        }
     }
 
     pub(crate) fn publish(&mut self, stats: &ConnectionStats, tally: &mut Tally) {

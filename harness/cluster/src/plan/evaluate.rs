@@ -187,7 +187,6 @@ pub struct EvaluatedFilter<'a> {
 }
 
 impl Filter {
-    /// Evaluates the values; `columns` are the table's.
     pub fn evaluate<'a>(
         &'a self,
         columns: &'a [Column],

@@ -34,7 +34,6 @@ const SYSTEM_KEYSPACES: [&str; 7] = [
     "system_virtual_schema",
 ];
 
-/// Refuses changes to the system's keyspaces.
 pub fn check_modifiable(keyspace: &str) -> Result<(), CqlError> {
     if SYSTEM_KEYSPACES.contains(&keyspace) {
         return Err(CqlError::Unauthorized(format!("{keyspace} keyspace is not user-modifiable.")));

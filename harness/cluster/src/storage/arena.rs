@@ -95,7 +95,6 @@ impl Arena {
         Ok(number)
     }
 
-    /// Frees a place of `words` words.
     pub fn free(&mut self, address: u32, words: usize) {
         if words > CHUNK_WORDS {
             let number = (address >> CHUNK_WORDS_LOG2) as usize;
@@ -106,7 +105,6 @@ impl Arena {
         }
     }
 
-    /// The bytes from an address to the end of its chunk.
     #[inline]
     pub fn get(&self, address: u32) -> &[u8] {
         &self.chunks[(address >> CHUNK_WORDS_LOG2) as usize][(address as usize % CHUNK_WORDS) * WORD..]

@@ -15,7 +15,6 @@ pub struct Database {
     stores: RwLock<HashMap<TableId, Arc<TableStore>>>,
     pub clock: Clock,
     shards: usize,
-    /// Rows that the first table gets memory for.
     expect_rows: Mutex<u64>,
 }
 
@@ -41,7 +40,6 @@ impl Database {
         self.stores.read().unwrap_or_else(PoisonError::into_inner).get(&table.id).cloned()
     }
 
-    /// Live rows by table (`keyspace.table`).
     pub fn rows_by_table(&self) -> BTreeMap<String, u64> {
         let stores: Vec<_> = self.stores.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         let name = |table: &Table| format!("{}.{}", table.keyspace, table.name);
@@ -63,9 +61,10 @@ impl Database {
         let mut dropped = Vec::new();
         {
             let mut stores = self.stores.write().unwrap_or_else(PoisonError::into_inner);
-            if let (Some(table), Some(store)) = (&change.created, ready) {
+            if let (Some(table), Some(mut store)) = (&change.created, ready) {
                 *self.expect_rows() = 0;
-                stores.insert(table.id, Arc::new(store.identified(table.clone())));
+                store.table = table.clone();
+                stores.insert(table.id, Arc::new(store));
             }
             dropped.extend(change.dropped.iter().filter_map(|table| stores.remove(&table.id)));
         }

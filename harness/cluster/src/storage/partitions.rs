@@ -67,7 +67,6 @@ impl PartitionShard {
         }
     }
 
-    /// The partitions from `hash` on, in ascending order of hash.
     pub fn partitions_from(&self, hash: u32) -> impl Iterator<Item = (u32, &Partition)> {
         self.index.from(hash).map(|(hash, at)| (hash, &self.partitions[at as usize]))
     }

@@ -44,7 +44,6 @@ pub const GREATEST_WORDS: usize = (1 << 24) - 1;
 pub struct Head {
     pub timestamp: i64,
     pub flags: u8,
-    /// Words that the record may fill.
     pub words: usize,
     pub key_len: usize,
 }
@@ -166,7 +165,6 @@ pub struct Row<'a> {
 const NEVER_WRITTEN: Cell<'static> = Cell { timestamp: NEVER, value: Value::Unset };
 
 impl<'a> Row<'a> {
-    /// A row to which nothing has happened.
     pub fn empty(columns: usize) -> Self {
         Row { inserted: NEVER, deleted: NEVER, cells: vec![NEVER_WRITTEN; columns] }
     }
@@ -238,7 +236,6 @@ impl<'a> Row<'a> {
         self.inserted != NEVER || self.cells.iter().any(|cell| matches!(cell.value, Value::Bytes(_)))
     }
 
-    /// The greatest timestamp of all that happened.
     pub fn latest(&self) -> i64 {
         self.cells.iter().map(|cell| cell.timestamp).fold(self.inserted.max(self.deleted), i64::max)
     }

@@ -85,11 +85,6 @@ impl TableStore {
         TableStore { table, shards, shard_bits, cells, first_cell, row_len, expected_rows }
     }
 
-    /// The same rows, with the ids that the catalog gave the table.
-    pub fn identified(self, table: Arc<Table>) -> Self {
-        TableStore { table, ..self }
-    }
-
     #[inline]
     pub fn shard_count(&self) -> usize {
         1 << self.shard_bits

@@ -6,6 +6,10 @@ use super::{CQL_VERSION, NodeIdentity, PARTITIONER, RELEASE_VERSION, SystemView}
 /// The port on which Cassandra's nodes talk to each other; nothing listens there.
 const STORAGE_PORT: i32 = 7000;
 
+/// The names of Cassandra's default snitch.
+const DATA_CENTER: &str = "datacenter1";
+const RACK: &str = "rack1";
+
 fn tokens(node: &NodeIdentity) -> Vec<String> {
     node.tokens.iter().map(i64::to_string).collect()
 }
@@ -19,14 +23,14 @@ pub(super) fn local(view: &SystemView<'_>) -> Vec<RowBuilder> {
         .cell("broadcast_port", STORAGE_PORT)
         .cell("cluster_name", &node.cluster_name)
         .cell("cql_version", CQL_VERSION)
-        .cell("data_center", &node.data_center)
+        .cell("data_center", DATA_CENTER)
         .cell("gossip_generation", 1)
         .cell("host_id", node.host_id)
         .cell("listen_address", node.address)
         .cell("listen_port", STORAGE_PORT)
         .cell("native_protocol_version", "4")
         .cell("partitioner", PARTITIONER)
-        .cell("rack", &node.rack)
+        .cell("rack", RACK)
         .cell("release_version", RELEASE_VERSION)
         .cell("rpc_address", node.address)
         .cell("rpc_port", node.port)
@@ -52,9 +56,9 @@ pub(super) fn peers_v2(view: &SystemView<'_>) -> Vec<RowBuilder> {
 }
 
 fn described(row: RowBuilder, peer: &NodeIdentity, view: &SystemView<'_>) -> RowBuilder {
-    row.cell("data_center", &peer.data_center)
+    row.cell("data_center", DATA_CENTER)
         .cell("host_id", peer.host_id)
-        .cell("rack", &peer.rack)
+        .cell("rack", RACK)
         .cell("release_version", RELEASE_VERSION)
         .cell("schema_version", view.catalog.schema_version())
         .texts("tokens", &tokens(peer))

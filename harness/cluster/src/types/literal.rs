@@ -68,7 +68,7 @@ impl CqlType {
                 CqlType::Bigint => "long",
                 CqlType::Smallint => "short",
                 CqlType::Tinyint => "byte",
-                other => other.word(),
+                other => super::NATIVE.iter().find(|row| row.0 == *other).map_or("value", |row| row.1),
             };
             format!("Unable to make {word} from '{text}'")
         };
@@ -102,10 +102,6 @@ impl CqlType {
         let bytes = bytes.ok_or_else(unable)?;
         self.validate(&bytes)?;
         Ok(bytes)
-    }
-
-    fn word(&self) -> &'static str {
-        super::NATIVE.iter().find(|row| row.0 == *self).map_or("value", |row| row.1)
     }
 }
 
