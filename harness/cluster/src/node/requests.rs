@@ -154,20 +154,16 @@ impl Requests {
 
     /// As org.apache.cassandra.transport.ServerConnection.
     fn check_phase(&self, opcode: Opcode) -> Result<(), CqlError> {
-        let expected = match (self.phase, opcode) {
+        let why = match (self.phase, opcode) {
             (Phase::Established, Opcode::Startup | Opcode::Options) => return Ok(()),
-            (Phase::Established, _) => "STARTUP or OPTIONS",
+            (Phase::Established, _) => "expecting STARTUP or OPTIONS",
             (Phase::Authenticating, Opcode::AuthResponse) => return Ok(()),
-            (Phase::Authenticating, _) => "AUTH_RESPONSE",
-            (Phase::Ready, Opcode::Startup) => {
-                return Err(CqlError::protocol("Unexpected message STARTUP, the connection is already initialized"));
-            }
-            (Phase::Ready, Opcode::AuthResponse) => {
-                return Err(CqlError::protocol("Unexpected message AUTH_RESPONSE, no authentication is going on"));
-            }
+            (Phase::Authenticating, _) => "expecting AUTH_RESPONSE",
+            (Phase::Ready, Opcode::Startup) => "the connection is already initialized",
+            (Phase::Ready, Opcode::AuthResponse) => "no authentication is going on",
             (Phase::Ready, _) => return Ok(()),
         };
-        Err(CqlError::Protocol(format!("Unexpected message {opcode}, expecting {expected}")))
+        Err(CqlError::Protocol(format!("Unexpected message {opcode}, {why}")))
     }
 
     fn startup(&mut self, version: u8, body: &[u8]) -> Result<Answer, CqlError> {
