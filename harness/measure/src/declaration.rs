@@ -38,7 +38,7 @@ impl Declaration {
     }
 }
 
-/// A measure as a run tells it: what its meters declare, so that a reader knows measures of which it never heard.
+/// A measure as its meter declares it, so that a reader can show measures that it does not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasureInfo {
@@ -48,11 +48,11 @@ pub struct MeasureInfo {
     pub unit: Unit,
     /// Which way it is better.
     pub better: Better,
-    /// The pass whose cells have it; timing where every cell has it.
+    /// The pass whose cells have it; timing if every cell has it.
     pub pass: Pass,
     /// What it is, in a few words.
     pub about: String,
-    /// The heading of its column in tables that show what their readers did not ask for by name; absent where no table shows it.
+    /// The heading of its column in tables; absent if no table lists it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
 }

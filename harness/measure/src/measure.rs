@@ -74,10 +74,10 @@ pub enum Unit {
     /// Bytes.
     #[serde(rename = "B")]
     Bytes,
-    /// A number of things, or of things a statement.
+    /// A number of things, or of things per statement.
     #[serde(rename = "1")]
     Count,
-    /// Things a second.
+    /// Things per second.
     #[serde(rename = "1/s")]
     PerSecond,
     /// Hundredths of a whole.

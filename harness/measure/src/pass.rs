@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a cell was run for: time and what disturbs it are never taken in the same cell.
+/// What a cell was run for: no cell takes both time and what disturbs it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

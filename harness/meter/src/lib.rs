@@ -19,7 +19,7 @@
 //!    `meter::from_worker` makes one from the worker's own account. A figure that cannot be read is a reading with the reason.
 //!
 //! [`Outcome`] also takes breakdowns by name, files, findings, and what voids the cell. Meters are read in the order of [`all`]:
-//! slow ones stand last. Counting that disturbs time needs a pass of its own, which is one file in the bench.
+//! slow ones stand last. Counting that disturbs time needs a pass of its own, which is an arm of `kind` in the bench.
 
 mod allocations;
 mod cpu_time;

@@ -85,19 +85,24 @@ fn choices(analysis: &Analysis) -> Option<String> {
     let run = analysis.run();
     let choice = |driver: &Contender| {
         let is_first = |place: &Place| matches!(analysis.least(*place)[..], [only] if only.id == driver.id);
-        let of = |name: &str| {
-            let on: Vec<Place> =
-                analysis.places().filter(|place| place.scenario.name == name).filter(is_first).collect();
-            let places: Vec<String> = on.iter().map(|place| code(&place.arrangement.id)).collect();
-            let name = escape(&plain(name));
-            match places.len() {
-                0 => None,
-                all if all == run.plan.arrangements.len() => Some(name),
-                _ => Some(format!("{name} on {}", list(&places))),
+        // Scenarios by the arrangements in which the driver is first.
+        let mut won: Vec<(Vec<String>, Vec<String>)> = Vec::new();
+        for scenario in &run.scenarios {
+            let places = analysis.places().filter(|place| place.scenario.name == scenario.name).filter(is_first);
+            let on: Vec<String> = places.map(|place| code(&place.arrangement.id)).collect();
+            let name = escape(&plain(&scenario.name));
+            match won.iter_mut().find(|(known, _)| *known == on) {
+                Some((_, names)) => names.push(name),
+                None => won.push((on, vec![name])),
             }
+        }
+        let of = |(on, names): &(Vec<String>, Vec<String>)| match on.len() {
+            0 => None,
+            all if all == run.plan.arrangements.len() => Some(list(names)),
+            _ => Some(format!("{} on {}", list(names), list(on))),
         };
-        let places: Vec<String> = run.scenarios.iter().filter_map(|scenario| of(&scenario.name)).collect();
-        (!places.is_empty()).then(|| format!("choose {} for {}", escape(&short(run, driver)), list(&places)))
+        let places: Vec<String> = won.iter().filter_map(of).collect();
+        (!places.is_empty()).then(|| format!("choose {} for {}", escape(&short(run, driver)), places.join(" and for ")))
     };
     let said = drivers(run).filter_map(choice).collect::<Vec<_>>().join("; ");
     said.strip_prefix('c').map(|rest| format!("C{rest}."))

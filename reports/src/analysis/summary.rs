@@ -394,17 +394,17 @@ mod tests {
         let analysis = Analysis::new(&run, &cells);
         let (rows, warnings) = (analysis.rows(), analysis.warnings());
         assert!(warnings.is_empty(), "{warnings:?}");
-        let cdrs = find(&rows, "cdrs-tokio", CPU_PER_STATEMENT);
+        let cdrs = find(rows, "cdrs-tokio", CPU_PER_STATEMENT);
         let [low, high] = cdrs.interval.unwrap();
         assert!(low <= cdrs.ratio.unwrap() && cdrs.ratio.unwrap() <= high && low > 1.02, "{cdrs:?}");
         assert_eq!((cdrs.verdict, cdrs.exploratory, cdrs.blocks), (Some(Verdict::Dearer), false, Some(12)));
         assert!(cdrs.detectable.unwrap() > 0.02);
-        let reference = find(&rows, "scylla", CPU_PER_STATEMENT);
+        let reference = find(rows, "scylla", CPU_PER_STATEMENT);
         assert_eq!((reference.ratio, reference.interval, reference.verdict), (Some(1.0), None, None));
-        let control = find(&rows, "scylla#control", CPU_PER_STATEMENT);
+        let control = find(rows, "scylla#control", CPU_PER_STATEMENT);
         let [low, high] = control.interval.unwrap();
         assert!(low <= 1.0 && high >= 1.0 && control.verdict.is_none(), "{control:?}");
-        let floor = find(&rows, "floor", CPU_PER_STATEMENT);
+        let floor = find(rows, "floor", CPU_PER_STATEMENT);
         assert!(floor.ratio.is_some() && floor.interval.is_none() && floor.verdict.is_none(), "{floor:?}");
     }
 

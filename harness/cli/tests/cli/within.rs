@@ -97,7 +97,8 @@ fn too_few_blocks_for_an_interval_say_so_where_they_are_shown_and_judged() {
     let check = cqldyno(folder.path(), &["check", "kept"]).output().unwrap();
     assert_eq!(check.status.code(), Some(1), "{}", stderr(&check));
     assert!(words(&stdout(&check)).contains(why), "{}", stdout(&check));
-    for text in [said, words(&stdout(&check))] {
+    assert!(said.contains("`cqldyno compare --resume kept`"), "{said}");
+    for text in [shown, words(&stdout(&check))] {
         assert_eq!(text.matches("cqldyno compare --resume ").count(), 1, "{text}");
     }
     let history = cqldyno(folder.path(), &["history", "."]).output().unwrap();
