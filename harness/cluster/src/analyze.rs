@@ -12,9 +12,11 @@ mod terms;
 use std::sync::Arc;
 
 use crate::cql::{self, Batch, Statement, TableName};
-use crate::error::CqlError;
-use crate::plan::{self, OneOf, PartitionSelection, Plan, Prepared, Term, TermList};
-use crate::schema::{Catalog, Column, Ddl, Table, TableId, check_modifiable, define_keyspace, define_table};
+use crate::error::{CqlError, invalid};
+use crate::plan::{self, OneOf, PartitionSelection, Plan, Prepared, Term};
+use crate::schema::{
+    Catalog, Column, Ddl, Definition, Table, TableId, check_modifiable, define_keyspace, define_table,
+};
 use crate::types::{ColumnSpec, CqlType};
 
 /// Parses a statement and resolves it against the catalog; `keyspace` is the one that the connection uses.
@@ -38,10 +40,6 @@ struct Analyzer<'a> {
     markers: Vec<Option<ColumnSpec>>,
 }
 
-fn invalid<T>(message: impl Into<String>) -> Result<T, CqlError> {
-    Err(CqlError::Invalid(message.into()))
-}
-
 impl Analyzer<'_> {
     fn statement(&mut self, statement: &Statement) -> Result<Plan, CqlError> {
         match statement {
@@ -56,7 +54,10 @@ impl Analyzer<'_> {
                 None => invalid(format!("Keyspace '{name}' does not exist")),
             },
             Statement::Unsupported(what) => Err(CqlError::unsupported(what)),
-            definition => self.ddl(definition).map(Plan::Ddl),
+            Statement::Define { definition, conditional } => {
+                let definition = self.definition(definition, *conditional)?;
+                Ok(Plan::Ddl(Ddl { definition, conditional: *conditional }))
+            }
         }
     }
 
@@ -142,6 +143,16 @@ fn special_spec((keyspace, table): (&str, &str), name: &str, ty: CqlType) -> Col
     ColumnSpec { keyspace: keyspace.into(), table: table.into(), name: name.into(), ty }
 }
 
+fn names<'c>(columns: impl IntoIterator<Item = &'c Column>) -> Vec<String> {
+    columns.into_iter().map(|column| column.name.to_string()).collect()
+}
+
+/// The names of the columns that are not given, if there are any.
+fn missing(columns: &[Column], is_given: impl Fn(usize) -> bool) -> Option<String> {
+    let missing = names(columns.iter().enumerate().filter(|(index, _)| !is_given(*index)).map(|(_, column)| column));
+    (!missing.is_empty()).then(|| missing.join(", "))
+}
+
 /// A column and its index.
 fn find<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column), CqlError> {
     let undefined = || format!("Undefined column name {name} in table {}.{}", table.keyspace, table.name);
@@ -186,8 +197,8 @@ fn partition_key_markers(plan: &Plan) -> Vec<Option<u16>> {
             .iter()
             .map(|part| match part {
                 OneOf::Term(term) => marker(term),
-                OneOf::In(TermList::Terms(terms)) => terms.iter().rev().find_map(marker),
-                OneOf::In(TermList::Marker(_)) => None,
+                OneOf::Terms(terms) => terms.iter().rev().find_map(marker),
+                OneOf::List(_) => None,
             })
             .collect(),
         PartitionSelection::Tokens(_) => Vec::new(),
@@ -195,37 +206,33 @@ fn partition_key_markers(plan: &Plan) -> Vec<Option<u16>> {
 }
 
 impl Analyzer<'_> {
-    fn ddl(&mut self, statement: &Statement) -> Result<Ddl, CqlError> {
-        match statement {
-            Statement::CreateKeyspace { name, if_not_exists, properties } => {
-                let keyspace = define_keyspace(name, properties, None)?;
-                Ok(Ddl::CreateKeyspace { keyspace, if_not_exists: *if_not_exists })
+    fn definition(&self, definition: &cql::Definition, conditional: bool) -> Result<Definition, CqlError> {
+        Ok(match definition {
+            cql::Definition::CreateKeyspace(name, properties) => {
+                Definition::CreateKeyspace(define_keyspace(name, properties, None)?)
             }
-            Statement::AlterKeyspace { name, if_exists, properties } => {
+            cql::Definition::AlterKeyspace(name, properties) => {
                 let current = self.catalog.keyspace(name);
-                if current.is_none() && !if_exists {
+                if current.is_none() && !conditional {
                     return invalid(format!("Keyspace '{name}' doesn't exist"));
                 }
-                let keyspace = define_keyspace(name, properties, Some(current))?;
-                Ok(Ddl::AlterKeyspace { keyspace, if_exists: *if_exists })
+                Definition::AlterKeyspace(define_keyspace(name, properties, Some(current))?)
             }
-            Statement::DropKeyspace { name, if_exists } => {
+            cql::Definition::DropKeyspace(name) => {
                 check_modifiable(name)?;
-                Ok(Ddl::DropKeyspace { keyspace: name.clone(), if_exists: *if_exists })
+                Definition::DropKeyspace(name.clone())
             }
-            Statement::CreateTable(create) => {
+            cql::Definition::CreateTable(create) => {
                 let keyspace = self.keyspace_of(&create.table)?;
                 check_modifiable(keyspace)?;
-                let table = Box::new(define_table(create, keyspace)?);
-                Ok(Ddl::CreateTable { table, if_not_exists: create.if_not_exists })
+                Definition::CreateTable(Box::new(define_table(create, keyspace)?))
             }
-            Statement::DropTable { table, if_exists } => {
+            cql::Definition::DropTable(table) => {
                 let keyspace = self.keyspace_of(table)?.to_owned();
                 check_modifiable(&keyspace)?;
-                Ok(Ddl::DropTable { keyspace, table: table.name.clone(), if_exists: *if_exists })
+                Definition::DropTable { keyspace, table: table.name.clone() }
             }
-            _ => invalid("this statement is no change of the schema"),
-        }
+        })
     }
 }
 

@@ -8,8 +8,8 @@ mod select;
 mod term;
 
 pub use ast::{
-    AssignmentTarget, Batch, ColumnDefinition, CreateTable, Delete, Insert, Operator, OrderBy, PrimaryKey,
-    PropertyValue, RawSelector, RawTerm, Relation, Select, Statement, TableName, Update, Using,
+    AssignmentTarget, Batch, ColumnDefinition, CreateTable, Definition, Delete, Insert, Operator, OrderBy, PrimaryKey,
+    Properties, PropertyValue, RawSelector, RawTerm, Relation, Select, Statement, TableName, Update, Using,
 };
 pub use parser::parse;
 

@@ -4,9 +4,18 @@ use std::fmt;
 
 use crate::types::Malformed;
 
-/// Why a statement is refused.
+/// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CqlError {
+    /// 0x0000: the server's own fault.
+    #[error("{0}")]
+    Server(String),
+    /// 0x000A: the client breaks the protocol.
+    #[error("{0}")]
+    Protocol(String),
+    /// 0x0100: wrong credentials.
+    #[error("{0}")]
+    BadCredentials(String),
     /// 0x2000: the text is no statement.
     #[error("{0}")]
     Syntax(String),
@@ -19,39 +28,52 @@ pub enum CqlError {
     /// 0x2300: a refused option of a keyspace or table.
     #[error("{0}")]
     Config(String),
-    /// 0x2400: there is one already.
-    #[error("{}", already_exists(.keyspace, .table))]
+    /// 0x2400: there is this keyspace, or this table in it, already.
+    #[error("{}", match .table {
+        Some(table) => format!("Cannot add already existing table \"{table}\" to keyspace \"{keyspace}\""),
+        None => format!("Cannot add existing keyspace \"{keyspace}\""),
+    })]
     AlreadyExists {
         /// The keyspace.
         keyspace: String,
-        /// The table; empty when it is the keyspace that exists.
-        table: String,
+        /// The table; `None` when it is the keyspace that exists.
+        table: Option<String>,
     },
-}
-
-fn already_exists(keyspace: &str, table: &str) -> String {
-    if table.is_empty() {
-        format!("Cannot add existing keyspace \"{keyspace}\"")
-    } else {
-        format!("Cannot add already existing table \"{table}\" to keyspace \"{keyspace}\"")
-    }
+    /// 0x2500: an EXECUTE of an id that is not known here (any more).
+    #[error(
+        "Prepared query with ID {} not found (either the query was not prepared on this host (maybe the host has been \
+         restarted?) or you have prepared too many queries and it has been evicted from the internal cache)",
+        Hex(.0)
+    )]
+    Unprepared(Vec<u8>),
 }
 
 impl CqlError {
     /// The code that an ERROR frame carries.
     pub fn code(&self) -> i32 {
         match self {
+            CqlError::Server(_) => 0x0000,
+            CqlError::Protocol(_) => 0x000A,
+            CqlError::BadCredentials(_) => 0x0100,
             CqlError::Syntax(_) => 0x2000,
             CqlError::Unauthorized(_) => 0x2100,
             CqlError::Invalid(_) => 0x2200,
             CqlError::Config(_) => 0x2300,
             CqlError::AlreadyExists { .. } => 0x2400,
+            CqlError::Unprepared(_) => 0x2500,
         }
     }
 
-    /// A statement that is refused as invalid (0x2200).
-    pub fn invalid(message: impl Into<String>) -> Self {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
         CqlError::Invalid(message.into())
+    }
+
+    pub(crate) fn config(message: impl Into<String>) -> Self {
+        CqlError::Config(message.into())
+    }
+
+    pub(crate) fn protocol(message: impl Into<String>) -> Self {
+        CqlError::Protocol(message.into())
     }
 
     /// CQL that Cassandra has and this node has not (0x2200).
@@ -60,46 +82,14 @@ impl CqlError {
     }
 }
 
-/// Why a request is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ErrorAnswer {
-    /// 0x0000: the server's own fault.
-    #[error("{0}")]
-    Server(String),
-    /// 0x000A: the client breaks the protocol.
-    #[error("{0}")]
-    Protocol(String),
-    /// 0x0100: wrong credentials.
-    #[error("{0}")]
-    BadCredentials(String),
-    /// 0x2500: an EXECUTE of an id that is not known here (any more).
-    #[error(
-        "Prepared query with ID {} not found (either the query was not prepared on this host (maybe the host has been \
-         restarted?) or you have prepared too many queries and it has been evicted from the internal cache)",
-        Hex(.0)
-    )]
-    Unprepared(Vec<u8>),
-    /// The statement is at fault.
-    #[error(transparent)]
-    Cql(#[from] CqlError),
+/// Refuses a statement as invalid (0x2200).
+pub(crate) fn invalid<T>(message: impl Into<String>) -> Result<T, CqlError> {
+    Err(CqlError::invalid(message))
 }
 
-impl ErrorAnswer {
-    /// The code that an ERROR frame carries.
-    pub fn code(&self) -> i32 {
-        match self {
-            ErrorAnswer::Server(_) => 0x0000,
-            ErrorAnswer::Protocol(_) => 0x000A,
-            ErrorAnswer::BadCredentials(_) => 0x0100,
-            ErrorAnswer::Unprepared(_) => 0x2500,
-            ErrorAnswer::Cql(error) => error.code(),
-        }
-    }
-}
-
-impl From<Malformed> for ErrorAnswer {
+impl From<Malformed> for CqlError {
     fn from(malformed: Malformed) -> Self {
-        ErrorAnswer::Protocol(malformed.0.into_owned())
+        CqlError::protocol(malformed.0)
     }
 }
 

@@ -31,9 +31,9 @@ pub use counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot
 pub use node::auth::Credentials;
 pub use node::control::{Control, ControlError, Listening};
 pub use node::serve::{ServeError, ServeOptions, serve};
-pub use node::server::{Node, NodeOptions, StartError, StoppedNode};
+pub use node::server::{Node, StartError, StoppedNode};
 pub use node::socketless::SocketlessNode;
-pub use node::state::Answers;
+pub use node::state::{Answers, NodeOptions};
 pub use schema::{Change, SchemaChange};
 
 /// What the fuzzer runs without a connection.

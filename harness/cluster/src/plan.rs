@@ -18,18 +18,15 @@ use crate::types::{ColumnSpec, CqlType, Value};
 
 pub use evaluate::EvaluatedFilter;
 
-/// Where the value of one place in a statement comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
     /// The bind marker of this index; its value is to be validated against the marker's type.
     Marker(u16),
     /// A literal, serialised and validated at prepare time; `None` is null.
     Constant(Option<Bytes>),
-    /// Evaluated for each execution.
     Computed(Box<Computed>),
 }
 
-/// A term that is neither a marker nor a constant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Computed {
     /// `now()`: a version 1 UUID of the current time.
@@ -56,23 +53,15 @@ pub enum Evaluated<'a> {
     Unset,
 }
 
-/// A list of values for one column, as `IN` takes it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TermList {
-    /// `IN (a, b, ?)`.
-    Terms(Vec<Term>),
-    /// `IN ?`: one marker whose value is a serialised list of the column's type.
-    Marker(u16),
-}
-
-/// What one key column must be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OneOf {
     Term(Term),
-    In(TermList),
+    /// `IN (a, b, ?)`.
+    Terms(Vec<Term>),
+    /// `IN ?`: the marker's value is a serialised list of the column's type.
+    List(u16),
 }
 
-/// One end of a range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     /// A value for each of the columns compared, first column first; one unless the relation was `(a, b) > (?, ?)`.
@@ -87,7 +76,6 @@ pub struct Range {
     pub upper: Option<Limit>,
 }
 
-/// The partitions of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartitionSelection {
     /// Exactly one: a term for each partition key component, in the key's order. The hot path.
@@ -98,7 +86,6 @@ pub enum PartitionSelection {
     Tokens(Range),
 }
 
-/// The rows of a statement within a partition.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ClusteringSelection {
     /// The leading clustering columns that are fixed, in the table's order.
@@ -108,7 +95,6 @@ pub struct ClusteringSelection {
 }
 
 impl ClusteringSelection {
-    /// Whether these are all rows of the partition.
     pub fn is_all(&self) -> bool {
         self.prefix.is_empty() && self.range.is_none()
     }
@@ -134,7 +120,6 @@ pub struct Assignment {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
     pub table: Arc<Table>,
-    /// A term for each partition key component.
     pub partition: Box<[Term]>,
     /// A term for each clustering column; empty on a table with clustering columns when only static columns are written.
     pub clustering: Box<[Term]>,
@@ -142,7 +127,6 @@ pub struct Insert {
     pub assignments: Box<[Assignment]>,
     /// Microseconds as a bigint; wins over the timestamp of the request.
     pub timestamp: Option<Term>,
-    /// Seconds as an int.
     pub ttl: Option<Term>,
 }
 
@@ -154,11 +138,8 @@ pub struct Update {
     pub partition: PartitionSelection,
     /// One for each clustering column; empty on a table with clustering columns when only static columns are written.
     pub clustering: Box<[OneOf]>,
-    /// In ascending order of index.
     pub assignments: Box<[Assignment]>,
-    /// As in [`Insert`].
     pub timestamp: Option<Term>,
-    /// As in [`Insert`].
     pub ttl: Option<Term>,
 }
 
@@ -172,11 +153,9 @@ pub struct Delete {
     pub clustering: ClusteringSelection,
     /// The cells to delete; empty: the whole rows.
     pub columns: Box<[usize]>,
-    /// As in [`Insert`].
     pub timestamp: Option<Term>,
 }
 
-/// One column of a SELECT's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selector {
     Column(usize),
@@ -184,7 +163,6 @@ pub enum Selector {
     CountRows,
     /// `COUNT(column)`: the number of rows in which the column is not null, as a bigint.
     CountColumn(usize),
-    /// `toJson(column)`
     ToJson(usize),
     /// `token(partition key)`, as a bigint.
     Token,
@@ -195,18 +173,15 @@ pub enum Selector {
 }
 
 impl Selector {
-    /// Whether it counts rows.
     pub fn is_count(&self) -> bool {
         matches!(self, Selector::CountRows | Selector::CountColumn(_))
     }
 }
 
-/// `SELECT`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Select {
     /// If [`Table::is_virtual`], rows come from the system module.
     pub table: Arc<Table>,
-    /// The columns of the result, as in [`Prepared::result_columns`].
     pub selectors: Box<[Selector]>,
     /// Whether the selectors count: then the result is one row over all that was found, and there are no pages.
     pub aggregate: bool,
@@ -217,9 +192,7 @@ pub struct Select {
     pub filters: Box<[Filter]>,
     /// Whether rows are read against the table's clustering order.
     pub reversed: bool,
-    /// An int above zero.
     pub limit: Option<Term>,
-    /// An int above zero.
     pub per_partition_limit: Option<Term>,
 }
 
@@ -228,7 +201,6 @@ pub struct Select {
 pub struct Batch {
     /// [`Plan::Insert`], [`Plan::Update`] and [`Plan::Delete`] only.
     pub statements: Vec<Plan>,
-    /// For all statements.
     pub timestamp: Option<Term>,
 }
 
@@ -283,7 +255,6 @@ pub struct Prepared {
 /// The MD5 of keyspace and text, as in Cassandra.
 pub type StatementId = [u8; 16];
 
-/// The id of a statement that is prepared in a keyspace.
 pub fn statement_id(keyspace: Option<&str>, query: &str) -> StatementId {
     let mut md5 = Md5::new();
     md5.update(keyspace.unwrap_or_default());

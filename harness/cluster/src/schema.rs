@@ -13,7 +13,6 @@ use crate::types::{ColumnSpec, CqlType};
 pub use catalog::{Catalog, Change, SchemaChange, name_uuid};
 pub use definition::{check_modifiable, define_keyspace, define_table};
 
-/// What a column is in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnKind {
     PartitionKey,
@@ -30,7 +29,6 @@ pub struct Column {
     pub name: Arc<str>,
     pub ty: CqlType,
     pub kind: ColumnKind,
-    /// For clustering columns: whether the order is DESC.
     pub descending: bool,
 }
 
@@ -42,18 +40,15 @@ pub struct TableId(pub u32);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     pub id: TableId,
-    /// The id in system_schema.tables.
     pub uuid: Uuid,
     pub keyspace: Arc<str>,
     pub name: Arc<str>,
-    /// Partition key, then clustering, then static, then regular columns.
     pub columns: Vec<Column>,
     pub partition_key_len: usize,
     pub clustering_len: usize,
     pub static_len: usize,
     /// A system table: its rows are made for each query.
     pub is_virtual: bool,
-    /// The options after WITH, as text, by name.
     pub options: BTreeMap<String, String>,
 }
 
@@ -64,10 +59,6 @@ impl Table {
 
     pub fn partition_key(&self) -> &[Column] {
         self.columns.get(..self.partition_key_len).unwrap_or_default()
-    }
-
-    pub fn clustering_start(&self) -> usize {
-        self.partition_key_len
     }
 
     pub fn clustering(&self) -> &[Column] {
@@ -102,29 +93,22 @@ pub struct Keyspace {
     pub tables: BTreeMap<String, Arc<Table>>,
 }
 
-/// A change of the catalog.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ddl {
-    CreateKeyspace {
-        keyspace: Keyspace,
-        if_not_exists: bool,
-    },
-    AlterKeyspace {
-        keyspace: Keyspace,
-        if_exists: bool,
-    },
-    DropKeyspace {
-        keyspace: String,
-        if_exists: bool,
-    },
+pub struct Ddl {
+    pub definition: Definition,
+    /// Whether `IF [NOT] EXISTS` allows that there is nothing to change.
+    pub conditional: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Definition {
+    CreateKeyspace(Keyspace),
+    AlterKeyspace(Keyspace),
+    DropKeyspace(String),
     /// The catalog gives the table its ids.
-    CreateTable {
-        table: Box<Table>,
-        if_not_exists: bool,
-    },
+    CreateTable(Box<Table>),
     DropTable {
         keyspace: String,
         table: String,
-        if_exists: bool,
     },
 }

@@ -34,22 +34,18 @@ pub struct NodeIdentity {
     pub port: u16,
     /// Stays the same as long as address and port do.
     pub host_id: Uuid,
-    pub data_center: String,
-    pub rack: String,
     pub cluster_name: String,
     /// The tokens on the ring, ascending.
     pub tokens: Vec<i64>,
 }
 
 impl NodeIdentity {
-    /// A single node: one token, and the names of Cassandra's default snitch.
+    /// A single node: one token.
     pub fn new(address: IpAddr, port: u16) -> Self {
         NodeIdentity {
             address,
             port,
             host_id: name_uuid(&format!("node {address} {port}")),
-            data_center: "datacenter1".to_owned(),
-            rack: "rack1".to_owned(),
             cluster_name: "cqldyno".to_owned(),
             tokens: vec![0],
         }

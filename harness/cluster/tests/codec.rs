@@ -19,7 +19,7 @@ use cassandra_protocol::types::value::Value as TheirValue;
 use cassandra_protocol::types::{CBytes, CBytesShort};
 use cqldyno_cluster::codec::response::{self, ReplyTo};
 use cqldyno_cluster::codec::{HEADER_LEN, Header, Opcode, request, write};
-use cqldyno_cluster::error::{CqlError, ErrorAnswer};
+use cqldyno_cluster::error::CqlError;
 use cqldyno_cluster::types::{self, ColumnSpec, CqlType, Value};
 use cqldyno_cluster::{Change, SchemaChange};
 use proptest::collection::vec;
@@ -334,16 +334,16 @@ proptest! {
     #[test]
     fn errors_that_we_write_are_read(kind in 0usize..10, text in "\\PC{0,40}", id in vec(any::<u8>(), 0..20)) {
         let error = match kind {
-            0 => ErrorAnswer::Server(text.clone()),
-            1 => ErrorAnswer::Protocol(text.clone()),
-            2 => ErrorAnswer::BadCredentials(text.clone()),
-            3 => ErrorAnswer::Unprepared(id),
-            4 => CqlError::Syntax(text.clone()).into(),
-            5 => CqlError::Unauthorized(text.clone()).into(),
-            6 => CqlError::Invalid(text.clone()).into(),
-            7 => CqlError::Config(text.clone()).into(),
-            8 => CqlError::AlreadyExists { keyspace: text.clone(), table: String::new() }.into(),
-            _ => CqlError::AlreadyExists { keyspace: "ks".to_owned(), table: text.clone() }.into(),
+            0 => CqlError::Server(text.clone()),
+            1 => CqlError::Protocol(text.clone()),
+            2 => CqlError::BadCredentials(text.clone()),
+            3 => CqlError::Unprepared(id),
+            4 => CqlError::Syntax(text.clone()),
+            5 => CqlError::Unauthorized(text.clone()),
+            6 => CqlError::Invalid(text.clone()),
+            7 => CqlError::Config(text.clone()),
+            8 => CqlError::AlreadyExists { keyspace: text.clone(), table: None },
+            _ => CqlError::AlreadyExists { keyspace: "ks".to_owned(), table: Some(text.clone()) },
         };
         let mut frame = Vec::new();
         response::error(&mut frame, TO, &error);

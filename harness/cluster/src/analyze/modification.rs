@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Analyzer, find, invalid};
+use super::{Analyzer, find, missing};
 use crate::cql::{self, AssignmentTarget};
-use crate::error::CqlError;
+use crate::error::{CqlError, invalid};
 use crate::plan::{Assignment, Delete, Insert, Term, Update};
 use crate::schema::{Column, ColumnKind, Table};
 
@@ -21,12 +21,6 @@ fn check_key_term(term: &Term, column: &Column) -> Result<(), CqlError> {
         Term::Constant(None) => invalid(format!("Invalid null value in condition for column {}", column.name)),
         _ => Ok(()),
     }
-}
-
-fn missing(columns: &[Column], is_given: impl Fn(usize) -> bool) -> Option<String> {
-    let missing = columns.iter().enumerate().filter(|(index, _)| !is_given(*index));
-    let names = missing.map(|(_, column)| column.name.to_string()).collect::<Vec<_>>();
-    (!names.is_empty()).then(|| names.join(", "))
 }
 
 fn only_static<'t>(table: &Table, mut columns: impl Iterator<Item = &'t usize>) -> bool {
@@ -58,12 +52,12 @@ impl Analyzer<'_> {
         let ttl = self.using_ttl(&insert.using, (&table.keyspace, &table.name))?;
 
         let rest = terms.split_off(&table.static_start());
-        let clustering = terms.split_off(&table.clustering_start());
+        let clustering = terms.split_off(&table.partition_key_len);
         if let Some(names) = missing(table.partition_key(), |index| terms.contains_key(&index)) {
             return invalid(format!("Some partition key parts are missing: {names}"));
         }
         let static_row = clustering.is_empty() && !rest.is_empty() && only_static(&table, rest.keys());
-        let is_given = |index: usize| clustering.contains_key(&(table.clustering_start() + index));
+        let is_given = |index: usize| clustering.contains_key(&(table.partition_key_len + index));
         if let Some(names) = missing(table.clustering(), is_given)
             && !static_row
         {
@@ -85,12 +79,12 @@ impl Analyzer<'_> {
         let timestamp = self.using_timestamp(&update.using, (&table.keyspace, &table.name))?;
         let ttl = self.using_ttl(&update.using, (&table.keyspace, &table.name))?;
         let mut assigned = BTreeMap::new();
-        for assignment in &update.assignments {
-            let (index, column) = target(&assignment.target, &table)?;
+        for (assigned_to, value) in &update.assignments {
+            let (index, column) = target(assigned_to, &table)?;
             if index < table.static_start() {
                 return invalid(format!("PRIMARY KEY part {} found in SET part", column.name));
             }
-            let term = self.term(&assignment.value, &table.spec(column))?;
+            let term = self.term(value, &table.spec(column))?;
             if assigned.insert(index, term).is_some() {
                 return invalid(format!("Multiple incompatible setting of column {}", column.name));
             }

@@ -1,9 +1,9 @@
 //! WHERE: relations sorted by the column they restrict, then into partitions, rows and filters.
 
-use super::{Analyzer, find, invalid, special_spec};
+use super::{Analyzer, find, missing, names, special_spec};
 use crate::cql::{Operator, RawTerm, Relation};
-use crate::error::CqlError;
-use crate::plan::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term, TermList};
+use crate::error::{CqlError, invalid};
+use crate::plan::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term};
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::{ColumnSpec, CqlType};
 
@@ -11,7 +11,6 @@ pub(super) const NEEDS_FILTERING: &str = "Cannot execute this query as it might 
     unpredictable performance. If you want to execute this query despite the performance unpredictability, use ALLOW \
     FILTERING";
 
-/// All relations on one column.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Restriction {
     equal: Option<OneOf>,
@@ -36,31 +35,36 @@ pub(super) struct Restrictions {
     /// `(a, b) > (?, ?)`: the first column's index, the number of columns, and the range.
     multi: Option<(usize, usize, Range)>,
     token: Option<Range>,
-    /// Whether a range on clustering columns was taken.
     sliced: bool,
 }
 
 impl Analyzer<'_> {
     pub(super) fn restrictions(&mut self, relations: &[Relation], table: &Table) -> Result<Restrictions, CqlError> {
         let columns = vec![Restriction::default(); table.columns.len()];
-        let mut restrictions = Restrictions { columns, multi: None, token: None, sliced: false };
-        for relation in relations {
-            self.relation(relation, table, &mut restrictions)?;
-        }
-        Ok(restrictions)
+        let into = Restrictions { columns, multi: None, token: None, sliced: false };
+        let mut sorter = Sorter { analyzer: self, table, into };
+        relations.iter().try_for_each(|relation| sorter.relation(relation))?;
+        Ok(sorter.into)
     }
+}
 
-    fn relation(&mut self, relation: &Relation, table: &Table, into: &mut Restrictions) -> Result<(), CqlError> {
+/// Sorts relations by the columns that they restrict.
+struct Sorter<'s, 'c> {
+    analyzer: &'s mut Analyzer<'c>,
+    table: &'s Table,
+    into: Restrictions,
+}
+
+impl Sorter<'_, '_> {
+    fn relation(&mut self, relation: &Relation) -> Result<(), CqlError> {
+        let table = self.table;
         match relation {
-            Relation::Single(name, operator, raw) => {
-                let (index, column) = find(table, name)?;
-                self.single(index, column, *operator, raw, table, into)
-            }
+            Relation::Single(name, operator, raw) => self.single(name, *operator, raw),
             Relation::InTerms(name, items) => {
                 let (index, column) = find(table, name)?;
                 let spec = table.spec(column);
-                let terms = items.iter().map(|item| self.term(item, &spec)).collect::<Result<Vec<_>, _>>()?;
-                into.set_equal(index, column, OneOf::In(TermList::Terms(terms)))
+                let terms = items.iter().map(|item| self.analyzer.term(item, &spec)).collect::<Result<Vec<_>, _>>()?;
+                self.into.set_equal(index, column, OneOf::Terms(terms))
             }
             Relation::InMarker(name, raw) => {
                 let (index, column) = find(table, name)?;
@@ -69,24 +73,18 @@ impl Analyzer<'_> {
                 };
                 let name = given.clone().unwrap_or_else(|| format!("in({name})")).into();
                 let ty = CqlType::List(Box::new(column.ty.clone()));
-                self.set_marker(*marker, ColumnSpec { name, ty, ..table.spec(column) });
-                into.set_equal(index, column, OneOf::In(TermList::Marker(*marker)))
+                self.analyzer.set_marker(*marker, ColumnSpec { name, ty, ..table.spec(column) });
+                self.into.set_equal(index, column, OneOf::List(*marker))
             }
-            Relation::Multi(names, operator, raw) => self.multi(names, *operator, raw, table, into),
-            Relation::Token(names, operator, raw) => self.token(names, *operator, raw, table, into),
+            Relation::Multi(names, operator, raw) => self.multi(names, *operator, raw),
+            Relation::Token(names, operator, raw) => self.token(names, *operator, raw),
             Relation::Refused(why) => invalid(*why),
         }
     }
 
-    fn single(
-        &mut self,
-        index: usize,
-        column: &Column,
-        operator: Operator,
-        raw: &RawTerm,
-        table: &Table,
-        into: &mut Restrictions,
-    ) -> Result<(), CqlError> {
+    fn single(&mut self, name: &str, operator: Operator, raw: &RawTerm) -> Result<(), CqlError> {
+        let table = self.table;
+        let (index, column) = find(table, name)?;
         let spec = table.spec(column);
         let element = match (operator, column.ty.unfrozen()) {
             (Operator::Contains, CqlType::List(element) | CqlType::Set(element)) => Some((**element).clone()),
@@ -102,8 +100,8 @@ impl Analyzer<'_> {
         };
         if let Some(ty) = element {
             let name = format!("value({})", column.name).into();
-            let term = self.term(raw, &ColumnSpec { name, ty, ..spec })?;
-            into.columns[index].contains.push((operator, term));
+            let term = self.analyzer.term(raw, &ColumnSpec { name, ty, ..spec })?;
+            self.into.columns[index].contains.push((operator, term));
             return Ok(());
         }
         if column.ty.is_multi_cell() {
@@ -114,28 +112,22 @@ impl Analyzer<'_> {
                 symbol(operator)
             ));
         }
-        let term = self.term(raw, &spec)?;
+        let term = self.analyzer.term(raw, &spec)?;
         if operator == Operator::Equal {
-            return into.set_equal(index, column, OneOf::Term(term));
+            return self.into.set_equal(index, column, OneOf::Term(term));
         }
         if column.ty == CqlType::Duration {
             return invalid(format!("Slice restrictions are not supported on duration columns ({})", column.name));
         }
-        let restriction = &mut into.columns[index];
+        let restriction = &mut self.into.columns[index];
         if restriction.equal.is_some() {
             return mixed(column);
         }
         set_limit(&mut restriction.range, operator, vec![term], &column.name)
     }
 
-    fn multi(
-        &mut self,
-        names: &[String],
-        operator: Operator,
-        raw: &RawTerm,
-        table: &Table,
-        into: &mut Restrictions,
-    ) -> Result<(), CqlError> {
+    fn multi(&mut self, names: &[String], operator: Operator, raw: &RawTerm) -> Result<(), CqlError> {
+        let table = self.table;
         let RawTerm::Tuple(items) = raw else {
             return invalid("A relation on several columns takes a tuple of values, with a bind marker for each");
         };
@@ -158,9 +150,9 @@ impl Analyzer<'_> {
                     names.join(", ")
                 ));
             }
-            let term = self.term(item, &table.spec(column))?;
+            let term = self.analyzer.term(item, &table.spec(column))?;
             if operator == Operator::Equal {
-                into.set_equal(index, column, OneOf::Term(term))?;
+                self.into.set_equal(index, column, OneOf::Term(term))?;
                 continue;
             }
             if column.descending != *descending.get_or_insert(column.descending) {
@@ -169,22 +161,16 @@ impl Analyzer<'_> {
             terms.push(term);
         }
         let Some(first) = first.filter(|_| operator != Operator::Equal) else { return Ok(()) };
-        let (start, length, range) = into.multi.get_or_insert((first, names.len(), Range::default()));
+        let (start, length, range) = self.into.multi.get_or_insert((first, names.len(), Range::default()));
         if (*start, *length) != (first, names.len()) {
             return invalid("Ranges over several columns must be over the same columns at both ends");
         }
         set_limit(range, operator, terms, &names.join(", "))
     }
 
-    fn token(
-        &mut self,
-        names: &[String],
-        operator: Operator,
-        raw: &RawTerm,
-        table: &Table,
-        into: &mut Restrictions,
-    ) -> Result<(), CqlError> {
-        let key = table.partition_key().iter().map(|column| column.name.to_string()).collect::<Vec<_>>();
+    fn token(&mut self, names: &[String], operator: Operator, raw: &RawTerm) -> Result<(), CqlError> {
+        let table = self.table;
+        let key = super::names(table.partition_key());
         for name in names {
             find(table, name)?;
         }
@@ -206,15 +192,15 @@ impl Analyzer<'_> {
                     ));
                 }
                 let components = arguments.iter().zip(table.partition_key());
-                let terms = components.map(|(argument, column)| self.term(argument, &table.spec(column)));
+                let terms = components.map(|(argument, column)| self.analyzer.term(argument, &table.spec(column)));
                 Term::Computed(Box::new(Computed::Token(terms.collect::<Result<_, _>>()?)))
             }
             other => {
                 let about = (&*table.keyspace, &*table.name);
-                self.term(other, &special_spec(about, "partition key token", CqlType::Bigint))?
+                self.analyzer.term(other, &special_spec(about, "partition key token", CqlType::Bigint))?
             }
         };
-        let range = into.token.get_or_insert_default();
+        let range = self.into.token.get_or_insert_default();
         if operator == Operator::Equal {
             set_limit(range, Operator::GreaterOrEqual, vec![term.clone()], "token")?;
             return set_limit(range, Operator::LessOrEqual, vec![term], "token");
@@ -255,7 +241,7 @@ fn set_limit(range: &mut Range, operator: Operator, terms: Vec<Term>, name: &str
 impl Restrictions {
     fn set_equal(&mut self, index: usize, column: &Column, value: OneOf) -> Result<(), CqlError> {
         if column.ty.is_multi_cell() {
-            let symbol = if matches!(value, OneOf::In(_)) { "IN" } else { "=" };
+            let symbol = if matches!(value, OneOf::Term(_)) { "=" } else { "IN" };
             return invalid(format!(
                 "Collection column '{}' ({}) cannot be restricted by a '{symbol}' relation",
                 column.name, column.ty
@@ -283,11 +269,8 @@ impl Restrictions {
                 ));
             }
         }
-        let parts = self.columns.iter().zip(key);
-        let missing = parts.filter(|(restriction, _)| restriction.equal.is_none());
-        let missing = missing.map(|(_, column)| column.name.to_string()).collect::<Vec<_>>();
-        if !missing.is_empty() {
-            return invalid(format!("Some partition key parts are missing: {}", missing.join(", ")));
+        if let Some(names) = missing(key, |index| self.columns[index].equal.is_some()) {
+            return invalid(format!("Some partition key parts are missing: {names}"));
         }
         Ok(self.partitions(table).unwrap_or(PartitionSelection::Tokens(Range::default())))
     }
@@ -301,7 +284,7 @@ impl Restrictions {
         let parts = restrictions.iter_mut().filter_map(|restriction| restriction.equal.take()).collect::<Vec<_>>();
         let single = |part: &OneOf| match part {
             OneOf::Term(term) => Some(term.clone()),
-            OneOf::In(_) => None,
+            OneOf::Terms(_) | OneOf::List(_) => None,
         };
         let terms = parts.iter().map(single).collect::<Option<Box<[Term]>>>();
         Some(terms.map_or(PartitionSelection::Product(parts.into()), PartitionSelection::One))
@@ -311,7 +294,7 @@ impl Restrictions {
     pub(super) fn some_partitions(&mut self, table: &Table, filtering: bool) -> Result<PartitionSelection, CqlError> {
         let key = table.partition_key();
         let restricted = self.columns.iter().zip(key).filter(|(restriction, _)| !restriction.is_none());
-        let restricted = restricted.map(|(_, column)| column.name.to_string()).collect::<Vec<_>>();
+        let restricted = names(restricted.map(|(_, column)| column));
         if let Some(range) = self.token.take() {
             if !restricted.is_empty() {
                 return invalid(format!(
@@ -337,7 +320,7 @@ impl Restrictions {
 
     /// The rows that the clustering columns' restrictions select; restrictions after a gap are left for filters.
     pub(super) fn rows(&mut self, table: &Table) -> ClusteringSelection {
-        let start = table.clustering_start();
+        let start = table.partition_key_len;
         let mut prefix = Vec::new();
         for restriction in self.columns.iter_mut().skip(start).take(table.clustering_len) {
             let Some(equal) = restriction.equal.take() else { break };
@@ -357,7 +340,6 @@ impl Restrictions {
         ClusteringSelection { prefix: prefix.into(), range }
     }
 
-    /// The remaining restrictions of a SELECT, as filters.
     pub(super) fn filters(self, table: &Table, filtering: bool) -> Result<Box<[Filter]>, CqlError> {
         if self.multi.is_some() {
             return invalid("A range over several columns must follow clustering columns that are restricted by =");
@@ -372,12 +354,12 @@ impl Restrictions {
             }
             let mut filter = |operator, value| filters.push(Filter { column: index, operator, value });
             match restriction.equal {
-                Some(OneOf::In(_)) if matches!(column.kind, ColumnKind::Static | ColumnKind::Regular) => {
+                Some(OneOf::Terms(_) | OneOf::List(_)) if column.kind > ColumnKind::Clustering => {
                     let name = &column.name;
                     return invalid(format!("IN predicates on non-primary-key columns ({name}) is not yet supported"));
                 }
-                Some(OneOf::In(list)) => filter(Operator::In, OneOf::In(list)),
-                Some(term) => filter(Operator::Equal, term),
+                Some(term @ OneOf::Term(_)) => filter(Operator::Equal, term),
+                Some(list) => filter(Operator::In, list),
                 None => {}
             }
             for (limit, strict, inclusive) in [
@@ -397,16 +379,15 @@ impl Restrictions {
         Ok(filters.into())
     }
 
-    /// Refuses the remaining restrictions of a modification.
     pub(super) fn refuse_rest(&self, table: &Table) -> Result<(), CqlError> {
         let left = self.columns.iter().zip(&table.columns).filter(|(restriction, _)| !restriction.is_none());
         let (key, other): (Vec<_>, Vec<_>) = left
             .map(|(_, column)| column)
             .partition(|column| matches!(column.kind, ColumnKind::PartitionKey | ColumnKind::Clustering));
         if !other.is_empty() {
-            let names = other.iter().map(|column| column.name.to_string()).collect::<Vec<_>>();
             // Cassandra's message ends with a space.
-            return invalid(format!("Non PRIMARY KEY columns found in where clause: {} ", names.join(", ")));
+            let names = names(other).join(", ");
+            return invalid(format!("Non PRIMARY KEY columns found in where clause: {names} "));
         }
         if let Some(column) = key.first() {
             let index = table.column(&column.name).map_or(0, |(index, _)| index);

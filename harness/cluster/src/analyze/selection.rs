@@ -1,9 +1,9 @@
 //! SELECT.
 
 use super::restrictions::NEEDS_FILTERING;
-use super::{Analyzer, find, invalid, special_spec, unknown_function};
+use super::{Analyzer, find, names, special_spec, unknown_function};
 use crate::cql::{self, OrderBy, RawSelector};
-use crate::error::CqlError;
+use crate::error::{CqlError, invalid};
 use crate::plan::{PartitionSelection, Select, Selector};
 use crate::schema::{Column, ColumnKind, Table};
 use crate::types::{ColumnSpec, CqlType};
@@ -57,7 +57,6 @@ impl Analyzer<'_> {
     }
 }
 
-/// The most columns of a result.
 const MAX_SELECTORS: usize = 65_535;
 
 type Resolved = (Vec<Selector>, Vec<ColumnSpec>);
@@ -101,7 +100,7 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
         return Err(CqlError::unsupported(format!("The function {function} of anything but columns")));
     };
     if function == "token" {
-        let key = table.partition_key().iter().map(|column| column.name.to_string()).collect::<Vec<_>>();
+        let key = names(table.partition_key());
         if *arguments != key {
             return invalid(format!("token() takes the partition key in its order: {}", key.join(", ")));
         }

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-use super::{Analyzer, invalid, special_spec, unknown_function};
+use super::{Analyzer, special_spec, unknown_function};
 use crate::cql::{RawTerm, Using};
-use crate::error::CqlError;
+use crate::error::{CqlError, invalid};
 use crate::plan::{Computed, Evaluated, Term};
 use crate::schema::Table;
 use crate::types::{ColumnSpec, CqlType};
@@ -13,8 +13,8 @@ impl Analyzer<'_> {
     /// Resolves a term for its receiver: a column, or a part of one.
     pub(super) fn term(&mut self, raw: &RawTerm, receiver: &ColumnSpec) -> Result<Term, CqlError> {
         let ty = receiver.ty.unfrozen();
-        match raw {
-            RawTerm::Marker { index, name } => {
+        match (raw, ty) {
+            (RawTerm::Marker { index, name }, _) => {
                 let mut spec = receiver.clone();
                 if let Some(name) = name {
                     spec.name = name.as_str().into();
@@ -22,8 +22,8 @@ impl Analyzer<'_> {
                 self.set_marker(*index, spec);
                 Ok(Term::Marker(*index))
             }
-            RawTerm::Null => Ok(Term::Constant(None)),
-            RawTerm::Literal(literal) => {
+            (RawTerm::Null, _) => Ok(Term::Constant(None)),
+            (RawTerm::Literal(literal), _) => {
                 if !ty.accepts(literal.kind) {
                     let shown: String = literal.text.chars().take(100).collect();
                     let (kind, name) = (literal.kind, &receiver.name);
@@ -35,38 +35,31 @@ impl Analyzer<'_> {
                 let bytes = ty.literal_bytes(literal).map_err(CqlError::Invalid)?;
                 Ok(Term::Constant(Some(bytes.into())))
             }
-            RawTerm::List(items) => match ty {
-                CqlType::List(element) => {
-                    let items = self.elements(items, element, receiver)?;
-                    folded(Computed::List(items), &receiver.ty)
+            (RawTerm::List(items), CqlType::List(element)) => {
+                folded(Computed::List(self.elements(items, element, receiver)?), &receiver.ty)
+            }
+            (RawTerm::List(_), _) => wrong_literal("list", receiver),
+            (RawTerm::Set(items), CqlType::Set(element)) => {
+                let items = self.elements(items, element, receiver)?;
+                folded(Computed::Set((**element).clone(), items), &receiver.ty)
+            }
+            (RawTerm::Set(items), CqlType::Map(entry)) if items.is_empty() => {
+                folded(Computed::Map(entry.0.clone(), Vec::new()), &receiver.ty)
+            }
+            (RawTerm::Set(_), _) => wrong_literal("set", receiver),
+            (RawTerm::Map(entries), CqlType::Map(entry)) => {
+                let mut terms = Vec::with_capacity(entries.len());
+                for (key, value) in entries {
+                    let key = self.element(key, &entry.0, receiver, "key")?;
+                    terms.push((key, self.element(value, &entry.1, receiver, "value")?));
                 }
-                _ => wrong_literal("list", receiver),
-            },
-            RawTerm::Set(items) => match ty {
-                CqlType::Set(element) => {
-                    let items = self.elements(items, element, receiver)?;
-                    folded(Computed::Set((**element).clone(), items), &receiver.ty)
-                }
-                CqlType::Map(entry) if items.is_empty() => {
-                    folded(Computed::Map(entry.0.clone(), Vec::new()), &receiver.ty)
-                }
-                _ => wrong_literal("set", receiver),
-            },
-            RawTerm::Map(entries) => match ty {
-                CqlType::Map(entry) => {
-                    let mut terms = Vec::with_capacity(entries.len());
-                    for (key, value) in entries {
-                        let key = self.element(key, &entry.0, receiver, "key")?;
-                        terms.push((key, self.element(value, &entry.1, receiver, "value")?));
-                    }
-                    folded(Computed::Map(entry.0.clone(), terms), &receiver.ty)
-                }
-                _ => wrong_literal("map", receiver),
-            },
-            RawTerm::Tuple(items) => self.tuple(items, receiver),
-            RawTerm::Function(name, arguments) => function(name, arguments, receiver),
-            RawTerm::Column(name) => invalid(format!("{name} is a column's name where a value is expected")),
-            RawTerm::Operation => invalid(format!(
+                folded(Computed::Map(entry.0.clone(), terms), &receiver.ty)
+            }
+            (RawTerm::Map(_), _) => wrong_literal("map", receiver),
+            (RawTerm::Tuple(items), _) => self.tuple(items, receiver),
+            (RawTerm::Function(name, arguments), _) => function(name, arguments, receiver),
+            (RawTerm::Column(name), _) => invalid(format!("{name} is a column's name where a value is expected")),
+            (RawTerm::Operation, _) => invalid(format!(
                 "Operations on the value of {} are not supported by the embedded cluster: set the whole value",
                 receiver.name
             )),

@@ -4,7 +4,7 @@ use super::*;
 use crate::cql::Operator;
 use crate::plan::{
     Assignment, ClusteringSelection, Delete, Evaluated, Insert, Limit, OneOf, PartitionSelection, Range, Select,
-    Selector, TermList, Update,
+    Selector, Update,
 };
 use crate::schema::ColumnKind;
 use crate::types::Value;
@@ -140,7 +140,7 @@ fn rows_are_selected_by_prefix_and_range() {
     let select = select(
         "SELECT * FROM wide WHERE a = 1 AND b = 'x' AND c1 IN (1, 2) AND c2 > ? AND c2 <= ? ORDER BY c1 ASC, c2 DESC LIMIT 10",
     );
-    assert_eq!(*select.clustering.prefix, [OneOf::In(TermList::Terms(vec![int(1), int(2)]))]);
+    assert_eq!(*select.clustering.prefix, [OneOf::Terms(vec![int(1), int(2)])]);
     let limit = |marker, inclusive| Some(Limit { terms: [Term::Marker(marker)].into(), inclusive });
     assert_eq!(select.clustering.range, Some(Range { lower: limit(0, false), upper: limit(1, true) }));
     assert!(select.reversed);
@@ -153,7 +153,7 @@ fn rows_are_selected_by_prefix_and_range() {
 fn partitions_are_selected_by_in_and_token() {
     let select = select("SELECT * FROM wide WHERE a IN ? AND b = 'x'");
     let PartitionSelection::Product(parts) = &select.partition else { panic!("no product") };
-    assert_eq!(parts[0], OneOf::In(TermList::Marker(0)));
+    assert_eq!(parts[0], OneOf::List(0));
     let marker = &prepared("SELECT * FROM wide WHERE a IN ? AND b = 'x'").bind_markers[0];
     assert_eq!((&*marker.name, marker.ty.to_string()), ("in(a)", "list<int>".to_owned()));
     let select = super::tests::select("SELECT pk FROM bench WHERE token(pk) > ? AND token(pk) <= token(5)");
@@ -289,7 +289,9 @@ fn a_clustering_order_may_name_only_the_first_columns() {
     let descending = |order: &str| {
         let text =
             format!("CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b, c)) WITH CLUSTERING ORDER BY ({order})");
-        let Plan::Ddl(Ddl::CreateTable { table, .. }) = analyze(&text, &catalog(), Some("ks"))?.plan else {
+        let Plan::Ddl(Ddl { definition: Definition::CreateTable(table), .. }) =
+            analyze(&text, &catalog(), Some("ks"))?.plan
+        else {
             panic!("{text} creates no table")
         };
         Ok(table.clustering().iter().map(|column| column.descending).collect::<Vec<_>>())

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::{CqlError, ErrorAnswer};
+use crate::error::CqlError;
 
 /// Bytes of a header.
 pub const HEADER_LEN: usize = 9;
@@ -18,8 +18,6 @@ pub const GREATEST_VERSION: u8 = 4;
 
 /// Header flag: the body is compressed.
 pub const FLAG_COMPRESSION: u8 = 0x01;
-/// Header flag: tracing.
-pub const FLAG_TRACING: u8 = 0x02;
 /// Header flag: the body starts with a custom payload.
 pub const FLAG_CUSTOM_PAYLOAD: u8 = 0x04;
 /// Header flag: the body starts with warnings.
@@ -155,11 +153,11 @@ impl HeaderError {
     }
 }
 
-impl From<HeaderError> for ErrorAnswer {
+impl From<HeaderError> for CqlError {
     fn from(error: HeaderError) -> Self {
         match error {
-            HeaderError::Length { .. } => CqlError::invalid(error.to_string()).into(),
-            _ => ErrorAnswer::Protocol(error.to_string()),
+            HeaderError::Length { .. } => CqlError::Invalid(error.to_string()),
+            _ => CqlError::Protocol(error.to_string()),
         }
     }
 }
@@ -223,7 +221,7 @@ mod tests {
         for version in [0u8, 1, 2, 5, 6, 0x41, 0x42] {
             for len in [1, 8, 9] {
                 let error = Header::parse(&[version, 0, 0, 9, 5, 0, 0, 0, 0][..len]).unwrap_err();
-                assert_eq!((error.answer_version(), error.stream(), ErrorAnswer::from(error).code()), (4, 0, 0x000A));
+                assert_eq!((error.answer_version(), error.stream(), CqlError::from(error).code()), (4, 0, 0x000A));
                 let text = format!(
                     "Invalid or unsupported protocol version ({version}); the lowest supported version is 3 and the greatest is 4"
                 );
@@ -249,7 +247,7 @@ mod tests {
                 error.to_string(),
                 format!("Request is too big: length {total} exceeds maximum allowed length 16777216.")
             );
-            assert_eq!(ErrorAnswer::from(error).code(), 0x2200);
+            assert_eq!(CqlError::from(error).code(), 0x2200);
         }
     }
 

@@ -3,20 +3,13 @@
 
 use crate::types::{Malformed, Read, Reader, Value};
 
-/// Flag of query parameters: values follow.
-pub const QUERY_VALUES: u8 = 0x01;
-/// Flag of query parameters: no metadata with the rows, please.
-pub const QUERY_SKIP_METADATA: u8 = 0x02;
-/// Flag of query parameters: a page size follows.
-pub const QUERY_PAGE_SIZE: u8 = 0x04;
-/// Flag of query parameters: a paging state follows.
-pub const QUERY_PAGING_STATE: u8 = 0x08;
-/// Flag of query parameters: a serial consistency follows.
-pub const QUERY_SERIAL_CONSISTENCY: u8 = 0x10;
-/// Flag of query parameters: a timestamp follows.
-pub const QUERY_TIMESTAMP: u8 = 0x20;
-/// Flag of query parameters: each value comes with a name.
-pub const QUERY_NAMED_VALUES: u8 = 0x40;
+pub(crate) const QUERY_VALUES: u8 = 0x01;
+pub(crate) const QUERY_SKIP_METADATA: u8 = 0x02;
+pub(crate) const QUERY_PAGE_SIZE: u8 = 0x04;
+pub(crate) const QUERY_PAGING_STATE: u8 = 0x08;
+pub(crate) const QUERY_SERIAL_CONSISTENCY: u8 = 0x10;
+pub(crate) const QUERY_TIMESTAMP: u8 = 0x20;
+pub(crate) const QUERY_NAMED_VALUES: u8 = 0x40;
 
 /// The greatest consistency of section 3 (LOCAL_ONE).
 const GREATEST_CONSISTENCY: u16 = 0x000A;

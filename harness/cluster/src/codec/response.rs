@@ -1,7 +1,7 @@
 //! Encoding what the server sends (section 4.2), straight into the connection's output buffer.
 
 use super::frame::{EVENT_STREAM, HEADER_LEN, Header, Opcode};
-use crate::error::{CqlError, ErrorAnswer};
+use crate::error::CqlError;
 use crate::schema::{Change, SchemaChange};
 use crate::types::{ColumnSpec, write};
 
@@ -79,15 +79,15 @@ pub fn frames(mut rest: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// ERROR (sections 4.2.1 and 9).
-pub fn error(out: &mut Vec<u8>, to: ReplyTo, error: &ErrorAnswer) {
+pub fn error(out: &mut Vec<u8>, to: ReplyTo, error: &CqlError) {
     frame(out, to, Opcode::Error, |out| {
         write::int(out, error.code());
         write::string(out, &error.to_string());
         match error {
-            ErrorAnswer::Unprepared(id) => write::short_bytes(out, id),
-            ErrorAnswer::Cql(CqlError::AlreadyExists { keyspace, table }) => {
+            CqlError::Unprepared(id) => write::short_bytes(out, id),
+            CqlError::AlreadyExists { keyspace, table } => {
                 write::string(out, keyspace);
-                write::string(out, table);
+                write::string(out, table.as_deref().unwrap_or_default());
             }
             _ => {}
         }
@@ -111,7 +111,13 @@ pub fn auth_success(out: &mut Vec<u8>, to: ReplyTo) {
 
 /// SUPPORTED.
 pub fn supported(out: &mut Vec<u8>, to: ReplyTo, options: &[(&str, &[&str])]) {
-    frame(out, to, Opcode::Supported, |out| write::string_multimap(out, options));
+    frame(out, to, Opcode::Supported, |out| {
+        write::short(out, options.len() as u16);
+        for (name, values) in options {
+            write::string(out, name);
+            write::string_list(out, values);
+        }
+    });
 }
 
 /// RESULT Void.
@@ -182,14 +188,6 @@ pub fn rows_metadata(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], ski
     }
 }
 
-/// The start of a ROWS body with one page: its kind and metadata.
-pub fn rows_head(version: u8, columns: &[ColumnSpec], skip_metadata: bool) -> Vec<u8> {
-    let mut out = Vec::new();
-    write::int(&mut out, KIND_ROWS);
-    rows_metadata(&mut out, version, columns, skip_metadata, None);
-    out
-}
-
 fn columns_spec(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], global: bool) {
     if let (true, Some(first)) = (global, columns.first()) {
         write::string(out, &first.keyspace);
@@ -256,7 +254,7 @@ mod tests {
     #[test]
     fn an_unprepared_error_carries_the_id() {
         let mut out = Vec::new();
-        error(&mut out, TO, &ErrorAnswer::Unprepared(vec![0xAB, 1]));
+        error(&mut out, TO, &CqlError::Unprepared(vec![0xAB, 1]));
         assert_eq!(out[9..13], 0x2500i32.to_be_bytes());
         assert!(out.ends_with(&[0, 2, 0xAB, 1]));
         assert!(String::from_utf8_lossy(&out).contains("ID ab01 not found"));

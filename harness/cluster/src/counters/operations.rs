@@ -37,19 +37,6 @@ pub(crate) struct Operation {
     pub(crate) rows: u64,
 }
 
-impl Operation {
-    /// Adds one request to `list`.
-    pub(crate) fn count(list: &mut Vec<Operation>, request: Request, text: TextNumber, rows: u64) {
-        match list.last_mut() {
-            Some(last) if (last.request, last.text) == (request, text) => {
-                last.count += 1;
-                last.rows += rows;
-            }
-            _ => list.push(Operation { request, text, count: 1, rows }),
-        }
-    }
-}
-
 /// A statement's text without white space and a comment at its end. Clients use such comments to make texts differ, and all of
 /// them count as one statement.
 pub fn without_comment(text: &str) -> &str {
@@ -60,14 +47,12 @@ pub fn without_comment(text: &str) -> &str {
     }
 }
 
-/// The texts of a node, numbered.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     numbers: RwLock<HashMap<Arc<str>, TextNumber>>,
 }
 
 impl Texts {
-    /// The number of a text without its comment.
     pub(crate) fn number(&self, text: &str) -> TextNumber {
         let text = without_comment(text);
         if let Some(number) = self.numbers.read().unwrap_or_else(PoisonError::into_inner).get(text) {

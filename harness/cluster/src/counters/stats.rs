@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::codec::Opcode;
@@ -17,51 +16,60 @@ use crate::plan::StatementId;
 /// Closed connections that stay listed; older ones only count in the totals.
 const CLOSED_REMEMBERED: usize = 1_024;
 
-/// The numbers of opcodes, with their gap.
-const OPCODES: usize = Opcode::AuthSuccess as usize + 1;
+/// The numbers of opcodes, with their gap. This one stands for all that are unknown.
+const UNKNOWN_OPCODE: usize = Opcode::AuthSuccess as usize + 1;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    opcodes: [u64; UNKNOWN_OPCODE + 1],
+    pub(crate) reads: u64,
+    pub(crate) read_bytes: u64,
+    pub(crate) writes: u64,
+    pub(crate) answers: u64,
+}
+
+impl Totals {
+    fn add(&mut self, other: &Totals) {
+        for (mine, theirs) in self.opcodes.iter_mut().zip(other.opcodes) {
+            *mine += theirs;
+        }
+        self.reads += other.reads;
+        self.read_bytes += other.read_bytes;
+        self.writes += other.writes;
+        self.answers += other.answers;
+    }
+
+    fn frames(&self) -> u64 {
+        self.opcodes.iter().sum()
+    }
+}
 
 /// What one connection did since it last published.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    pub(crate) opcodes: [u64; OPCODES],
-    pub(crate) unknown_opcodes: u64,
-    pub(crate) reads: u64,
-    pub(crate) read_bytes: u64,
+    pub(crate) totals: Totals,
     /// The time of the last read, [`monotonic_ns`].
     pub(crate) read_at_ns: u64,
-    pub(crate) writes: u64,
-    pub(crate) answers: u64,
     pub(crate) errors: Vec<i32>,
     pub(crate) operations: Vec<Operation>,
 }
 
 impl Tally {
-    /// Counts a request frame.
     #[inline]
     pub(crate) fn count_opcode(&mut self, opcode: Option<Opcode>) {
-        match opcode {
-            Some(opcode) => self.opcodes[opcode as usize] += 1,
-            None => self.unknown_opcodes += 1,
-        }
+        self.totals.opcodes[opcode.map_or(UNKNOWN_OPCODE, |opcode| opcode as usize)] += 1;
     }
 }
 
 #[derive(Debug, Default)]
 struct Counts {
-    opcodes: [u64; OPCODES],
-    unknown_opcodes: u64,
-    reads: u64,
-    read_bytes: u64,
-    writes: u64,
-    answers: u64,
+    totals: Totals,
     errors: BTreeMap<i32, u64>,
     subjects: BTreeMap<Subject, Count>,
 }
 
-/// What requests are counted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
-    /// EXECUTEs of a prepared statement.
     Execute(StatementId),
     /// Other requests of one kind for one text.
     Other(Request, TextNumber),
@@ -79,14 +87,7 @@ struct Count {
 
 impl Counts {
     fn add(&mut self, other: &Counts) {
-        for (mine, theirs) in self.opcodes.iter_mut().zip(other.opcodes) {
-            *mine += theirs;
-        }
-        self.unknown_opcodes += other.unknown_opcodes;
-        self.reads += other.reads;
-        self.read_bytes += other.read_bytes;
-        self.writes += other.writes;
-        self.answers += other.answers;
+        self.totals.add(&other.totals);
         for (code, count) in &other.errors {
             *self.errors.entry(*code).or_default() += count;
         }
@@ -115,10 +116,6 @@ impl Counts {
         self.subjects.iter().filter(|(_, count)| count.times.is_some())
     }
 
-    fn frames(&self) -> u64 {
-        self.opcodes.iter().sum::<u64>() + self.unknown_opcodes
-    }
-
     fn executes_by_hex(&self) -> BTreeMap<String, u64> {
         let executes = self.subjects.iter().filter_map(|(subject, count)| match subject {
             Subject::Execute(id) => Some((Hex(id).to_string(), count.count)),
@@ -135,20 +132,11 @@ impl Counts {
     }
 }
 
-#[derive(Debug, Default)]
-struct Described {
-    driver_name: Option<String>,
-    driver_version: Option<String>,
-}
-
-/// The counters of one connection.
 #[derive(Debug)]
 pub(crate) struct ConnectionStats {
     pub(crate) id: u64,
-    peer: SocketAddr,
-    open: AtomicBool,
-    registered: AtomicBool,
-    described: Mutex<Described>,
+    /// Without its counters.
+    described: Mutex<ConnectionSnapshot>,
     counts: Mutex<Counts>,
 }
 
@@ -158,29 +146,27 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl ConnectionStats {
     pub(crate) fn set_driver(&self, name: Option<&str>, version: Option<&str>) {
-        *lock(&self.described) =
-            Described { driver_name: name.map(str::to_owned), driver_version: version.map(str::to_owned) };
+        let mut described = lock(&self.described);
+        described.driver_name = name.map(str::to_owned);
+        described.driver_version = version.map(str::to_owned);
     }
 
     pub(crate) fn set_registered(&self) {
-        self.registered.store(true, Ordering::Relaxed);
+        lock(&self.described).registered = true;
     }
 
     pub(crate) fn set_closed(&self) {
-        self.open.store(false, Ordering::Relaxed);
+        lock(&self.described).open = false;
+    }
+
+    fn is_open(&self) -> bool {
+        lock(&self.described).open
     }
 
     /// Adds a tally, and EXECUTEs of each id.
     pub(crate) fn publish(&self, tally: &mut Tally, executes: impl Iterator<Item = (StatementId, u64)>) {
         let mut counts = lock(&self.counts);
-        for (total, count) in counts.opcodes.iter_mut().zip(&mut tally.opcodes) {
-            *total += std::mem::take(count);
-        }
-        counts.unknown_opcodes += std::mem::take(&mut tally.unknown_opcodes);
-        counts.reads += std::mem::take(&mut tally.reads);
-        counts.read_bytes += std::mem::take(&mut tally.read_bytes);
-        counts.writes += std::mem::take(&mut tally.writes);
-        counts.answers += std::mem::take(&mut tally.answers);
+        counts.totals.add(&std::mem::take(&mut tally.totals));
         for code in tally.errors.drain(..) {
             *counts.errors.entry(code).or_default() += 1;
         }
@@ -194,19 +180,13 @@ impl ConnectionStats {
     }
 
     fn snapshot(&self) -> ConnectionSnapshot {
-        let described = lock(&self.described);
         let counts = lock(&self.counts);
         ConnectionSnapshot {
-            id: self.id,
-            peer: self.peer.to_string(),
-            open: self.open.load(Ordering::Relaxed),
-            driver_name: described.driver_name.clone(),
-            driver_version: described.driver_version.clone(),
-            registered: self.registered.load(Ordering::Relaxed),
-            frames: counts.frames(),
-            reads: counts.reads,
-            read_bytes: counts.read_bytes,
+            frames: counts.totals.frames(),
+            reads: counts.totals.reads,
+            read_bytes: counts.totals.read_bytes,
             executes: counts.executes_by_hex(),
+            ..lock(&self.described).clone()
         }
     }
 }
@@ -219,7 +199,6 @@ struct Connections {
     forgotten: Counts,
 }
 
-/// All counters of a node.
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     connections: Mutex<Connections>,
@@ -229,16 +208,11 @@ impl Stats {
     pub(crate) fn connection(&self, peer: SocketAddr) -> Arc<ConnectionStats> {
         let mut connections = lock(&self.connections);
         connections.ever += 1;
-        let stats = Arc::new(ConnectionStats {
-            id: connections.ever,
-            peer,
-            open: AtomicBool::new(true),
-            registered: AtomicBool::new(false),
-            described: Mutex::default(),
-            counts: Mutex::default(),
-        });
+        let id = connections.ever;
+        let described = ConnectionSnapshot { id, peer: peer.to_string(), open: true, ..ConnectionSnapshot::default() };
+        let stats = Arc::new(ConnectionStats { id, described: Mutex::new(described), counts: Mutex::default() });
         connections.list.push(stats.clone());
-        let mut closed = (0..).zip(&connections.list).filter(|(_, known)| !known.open.load(Ordering::Relaxed));
+        let mut closed = (0..).zip(&connections.list).filter(|(_, known)| !known.is_open());
         if let Some((oldest, _)) = closed.next()
             && closed.count() >= CLOSED_REMEMBERED
         {
@@ -249,8 +223,7 @@ impl Stats {
     }
 
     pub(crate) fn open_connections(&self) -> usize {
-        let connections = lock(&self.connections);
-        connections.list.iter().filter(|connection| connection.open.load(Ordering::Relaxed)).count()
+        lock(&self.connections).list.iter().filter(|connection| connection.is_open()).count()
     }
 
     /// All counters, without prepared statements and rows. Starts new times of EXECUTEs. `texts` are those of the counted numbers.
@@ -290,24 +263,19 @@ impl Stats {
                 }),
             }
         }
-        let mut opcodes: BTreeMap<String, u64> = Opcode::ALL
-            .iter()
-            .map(|(opcode, name)| ((*name).to_owned(), sum.opcodes[*opcode as usize]))
-            .filter(|(_, count)| *count > 0)
-            .collect();
-        if sum.unknown_opcodes > 0 {
-            opcodes.insert("unknown".to_owned(), sum.unknown_opcodes);
-        }
+        let names = Opcode::ALL.iter().map(|(opcode, name)| (*opcode as usize, *name));
+        let opcodes = names.chain([(UNKNOWN_OPCODE, "unknown")]);
+        let opcodes = opcodes.map(|(at, name)| (name.to_owned(), sum.totals.opcodes[at]));
         let (cpu_user_us, cpu_sys_us) = cpu_time_us();
         Snapshot {
             connections: connections.list.iter().map(|connection| connection.snapshot()).collect(),
             connections_ever: connections.ever,
-            frames: sum.frames(),
-            opcodes,
-            reads: sum.reads,
-            read_bytes: sum.read_bytes,
-            answers: sum.answers,
-            writes: sum.writes,
+            frames: sum.totals.frames(),
+            opcodes: opcodes.filter(|(_, count)| *count > 0).collect(),
+            reads: sum.totals.reads,
+            read_bytes: sum.totals.read_bytes,
+            answers: sum.totals.answers,
+            writes: sum.totals.writes,
             errors: sum.errors.iter().map(|(code, count)| (format!("{code:#06x}"), *count)).collect(),
             executes_forgotten: connections.forgotten.executes_by_hex(),
             executes_forgotten_connections,
@@ -394,7 +362,8 @@ mod tests {
         let hex = Hex(&id).to_string();
         let (one, other) = (stats.connection(([127, 0, 0, 1], 1).into()), stats.connection(([127, 0, 0, 1], 2).into()));
         for (connection, read_at_ns) in [(&one, 30), (&other, 20), (&one, 50)] {
-            let mut tally = Tally { read_at_ns, reads: 1, read_bytes: 10, ..Tally::default() };
+            let totals = Totals { reads: 1, read_bytes: 10, ..Totals::default() };
+            let mut tally = Tally { read_at_ns, totals, ..Tally::default() };
             connection.publish(&mut tally, std::iter::once((id, 1)));
         }
         let snapshot = stats.snapshot(&HashMap::new());

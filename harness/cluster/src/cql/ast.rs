@@ -2,13 +2,12 @@
 
 use crate::types::{CqlType, Literal};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableName {
     pub keyspace: Option<String>,
     pub name: String,
 }
 
-/// A value as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawTerm {
     /// `?` or `:name`: the index counts markers in the order of the text.
@@ -18,13 +17,10 @@ pub enum RawTerm {
     },
     Literal(Literal),
     Null,
-    /// `[a, b]`
     List(Vec<RawTerm>),
     /// `{a, b}`; `{}` may also be an empty map.
     Set(Vec<RawTerm>),
-    /// `{a: b}`
     Map(Vec<(RawTerm, RawTerm)>),
-    /// `(a, b)`
     Tuple(Vec<RawTerm>),
     /// `name(a, b)`, the name in lower case.
     Function(String, Vec<RawTerm>),
@@ -34,7 +30,6 @@ pub enum RawTerm {
     Operation,
 }
 
-/// A comparison in a WHERE clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     Equal,
@@ -45,7 +40,6 @@ pub enum Operator {
     In,
     /// A collection has this element (for maps: this value).
     Contains,
-    /// A map has this key.
     ContainsKey,
 }
 
@@ -58,21 +52,16 @@ pub struct Using {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// `column op term`
     Single(String, Operator, RawTerm),
-    /// `column IN (a, b)`
     InTerms(String, Vec<RawTerm>),
     /// `column IN ?`
     InMarker(String, RawTerm),
-    /// `(a, b) op (x, y)`
     Multi(Vec<String>, Operator, RawTerm),
-    /// `token(a, b) op term`
     Token(Vec<String>, Operator, RawTerm),
     /// Some other kind, with the sentence that refuses it.
     Refused(&'static str),
 }
 
-/// A column of a SELECT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawSelector {
     Column(String),
@@ -90,7 +79,7 @@ pub struct OrderBy {
     pub descending: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
     pub json: bool,
     pub distinct: bool,
@@ -111,12 +100,10 @@ pub struct Insert {
     pub json: bool,
     pub columns: Vec<String>,
     pub values: Vec<RawTerm>,
-    /// Whether there is an IF: a lightweight transaction.
     pub conditional: bool,
     pub using: Using,
 }
 
-/// What an UPDATE sets or a DELETE deletes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssignmentTarget {
     Column(String),
@@ -125,16 +112,10 @@ pub enum AssignmentTarget {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assignment {
-    pub target: AssignmentTarget,
-    pub value: RawTerm,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     pub table: TableName,
     pub using: Using,
-    pub assignments: Vec<Assignment>,
+    pub assignments: Vec<(AssignmentTarget, RawTerm)>,
     pub relations: Vec<Relation>,
     pub conditional: bool,
 }
@@ -152,16 +133,16 @@ pub struct Delete {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     pub using: Using,
-    /// INSERT, UPDATE and DELETE.
     pub statements: Vec<Statement>,
 }
 
-/// The value of a property after WITH.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PropertyValue {
     Text(String),
     Map(Vec<(String, String)>),
 }
+
+pub type Properties = Vec<(String, PropertyValue)>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnDefinition {
@@ -177,17 +158,14 @@ pub struct PrimaryKey {
     pub clustering: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CreateTable {
     pub table: TableName,
-    pub if_not_exists: bool,
     pub columns: Vec<ColumnDefinition>,
-    /// Each PRIMARY KEY that was given.
     pub primary_keys: Vec<PrimaryKey>,
-    /// CLUSTERING ORDER BY.
     pub order: Vec<OrderBy>,
     pub compact_storage: bool,
-    pub properties: Vec<(String, PropertyValue)>,
+    pub properties: Properties,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,25 +177,19 @@ pub enum Statement {
     Batch(Batch),
     Truncate(TableName),
     Use(String),
-    CreateKeyspace {
-        name: String,
-        if_not_exists: bool,
-        properties: Vec<(String, PropertyValue)>,
-    },
-    AlterKeyspace {
-        name: String,
-        if_exists: bool,
-        properties: Vec<(String, PropertyValue)>,
-    },
-    DropKeyspace {
-        name: String,
-        if_exists: bool,
-    },
-    CreateTable(CreateTable),
-    DropTable {
-        table: TableName,
-        if_exists: bool,
+    Define {
+        definition: Definition,
+        conditional: bool,
     },
     /// A statement of CQL that this node does not have, by its first words (`CREATE INDEX`).
     Unsupported(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Definition {
+    CreateKeyspace(String, Properties),
+    AlterKeyspace(String, Properties),
+    DropKeyspace(String),
+    CreateTable(CreateTable),
+    DropTable(TableName),
 }

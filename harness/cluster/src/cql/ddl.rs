@@ -1,17 +1,19 @@
 //! CREATE, ALTER and DROP.
 
-use super::ast::{ColumnDefinition, CreateTable, PrimaryKey, PropertyValue, RawTerm, Statement};
+use super::ast::{
+    ColumnDefinition, CreateTable, Definition, PrimaryKey, Properties, PropertyValue, RawTerm, Statement,
+};
 use super::lexer::TokenKind;
 use super::parser::Parser;
 use crate::error::CqlError;
-use crate::types::{CqlType, MAX_DEPTH};
+use crate::types::{CqlType, LiteralKind, MAX_DEPTH};
 
 impl Parser<'_> {
     pub(super) fn schema_change(&mut self) -> Result<Statement, CqlError> {
         let keyspace = self.next_is_word("keyspace") || self.next_is_word("schema");
         let table = self.next_is_word("table") || self.next_is_word("columnfamily");
         if !keyspace && (!table || self.at_word("alter")) {
-            if self.next_token().kind == TokenKind::Word {
+            if self.next.kind == TokenKind::Word {
                 return self.unsupported(2);
             }
             self.advance()?;
@@ -19,57 +21,25 @@ impl Parser<'_> {
         }
         let verb = self.advance()?.text.to_ascii_lowercase();
         self.advance()?;
-        match (verb.as_str(), keyspace) {
-            ("create", true) => {
-                let if_not_exists = self.if_not_exists()?;
-                let name = self.name()?;
-                Ok(Statement::CreateKeyspace { name, if_not_exists, properties: self.properties()? })
+        let conditional = self.take_word("if")?;
+        if conditional {
+            if verb == "create" {
+                self.expect_word("not")?;
             }
-            ("create", false) => self.create_table(),
-            ("alter", _) => {
-                let if_exists = self.if_exists()?;
-                let name = self.name()?;
-                Ok(Statement::AlterKeyspace { name, if_exists, properties: self.properties()? })
-            }
-            (_, true) => {
-                let if_exists = self.if_exists()?;
-                Ok(Statement::DropKeyspace { name: self.name()?, if_exists })
-            }
-            (_, false) => {
-                let if_exists = self.if_exists()?;
-                Ok(Statement::DropTable { table: self.table_name()?, if_exists })
-            }
+            self.expect_word("exists")?;
         }
-    }
-
-    fn if_not_exists(&mut self) -> Result<bool, CqlError> {
-        if !self.take_word("if")? {
-            return Ok(false);
-        }
-        self.expect_word("not")?;
-        self.expect_word("exists")?;
-        Ok(true)
-    }
-
-    fn if_exists(&mut self) -> Result<bool, CqlError> {
-        if !self.take_word("if")? {
-            return Ok(false);
-        }
-        self.expect_word("exists")?;
-        Ok(true)
-    }
-
-    fn create_table(&mut self) -> Result<Statement, CqlError> {
-        let if_not_exists = self.if_not_exists()?;
-        let mut create = CreateTable {
-            table: self.table_name()?,
-            if_not_exists,
-            columns: Vec::new(),
-            primary_keys: Vec::new(),
-            order: Vec::new(),
-            compact_storage: false,
-            properties: Vec::new(),
+        let definition = match (verb.as_str(), keyspace) {
+            ("create", true) => Definition::CreateKeyspace(self.name()?, self.properties()?),
+            ("create", false) => Definition::CreateTable(self.create_table()?),
+            ("alter", _) => Definition::AlterKeyspace(self.name()?, self.properties()?),
+            (_, true) => Definition::DropKeyspace(self.name()?),
+            (_, false) => Definition::DropTable(self.table_name()?),
         };
+        Ok(Statement::Define { definition, conditional })
+    }
+
+    fn create_table(&mut self) -> Result<CreateTable, CqlError> {
+        let mut create = CreateTable { table: self.table_name()?, ..CreateTable::default() };
         self.expect_symbol("(")?;
         loop {
             self.count_item()?;
@@ -83,21 +53,14 @@ impl Parser<'_> {
         if self.take_word("with")? {
             self.and_list(|parser| parser.table_option(&mut create))?;
         }
-        Ok(Statement::CreateTable(create))
+        Ok(create)
     }
 
     fn column_or_key(&mut self, create: &mut CreateTable) -> Result<(), CqlError> {
-        if self.at_word("primary") && self.next_is_word("key") {
-            self.advance()?;
-            self.advance()?;
+        if self.take_words("primary", "key")? {
             self.expect_symbol("(")?;
-            let partition = if self.take_symbol("(")? {
-                let partition = self.list(Self::name)?;
-                self.expect_symbol(")")?;
-                partition
-            } else {
-                vec![self.name()?]
-            };
+            let bracketed = self.take_symbol("(")?;
+            let partition = if bracketed { self.list_to(")", Self::name)? } else { vec![self.name()?] };
             let clustering = if self.take_symbol(",")? { self.list(Self::name)? } else { Vec::new() };
             self.expect_symbol(")")?;
             create.primary_keys.push(PrimaryKey { partition, clustering });
@@ -115,16 +78,10 @@ impl Parser<'_> {
     }
 
     fn table_option(&mut self, create: &mut CreateTable) -> Result<(), CqlError> {
-        if self.at_word("clustering") && self.next_is_word("order") {
-            self.advance()?;
-            self.advance()?;
+        if self.take_words("clustering", "order")? {
             self.expect_word("by")?;
-            self.expect_symbol("(")?;
-            create.order = self.list(Self::order)?;
-            self.expect_symbol(")")?;
-        } else if self.at_word("compact") && self.next_is_word("storage") {
-            self.advance()?;
-            self.advance()?;
+            create.order = self.brackets(Self::order)?;
+        } else if self.take_words("compact", "storage")? {
             create.compact_storage = true;
         } else {
             let property = self.property()?;
@@ -137,7 +94,7 @@ impl Parser<'_> {
         if depth >= MAX_DEPTH {
             return Err(self.error(&format!("types nest deeper than {MAX_DEPTH} levels")));
         }
-        if self.current.kind == TokenKind::String {
+        if self.current.kind == TokenKind::Literal(LiteralKind::String) {
             return Err(CqlError::unsupported("A custom type"));
         }
         // SET is a reserved word everywhere else.
@@ -148,15 +105,14 @@ impl Parser<'_> {
         if name == "vector" {
             self.column_type(depth + 1)?;
             self.expect_symbol(",")?;
-            if self.current.kind != TokenKind::Integer {
+            if self.current.kind != TokenKind::Literal(LiteralKind::Integer) {
                 return Err(self.mismatch("INTEGER"));
             }
             self.advance()?;
             self.expect_symbol(">")?;
             return Err(CqlError::unsupported("The type vector"));
         }
-        let mut arguments = self.list(|parser| parser.column_type(depth + 1))?;
-        self.expect_symbol(">")?;
+        let mut arguments = self.list_to(">", |parser| parser.column_type(depth + 1))?;
         let wrong = || CqlError::Invalid(format!("Unknown type {name} with {} arguments", arguments.len()));
         let built = match (name.as_str(), arguments.as_slice()) {
             ("tuple", _) => return Ok(CqlType::Tuple(arguments.into_iter().map(CqlType::freeze).collect())),
@@ -200,7 +156,7 @@ impl Parser<'_> {
         Ok(built)
     }
 
-    fn properties(&mut self) -> Result<Vec<(String, PropertyValue)>, CqlError> {
+    fn properties(&mut self) -> Result<Properties, CqlError> {
         if !self.take_word("with")? {
             return Ok(Vec::new());
         }

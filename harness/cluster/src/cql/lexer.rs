@@ -1,36 +1,24 @@
 //! Text to words.
 
 use crate::error::CqlError;
+use crate::types::LiteralKind;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
-    /// A name or keyword, not quoted.
     Word,
-    /// `"Name"`
     QuotedName,
-    /// `'text'` or `$$text$$`
-    String,
-    /// `42`, without its sign.
-    Integer,
-    /// `1.5`, `1e3`
-    Float,
-    /// `0xcafe`
-    Hex,
-    Uuid,
-    /// `1h30m`
-    Duration,
+    /// A constant without its sign. All that look like one are of a kind but booleans, NaN and infinity.
+    Literal(LiteralKind),
     /// Everything else: `(`, `<=`, `?` and so on.
     Symbol,
     End,
 }
 
-/// A word and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
     pub kind: TokenKind,
     /// How it is written, with its quotes.
     pub text: &'a str,
-    /// Byte offset in the statement.
     pub at: usize,
 }
 
@@ -89,15 +77,15 @@ impl<'a> Lexer<'a> {
         let bytes = rest.as_bytes();
         let Some(first) = bytes.first() else { return Ok(self.take(TokenKind::End, 0)) };
         if let Some(length) = uuid_length(bytes) {
-            return Ok(self.take(TokenKind::Uuid, length));
+            return Ok(self.take(TokenKind::Literal(LiteralKind::Uuid), length));
         }
         match first {
-            b'\'' => self.quoted(TokenKind::String, '\''),
+            b'\'' => self.quoted(TokenKind::Literal(LiteralKind::String), '\''),
             b'"' => self.quoted(TokenKind::QuotedName, '"'),
             b'$' if rest.starts_with("$$") => {
                 let length = rest.get(2..).and_then(|rest| rest.find("$$")).map(|length| length + 4);
                 let length = length.ok_or_else(|| self.error("mismatched character '<EOF>' expecting '$'"))?;
-                Ok(self.take(TokenKind::String, length))
+                Ok(self.take(TokenKind::Literal(LiteralKind::String), length))
             }
             b'0'..=b'9' => Ok(self.number(bytes)),
             b'a'..=b'z' | b'A'..=b'Z' => {
@@ -137,7 +125,7 @@ impl<'a> Lexer<'a> {
     fn number(&mut self, bytes: &'a [u8]) -> Token<'a> {
         if bytes.len() > 1 && bytes[0] == b'0' && (bytes[1] | 0x20) == b'x' {
             let digits = count(&bytes[2..], u8::is_ascii_hexdigit);
-            return self.take(TokenKind::Hex, 2 + digits);
+            return self.take(TokenKind::Literal(LiteralKind::Hex), 2 + digits);
         }
         let digits = count(bytes, u8::is_ascii_digit);
         let mut length = digits;
@@ -152,13 +140,13 @@ impl<'a> Lexer<'a> {
             }
         }
         if length > digits {
-            return self.take(TokenKind::Float, length);
+            return self.take(TokenKind::Literal(LiteralKind::Float), length);
         }
         let alphanumeric = count(bytes, u8::is_ascii_alphanumeric);
         if alphanumeric > digits {
-            return self.take(TokenKind::Duration, alphanumeric);
+            return self.take(TokenKind::Literal(LiteralKind::Duration), alphanumeric);
         }
-        self.take(TokenKind::Integer, digits)
+        self.take(TokenKind::Literal(LiteralKind::Integer), digits)
     }
 }
 
@@ -203,16 +191,16 @@ mod tests {
             [
                 (K::Word, "a_1"),
                 (K::QuotedName, "\"B\"\"c\""),
-                (K::String, "'it''s'"),
-                (K::String, "$$a'b$$"),
-                (K::Integer, "42"),
+                (K::Literal(LiteralKind::String), "'it''s'"),
+                (K::Literal(LiteralKind::String), "$$a'b$$"),
+                (K::Literal(LiteralKind::Integer), "42"),
                 (K::Symbol, "-"),
-                (K::Float, "1.5e-3"),
-                (K::Hex, "0xCAFE"),
-                (K::Duration, "1h30m"),
+                (K::Literal(LiteralKind::Float), "1.5e-3"),
+                (K::Literal(LiteralKind::Hex), "0xCAFE"),
+                (K::Literal(LiteralKind::Duration), "1h30m"),
                 (K::Symbol, "<="),
                 (K::Symbol, "?"),
-                (K::Uuid, "123e4567-e89b-12d3-a456-426614174000"),
+                (K::Literal(LiteralKind::Uuid), "123e4567-e89b-12d3-a456-426614174000"),
                 (K::Symbol, ";"),
                 (K::End, ""),
             ]

@@ -1,6 +1,6 @@
 //! Words to statements: recursive descent with one word of lookahead, bounded in depth and in number of items.
 
-use super::ast::{Assignment, AssignmentTarget, Batch, Delete, Insert, RawTerm, Statement, TableName, Update, Using};
+use super::ast::{AssignmentTarget, Batch, Delete, Insert, RawTerm, Statement, TableName, Update, Using};
 use super::lexer::{Lexer, Token, TokenKind, position};
 use super::{MAX_ITEMS, MAX_MARKERS};
 use crate::error::CqlError;
@@ -24,7 +24,7 @@ pub(super) struct Parser<'a> {
     text: &'a str,
     lexer: Lexer<'a>,
     pub(super) current: Token<'a>,
-    next: Token<'a>,
+    pub(super) next: Token<'a>,
     markers: usize,
     items: usize,
 }
@@ -85,10 +85,6 @@ impl<'a> Parser<'a> {
         self.next.kind == TokenKind::Symbol && self.next.text == symbol
     }
 
-    pub(super) fn next_token(&self) -> Token<'a> {
-        self.next
-    }
-
     pub(super) fn take_word(&mut self, word: &str) -> Result<bool, CqlError> {
         self.advance_if(self.at_word(word))
     }
@@ -116,6 +112,20 @@ impl<'a> Parser<'a> {
         if self.take_symbol(symbol)? { Ok(()) } else { Err(self.mismatch(&format!("'{symbol}'"))) }
     }
 
+    /// Takes both words or none.
+    pub(super) fn take_words(&mut self, first: &str, second: &str) -> Result<bool, CqlError> {
+        let both = self.at_word(first) && self.next_is_word(second);
+        self.advance_if(both)?;
+        self.advance_if(both)
+    }
+
+    /// Takes a word with the bracket after it or nothing.
+    pub(super) fn take_call(&mut self, word: &str) -> Result<bool, CqlError> {
+        let both = self.at_word(word) && self.next_is_symbol("(");
+        self.advance_if(both)?;
+        self.advance_if(both)
+    }
+
     pub(super) fn count_item(&mut self) -> Result<(), CqlError> {
         self.items += 1;
         if self.items > MAX_ITEMS {
@@ -127,6 +137,32 @@ impl<'a> Parser<'a> {
     /// One item or more, with commas between.
     pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, CqlError>) -> Result<Vec<T>, CqlError> {
         self.separated(item, |parser| parser.take_symbol(","))
+    }
+
+    /// One item or more in round brackets.
+    pub(super) fn brackets<T>(&mut self, item: impl Fn(&mut Self) -> Result<T, CqlError>) -> Result<Vec<T>, CqlError> {
+        self.expect_symbol("(")?;
+        self.list_to(")", item)
+    }
+
+    /// One item or more up to this symbol.
+    pub(super) fn list_to<T>(
+        &mut self,
+        end: &str,
+        item: impl Fn(&mut Self) -> Result<T, CqlError>,
+    ) -> Result<Vec<T>, CqlError> {
+        let items = self.list(item)?;
+        self.expect_symbol(end)?;
+        Ok(items)
+    }
+
+    /// Items up to this symbol, perhaps none.
+    pub(super) fn items_to<T>(
+        &mut self,
+        end: &str,
+        item: impl Fn(&mut Self) -> Result<T, CqlError>,
+    ) -> Result<Vec<T>, CqlError> {
+        if self.take_symbol(end)? { Ok(Vec::new()) } else { self.list_to(end, item) }
     }
 
     /// One item or more, with AND between.
@@ -206,9 +242,7 @@ impl<'a> Parser<'a> {
             "begin" => self.batch().map(Statement::Batch),
             "truncate" => {
                 self.advance()?;
-                if self.at_word("table") || self.at_word("columnfamily") {
-                    self.advance()?;
-                }
+                let _ = self.take_word("table")? || self.take_word("columnfamily")?;
                 self.table_name().map(Statement::Truncate)
             }
             "use" => {
@@ -292,13 +326,9 @@ impl<'a> Parser<'a> {
             let using = self.using(true)?;
             return Ok(Insert { table, json: true, columns: Vec::new(), values: vec![value], conditional, using });
         }
-        self.expect_symbol("(")?;
-        let columns = self.list(Self::name)?;
-        self.expect_symbol(")")?;
+        let columns = self.brackets(Self::name)?;
         self.expect_word("values")?;
-        self.expect_symbol("(")?;
-        let values = self.list(Self::operation)?;
-        self.expect_symbol(")")?;
+        let values = self.brackets(Self::operation)?;
         let conditional = self.condition()?;
         let using = self.using(true)?;
         Ok(Insert { table, json: false, columns, values, conditional, using })
@@ -326,10 +356,10 @@ impl<'a> Parser<'a> {
             let target = parser.target()?;
             if parser.take_symbol("+=")? || parser.take_symbol("-=")? {
                 parser.term(0)?;
-                return Ok(Assignment { target, value: RawTerm::Operation });
+                return Ok((target, RawTerm::Operation));
             }
             parser.expect_symbol("=")?;
-            Ok(Assignment { target, value: parser.operation()? })
+            Ok((target, parser.operation()?))
         })?;
         self.expect_word("where")?;
         let relations = self.relations()?;

@@ -5,6 +5,7 @@ use super::ast::{OrderBy, RawSelector, Select};
 use super::lexer::TokenKind;
 use super::parser::Parser;
 use crate::error::CqlError;
+use crate::types::LiteralKind;
 
 impl Parser<'_> {
     pub(super) fn select(&mut self) -> Result<Select, CqlError> {
@@ -14,53 +15,41 @@ impl Parser<'_> {
             |parser: &Self| parser.next_is_symbol(",") || parser.next_is_word("from") || parser.next_is_word("as");
         let json = self.at_word("json") && !names_a_column(self) && self.take_word("json")?;
         let distinct = self.at_word("distinct") && !names_a_column(self) && self.take_word("distinct")?;
-        let selectors = if self.take_symbol("*")? {
-            Vec::new()
-        } else {
-            self.list(|parser| {
+        let mut select = Select { json, distinct, ..Select::default() };
+        if !self.take_symbol("*")? {
+            select.selectors = self.list(|parser| {
                 let selector = parser.selector(0)?;
                 let alias = if parser.take_word("as")? { Some(parser.name()?) } else { None };
                 Ok((selector, alias))
-            })?
-        };
+            })?;
+        }
         self.expect_word("from")?;
-        let table = self.table_name()?;
-        let relations = if self.take_word("where")? { self.relations()? } else { Vec::new() };
-        let group_by = self.take_word("group")?;
-        if group_by {
+        select.table = self.table_name()?;
+        if self.take_word("where")? {
+            select.relations = self.relations()?;
+        }
+        if self.take_word("group")? {
             self.expect_word("by")?;
             self.list(|parser| parser.selector(0))?;
+            select.group_by = true;
         }
-        let order_by = if self.take_word("order")? {
+        if self.take_word("order")? {
             self.expect_word("by")?;
-            self.list(Self::order)?
-        } else {
-            Vec::new()
-        };
-        let per_partition_limit = if self.take_word("per")? {
+            select.order_by = self.list(Self::order)?;
+        }
+        if self.take_word("per")? {
             self.expect_word("partition")?;
             self.expect_word("limit")?;
-            Some(self.term(0)?)
-        } else {
-            None
-        };
-        let limit = if self.take_word("limit")? { Some(self.term(0)?) } else { None };
-        let allow_filtering = self.take_word("allow")?;
-        if allow_filtering {
-            self.expect_word("filtering")?;
+            select.per_partition_limit = Some(self.term(0)?);
         }
-        Ok(Select {
-            json,
-            distinct,
-            selectors,
-            table,
-            relations,
-            group_by,
-            order_by,
-            per_partition_limit,
-            limit,
-            allow_filtering,
-        })
+        if self.take_word("limit")? {
+            select.limit = Some(self.term(0)?);
+        }
+        if self.take_word("allow")? {
+            self.expect_word("filtering")?;
+            select.allow_filtering = true;
+        }
+        Ok(select)
     }
 
     pub(super) fn order(&mut self) -> Result<OrderBy, CqlError> {
@@ -103,16 +92,14 @@ impl Parser<'_> {
 
     fn simple_selector(&mut self, depth: usize) -> Result<RawSelector, CqlError> {
         let constant = ["null", "nan", "infinity", "true", "false"].iter().any(|word| self.at_word(word));
+        if self.take_call("cast")? {
+            self.selector(depth + 1)?;
+            self.expect_word("as")?;
+            self.column_type(0)?;
+            self.expect_symbol(")")?;
+            return Ok(unsupported("CAST"));
+        }
         match self.current.kind {
-            TokenKind::Word if self.at_word("cast") && self.next_is_symbol("(") => {
-                self.advance()?;
-                self.advance()?;
-                self.selector(depth + 1)?;
-                self.expect_word("as")?;
-                self.column_type(0)?;
-                self.expect_symbol(")")?;
-                Ok(unsupported("CAST"))
-            }
             TokenKind::Word | TokenKind::QuotedName if self.next_is_symbol("(") => self.function_selector(depth),
             TokenKind::Word | TokenKind::QuotedName if !constant => self.name().map(RawSelector::Column),
             TokenKind::Symbol if self.at_symbol("-") => {
@@ -121,9 +108,7 @@ impl Parser<'_> {
                 Ok(unsupported("Arithmetic"))
             }
             TokenKind::Symbol if self.at_symbol("(") => {
-                self.advance()?;
-                self.list(|parser| parser.selector(depth + 1))?;
-                self.expect_symbol(")")?;
+                self.brackets(|parser| parser.selector(depth + 1))?;
                 Ok(unsupported("A selector in brackets"))
             }
             _ => {
@@ -139,7 +124,8 @@ impl Parser<'_> {
             _ => self.name()?,
         };
         self.expect_symbol("(")?;
-        if function == "count" && (self.at_symbol("*") || self.current.kind == TokenKind::Integer) {
+        if function == "count" && (self.at_symbol("*") || self.current.kind == TokenKind::Literal(LiteralKind::Integer))
+        {
             let is_one = self.at_symbol("*") || self.current.text == "1";
             if !is_one {
                 return Err(self.error("Only COUNT(1) is supported, got COUNT of another number"));
@@ -148,9 +134,7 @@ impl Parser<'_> {
             self.expect_symbol(")")?;
             return Ok(RawSelector::CountRows);
         }
-        let none = self.at_symbol(")");
-        let arguments = if none { Vec::new() } else { self.list(|parser| parser.selector(depth + 1))? };
-        self.expect_symbol(")")?;
+        let arguments = self.items_to(")", |parser| parser.selector(depth + 1))?;
         let column = |argument: RawSelector| match argument {
             RawSelector::Column(name) => Some(name),
             _ => None,

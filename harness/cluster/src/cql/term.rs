@@ -18,7 +18,6 @@ impl Parser<'_> {
         Ok(term)
     }
 
-    /// Whether an arithmetic operator was there.
     pub(super) fn take_arithmetic(&mut self) -> Result<bool, CqlError> {
         let found = ["+", "-", "*", "/", "%"].iter().any(|operator| self.at_symbol(operator));
         if found {
@@ -32,17 +31,12 @@ impl Parser<'_> {
         if depth > MAX_TERM_DEPTH {
             return Err(self.error(&format!("terms nest deeper than {MAX_TERM_DEPTH} levels")));
         }
-        let literal = |kind, text: &str| Ok(RawTerm::Literal(Literal { kind, text: text.to_owned() }));
         match self.current.kind {
-            TokenKind::String => {
-                let text = string_content(self.advance()?.text);
-                Ok(RawTerm::Literal(Literal { kind: LiteralKind::String, text }))
+            TokenKind::Literal(kind) => {
+                let text = self.advance()?.text;
+                let text = if kind == LiteralKind::String { string_content(text) } else { text.to_owned() };
+                Ok(RawTerm::Literal(Literal { kind, text }))
             }
-            TokenKind::Integer => literal(LiteralKind::Integer, self.advance()?.text),
-            TokenKind::Float => literal(LiteralKind::Float, self.advance()?.text),
-            TokenKind::Hex => literal(LiteralKind::Hex, self.advance()?.text),
-            TokenKind::Uuid => literal(LiteralKind::Uuid, self.advance()?.text),
-            TokenKind::Duration => literal(LiteralKind::Duration, self.advance()?.text),
             TokenKind::Word | TokenKind::QuotedName => self.word_term(depth),
             TokenKind::Symbol => self.symbol_term(depth),
             TokenKind::End => Err(self.no_alternative()),
@@ -54,9 +48,7 @@ impl Parser<'_> {
         if self.next_is_symbol("(") {
             self.advance()?;
             self.advance()?;
-            let arguments = if self.at_symbol(")") { Vec::new() } else { self.list(|parser| parser.term(depth + 1))? };
-            self.expect_symbol(")")?;
-            return Ok(RawTerm::Function(word, arguments));
+            return Ok(RawTerm::Function(word, self.items_to(")", |parser| parser.term(depth + 1))?));
         }
         let kind = match word.as_str() {
             "null" => {
@@ -80,12 +72,10 @@ impl Parser<'_> {
             return self.marker(Some(name));
         }
         if self.at_symbol("-") {
-            let next = self.next_token();
+            let next = self.next;
             self.advance()?;
             let kind = match next.kind {
-                TokenKind::Integer => LiteralKind::Integer,
-                TokenKind::Float => LiteralKind::Float,
-                TokenKind::Duration => LiteralKind::Duration,
+                TokenKind::Literal(kind @ (LiteralKind::Integer | LiteralKind::Float | LiteralKind::Duration)) => kind,
                 TokenKind::Word if self.at_word("infinity") || self.at_word("nan") => LiteralKind::Float,
                 _ => return Err(self.no_alternative()),
             };
@@ -93,14 +83,10 @@ impl Parser<'_> {
             return Ok(RawTerm::Literal(Literal { kind, text }));
         }
         if self.take_symbol("[")? {
-            let items = if self.at_symbol("]") { Vec::new() } else { self.list(|parser| parser.term(depth + 1))? };
-            self.expect_symbol("]")?;
-            return Ok(RawTerm::List(items));
+            return self.items_to("]", |parser| parser.term(depth + 1)).map(RawTerm::List);
         }
         if self.take_symbol("(")? {
-            let items = self.list(|parser| parser.term(depth + 1))?;
-            self.expect_symbol(")")?;
-            return Ok(RawTerm::Tuple(items));
+            return self.list_to(")", |parser| parser.term(depth + 1)).map(RawTerm::Tuple);
         }
         if self.take_symbol("{")? {
             return self.braces(depth);
@@ -133,7 +119,6 @@ impl Parser<'_> {
         Ok(RawTerm::Set(items))
     }
 
-    /// Relations with AND between.
     pub(super) fn relations(&mut self) -> Result<Vec<Relation>, CqlError> {
         self.and_list(Self::relation)
     }
@@ -152,16 +137,12 @@ impl Parser<'_> {
     }
 
     fn relation(&mut self) -> Result<Relation, CqlError> {
-        if self.at_word("token") && self.next_is_symbol("(") {
-            self.advance()?;
-            self.advance()?;
-            let columns = self.list(Self::name)?;
-            self.expect_symbol(")")?;
+        if self.take_call("token")? {
+            let columns = self.list_to(")", Self::name)?;
             return Ok(Relation::Token(columns, self.operator()?, self.term(0)?));
         }
         if self.take_symbol("(")? {
-            let columns = self.list(Self::name)?;
-            self.expect_symbol(")")?;
+            let columns = self.list_to(")", Self::name)?;
             if self.take_word("in")? {
                 self.term(0)?;
                 return Ok(Relation::Refused(
@@ -172,11 +153,8 @@ impl Parser<'_> {
         }
         let column = self.name()?;
         if self.take_word("in")? {
-            if self.at_symbol("(") {
-                self.advance()?;
-                let items = if self.at_symbol(")") { Vec::new() } else { self.list(|parser| parser.term(1))? };
-                self.expect_symbol(")")?;
-                return Ok(Relation::InTerms(column, items));
+            if self.take_symbol("(")? {
+                return Ok(Relation::InTerms(column, self.items_to(")", |parser| parser.term(1))?));
             }
             return Ok(Relation::InMarker(column, self.term(0)?));
         }

@@ -12,7 +12,7 @@ use super::point::{Action, Point, put_row};
 use crate::codec::frame::Header;
 use crate::codec::response::{self, ReplyTo};
 use crate::counters::stats::Tally;
-use crate::error::ErrorAnswer;
+use crate::error::CqlError;
 use crate::storage::clock::Moment;
 use crate::storage::rows::{PlainCells, RowShard};
 use crate::storage::table::{Shards, TableStore};
@@ -21,7 +21,6 @@ use crate::storage::{StorageFull, record};
 /// Statements under the locks that are held together: enough misses to overlap.
 const OPS_LOCKED: usize = 48;
 
-/// The most shards that are locked together.
 const SHARDS_LOCKED: usize = 8;
 
 /// With fewer statements shards are locked one by one: many connections with few in flight would wait for each other.
@@ -29,7 +28,6 @@ const FEW_OPS: usize = 128;
 
 /// The statements of a group: a connection's cache of prepared statements.
 pub trait PointStatements {
-    /// The point statement of this number.
     fn point(&self, number: u16) -> Option<&Point>;
 }
 
@@ -38,25 +36,20 @@ pub trait PointStatements {
 pub struct PointGroup {
     store: Option<Arc<TableStore>>,
     ops: Vec<Op>,
-    /// How many of `ops` are answered.
     answered: usize,
     /// Cells in the table's order.
     scratch: Vec<u8>,
-    /// Values of the found rows.
     rows: Vec<u8>,
-    /// Numbers of `ops`, by shard.
     order: Vec<u32>,
     /// Where each shard's begin in `order`.
     starts: Vec<u32>,
 }
 
 impl PointGroup {
-    /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }
 
-    /// How many wait.
     pub fn len(&self) -> usize {
         self.ops.len()
     }
@@ -105,7 +98,7 @@ impl PointGroup {
     /// Executes all that wait, for [`PointGroup::answer`].
     pub fn execute(&mut self, statements: &impl PointStatements, input: &[u8], moment: &mut Moment) {
         let Some(store) = self.store.clone() else { return };
-        if let Shards::Rows(shards) = store.shards() {
+        if let Shards::Rows(shards) = &store.shards {
             self.sort_by_shard(shards.len());
             let order = std::mem::take(&mut self.order);
             let most_locked = if order.len() < FEW_OPS { 1 } else { SHARDS_LOCKED };
@@ -153,7 +146,7 @@ impl PointGroup {
         store: &TableStore,
         locked: &mut [Option<(MutexGuard<'_, RowShard>, &[u32])>],
     ) {
-        let row_len = store.row_len();
+        let row_len = store.row_len;
         let mut touched = 0u64;
         for (shard, group) in locked.iter().flatten() {
             for number in *group {
@@ -213,11 +206,11 @@ impl PointGroup {
                 return false;
             }
             self.answered += 1;
-            tally.answers += 1;
+            tally.totals.answers += 1;
             let Some(point) = statements.point(op.statement) else { continue };
             let [s0, s1] = op.stream.to_be_bytes();
             if op.flags & FAILED != 0 {
-                let (to, error) = (ReplyTo { version: op.version, stream: op.stream }, ErrorAnswer::from(StorageFull));
+                let (to, error) = (ReplyTo { version: op.version, stream: op.stream }, CqlError::from(StorageFull));
                 response::error(out, to, &error);
                 tally.errors.push(error.code());
                 continue;
@@ -255,7 +248,7 @@ impl PointGroup {
     #[cold]
     fn put_late(&self, op: &Op, input: &[u8], columns: &[usize], whole: bool, out: &mut Vec<u8>) {
         let Some(store) = &self.store else { return };
-        let Shards::Rows(shards) = store.shards() else { return };
+        let Shards::Rows(shards) = &store.shards else { return };
         let key = &input[op.key()];
         if let Some(record) = shards[op.shard as usize].lock().get(op.hash, key) {
             put_row(out, record, store, columns, whole);
@@ -317,7 +310,7 @@ mod tests {
     #[test]
     fn a_small_group_locks_only_the_shards_of_its_keys_and_one_at_a_time() {
         let (store, only) = prepared("INSERT INTO k.t (pk, v) VALUES (?, 'v')");
-        let Shards::Rows(shards) = store.shards() else { panic!("no rows") };
+        let Shards::Rows(shards) = &store.shards else { panic!("no rows") };
         let (mut group, mut input) = (PointGroup::default(), Vec::new());
         let first = (0..).find(|key| shard_of(&store, *key) == 0).unwrap();
         let third = (0..).find(|key| shard_of(&store, *key) == 2).unwrap();
@@ -336,8 +329,8 @@ mod tests {
             scope.spawn({
                 let store = &store;
                 move || {
-                    let Shards::Rows(shards) = store.shards() else { return };
-                    while shards[0].lock().live() == 0 {
+                    let Shards::Rows(shards) = &store.shards else { return };
+                    while shards[0].lock().live == 0 {
                         std::thread::yield_now();
                     }
                     seen.send(()).unwrap();

@@ -37,13 +37,10 @@ pub(super) struct Op {
     pub(super) flags: u8,
 }
 
-/// The cells are in the scratch buffer.
 pub(super) const SCRATCH: u8 = 1;
 /// One of the cells is not set.
 pub(super) const HAS_UNSET: u8 = 2;
-/// Rows come without metadata.
 pub(super) const SKIP_METADATA: u8 = 4;
-/// It failed.
 pub(super) const FAILED: u8 = 8;
 /// It is executed when its answer is written.
 pub(super) const LATE: u8 = 16;

@@ -1,27 +1,22 @@
 //! The paging state: where a page ended. The client keeps it.
 
-use crate::error::ErrorAnswer;
+use crate::error::CqlError;
 use crate::types::{Reader, write};
 
 const FORM: u8 = 2;
 
-/// Where to go on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// The partition of the last row.
     pub key: Vec<u8>,
     /// The sortable clustering key of the last row; `None` when the partition is finished.
     pub clustering: Option<Vec<u8>>,
-    /// Rows of the partition so far.
     pub rows_in_partition: u64,
     /// Whether the partition had a live row so far, even one without a match.
     pub has_rows: bool,
-    /// Rows that LIMIT leaves.
     pub limit_left: Option<u64>,
 }
 
 impl Position {
-    /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![FORM];
         write::bytes(&mut out, Some(&self.key));
@@ -32,8 +27,7 @@ impl Position {
         out
     }
 
-    /// From bytes that [`Position::encode`] made.
-    pub fn decode(state: &[u8]) -> Result<Position, ErrorAnswer> {
+    pub fn decode(state: &[u8]) -> Result<Position, CqlError> {
         let read = || {
             let mut reader = Reader::new(state);
             let form = reader.byte().ok()?;
@@ -58,7 +52,7 @@ impl Position {
                 },
             })
         };
-        read().ok_or_else(|| ErrorAnswer::Protocol("Invalid value for the paging state".to_owned()))
+        read().ok_or_else(|| CqlError::protocol("Invalid value for the paging state"))
     }
 }
 

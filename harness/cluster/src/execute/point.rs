@@ -1,7 +1,7 @@
 //! The statements of the hot path: an INSERT of a row without clustering columns, and a SELECT of one with its key.
 
 use crate::codec::frame::Opcode;
-use crate::codec::response::{self, ReplyTo, rows_head};
+use crate::codec::response::{self, ReplyTo};
 use crate::plan::{PartitionSelection, Plan, Prepared, Selector, Term};
 use crate::storage::record::{self, KEY_WIRE_AT, MIXED, Row, UNSET};
 use crate::storage::table::{Shards, TableStore};
@@ -41,13 +41,11 @@ impl Check {
 /// Where a cell of an INSERT comes from.
 #[derive(Clone, Debug)]
 pub(super) enum CellSource {
-    /// The marker of this index.
     Marker(usize),
     /// A `[value]`: a constant, or unset for a column without a value.
     Wire(Vec<u8>),
 }
 
-/// What a point statement does.
 #[derive(Debug)]
 pub(super) enum Action {
     /// INSERT. `in_order`: the markers are the key and then all cells in the table's order.
@@ -67,18 +65,17 @@ pub struct Point {
 }
 
 impl Point {
-    /// The point statement, if it is one.
     pub fn of(prepared: &Prepared, store: &TableStore) -> Option<Point> {
-        let table = store.table();
-        if !matches!(store.shards(), Shards::Rows(_)) || table.partition_key_len != 1 {
+        let table = &store.table;
+        if !matches!(store.shards, Shards::Rows(_)) || table.partition_key_len != 1 {
             return None;
         }
         let checks = prepared.bind_markers.iter().map(|marker| Check::of(&marker.ty)).collect::<Option<_>>()?;
         let (key, action) = match &prepared.plan {
             Plan::Insert(insert) if insert.timestamp.is_none() && insert.ttl.is_none() => {
-                let mut cells = vec![CellSource::Wire((-2i32).to_be_bytes().to_vec()); store.cells()];
+                let mut cells = vec![CellSource::Wire((-2i32).to_be_bytes().to_vec()); store.cells];
                 for assignment in &insert.assignments {
-                    let cell = cells.get_mut(assignment.column.checked_sub(store.first_cell())?)?;
+                    let cell = cells.get_mut(assignment.column.checked_sub(store.first_cell)?)?;
                     *cell = match &assignment.value {
                         Term::Marker(marker) => CellSource::Marker(usize::from(*marker)),
                         Term::Constant(constant) => {
@@ -123,7 +120,8 @@ impl Point {
         let template = |version: u8, skip: bool| {
             let mut frame = Vec::new();
             response::begin(&mut frame, ReplyTo { version, stream: 0 }, Opcode::Result);
-            frame.extend_from_slice(&rows_head(version, &prepared.result_columns, skip));
+            write::int(&mut frame, response::KIND_ROWS);
+            response::rows_metadata(&mut frame, version, &prepared.result_columns, skip, None);
             frame
         };
         let templates = [3, 4].map(|version| [false, true].map(|skip| template(version, skip)));
@@ -134,7 +132,7 @@ impl Point {
 /// Appends the values of the row in a record; nothing if the row is not live.
 #[inline]
 pub(super) fn put_row(out: &mut Vec<u8>, record: &[u8], store: &TableStore, columns: &[usize], whole: bool) {
-    let cells = store.cells();
+    let cells = store.cells;
     let head = record::head(record);
     if !record::is_live(record, cells) {
         return;
@@ -147,7 +145,7 @@ pub(super) fn put_row(out: &mut Vec<u8>, record: &[u8], store: &TableStore, colu
     }
     let row = (head.flags & (MIXED | UNSET) != 0).then(|| Row::decode(record, cells));
     for column in columns {
-        let Some(cell) = column.checked_sub(store.first_cell()) else {
+        let Some(cell) = column.checked_sub(store.first_cell) else {
             out.extend_from_slice(&record[KEY_WIRE_AT..after_key]);
             continue;
         };

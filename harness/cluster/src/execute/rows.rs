@@ -2,26 +2,21 @@
 
 use std::borrow::Cow;
 
-use crate::error::{CqlError, ErrorAnswer};
+use crate::error::CqlError;
 use crate::plan::{EvaluatedFilter, Select, Selector};
 use crate::schema::Table;
 use crate::storage::record::{Cell, Row};
 use crate::token;
 use crate::types::{Value, write};
 
-/// The most bytes that the rows of one answer may have.
 const LONGEST_ROWS: usize = 32 * 1024 * 1024;
 
-/// A row as a SELECT sees it.
 #[derive(Clone, Copy)]
 pub struct RowView<'r> {
-    /// The serialised partition key.
     pub key: &'r [u8],
-    /// Its components.
     pub components: &'r [&'r [u8]],
     /// The clustering columns; empty when the partition has static columns and no rows.
     pub clustering: &'r [&'r [u8]],
-    /// The static columns.
     pub statics: Option<&'r Row<'r>>,
     /// The regular columns; `None` when there is no row.
     pub cells: Option<&'r Row<'r>>,
@@ -49,18 +44,12 @@ impl<'r> RowView<'r> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offered {
-    Filtered,
-    Taken,
-}
-
 /// Collects the rows of a page, or counts.
 pub struct Collector<'s> {
     select: &'s Select,
     filters: Vec<EvaluatedFilter<'s>>,
-    page_left: usize,
-    limit_left: Option<u64>,
+    pub page_left: usize,
+    pub limit_left: Option<u64>,
     counts: Vec<i64>,
     rows: Vec<u8>,
     row_count: i32,
@@ -100,23 +89,11 @@ impl<'s> Collector<'s> {
         self.select.selectors.iter().any(of_selector) || self.filters.iter().any(|filter| filter.column >= first)
     }
 
-    pub fn is_limit_reached(&self) -> bool {
-        self.limit_left == Some(0)
-    }
-
-    pub fn limit_left(&self) -> Option<u64> {
-        self.limit_left
-    }
-
-    pub fn is_page_full(&self) -> bool {
-        self.page_left == 0
-    }
-
-    /// Takes a row if it passes the filters. LIMIT must not be reached, and the page must not be full.
-    pub fn offer(&mut self, row: RowView<'_>) -> Result<Offered, ErrorAnswer> {
+    /// Takes a row if it passes the filters, and returns whether it does. LIMIT must not be reached, and the page must not be full.
+    pub fn offer(&mut self, row: RowView<'_>) -> Result<bool, CqlError> {
         let table = &*self.select.table;
         if !self.filters.iter().all(|filter| filter.matches(row.value(table, filter.column))) {
-            return Ok(Offered::Filtered);
+            return Ok(false);
         }
         if self.select.aggregate {
             for (count, selector) in self.counts.iter_mut().zip(&self.select.selectors) {
@@ -125,7 +102,7 @@ impl<'s> Collector<'s> {
                     _ => 1,
                 };
             }
-            return Ok(Offered::Taken);
+            return Ok(true);
         }
         self.page_left = self.page_left.saturating_sub(1);
         if let Some(left) = &mut self.limit_left {
@@ -138,7 +115,7 @@ impl<'s> Collector<'s> {
         if self.rows.len() > LONGEST_ROWS {
             return Err(too_long());
         }
-        Ok(Offered::Taken)
+        Ok(true)
     }
 
     /// The number of rows, and their values in the form of the answer.
@@ -151,15 +128,14 @@ impl<'s> Collector<'s> {
     }
 }
 
-fn too_long() -> ErrorAnswer {
+fn too_long() -> CqlError {
     CqlError::Invalid(format!(
         "The rows of this answer would be longer than {} MiB: ask for smaller pages",
         LONGEST_ROWS / 1024 / 1024
     ))
-    .into()
 }
 
-fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowView<'_>) -> Result<(), ErrorAnswer> {
+fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowView<'_>) -> Result<(), CqlError> {
     let value: Option<Cow<'_, [u8]>> = match selector {
         Selector::Column(column) => row.value(table, *column).map(Cow::Borrowed),
         Selector::ToJson(column) => {

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::ops::Bound;
 
 use super::paging::Position;
-use super::rows::{Collector, Offered, RowView};
+use super::rows::{Collector, RowView};
 use super::values::{Slices, check_combinations, key_components, partition_keys, slices};
-use crate::error::{CqlError, ErrorAnswer};
+use crate::error::CqlError;
 use crate::plan::{PartitionSelection, Select, Term};
 use crate::storage::partitions::Partition;
 use crate::storage::record::{self, Row};
@@ -17,23 +17,18 @@ use crate::types::Value;
 /// Rows between two releases of the lock, when other tasks can run.
 const ROWS_A_STEP: usize = 2_048;
 
-/// One page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// How many rows.
     pub row_count: i32,
     /// Their values, in the form of the answer.
     pub rows: Vec<u8>,
-    /// Where the next page begins, if there is one.
     pub paging_state: Option<Vec<u8>>,
 }
 
-/// How a request wants its rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Paging<'a> {
     /// Rows per page; zero and less mean all.
     pub page_size: Option<i32>,
-    /// Where the page before ended.
     pub state: Option<&'a [u8]>,
 }
 
@@ -51,7 +46,7 @@ fn collector<'s>(
     values: &[Value<'s>],
     paging: Paging<'_>,
     position: Option<&Position>,
-) -> Result<Collector<'s>, ErrorAnswer> {
+) -> Result<Collector<'s>, CqlError> {
     let filters = select.filters.iter().map(|filter| filter.evaluate(&select.table.columns, values));
     let page_size = paging.page_size.and_then(|size| usize::try_from(size).ok()).filter(|size| *size > 0);
     let limit = limit("LIMIT", select.limit.as_ref(), values)?;
@@ -61,13 +56,12 @@ fn collector<'s>(
     Ok(Collector::new(select, filters.collect::<Result<_, _>>()?, page_size, limit_left))
 }
 
-/// The page of rows that a SELECT asks for.
 pub async fn select(
     store: &TableStore,
     select: &Select,
     values: &[Value<'_>],
     paging: Paging<'_>,
-) -> Result<Page, ErrorAnswer> {
+) -> Result<Page, CqlError> {
     let position = paging.state.map(Position::decode).transpose()?;
     let collector = collector(select, values, paging, position.as_ref())?;
     let needs_cells = collector.needs_cells();
@@ -117,13 +111,10 @@ impl<I: Iterator> Iterator for Ahead<I> {
 /// Why the search in a partition or a shard stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
-    /// Nothing is left.
     End,
     /// It is others' turn.
     Budget,
-    /// The page is full.
     PageFull,
-    /// No more rows are wanted.
     Limit,
 }
 
@@ -134,17 +125,16 @@ struct Search<'s> {
     per_partition: Option<u64>,
     needs_cells: bool,
     collector: Collector<'s>,
-    /// The last row seen.
     position: Position,
     budget: usize,
 }
 
 impl Search<'_> {
-    async fn by_key(mut self, keys: &[Vec<u8>], from: Option<Position>) -> Result<Page, ErrorAnswer> {
+    async fn by_key(mut self, keys: &[Vec<u8>], from: Option<Position>) -> Result<Page, CqlError> {
         let mut remaining = keys;
         if let Some(from) = &from {
             let Some(at) = keys.iter().position(|key| *key == from.key) else {
-                return Err(ErrorAnswer::Protocol("Invalid value for the paging state".to_owned()));
+                return Err(CqlError::protocol("Invalid value for the paging state"));
             };
             remaining = &keys[at + usize::from(from.clustering.is_none())..];
         }
@@ -167,7 +157,7 @@ impl Search<'_> {
         Ok(self.finish(false))
     }
 
-    async fn by_token(mut self, first: i64, last: i64, from: Option<Position>) -> Result<Page, ErrorAnswer> {
+    async fn by_token(mut self, first: i64, last: i64, from: Option<Position>) -> Result<Page, CqlError> {
         let mut first = first;
         if let Some(from) = from {
             first = first.max(token::token(&from.key));
@@ -200,14 +190,14 @@ impl Search<'_> {
     }
 
     fn finish(mut self, more: bool) -> Page {
-        self.position.limit_left = self.collector.limit_left();
+        self.position.limit_left = self.collector.limit_left;
         let (row_count, rows) = self.collector.finish();
         Page { row_count, rows, paging_state: more.then(|| self.position.encode()) }
     }
 
-    fn named_partition(&mut self, key: &[u8]) -> Result<Stop, ErrorAnswer> {
+    fn named_partition(&mut self, key: &[u8]) -> Result<Stop, CqlError> {
         let Place { shard, hash } = self.store.place(token::token(key));
-        match self.store.shards() {
+        match &self.store.shards {
             Shards::Rows(shards) => match shards[shard].lock().get(hash, key) {
                 Some(record) => self.row(key, record),
                 None => Ok(Stop::End),
@@ -220,8 +210,8 @@ impl Search<'_> {
     }
 
     /// Searches the partitions of one shard after the position, in the order of (token, key).
-    fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop, ErrorAnswer> {
-        match self.store.shards() {
+    fn shard(&mut self, place: &mut Place, first: i64, last: i64) -> Result<Stop, CqlError> {
+        match &self.store.shards {
             Shards::Rows(shards) => {
                 let shard = shards[place.shard].lock();
                 let records = shard.records_from(place.hash).map(|(hash, record)| (hash, record::key(record), record));
@@ -229,7 +219,7 @@ impl Search<'_> {
             }
             Shards::Partitions(shards) => {
                 let shard = shards[place.shard].lock();
-                let partitions = shard.partitions_from(place.hash).map(|(hash, found)| (hash, found.key(), found));
+                let partitions = shard.partitions_from(place.hash).map(|(hash, found)| (hash, &*found.key, found));
                 self.in_token_order(partitions, place, (first, last), |search, _, found| search.partition(found))
             }
         }
@@ -240,8 +230,8 @@ impl Search<'_> {
         found: impl Iterator<Item = (u32, &'p [u8], P)>,
         place: &mut Place,
         (first, last): (i64, i64),
-        mut look: impl FnMut(&mut Self, &[u8], P) -> Result<Stop, ErrorAnswer>,
-    ) -> Result<Stop, ErrorAnswer> {
+        mut look: impl FnMut(&mut Self, &[u8], P) -> Result<Stop, CqlError>,
+    ) -> Result<Stop, CqlError> {
         let mut found = Ahead { found, ahead: VecDeque::with_capacity(RECORDS_AHEAD) }.peekable();
         let mut group: Vec<(i64, &[u8], P)> = Vec::new();
         // Once one partition is after the position, all later ones are.
@@ -297,9 +287,9 @@ impl Search<'_> {
     }
 
     /// A partition of a table without clustering columns.
-    fn row(&mut self, key: &[u8], record: &[u8]) -> Result<Stop, ErrorAnswer> {
+    fn row(&mut self, key: &[u8], record: &[u8]) -> Result<Stop, CqlError> {
         self.budget = self.budget.saturating_sub(1);
-        let columns = self.store.cells();
+        let columns = self.store.cells;
         if record::is_live(record, columns) {
             let row = if self.needs_cells { Row::decode(record, columns) } else { Row::empty(0) };
             let several;
@@ -318,24 +308,23 @@ impl Search<'_> {
 
     /// Whether LIMIT is reached or the page is full. A full page has a next one even if that will be empty, as in Cassandra.
     fn enough(&self) -> Option<Stop> {
-        if self.collector.is_limit_reached() {
+        if self.collector.limit_left == Some(0) {
             Some(Stop::Limit)
         } else {
-            self.collector.is_page_full().then_some(Stop::PageFull)
+            (self.collector.page_left == 0).then_some(Stop::PageFull)
         }
     }
 
-    /// A partition of rows.
-    fn partition(&mut self, partition: &Partition) -> Result<Stop, ErrorAnswer> {
+    fn partition(&mut self, partition: &Partition) -> Result<Stop, CqlError> {
         let table = &*self.select.table;
-        let key = partition.key();
+        let key = &*partition.key;
         let after = if self.position.key == key { self.position.clustering.clone() } else { None };
         if after.is_none() {
             (self.position.rows_in_partition, self.position.has_rows) = (0, false);
         }
         let components = key_components(table, key);
-        let statics = partition.statics().map(|record| Row::decode(record, table.static_len));
-        let columns = self.store.cells();
+        let statics = partition.statics.as_deref().map(|record| Row::decode(record, table.static_len));
+        let columns = self.store.cells;
         let slices = std::mem::take(&mut self.slices);
         let stop = self.in_slices(partition, &slices, after.as_deref(), |search, sortable, record| {
             search.budget = search.budget.saturating_sub(1);
@@ -350,7 +339,7 @@ impl Search<'_> {
                     statics: statics.as_ref(),
                     cells: Some(&row),
                 };
-                if search.collector.offer(view)? == Offered::Taken {
+                if search.collector.offer(view)? {
                     search.position.rows_in_partition += 1;
                 }
             }
@@ -383,8 +372,8 @@ impl Search<'_> {
         partition: &Partition,
         slices: &Slices,
         after: Option<&[u8]>,
-        mut look: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<Option<Stop>, ErrorAnswer>,
-    ) -> Result<Option<Stop>, ErrorAnswer> {
+        mut look: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<Option<Stop>, CqlError>,
+    ) -> Result<Option<Stop>, CqlError> {
         let reversed = self.select.reversed;
         let ordered: Box<dyn Iterator<Item = &(Vec<u8>, Vec<u8>)>> =
             if reversed { Box::new(slices.iter().rev()) } else { Box::new(slices.iter()) };

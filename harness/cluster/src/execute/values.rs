@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::codec::request::Values;
-use crate::error::{CqlError, ErrorAnswer};
+use crate::error::CqlError;
 use crate::plan::{ClusteringSelection, OneOf, PartitionSelection, Term};
 use crate::schema::{Column, Table};
 use crate::storage::clustering;
@@ -14,7 +14,6 @@ use crate::types::{ColumnSpec, Value, write};
 /// The longest partition key, and the longest component: their lengths are shorts.
 const LONGEST_KEY: usize = u16::MAX as usize;
 
-/// The most combinations of keys in `IN` restrictions.
 const MOST_COMBINATIONS: usize = 100_000;
 
 /// The values in the order of the markers, each valid for its marker's type. `wrong_number` makes the refusal from the number of
@@ -55,17 +54,14 @@ pub fn partition_keys(
     match selection {
         PartitionSelection::One(terms) => Ok(vec![partition_key(table, terms, values)?]),
         PartitionSelection::Product(choices) => {
-            let mut found = Vec::with_capacity(choices.len());
-            for (choice, column) in choices.iter().zip(table.partition_key()) {
-                found.push(choice.evaluate(column, values)?);
-            }
+            let choices = choices.iter().zip(table.partition_key());
+            let found: Vec<_> = choices.map(|(one, column)| one.evaluate(column, values)).collect::<Result<_, _>>()?;
             product(&found)?.into_iter().map(|components| routing_key(&components)).collect()
         }
         PartitionSelection::Tokens(_) => Ok(Vec::new()),
     }
 }
 
-/// The serialised key of one partition.
 pub fn partition_key(table: &Table, terms: &[Term], values: &[Value<'_>]) -> Result<Vec<u8>, CqlError> {
     let mut components = Vec::with_capacity(terms.len());
     for (term, column) in terms.iter().zip(table.partition_key()) {
@@ -92,7 +88,6 @@ fn routing_key<B: AsRef<[u8]>>(components: &[B]) -> Result<Vec<u8>, CqlError> {
     Ok(key)
 }
 
-/// The components of a serialised partition key.
 pub fn key_components<'k>(table: &Table, key: &'k [u8]) -> Vec<&'k [u8]> {
     if table.partition_key_len == 1 {
         return vec![key];
@@ -145,14 +140,11 @@ pub struct ClusteringKey {
 
 /// The clustering keys of the rows that a statement names completely.
 pub fn clustering_keys(table: &Table, choices: &[OneOf], values: &[Value<'_>]) -> Result<Vec<ClusteringKey>, CqlError> {
-    let mut found = Vec::with_capacity(choices.len());
-    for (choice, column) in choices.iter().zip(table.clustering()) {
-        found.push(choice.evaluate(column, values)?);
-    }
+    let choices = choices.iter().zip(table.clustering());
+    let found: Vec<_> = choices.map(|(one, column)| one.evaluate(column, values)).collect::<Result<_, _>>()?;
     Ok(product(&found)?.into_iter().map(|components| clustering_key(table.clustering(), &components)).collect())
 }
 
-/// The clustering key of one row.
 pub fn one_clustering_key(table: &Table, terms: &[Term], values: &[Value<'_>]) -> Result<ClusteringKey, CqlError> {
     let mut components = Vec::with_capacity(terms.len());
     for (term, column) in terms.iter().zip(table.clustering()) {
@@ -174,7 +166,7 @@ fn clustering_key<B: AsRef<[u8]>>(columns: &[Column], components: &[B]) -> Clust
 pub type Slices = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// The rows of a statement within a partition, as ascending ranges that do not overlap.
-pub fn slices(table: &Table, selection: &ClusteringSelection, values: &[Value<'_>]) -> Result<Slices, ErrorAnswer> {
+pub fn slices(table: &Table, selection: &ClusteringSelection, values: &[Value<'_>]) -> Result<Slices, CqlError> {
     let after_prefix = table.clustering().get(selection.prefix.len()..).unwrap_or_default();
     let prefixes = clustering_keys(table, &selection.prefix, values)?;
     let mut found = Slices::with_capacity(prefixes.len());
@@ -187,7 +179,7 @@ pub fn slices(table: &Table, selection: &ClusteringSelection, values: &[Value<'_
         let width = [lower, upper].into_iter().flatten().map(|(limit, _)| limit.len()).max().unwrap_or(0);
         let descending = after_prefix.first().is_some_and(|column| column.descending);
         if after_prefix.iter().take(width).any(|column| column.descending != descending) {
-            return Err(CqlError::unsupported("A range over several columns whose clustering orders differ").into());
+            return Err(CqlError::unsupported("A range over several columns whose clustering orders differ"));
         }
         let with = |limit: &[Cow<'_, [u8]>]| {
             let mut key = prefix.sortable.clone();

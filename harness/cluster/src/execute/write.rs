@@ -5,7 +5,7 @@ use std::sync::MutexGuard;
 use super::values::{
     ClusteringKey, check_combinations, clustering_keys, one_clustering_key, partition_key, partition_keys, slices,
 };
-use crate::error::{CqlError, ErrorAnswer};
+use crate::error::CqlError;
 use crate::plan::{Assignment, Delete, Evaluated, Insert, PartitionSelection, Plan, Term, Update};
 use crate::schema::Table;
 use crate::storage::clock::Moment;
@@ -27,7 +27,6 @@ pub enum Mode {
 pub enum TimestampSource<'m> {
     /// The request, or one for a whole batch.
     Fixed(i64),
-    /// The node's clock.
     Server(&'m mut Moment),
 }
 
@@ -36,13 +35,6 @@ impl TimestampSource<'_> {
         match self {
             TimestampSource::Fixed(timestamp) => *timestamp,
             TimestampSource::Server(moment) => moment.after(latest),
-        }
-    }
-
-    fn reborrow(&mut self) -> TimestampSource<'_> {
-        match self {
-            TimestampSource::Fixed(timestamp) => TimestampSource::Fixed(*timestamp),
-            TimestampSource::Server(moment) => TimestampSource::Server(moment),
         }
     }
 }
@@ -72,7 +64,6 @@ fn refuse_ttl(term: Option<&Term>, values: &[Value<'_>]) -> Result<(), CqlError>
     }
 }
 
-/// Values of cells with their columns.
 struct Cells<'a> {
     statics: Vec<(usize, Evaluated<'a>)>,
     regular: Vec<(usize, Evaluated<'a>)>,
@@ -109,19 +100,18 @@ fn borrowed<'e>(cells: &'e [(usize, Evaluated<'_>)]) -> Vec<(usize, Value<'e>)> 
     cells.iter().map(|(column, value)| (*column, borrow(value))).collect()
 }
 
-/// Runs INSERT, UPDATE or DELETE.
 pub fn modify(
     store: &TableStore,
     plan: &Plan,
     values: &[Value<'_>],
     source: TimestampSource<'_>,
     mode: Mode,
-) -> Result<(), ErrorAnswer> {
+) -> Result<(), CqlError> {
     let (timestamp, ttl) = match plan {
         Plan::Insert(plan) => (&plan.timestamp, &plan.ttl),
         Plan::Update(plan) => (&plan.timestamp, &plan.ttl),
         Plan::Delete(plan) => (&plan.timestamp, &None),
-        _ => return Err(not_in_a_batch().into()),
+        _ => return Err(not_in_a_batch()),
     };
     let source = using_timestamp(timestamp.as_ref(), values)?.map_or(source, TimestampSource::Fixed);
     refuse_ttl(ttl.as_ref(), values)?;
@@ -130,7 +120,7 @@ pub fn modify(
         Plan::Insert(plan) => write.insert(plan),
         Plan::Update(plan) => write.update(plan),
         Plan::Delete(plan) => write.delete(plan),
-        _ => Err(not_in_a_batch().into()),
+        _ => Err(not_in_a_batch()),
     }
 }
 
@@ -139,7 +129,6 @@ pub fn not_in_a_batch() -> CqlError {
     CqlError::invalid("Invalid statement in batch: only UPDATE, INSERT and DELETE statements are allowed.")
 }
 
-/// A statement that writes.
 struct Write<'w> {
     store: &'w TableStore,
     values: &'w [Value<'w>],
@@ -147,8 +136,8 @@ struct Write<'w> {
     mode: Mode,
 }
 
-impl Write<'_> {
-    fn insert(mut self, plan: &Insert) -> Result<(), ErrorAnswer> {
+impl<'w> Write<'w> {
+    fn insert(mut self, plan: &Insert) -> Result<(), CqlError> {
         let table = &plan.table;
         let key = partition_key(table, &plan.partition, self.values)?;
         let cells = evaluate(table, &plan.assignments, self.values)?;
@@ -165,7 +154,7 @@ impl Write<'_> {
         Ok(())
     }
 
-    fn update(mut self, plan: &Update) -> Result<(), ErrorAnswer> {
+    fn update(mut self, plan: &Update) -> Result<(), CqlError> {
         let table = &plan.table;
         let cells = evaluate(table, &plan.assignments, self.values)?;
         let (regular, statics) = (borrowed(&cells.regular), borrowed(&cells.statics));
@@ -183,7 +172,7 @@ impl Write<'_> {
         Ok(())
     }
 
-    fn delete(mut self, plan: &Delete) -> Result<(), ErrorAnswer> {
+    fn delete(mut self, plan: &Delete) -> Result<(), CqlError> {
         let table = &plan.table;
         let nulls = |columns: &mut dyn Iterator<Item = usize>| columns.map(|column| (column, Value::Null)).collect();
         let (statics, regular) = (table.static_start(), table.regular_start());
@@ -224,25 +213,24 @@ impl Write<'_> {
         Ok(keys)
     }
 
-    fn target<'t>(&'t mut self, key: &'t [u8]) -> Target<'t> {
+    fn target<'t>(&'t mut self, key: &'t [u8]) -> Target<'t, 'w> {
         let place = self.store.place(token::token(key));
-        Target { store: self.store, key, place, source: self.source.reborrow(), mode: self.mode }
+        Target { store: self.store, key, place, source: &mut self.source, mode: self.mode }
     }
 }
 
-/// A partition to write to.
-struct Target<'t> {
+struct Target<'t, 'w> {
     store: &'t TableStore,
     key: &'t [u8],
     place: Place,
-    source: TimestampSource<'t>,
+    source: &'t mut TimestampSource<'w>,
     mode: Mode,
 }
 
-impl<'t> Target<'t> {
+impl<'t> Target<'t, '_> {
     /// The shard for a change that needs clustering columns; `None` when there is nothing to apply.
     fn partitions(&self) -> Option<MutexGuard<'t, PartitionShard>> {
-        match self.store.shards() {
+        match &self.store.shards {
             Shards::Partitions(shards) if self.mode == Mode::Apply => Some(shards[self.place.shard].lock()),
             Shards::Partitions(_) | Shards::Rows(_) => None,
         }
@@ -254,7 +242,7 @@ impl<'t> Target<'t> {
         }
         let (Place { shard, hash }, key) = (self.place, self.key);
         let timestamp = |latest| self.source.after(latest);
-        match self.store.shards() {
+        match &self.store.shards {
             Shards::Rows(shards) => shards[shard].lock().mutate(hash, key, mutation, timestamp),
             Shards::Partitions(shards) => {
                 shards[shard].lock().mutate_row(hash, key, (&row.sortable, &row.wire), mutation, timestamp)

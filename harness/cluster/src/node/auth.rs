@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use crate::error::ErrorAnswer;
+use crate::error::CqlError;
 
-/// The class that AUTHENTICATE names.
 pub const AUTHENTICATOR: &str = "org.apache.cassandra.auth.PasswordAuthenticator";
 
 /// The user and password of a node. Neither is ever shown.
@@ -27,17 +26,17 @@ impl Credentials {
     }
 
     /// Checks the token of an AUTH_RESPONSE: an identity (ignored), the user and the password, with zero bytes between.
-    pub fn check(&self, token: Option<&[u8]>) -> Result<(), ErrorAnswer> {
+    pub fn check(&self, token: Option<&[u8]>) -> Result<(), CqlError> {
         let mut parts = token.unwrap_or_default().splitn(3, |byte| *byte == 0);
         let (_, user, password) = (parts.next(), parts.next(), parts.next());
-        let missing = |what: &str| ErrorAnswer::BadCredentials(format!("{what} must not be null"));
+        let missing = |what: &str| CqlError::BadCredentials(format!("{what} must not be null"));
         let user = user.filter(|user| !user.is_empty()).ok_or_else(|| missing("Authentication ID"))?;
         let password = password.filter(|password| !password.is_empty()).ok_or_else(|| missing("Password"))?;
         if equal(user, self.user.as_bytes()) & equal(password, self.password.as_bytes()) {
             return Ok(());
         }
         let user = String::from_utf8_lossy(user);
-        Err(ErrorAnswer::BadCredentials(format!("Provided username {user} and/or password are incorrect")))
+        Err(CqlError::BadCredentials(format!("Provided username {user} and/or password are incorrect")))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::codec::frame::{
 use crate::codec::request;
 use crate::codec::response::{self, ReplyTo};
 use crate::counters::stats::{ConnectionStats, Tally, monotonic_ns};
-use crate::error::ErrorAnswer;
+use crate::error::CqlError;
 use crate::execute::group::PointGroup;
 use crate::node::requests::{Answer, Requests};
 use crate::node::state::{Answers, NodeState};
@@ -32,13 +33,11 @@ const OUTPUT_LEN: usize = 1024 * 1024;
 /// The most bytes of delayed answers; no more requests are taken then.
 const DELAYED_LEN: usize = 64 * 1024 * 1024;
 
-/// The most EXECUTEs that are executed together.
 const GROUP_LEN: usize = 4_096;
 
 /// How long a refused client may take to read why and close.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Serves a connection until one side closes it.
 pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<ConnectionStats>) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("connection {} may be slow: {error}", stats.id);
@@ -46,7 +45,6 @@ pub(crate) async fn serve(stream: TcpStream, state: Arc<NodeState>, stats: Arc<C
     serve_stream(stream, state, stats).await;
 }
 
-/// Serves any stream of bytes.
 pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     state: Arc<NodeState>,
@@ -59,7 +57,6 @@ pub(crate) async fn serve_stream<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// Marks the connection as closed when it is dropped.
 struct Open(Arc<ConnectionStats>);
 
 impl Drop for Open {
@@ -68,21 +65,11 @@ impl Drop for Open {
     }
 }
 
-/// What there is to do next.
 enum Wake {
     /// This many bytes were read; 0: the client closed.
     Read(usize),
-    /// The schema changed.
     Event(Option<Arc<SchemaChange>>),
-    /// Delayed answers are due.
     Due,
-}
-
-/// Whether to go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
-    GoOn,
-    Close,
 }
 
 struct Connection<S> {
@@ -135,21 +122,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Wake::Read(0) => return Ok(()),
                 Wake::Read(len) => {
                     self.end += len;
-                    self.tally.reads += 1;
-                    self.tally.read_bytes += len as u64;
+                    self.tally.totals.reads += 1;
+                    self.tally.totals.read_bytes += len as u64;
                     self.tally.read_at_ns = monotonic_ns();
                     let input = std::mem::take(&mut self.input);
                     let flow = self.process(&input).await;
                     self.input = input;
                     self.send().await?;
-                    if flow? == Flow::Close {
+                    if flow?.is_break() {
                         return self.linger().await;
                     }
                     self.make_room();
                 }
                 Wake::Event(change) => {
                     if let Some(change) = change {
-                        response::schema_change_event(&mut self.out, self.requests.version(), &change);
+                        response::schema_change_event(&mut self.out, self.requests.version, &change);
                         self.send().await?;
                     }
                 }
@@ -205,7 +192,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Answers all complete frames of `input[start..end]`.
-    async fn process(&mut self, input: &[u8]) -> io::Result<Flow> {
+    async fn process(&mut self, input: &[u8]) -> io::Result<ControlFlow<()>> {
         self.cache.refresh(&self.state, &self.stats, &mut self.tally);
         self.skip(self.skip_len);
         loop {
@@ -215,10 +202,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Ok(_) => break,
                 Err(error) => {
                     self.execute_group(input).await?;
-                    match self.refuse(error) {
-                        Flow::GoOn => continue,
-                        Flow::Close => return Ok(Flow::Close),
+                    if self.refuse(error).is_break() {
+                        return Ok(ControlFlow::Break(()));
                     }
+                    continue;
                 }
             };
             let body = (self.start + HEADER_LEN, self.start + HEADER_LEN + header.length);
@@ -237,7 +224,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
         }
         self.execute_group(input).await?;
-        Ok(Flow::GoOn)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Adds a frame to the group, if it is an EXECUTE of a point statement.
@@ -262,21 +249,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if self.group.is_empty() {
             return Ok(());
         }
-        let mut moment = self.state.database.clock().begin();
+        let mut moment = self.state.database.clock.begin();
         self.group.execute(&self.cache, input, &mut moment);
-        self.state.database.clock().end(moment);
+        self.state.database.clock.end(moment);
         while !self.group.answer(&self.cache, input, &mut self.out, &mut self.tally, OUTPUT_LEN) {
             self.send().await?;
         }
         Ok(())
     }
 
-    /// Answers a frame on its own.
     async fn answer(&mut self, header: &Header, body: &[u8]) {
         // A frame of another version is answered in the connection's version.
         let to = ReplyTo { version: self.requests.version_to(header.version), stream: header.stream };
         self.tally.count_opcode(Opcode::from_byte(header.opcode));
-        self.tally.answers += 1;
+        self.tally.totals.answers += 1;
         let answered = self.answer_or_error(header, body).await;
         if let Err(error) = answered {
             self.tally.errors.push(error.code());
@@ -284,18 +270,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<(), ErrorAnswer> {
+    async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<(), CqlError> {
         let to = ReplyTo::request(header);
         if header.flags & FLAG_COMPRESSION != 0 {
-            return Err(ErrorAnswer::Protocol(
-                "A frame is marked as compressed, and the embedded cluster offers no compression".to_owned(),
-            ));
+            let text = "A frame is marked as compressed, and the embedded cluster offers no compression";
+            return Err(CqlError::protocol(text));
         }
         let Some(opcode) = Opcode::from_byte(header.opcode) else {
-            return Err(ErrorAnswer::Protocol(format!("Unknown opcode {}", header.opcode)));
+            return Err(CqlError::Protocol(format!("Unknown opcode {}", header.opcode)));
         };
         if !opcode.is_request() {
-            return Err(ErrorAnswer::Protocol(format!(
+            return Err(CqlError::Protocol(format!(
                 "Wrong protocol direction (expected REQUEST, got RESPONSE) for opcode {} ({opcode})",
                 header.opcode
             )));
@@ -307,26 +292,26 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         };
         let answer = self.requests.answer(opcode, header.version, body, &mut self.cache).await?;
         if let Answer::Registered { schema_changes: true } = answer {
-            self.events.get_or_insert_with(|| self.state.subscribe());
+            self.events.get_or_insert_with(|| self.state.events.subscribe());
         }
         answer.write(&mut self.out, to);
-        if answer.changed_schema() {
+        if matches!(answer, Answer::SchemaChange(_)) {
             self.cache.refresh(&self.state, &self.stats, &mut self.tally);
         }
         Ok(())
     }
 
     /// Answers a frame with a refused header. The connection can go on after a frame that is too long.
-    fn refuse(&mut self, error: HeaderError) -> Flow {
+    fn refuse(&mut self, error: HeaderError) -> ControlFlow<()> {
         let to = ReplyTo { version: error.answer_version(), stream: error.stream() };
-        let answer = ErrorAnswer::from(error);
+        let answer = CqlError::from(error);
         self.tally.count_opcode(None);
-        self.tally.answers += 1;
+        self.tally.totals.answers += 1;
         self.tally.errors.push(answer.code());
         response::error(&mut self.out, to, &answer);
-        let HeaderError::Length { length, .. } = error else { return Flow::Close };
+        let HeaderError::Length { length, .. } = error else { return ControlFlow::Break(()) };
         self.skip(length);
-        Flow::GoOn
+        ControlFlow::Continue(())
     }
 
     /// Drops the next `len` bytes of the input, those that are still to come too.
@@ -343,7 +328,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return Ok(());
         }
         let mut out = std::mem::take(&mut self.out);
-        if self.state.answers == Answers::Reordered {
+        if self.state.options.answers == Answers::Reordered {
             out = self.shuffled(&out);
         }
         let delay = self.state.delay();
@@ -363,7 +348,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(())
     }
 
-    /// Waits for the next delayed answers and writes them.
     async fn write_delayed(&mut self) -> io::Result<()> {
         if let Some((due, answers)) = self.delayed.pop_front() {
             self.delayed_len -= answers.len();
@@ -374,12 +358,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     async fn write(&mut self, answers: &[u8]) -> io::Result<()> {
-        if self.state.answers != Answers::Each {
-            self.tally.writes += 1;
+        if self.state.options.answers != Answers::Each {
+            self.tally.totals.writes += 1;
             return self.stream.write_all(answers).await;
         }
         for frame in response::frames(answers) {
-            self.tally.writes += 1;
+            self.tally.totals.writes += 1;
             self.stream.write_all(frame).await?;
         }
         Ok(())

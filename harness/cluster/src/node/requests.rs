@@ -9,7 +9,7 @@ use crate::codec::request::{self, BatchQuery, QueryParameters, Values};
 use crate::codec::response::{self, ReplyTo};
 use crate::counters::operations::Request;
 use crate::counters::stats::ConnectionStats;
-use crate::error::{CqlError, ErrorAnswer};
+use crate::error::CqlError;
 use crate::execute::select::{Page, Paging, select};
 use crate::execute::values::bind;
 use crate::execute::write::{Mode, TimestampSource, modify, not_in_a_batch, using_timestamp};
@@ -26,17 +26,13 @@ use crate::types::{Value, write as wire};
 /// The last statements of a batch, where the next one is looked up first.
 const STATEMENTS_REMEMBERED: usize = 16;
 
-/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Before STARTUP.
     Established,
-    /// After STARTUP, before the password.
     Authenticating,
     Ready,
 }
 
-/// An answer that is no error.
 pub(crate) enum Answer {
     Ready,
     Authenticate,
@@ -59,10 +55,6 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    pub(crate) fn changed_schema(&self) -> bool {
-        matches!(self, Answer::SchemaChange(_))
-    }
-
     pub(crate) fn write(&self, out: &mut Vec<u8>, to: ReplyTo) {
         match self {
             Answer::Ready | Answer::Registered { .. } => response::ready(out, to),
@@ -98,12 +90,12 @@ impl Answer {
     }
 }
 
-/// The part of a connection that requests change.
 pub(crate) struct Requests {
     state: Arc<NodeState>,
     stats: Arc<ConnectionStats>,
     phase: Phase,
-    version: u8,
+    /// The protocol version of STARTUP, and of events.
+    pub(crate) version: u8,
     keyspace: Option<String>,
 }
 
@@ -123,18 +115,13 @@ impl Requests {
         if self.phase == Phase::Established { asked } else { self.version }
     }
 
-    /// The protocol version of STARTUP, and of events.
-    pub(crate) fn version(&self) -> u8 {
-        self.version
-    }
-
     pub(crate) async fn answer(
         &mut self,
         opcode: Opcode,
         version: u8,
         body: &[u8],
         cache: &mut StatementCache,
-    ) -> Result<Answer, ErrorAnswer> {
+    ) -> Result<Answer, CqlError> {
         self.check_version(version)?;
         self.check_phase(opcode)?;
         match opcode {
@@ -150,64 +137,58 @@ impl Requests {
             Opcode::Query => self.query(version, body, cache).await,
             Opcode::Execute => self.execute(version, body, cache).await,
             Opcode::Batch => self.batch(version, body, cache),
-            other => Err(ErrorAnswer::Protocol(format!("{other} is not a request"))),
+            other => Err(CqlError::Protocol(format!("{other} is not a request"))),
         }
     }
 
     /// A connection keeps the version of its STARTUP.
-    fn check_version(&self, version: u8) -> Result<(), ErrorAnswer> {
+    fn check_version(&self, version: u8) -> Result<(), CqlError> {
         if self.phase == Phase::Established || version == self.version {
             return Ok(());
         }
-        Err(ErrorAnswer::Protocol(format!(
+        Err(CqlError::Protocol(format!(
             "Invalid message version. Got {version}/v{version} but previous messages on this connection had version {0}/v{0}",
             self.version
         )))
     }
 
     /// As org.apache.cassandra.transport.ServerConnection.
-    fn check_phase(&self, opcode: Opcode) -> Result<(), ErrorAnswer> {
-        let expected = match (self.phase, opcode) {
+    fn check_phase(&self, opcode: Opcode) -> Result<(), CqlError> {
+        let why = match (self.phase, opcode) {
             (Phase::Established, Opcode::Startup | Opcode::Options) => return Ok(()),
-            (Phase::Established, _) => "STARTUP or OPTIONS",
+            (Phase::Established, _) => "expecting STARTUP or OPTIONS",
             (Phase::Authenticating, Opcode::AuthResponse) => return Ok(()),
-            (Phase::Authenticating, _) => "AUTH_RESPONSE",
-            (Phase::Ready, Opcode::Startup) => {
-                let text = "Unexpected message STARTUP, the connection is already initialized";
-                return Err(ErrorAnswer::Protocol(text.to_owned()));
-            }
-            (Phase::Ready, Opcode::AuthResponse) => {
-                let text = "Unexpected message AUTH_RESPONSE, no authentication is going on";
-                return Err(ErrorAnswer::Protocol(text.to_owned()));
-            }
+            (Phase::Authenticating, _) => "expecting AUTH_RESPONSE",
+            (Phase::Ready, Opcode::Startup) => "the connection is already initialized",
+            (Phase::Ready, Opcode::AuthResponse) => "no authentication is going on",
             (Phase::Ready, _) => return Ok(()),
         };
-        Err(ErrorAnswer::Protocol(format!("Unexpected message {opcode}, expecting {expected}")))
+        Err(CqlError::Protocol(format!("Unexpected message {opcode}, {why}")))
     }
 
-    fn startup(&mut self, version: u8, body: &[u8]) -> Result<Answer, ErrorAnswer> {
+    fn startup(&mut self, version: u8, body: &[u8]) -> Result<Answer, CqlError> {
         let options = request::startup(body)?;
         let option =
             |name: &str| options.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| *value);
         match option("CQL_VERSION") {
-            None => return Err(ErrorAnswer::Protocol("Missing value CQL_VERSION in STARTUP message".to_owned())),
+            None => return Err(CqlError::protocol("Missing value CQL_VERSION in STARTUP message")),
             Some(asked)
                 if asked.split('.').next().and_then(|major| major.parse().ok()).is_none_or(|major: u32| major < 3) =>
             {
-                return Err(ErrorAnswer::Protocol(format!(
+                return Err(CqlError::Protocol(format!(
                     "CQL version {asked} is not supported by the binary protocol (supported version are >= 3.0.0)"
                 )));
             }
             Some(_) => {}
         }
         if let Some(compression) = option("COMPRESSION").filter(|compression| !compression.is_empty()) {
-            return Err(ErrorAnswer::Protocol(format!(
+            return Err(CqlError::Protocol(format!(
                 "Unknown compression algorithm: {compression}. The embedded cluster offers none: connect without compression"
             )));
         }
         self.version = version;
         self.stats.set_driver(option("DRIVER_NAME"), option("DRIVER_VERSION"));
-        if self.state.credentials.is_some() {
+        if self.state.options.credentials.is_some() {
             self.phase = Phase::Authenticating;
             return Ok(Answer::Authenticate);
         }
@@ -215,20 +196,20 @@ impl Requests {
         Ok(Answer::Ready)
     }
 
-    fn auth_response(&mut self, body: &[u8]) -> Result<Answer, ErrorAnswer> {
+    fn auth_response(&mut self, body: &[u8]) -> Result<Answer, CqlError> {
         let token = request::auth_response(body)?;
-        if let Some(credentials) = &self.state.credentials {
+        if let Some(credentials) = &self.state.options.credentials {
             credentials.check(token)?;
         }
         self.phase = Phase::Ready;
         Ok(Answer::AuthSuccess)
     }
 
-    fn register(&mut self, body: &[u8]) -> Result<Answer, ErrorAnswer> {
+    fn register(&mut self, body: &[u8]) -> Result<Answer, CqlError> {
         let mut schema_changes = false;
         for kind in request::register(body)? {
             if !["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"].contains(&kind) {
-                return Err(ErrorAnswer::Protocol(format!("Invalid value '{kind}' for Type")));
+                return Err(CqlError::Protocol(format!("Invalid value '{kind}' for Type")));
             }
             schema_changes |= kind == "SCHEMA_CHANGE";
         }
@@ -236,7 +217,7 @@ impl Requests {
         Ok(Answer::Registered { schema_changes })
     }
 
-    async fn query(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, ErrorAnswer> {
+    async fn query(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, CqlError> {
         let query = request::query(body, version)?;
         cache.count_operation(Request::Query, self.state.texts.number(query.query), 0);
         let (prepared, store) = self.state.resolve(query.query, self.keyspace.as_deref())?;
@@ -244,11 +225,11 @@ impl Requests {
             .await
     }
 
-    async fn execute(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, ErrorAnswer> {
+    async fn execute(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, CqlError> {
         let execute = request::execute(body, version)?;
-        let id = StatementId::try_from(execute.id).map_err(|_| ErrorAnswer::Unprepared(execute.id.to_vec()))?;
+        let id = StatementId::try_from(execute.id).map_err(|_| CqlError::Unprepared(execute.id.to_vec()))?;
         let Some((number, statement)) = cache.find(&self.state, &id) else {
-            return Err(ErrorAnswer::Unprepared(execute.id.to_vec()));
+            return Err(CqlError::Unprepared(execute.id.to_vec()));
         };
         let (prepared, store) = (statement.prepared.clone(), statement.store.clone());
         cache.count(number);
@@ -262,7 +243,7 @@ impl Requests {
         store: Option<Arc<TableStore>>,
         parameters: QueryParameters<'_>,
         wrong_number: fn(usize, usize) -> String,
-    ) -> Result<Answer, ErrorAnswer> {
+    ) -> Result<Answer, CqlError> {
         let values = bind(&prepared.bind_markers, parameters.values, wrong_number)?;
         match &prepared.plan {
             Plan::Select(plan) => {
@@ -274,7 +255,7 @@ impl Requests {
             }
             Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => {
                 let store = store.ok_or_else(|| gone("of this statement"))?;
-                let clock = self.state.database.clock();
+                let clock = &self.state.database.clock;
                 let mut moment = clock.begin();
                 let source = match parameters.timestamp {
                     Some(timestamp) => TimestampSource::Fixed(timestamp),
@@ -308,7 +289,7 @@ impl Requests {
         }
     }
 
-    async fn ddl(&mut self, ddl: &Ddl) -> Result<Answer, ErrorAnswer> {
+    async fn ddl(&mut self, ddl: &Ddl) -> Result<Answer, CqlError> {
         let (state, ddl) = (self.state.clone(), ddl.clone());
         // Preparing or freeing a table's memory may take a second: not on a thread that serves connections.
         match aside(move || state.apply(&ddl)).await?? {
@@ -317,16 +298,16 @@ impl Requests {
         }
     }
 
-    fn system_store(&self, table: &Arc<Table>) -> Result<Arc<TableStore>, ErrorAnswer> {
+    fn system_store(&self, table: &Arc<Table>) -> Result<Arc<TableStore>, CqlError> {
         let catalog = self.state.database.catalog();
         let view = SystemView { node: &self.state.identity, peers: &[], catalog: &catalog };
         Ok(Arc::new(system::store(table, &view)?))
     }
 
-    fn batch(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, ErrorAnswer> {
+    fn batch(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, CqlError> {
         let batch = request::batch(body, version)?;
         if batch.kind == 2 {
-            return Err(CqlError::unsupported("A counter batch").into());
+            return Err(CqlError::unsupported("A counter batch"));
         }
         let mut resolved = Vec::with_capacity(batch.statements.len());
         // The prepared statements of the batch with their rows: most batches have one.
@@ -377,8 +358,8 @@ impl Requests {
         &self,
         statements: &[(&Plan, &[Value<'_>], Arc<TableStore>)],
         timestamp: Option<i64>,
-    ) -> Result<(), ErrorAnswer> {
-        let timestamp = timestamp.unwrap_or_else(|| self.state.database.clock().begin().timestamp());
+    ) -> Result<(), CqlError> {
+        let timestamp = timestamp.unwrap_or_else(|| self.state.database.clock.begin().timestamp());
         for mode in [Mode::Check, Mode::Apply] {
             for (plan, values, store) in statements {
                 modify(store, plan, values, TimestampSource::Fixed(timestamp), mode)?;
@@ -387,17 +368,16 @@ impl Requests {
         Ok(())
     }
 
-    fn store_of(&self, plan: &Plan) -> Result<Arc<TableStore>, ErrorAnswer> {
+    fn store_of(&self, plan: &Plan) -> Result<Arc<TableStore>, CqlError> {
         let table = plan.tables().first().copied().ok_or_else(not_in_a_batch)?;
         self.state.database.store(table).ok_or_else(|| gone(&table.name))
     }
 }
 
-/// Runs slow work on its own thread.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorAnswer> {
-    spawn_blocking(work).await.map_err(|error| ErrorAnswer::Server(format!("The statement was not finished: {error}")))
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, CqlError> {
+    spawn_blocking(work).await.map_err(|error| CqlError::Server(format!("The statement was not finished: {error}")))
 }
 
-fn gone(table: &str) -> ErrorAnswer {
-    CqlError::Invalid(format!("table {table} does not exist any more: it was dropped meanwhile")).into()
+fn gone(table: &str) -> CqlError {
+    CqlError::Invalid(format!("table {table} does not exist any more: it was dropped meanwhile"))
 }

@@ -8,7 +8,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::node::control::{Control, ControlError, Listening};
-use crate::node::server::{Node, NodeOptions, StartError};
+use crate::node::server::{Node, StartError};
+use crate::node::state::NodeOptions;
 use crate::system::RELEASE_VERSION;
 
 /// The settings of `cqldyno serve`.
@@ -34,12 +35,6 @@ pub enum ServeError {
     Stdout(#[source] io::Error),
 }
 
-/// Why to end.
-enum End {
-    Told,
-    Line(Result<Control, String>),
-}
-
 /// Serves until SIGTERM or SIGINT, or with control lines until `{"shutdown":true}` or the end of stdin. Without control lines it
 /// prints its address on stderr.
 pub fn serve(options: ServeOptions) -> Result<(), ServeError> {
@@ -63,15 +58,15 @@ pub fn serve(options: ServeOptions) -> Result<(), ServeError> {
             eprintln!("listening on {} as Apache Cassandra {RELEASE_VERSION}, protocol v3 and v4", node.address());
         }
         loop {
-            let end = tokio::select! {
-                _ = terminate.recv() => End::Told,
-                _ = interrupt.recv() => End::Told,
-                line = received.recv(), if options.control => line.map_or(End::Told, End::Line),
+            let line = tokio::select! {
+                _ = terminate.recv() => None,
+                _ = interrupt.recv() => None,
+                line = received.recv(), if options.control => line,
             };
-            match end {
-                End::Told => break,
-                End::Line(Err(error)) => say(&ControlError { error })?,
-                End::Line(Ok(command)) => {
+            match line {
+                None => break,
+                Some(Err(error)) => say(&ControlError { error })?,
+                Some(Ok(command)) => {
                     if let Some(micros) = command.delay_us {
                         node.set_delay(Duration::from_micros(micros));
                         say(&Control::delay_us(micros))?;

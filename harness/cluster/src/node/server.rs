@@ -1,7 +1,7 @@
 //! A node: its listener, its threads, and starting and stopping it.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -11,53 +11,15 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::counters::snapshot::Snapshot;
-use crate::node::auth::Credentials;
 use crate::node::connection;
-use crate::node::state::{Answers, NodeState};
+use crate::node::state::{NodeOptions, NodeState};
 use crate::storage::database::Database;
-use crate::system::{self, NodeIdentity};
+use crate::system;
 
-/// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1_024;
 
 /// How long to wait before accepting again when the machine cannot open one more connection.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(50);
-
-/// The settings of a node.
-#[derive(Clone, Debug)]
-pub struct NodeOptions {
-    /// An address of this machine's loopback interface (127.0.0.0/8).
-    pub address: Ipv4Addr,
-    /// The port; 0 takes one that is free.
-    pub port: u16,
-    /// The user and password that clients need; `None` lets anybody in.
-    pub credentials: Option<Credentials>,
-    /// The delay of each answer.
-    pub delay: Duration,
-    /// How answers are written.
-    pub answers: Answers,
-    /// Rows of the first table whose memory is ready beforehand, so that inserts cause no page faults.
-    pub expect_rows: u64,
-    /// Threads that serve connections; `None`: one per core.
-    pub threads: Option<usize>,
-    /// The name in `system.local`.
-    pub cluster_name: String,
-}
-
-impl Default for NodeOptions {
-    fn default() -> Self {
-        NodeOptions {
-            address: Ipv4Addr::LOCALHOST,
-            port: 0,
-            credentials: None,
-            delay: Duration::ZERO,
-            answers: Answers::default(),
-            expect_rows: 0,
-            threads: None,
-            cluster_name: "cqldyno".to_owned(),
-        }
-    }
-}
 
 /// Why a node cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -101,8 +63,6 @@ enum Command {
 /// A running node. Dropping it stops it.
 #[derive(Debug)]
 pub struct Node {
-    options: NodeOptions,
-    address: SocketAddr,
     state: Arc<NodeState>,
     commands: mpsc::UnboundedSender<Command>,
     thread: Option<JoinHandle<()>>,
@@ -137,18 +97,14 @@ impl Node {
     fn run(mut options: NodeOptions, database: Arc<Database>) -> Result<Node, StartError> {
         let listener = listen(options.address, options.port)?;
         let listen_error = |source| StartError::Listen { address: options.address, port: options.port, source };
-        let address = listener.local_addr().map_err(listen_error)?;
         // A restart uses the port that clients know.
-        options.port = address.port();
-        let mut identity = NodeIdentity::new(IpAddr::V4(options.address), options.port);
-        identity.cluster_name.clone_from(&options.cluster_name);
-        let credentials = options.credentials.clone();
-        let state = Arc::new(NodeState::new(database, identity, credentials, options.answers, options.delay));
+        options.port = listener.local_addr().map_err(listen_error)?.port();
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.enable_all().thread_name("cqldyno-node");
         if let Some(threads) = options.threads {
             builder.worker_threads(threads.max(1));
         }
+        let state = Arc::new(NodeState::new(database, options));
         let runtime = builder.build().map_err(StartError::Threads)?;
         let (commands, received) = mpsc::unbounded_channel();
         let accepting = accept(listener, state.clone(), received);
@@ -160,12 +116,12 @@ impl Node {
                 let _ = runtime.block_on(accepting);
             })
             .map_err(StartError::Threads)?;
-        Ok(Node { options, address, state, commands, thread: Some(thread) })
+        Ok(Node { state, commands, thread: Some(thread) })
     }
 
     /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        (self.state.options.address, self.state.options.port).into()
     }
 
     /// The counters since the start; the times of EXECUTEs are those since the last call.
@@ -197,7 +153,7 @@ impl Node {
     /// Stops it: the port and all connections are closed when this returns. The result keeps the tables.
     pub fn stop(mut self) -> StoppedNode {
         self.shut_down();
-        StoppedNode { options: self.options.clone(), database: self.state.database.clone() }
+        StoppedNode { options: self.state.options.clone(), database: self.state.database.clone() }
     }
 
     /// Stops it and starts it again on the same port, with its tables; prepared statements are forgotten.

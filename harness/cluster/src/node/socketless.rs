@@ -2,23 +2,19 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::node::auth::Credentials;
 use crate::node::connection::serve_stream;
-use crate::node::state::{Answers, NodeState};
+use crate::node::state::{NodeOptions, NodeState};
 use crate::storage::database::Database;
-use crate::system::{self, NodeIdentity};
-
-/// The address in the system tables.
-const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+use crate::system;
 
 /// See the module.
 #[derive(Debug)]
@@ -31,23 +27,21 @@ impl SocketlessNode {
     /// A node without tables that asks for these credentials, if any.
     pub fn new(credentials: Option<Credentials>) -> io::Result<SocketlessNode> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
-        let identity = NodeIdentity::new(ADDRESS, 9042);
         let database = Arc::new(Database::new(system::catalog(), 0));
-        let state = NodeState::new(database, identity, credentials, Answers::Batched, Duration::ZERO);
-        Ok(SocketlessNode { runtime, state: Arc::new(state) })
+        let options = NodeOptions { port: 9042, credentials, ..NodeOptions::default() };
+        Ok(SocketlessNode { runtime, state: Arc::new(NodeState::new(database, options)) })
     }
 
     /// Serves a connection whose client sends these pieces, one per read. Returns all answers.
     pub fn connection<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
         let pieces = Pieces(pieces.into_iter().filter(|piece| !piece.is_empty()).collect());
         let mut answers = Vec::new();
-        let stats = self.state.stats.connection(SocketAddr::new(ADDRESS, 0));
+        let stats = self.state.stats.connection((Ipv4Addr::LOCALHOST, 0).into());
         self.runtime.block_on(serve_stream(tokio::io::join(pieces, &mut answers), self.state.clone(), stats));
         answers
     }
 }
 
-/// A client's pieces, one per read.
 struct Pieces<'a>(VecDeque<&'a [u8]>);
 
 impl AsyncRead for Pieces<'_> {

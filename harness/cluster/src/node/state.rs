@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,7 +15,7 @@ use crate::analyze::analyze;
 use crate::counters::operations::Texts;
 use crate::counters::snapshot::Snapshot;
 use crate::counters::stats::Stats;
-use crate::error::{CqlError, ErrorAnswer, Hex};
+use crate::error::{CqlError, Hex, invalid};
 use crate::node::auth::Credentials;
 use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};
 use crate::plan::{Plan, Prepared, StatementId, statement_id};
@@ -44,11 +45,7 @@ pub enum Answers {
 
 impl fmt::Display for Answers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Answers::Batched => "batched",
-            Answers::Each => "each",
-            Answers::Reordered => "reordered",
-        })
+        self.serialize(f)
     }
 }
 
@@ -62,35 +59,65 @@ impl FromStr for Answers {
     }
 }
 
-/// See the module.
+/// The settings of a node.
+#[derive(Clone, Debug)]
+pub struct NodeOptions {
+    /// An address of this machine's loopback interface (127.0.0.0/8).
+    pub address: Ipv4Addr,
+    /// The port; 0 takes one that is free.
+    pub port: u16,
+    /// The user and password that clients need; `None` lets anybody in.
+    pub credentials: Option<Credentials>,
+    /// The delay of each answer.
+    pub delay: Duration,
+    /// How answers are written.
+    pub answers: Answers,
+    /// Rows of the first table whose memory is ready beforehand, so that inserts cause no page faults.
+    pub expect_rows: u64,
+    /// Threads that serve connections; `None`: one per core.
+    pub threads: Option<usize>,
+    /// The name in `system.local`.
+    pub cluster_name: String,
+}
+
+impl Default for NodeOptions {
+    fn default() -> Self {
+        NodeOptions {
+            address: Ipv4Addr::LOCALHOST,
+            port: 0,
+            credentials: None,
+            delay: Duration::ZERO,
+            answers: Answers::default(),
+            expect_rows: 0,
+            threads: None,
+            cluster_name: "cqldyno".to_owned(),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct NodeState {
     pub(crate) database: Arc<Database>,
+    pub(crate) options: NodeOptions,
     pub(crate) identity: NodeIdentity,
-    pub(crate) credentials: Option<Credentials>,
-    pub(crate) answers: Answers,
     pub(crate) stats: Stats,
     pub(crate) texts: Texts,
-    events: broadcast::Sender<Arc<SchemaChange>>,
+    pub(crate) events: broadcast::Sender<Arc<SchemaChange>>,
     delay_us: AtomicU64,
     prepared: RwLock<PreparedStatements>,
     /// Changes when a prepared statement is removed, so that connections empty their caches.
-    generation: AtomicU64,
+    pub(crate) generation: AtomicU64,
 }
 
 impl NodeState {
-    pub(crate) fn new(
-        database: Arc<Database>,
-        identity: NodeIdentity,
-        credentials: Option<Credentials>,
-        answers: Answers,
-        delay: Duration,
-    ) -> Self {
+    pub(crate) fn new(database: Arc<Database>, options: NodeOptions) -> Self {
+        let mut identity = NodeIdentity::new(IpAddr::V4(options.address), options.port);
+        identity.cluster_name.clone_from(&options.cluster_name);
+        let delay = options.delay;
         let state = NodeState {
             database,
+            options,
             identity,
-            credentials,
-            answers,
             stats: Stats::default(),
             texts: Texts::default(),
             events: broadcast::Sender::new(EVENTS_BEHIND),
@@ -113,33 +140,24 @@ impl NodeState {
         }
     }
 
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<SchemaChange>> {
-        self.events.subscribe()
-    }
-
-    pub(crate) fn statement(&self, id: &[u8]) -> Result<Arc<Statement>, ErrorAnswer> {
+    pub(crate) fn statement(&self, id: &[u8]) -> Result<Arc<Statement>, CqlError> {
         let found = StatementId::try_from(id)
             .ok()
-            .and_then(|id| self.prepared.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned());
-        found.ok_or_else(|| ErrorAnswer::Unprepared(id.to_vec()))
+            .and_then(|id| self.prepared.read().unwrap_or_else(PoisonError::into_inner).by_id.get(&id).cloned());
+        found.ok_or_else(|| CqlError::Unprepared(id.to_vec()))
     }
 
-    /// Prepares a statement, or finds it prepared.
-    pub(crate) fn prepare(&self, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>, ErrorAnswer> {
+    pub(crate) fn prepare(&self, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>, CqlError> {
         let id = statement_id(keyspace, query);
         if let Ok(statement) = self.statement(&id) {
             statement.set_used();
             return Ok(statement);
         }
         if query.len() > LONGEST_TEXT {
-            return Err(ErrorAnswer::from(CqlError::Invalid(format!(
-                "The statement to prepare has {} bytes, the embedded cluster takes at most {LONGEST_TEXT}",
-                query.len()
-            ))));
+            let len = query.len();
+            return invalid(format!(
+                "The statement to prepare has {len} bytes, the embedded cluster takes at most {LONGEST_TEXT}"
+            ));
         }
         // The catalog stays locked until the statement is kept, where a change of the catalog finds it.
         let catalog = self.database.catalog();
@@ -155,7 +173,6 @@ impl NodeState {
         Ok(statement)
     }
 
-    /// Resolves a statement that runs once.
     pub(crate) fn resolve(
         &self,
         query: &str,
@@ -178,13 +195,16 @@ impl NodeState {
         let Some(change) = self.database.apply(ddl)? else { return Ok(None) };
         if !change.dropped.is_empty() {
             let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
-            all.retain(|statement| !change.dropped.iter().any(|table| statement.uses(table.id)));
+            all.retain(|statement| {
+                let tables = statement.prepared.plan.tables();
+                !tables.iter().any(|table| change.dropped.iter().any(|dropped| dropped.id == table.id))
+            });
             self.generation.fetch_add(1, Ordering::Release);
         }
         // It is no error if nobody listens.
         if change.table.is_none() {
             for table in &change.dropped {
-                let _ = self.events.send(Arc::new(SchemaChange::of_dropped_table(table)));
+                let _ = self.events.send(Arc::new(SchemaChange::of_table(change.change, table)));
             }
         }
         let _ = self.events.send(Arc::new(change.clone()));
@@ -193,7 +213,7 @@ impl NodeState {
 
     /// Forgets all prepared statements, as a restart does.
     pub(crate) fn forget_prepared(&self) {
-        self.prepared.write().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.prepared.write().unwrap_or_else(PoisonError::into_inner) = PreparedStatements::default();
         self.generation.fetch_add(1, Ordering::Release);
     }
 
@@ -203,7 +223,7 @@ impl NodeState {
         let executed: HashSet<&String> = listed.chain(snapshot.executes_forgotten.keys()).collect();
         let all = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
         let mut others = 0..OTHERS_SHOWN;
-        let told = all.all().map(|statement| (Hex(&statement.id).to_string(), statement));
+        let told = all.by_id.values().map(|statement| (Hex(&statement.id).to_string(), statement));
         let told = told.filter(|(id, _)| executed.contains(id) || others.next().is_some());
         let told: BTreeMap<String, String> = told.map(|(id, statement)| (id, statement.query.clone())).collect();
         drop(all);

@@ -8,19 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::execute::point::Point;
 use crate::plan::{Prepared, StatementId};
-use crate::schema::TableId;
 use crate::storage::table::TableStore;
 
-/// The most statements that are kept.
 const MOST_STATEMENTS: usize = 16_384;
 
 /// The most bytes of their texts together.
 const MOST_TEXT: usize = 64 << 20;
 
-/// The longest text that is prepared, bytes.
 pub(crate) const LONGEST_TEXT: usize = 1 << 20;
 
-/// A prepared statement.
 #[derive(Debug)]
 pub(crate) struct Statement {
     pub(crate) id: StatementId,
@@ -47,34 +43,16 @@ impl Statement {
             self.used.store(true, Ordering::Relaxed);
         }
     }
-
-    fn take_used(&self) -> bool {
-        self.used.swap(false, Ordering::Relaxed)
-    }
-
-    pub(crate) fn uses(&self, id: TableId) -> bool {
-        self.prepared.plan.tables().iter().any(|table| table.id == id)
-    }
 }
 
-/// The prepared statements of a node.
 #[derive(Debug, Default)]
 pub(crate) struct PreparedStatements {
-    by_id: HashMap<StatementId, Arc<Statement>>,
-    /// The ids, oldest first.
+    pub(crate) by_id: HashMap<StatementId, Arc<Statement>>,
     order: VecDeque<StatementId>,
     text: usize,
 }
 
 impl PreparedStatements {
-    pub(crate) fn get(&self, id: &StatementId) -> Option<&Arc<Statement>> {
-        self.by_id.get(id)
-    }
-
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Statement>> {
-        self.by_id.values()
-    }
-
     /// Keeps a statement. Returns whether older ones were removed to make room.
     pub(crate) fn insert(&mut self, statement: Arc<Statement>) -> bool {
         let (id, length) = (statement.id, statement.query.len());
@@ -82,7 +60,9 @@ impl PreparedStatements {
         while self.by_id.len() >= MOST_STATEMENTS || self.text + length > MOST_TEXT {
             let Some(oldest) = self.order.pop_front() else { break };
             // Statements in constant use must not keep this from ending.
-            if looks > 0 && self.by_id.get(&oldest).is_some_and(|statement| statement.take_used()) {
+            if looks > 0
+                && self.by_id.get(&oldest).is_some_and(|statement| statement.used.swap(false, Ordering::Relaxed))
+            {
                 looks -= 1;
                 self.order.push_back(oldest);
                 continue;
@@ -99,13 +79,9 @@ impl PreparedStatements {
     }
 
     pub(crate) fn retain(&mut self, keep: impl Fn(&Statement) -> bool) {
-        let gone: Vec<StatementId> = self.all().filter(|one| !keep(one)).map(|one| one.id).collect();
+        let gone: Vec<StatementId> = self.by_id.values().filter(|one| !keep(one)).map(|one| one.id).collect();
         gone.iter().for_each(|id| self.forget(id));
         self.order.retain(|id| self.by_id.contains_key(id));
-    }
-
-    pub(crate) fn clear(&mut self) {
-        *self = PreparedStatements::default();
     }
 
     fn forget(&mut self, id: &StatementId) {

@@ -1,6 +1,7 @@
 //! The prepared statements of a connection: found without a lock, and counted.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::counters::operations::{Operation, Request, TextNumber};
 use crate::counters::stats::{ConnectionStats, Tally};
@@ -21,11 +22,9 @@ struct Cached {
     executes: u64,
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct StatementCache {
     cached: Vec<Cached>,
-    /// The last one found.
     last: usize,
     generation: u64,
     /// Requests other than EXECUTE that are not yet published.
@@ -35,7 +34,7 @@ pub(crate) struct StatementCache {
 impl StatementCache {
     /// Forgets all if the node forgot a statement, or if there are too many. No statements may wait under their numbers.
     pub(crate) fn refresh(&mut self, state: &NodeState, stats: &ConnectionStats, tally: &mut Tally) {
-        let generation = state.generation();
+        let generation = state.generation.load(Ordering::Acquire);
         if generation != self.generation || self.cached.len() > LEN {
             self.publish(stats, tally);
             self.cached.clear();
@@ -63,7 +62,6 @@ impl StatementCache {
         self.cached.get(self.last).map(|cached| (number, &cached.statement))
     }
 
-    /// Counts an EXECUTE of the statement with this number.
     #[inline]
     pub(crate) fn count(&mut self, number: u16) {
         if let Some(cached) = self.cached.get_mut(usize::from(number)) {
@@ -73,7 +71,13 @@ impl StatementCache {
 
     /// Counts another request for the statement of this text.
     pub(crate) fn count_operation(&mut self, request: Request, text: TextNumber, rows: u64) {
-        Operation::count(&mut self.operations, request, text, rows);
+        match self.operations.last_mut() {
+            Some(last) if (last.request, last.text) == (request, text) => {
+                last.count += 1;
+                last.rows += rows;
+            }
+            _ => self.operations.push(Operation { request, text, count: 1, rows }),
+        }
     }
 
     pub(crate) fn publish(&mut self, stats: &ConnectionStats, tally: &mut Tally) {

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use uuid::{Builder, Uuid};
 
-use super::{Computed, Evaluated, Filter, Limit, OneOf, Range, Term, TermList};
+use super::{Computed, Evaluated, Filter, Limit, OneOf, Range, Term};
 use crate::cql::Operator;
 use crate::error::CqlError;
 use crate::schema::Column;
@@ -40,7 +40,7 @@ impl Computed {
         let all = |terms: &'a [Term]| terms.iter().map(|term| inside(term, values)).collect::<Result<Vec<_>, _>>();
         let bytes = match self {
             Computed::Now => time_uuid().as_bytes().to_vec(),
-            Computed::Uuid => Builder::from_random_bytes(random_bytes()).into_uuid().as_bytes().to_vec(),
+            Computed::Uuid => Uuid::new_v4().as_bytes().to_vec(),
             Computed::CurrentTimestamp => {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 i64::try_from(now.as_millis()).unwrap_or(i64::MAX).to_be_bytes().to_vec()
@@ -76,14 +76,6 @@ impl Computed {
     }
 }
 
-fn random_bytes() -> [u8; 16] {
-    // Two hashes with keys that the standard library takes from the system: unpredictable enough for an id.
-    use std::hash::{BuildHasher, RandomState};
-    let half = || RandomState::new().hash_one(time_uuid().as_u128()).to_be_bytes();
-    let (high, low) = (half(), half());
-    std::array::from_fn(|index| if index < 8 { high[index] } else { low[index - 8] })
-}
-
 /// A version 1 UUID of now, later than all before it.
 fn time_uuid() -> Uuid {
     use std::sync::atomic::{AtomicU64, Ordering as Memory};
@@ -101,10 +93,10 @@ impl OneOf {
     pub fn evaluate<'a>(&'a self, column: &Column, values: &[Value<'a>]) -> Result<Vec<Cow<'a, [u8]>>, CqlError> {
         let mut found = match self {
             OneOf::Term(term) => vec![term.evaluate_key(column, values)?],
-            OneOf::In(TermList::Terms(terms)) => {
+            OneOf::Terms(terms) => {
                 terms.iter().map(|term| term.evaluate_key(column, values)).collect::<Result<_, _>>()?
             }
-            OneOf::In(TermList::Marker(index)) => {
+            OneOf::List(index) => {
                 let refused = |what| CqlError::Invalid(format!("Invalid {what} value for IN({})", column.name));
                 let list = match values.get(usize::from(*index)).copied().unwrap_or(Value::Unset) {
                     Value::Bytes(bytes) => bytes,
@@ -164,15 +156,12 @@ impl Range {
         columns: &[Column],
         values: &[Value<'a>],
     ) -> Result<[EvaluatedLimit<'a>; 2], CqlError> {
-        let end = |limit: &'a Option<Limit>| match limit {
-            None => Ok(None),
-            Some(limit) => {
-                let terms = limit.terms.iter().zip(columns);
-                let evaluated = terms.map(|(term, column)| term.evaluate_key(column, values));
-                Ok(Some((evaluated.collect::<Result<Vec<_>, CqlError>>()?, limit.inclusive)))
-            }
+        let end = |limit: &'a Limit| {
+            let terms = limit.terms.iter().zip(columns);
+            let evaluated = terms.map(|(term, column)| term.evaluate_key(column, values)).collect::<Result<_, _>>()?;
+            Ok::<_, CqlError>((evaluated, limit.inclusive))
         };
-        Ok([end(&self.lower)?, end(&self.upper)?])
+        Ok([self.lower.as_ref().map(end).transpose()?, self.upper.as_ref().map(end).transpose()?])
     }
 
     /// The first and the last token of [`super::PartitionSelection::Tokens`]; `None` when there are none between.
@@ -189,7 +178,6 @@ impl Range {
     }
 }
 
-/// A [`Filter`] with its values evaluated.
 #[derive(Clone, Debug)]
 pub struct EvaluatedFilter<'a> {
     pub column: usize,
@@ -199,7 +187,6 @@ pub struct EvaluatedFilter<'a> {
 }
 
 impl Filter {
-    /// Evaluates the values; `columns` are the table's.
     pub fn evaluate<'a>(
         &'a self,
         columns: &'a [Column],

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use md5::{Digest, Md5};
 use uuid::{Builder, Uuid};
 
-use super::{Ddl, Keyspace, Table, TableId};
+use super::{Ddl, Definition, Keyspace, Table, TableId};
 use crate::error::CqlError;
 
 /// What happened to a keyspace or table (native_protocol_v4.spec section 4.2.5.5).
@@ -85,93 +85,77 @@ impl Catalog {
 
     /// Makes the change; `None` when `IF [NOT] EXISTS` makes it none.
     pub fn apply(&mut self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
-        let made = match ddl {
-            Ddl::CreateKeyspace { keyspace, if_not_exists } => self.create_keyspace(keyspace, *if_not_exists),
-            Ddl::AlterKeyspace { keyspace, if_exists } => self.alter_keyspace(keyspace, *if_exists),
-            Ddl::DropKeyspace { keyspace, if_exists } => self.drop_keyspace(keyspace, *if_exists),
-            Ddl::CreateTable { table, if_not_exists } => self.create_table(table, *if_not_exists),
-            Ddl::DropTable { keyspace, table, if_exists } => self.drop_table(keyspace, table, *if_exists),
-        }?;
-        self.changes += u64::from(made.is_some());
-        Ok(made)
+        let made = match &ddl.definition {
+            Definition::CreateKeyspace(keyspace) => self.create_keyspace(keyspace),
+            Definition::AlterKeyspace(keyspace) => self.alter_keyspace(keyspace),
+            Definition::DropKeyspace(name) => self.drop_keyspace(name),
+            Definition::CreateTable(table) => self.create_table(table),
+            Definition::DropTable { keyspace, table } => self.drop_table(keyspace, table),
+        };
+        let creates = matches!(ddl.definition, Definition::CreateKeyspace(_) | Definition::CreateTable(_));
+        match made {
+            Ok(change) => {
+                self.changes += 1;
+                Ok(Some(change))
+            }
+            // IF EXISTS also covers a keyspace that is missing, IF NOT EXISTS does not.
+            Err(error) if ddl.conditional && (!creates || matches!(error, CqlError::AlreadyExists { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
-    fn create_keyspace(&mut self, new: &Keyspace, if_not_exists: bool) -> Result<Option<SchemaChange>, CqlError> {
+    fn create_keyspace(&mut self, new: &Keyspace) -> Result<SchemaChange, CqlError> {
         if self.keyspaces.contains_key(&*new.name) {
-            let error = CqlError::AlreadyExists { keyspace: new.name.to_string(), table: String::new() };
-            return if if_not_exists { Ok(None) } else { Err(error) };
+            return Err(CqlError::AlreadyExists { keyspace: new.name.to_string(), table: None });
         }
         self.keyspaces.insert(new.name.to_string(), new.clone());
-        Ok(Some(SchemaChange::of_keyspace(Change::Created, &new.name)))
+        Ok(SchemaChange::new(Change::Created, &new.name))
     }
 
-    fn alter_keyspace(&mut self, new: &Keyspace, if_exists: bool) -> Result<Option<SchemaChange>, CqlError> {
-        let Some(keyspace) = self.keyspaces.get_mut(&*new.name) else {
-            return if if_exists { Ok(None) } else { Err(no_keyspace(&new.name)) };
-        };
+    fn alter_keyspace(&mut self, new: &Keyspace) -> Result<SchemaChange, CqlError> {
+        let keyspace = self.keyspaces.get_mut(&*new.name).ok_or_else(|| no_keyspace(&new.name))?;
         if !new.replication.is_empty() {
             keyspace.replication.clone_from(&new.replication);
         }
         keyspace.durable_writes = new.durable_writes;
-        Ok(Some(SchemaChange::of_keyspace(Change::Updated, &new.name)))
+        Ok(SchemaChange::new(Change::Updated, &new.name))
     }
 
-    fn drop_keyspace(&mut self, name: &str, if_exists: bool) -> Result<Option<SchemaChange>, CqlError> {
-        let Some(keyspace) = self.keyspaces.remove(name) else {
-            return if if_exists { Ok(None) } else { Err(no_keyspace(name)) };
-        };
-        let mut change = SchemaChange::of_keyspace(Change::Dropped, &keyspace.name);
-        change.dropped = keyspace.tables.into_values().collect();
-        Ok(Some(change))
+    fn drop_keyspace(&mut self, name: &str) -> Result<SchemaChange, CqlError> {
+        let keyspace = self.keyspaces.remove(name).ok_or_else(|| no_keyspace(name))?;
+        let dropped = keyspace.tables.into_values().collect();
+        Ok(SchemaChange { dropped, ..SchemaChange::new(Change::Dropped, &keyspace.name) })
     }
 
-    fn create_table(&mut self, new: &Table, if_not_exists: bool) -> Result<Option<SchemaChange>, CqlError> {
-        let Some(keyspace) = self.keyspaces.get(&*new.keyspace) else { return Err(no_keyspace(&new.keyspace)) };
+    fn create_table(&mut self, new: &Table) -> Result<SchemaChange, CqlError> {
+        let keyspace = self.keyspaces.get(&*new.keyspace).ok_or_else(|| no_keyspace(&new.keyspace))?;
         if keyspace.tables.contains_key(&*new.name) {
-            let error = CqlError::AlreadyExists { keyspace: new.keyspace.to_string(), table: new.name.to_string() };
-            return if if_not_exists { Ok(None) } else { Err(error) };
+            let (keyspace, table) = (new.keyspace.to_string(), Some(new.name.to_string()));
+            return Err(CqlError::AlreadyExists { keyspace, table });
         }
         let table = Arc::new(self.identified(new.clone()));
         if let Some(keyspace) = self.keyspaces.get_mut(&*new.keyspace) {
             keyspace.tables.insert(new.name.to_string(), table.clone());
         }
-        Ok(Some(SchemaChange {
-            change: Change::Created,
-            keyspace: new.keyspace.clone(),
-            table: Some(new.name.clone()),
-            created: Some(table),
-            dropped: Vec::new(),
-        }))
+        Ok(SchemaChange { created: Some(table), ..SchemaChange::of_table(Change::Created, new) })
     }
 
-    fn drop_table(&mut self, keyspace: &str, name: &str, if_exists: bool) -> Result<Option<SchemaChange>, CqlError> {
-        let Some(of) = self.keyspaces.get_mut(keyspace) else {
-            return if if_exists { Ok(None) } else { Err(no_keyspace(keyspace)) };
-        };
-        let Some(table) = of.tables.remove(name) else {
-            let error = CqlError::Invalid(format!("Table '{keyspace}.{name}' doesn't exist"));
-            return if if_exists { Ok(None) } else { Err(error) };
-        };
-        Ok(Some(SchemaChange {
-            change: Change::Dropped,
-            keyspace: of.name.clone(),
-            table: Some(table.name.clone()),
-            created: None,
-            dropped: vec![table],
-        }))
+    fn drop_table(&mut self, keyspace: &str, name: &str) -> Result<SchemaChange, CqlError> {
+        let of = self.keyspaces.get_mut(keyspace).ok_or_else(|| no_keyspace(keyspace))?;
+        let missing = || CqlError::Invalid(format!("Table '{keyspace}.{name}' doesn't exist"));
+        let table = of.tables.remove(name).ok_or_else(missing)?;
+        Ok(SchemaChange { dropped: vec![table.clone()], ..SchemaChange::of_table(Change::Dropped, &table) })
     }
 }
 
 impl SchemaChange {
-    /// The event for a table that went with its keyspace.
-    pub(crate) fn of_dropped_table(table: &Table) -> Self {
-        let mut change = SchemaChange::of_keyspace(Change::Dropped, &table.keyspace);
-        change.table = Some(table.name.clone());
-        change
+    fn new(change: Change, keyspace: &Arc<str>) -> Self {
+        SchemaChange { change, keyspace: keyspace.clone(), table: None, created: None, dropped: Vec::new() }
     }
 
-    fn of_keyspace(change: Change, keyspace: &Arc<str>) -> Self {
-        SchemaChange { change, keyspace: keyspace.clone(), table: None, created: None, dropped: Vec::new() }
+    /// A change of a table, which also is the event for one that went with its keyspace.
+    pub(crate) fn of_table(change: Change, table: &Table) -> Self {
+        SchemaChange { table: Some(table.name.clone()), ..SchemaChange::new(change, &table.keyspace) }
     }
 }
 

@@ -6,17 +6,15 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::{Column, ColumnKind, Keyspace, Table, TableId};
-use crate::cql::{ColumnDefinition, CreateTable, PrimaryKey, PropertyValue};
-use crate::error::CqlError;
+use crate::cql::{ColumnDefinition, CreateTable, PrimaryKey, Properties, PropertyValue};
+use crate::error::{CqlError, invalid};
 use crate::types::CqlType;
 
-/// The longest name of a keyspace or table, in characters.
 const MAX_NAME_LENGTH: usize = 48;
 
 /// The longest name of a column, in bytes: it must fit into a `[string]`, perhaps with more around it.
 const MAX_COLUMN_NAME_LENGTH: usize = 1024;
 
-/// The most columns of a table.
 const MAX_COLUMNS: usize = 4096;
 
 /// The properties of a table that Cassandra 5.0 knows.
@@ -26,23 +24,11 @@ const TABLE_PROPERTIES: &str = "additional_write_policy allow_auto_snapshot bloo
     read_repair_chance speculative_retry nodesync";
 
 /// The system's keyspaces, here or in Cassandra.
-const SYSTEM_KEYSPACES: [&str; 7] = [
-    "system",
-    "system_auth",
-    "system_distributed",
-    "system_schema",
-    "system_traces",
-    "system_views",
-    "system_virtual_schema",
-];
+const SYSTEM_KEYSPACES: &str =
+    "system system_auth system_distributed system_schema system_traces system_views system_virtual_schema";
 
-fn invalid<T>(message: impl Into<String>) -> Result<T, CqlError> {
-    Err(CqlError::invalid(message))
-}
-
-/// Refuses changes to the system's keyspaces.
 pub fn check_modifiable(keyspace: &str) -> Result<(), CqlError> {
-    if SYSTEM_KEYSPACES.contains(&keyspace) {
+    if SYSTEM_KEYSPACES.split(' ').any(|system| system == keyspace) {
         return Err(CqlError::Unauthorized(format!("{keyspace} keyspace is not user-modifiable.")));
     }
     Ok(())
@@ -62,7 +48,7 @@ fn check_name(what: &str, name: &str) -> Result<(), CqlError> {
 /// A keyspace from the properties after WITH; `current` is what ALTER starts from, `None` for CREATE.
 pub fn define_keyspace(
     name: &str,
-    properties: &[(String, PropertyValue)],
+    properties: &Properties,
     current: Option<Option<&Keyspace>>,
 ) -> Result<Keyspace, CqlError> {
     check_modifiable(name)?;
@@ -75,10 +61,7 @@ pub fn define_keyspace(
             ("durable_writes", PropertyValue::Text(text)) => match text.to_ascii_lowercase().as_str() {
                 "true" => durable_writes = true,
                 "false" => durable_writes = false,
-                _ => {
-                    let text = format!("Invalid boolean value {text} for 'durable_writes'");
-                    return Err(CqlError::Syntax(text));
-                }
+                _ => return Err(CqlError::Syntax(format!("Invalid boolean value {text} for 'durable_writes'"))),
             },
             ("replication" | "durable_writes", _) => {
                 return Err(CqlError::Syntax(format!("Invalid value for property '{property}'")));
@@ -89,7 +72,7 @@ pub fn define_keyspace(
         }
     }
     if replication.is_empty() && current.is_none() {
-        return Err(CqlError::Config("Missing mandatory option 'replication'".to_owned()));
+        return Err(CqlError::config("Missing mandatory option 'replication'"));
     }
     Ok(Keyspace { name: name.into(), replication, durable_writes, tables: BTreeMap::new() })
 }
@@ -98,21 +81,19 @@ fn define_replication(options: &[(String, String)]) -> Result<BTreeMap<String, S
     const PACKAGE: &str = "org.apache.cassandra.locator.";
     let mut replication = options.iter().cloned().collect::<BTreeMap<_, _>>();
     let Some(class) = replication.get("class") else {
-        return Err(CqlError::Config("Missing replication strategy class".to_owned()));
+        return Err(CqlError::config("Missing replication strategy class"));
     };
     let short = class.strip_prefix(PACKAGE).unwrap_or(class).to_owned();
     let factors = replication.iter().filter(|(option, _)| *option != "class");
     match short.as_str() {
         "SimpleStrategy" => {
             if !replication.contains_key("replication_factor") {
-                let text = "SimpleStrategy requires a replication_factor strategy option.";
-                return Err(CqlError::Config(text.to_owned()));
+                return Err(CqlError::config("SimpleStrategy requires a replication_factor strategy option."));
             }
             if let Some((option, _)) = factors.clone().find(|(option, _)| *option != "replication_factor") {
-                let text = format!(
+                return Err(CqlError::Config(format!(
                     "Unrecognized strategy option {{{option}}} passed to SimpleStrategy for keyspace: it takes replication_factor"
-                );
-                return Err(CqlError::Config(text));
+                )));
             }
         }
         "NetworkTopologyStrategy" => {}
@@ -121,8 +102,7 @@ fn define_replication(options: &[(String, String)]) -> Result<BTreeMap<String, S
             return Err(CqlError::Config(text.to_owned()));
         }
         other => {
-            let text = format!("Unable to find replication strategy class '{PACKAGE}{other}'");
-            return Err(CqlError::Config(text));
+            return Err(CqlError::Config(format!("Unable to find replication strategy class '{PACKAGE}{other}'")));
         }
     }
     for (_, factor) in factors {
@@ -261,7 +241,7 @@ fn clustering_order<'c>(create: &'c CreateTable, key: &PrimaryKey) -> Result<BTr
     Ok(order)
 }
 
-fn table_options(properties: &[(String, PropertyValue)]) -> Result<BTreeMap<String, String>, CqlError> {
+fn table_options(properties: &Properties) -> Result<BTreeMap<String, String>, CqlError> {
     let mut options = BTreeMap::new();
     for (name, value) in properties {
         if !TABLE_PROPERTIES.split(' ').any(|known| known == name) {

@@ -17,14 +17,11 @@ const CHUNK_WORDS: usize = CHUNK_LEN / WORD;
 const CHUNK_WORDS_LOG2: u32 = CHUNK_WORDS.trailing_zeros();
 const GREATEST_CHUNK: usize = (u32::MAX >> CHUNK_WORDS_LOG2) as usize - 1;
 
-/// See the module.
 #[derive(Debug, Default)]
 pub struct Arena {
     chunks: Vec<Box<[u8]>>,
-    /// The chunk that is being filled.
     filling: Option<usize>,
     filled_words: usize,
-    /// Free places by words.
     free: HashMap<usize, Vec<u32>>,
     /// Numbers of chunks that are free as a whole.
     free_chunks: Vec<usize>,
@@ -98,7 +95,6 @@ impl Arena {
         Ok(number)
     }
 
-    /// Frees a place of `words` words.
     pub fn free(&mut self, address: u32, words: usize) {
         if words > CHUNK_WORDS {
             let number = (address >> CHUNK_WORDS_LOG2) as usize;
@@ -109,13 +105,11 @@ impl Arena {
         }
     }
 
-    /// The bytes from an address to the end of its chunk.
     #[inline]
     pub fn get(&self, address: u32) -> &[u8] {
         &self.chunks[(address >> CHUNK_WORDS_LOG2) as usize][(address as usize % CHUNK_WORDS) * WORD..]
     }
 
-    /// As [`Arena::get`].
     #[inline]
     pub fn get_mut(&mut self, address: u32) -> &mut [u8] {
         &mut self.chunks[(address >> CHUNK_WORDS_LOG2) as usize][(address as usize % CHUNK_WORDS) * WORD..]

@@ -7,16 +7,14 @@ use super::clock::Clock;
 use super::clustering::check_sortable;
 use super::table::{TableStore, shards_for};
 use crate::error::CqlError;
-use crate::schema::{Catalog, Ddl, SchemaChange, Table, TableId};
+use crate::schema::{Catalog, Ddl, Definition, SchemaChange, Table, TableId};
 
-/// See the module.
 #[derive(Debug)]
 pub struct Database {
     catalog: RwLock<Catalog>,
     stores: RwLock<HashMap<TableId, Arc<TableStore>>>,
-    clock: Clock,
+    pub clock: Clock,
     shards: usize,
-    /// Rows that the first table gets memory for.
     expect_rows: Mutex<u64>,
 }
 
@@ -37,30 +35,23 @@ impl Database {
         self.catalog.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn clock(&self) -> &Clock {
-        &self.clock
-    }
-
     /// The rows of a table; `None` for a virtual or dropped one.
     pub fn store(&self, table: &Table) -> Option<Arc<TableStore>> {
         self.stores.read().unwrap_or_else(PoisonError::into_inner).get(&table.id).cloned()
     }
 
-    /// Live rows by table (`keyspace.table`).
     pub fn rows_by_table(&self) -> BTreeMap<String, u64> {
         let stores: Vec<_> = self.stores.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         let name = |table: &Table| format!("{}.{}", table.keyspace, table.name);
-        stores.iter().map(|store| (name(store.table()), store.live())).collect()
+        stores.iter().map(|store| (name(&store.table), store.live())).collect()
     }
 
     /// Makes the change; `None` when `IF [NOT] EXISTS` makes it none.
     pub fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
-        if let Ddl::CreateTable { table, .. } = ddl {
-            check_sortable(table)?;
-        }
         // Before the lock is taken: memory for millions of rows takes a moment.
-        let ready = match ddl {
-            Ddl::CreateTable { table, .. } => {
+        let ready = match &ddl.definition {
+            Definition::CreateTable(table) => {
+                check_sortable(table)?;
                 Some(TableStore::new(Arc::new(Table::clone(table)), self.shards, *self.expect_rows()))
             }
             _ => None,
@@ -70,9 +61,10 @@ impl Database {
         let mut dropped = Vec::new();
         {
             let mut stores = self.stores.write().unwrap_or_else(PoisonError::into_inner);
-            if let (Some(table), Some(store)) = (&change.created, ready) {
+            if let (Some(table), Some(mut store)) = (&change.created, ready) {
                 *self.expect_rows() = 0;
-                stores.insert(table.id, Arc::new(store.identified(table.clone())));
+                store.table = table.clone();
+                stores.insert(table.id, Arc::new(store));
             }
             dropped.extend(change.dropped.iter().filter_map(|table| stores.remove(&table.id)));
         }

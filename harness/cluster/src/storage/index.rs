@@ -19,7 +19,6 @@ const FULL_QUARTERS: usize = 3;
 /// The greatest reference beside the mark for an empty slot.
 const GREATEST_REFERENCE: u32 = u32::MAX - 1;
 
-/// See the module.
 #[derive(Debug)]
 pub struct Index {
     /// `2^bits` homes, then the slots that the last run needs. 0 is empty, and the last slot always is.
@@ -28,7 +27,6 @@ pub struct Index {
     len: usize,
 }
 
-/// Where a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// At this slot, which holds this reference.
@@ -121,7 +119,6 @@ impl Index {
         Ok(())
     }
 
-    /// Gives the entry in this slot another reference.
     pub fn set(&mut self, at: usize, reference: u32) -> Result<(), StorageFull> {
         if reference > GREATEST_REFERENCE {
             return Err(StorageFull);

@@ -9,15 +9,13 @@ pub mod clock;
 pub mod clustering;
 pub mod database;
 pub mod index;
-#[cfg(test)]
-mod order_tests;
 pub mod partitions;
 pub mod range_deletions;
 pub mod record;
 pub mod rows;
 pub mod table;
 
-use crate::error::ErrorAnswer;
+use crate::error::CqlError;
 use crate::types::Value;
 use record::Row;
 
@@ -26,9 +24,9 @@ use record::Row;
 #[error("The embedded cluster can hold no more rows: a shard of a table is limited to 32 GiB, a row to 128 MiB")]
 pub struct StorageFull;
 
-impl From<StorageFull> for ErrorAnswer {
+impl From<StorageFull> for CqlError {
     fn from(full: StorageFull) -> Self {
-        ErrorAnswer::Server(full.to_string())
+        CqlError::Server(full.to_string())
     }
 }
 
@@ -59,3 +57,6 @@ impl<'v> Mutation<'v> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,25 +11,17 @@ use super::{Mutation, StorageFull};
 /// A partition, perhaps without a live row.
 #[derive(Debug)]
 pub struct Partition {
-    key: Box<[u8]>,
+    /// The serialised partition key.
+    pub key: Box<[u8]>,
     deleted: i64,
     ranges: RangeDeletions,
-    statics: Option<Box<[u8]>>,
+    /// The record of the static columns, if one was ever written.
+    pub statics: Option<Box<[u8]>>,
     rows: BTreeMap<Box<[u8]>, Box<[u8]>>,
     latest: i64,
 }
 
 impl Partition {
-    /// The serialised partition key.
-    pub fn key(&self) -> &[u8] {
-        &self.key
-    }
-
-    /// The record of the static columns, if one was ever written.
-    pub fn statics(&self) -> Option<&[u8]> {
-        self.statics.as_deref()
-    }
-
     /// The sortable keys and records in `start..end`, including those without a live row.
     pub fn rows(&self, start: Bound<&[u8]>, end: Bound<&[u8]>) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
         // BTreeMap::range panics on such bounds.
@@ -49,12 +41,11 @@ impl Partition {
     }
 }
 
-/// See the module.
 #[derive(Debug)]
 pub struct PartitionShard {
     index: Index,
     partitions: Vec<Partition>,
-    live: u64,
+    pub live: u64,
     cells: usize,
     statics: usize,
 }
@@ -65,16 +56,10 @@ impl PartitionShard {
         PartitionShard { index: Index::with_room_for(0), partitions: Vec::new(), live: 0, cells, statics }
     }
 
-    /// Live rows.
-    pub fn live(&self) -> u64 {
-        self.live
-    }
-
     fn find(&self, hash: u32, key: &[u8]) -> Found {
         self.index.find(hash, |at| *self.partitions[at as usize].key == *key)
     }
 
-    /// The partition of a key.
     pub fn get(&self, hash: u32, key: &[u8]) -> Option<&Partition> {
         match self.find(hash, key) {
             Found::At(_, at) => self.partitions.get(at as usize),
@@ -82,7 +67,6 @@ impl PartitionShard {
         }
     }
 
-    /// The partitions from `hash` on, in ascending order of hash.
     pub fn partitions_from(&self, hash: u32) -> impl Iterator<Item = (u32, &Partition)> {
         self.index.from(hash).map(|(hash, at)| (hash, &self.partitions[at as usize]))
     }
@@ -137,7 +121,6 @@ impl PartitionShard {
         Ok(())
     }
 
-    /// Applies a mutation to the static columns.
     pub fn mutate_statics(
         &mut self,
         hash: u32,
@@ -160,7 +143,6 @@ impl PartitionShard {
         Ok(())
     }
 
-    /// Deletes the whole partition.
     pub fn delete_partition(
         &mut self,
         hash: u32,
@@ -242,7 +224,7 @@ mod tests {
     fn live_rows(shard: &PartitionShard) -> Vec<u8> {
         let rows = shard.get(1, b"p").unwrap().rows(Bound::Unbounded, Bound::Unbounded);
         let live: Vec<_> = rows.filter(|(_, record)| record::is_live(record, 1)).map(|(key, _)| key[1]).collect();
-        assert_eq!(live.len() as u64, shard.live());
+        assert_eq!(live.len() as u64, shard.live);
         live
     }
 

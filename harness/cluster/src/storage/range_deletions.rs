@@ -9,7 +9,6 @@ use super::record::NEVER;
 /// search, and a deletion that covers others replaces them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeDeletions {
-    /// By the start of a piece.
     pieces: BTreeMap<Box<[u8]>, Piece>,
 }
 
@@ -50,7 +49,6 @@ impl RangeDeletions {
         self.put(new);
     }
 
-    /// Forgets the deletions up to this time.
     pub fn forget_until(&mut self, timestamp: i64) {
         self.pieces.retain(|_, piece| piece.timestamp > timestamp);
     }

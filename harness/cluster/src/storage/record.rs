@@ -40,20 +40,14 @@ const NULL_LEN: i32 = -1;
 /// Greatest number of words that fit beside the flags.
 pub const GREATEST_WORDS: usize = (1 << 24) - 1;
 
-/// The fixed part of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The greatest timestamp in the record.
     pub timestamp: i64,
-    /// See the constants.
     pub flags: u8,
-    /// Words that the record may fill.
     pub words: usize,
-    /// Bytes of the key.
     pub key_len: usize,
 }
 
-/// Reads the fixed part.
 #[inline]
 pub fn head(record: &[u8]) -> Head {
     let Some(&[t0, t1, t2, t3, t4, t5, t6, t7, flags, w0, w1, w2, k0, k1, k2, k3]) = record.first_chunk::<KEY_AT>()
@@ -79,14 +73,12 @@ pub fn put_head(record: &mut [u8], head: Head) {
     }
 }
 
-/// Sets the words that a record may fill.
 #[inline]
 pub fn put_words(record: &mut [u8], words: usize) {
     let old = head(record);
     put_head(record, Head { words, ..old });
 }
 
-/// The key.
 #[inline]
 pub fn key(record: &[u8]) -> &[u8] {
     &record[KEY_AT..KEY_AT + head(record).key_len]
@@ -132,7 +124,6 @@ pub fn value_at(bytes: &[u8], at: usize) -> (Value<'_>, usize) {
     }
 }
 
-/// Appends a value as `[value]`.
 pub fn put_value(out: &mut Vec<u8>, value: Value<'_>) {
     match value {
         Value::Bytes(bytes) => {
@@ -154,16 +145,13 @@ pub fn is_live(record: &[u8], columns: usize) -> bool {
     head.flags & DELETED == 0 && Row::decode(record, columns).is_live()
 }
 
-/// One cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell<'a> {
     /// When it was written; [`NEVER`] with [`Value::Unset`].
     pub timestamp: i64,
-    /// With what.
     pub value: Value<'a>,
 }
 
-/// A decoded record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
     /// When it was inserted last, or [`NEVER`].
@@ -177,12 +165,10 @@ pub struct Row<'a> {
 const NEVER_WRITTEN: Cell<'static> = Cell { timestamp: NEVER, value: Value::Unset };
 
 impl<'a> Row<'a> {
-    /// A row to which nothing has happened.
     pub fn empty(columns: usize) -> Self {
         Row { inserted: NEVER, deleted: NEVER, cells: vec![NEVER_WRITTEN; columns] }
     }
 
-    /// Takes a record apart.
     pub fn decode(record: &'a [u8], columns: usize) -> Self {
         let head = head(record);
         let mut at = KEY_AT + head.key_len;
@@ -246,12 +232,10 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Whether the row exists.
     pub fn is_live(&self) -> bool {
         self.inserted != NEVER || self.cells.iter().any(|cell| matches!(cell.value, Value::Bytes(_)))
     }
 
-    /// The greatest timestamp of all that happened.
     pub fn latest(&self) -> i64 {
         self.cells.iter().map(|cell| cell.timestamp).fold(self.inserted.max(self.deleted), i64::max)
     }

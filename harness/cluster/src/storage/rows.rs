@@ -5,12 +5,11 @@ use super::index::{Found, Index};
 use super::record::{self, GREATEST_WORDS, Head, KEY_AT, Row};
 use super::{Mutation, StorageFull};
 
-/// See the module.
 #[derive(Debug)]
 pub struct RowShard {
     index: Index,
     arena: Arena,
-    live: u64,
+    pub live: u64,
     columns: usize,
     scratch: Vec<u8>,
 }
@@ -18,9 +17,7 @@ pub struct RowShard {
 /// The cells of an INSERT of all columns, some perhaps unset, as `[value]`s in the table's order.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainCells<'a> {
-    /// The bytes.
     pub bytes: &'a [u8],
-    /// Whether one of them is unset.
     pub unset: bool,
 }
 
@@ -29,11 +26,6 @@ impl RowShard {
     pub fn new(columns: usize, rows: usize, row_len: usize) -> Self {
         let arena = if rows == 0 { Arena::default() } else { Arena::with_room_for(rows * row_len) };
         RowShard { index: Index::with_room_for(rows), arena, live: 0, columns, scratch: Vec::new() }
-    }
-
-    /// Live rows.
-    pub fn live(&self) -> u64 {
-        self.live
     }
 
     /// Loads the start of a search for `hash`.
@@ -251,7 +243,7 @@ mod tests {
         insert(&mut shard, b"y", [Value::Null, A], 1);
         assert_eq!(row(&shard, b"x"), [Some(b"a".to_vec()), None]);
         assert_eq!(row(&shard, b"y"), [None, Some(b"a".to_vec())]);
-        assert_eq!(shard.live(), 2);
+        assert_eq!(shard.live, 2);
         assert!(shard.get(7, b"z").is_none());
         assert!(shard.get(8, b"x").is_none());
     }
@@ -265,7 +257,7 @@ mod tests {
         insert(&mut shard, b"x", [Value::Null, LONG], 11);
         assert_eq!(row(&shard, b"x")[0], None);
         assert!(row(&shard, b"x")[1].as_ref().unwrap().len() > 20);
-        assert_eq!(shard.live(), 1);
+        assert_eq!(shard.live, 1);
     }
 
     #[test]
@@ -285,14 +277,14 @@ mod tests {
         insert(&mut shard, b"x", [A, A], 10);
         let delete = Mutation { insert: false, delete: true, cells: &[] };
         shard.mutate(7, b"x", &delete, |latest| latest + 1).unwrap();
-        assert_eq!(shard.live(), 0);
+        assert_eq!(shard.live, 0);
         insert(&mut shard, b"x", [A, A], 11);
-        assert_eq!(shard.live(), 0);
+        assert_eq!(shard.live, 0);
         insert(&mut shard, b"x", [A, A], 12);
-        assert_eq!(shard.live(), 1);
+        assert_eq!(shard.live, 1);
         shard.mutate(7, b"never", &delete, |_| 5).unwrap();
         insert(&mut shard, b"never", [A, A], 5);
-        assert_eq!(shard.live(), 1);
+        assert_eq!(shard.live, 1);
     }
 
     #[test]
@@ -306,7 +298,7 @@ mod tests {
                 shard.insert(key.wrapping_mul(2_654_435_761), &key.to_be_bytes(), plain, |_| round as i64).unwrap();
             }
         }
-        assert_eq!(shard.live(), 3_000);
+        assert_eq!(shard.live, 3_000);
         for key in 0..3_000u32 {
             let record = shard.get(key.wrapping_mul(2_654_435_761), &key.to_be_bytes()).unwrap();
             let Value::Bytes(text) = Row::decode(record, 2).cells[0].value else { panic!("no value") };

@@ -8,7 +8,6 @@ use super::rows::RowShard;
 use crate::schema::Table;
 use crate::types::CqlType;
 
-/// Fewest shards a table has.
 const LEAST_SHARDS: usize = 16;
 const SHARDS_PER_CORE: usize = 8;
 const MOST_SHARDS: usize = 256;
@@ -16,7 +15,6 @@ const MOST_SHARDS: usize = 256;
 /// The place of a token's partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Which shard.
     pub shard: usize,
     /// The key in the shard's index.
     pub hash: u32,
@@ -39,24 +37,23 @@ impl<T> Shard<T> {
     }
 }
 
-/// By the kind of table.
 #[derive(Debug)]
 pub enum Shards {
-    /// Without clustering columns.
     Rows(Box<[Shard<RowShard>]>),
-    /// With clustering columns.
     Partitions(Box<[Shard<PartitionShard>]>),
 }
 
-/// A table's rows.
 #[derive(Debug)]
 pub struct TableStore {
-    table: Arc<Table>,
-    shards: Shards,
+    pub table: Arc<Table>,
+    pub shards: Shards,
     shard_bits: u32,
-    cells: usize,
-    first_cell: usize,
-    row_len: usize,
+    /// The number of regular columns: cells in a row's record.
+    pub cells: usize,
+    /// The index of the first regular column among the table's columns.
+    pub first_cell: usize,
+    /// Bytes of a record of usual values.
+    pub row_len: usize,
     expected_rows: u64,
 }
 
@@ -88,41 +85,9 @@ impl TableStore {
         TableStore { table, shards, shard_bits, cells, first_cell, row_len, expected_rows }
     }
 
-    /// The same rows, with the ids that the catalog gave the table.
-    pub fn identified(self, table: Arc<Table>) -> Self {
-        TableStore { table, ..self }
-    }
-
-    pub fn table(&self) -> &Arc<Table> {
-        &self.table
-    }
-
-    #[inline]
-    pub fn shards(&self) -> &Shards {
-        &self.shards
-    }
-
     #[inline]
     pub fn shard_count(&self) -> usize {
         1 << self.shard_bits
-    }
-
-    /// The number of regular columns: cells in a row's record.
-    #[inline]
-    pub fn cells(&self) -> usize {
-        self.cells
-    }
-
-    /// The index of the first regular column among the table's columns.
-    #[inline]
-    pub fn first_cell(&self) -> usize {
-        self.first_cell
-    }
-
-    /// Bytes of a record of usual values.
-    #[inline]
-    pub fn row_len(&self) -> usize {
-        self.row_len
     }
 
     /// The place of a token's partitions: places ascend with tokens.
@@ -133,11 +98,10 @@ impl TableStore {
         Place { shard: shard as usize, hash: ((ordered << self.shard_bits) >> 32) as u32 }
     }
 
-    /// Live rows.
     pub fn live(&self) -> u64 {
         match &self.shards {
-            Shards::Rows(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
-            Shards::Partitions(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
+            Shards::Rows(shards) => shards.iter().map(|shard| shard.lock().live).sum(),
+            Shards::Partitions(shards) => shards.iter().map(|shard| shard.lock().live).sum(),
         }
     }
 
@@ -156,7 +120,6 @@ impl TableStore {
     }
 }
 
-/// Bytes of a usual value of the type.
 fn usual_len(ty: &CqlType) -> usize {
     match ty {
         CqlType::Boolean | CqlType::Tinyint => 1,

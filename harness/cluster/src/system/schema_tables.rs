@@ -17,8 +17,8 @@ fn all_tables(catalog: &Catalog, is_virtual: bool) -> impl Iterator<Item = &Tabl
 pub(super) fn keyspaces(catalog: &Catalog) -> Vec<RowBuilder> {
     let row = |keyspace: &Keyspace| {
         RowBuilder::default()
-            .text("keyspace_name", &keyspace.name)
-            .boolean("durable_writes", keyspace.durable_writes)
+            .cell("keyspace_name", &keyspace.name)
+            .cell("durable_writes", keyspace.durable_writes)
             .map("replication", keyspace.replication.iter().map(|(option, value)| (&**option, &**value)))
     };
     of_schema(catalog, false).map(row).collect()
@@ -31,12 +31,12 @@ pub(super) fn tables(catalog: &Catalog) -> Vec<RowBuilder> {
 /// The options are Cassandra's defaults, which tools show; only the comment is the table's own.
 fn table_row(table: &Table) -> RowBuilder {
     RowBuilder::default()
-        .text("keyspace_name", &table.keyspace)
-        .text("table_name", &table.name)
-        .text("additional_write_policy", "99p")
-        .double("bloom_filter_fp_chance", 0.01)
+        .cell("keyspace_name", &table.keyspace)
+        .cell("table_name", &table.name)
+        .cell("additional_write_policy", "99p")
+        .cell("bloom_filter_fp_chance", 0.01)
         .map("caching", [("keys", "ALL"), ("rows_per_partition", "NONE")])
-        .text("comment", table.options.get("comment").map_or("", String::as_str))
+        .cell("comment", table.options.get("comment").map_or("", String::as_str))
         .map(
             "compaction",
             [
@@ -46,19 +46,19 @@ fn table_row(table: &Table) -> RowBuilder {
             ],
         )
         .map("compression", [("chunk_length_in_kb", "16"), ("class", "org.apache.cassandra.io.compress.LZ4Compressor")])
-        .double("crc_check_chance", 1.0)
-        .double("dclocal_read_repair_chance", 0.0)
-        .int("default_time_to_live", 0)
+        .cell("crc_check_chance", 1.0)
+        .cell("dclocal_read_repair_chance", 0.0)
+        .cell("default_time_to_live", 0)
         .map("extensions", [])
         .texts("flags", &["compound".to_owned()])
-        .int("gc_grace_seconds", 864_000)
-        .uuid("id", table.uuid)
-        .int("max_index_interval", 2048)
-        .int("memtable_flush_period_in_ms", 0)
-        .int("min_index_interval", 128)
-        .text("read_repair", "BLOCKING")
-        .double("read_repair_chance", 0.0)
-        .text("speculative_retry", "99p")
+        .cell("gc_grace_seconds", 864_000)
+        .cell("id", table.uuid)
+        .cell("max_index_interval", 2048)
+        .cell("memtable_flush_period_in_ms", 0)
+        .cell("min_index_interval", 128)
+        .cell("read_repair", "BLOCKING")
+        .cell("read_repair_chance", 0.0)
+        .cell("speculative_retry", "99p")
 }
 
 pub(super) fn columns(catalog: &Catalog, is_virtual: bool) -> Vec<RowBuilder> {
@@ -69,7 +69,7 @@ pub(super) fn columns(catalog: &Catalog, is_virtual: bool) -> Vec<RowBuilder> {
 fn column_row(table: &Table, index: usize, column: &Column) -> RowBuilder {
     let (kind, position) = match column.kind {
         ColumnKind::PartitionKey => ("partition_key", index as i32),
-        ColumnKind::Clustering => ("clustering", (index - table.clustering_start()) as i32),
+        ColumnKind::Clustering => ("clustering", (index - table.partition_key_len) as i32),
         ColumnKind::Static => ("static", -1),
         ColumnKind::Regular => ("regular", -1),
     };
@@ -79,26 +79,26 @@ fn column_row(table: &Table, index: usize, column: &Column) -> RowBuilder {
         _ => "none",
     };
     RowBuilder::default()
-        .text("keyspace_name", &table.keyspace)
-        .text("table_name", &table.name)
-        .text("column_name", &column.name)
-        .text("clustering_order", order)
-        .blob("column_name_bytes", column.name.as_bytes())
-        .text("kind", kind)
-        .int("position", position)
-        .text("type", &column.ty.to_string())
+        .cell("keyspace_name", &table.keyspace)
+        .cell("table_name", &table.name)
+        .cell("column_name", &column.name)
+        .cell("clustering_order", order)
+        .bytes("column_name_bytes", column.name.as_bytes().to_vec())
+        .cell("kind", kind)
+        .cell("position", position)
+        .cell("type", &column.ty)
 }
 
 pub(super) fn virtual_keyspaces(catalog: &Catalog) -> Vec<RowBuilder> {
-    of_schema(catalog, true).map(|keyspace| RowBuilder::default().text("keyspace_name", &keyspace.name)).collect()
+    of_schema(catalog, true).map(|keyspace| RowBuilder::default().cell("keyspace_name", &keyspace.name)).collect()
 }
 
 pub(super) fn virtual_tables(catalog: &Catalog) -> Vec<RowBuilder> {
     let row = |table: &Table| {
         RowBuilder::default()
-            .text("keyspace_name", &table.keyspace)
-            .text("table_name", &table.name)
-            .text("comment", "virtual schema")
+            .cell("keyspace_name", &table.keyspace)
+            .cell("table_name", &table.name)
+            .cell("comment", "virtual schema")
     };
     all_tables(catalog, true).map(row).collect()
 }

@@ -28,15 +28,7 @@ pub enum LiteralKind {
 
 impl fmt::Display for LiteralKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            LiteralKind::String => "STRING",
-            LiteralKind::Integer => "INTEGER",
-            LiteralKind::Float => "FLOAT",
-            LiteralKind::Boolean => "BOOLEAN",
-            LiteralKind::Hex => "HEX",
-            LiteralKind::Uuid => "UUID",
-            LiteralKind::Duration => "DURATION",
-        })
+        f.write_str(&format!("{self:?}").to_uppercase())
     }
 }
 
@@ -53,30 +45,17 @@ impl CqlType {
     /// Whether a constant of this kind can be a value of the type.
     pub fn accepts(&self, kind: LiteralKind) -> bool {
         use CqlType as T;
-        match kind {
-            LiteralKind::String => {
-                matches!(self, T::Ascii | T::Text | T::Inet | T::Date | T::Time | T::Timestamp)
-            }
-            LiteralKind::Integer => matches!(
-                self,
-                T::Bigint
-                    | T::Counter
-                    | T::Date
-                    | T::Decimal
-                    | T::Double
-                    | T::Float
-                    | T::Int
-                    | T::Smallint
-                    | T::Time
-                    | T::Timestamp
-                    | T::Tinyint
-                    | T::Varint
-            ),
-            LiteralKind::Float => matches!(self, T::Decimal | T::Double | T::Float),
-            LiteralKind::Boolean => matches!(self, T::Boolean),
-            LiteralKind::Hex => matches!(self, T::Blob),
-            LiteralKind::Uuid => matches!(self, T::Uuid | T::Timeuuid),
-            LiteralKind::Duration => matches!(self, T::Duration),
+        use LiteralKind as K;
+        match self {
+            T::Ascii | T::Text | T::Inet => kind == K::String,
+            T::Date | T::Time | T::Timestamp => matches!(kind, K::String | K::Integer),
+            T::Bigint | T::Counter | T::Int | T::Smallint | T::Tinyint | T::Varint => kind == K::Integer,
+            T::Decimal | T::Double | T::Float => matches!(kind, K::Integer | K::Float),
+            T::Boolean => kind == K::Boolean,
+            T::Blob => kind == K::Hex,
+            T::Uuid | T::Timeuuid => kind == K::Uuid,
+            T::Duration => kind == K::Duration,
+            _ => false,
         }
     }
 
@@ -89,7 +68,7 @@ impl CqlType {
                 CqlType::Bigint => "long",
                 CqlType::Smallint => "short",
                 CqlType::Tinyint => "byte",
-                other => other.word(),
+                other => super::NATIVE.iter().find(|row| row.0 == *other).map_or("value", |row| row.1),
             };
             format!("Unable to make {word} from '{text}'")
         };
@@ -123,10 +102,6 @@ impl CqlType {
         let bytes = bytes.ok_or_else(unable)?;
         self.validate(&bytes)?;
         Ok(bytes)
-    }
-
-    fn word(&self) -> &'static str {
-        super::NATIVE.iter().find(|row| row.0 == *self).map_or("value", |row| row.1)
     }
 }
 

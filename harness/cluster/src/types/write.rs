@@ -42,15 +42,6 @@ pub fn string_list(out: &mut Vec<u8>, texts: &[&str]) {
     }
 }
 
-/// `[string multimap]`
-pub fn string_multimap(out: &mut Vec<u8>, entries: &[(&str, &[&str])]) {
-    short(out, entries.len() as u16);
-    for (key, values) in entries {
-        string(out, key);
-        string_list(out, values);
-    }
-}
-
 /// `[bytes]`
 #[inline]
 pub fn bytes(out: &mut Vec<u8>, value: Option<&[u8]>) {

@@ -101,7 +101,7 @@ fn row_shard(writes: &[Write]) -> Visible {
     }
     let records = shard.records_from(0).map(|(_, record)| (record::key(record)[0], visible(record)));
     let rows: Visible = records.filter_map(|(key, row)| row.map(|row| (key, row))).collect();
-    assert_eq!(rows.len() as u64, shard.live());
+    assert_eq!(rows.len() as u64, shard.live);
     rows
 }
 
@@ -127,7 +127,7 @@ fn partition_shard(writes: &[Write]) -> Visible {
     let Some(partition) = shard.get(1, b"p") else { return Visible::new() };
     let records = partition.rows(Bound::Unbounded, Bound::Unbounded).map(|(key, record)| (key[1], visible(record)));
     let rows: Visible = records.filter_map(|(key, row)| row.map(|row| (key, row))).collect();
-    assert_eq!(rows.len() as u64, shard.live());
+    assert_eq!(rows.len() as u64, shard.live);
     rows
 }
 
