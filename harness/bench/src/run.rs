@@ -258,8 +258,9 @@ impl Bench<'_> {
         run.checksum = trouble.is_none().then(|| Checksum::of_cells(&cells));
         let written = self.folder.write_run(&run).err().map(BenchError::from);
         match trouble.or(written) {
-            Some(refused @ BenchError::Refused(_)) => {
-                if cells.is_empty() {
+            Some(refused @ BenchError::Refused(_)) if cells.is_empty() => {
+                // A folder that was there before stays as it is.
+                if run.resumed.is_empty() {
                     self.folder.discard()?;
                 }
                 Err(refused)

@@ -12,7 +12,7 @@ use crate::archive::unpack;
 use crate::page::page;
 use crate::path::{machine_path, without_code};
 use crate::store::{
-    CELLS, CHART, EVERYBODY, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, folders, is_inside, name_of,
+    CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, is_inside, name_of,
 };
 use crate::strangers::{files_in, stranger, strangers};
 
@@ -187,7 +187,7 @@ fn name(cell: &Cell) -> String {
 }
 
 fn contenders(run: &Run, notes: &str, say: &mut impl FnMut(String)) {
-    let missing: Vec<&str> = EVERYBODY.into_iter().filter(|id| run.contender(id).is_none()).collect();
+    let missing: Vec<&str> = everybody().filter(|id| run.contender(id).is_none()).collect();
     if !missing.is_empty() {
         say(format!(": {} took no part, and a published run has all contenders.", missing.join(", ")));
     }

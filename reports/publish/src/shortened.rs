@@ -2,7 +2,7 @@
 
 use cqldyno_reports::{Pass, Run};
 
-use crate::store::EVERYBODY;
+use crate::store::everybody;
 
 /// The command of a run that differs from the defaults in size and arrangements only; else the one that the run states, if any.
 pub(crate) fn command(run: &Run) -> Option<String> {
@@ -26,7 +26,7 @@ fn is_usual(run: &Run) -> bool {
     let plan = &run.plan;
     let asked = run.contenders.iter().filter(|one| !one.control).map(|one| one.id.as_str());
     let scenarios = run.scenarios.iter().map(|one| one.name.as_str());
-    let asked_as_usual = asked.eq(EVERYBODY)
+    let asked_as_usual = asked.eq(everybody())
         && scenarios.eq(["writes", "reads", "mixed"])
         && plan.reference.as_deref().is_none_or(|id| id == "scylla")
         && plan.target.embedded

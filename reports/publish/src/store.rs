@@ -27,7 +27,10 @@ pub(crate) const CLASSIC: &str = "classic";
 pub(crate) const BLOCKS: &str = "blocks";
 
 /// The contenders of every published run: those of a comparison without names.
-pub(crate) const EVERYBODY: [&str; 5] = ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"];
+pub(crate) fn everybody() -> impl Iterator<Item = &'static str> {
+    let lines = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/LIST")).lines();
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
 
 /// The context of an error of the system.
 pub(crate) fn used(path: &Path) -> impl Fn() -> String {

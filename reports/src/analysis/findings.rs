@@ -131,7 +131,19 @@ impl Story {
         let of = |meter: &str| {
             let mut outcomes: Outcomes = Vec::new();
             for scenario in &run.scenarios {
-                let order = Order::of(run, rows, Some(reference), Place { scenario, arrangement }, meter);
+                let place = Place { scenario, arrangement };
+                let order = Order::of(run, rows, Some(reference), place, meter);
+                // Nobody is said to have served most beside a driver whose rate has no verdict.
+                let is_open = |row: &SummaryRow| {
+                    let driver = run.contender(&row.contender).filter(|one| one.role == Role::Driver && !one.control);
+                    row.meter == meter
+                        && row.is_in(place)
+                        && row.level.is_some()
+                        && driver.is_some_and(|one| !order.has(one))
+                };
+                if meter == THROUGHPUT && rows.iter().any(is_open) {
+                    continue;
+                }
                 let Some(outcome) = Outcome::of(run, &order) else { continue };
                 let name = plain(&scenario.name);
                 match outcomes.iter_mut().find(|(known, _)| *known == outcome) {
@@ -238,6 +250,7 @@ fn place(run: &Run, row: &SummaryRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::{SERVER_UTILISATION, WORKER_UTILISATION};
     use crate::{Analysis, Cell, Measure, Unit, sample};
 
     fn of(run: &Run, cells: &[Cell]) -> Vec<String> {
@@ -307,6 +320,27 @@ mod tests {
             "For writes and reads scylla needed least CPU time. cdrs-tokio served most statements per second in all."
         );
         assert!(!said.contains("slower") && !said.contains("faster"));
+    }
+
+    #[test]
+    fn nobody_served_most_beside_a_driver_whose_rate_the_server_limited() {
+        let (mut run, cells) = costing([("writes", 6.25), ("reads", 6.25)]);
+        let mut cells = with_rates(cells);
+        let third = Contender {
+            id: "third".to_owned(),
+            label: "third@1".to_owned(),
+            ..run.contender("cdrs-tokio").unwrap().clone()
+        };
+        run.contenders.push(third);
+        let of_third = |cell: &Cell| {
+            let mut cell = Cell { contender: "third".to_owned(), label: "third@1".to_owned(), ..cell.clone() };
+            cell.measures.insert(SERVER_UTILISATION.to_owned(), Measure::value(99.0, Unit::Percent));
+            cell.measures.insert(WORKER_UTILISATION.to_owned(), Measure::value(40.0, Unit::Percent));
+            cell
+        };
+        let thirds: Vec<Cell> = cells.iter().filter(|cell| cell.contender == "cdrs-tokio").map(of_third).collect();
+        cells.extend(thirds);
+        assert_eq!(of(&run, &cells), ["For writes and reads scylla needed least CPU time."]);
     }
 
     #[test]

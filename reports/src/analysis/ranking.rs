@@ -66,6 +66,11 @@ impl<'a> Order<'a> {
         self.standings.iter().filter_map(|one| one.verdict).all(|verdict| verdict == Verdict::Same)
     }
 
+    /// Whether the driver is in the order.
+    pub fn has(&self, contender: &Contender) -> bool {
+        self.find(contender).is_some()
+    }
+
     fn find(&self, contender: &Contender) -> Option<&Standing<'a>> {
         self.standings.iter().find(|one| one.contender.id == contender.id)
     }

@@ -109,10 +109,13 @@ impl Short {
     }
 }
 
-/// The drivers without the control; what there is if there is no driver.
+/// The drivers, without the control unless there is nobody else; what there is if there is no driver.
 pub(crate) fn shown<'a>(analysis: &Analysis<'a>) -> Vec<&'a Contender> {
     let all = || analysis.run().contenders.iter();
-    let drivers: Vec<&Contender> = all().filter(|one| one.role == Role::Driver && !one.control).collect();
+    let is_driver = |one: &&Contender| one.role == Role::Driver;
+    let compared: Vec<&Contender> = all().filter(is_driver).filter(|one| !analysis.is_control(one)).collect();
+    // A driver against itself is compared with its control.
+    let drivers = if compared.len() < 2 { all().filter(is_driver).collect() } else { compared };
     if drivers.is_empty() { all().collect() } else { drivers }
 }
 
