@@ -198,3 +198,20 @@ fn why_none(analysis: &Analysis, place: Place, contender: &Contender, cost: Opti
         None => said("no figure", analysis.row(place, contender, CPU_PER_STATEMENT)?.unavailable.as_deref()?),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_driver_against_itself_is_shown_twice_and_a_control_among_others_is_not() {
+        let (mut run, cells) = sample::blocks(12);
+        let ids = |run: &crate::Run| -> Vec<String> {
+            shown(&Analysis::new(run, &cells)).iter().map(|one| one.id.clone()).collect()
+        };
+        assert_eq!(ids(&run), ["scylla", "cdrs-tokio", "cassandra-cpp"]);
+        run.contenders.retain(|one| one.id.starts_with("scylla"));
+        assert_eq!(ids(&run), ["scylla", "scylla#control"]);
+    }
+}
