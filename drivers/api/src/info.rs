@@ -1,5 +1,6 @@
 //! What a driver says of itself.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -92,6 +93,41 @@ impl Setting {
     }
 }
 
+/// An option of a contender, written `NAME+KEY=VALUE`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriverOption {
+    /// Its key.
+    pub name: Cow<'static, str>,
+    /// What it takes, divided by `|`: a value in lower case, or a word in capitals for any value of that kind, such as `COUNT`.
+    pub values: Cow<'static, str>,
+    /// What holds if it is not set.
+    pub default: Cow<'static, str>,
+    /// What it does, in one sentence.
+    pub about: Cow<'static, str>,
+}
+
+impl DriverOption {
+    /// An option as an adapter declares it.
+    pub const fn new(
+        name: &'static str,
+        values: &'static str,
+        default: &'static str,
+        about: &'static str,
+    ) -> DriverOption {
+        DriverOption {
+            name: Cow::Borrowed(name),
+            values: Cow::Borrowed(values),
+            default: Cow::Borrowed(default),
+            about: Cow::Borrowed(about),
+        }
+    }
+
+    /// Whether `value` is one of its values. The adapter reads a value whose kind is named in capitals.
+    pub fn takes(&self, value: &str) -> bool {
+        self.values.split('|').any(|known| known == value || known.starts_with(|c: char| c.is_ascii_uppercase()))
+    }
+}
+
 /// What a driver says of itself, in `hello` and in every result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverInfo {
@@ -109,6 +145,9 @@ pub struct DriverInfo {
     pub capabilities: BTreeSet<Capability>,
     /// Full sentences for the row: what favours or hinders the driver here.
     pub caveats: Vec<String>,
+    /// The options that a contender of this driver can set.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<DriverOption>,
     /// The most statements that it can have in flight, per settings. Absent if only stream ids limit them, or if more just wait.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub most_in_flight: BTreeMap<Settings, usize>,

@@ -15,7 +15,7 @@ mod value;
 pub use batch::BatchRows;
 pub use driver::{Driver, Session};
 pub use error::{DriverError, ErrorKind};
-pub use info::{Capability, DriverInfo, Library, Setting};
+pub use info::{Capability, DriverInfo, DriverOption, Library, Setting};
 pub use options::{ConnectOptions, Consistency, Credentials, Settings};
 pub use rows::{Row, Rows};
 pub use value::Value;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DriverError, ErrorKind};
+use crate::{DriverError, DriverOption, ErrorKind};
 
 /// The consistency level of a statement (native_protocol_v4.spec section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,22 +115,33 @@ impl ConnectOptions {
         }
     }
 
-    /// Refuses the contender's options that are not among `known`, by name; every adapter calls this before it connects.
+    /// Refuses options of the contender that are not among `known`, and values that theirs do not include; every adapter calls this
+    /// before it connects.
     ///
     /// # Errors
-    /// [`ErrorKind::Other`], naming the driver, the unknown option and the known ones.
-    pub fn refuse_unknown(&self, driver: &str, known: &[&str]) -> Result<(), DriverError> {
-        match self.options.keys().find(|key| !known.contains(&key.as_str())) {
-            None => Ok(()),
-            Some(unknown) if known.is_empty() => Err(DriverError::new(
-                ErrorKind::Other,
-                format!("{driver} has no option `{unknown}`: it has none at all; leave it out of the contender's name"),
-            )),
-            Some(unknown) => Err(DriverError::new(
-                ErrorKind::Other,
-                format!("{driver} has no option `{unknown}`: it has {}", known.join(", ")),
-            )),
+    /// [`ErrorKind::Other`], naming the driver, the option and what there is instead.
+    pub fn check(&self, driver: &str, known: &[DriverOption]) -> Result<(), DriverError> {
+        let refused = |message: String| Err(DriverError::new(ErrorKind::Other, message));
+        for (key, value) in &self.options {
+            let Some(option) = known.iter().find(|option| option.name == *key) else {
+                if known.is_empty() {
+                    return refused(format!(
+                        "{driver} has no option `{key}`: it has none at all; leave it out of the contender's name"
+                    ));
+                }
+                let names: Vec<&str> = known.iter().map(|option| &*option.name).collect();
+                return refused(format!("{driver} has no option `{key}`: it has {}", names.join(", ")));
+            };
+            if !option.takes(value) {
+                return refused(format!("{driver}'s option `{key}` was set to {value:?}; it takes {}", option.values));
+            }
         }
+        Ok(())
+    }
+
+    /// The value of the contender's option `name`, if it is set.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        self.options.get(name).map(String::as_str)
     }
 }
 
@@ -139,15 +150,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_option_is_refused_by_name_and_a_known_one_is_not() {
+    fn an_unknown_option_and_an_unknown_value_are_refused_by_name() {
+        let lib = DriverOption::new("lib", "PATH", "the one it was linked with", "The shared library.");
+        let form = DriverOption::new("form", "queue|ready", "queue", "How a statement ends.");
         let mut options = ConnectOptions::new(vec![SocketAddr::from(([127, 0, 0, 1], 9042))]);
-        assert_eq!(options.refuse_unknown("scylla", &[]), Ok(()));
+        assert_eq!(options.check("scylla", &[]), Ok(()));
         options.options.insert("lib".to_owned(), "/tmp/x.so".to_owned());
-        assert_eq!(options.refuse_unknown("cassandra-cpp", &["lib"]), Ok(()));
-        let error = options.refuse_unknown("scylla", &[]).unwrap_err();
+        assert_eq!(options.check("cassandra-cpp", std::slice::from_ref(&lib)), Ok(()));
+        assert_eq!(options.option("lib"), Some("/tmp/x.so"));
+        let error = options.check("scylla", &[]).unwrap_err();
         assert!(error.message().contains("`lib`") && error.message().contains("scylla"), "{error}");
-        let error = options.refuse_unknown("floor", &["writes", "reads"]).unwrap_err();
-        assert!(error.message().contains("`lib`") && error.message().contains("writes, reads"), "{error}");
+        let error = options.check("floor", std::slice::from_ref(&form)).unwrap_err();
+        assert!(error.message().contains("`lib`: it has form"), "{error}");
+        options.options.insert("form".to_owned(), "ready".to_owned());
+        assert_eq!(options.check("noop", &[lib.clone(), form.clone()]), Ok(()));
+        options.options.insert("form".to_owned(), "later".to_owned());
+        let error = options.check("noop", &[lib, form]).unwrap_err();
+        assert!(
+            error.message().ends_with("noop's option `form` was set to \"later\"; it takes queue|ready"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use cassandra_cpp::{Cluster, LogLevel, RetryPolicy, set_level};
 use cqldyno_driver_api::{
-    Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Library, Setting, Settings,
+    Capability, ConnectOptions, Driver, DriverError, DriverInfo, DriverOption, ErrorKind, Library, Setting, Settings,
 };
 use cqldyno_worker::lock;
 
@@ -24,6 +24,10 @@ pub const LOG_VARIABLE: &str = "CQLDYNO_LIBCASSANDRA_LOG";
 
 /// Requests that libcassandra's queue holds by default; a statement that finds it full fails.
 const REQUEST_QUEUE: usize = 8_192;
+
+/// The options of `cassandra-cpp+KEY=VALUE`.
+const OPTIONS: [DriverOption; 1] =
+    [DriverOption::new("lib", "PATH", "the one it was linked with", "The shared library libcassandra that it loads.")];
 
 /// The driver cassandra-cpp.
 #[derive(Debug, Default)]
@@ -71,6 +75,7 @@ impl Driver for CassandraCpp {
             ]
             .map(str::to_owned)
             .to_vec(),
+            options: OPTIONS.to_vec(),
             most_in_flight: BTreeMap::from([(Settings::Default, REQUEST_QUEUE)]),
         })
     }
@@ -107,8 +112,8 @@ fn set_log_level() {
 
 /// The parent has applied `lib=PATH` through the environment; this checks that it took effect.
 fn check_contender_options(options: &ConnectOptions) -> Result<(), DriverError> {
-    options.refuse_unknown("cassandra-cpp", &["lib"])?;
-    match options.options.get("lib") {
+    options.check("cassandra-cpp", &OPTIONS)?;
+    match options.option("lib") {
         Some(path) => library::loaded()?.check_lies_at(path),
         None => Ok(()),
     }

@@ -94,7 +94,7 @@ impl Driver for CdrsTokio {
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CdrsTokioSession, DriverError> {
-        options.refuse_unknown("cdrs-tokio", &[])?;
+        options.check("cdrs-tokio", &[])?;
         if options.connections == 0 {
             return Err(DriverError::new(
                 ErrorKind::Other,

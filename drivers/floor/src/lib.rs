@@ -67,7 +67,7 @@ impl Driver for Floor {
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<FloorSession, DriverError> {
-        options.refuse_unknown("floor", &[])?;
+        options.check("floor", &[])?;
         FloorSession::connect(options).await
     }
 }

@@ -12,7 +12,7 @@
 mod queue;
 mod session;
 
-use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Setting};
+use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, DriverOption, Setting};
 use cqldyno_worker::lock;
 
 pub use session::NoopSession;
@@ -21,34 +21,17 @@ pub use session::NoopSession;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Noop;
 
-/// When a statement is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// Later, by another task.
-    Pending,
-    /// At once.
-    Ready,
-}
+/// The options of `noop+KEY=VALUE`.
+const OPTIONS: [DriverOption; 1] = [DriverOption::new(
+    "form",
+    "pending|ready",
+    "pending",
+    "Answers each statement later from another task, or at once.",
+)];
 
-impl Form {
-    fn of(options: &ConnectOptions) -> Result<Form, DriverError> {
-        options.refuse_unknown("noop", &["form"])?;
-        match options.options.get("form").map(String::as_str) {
-            None | Some("pending") => Ok(Form::Pending),
-            Some("ready") => Ok(Form::Ready),
-            Some(other) => Err(DriverError::new(
-                ErrorKind::Other,
-                format!("noop was asked for the form `{other}`; it has `pending`, the default, and `ready`"),
-            )),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Form::Pending => "pending",
-            Form::Ready => "ready",
-        }
-    }
+/// The form that the options choose.
+fn form(options: &ConnectOptions) -> &str {
+    options.option("form").unwrap_or("pending")
 }
 
 impl Driver for Noop {
@@ -65,40 +48,20 @@ impl Driver for Noop {
                  checks them."
                     .to_owned(),
             ],
+            options: OPTIONS.to_vec(),
             ..DriverInfo::default()
         })
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
-        match Form::of(options) {
-            Ok(form) => vec![Setting::taken("form", form.name())],
-            Err(error) => vec![Setting::refused("form", error.message())],
-        }
+        vec![Setting::taken("form", form(options))]
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<NoopSession, DriverError> {
-        Ok(match Form::of(options)? {
-            Form::Pending => NoopSession::pending(),
-            Form::Ready => NoopSession::ready(),
+        options.check("noop", &OPTIONS)?;
+        Ok(match form(options) {
+            "ready" => NoopSession::ready(),
+            _ => NoopSession::pending(),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_form_is_chosen_by_an_option_and_others_are_refused_by_name() {
-        let mut options = ConnectOptions::new(Vec::new());
-        assert_eq!(Form::of(&options), Ok(Form::Pending));
-        options.options.insert("form".to_owned(), "ready".to_owned());
-        assert_eq!(Form::of(&options), Ok(Form::Ready));
-        assert_eq!(Noop.settings(&options), [Setting::taken("form", "ready")]);
-        options.options.insert("form".to_owned(), "later".to_owned());
-        assert!(Form::of(&options).unwrap_err().message().contains("`later`"));
-        options.options.clear();
-        options.options.insert("speed".to_owned(), "9".to_owned());
-        assert!(Form::of(&options).unwrap_err().message().contains("`speed`"));
     }
 }

@@ -79,7 +79,7 @@ impl Driver for Scylla {
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<ScyllaSession, DriverError> {
-        options.refuse_unknown("scylla", &[])?;
+        options.check("scylla", &[])?;
         let mut builder = SessionBuilder::new().known_nodes_addr(&options.contact_points);
         if let Some(credentials) = &options.credentials {
             builder = builder.user(&credentials.user, &credentials.password);

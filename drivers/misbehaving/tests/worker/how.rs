@@ -1,6 +1,6 @@
 //! The ways to misbehave.
 
-use cqldyno_driver_api::{ConnectOptions, DriverError, ErrorKind};
+use cqldyno_driver_api::{ConnectOptions, DriverError, DriverOption, ErrorKind};
 
 /// The contender's option.
 pub const OPTION: &str = "how";
@@ -109,8 +109,9 @@ impl How {
 
     /// What the contender's options say.
     pub fn of(options: &ConnectOptions) -> Result<How, DriverError> {
-        options.refuse_unknown("misbehaving", &[OPTION])?;
-        let name = options.options.get(OPTION).map_or("honestly", String::as_str);
+        let known = DriverOption::new(OPTION, "WAY", "honestly", "How it misbehaves.");
+        options.check("misbehaving", &[known])?;
+        let name = options.option(OPTION).unwrap_or("honestly");
         How::named(name).ok_or_else(|| {
             let known: Vec<&str> = ALL.iter().map(|(name, _)| *name).collect();
             let message = format!("misbehaving was asked to do it `{name}`; it can do it {}", known.join(", "));
