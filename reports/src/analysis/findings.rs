@@ -66,17 +66,6 @@ pub(crate) fn findings(
     findings
 }
 
-/// The driver's name without version and settings, unless another driver of the run has the same one.
-pub fn short(run: &Run, contender: &Contender) -> String {
-    let name = |label: &str| label.split(['@', '+', '#']).next().unwrap_or_default().to_owned();
-    let mine = name(&contender.label);
-    let others = run.contenders.iter().filter(|one| !one.control && one.id != contender.id);
-    if mine.is_empty() || contender.control || others.into_iter().any(|one| name(&one.label) == mine) {
-        return plain(&contender.label);
-    }
-    plain(&mine)
-}
-
 /// What the only driver of a run costs.
 fn alone(run: &Run, driver: &Contender, primary: &[&SummaryRow]) -> String {
     let of = |row: &&&SummaryRow| row.contender == driver.id;
@@ -417,13 +406,5 @@ mod tests {
         );
         run.contenders.clear();
         assert_eq!(of(&run, &[]), ["No driver took part, so there is nothing to compare."]);
-    }
-
-    #[test]
-    fn a_version_is_said_where_a_driver_runs_in_two() {
-        let (mut run, _) = sample::run();
-        assert_eq!(short(&run, &run.contenders[0]), "scylla");
-        run.contenders[1].label = "scylla@1.8.0".to_owned();
-        assert_eq!(short(&run, &run.contenders[0]), "scylla@1.9.0");
     }
 }
