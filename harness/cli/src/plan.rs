@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
@@ -402,8 +403,9 @@ fn page_size(text: &str) -> Result<i32, String> {
 /// A contender whose driver is known, whether or not it is built here.
 fn contender(text: &str, programs: &Programs) -> Result<Contender> {
     let contender: Contender = text.parse().map_err(usage)?;
-    let name = contender.name.as_str();
-    if KNOWN.contains(&name) || programs.worker(name).is_ok() {
+    let name = contender.name();
+    let can_be_built = || Builder::find(&programs.cqldyno).is_ok_and(|builder| builder.families(name).is_ok());
+    if KNOWN.contains(&name) || programs.worker(name).is_ok() || can_be_built() {
         return Ok(contender);
     }
     let known = programs.names();

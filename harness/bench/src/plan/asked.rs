@@ -35,10 +35,10 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
 }
 
 /// Why this worker cannot be asked this scenario, as a full sentence, if so.
-pub(crate) fn left_out(plan: &Plan, hello: &Hello, scenario: &Scenario) -> Option<String> {
+pub(crate) fn left_out(plan: &Plan, settings: Settings, hello: &Hello, scenario: &Scenario) -> Option<String> {
     let asked = scenario.limits.concurrency(plan.concurrency);
-    if let Some(most) = hello.driver.most_in_flight.get(&plan.settings).filter(|most| **most < asked) {
-        let otherwise = match plan.settings {
+    if let Some(most) = hello.driver.most_in_flight.get(&settings).filter(|most| **most < asked) {
+        let otherwise = match settings {
             Settings::Default => ", or compare with --settings equal",
             Settings::Equal => "",
         };
@@ -95,7 +95,7 @@ mod tests {
         };
         let of = |capabilities, name| {
             let plan = plan(&["a"], &[name]);
-            left_out(&plan, &hello(capabilities), &plan.scenarios[0])
+            left_out(&plan, plan.settings, &hello(capabilities), &plan.scenarios[0])
         };
         assert_eq!(of("", "writes"), None);
         assert_eq!(of(r#""batch""#, "batch"), None);
@@ -115,7 +115,7 @@ mod tests {
         .unwrap();
         let of = |settings, concurrency, name: &str| {
             let plan = Plan { settings, concurrency, ..plan(&["a"], &[name]) };
-            left_out(&plan, &hello, &plan.scenarios[0])
+            left_out(&plan, plan.settings, &hello, &plan.scenarios[0])
         };
         assert_eq!(of(Settings::Default, 8_192, "writes"), None);
         assert_eq!(
