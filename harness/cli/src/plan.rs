@@ -1,5 +1,6 @@
 //! What `compare` and `run` ask alike, and the plan that follows from it.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -148,12 +149,14 @@ pub struct Asked {
     #[arg(long, value_name = "WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
     #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
     pin: Pin,
-    /// How the embedded node writes answers: batched, each or reordered [default: batched]
+    /// How the embedded cluster writes answers [default: batched]
     ///
-    /// `batched` answers all requests of one read with one write. `each` makes one write per answer. `reordered` is batched in
-    /// random order.
-    #[arg(long, value_name = "HOW", help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
-    answers: Option<Answers>,
+    /// `batched` answers all requests of one read with one write. `cassandra` writes as many answers at once as Cassandra 5.0 did: the square
+    /// root of those in flight on a connection. COUNT is at most so many per write. `each` makes one write per answer. `reordered`
+    /// is batched in random order.
+    #[arg(long, value_name = "batched|cassandra|COUNT|each|reordered", value_parser = answers, help_heading = SETUP)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    answers: Option<Writing>,
     /// Let the embedded node hold each answer back, such as 100us [default: 0]
     #[arg(long, value_name = "TIME", value_parser = delay, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
@@ -334,9 +337,41 @@ impl Asked {
 
     /// What the embedded node is started with, as it was typed.
     fn serve_arguments(&self) -> Vec<String> {
-        let answers = self.answers.map(|how| ["--answers".to_owned(), how.to_string()]);
+        let in_flight = self.concurrency.unwrap_or(CONCURRENCY) / self.connections.max(1);
+        let answers = self.answers.map(|how| ["--answers".to_owned(), how.on_connection(in_flight).to_string()]);
         let delay = self.delay.clone().map(|time| ["--delay".to_owned(), time]);
         [answers, delay].into_iter().flatten().flatten().collect()
+    }
+}
+
+/// What `--answers` takes.
+#[derive(Clone, Copy, Debug)]
+enum Writing {
+    /// As Cassandra 5.0 writes (harness/cluster/ANSWERS.md).
+    Cassandra,
+    /// As the embedded cluster is told.
+    As(Answers),
+}
+
+impl Writing {
+    /// How a connection with so many statements in flight is answered.
+    fn on_connection(self, in_flight: u64) -> Answers {
+        match self {
+            Writing::As(answers) => answers,
+            Writing::Cassandra => {
+                let most = usize::try_from(in_flight.isqrt()).unwrap_or(usize::MAX);
+                Answers::UpTo(NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN))
+            }
+        }
+    }
+}
+
+fn answers(text: &str) -> Result<Writing, String> {
+    match text {
+        "cassandra" => Ok(Writing::Cassandra),
+        other => other.parse().map(Writing::As).map_err(|_| {
+            format!("answers can be written batched, as cassandra does, each, reordered or at most COUNT per write, not {text:?}")
+        }),
     }
 }
 
