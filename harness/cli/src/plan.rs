@@ -11,7 +11,7 @@ use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Program
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::Pass;
-use cqldyno_scenarios::suggestion;
+use cqldyno_scenarios::{Scenario, Submit, suggestion};
 
 use crate::arguments::heading::{LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::command::scenarios;
@@ -71,6 +71,15 @@ pub struct Asked {
     #[arg(long, value_name = "HOW", default_value = "equal", help_heading = WHAT, hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(["equal", "default"]).map(settings))]
     settings: Settings,
+    /// How statements are submitted: slots, stream, spawn, ...
+    ///
+    /// `slots` are tasks with a plain loop, as many as statements are in flight. `stream` is one `buffer_unordered` per thread,
+    /// and `stream-unconstrained` one without tokio's cooperative budget. `spawn` is a task per statement under a semaphore.
+    /// `spawn-all` spawns all of them before they wait for it, and `unlimited` has none. `sequential` is one at a time. Separate
+    /// several with commas: every scenario runs with each. [default: what the scenario says, else slots]
+    #[arg(long, value_name = "WAY", value_delimiter = ',', help_heading = WHAT)]
+    #[arg(value_parser = str::parse::<Submit>, allow_hyphen_values = true, hide_short_help = true)]
+    submit: Vec<Submit>,
     /// More figures: latency, syscalls, ... or all
     ///
     /// Each pass adds short cells after the timed ones. Separate several with commas. `counting` (how many system calls) always
@@ -244,7 +253,8 @@ impl Asked {
         };
         Ok(Plan {
             contenders: contenders.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
-            scenarios: scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat(),
+            scenarios: self
+                .submitted(scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat()),
             arrangements: self.arrangement.clone(),
             pin: self.pin.clone(),
             count,
@@ -272,6 +282,16 @@ impl Asked {
             memory_limit_bytes: self.memory,
             out: self.out.clone(),
         })
+    }
+
+    /// Each scenario with each way of submitting that was asked for.
+    fn submitted(&self, scenarios: Vec<Scenario>) -> Vec<Scenario> {
+        if self.submit.is_empty() {
+            return scenarios;
+        }
+        let ways =
+            |scenario: &Scenario| self.submit.iter().map(|way| Scenario { submit: *way, ..scenario.clone() }).collect();
+        scenarios.iter().flat_map::<Vec<Scenario>, _>(ways).collect()
     }
 
     /// What to know before the run starts.
@@ -304,6 +324,7 @@ impl Asked {
         let is_sized = self.publish
             || !self.scenario.is_empty()
             || self.arrangement.len() > 1
+            || self.submit.len() > 1
             || !self.pass.is_empty()
             || self.blocks.is_some()
             || self.delay.is_some()
@@ -389,7 +410,11 @@ fn delay(text: &str) -> Result<String, String> {
     }
 }
 
-fn blocks(text: &str) -> Result<u32, String> {
+/// A number of blocks.
+///
+/// # Errors
+/// When it is none, or too many.
+pub fn blocks(text: &str) -> Result<u32, String> {
     let blocks = u32::try_from(count(text)?).ok().filter(|blocks| *blocks <= MOST_BLOCKS);
     blocks.ok_or_else(|| {
         format!("a run has at most {MOST_BLOCKS} blocks; ask for fewer, and for more statements per cell with --count")
@@ -401,7 +426,10 @@ fn page_size(text: &str) -> Result<i32, String> {
 }
 
 /// A contender whose driver is known, whether or not it is built here.
-fn contender(text: &str, programs: &Programs) -> Result<Contender> {
+///
+/// # Errors
+/// When there is no such driver.
+pub fn contender(text: &str, programs: &Programs) -> Result<Contender> {
     let contender: Contender = text.parse().map_err(usage)?;
     let name = contender.name();
     let can_be_built = || Builder::find(&programs.cqldyno).is_ok_and(|builder| builder.families(name).is_ok());
