@@ -1,9 +1,4 @@
-//! The adapter for the crate `cdrs-tokio`: its description, settings and connection.
-#![deny(missing_docs)]
-
-mod errors;
-mod session;
-mod values;
+//! The driver's description, settings and connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,26 +6,36 @@ use std::time::Duration;
 use cdrs_tokio::authenticators::{
     NoneAuthenticatorProvider, SaslAuthenticatorProvider, StaticPasswordAuthenticatorProvider,
 };
-use cdrs_tokio::cluster::connection_pool::ConnectionPoolConfigBuilder;
-use cdrs_tokio::cluster::session::{DEFAULT_TRANSPORT_BUFFER_SIZE, SessionBuilder, TcpSessionBuilder};
-use cdrs_tokio::cluster::{ConnectionManager, KeyspaceHolder, NodeTcpConfigBuilder, TcpConnectionManager};
-use cdrs_tokio::compression::Compression;
+use cdrs_tokio::cluster::session::{SessionBuilder, TcpSessionBuilder};
+use cdrs_tokio::cluster::{ConnectionManager, KeyspaceHolder, NodeTcpConfigBuilder};
 use cdrs_tokio::frame::Version;
-use cdrs_tokio::frame_encoding::ProtocolFrameEncodingFactory;
-use cdrs_tokio::load_balancing::{RoundRobinLoadBalancingStrategy, TopologyAwareLoadBalancingStrategy};
 use cdrs_tokio::retry::FallthroughRetryPolicy;
 use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Setting, Settings};
 use cqldyno_worker::lock;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use session::Routing;
-pub use session::{CdrsTokioSession, CdrsTokioStatement};
+use crate::options::Chosen;
+use crate::session::{CdrsTokioSession, Routing};
+use crate::{errors, release};
 
 /// The time limit for a connection and for the whole session: the driver itself tries for ever.
-const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
+pub(crate) const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 
-type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>;
+pub(crate) type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>;
+pub(crate) type TcpSession = TcpSessionBuilder<Routing>;
+
+/// What holds for every release with this adapter.
+const CAVEATS: [&str; 7] = [
+    "It has no time limit per statement: it waits for a lost answer until the connection breaks.",
+    "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 and later), \
+     until its control connection breaks again.",
+    "It never skips the result's metadata, so its answers to a SELECT are longer.",
+    "It sends a batch to any node, not to a replica of its first row.",
+    "The adapter opens and closes one connection first, because a refused session reports nothing.",
+    "It does not check the types of bound values; the server does.",
+    "Its channel to a connection holds 1,024 requests unless `buffer` is set; with more in flight, some wait for room.",
+];
 
 /// The crate `cdrs-tokio`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,29 +60,15 @@ impl Driver for CdrsTokio {
                 Capability::Connect,
             ]
             .into(),
-            caveats: vec![
-                "It has no time limit per statement: it waits for a lost answer until the connection breaks.".to_owned(),
-                "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 \
-                 and later), until its control connection breaks again."
-                    .to_owned(),
-                "It never skips the result's metadata, so its answers to a SELECT are longer."
-                    .to_owned(),
-                "It decodes every answer twice: once to look for a new metadata id, and once for the caller."
-                    .to_owned(),
-                "It sends a batch to any node, not to a replica of its first row.".to_owned(),
-                "The adapter opens and closes one connection first, because a refused session reports nothing."
-                    .to_owned(),
-                "It does not check the types of bound values; the server does.".to_owned(),
-                "Its channel to a connection holds 1,024 requests; with more statements in flight, some wait for room."
-                    .to_owned(),
-            ],
+            caveats: CAVEATS.iter().chain(release::CAVEATS).map(|&caveat| caveat.to_owned()).collect(),
+            options: release::OPTIONS.to_vec(),
             ..DriverInfo::default()
         })
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
         const NO_LIMIT: &str = "none: the driver has no time limit per statement";
-        let own = match options.settings {
+        let mut own = match options.settings {
             Settings::Equal => {
                 options.request_timeout.map(|_| Setting::refused("request timeout", NO_LIMIT)).into_iter().collect()
             }
@@ -90,11 +81,14 @@ impl Driver for CdrsTokio {
                 Setting::taken("request timeout", NO_LIMIT),
             ],
         };
+        own.extend(
+            ["routing", "compression"].iter().filter_map(|name| Some(Setting::taken(name, options.option(name)?))),
+        );
         Setting::equal(options, own)
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CdrsTokioSession, DriverError> {
-        options.check("cdrs-tokio", &[])?;
+        let chosen = Chosen::of(options)?;
         if options.connections == 0 {
             return Err(DriverError::new(
                 ErrorKind::Other,
@@ -107,58 +101,39 @@ impl Driver for CdrsTokio {
             }
             None => Arc::new(NoneAuthenticatorProvider),
         };
-        try_one_connection(options, authenticator.clone()).await?;
+        try_one_connection(options, &chosen, authenticator.clone()).await?;
 
-        let contact_points = options.contact_points.iter().map(|&address| address.into()).collect();
-        let nodes = NodeTcpConfigBuilder::new()
-            .with_contact_points(contact_points)
-            .with_authenticator_provider(authenticator)
-            .with_version(Version::V4)
-            .build()
-            .await
-            .map_err(errors::connect)?;
-        let session = match options.settings {
-            Settings::Equal => {
-                let pool = ConnectionPoolConfigBuilder::new()
-                    .with_local_size(options.connections)
-                    .with_remote_size(options.connections)
-                    .with_connect_timeout(Some(CONNECTS_WITHIN))
-                    .build();
-                let builder = TcpSessionBuilder::new(
-                    Routing::TokenAware(TopologyAwareLoadBalancingStrategy::new(None, false)),
-                    nodes,
-                )
-                .with_compression(Compression::None)
-                .with_retry_policy(Box::new(FallthroughRetryPolicy))
-                .with_connection_pool_config(pool);
-                let session = timeout(CONNECTS_WITHIN, builder.build()).await.map_err(errors::silent)?;
-                CdrsTokioSession::equal(session.map_err(errors::build)?, options)
-            }
-            Settings::Default => {
-                let builder =
-                    TcpSessionBuilder::new(Routing::RoundRobin(RoundRobinLoadBalancingStrategy::new()), nodes);
-                let session = timeout(CONNECTS_WITHIN, builder.build()).await.map_err(errors::silent)?;
-                CdrsTokioSession::default(session.map_err(errors::build)?)
-            }
+        let nodes = NodeTcpConfigBuilder::new().with_authenticator_provider(authenticator).with_version(Version::V4);
+        let nodes =
+            options.contact_points.iter().fold(nodes, |nodes, &address| nodes.with_contact_point(address.into()));
+        let nodes = nodes.build().await.map_err(errors::connect)?;
+        let is_equal = options.settings == Settings::Equal;
+        let mut builder = TcpSessionBuilder::new(Routing::new(chosen.is_token_aware), nodes)
+            .with_compression(chosen.compression)
+            .with_transport_buffer_size(chosen.buffer)
+            .with_tcp_nodelay(chosen.nodelay)
+            .with_connection_pool_config(release::pool(is_equal.then_some(options.connections), &chosen));
+        if is_equal {
+            builder = builder.with_retry_policy(Box::new(FallthroughRetryPolicy));
+        }
+        let connecting = async {
+            let session = CdrsTokioSession::new(release::build(builder).await?, options);
+            session.open_pools().await?;
+            Ok(session)
         };
-        timeout(CONNECTS_WITHIN, session.open_pools()).await.map_err(errors::silent)??;
-        Ok(session)
+        timeout(CONNECTS_WITHIN, connecting).await.map_err(errors::silent)?
     }
 }
 
 /// Opens and closes one connection with the driver's own connection manager, to learn of a refusal: a refused session reports
 /// nothing and tries again for ever.
-async fn try_one_connection(options: &ConnectOptions, authenticator: Authenticator) -> Result<(), DriverError> {
+async fn try_one_connection(
+    options: &ConnectOptions,
+    chosen: &Chosen,
+    authenticator: Authenticator,
+) -> Result<(), DriverError> {
     let (keyspace, _receiver) = watch::channel(None);
-    let connections = TcpConnectionManager::new(
-        authenticator,
-        Arc::new(KeyspaceHolder::new(keyspace)),
-        Box::new(ProtocolFrameEncodingFactory),
-        Compression::None,
-        DEFAULT_TRANSPORT_BUFFER_SIZE,
-        true,
-        Version::V4,
-    );
+    let connections = release::connections(authenticator, Arc::new(KeyspaceHolder::new(keyspace)), chosen);
     let mut last = DriverError::new(ErrorKind::Connect, "no contact point was given; give at least one address");
     for &address in &options.contact_points {
         match timeout(CONNECTS_WITHIN, connections.connection(None, None, address)).await {

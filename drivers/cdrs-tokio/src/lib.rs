@@ -1,0 +1,14 @@
+//! The adapter for the crate `cdrs-tokio` from 8.1.0 on. Older families (the folders beside `src`) share its files; what differs
+//! between releases is in `release`.
+#![deny(missing_docs)]
+
+mod adapter;
+mod errors;
+mod options;
+mod release;
+mod session;
+mod since_7;
+mod values;
+
+pub use adapter::CdrsTokio;
+pub use session::{CdrsTokioSession, CdrsTokioStatement};
