@@ -66,7 +66,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) fn of(column: &ColSpec) -> Result<Kind, DriverError> {
-        match column.col_type.id {
+        match &column.col_type.id {
             ColType::Boolean => Ok(Kind::Boolean),
             ColType::Int => Ok(Kind::Int),
             ColType::Bigint => Ok(Kind::Bigint),
@@ -118,7 +118,7 @@ pub(crate) fn decode(answer: &Answer, columns: &[Kind], rows: &mut Rows) -> Resu
                 Kind::Bigint => push(&row, index, rows, Rows::push_bigint)?,
                 Kind::Double => push(&row, index, rows, Rows::push_double)?,
                 Kind::Timestamp => push(&row, index, rows, Rows::push_timestamp)?,
-                Kind::Uuid => push(&row, index, rows, |rows, value: Uuid| rows.push_uuid(value.into_bytes()))?,
+                Kind::Uuid => push(&row, index, rows, |rows, value: Uuid| rows.push_uuid(*value.as_bytes()))?,
                 Kind::Text => push(&row, index, rows, |rows, value: String| rows.push_text(&value))?,
                 Kind::Blob => push(&row, index, rows, |rows, value: Blob| rows.push_blob(&value.into_vec()))?,
             }
