@@ -131,7 +131,7 @@ impl<'a> CellBench<'a> {
                 )
             })?;
         }
-        Ok(load.within(&plan.scenarios[planned.scenario].limits))
+        Ok(load.within(&plan.scenarios[planned.scenario]))
     }
 
     /// Why the contender's cells of this pass would have no figure.

@@ -17,7 +17,7 @@ use std::time::Duration;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{JobCredentials, MOST_IN_FLIGHT, Runtime};
 use cqldyno_reports::{Pass, Role, count, whole};
-use cqldyno_scenarios::{Scenario, Workload, WorkloadError};
+use cqldyno_scenarios::{Scenario, ScenarioError, Submit, Workload, WorkloadError};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::plan::arrangement::Arrangement;
@@ -118,6 +118,15 @@ pub enum PlanError {
     /// A number that must be at least 1.
     #[error("{0} was set to 0; use 1 or more")]
     Zero(&'static str),
+    /// A scenario that cannot be submitted in its way.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Response times at a rate, submitted in a way that keeps none.
+    #[error(
+        "response times are taken at a rate, and the way of submitting {1} of {0} keeps none; leave the pass latency out, or submit by \
+         slots"
+    )]
+    NoRate(String, Submit),
     /// A scenario or an arrangement of one name twice.
     #[error("the {0} {1} is asked for twice; name it once")]
     Twice(&'static str, String),
@@ -274,8 +283,13 @@ impl Plan {
         }
         self.check_concurrency()?;
         for (at, scenario) in self.scenarios.iter().enumerate() {
-            if self.scenarios[..at].iter().any(|other| other.name == scenario.name) {
-                return Err(PlanError::Twice("scenario", scenario.name.clone()));
+            if self.scenarios[..at].iter().any(|other| other.label() == scenario.label()) {
+                return Err(PlanError::Twice("scenario", scenario.label()));
+            }
+            // A scenario whose way of submitting was set on the command line was not checked with it.
+            scenario.validate(&scenario.label())?;
+            if self.passes.contains(&Pass::Latency) && !scenario.submit.has_slots() {
+                return Err(PlanError::NoRate(scenario.label(), scenario.submit));
             }
             let others = self.passes.iter().flat_map(|pass| (kind(*pass).steps)(self));
             for count in std::iter::once(self.count).chain(others.map(|step| step.load.count)) {
@@ -304,7 +318,7 @@ impl Plan {
         if let Some(connections) = self.connections_each().find(|connections| *connections > MOST_CONNECTIONS) {
             return Err(PlanError::Ports(connections));
         }
-        let most = self.scenarios.iter().map(|scenario| scenario.limits.concurrency(asked)).max().unwrap_or(0);
+        let most = self.scenarios.iter().map(|scenario| scenario.in_flight(asked)).max().unwrap_or(0);
         if most > MOST_IN_FLIGHT {
             return Err(PlanError::Concurrency(asked));
         }

@@ -7,7 +7,7 @@ use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::three_digits;
 use crate::ranking::Order;
 use crate::summary::Place;
-use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, list, plain};
+use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, list, plain, short};
 
 /// The findings of a run, at least one: an entry per arrangement, and one about drivers without a verdict.
 ///
