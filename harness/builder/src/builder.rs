@@ -353,7 +353,7 @@ impl Builder {
             let arguments = ["update", "--manifest-path"].map(OsStr::new).into_iter().chain([manifest.as_os_str()]);
             cargo.run(arguments.chain(further.iter().map(OsStr::new)), &mut |_| ())
         };
-        update(&["--workspace"])?;
+        update(&["--workspace", "--quiet"])?;
         let mut open: Vec<(&String, &String)> = order.pins.iter().collect();
         // One may stand in another's way until that has its turn.
         while !open.is_empty() {
