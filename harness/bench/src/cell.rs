@@ -59,11 +59,16 @@ pub(crate) enum RunEnds {
 
 /// Runs one cell. Tests have one without processes.
 pub(crate) trait Executor {
-    /// The cell with its figures or the reason why it has none; `cells` are those that ended before.
+    /// The windows of the cell with their figures, or one without any that says why; `cells` are those that ended before.
     ///
     /// # Errors
     /// When the run is to end; there is no such cell then.
-    fn execute(&mut self, cell: &PlannedCell, cells: &[Cell], stage: &mut dyn FnMut(Stage)) -> Result<Cell, RunEnds>;
+    fn execute(
+        &mut self,
+        cell: &PlannedCell,
+        cells: &[Cell],
+        stage: &mut dyn FnMut(Stage),
+    ) -> Result<Vec<Cell>, RunEnds>;
 }
 
 /// What all cells of a run share.
@@ -150,13 +155,13 @@ impl Executor for CellBench<'_> {
         planned: &PlannedCell,
         cells: &[Cell],
         stage: &mut dyn FnMut(Stage),
-    ) -> Result<Cell, RunEnds> {
+    ) -> Result<Vec<Cell>, RunEnds> {
         self.number += 1;
         let bench: &CellBench<'_> = self;
         let mut cell = bench.identity(planned);
         if planned.count == 0 {
             bench.not_allowed(&mut cell);
-            return Ok(cell);
+            return Ok(vec![cell]);
         }
         let parts = [&cell.scenario, &cell.contender, &cell.arrangement].map(|part| file_stem(part)).join("-");
         let step = cell.step.as_ref().map_or(String::new(), |step| format!("-{}", file_stem(step)));
@@ -166,20 +171,22 @@ impl Executor for CellBench<'_> {
         cell.log = std::fs::File::create(&log).is_ok().then_some(log_name);
         let ended = bench.load(planned, &cell, cells).and_then(|load| {
             let setup = Setup::new(bench, planned, load, &stem, log)?;
-            setup.run(cell.clone(), stage)
+            setup.run(&cell, stage)
         });
         match ended {
             Ok(mut judged) => {
                 let reference = bench.context.run.plan.reference.as_deref();
-                let trouble = pictures::draw(bench.context.folder, &stem, reference, cells, &mut judged);
-                judged.findings.extend(trouble.iter().map(|trouble| sentence(trouble)));
+                for cell in &mut judged {
+                    let trouble = pictures::draw(bench.context.folder, &stem, reference, cells, cell);
+                    cell.findings.extend(trouble.iter().map(|trouble| sentence(trouble)));
+                }
                 return Ok(judged);
             }
             Err(CellFailure::Cancelled) => return Err(RunEnds::Cancelled),
             Err(CellFailure::Refused(why)) => return Err(RunEnds::Refused(why)),
             Err(failure) => cell.failed = Some(bench.redaction.apply(&failure.to_string())),
         }
-        Ok(cell)
+        Ok(vec![cell])
     }
 }
 
@@ -208,7 +215,7 @@ mod tests {
         };
         let counting = schedule.first_attempts(schedule.blocks()).last().unwrap();
         let mut stages = 0;
-        let cell = CellBench::new(context, 0).execute(&counting, &[], &mut |_| stages += 1).unwrap();
+        let cell = CellBench::new(context, 0).execute(&counting, &[], &mut |_| stages += 1).unwrap().remove(0);
         assert_eq!((stages, &cell.failed, &cell.log), (0, &None, &None));
         let ids: Vec<&str> = cell.measures.keys().map(String::as_str).collect();
         assert_eq!(ids, ["syscalls", "syscalls_per_statement"]);

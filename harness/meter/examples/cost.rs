@@ -82,7 +82,7 @@ fn cost(meter: Option<&dyn Meter>) -> Fallible<Cost> {
     let other_ns = other.ns_a_call()?;
     let start = Instant::now();
     if let Some(attachment) = &mut attachment {
-        attachment.at_end();
+        drop(attachment.at_end());
     }
     let read = start.elapsed();
     let start = Instant::now();

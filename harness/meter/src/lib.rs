@@ -2,8 +2,8 @@
 //!
 //! A [`Meter`] declares its measures ([`Declaration`]) and says whether this machine allows them ([`Meter::probe`]), which
 //! `cqldyno doctor` prints. It attaches to the worker of each cell before the worker's program starts ([`Meter::attach`]).
-//! The bench calls [`Attachment::at_go`] and [`Attachment::at_end`] at the edges of the window, and [`Attachment::read`] after
-//! the worker has reported its counts.
+//! The bench calls [`Attachment::at_go`] and [`Attachment::at_end`] at the edges of each window, and the [`Seen`] that the latter
+//! returns after the worker has reported its counts.
 //!
 //! # Adding a meter
 //!
@@ -56,7 +56,9 @@ pub use flamegraph::{PictureError, STACKS, Stacks, differential, picture};
 pub use instructions::{Callgrind, ProcessorCounters};
 pub use latency::{Latencies, Latency, Percentiles};
 pub use memory::{PeakMemory, resident_bytes};
-pub use meter::{Artifact, Attachment, Meter, Outcome, Probe, Reading, Refusal, ServerWindow, Span, Subject, Window};
+pub use meter::{
+    Artifact, Attachment, Meter, Outcome, Probe, Reading, Refusal, Seen, ServerWindow, Span, Subject, Window,
+};
 pub use noise::Noise;
 pub use operations::Operations;
 pub use proportional_memory::ProportionalMemory;

@@ -93,8 +93,7 @@ mod tests {
         mark.at_go();
         let inside = black_box(vec![1u8; 32 * MIB]);
         drop(inside);
-        mark.at_end();
-        let peak = mark.read(&window()).readings[0].value.clone().unwrap() as usize;
+        let peak = mark.at_end()(&window()).readings[0].value.clone().unwrap() as usize;
         assert!(peak >= 32 * MIB && peak + 48 * MIB < with_it as usize, "{peak} of {with_it}");
     }
 
@@ -102,8 +101,7 @@ mod tests {
     fn a_process_that_is_gone_is_a_sentence() {
         let mut mark = PeakMemory.attach(&subject(NO_PROCESS));
         mark.at_go();
-        mark.at_end();
-        let why = mark.read(&window()).readings[0].value.clone().unwrap_err();
+        let why = mark.at_end()(&window()).readings[0].value.clone().unwrap_err();
         assert!(why.contains("/proc/4194305/clear_refs"), "{why}");
     }
 

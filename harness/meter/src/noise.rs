@@ -155,8 +155,7 @@ mod tests {
         let me = std::process::id().cast_signed();
         let mut attached = Noise.attach(&Subject { cores: cores(), ..subject(me) });
         attached.at_go();
-        attached.at_end();
-        let outcome = attached.read(&window());
+        let outcome = attached.at_end()(&window());
         assert!(
             outcome.readings.iter().all(|reading| matches!(reading.value, Ok(value) if value >= 0.0)),
             "{outcome:?}"

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use crate::wall::monotonic_ns;
-use crate::{Attachment, Declaration, Meter, Outcome, Probe, Subject, Window, process_cpu_ns};
+use crate::{Attachment, Declaration, Meter, Outcome, Probe, Seen, Subject, process_cpu_ns};
 
 /// The process clocks of worker and server, read around every full second of the window: two reads of 1 us, three times per second.
 ///
@@ -70,6 +70,7 @@ impl Sampler {
 
 impl Attachment for Sampler {
     fn at_go(&mut self) {
+        self.readings.iter_mut().for_each(|(_, _, samples)| samples.clear());
         self.origin_ns = monotonic_ns().ok();
         if let Some(origin) = self.origin_ns {
             self.sample(origin);
@@ -83,19 +84,19 @@ impl Attachment for Sampler {
         }
     }
 
-    fn at_end(&mut self) {
+    fn at_end(&mut self) -> Seen {
         if let Ok(now) = monotonic_ns() {
             self.sample(now);
         }
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        let Some(origin) = self.origin_ns else { return Outcome::default() };
-        // The worker's own clock says when its window was, within what the parent saw.
-        let began = window.at_ns.map_or(origin, |at_ns| at_ns.saturating_sub(window.wall_ns)).max(origin);
-        let of = |samples: &[Sample]| by_second(samples, began, began.saturating_add(window.wall_ns));
-        let series = self.readings.iter().filter_map(|(key, _, samples)| Some((*key, of(samples)?)));
-        Outcome { series: series.collect::<BTreeMap<_, _>>(), ..Outcome::default() }
+        let (origin, readings) = (self.origin_ns.take(), self.readings.clone());
+        Box::new(move |window| {
+            let Some(origin) = origin else { return Outcome::default() };
+            // The worker's own clock says when its window was, within what the parent saw.
+            let began = window.at_ns.map_or(origin, |at_ns| at_ns.saturating_sub(window.wall_ns)).max(origin);
+            let of = |samples: &[Sample]| by_second(samples, began, began.saturating_add(window.wall_ns));
+            let series = readings.iter().filter_map(|(key, _, samples)| Some((*key, of(samples)?)));
+            Outcome { series: series.collect::<BTreeMap<_, _>>(), ..Outcome::default() }
+        })
     }
 }
 
@@ -128,6 +129,7 @@ fn at(samples: &[Sample], moment: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Window;
     use crate::meter::window;
 
     const MS: u64 = 1_000_000;
@@ -157,18 +159,21 @@ mod tests {
         let me = std::process::id().cast_signed();
         let subject = crate::meter::subject(me);
         let mut attachment = Series.attach(&subject);
-        attachment.at_go();
-        let mut x = 0u64;
-        let started = std::time::Instant::now();
-        while started.elapsed().as_millis() < 30 {
-            x = std::hint::black_box(x + 1);
-            attachment.meanwhile();
+        let mut watch = || {
+            attachment.at_go();
+            let mut x = 0u64;
+            let started = std::time::Instant::now();
+            while started.elapsed().as_millis() < 30 {
+                x = std::hint::black_box(x + 1);
+                attachment.meanwhile();
+            }
+            (monotonic_ns().unwrap(), attachment.at_end())
+        };
+        for (ended, seen) in [watch(), watch()] {
+            let outcome = seen(&Window { wall_ns: 20 * MS, at_ns: Some(ended), ..window() });
+            assert_eq!(outcome.series.keys().collect::<Vec<_>>(), [&WORKER], "there is no server");
+            assert_eq!(outcome.series[WORKER].len(), 1, "each window has a series of its own");
+            assert!(outcome.series[WORKER][0] > 0, "{:?}", outcome.series);
         }
-        let ended = monotonic_ns().unwrap();
-        attachment.at_end();
-        let outcome = attachment.read(&Window { wall_ns: 20 * MS, at_ns: Some(ended), ..window() });
-        assert_eq!(outcome.series.keys().collect::<Vec<_>>(), [&WORKER], "there is no server");
-        assert_eq!(outcome.series[WORKER].len(), 1);
-        assert!(outcome.series[WORKER][0] > 0, "{:?}", outcome.series);
     }
 }

@@ -81,8 +81,8 @@ mod tests {
         let why = "The target is not ours.".to_owned();
         let mut attached = ServerSide.attach(&Subject { server: Err(why.clone()), ..subject(1) });
         attached.at_go();
-        attached.at_end();
-        let outcome = attached.read(&Window { server: Err(why.clone()), connections: Err(why.clone()), ..window() });
+        let outcome =
+            attached.at_end()(&Window { server: Err(why.clone()), connections: Err(why.clone()), ..window() });
         assert!(outcome.readings.iter().all(|reading| reading.value == Err(why.clone())), "{outcome:?}");
     }
 

@@ -111,9 +111,9 @@ mod tests {
         wire.at_go();
         exchange(1_000);
         exchange(1_000);
-        wire.at_end();
+        let seen = wire.at_end();
         exchange(7_000);
-        let outcome = wire.read(&Window { verified: 20, ..window() });
+        let outcome = seen(&Window { verified: 20, ..window() });
         let values: Vec<f64> = outcome.readings.iter().map(|reading| reading.value.clone().unwrap()).collect();
         assert_eq!(values, [100.0, 200.0, 0.1, 0.1, 10.0, 10.0]);
     }
@@ -123,8 +123,7 @@ mod tests {
         let why = |nodes| {
             let mut wire = Wire.attach(&Subject { nodes, ..subject(NO_PROCESS) });
             wire.at_go();
-            wire.at_end();
-            let outcome = wire.read(&window());
+            let outcome = wire.at_end()(&window());
             let sentences: Vec<String> =
                 outcome.readings.into_iter().map(|reading| reading.value.unwrap_err()).collect();
             assert_eq!(sentences.len(), MEASURES.len());

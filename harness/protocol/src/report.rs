@@ -20,7 +20,7 @@ pub enum WorkerMessage {
     },
     /// The window is over; written before any other work.
     End(End),
-    /// What was counted; the last message.
+    /// What was counted in the window; the last message of the last window.
     Done(Box<Done>),
     /// The cell cannot go on; the last message.
     Failed(Failed),

@@ -3,19 +3,21 @@
 //! CPU time per statement is the primary meter: its intervals hold over all drivers, scenarios and arrangements at once. The
 //! other meters are exploratory: each interval holds by itself. floor and noop are no drivers and have no intervals.
 
+use std::collections::BTreeMap;
+
 use cqldyno_statistics as statistics;
-use cqldyno_statistics::{Comparison, Fitted, Group};
+use cqldyno_statistics::{Comparison, Fitted, Group, Repetition, outermost};
 
 use crate::bottleneck::Bottleneck;
 use crate::cut_short::too_few;
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
-use crate::summary::{Figures, Repetition, comparable};
+use crate::summary::{Figures, comparable};
 use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
 
 /// The share on both sides of 1 within which two contenders are the same.
 pub(crate) const BAND: f64 = 0.02;
 
-/// The summary's rows of one scenario, arrangement and meter, and their figures by block.
+/// The summary's rows of one scenario, arrangement and meter, and their figures by block and window.
 pub(crate) struct Table {
     pub rows: Vec<SummaryRow>,
     /// One per row.
@@ -148,10 +150,12 @@ impl Table {
             |row: &SummaryRow| run.contender(&row.contender).is_some_and(|contender| contender.role == Role::Driver);
         let columns: Vec<usize> =
             (0..self.rows.len()).filter(|at| comparable(&self.rows[*at]) && is_driver(&self.rows[*at])).collect();
-        let of = |block: &Repetition| {
-            columns.iter().map(|at| self.figures[*at].get(block).copied()).collect::<Option<Vec<f64>>>()
+        let of = |at: &Repetition| {
+            let row = columns.iter().map(|column| self.figures[*column].get(at).copied()).collect::<Option<Vec<f64>>>();
+            Some((at.clone(), row?))
         };
-        let blocks = columns.first().map_or(Vec::new(), |first| self.figures[*first].keys().filter_map(of).collect());
+        let first = columns.first().map(|first| &self.figures[*first]);
+        let blocks = outermost(first.into_iter().flat_map(BTreeMap::keys).filter_map(of).collect());
         let column = |is: &dyn Fn(&SummaryRow) -> bool| -> Vec<usize> {
             (0..columns.len()).filter(|column| is(&self.rows[columns[*column]])).collect()
         };

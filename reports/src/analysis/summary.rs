@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cqldyno_statistics as statistics;
+use cqldyno_statistics::{self as statistics, Repetition};
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
@@ -10,11 +10,13 @@ use crate::comparison::{Table, compare};
 use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT, WALL};
 use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit};
 
-/// Where a figure repeats, the outermost level first: today the block is the only level.
-pub(crate) type Repetition = [u32; 1];
-
-/// One contender's figures for one meter.
+/// One contender's figures for one meter, by block and, where its worker had several, by window.
 pub(crate) type Figures = BTreeMap<Repetition, f64>;
+
+/// Where the cell's figures repeat.
+fn repetition(cell: &Cell) -> Repetition {
+    std::iter::once(cell.block).chain(cell.window).collect()
+}
 
 /// One scenario in one arrangement.
 #[derive(Clone, Copy, Debug)]
@@ -201,7 +203,7 @@ fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str
     let mine = cells_of(cells, contender, place, pass);
     let ended: Vec<&Cell> = mine.iter().copied().filter(|cell| cell.failed.is_none()).collect();
     let measures: Vec<&Measure> = ended.iter().filter_map(|cell| cell.measures.get(id)).collect();
-    let figures: Figures = ended.iter().filter_map(|cell| Some(([cell.block], cell.get(id)?))).collect();
+    let figures: Figures = ended.iter().filter_map(|cell| Some((repetition(cell), cell.get(id)?))).collect();
     let mut values: Vec<f64> = figures.values().copied().collect();
     let failed = mine.iter().find_map(|cell| cell.failed.clone());
     let unavailable = values.is_empty().then(|| {

@@ -123,6 +123,9 @@ pub struct PlanInfo {
     pub seed: u64,
     /// Statements per timing cell.
     pub count: u64,
+    /// Windows that share the statements of a timing cell; absent for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<u32>,
     /// Statements per counting cell; 0 without a counting pass.
     pub counting_count: u64,
     /// Statements per second of the latency pass; absent for half of what the slowest driver reached.

@@ -31,6 +31,7 @@ pub fn run() -> (Run, Vec<Cell>) {
         executable: String::new(),
         plan: PlanInfo {
             seed: 42,
+            windows: None,
             count: 500_000,
             passes: vec![Pass::Counting],
             rate: None,
@@ -226,6 +227,7 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
         })
         .collect();
     Cell {
+        window: None,
         contender: contender.id.clone(),
         label: contender.label.clone(),
         scenario: scenario.name.clone(),

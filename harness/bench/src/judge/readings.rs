@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cqldyno_meter::{Attachment, Outcome, Reading, Refusal, ServerWindow, Traffic, Window, busy_connections};
+use cqldyno_meter::{Outcome, Reading, Refusal, Seen, ServerWindow, Traffic, Window, busy_connections};
 use cqldyno_protocol::{Done, End, Runtime};
 use cqldyno_reports::measure::{
     BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, WALL, WORKER_UTILISATION,
@@ -63,9 +63,9 @@ pub(crate) fn window_of(
 }
 
 /// Every meter's readings and findings.
-pub(crate) fn read(attachments: &mut [Box<dyn Attachment>], window: &Window) -> Outcome {
+pub(crate) fn read(seen: Vec<Seen>, window: &Window) -> Outcome {
     let mut whole = Outcome::default();
-    for outcome in attachments.iter_mut().map(|attachment| attachment.read(window)) {
+    for outcome in seen.into_iter().map(|seen| seen(window)) {
         whole.readings.extend(outcome.readings);
         whole.findings.extend(outcome.findings);
         whole.voids.extend(outcome.voids);

@@ -169,7 +169,7 @@ fn unseen(worker: i32, counts: &Counts) -> Option<Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::{UNFINISHED, window};
+    use crate::meter::window;
     use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
 
@@ -181,8 +181,7 @@ mod tests {
 
     fn sentence(mut counter: Box<dyn Attachment>) -> String {
         counter.at_go();
-        counter.at_end();
-        let outcome = counter.read(&window());
+        let outcome = counter.at_end()(&window());
         outcome.readings[0].value.clone().unwrap_err()
     }
 
@@ -222,12 +221,6 @@ mod tests {
     }
 
     #[test]
-    fn a_window_without_an_end_has_no_figure() {
-        let (_scratch, mut counter) = counter(std::process::id().cast_signed());
-        assert_eq!(counter.read(&window()).readings[0].value, Err(UNFINISHED.to_owned()));
-    }
-
-    #[test]
     fn what_a_worker_allocates_in_the_window_is_counted_where_the_library_is_built() {
         if let Err(refusal) = Allocations.probe() {
             assert!(!refusal.why.is_empty() && !refusal.remedy.is_empty());
@@ -249,10 +242,10 @@ mod tests {
         input.write_all(b"go\n").unwrap();
         let mut line = String::new();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line).unwrap();
-        counter.at_end();
+        let seen = counter.at_end();
         drop(input);
         child.wait().unwrap();
-        let outcome = counter.read(&window());
+        let outcome = seen(&window());
         assert!(outcome.readings.iter().take(2).all(|reading| reading.value.clone().unwrap() > 0.0), "{outcome:?}");
     }
 }

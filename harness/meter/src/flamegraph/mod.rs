@@ -9,8 +9,7 @@ use std::sync::OnceLock;
 
 use self::perf::Recording;
 pub use self::picture::{PictureError, differential, picture};
-use crate::meter::UNFINISHED;
-use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
+use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Seen, Subject, Unit};
 
 /// Sampled stacks.
 pub struct Stacks;
@@ -54,53 +53,38 @@ impl Meter for Stacks {
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let state = self.probe().map_or_else(State::Refused, |()| State::Before);
-        Box::new(Sampler { worker: subject.worker, scratch: subject.scratch.clone(), state })
+        Box::new(Sampler { worker: subject.worker, scratch: subject.scratch.clone(), windows: 0, recording: None })
     }
-}
-
-enum State {
-    Before,
-    Recording(Recording),
-    Recorded(PathBuf),
-    Refused(Refusal),
 }
 
 struct Sampler {
     worker: i32,
     scratch: PathBuf,
-    state: State,
+    windows: u32,
+    recording: Option<Result<Recording, Refusal>>,
 }
 
 impl Attachment for Sampler {
     fn at_go(&mut self) {
-        if let State::Before = self.state {
-            self.state = Recording::begin(self.worker, &self.scratch).map_or_else(State::Refused, State::Recording);
-        }
+        self.windows += 1;
+        let begun = Stacks.probe().and_then(|()| Recording::begin(self.worker, &self.scratch, self.windows));
+        self.recording = Some(begun);
     }
 
-    fn at_end(&mut self) {
-        self.state = match std::mem::replace(&mut self.state, State::Before) {
-            State::Recording(recording) => recording.end().map_or_else(State::Refused, State::Recorded),
-            other => other,
-        };
-    }
-
-    fn read(&mut self, _: &Window) -> Outcome {
-        let folded = match &self.state {
-            State::Recorded(data) => perf::fold(data).map_err(|refusal| refusal.to_string()),
-            State::Refused(refusal) => Err(refusal.to_string()),
-            State::Before | State::Recording(_) => Err(UNFINISHED.to_owned()),
-        };
-        let folded = match folded {
-            Ok(folded) => folded,
-            Err(why) => return Outcome::of(&MEASURES, [Err(why.clone()), Err(why)]),
-        };
-        let (samples, whole) = samples(&folded);
-        Outcome {
-            files: vec![Artifact { kind: STACKS, extension: "folded", bytes: folded.into_bytes() }],
-            ..Outcome::of(&MEASURES, [Ok(samples as f64), Ok(100.0 * whole as f64 / samples.max(1) as f64)])
-        }
+    fn at_end(&mut self) -> Seen {
+        let recorded = self.recording.take().map(|recording| recording.and_then(Recording::end));
+        Box::new(move |_| {
+            let Some(recorded) = recorded else { return Outcome::default() };
+            let folded = match recorded.and_then(|data| perf::fold(&data)) {
+                Ok(folded) => folded,
+                Err(refusal) => return Outcome::of(&MEASURES, [(); 2].map(|()| Err(refusal.to_string()))),
+            };
+            let (samples, whole) = samples(&folded);
+            Outcome {
+                files: vec![Artifact { kind: STACKS, extension: "folded", bytes: folded.into_bytes() }],
+                ..Outcome::of(&MEASURES, [Ok(samples as f64), Ok(100.0 * whole as f64 / samples.max(1) as f64)])
+            }
+        })
     }
 }
 
@@ -138,8 +122,7 @@ mod tests {
         let mut sampler = Stacks.attach(&Subject { scratch: scratch.path().to_path_buf(), ..me });
         sampler.at_go();
         std::thread::sleep(std::time::Duration::from_millis(100));
-        sampler.at_end();
-        let outcome = sampler.read(&window());
+        let outcome = sampler.at_end()(&window());
         match Stacks.probe() {
             Ok(()) => {
                 // 100 ms at 499 Hz; with a busy machine fewer.

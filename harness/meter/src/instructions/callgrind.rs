@@ -9,9 +9,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::{ProcessorCounters, is_under_valgrind};
-use crate::meter::{UNFINISHED, per_statement};
+use crate::meter::per_statement;
 use crate::tool::run;
-use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
+use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Seen, Subject, Unit};
 
 /// Instructions per statement under callgrind.
 pub struct Callgrind;
@@ -102,13 +102,17 @@ impl Meter for Callgrind {
     }
 
     fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        Box::new(Valgrind { worker: subject.worker, scratch: subject.scratch.clone(), state: State::Before })
+        Box::new(Valgrind {
+            worker: subject.worker,
+            scratch: subject.scratch.clone(),
+            windows: 0,
+            state: State::Elsewhere,
+        })
     }
 }
 
 enum State {
-    Before,
-    /// The cell belongs to another meter.
+    /// The cell belongs to another meter, or no window began.
     Elsewhere,
     Counting,
     Counted {
@@ -121,6 +125,7 @@ enum State {
 struct Valgrind {
     worker: i32,
     scratch: PathBuf,
+    windows: u32,
     state: State,
 }
 
@@ -137,7 +142,9 @@ impl Valgrind {
         let is_elsewhere = ProcessorCounters.probe().is_ok();
         match Callgrind.probe() {
             Ok(()) if is_under_valgrind(self.worker) => {
-                self.tell(&["instrumentation", "on"]).map_or_else(State::Refused, |()| State::Counting)
+                // What ran since the window before does not count.
+                let told = self.tell(&["instrumentation", "on"]).and_then(|()| self.tell(&["zero"]));
+                told.map_or_else(State::Refused, |()| State::Counting)
             }
             _ if is_elsewhere => State::Elsewhere,
             Ok(()) => State::Refused(not_under(self.worker)),
@@ -147,8 +154,8 @@ impl Valgrind {
 
     fn end(&self) -> Result<State, Refusal> {
         self.tell(&["dump"])?;
-        // The first dump; what callgrind writes when the process ends has no number.
-        let name = format!("{OUTPUT}.{}.1", self.worker);
+        // Dumps are numbered from 1; what callgrind writes when the process ends has no number.
+        let name = format!("{OUTPUT}.{}.{}", self.worker, self.windows);
         let nothing = || refuse(format!("it left no count of the window in {name}"), OUT_OF_REACH);
         let dump = fs::read(self.scratch.join(&name)).map_err(|_| nothing())?;
         let instructions = total(&dump).ok_or_else(nothing)?;
@@ -168,25 +175,23 @@ impl Valgrind {
 
 impl Attachment for Valgrind {
     fn at_go(&mut self) {
+        self.windows += 1;
         self.state = self.begin();
     }
 
-    fn at_end(&mut self) {
-        if matches!(self.state, State::Counting) {
-            self.state = self.end().unwrap_or_else(State::Refused);
-        }
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        match std::mem::replace(&mut self.state, State::Elsewhere) {
-            State::Elsewhere => Outcome::default(),
-            State::Before | State::Counting => Outcome::of(&MEASURES, [Err(UNFINISHED.to_owned())]),
+    fn at_end(&mut self) -> Seen {
+        let state = match std::mem::replace(&mut self.state, State::Elsewhere) {
+            State::Counting => self.end().unwrap_or_else(State::Refused),
+            other => other,
+        };
+        Box::new(move |window| match state {
+            State::Elsewhere | State::Counting => Outcome::default(),
             State::Refused(refusal) => Outcome::of(&MEASURES, [Err(refusal.to_string())]),
             State::Counted { instructions, dump } => Outcome {
                 files: vec![Artifact { kind: "callgrind", extension: "out", bytes: dump }],
                 ..Outcome::of(&MEASURES, [per_statement(instructions as f64, window)])
             },
-        }
+        })
     }
 }
 
@@ -234,10 +239,10 @@ mod tests {
         let mut input = child.stdin.take().unwrap();
         writeln!(input, "{turns}").unwrap();
         assert_eq!(lines.next().unwrap().unwrap(), "end");
-        counter.at_end();
+        let seen = counter.at_end();
         drop(input);
         child.wait().unwrap();
-        let outcome = counter.read(&window());
+        let outcome = seen(&window());
         assert_eq!((outcome.files.len(), outcome.files[0].kind), (1, "callgrind"));
         // The window of the test has a million statements.
         outcome.readings[0].value.clone().unwrap() * 1e6

@@ -134,8 +134,7 @@ mod tests {
     fn without_counters_every_measure_says_why_and_with_them_each_has_a_figure() {
         let mut counters = ProcessorCounters.attach(&subject(std::process::id().cast_signed()));
         counters.at_go();
-        counters.at_end();
-        let outcome = counters.read(&window());
+        let outcome = counters.at_end()(&window());
         assert_eq!(outcome.readings.len(), 4);
         if let Err(refusal) = ProcessorCounters.probe() {
             assert!(outcome.readings.iter().all(|reading| reading.value == Err(refusal.to_string())), "{outcome:?}");

@@ -120,10 +120,10 @@ mod tests {
                 line.clear();
                 io::BufRead::read_line(&mut output, &mut line).unwrap();
             }
-            counter.at_end();
+            let seen = counter.at_end();
             drop(input);
             child.wait().unwrap();
-            counter.read(&window()).readings[0].value.clone().unwrap()
+            seen(&window()).readings[0].value.clone().unwrap()
         };
         let more = counted(600) - counted(100);
         // `end` is seen while the program goes on to its last read: one call may fall on either side.
@@ -140,8 +140,7 @@ mod tests {
         counter.at_go();
         child.stdin.take().unwrap().write_all(b"go\n").unwrap();
         child.wait().unwrap();
-        counter.at_end();
-        assert_eq!(counter.read(&window()).readings[0].value, Ok(0.0));
+        assert_eq!(counter.at_end()(&window()).readings[0].value, Ok(0.0));
     }
 
     #[test]
@@ -151,8 +150,7 @@ mod tests {
         }
         let mut counter = SystemCalls.attach(&subject(NO_PROCESS));
         counter.at_go();
-        counter.at_end();
-        let outcome = counter.read(&window());
+        let outcome = counter.at_end()(&window());
         assert!(outcome.readings[1].value.as_ref().unwrap_err().contains("perf_event_open"), "{outcome:?}");
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::SystemCalls;
-use crate::meter::{NO_PROCESS, UNFINISHED, subject, window};
+use crate::meter::{NO_PROCESS, subject, window};
+use crate::{Seen, SystemCalls};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -34,10 +34,10 @@ fn outcomes(mut child: Child, attachments: &mut [Box<dyn Attachment>]) -> Vec<Ou
     next("ready");
     attachments.iter_mut().for_each(|attachment| attachment.at_go());
     next("end");
-    attachments.iter_mut().for_each(|attachment| attachment.at_end());
+    let seen: Vec<Seen> = attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
     drop(child.stdin.take());
     child.wait().unwrap();
-    attachments.iter_mut().map(|attachment| attachment.read(&window())).collect()
+    seen.into_iter().map(|seen| seen(&window())).collect()
 }
 
 /// Calls in the window that a figure per statement stands for.
@@ -115,11 +115,9 @@ fn calls_of_other_processes_are_not_counted() {
     for _ in 0..1_000 {
         nix::unistd::getppid();
     }
-    idle.at_end();
-    gone.at_end();
-    let calls = idle.read(&window()).breakdowns["syscalls"].get("getppid").copied();
+    let calls = idle.at_end()(&window()).breakdowns["syscalls"].get("getppid").copied();
     assert_eq!(calls, None);
-    let nothing = gone.read(&window());
+    let nothing = gone.at_end()(&window());
     let why = nothing.readings[0].value.clone().unwrap_err();
     assert!(why.contains("another process"), "{why}");
     assert!(nothing.breakdowns["syscalls"].is_empty());
@@ -140,16 +138,6 @@ fn a_number_beyond_the_tables_and_what_was_skipped_are_told() {
     let finding = skipped(&go, &end).unwrap();
     assert!(finding.starts_with("At 2 system calls"), "{finding}");
     assert_eq!(skipped(&go, &Count { skipped: None, ..end }), None);
-}
-
-#[test]
-fn a_window_without_an_end_has_no_counts_and_says_so() {
-    if !countable() {
-        return;
-    }
-    let mut counter = SystemCallsByName.attach(&subject(std::process::id().cast_signed()));
-    counter.at_go();
-    assert_eq!(counter.read(&window()).readings[0].value, Err(UNFINISHED.to_owned()));
 }
 
 #[test]
