@@ -10,7 +10,7 @@ mod served;
 mod setup;
 mod waiting;
 
-use cqldyno_meter::Meter;
+use cqldyno_meter::ALL;
 use cqldyno_reports::{Cell, Measure, Role, Run};
 
 use self::setup::Setup;
@@ -88,7 +88,6 @@ pub(crate) struct CellContext<'a> {
 /// Runs cells with real processes.
 pub(crate) struct CellBench<'a> {
     context: CellContext<'a>,
-    meters: Vec<Box<dyn Meter>>,
     redaction: Redaction,
     number: usize,
 }
@@ -97,7 +96,7 @@ impl<'a> CellBench<'a> {
     /// The files of its first cell have the number after `there`.
     pub(crate) fn new(context: CellContext<'a>, there: usize) -> CellBench<'a> {
         let password = context.plan.credentials.as_ref().map(|credentials| credentials.password.as_str());
-        CellBench { context, meters: cqldyno_meter::all(), redaction: Redaction::of(password), number: there }
+        CellBench { context, redaction: Redaction::of(password), number: there }
     }
 
     /// The cell's identity, without figures.
@@ -142,7 +141,7 @@ impl<'a> CellBench<'a> {
     /// Every measure of a pass that this machine does not allow, with the reason.
     fn not_allowed(&self, cell: &mut Cell) {
         let why = (kind(cell.pass).probe)().err().map(|refusal| refusal.to_string()).unwrap_or_default();
-        let declared = self.meters.iter().flat_map(|meter| meter.declarations());
+        let declared = ALL.iter().flat_map(|meter| meter.measures);
         for measure in declared.filter(|measure| measure.pass == Some(cell.pass)) {
             cell.measures.insert(measure.id.to_owned(), Measure::unavailable(why.clone()));
         }

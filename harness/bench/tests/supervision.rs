@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cqldyno_bench::{
-    Arrangement, BenchError, Cancel, CellStart, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage, Target, resume, run,
+    Arrangement, BenchError, Cancel, CellStart, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage, Target,
+    resume, run,
 };
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Measure, Pass, Run};
@@ -122,7 +123,7 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     assert!(noop.measures["read_back"].reason().unwrap().contains("sends nothing"));
     assert!(!timing.measures.contains_key("syscalls") && !counting.measures.contains_key("wall"));
     let calls = &counting.measures["syscalls"];
-    match cqldyno_meter::Meter::probe(&cqldyno_meter::SystemCalls) {
+    match cqldyno_meter::SYSTEM_CALLS.probe() {
         // The one that says `end`; the next one may come after the counter was read.
         Ok(()) => assert!(calls.get().unwrap() >= 1.0, "{calls:?}"),
         Err(refusal) => {

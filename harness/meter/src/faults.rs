@@ -3,9 +3,6 @@
 use crate::meter::from_worker;
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
 
-/// Page faults of the worker in the window.
-pub struct Faults;
-
 const MEASURES: [Declaration; 2] = [
     faults("minor_faults", "page faults of the worker that needed no I/O").titled("minor\nfaults"),
     faults("major_faults", "page faults of the worker that needed I/O").titled("major\nfaults"),
@@ -15,22 +12,11 @@ const fn faults(id: &'static str, about: &'static str) -> Declaration {
     Declaration::new(Pass::Timing, id, Unit::Count, Better::Lower, about)
 }
 
-impl Meter for Faults {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Page faults of the worker in the window.
+pub const FAULTS: Meter = Meter::new("page faults", &MEASURES, attach).needs("getrusage in the worker");
 
-    fn name(&self) -> &'static str {
-        "page faults"
-    }
-
-    fn needs(&self) -> &'static str {
-        "getrusage in the worker"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        from_worker(figures)
-    }
+fn attach(_: &Subject) -> Box<dyn Attachment> {
+    from_worker(figures)
 }
 
 fn figures(window: &Window) -> Outcome {

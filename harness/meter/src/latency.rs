@@ -5,10 +5,6 @@ use std::collections::BTreeMap;
 use crate::meter::from_worker;
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Reading, Subject, Unit, Window};
 
-/// Times of answers at a rate that all contenders share, with 1, 16 and 256 statements in flight, and up to a session's first
-/// answer. A cell has those of its step only.
-pub struct Latency;
-
 /// Percentiles, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Percentiles {
@@ -94,18 +90,12 @@ const fn time(id: &'static str, about: &'static str) -> Declaration {
     at(id, Unit::Microseconds, Better::Lower, about)
 }
 
-impl Meter for Latency {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Times of answers at a rate that all contenders share, with 1, 16 and 256 statements in flight, and up to a session's first
+/// answer. A cell has those of its step only.
+pub const LATENCY: Meter = Meter::new("latency", &MEASURES, attach);
 
-    fn name(&self) -> &'static str {
-        "latency"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        from_worker(figures)
-    }
+fn attach(_: &Subject) -> Box<dyn Attachment> {
+    from_worker(figures)
 }
 
 fn figures(window: &Window) -> Outcome {

@@ -9,34 +9,54 @@ use std::sync::Arc;
 use crate::{Declaration, Latencies};
 
 /// What to measure, whether this machine allows it, and how to attach to a cell.
-pub trait Meter: Send + Sync {
+pub struct Meter {
+    /// Its name for `doctor`, in words.
+    pub name: &'static str,
     /// Its measures.
-    fn declarations(&self) -> &'static [Declaration];
-
-    /// The meter's name for `doctor`, in words.
-    fn name(&self) -> &'static str;
-
+    pub measures: &'static [Declaration],
     /// What it needs of the machine, in words.
-    fn needs(&self) -> &'static str {
-        "nothing"
+    pub needs: &'static str,
+    /// What it adds to the worker's work in the window, in words; `None` if that is nothing.
+    pub costs: Option<&'static str>,
+    probe: fn() -> Probe,
+    attach: fn(&Subject) -> Box<dyn Attachment>,
+}
+
+impl Meter {
+    /// A meter that needs and costs nothing.
+    pub(crate) const fn new(
+        name: &'static str,
+        measures: &'static [Declaration],
+        attach: fn(&Subject) -> Box<dyn Attachment>,
+    ) -> Meter {
+        Meter { name, measures, needs: "nothing", costs: None, probe: || Ok(()), attach }
     }
 
-    /// What it adds to the worker's work in the window, in words; `None` if that is nothing.
-    fn costs(&self) -> Option<&'static str> {
-        None
+    pub(crate) const fn needs(self, needs: &'static str) -> Meter {
+        Meter { needs, ..self }
+    }
+
+    pub(crate) const fn costs(self, costs: &'static str) -> Meter {
+        Meter { costs: Some(costs), ..self }
+    }
+
+    pub(crate) const fn probed(self, probe: fn() -> Probe) -> Meter {
+        Meter { probe, ..self }
     }
 
     /// Tries whether this machine allows it.
     ///
     /// # Errors
     /// Why not, with what to change.
-    fn probe(&self) -> Probe {
-        Ok(())
+    pub fn probe(&self) -> Probe {
+        (self.probe)()
     }
 
     /// Attaches to the worker's process before it starts the worker's program. This never fails: an attachment that cannot read
     /// gives readings with the reason.
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment>;
+    pub fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
+        (self.attach)(subject)
+    }
 }
 
 /// Whether this machine allows a meter.
@@ -318,14 +338,14 @@ pub(crate) fn window() -> Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Wall;
+    use crate::WALL;
 
     /// What attachment and window make of the looks that come in this order, at the edges of so many windows.
     fn made_of(looks: Vec<Result<u64, String>>, windows: usize) -> Vec<Result<f64, String>> {
         let mut looks = looks.into_iter();
         let mut attached = at_edges(
             move |_| looks.next().unwrap(),
-            |both, _| Outcome::of(&Wall.declarations()[..1], [difference(both).map(|difference| difference as f64)]),
+            |both, _| Outcome::of(&WALL.measures[..1], [difference(both).map(|difference| difference as f64)]),
         );
         let seen: Vec<Seen> = (0..windows)
             .map(|_| {

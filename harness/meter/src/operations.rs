@@ -3,9 +3,6 @@
 use crate::meter::{from_worker, per_statement};
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, ServerWindow, Subject, Unit, Window};
 
-/// Rows, requests and connections of statements other than EXECUTEs; nothing if all are EXECUTEs.
-pub struct Operations;
-
 const ROWS: [Declaration; 3] = [
     timed("rows", Unit::Count, Better::Neither, "rows that the statements wrote or asked for"),
     timed("rows_per_second", Unit::PerSecond, Better::Higher, "rows of verified statements per second of wall time")
@@ -27,18 +24,11 @@ const fn timed(id: &'static str, unit: Unit, better: Better, about: &'static str
     Declaration::new(Pass::Timing, id, unit, better, about)
 }
 
-impl Meter for Operations {
-    fn declarations(&self) -> &'static [Declaration] {
-        &ALL
-    }
+/// Rows, requests and connections of statements other than EXECUTEs; nothing if all are EXECUTEs.
+pub const OPERATIONS: Meter = Meter::new("operations", &ALL, attach);
 
-    fn name(&self) -> &'static str {
-        "operations"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        from_worker(figures)
-    }
+fn attach(_: &Subject) -> Box<dyn Attachment> {
+    from_worker(figures)
 }
 
 fn figures(window: &Window) -> Outcome {

@@ -4,12 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use crate::wall::monotonic_ns;
-use crate::{Attachment, Declaration, Meter, Outcome, Probe, Seen, Subject, process_cpu_ns};
-
-/// The process clocks of worker and server, read around every full second of the window: two reads of 1 us, three times per second.
-///
-/// It gives no measures but series with one value per second: `cpu_us` and `server_cpu_us`, in microseconds of CPU time.
-pub struct Series;
+use crate::{Attachment, Meter, Outcome, Seen, Subject, cpu_time, process_cpu_ns};
 
 /// The key of the worker's series in [`Outcome::series`].
 const WORKER: &str = "cpu_us";
@@ -23,28 +18,16 @@ const SECOND_NS: u64 = 1_000_000_000;
 const NEAR_NS: u64 = 110_000_000;
 const FAR: RangeInclusive<u64> = NEAR_NS..=SECOND_NS - NEAR_NS;
 
-impl Meter for Series {
-    fn declarations(&self) -> &'static [Declaration] {
-        &[]
-    }
+/// The process clocks of worker and server, read around every full second of the window: two reads of 1 us, three times per second.
+///
+/// It gives no measures but series with one value per second: `cpu_us` and `server_cpu_us`, in microseconds of CPU time.
+pub const SERIES: Meter =
+    Meter::new("series by second", &[], attach).needs("the CPU clocks of other processes").probed(cpu_time::probe);
 
-    fn name(&self) -> &'static str {
-        "series by second"
-    }
-
-    fn needs(&self) -> &'static str {
-        "the CPU clocks of other processes"
-    }
-
-    fn probe(&self) -> Probe {
-        crate::CpuTime.probe()
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let processes = [(WORKER, Some(subject.worker)), (SERVER, subject.server.as_ref().ok().copied())];
-        let readings = processes.into_iter().filter_map(|(key, pid)| Some((key, pid?, Vec::new()))).collect();
-        Box::new(Sampler { origin_ns: None, readings })
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let processes = [(WORKER, Some(subject.worker)), (SERVER, subject.server.as_ref().ok().copied())];
+    let readings = processes.into_iter().filter_map(|(key, pid)| Some((key, pid?, Vec::new()))).collect();
+    Box::new(Sampler { origin_ns: None, readings })
 }
 
 /// What a process had used at a moment, both in nanoseconds.
@@ -158,7 +141,7 @@ mod tests {
     fn a_processs_own_clock_is_read_from_go_to_end() {
         let me = std::process::id().cast_signed();
         let subject = crate::meter::subject(me);
-        let mut attachment = Series.attach(&subject);
+        let mut attachment = SERIES.attach(&subject);
         let mut watch = || {
             attachment.at_go();
             let mut x = 0u64;

@@ -5,26 +5,16 @@ use cqldyno_measure::list::declared;
 use crate::meter::from_worker;
 use crate::{Attachment, Declaration, Meter, Outcome, Subject, Window};
 
-/// Statements, verified answers, errors, and statements issued below the concurrency.
-pub struct Statements;
-
 const MEASURES: [Declaration; 4] =
     [declared::STATEMENTS, declared::VERIFIED, declared::ERRORS, declared::BELOW_CONCURRENCY];
 
 const NOT_COUNTED: &str = "The worker does not count statements issued below the concurrency.";
 
-impl Meter for Statements {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Statements, verified answers, errors, and statements issued below the concurrency.
+pub const STATEMENTS: Meter = Meter::new("statements", &MEASURES, attach);
 
-    fn name(&self) -> &'static str {
-        "statements"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        from_worker(figures)
-    }
+fn attach(_: &Subject) -> Box<dyn Attachment> {
+    from_worker(figures)
 }
 
 fn figures(window: &Window) -> Outcome {

@@ -5,9 +5,6 @@ use cqldyno_measure::list::declared;
 use crate::meter::from_worker;
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
 
-/// Context switches of the worker in the window.
-pub struct Switches;
-
 const MEASURES: [Declaration; 3] = [
     declared::CONTEXT_SWITCHES,
     switches("voluntary_switches", "context switches because the worker waited"),
@@ -18,22 +15,11 @@ const fn switches(id: &'static str, about: &'static str) -> Declaration {
     Declaration::new(Pass::Timing, id, Unit::Count, Better::Lower, about)
 }
 
-impl Meter for Switches {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Context switches of the worker in the window.
+pub const SWITCHES: Meter = Meter::new("context switches", &MEASURES, attach).needs("getrusage in the worker");
 
-    fn name(&self) -> &'static str {
-        "context switches"
-    }
-
-    fn needs(&self) -> &'static str {
-        "getrusage in the worker"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        from_worker(figures)
-    }
+fn attach(_: &Subject) -> Box<dyn Attachment> {
+    from_worker(figures)
 }
 
 fn figures(window: &Window) -> Outcome {

@@ -5,9 +5,6 @@ use crate::meter::{Both, at_edges, per_statement};
 use crate::sockets::{Carried, Traffic, busy_traffic};
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
 
-/// Bytes and TCP segments of the worker's data connections per statement, each way.
-pub struct Wire;
-
 const MEASURES: [Declaration; 6] = [
     lower("bytes_sent_per_statement", Unit::Bytes, "bytes sent per verified statement, without TCP and IP headers")
         .titled("bytes\nsent\n/statement"),
@@ -33,36 +30,26 @@ const fn higher(id: &'static str, about: &'static str) -> Declaration {
     Declaration::new(Pass::Timing, id, Unit::Count, Better::Higher, about)
 }
 
-impl Meter for Wire {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Bytes and TCP segments of the worker's data connections per statement, each way.
+pub const WIRE: Meter =
+    Meter::new("on the wire", &MEASURES, attach).needs("sock_diag(7) for TCP, and /proc/PID/fd").probed(probe);
 
-    fn name(&self) -> &'static str {
-        "on the wire"
-    }
+fn probe() -> Probe {
+    Traffic::of(std::process::id().cast_signed(), &[]).map(drop)
+}
 
-    fn needs(&self) -> &'static str {
-        "sock_diag(7) for TCP, and /proc/PID/fd"
-    }
-
-    fn probe(&self) -> Probe {
-        Traffic::of(std::process::id().cast_signed(), &[]).map(drop)
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let (pid, nodes) = (subject.worker, subject.nodes.clone());
-        let unknown = match (nodes.is_empty(), &subject.server) {
-            (false, _) => None,
-            (true, Err(why)) => Some(why.clone()),
-            (true, Ok(_)) => Some("The nodes' addresses are not known.".to_owned()),
-        };
-        let look = move |_| match &unknown {
-            None => Traffic::of(pid, &nodes).map_err(|error| error.to_string()),
-            Some(why) => Err(why.clone()),
-        };
-        at_edges(look, figures)
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let (pid, nodes) = (subject.worker, subject.nodes.clone());
+    let unknown = match (nodes.is_empty(), &subject.server) {
+        (false, _) => None,
+        (true, Err(why)) => Some(why.clone()),
+        (true, Ok(_)) => Some("The nodes' addresses are not known.".to_owned()),
+    };
+    let look = move |_| match &unknown {
+        None => Traffic::of(pid, &nodes).map_err(|error| error.to_string()),
+        Some(why) => Err(why.clone()),
+    };
+    at_edges(look, figures)
 }
 
 const NOT_BUSY: &str =
@@ -107,7 +94,7 @@ mod tests {
             client.read_exact(&mut vec![0; 2 * bytes]).unwrap();
         };
         exchange(5_000);
-        let mut wire = Wire.attach(&Subject { nodes: vec![address], ..subject(std::process::id().cast_signed()) });
+        let mut wire = WIRE.attach(&Subject { nodes: vec![address], ..subject(std::process::id().cast_signed()) });
         wire.at_go();
         exchange(1_000);
         exchange(1_000);
@@ -121,7 +108,7 @@ mod tests {
     #[test]
     fn without_nodes_or_a_worker_every_measure_says_why() {
         let why = |nodes| {
-            let mut wire = Wire.attach(&Subject { nodes, ..subject(NO_PROCESS) });
+            let mut wire = WIRE.attach(&Subject { nodes, ..subject(NO_PROCESS) });
             wire.at_go();
             let outcome = wire.at_end()(&window());
             let sentences: Vec<String> =

@@ -78,7 +78,7 @@ pub(crate) fn read(seen: Vec<Seen>, window: &Window) -> Outcome {
 
 /// What the meters read, as `run.json` lists it.
 pub(crate) fn measures() -> Vec<MeasureInfo> {
-    cqldyno_meter::all().iter().flat_map(|meter| meter.declarations()).map(MeasureInfo::from).collect()
+    cqldyno_meter::ALL.iter().flat_map(|meter| meter.measures).map(MeasureInfo::from).collect()
 }
 
 /// A reading as results hold it.

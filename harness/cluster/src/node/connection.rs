@@ -273,7 +273,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         let is_traced = header.flags & FLAG_TRACING != 0;
         if is_traced && is_run && Opcode::from_byte(header.opcode).is_some_and(Opcode::is_traceable) {
-            response::trace(&mut self.out, start, self.trace_id());
+            let id = self.trace_id();
+            response::trace(&mut self.out, start, id);
         }
     }
 
@@ -283,7 +284,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         const UNIX_EPOCH: u64 = 0x01B2_1DD2_1381_4000;
         let microseconds = self.state.database.clock.begin().timestamp().unsigned_abs();
         let [.., a, b, c, d, e] = self.stats.id.to_be_bytes();
-        Builder::from_gregorian_timestamp(UNIX_EPOCH + microseconds * 10, 0, &[1, a, b, c, d, e]).into_uuid().into_bytes()
+        Builder::from_gregorian_timestamp(UNIX_EPOCH + microseconds * 10, 0, &[1, a, b, c, d, e])
+            .into_uuid()
+            .into_bytes()
     }
 
     async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<(), CqlError> {

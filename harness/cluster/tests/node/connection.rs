@@ -4,8 +4,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::client::{
-    AUTH_RESPONSE, Answer, BATCH, Bind, Client, EXECUTE, OPTIONS, Parameters, PREPARE, QUERY, REGISTER, STARTUP, execute_body, frame,
-    int, node, node_with_password, prepare_body, query_body, write_string,
+    AUTH_RESPONSE, Answer, BATCH, Bind, Client, EXECUTE, OPTIONS, PREPARE, Parameters, QUERY, REGISTER, STARTUP,
+    execute_body, frame, int, node, node_with_password, prepare_body, query_body, write_string,
 };
 
 const EVERYTHING_IS_WELL: &str = "SELECT key FROM system.local";

@@ -11,9 +11,6 @@ use self::perf::Recording;
 pub use self::picture::{PictureError, differential, picture};
 use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Seen, Subject, Unit};
 
-/// Sampled stacks.
-pub struct Stacks;
-
 const MEASURES: [Declaration; 2] = [
     Declaration::new(Pass::Flamegraph, "stack_samples", Unit::Count, Better::Neither, "stacks sampled in the window")
         .titled("samples"),
@@ -30,31 +27,19 @@ const MEASURES: [Declaration; 2] = [
 /// The kind of the file with the folded stacks.
 pub const STACKS: &str = "stacks";
 
-impl Meter for Stacks {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Sampled stacks.
+pub const FLAME_GRAPHS: Meter = Meter::new("flame graphs", &MEASURES, attach)
+    .needs("perf from Linux 5.10 on, and perf_event_open(2)")
+    .costs("0 to 4 % of the time")
+    .probed(probe);
 
-    fn name(&self) -> &'static str {
-        "flame graphs"
-    }
+fn probe() -> Probe {
+    static TRIED: OnceLock<Probe> = OnceLock::new();
+    TRIED.get_or_init(perf::trial).clone()
+}
 
-    fn needs(&self) -> &'static str {
-        "perf from Linux 5.10 on, and perf_event_open(2)"
-    }
-
-    fn costs(&self) -> Option<&'static str> {
-        Some("0 to 4 % of the time")
-    }
-
-    fn probe(&self) -> Probe {
-        static TRIED: OnceLock<Probe> = OnceLock::new();
-        TRIED.get_or_init(perf::trial).clone()
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        Box::new(Sampler { worker: subject.worker, scratch: subject.scratch.clone(), windows: 0, recording: None })
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    Box::new(Sampler { worker: subject.worker, scratch: subject.scratch.clone(), windows: 0, recording: None })
 }
 
 struct Sampler {
@@ -67,7 +52,7 @@ struct Sampler {
 impl Attachment for Sampler {
     fn at_go(&mut self) {
         self.windows += 1;
-        let begun = Stacks.probe().and_then(|()| Recording::begin(self.worker, &self.scratch, self.windows));
+        let begun = probe().and_then(|()| Recording::begin(self.worker, &self.scratch, self.windows));
         self.recording = Some(begun);
     }
 
@@ -119,11 +104,11 @@ mod tests {
         let child = crate::tool::Ended(child.spawn().unwrap());
         let scratch = tempfile::tempdir().unwrap();
         let me = subject(child.0.id().cast_signed());
-        let mut sampler = Stacks.attach(&Subject { scratch: scratch.path().to_path_buf(), ..me });
+        let mut sampler = FLAME_GRAPHS.attach(&Subject { scratch: scratch.path().to_path_buf(), ..me });
         sampler.at_go();
         std::thread::sleep(std::time::Duration::from_millis(100));
         let outcome = sampler.at_end()(&window());
-        match Stacks.probe() {
+        match FLAME_GRAPHS.probe() {
             Ok(()) => {
                 // 100 ms at 499 Hz; with a busy machine fewer.
                 let samples = outcome.readings[0].value.clone().unwrap();

@@ -1,13 +1,13 @@
 use super::*;
 use crate::meter::{NO_PROCESS, subject, window};
-use crate::{Seen, SystemCalls};
+use crate::{SYSTEM_CALLS, Seen};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 /// Whether this machine counts by name; prints why not.
 fn countable() -> bool {
-    SystemCallsByName.probe().inspect_err(|refusal| eprintln!("not tested here: {refusal}")).is_ok()
+    SYSTEM_CALLS_BY_NAME.probe().inspect_err(|refusal| eprintln!("not tested here: {refusal}")).is_ok()
 }
 
 /// A shell that waits for a line and then becomes another one, which says `ready`, waits for a line, makes so many writes, says
@@ -52,7 +52,7 @@ fn each_call_of_a_process_is_counted_under_its_name() {
     }
     let names = |writes| {
         let child = writer(writes);
-        let mut attached = [SystemCallsByName.attach(&subject(child.id().cast_signed()))];
+        let mut attached = [SYSTEM_CALLS_BY_NAME.attach(&subject(child.id().cast_signed()))];
         let outcome = outcomes(child, &mut attached).remove(0);
         assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
         let names = &outcome.breakdowns["syscalls"];
@@ -69,12 +69,12 @@ fn each_call_of_a_process_is_counted_under_its_name() {
 
 #[test]
 fn the_count_by_name_and_the_total_of_the_counting_pass_agree_call_by_call() {
-    if !countable() || SystemCalls.probe().is_err() {
+    if !countable() || SYSTEM_CALLS.probe().is_err() {
         return;
     }
     let child = writer(500);
     let worker = subject(child.id().cast_signed());
-    let mut attached = [SystemCallsByName.attach(&worker), SystemCalls.attach(&worker)];
+    let mut attached = [SYSTEM_CALLS_BY_NAME.attach(&worker), SYSTEM_CALLS.attach(&worker)];
     let found = outcomes(child, &mut attached);
     let by_name = calls_of(found[0].readings[0].value.clone().unwrap());
     let total = found[1].readings[0].value.clone().unwrap();
@@ -108,8 +108,8 @@ fn calls_of_other_processes_are_not_counted() {
         return;
     }
     let mut child = Command::new("sh").args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap();
-    let mut idle = SystemCallsByName.attach(&subject(child.id().cast_signed()));
-    let mut gone = SystemCallsByName.attach(&subject(NO_PROCESS));
+    let mut idle = SYSTEM_CALLS_BY_NAME.attach(&subject(child.id().cast_signed()));
+    let mut gone = SYSTEM_CALLS_BY_NAME.attach(&subject(NO_PROCESS));
     idle.at_go();
     gone.at_go();
     for _ in 0..1_000 {
