@@ -1,7 +1,7 @@
 //! Page faults, from the worker's rusage.
 
 use crate::meter::from_worker;
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
+use crate::{Better, Declaration, Meter, Outcome, Pass, Unit, Window};
 
 const MEASURES: [Declaration; 2] = [
     faults("minor_faults", "page faults of the worker that needed no I/O").titled("minor\nfaults"),
@@ -13,11 +13,8 @@ const fn faults(id: &'static str, about: &'static str) -> Declaration {
 }
 
 /// Page faults of the worker in the window.
-pub const FAULTS: Meter = Meter::new("page faults", &MEASURES, attach).needs("getrusage in the worker");
-
-fn attach(_: &Subject) -> Box<dyn Attachment> {
-    from_worker(figures)
-}
+pub const FAULTS: Meter =
+    Meter::new("page faults", &MEASURES, |_| from_worker(figures)).needs("getrusage in the worker");
 
 fn figures(window: &Window) -> Outcome {
     Outcome::of(&MEASURES, [window.minor_faults, window.major_faults].map(|count| Ok(count as f64)))

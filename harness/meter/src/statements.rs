@@ -3,7 +3,7 @@
 use cqldyno_measure::list::declared;
 
 use crate::meter::from_worker;
-use crate::{Attachment, Declaration, Meter, Outcome, Subject, Window};
+use crate::{Declaration, Meter, Outcome, Window};
 
 const MEASURES: [Declaration; 4] =
     [declared::STATEMENTS, declared::VERIFIED, declared::ERRORS, declared::BELOW_CONCURRENCY];
@@ -11,11 +11,7 @@ const MEASURES: [Declaration; 4] =
 const NOT_COUNTED: &str = "The worker does not count statements issued below the concurrency.";
 
 /// Statements, verified answers, errors, and statements issued below the concurrency.
-pub const STATEMENTS: Meter = Meter::new("statements", &MEASURES, attach);
-
-fn attach(_: &Subject) -> Box<dyn Attachment> {
-    from_worker(figures)
-}
+pub const STATEMENTS: Meter = Meter::new("statements", &MEASURES, |_| from_worker(figures));
 
 fn figures(window: &Window) -> Outcome {
     let below = window.below_concurrency.ok_or_else(|| NOT_COUNTED.to_owned());

@@ -3,7 +3,7 @@
 use cqldyno_measure::list::declared;
 
 use crate::meter::from_worker;
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
+use crate::{Better, Declaration, Meter, Outcome, Pass, Unit, Window};
 
 const MEASURES: [Declaration; 3] = [
     declared::CONTEXT_SWITCHES,
@@ -16,11 +16,8 @@ const fn switches(id: &'static str, about: &'static str) -> Declaration {
 }
 
 /// Context switches of the worker in the window.
-pub const SWITCHES: Meter = Meter::new("context switches", &MEASURES, attach).needs("getrusage in the worker");
-
-fn attach(_: &Subject) -> Box<dyn Attachment> {
-    from_worker(figures)
-}
+pub const SWITCHES: Meter =
+    Meter::new("context switches", &MEASURES, |_| from_worker(figures)).needs("getrusage in the worker");
 
 fn figures(window: &Window) -> Outcome {
     let (voluntary, involuntary) = (window.voluntary_switches, window.involuntary_switches);

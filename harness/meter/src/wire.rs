@@ -3,7 +3,7 @@
 
 use crate::meter::{Both, at_edges, per_statement};
 use crate::sockets::{Carried, Traffic, busy_traffic};
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
 
 const MEASURES: [Declaration; 6] = [
     lower("bytes_sent_per_statement", Unit::Bytes, "bytes sent per verified statement, without TCP and IP headers")
@@ -31,12 +31,9 @@ const fn higher(id: &'static str, about: &'static str) -> Declaration {
 }
 
 /// Bytes and TCP segments of the worker's data connections per statement, each way.
-pub const WIRE: Meter =
-    Meter::new("on the wire", &MEASURES, attach).needs("sock_diag(7) for TCP, and /proc/PID/fd").probed(probe);
-
-fn probe() -> Probe {
-    Traffic::of(std::process::id().cast_signed(), &[]).map(drop)
-}
+pub const WIRE: Meter = Meter::new("on the wire", &MEASURES, attach)
+    .needs("sock_diag(7) for TCP, and /proc/PID/fd")
+    .probed(|| Traffic::of(std::process::id().cast_signed(), &[]).map(drop));
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
     let (pid, nodes) = (subject.worker, subject.nodes.clone());

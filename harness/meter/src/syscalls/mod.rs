@@ -16,7 +16,7 @@ pub use by_name::SYSTEM_CALLS_BY_NAME;
 
 use crate::meter::{at_edges, difference, per_statement};
 use crate::perf_event::{Counts, from_exec, refused, try_out};
-use crate::{Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject};
+use crate::{Attachment, Declaration, Meter, Outcome, Refusal, Subject};
 
 const MEASURES: [Declaration; 2] = [declared::SYSCALLS, declared::SYSCALLS_PER_STATEMENT];
 
@@ -43,11 +43,7 @@ fn usable_tracepoint() -> Result<u64, Refusal> {
 pub const SYSTEM_CALLS: Meter = Meter::new("system calls", &MEASURES, attach)
     .needs("perf_event_open(2) on the tracepoint raw_syscalls:sys_enter")
     .costs("0.13 to 0.15 us per system call of the worker, and 0.04 us per call of any other process")
-    .probed(probe);
-
-fn probe() -> Probe {
-    usable_tracepoint().map(drop)
-}
+    .probed(|| usable_tracepoint().map(drop));
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
     let mut counter = usable_tracepoint().and_then(|id| {
