@@ -33,6 +33,7 @@ mod meter;
 mod noise;
 mod operations;
 mod perf_event;
+mod polls;
 mod preload;
 mod proportional_memory;
 mod series;
@@ -61,6 +62,7 @@ pub use meter::{
 };
 pub use noise::NOISE;
 pub use operations::OPERATIONS;
+pub use polls::POLLS;
 pub use proportional_memory::PROPORTIONAL_MEMORY;
 pub use series::SERIES;
 pub use server::SERVER_SIDE;
@@ -74,7 +76,7 @@ pub use wire::WIRE;
 
 /// Every meter, in the order of reading at the end of the window. At `go` the order is reversed, so that the cheapest and most
 /// exact meters are closest to the window.
-pub static ALL: [Meter; 20] = [
+pub static ALL: [Meter; 21] = [
     SYSTEM_CALLS,
     SYSTEM_CALLS_BY_NAME,
     ALLOCATIONS,
@@ -88,6 +90,7 @@ pub static ALL: [Meter; 20] = [
     FAULTS,
     STATEMENTS,
     OPERATIONS,
+    POLLS,
     THREADS,
     PEAK_MEMORY,
     NOISE,
