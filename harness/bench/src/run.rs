@@ -13,7 +13,7 @@ use cqldyno_scenarios::Scenario;
 
 use crate::cell::{CellBench, CellContext};
 use crate::judge::readings::measures;
-use crate::plan::asked::{asked, left_out};
+use crate::plan::asked::{asked, left_out, own_concurrency};
 use crate::plan::pass::kind;
 use crate::plan::placement::Placement;
 use crate::plan::schedule::Schedule;
@@ -193,6 +193,8 @@ impl Bench<'_> {
                 break;
             }
             let mut row = row(id, contender, &found);
+            row.in_flight =
+                found.as_ref().ok().and_then(|found| own_concurrency(plan, &found.hello)).map(|own| own as u64);
             row.caveats.extend(own_generator(&row));
             row.caveats.extend(found.as_ref().ok().and_then(|found| own_build(contender, found)));
             row.label = unique_label(&row, &rows);
@@ -304,7 +306,11 @@ fn reference(plan: &Plan, rows: &[Row]) -> Option<usize> {
     let is_there = |row: &Row| row.unavailable.is_none();
     match &plan.reference {
         Some(id) => rows.iter().position(|row| row.id == *id && is_there(row)),
-        None => rows.iter().position(|row| row.role == Role::Driver && is_there(row)),
+        None => {
+            let is_driver = |row: &Row| row.role == Role::Driver && is_there(row);
+            let compared = rows.iter().position(|row| is_driver(row) && row.in_flight.is_none());
+            compared.or_else(|| rows.iter().position(is_driver))
+        }
     }
 }
 
