@@ -143,7 +143,9 @@ pub(crate) async fn cell<D: Driver>(
     };
     let gauge = Arc::new(Gauge::new(source.count(), job.concurrency));
     link.arm(&gauge);
-    link.say(&WorkerMessage::Ready(Ready { settings: driver.settings(&options), threads: threads() }), Phase::Ready);
+    let connections = Some(driver.connections(&options)).filter(|own| *own != options.connections);
+    let ready = Ready { settings: driver.settings(&options), connections, threads: threads() };
+    link.say(&WorkerMessage::Ready(ready), Phase::Ready);
     expect(inbox).await;
 
     let begin = Edge::begin().map_err(|error| unmeasured(&error))?;

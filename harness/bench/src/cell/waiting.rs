@@ -114,7 +114,7 @@ impl Setup<'_> {
         let (plan, folder) = (self.bench.context.plan, self.bench.context.folder);
         let redact = |text: &str| self.bench.redaction.apply(text);
         let nodes = served.nodes().len().max(1) as u64;
-        let asked = plan.connections as u64;
+        let asked = ready.connections.unwrap_or(plan.connections) as u64;
 
         let taken = outcome.readings.iter().filter(|reading| reading.measure.is_taken_in(cell.pass));
         cell.measures.extend(taken.map(|reading| (reading.measure.id.to_owned(), measure(reading))));
