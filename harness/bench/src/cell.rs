@@ -134,7 +134,7 @@ impl<'a> CellBench<'a> {
         }
         let own = run.contenders[planned.contender].in_flight.and_then(|own| usize::try_from(own).ok());
         load.concurrency = load.concurrency.min(own.unwrap_or(usize::MAX));
-        Ok(load.within(&plan.scenarios[planned.scenario].limits))
+        Ok(load.within(&plan.scenarios[planned.scenario]))
     }
 
     /// Every measure of a pass that this machine does not allow, with the reason.

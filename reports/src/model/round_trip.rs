@@ -207,6 +207,7 @@ fn contender() -> impl Strategy<Value = Contender> {
             executable,
             compiler,
             in_flight,
+            built: None,
             unavailable,
         }
     })

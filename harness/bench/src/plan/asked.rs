@@ -3,7 +3,7 @@
 use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_protocol::{Hello, lacking};
 use cqldyno_reports::whole;
-use cqldyno_scenarios::{Operation, Scenario};
+use cqldyno_scenarios::{Operation, Scenario, Submit};
 
 use crate::plan::Plan;
 use crate::plan::target::Target;
@@ -21,12 +21,15 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
             Operation::Connect => Some(format!("A statement {name} is one session, from connecting to its end.")),
         });
     }
+    if scenario.submit != Submit::default() {
+        sentences.push(format!("Statements are submitted otherwise than by slots: {}.", scenario.submit.about()));
+    }
     let limits = &scenario.limits;
     let (count, warmup, concurrency) =
-        (limits.count(plan.count), limits.warmup(plan.warmup), limits.concurrency(plan.concurrency));
+        (limits.count(plan.count), limits.warmup(plan.warmup), scenario.in_flight(plan.concurrency));
     if (count, warmup, concurrency) != (plan.count, plan.warmup, plan.concurrency) {
         sentences.push(format!(
-            "The scenario's limits leave a cell {} statements after {} to warm up, {} in flight.",
+            "The scenario leaves a cell {} statements after {} to warm up, {} in flight.",
             whole(count as f64),
             whole(warmup as f64),
             whole(concurrency as f64)
@@ -35,21 +38,21 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// The statements that this worker has in flight, if its connections take fewer than the plan has.
-pub(crate) fn own_concurrency(plan: &Plan, hello: &Hello) -> Option<usize> {
+/// The statements that this worker has in flight over so many `connections` per node, if they are fewer than the plan's.
+pub(crate) fn own_concurrency(plan: &Plan, connections: usize, hello: &Hello) -> Option<usize> {
     let nodes = match &plan.target {
         Target::Embedded => 1,
         Target::Addresses { nodes, .. } => nodes.len(),
     };
-    let own = hello.driver.in_flight_per_connection? * plan.connections * nodes;
+    let own = hello.driver.in_flight_per_connection? * connections * nodes;
     (own < plan.concurrency).then_some(own)
 }
 
 /// Why this worker cannot be asked this scenario, as a full sentence, if so.
-pub(crate) fn left_out(plan: &Plan, hello: &Hello, scenario: &Scenario) -> Option<String> {
-    let asked = scenario.limits.concurrency(plan.concurrency);
-    if let Some(most) = hello.driver.most_in_flight.get(&plan.settings).filter(|most| **most < asked) {
-        let otherwise = match plan.settings {
+pub(crate) fn left_out(plan: &Plan, settings: Settings, hello: &Hello, scenario: &Scenario) -> Option<String> {
+    let asked = scenario.in_flight(plan.concurrency);
+    if let Some(most) = hello.driver.most_in_flight.get(&settings).filter(|most| **most < asked) {
+        let otherwise = match settings {
             Settings::Default => ", or compare with --settings equal",
             Settings::Equal => "",
         };
@@ -87,7 +90,7 @@ mod tests {
         assert_eq!(of("writes", 10_000_000), None);
         let batch = of("batch", 10_000_000).unwrap();
         assert!(
-            batch.starts_with("A statement batch is one unlogged BATCH of 64 rows. The scenario's limits leave a cell"),
+            batch.starts_with("A statement batch is one unlogged BATCH of 64 rows. The scenario leaves a cell"),
             "{batch}"
         );
         assert!(batch.contains("20,000 statements after"), "{batch}");
@@ -106,7 +109,7 @@ mod tests {
         };
         let of = |capabilities, name| {
             let plan = plan(&["a"], &[name]);
-            left_out(&plan, &hello(capabilities), &plan.scenarios[0])
+            left_out(&plan, plan.settings, &hello(capabilities), &plan.scenarios[0])
         };
         assert_eq!(of("", "writes"), None);
         assert_eq!(of(r#""batch""#, "batch"), None);
@@ -126,9 +129,9 @@ mod tests {
         .unwrap();
         let of = |concurrency, connections, target: &str| {
             let target = Target::parse(target).unwrap();
-            let plan = Plan { concurrency, connections, target, ..plan(&["a"], &["writes"]) };
-            assert_eq!(left_out(&plan, &hello, &plan.scenarios[0]), None);
-            own_concurrency(&plan, &hello)
+            let plan = Plan { concurrency, target, ..plan(&["a"], &["writes"]) };
+            assert_eq!(left_out(&plan, plan.settings, &hello, &plan.scenarios[0]), None);
+            own_concurrency(&plan, connections, &hello)
         };
         assert_eq!(of(1_024, 1, "embedded"), Some(1));
         assert_eq!(of(1_024, 4, "127.0.0.1,127.0.0.2"), Some(8));
@@ -144,7 +147,7 @@ mod tests {
         .unwrap();
         let of = |settings, concurrency, name: &str| {
             let plan = Plan { settings, concurrency, ..plan(&["a"], &[name]) };
-            left_out(&plan, &hello, &plan.scenarios[0])
+            left_out(&plan, plan.settings, &hello, &plan.scenarios[0])
         };
         assert_eq!(of(Settings::Default, 8_192, "writes"), None);
         assert_eq!(
