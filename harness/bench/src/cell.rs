@@ -124,7 +124,8 @@ impl<'a> CellBench<'a> {
         let step = schedule.step(planned);
         let mut load = Load { count: planned.count, ..step.load };
         if step.at_half {
-            let drivers = run.contenders.iter().filter(|row| row.role == Role::Driver);
+            // Half of what one with fewer in flight reached would be no load for the others.
+            let drivers = run.contenders.iter().filter(|row| row.role == Role::Driver && row.in_flight.is_none());
             let drivers: Vec<&str> = drivers.map(|row| row.id.as_str()).collect();
             let place = (cell.scenario.as_str(), cell.arrangement.as_str());
             load = at_half(load, plan, place, &drivers, cells).ok_or_else(|| {
@@ -135,6 +136,8 @@ impl<'a> CellBench<'a> {
                 )
             })?;
         }
+        let own = run.contenders[planned.contender].in_flight.and_then(|own| usize::try_from(own).ok());
+        load.concurrency = load.concurrency.min(own.unwrap_or(usize::MAX));
         Ok(load.within(&plan.scenarios[planned.scenario]))
     }
 

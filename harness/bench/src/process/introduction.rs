@@ -183,6 +183,7 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
         build: hello.map(|hello| hello.build.id.clone()).unwrap_or_default(),
         executable: found.as_ref().map(|introduced| introduced.executable.hash.clone()).unwrap_or_default(),
         compiler: hello.map(|hello| hello.build.compiler.clone()).unwrap_or_default(),
+        in_flight: None,
         built: None,
         unavailable: found.as_ref().err().map(CellFailure::to_string),
     }

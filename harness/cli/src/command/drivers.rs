@@ -157,6 +157,9 @@ fn described(hello: &Hello) -> Vec<(&'static str, String)> {
         };
         lines.push(("in flight", format!("at most {most} statements with --settings {settings}")));
     }
+    if let Some(most) = driver.in_flight_per_connection {
+        lines.push(("in flight", format!("at most {most} per connection: it has its own concurrency and no verdict")));
+    }
     let refused = hello.settings.iter().filter(|setting| !setting.as_asked);
     lines.extend(refused.map(|setting| ("not as asked", format!("{}: {}", setting.name, setting.value))));
     lines.push(("built by", format!("{}, {}", hello.build.compiler, hello.build.profile)));
