@@ -6,6 +6,8 @@ pub mod completions;
 pub mod doctor;
 pub mod drivers;
 pub mod history;
+pub mod prices;
+pub mod regress;
 pub mod report;
 pub mod run;
 pub mod scenarios;

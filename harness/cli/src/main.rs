@@ -10,9 +10,11 @@ mod login;
 mod measure;
 mod outcome;
 mod plan;
+mod prices;
 mod progress;
 mod recorded;
 mod refusal;
+mod regress;
 mod repetition;
 #[cfg(test)]
 #[path = "../../../reports/tests/sample/mod.rs"]
@@ -60,6 +62,8 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Run(arguments) => command::run::run(arguments),
         Command::Report(arguments) => command::report::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),
+        Command::Regress(arguments) => command::regress::run(arguments),
+        Command::Prices(arguments) => command::prices::run(arguments),
         Command::History(arguments) => command::history::run(arguments),
         Command::Drivers(_) => command::drivers::run(),
         Command::Scenarios(arguments) => command::scenarios::run(arguments),

@@ -8,11 +8,13 @@
 
 mod compare;
 mod fit;
+mod growth;
 mod interval;
 mod median;
 mod quantile;
 
 pub use compare::{Comparison, Estimate, Fitted, Group, LEAST_BLOCKS, NoInterval, compare};
+pub use growth::{Growth, growth};
 pub use interval::{Verdict, rounded};
 pub use median::median_interval;
 pub use quantile::{normal_quantile, student_quantile};
