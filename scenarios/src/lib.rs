@@ -17,6 +17,7 @@ mod permutation;
 mod regression;
 mod scenario;
 mod stream;
+mod submit;
 mod suggestion;
 mod turns;
 mod workload;
@@ -33,6 +34,7 @@ pub use scenario::{
     Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, ReadBack, Scenario, ScenarioError, Statement,
 };
 pub use stream::{Blobs, Texts, UniqueBlobs, UniqueTexts};
+pub use submit::{Submit, UnknownSubmit};
 pub use suggestion::suggestion;
 pub use workload::{Issue, Workload, WorkloadError};
 pub use zipf::Zipf;

@@ -1,6 +1,6 @@
 //! A regression that somebody reported: the runs that show it, and what they are expected to show. It is data, read from TOML.
 
-use crate::form;
+use crate::{Submit, form};
 
 /// One regression.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,8 +26,8 @@ pub struct Trial {
     pub contenders: Vec<String>,
     /// A built-in scenario.
     pub scenario: String,
-    /// Ways of submitting, as scenarios name them; at least one.
-    pub submit: Vec<String>,
+    /// Ways of submitting; at least one.
+    pub submit: Vec<Submit>,
     /// Statements in flight, in ascending order; at least one.
     pub concurrency: Vec<u64>,
     /// As on the command line, for example `multi:2`.
@@ -52,7 +52,7 @@ pub struct Expectation {
     /// A measure's id, or `syscalls:NAME` for the calls of one name per statement.
     pub meter: String,
     /// The way of submitting; absent if the run has only one.
-    pub submit: Option<String>,
+    pub submit: Option<Submit>,
     /// Statements in flight; absent if the run has only one number of them, and for [`Claim::Growth`].
     pub at: Option<u64>,
     /// The figures that were published for this, in few words.

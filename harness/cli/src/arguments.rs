@@ -4,7 +4,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    check, compare, completions, doctor, drivers, history, prices, regress, report, run, scenarios, serve,
+    check, compare, completions, doctor, drivers, history, pitfalls, prices, regress, report, run, scenarios, serve,
 };
 
 const EXAMPLES: &str = "\
@@ -62,6 +62,7 @@ pub enum Command {
     History(history::Arguments),
     Regress(regress::Arguments),
     Prices(prices::Arguments),
+    Pitfalls(pitfalls::Arguments),
     Drivers(drivers::Arguments),
     #[command(visible_alias = "scenario")]
     Scenarios(scenarios::Arguments),

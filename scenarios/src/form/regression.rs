@@ -4,9 +4,10 @@ use toml::de::DeTable;
 
 use super::fields::{Entry, Fields};
 use super::mistake::{Mistake, Place};
-use super::text;
+use super::{text, ways};
 use crate::builtin::builtins;
 use crate::regression::{Claim, Direction, Expectation, Regression, RegressionError, Trial};
+use crate::submit::Submit;
 use crate::suggestion::suggestion;
 use crate::workload::MOST;
 
@@ -15,8 +16,6 @@ const COUNT: u64 = 100_000;
 const CONCURRENCY: u64 = 1_024;
 const BLOCKS: u32 = 12;
 const ARRANGEMENT: &str = "multi:2";
-/// The way of submitting, if a run does not say.
-const SLOTS: &str = "slots";
 /// The most statements in flight of a run.
 const MOST_IN_FLIGHT: i128 = 1 << 20;
 /// Fewer points give no exponent with an interval.
@@ -61,7 +60,9 @@ fn trial(entry: Entry<'_>) -> Result<Trial, Mistake> {
         name: fields.required("name", word)?,
         contenders: fields.required("contenders", |entry| some(entry, text))?,
         scenario: fields.required("scenario", scenario)?,
-        submit: fields.optional("submit", |entry| some(entry, text))?.unwrap_or_else(|| vec![SLOTS.to_owned()]),
+        submit: fields
+            .optional("submit", |entry| some(entry, |entry| entry.word(&ways())))?
+            .unwrap_or_else(|| vec![Submit::default()]),
         concurrency: fields.optional("concurrency", in_flight)?.unwrap_or_else(|| vec![CONCURRENCY]),
         arrangement: fields.optional("arrangement", text)?.unwrap_or_else(|| ARRANGEMENT.to_owned()),
         count: fields.optional("count", |entry| entry.whole(1..=i128::from(MOST)))?.map_or(COUNT, |count| count as u64),
@@ -80,7 +81,10 @@ fn expectation(entry: Entry<'_>, trial: &Trial) -> Result<Expectation, Mistake> 
     let known = |entry: Entry<'_>| one_of(entry, &trial.contenders, "contenders");
     let says = fields.required("says", text)?;
     let meter = fields.required("meter", text)?;
-    let submit = fields.optional("submit", |entry| one_of(entry, &trial.submit, "ways of submitting"))?;
+    let submit = fields.optional("submit", |entry| {
+        let ways: Vec<(&str, Submit)> = trial.submit.iter().map(|way| (way.name(), *way)).collect();
+        entry.word(&ways)
+    })?;
     let at = fields.optional("at", |entry| {
         let at = entry.whole(1..=MOST_IN_FLIGHT)? as u64;
         match trial.concurrency.contains(&at) {
@@ -116,7 +120,7 @@ fn expectation(entry: Entry<'_>, trial: &Trial) -> Result<Expectation, Mistake> 
     if trial.submit.len() > 1 && submit.is_none() {
         return Err(entry.mistake(format!(
             "the run has several ways of submitting; name one of {} with submit",
-            trial.submit.join(", ")
+            trial.submit.iter().map(|way| way.name()).collect::<Vec<_>>().join(", ")
         )));
     }
     match claim {
@@ -241,7 +245,7 @@ exponent = [1.8, 2.2]
         let Regression { runs, .. } = read(GOOD, "tiny.toml").unwrap();
         let run = &runs[0];
         assert_eq!((run.count, run.blocks, run.arrangement.as_str()), (COUNT, BLOCKS, "multi:2"));
-        assert_eq!((run.submit[0].as_str(), run.concurrency.as_slice()), ("slots", &[16, 64, 256][..]));
+        assert_eq!((run.submit[0].name(), run.concurrency.as_slice()), ("slots", &[16, 64, 256][..]));
         assert_eq!(run.expectations[0].claim.contenders(), ["a@1", "a@2"]);
         assert_eq!(run.expectations[1].claim, Claim::Growth { of: "a@1".to_owned(), exponent: [1.8, 2.2] });
         let open = read(&GOOD.replace("ratio = [0.4, 0.6]\n", ""), "tiny.toml").unwrap();

@@ -128,10 +128,10 @@ fn measured_on(recorded: &Recorded) -> String {
 fn measured(arguments: &Arguments) -> Result<Recorded> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let base: Contender = arguments.driver.parse().map_err(usage)?;
-    let known = drivers(&programs, &Cancel::new()).into_iter().find(|one| one.name == base.name);
+    let known = drivers(&programs, &Cancel::new()).into_iter().find(|one| one.name == base.name());
     let known =
-        known.ok_or_else(|| usage(format!("there is no driver {:?}; `cqldyno drivers` lists them", base.name)))?;
-    let hello = known.hello.map_err(|why| anyhow!("the driver {} is not available: {why}", base.name))?;
+        known.ok_or_else(|| usage(format!("there is no driver {:?}; `cqldyno drivers` lists them", base.name())))?;
+    let hello = known.hello.map_err(|why| anyhow!("the driver {} is not available: {why}", base.name()))?;
     let all = settings(&hello.driver);
     let wanted = if arguments.only.is_empty() { all } else { arguments.only.clone() };
     let given = base.to_string();

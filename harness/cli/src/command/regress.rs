@@ -69,7 +69,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     let regression = find(asked)?;
     terminal::print(&text::head(&regression, width))?;
-    if let Some(name) = arguments.run.as_ref().filter(|name| !regression.runs.iter().any(|trial| trial.name == **name)) {
+    if let Some(name) = arguments.run.as_ref().filter(|name| !regression.runs.iter().any(|trial| trial.name == **name))
+    {
         let names: Vec<String> = regression.runs.iter().map(|trial| trial.name.clone()).collect();
         return Err(usage(format!("{} has no run {name:?}; it has {}", regression.name, list(&names))));
     }

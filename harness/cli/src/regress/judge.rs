@@ -170,7 +170,7 @@ impl Measured<'_> {
 
     fn find(&self, contender: &str, at: Option<u64>) -> Result<(Place<'_>, &Contender), String> {
         let run = self.analysis.run();
-        let here = run.scenarios.get(place(self.trial, self.expected.submit.as_deref(), at));
+        let here = run.scenarios.get(place(self.trial, self.expected.submit, at));
         let here = here.zip(run.plan.arrangements.first());
         let (scenario, arrangement) = here.ok_or("The run has other scenarios than this regression.")?;
         let who = run.contender(&id(contender)).ok_or_else(|| {

@@ -156,7 +156,7 @@ fn growths(one: &Found) -> Vec<(String, String, String)> {
         for way in &trial.submit {
             for who in run.contenders.iter().filter(|one| !one.control) {
                 let point = |number: &u64| {
-                    let scenario = run.scenarios.get(place(trial, Some(way), Some(*number)))?;
+                    let scenario = run.scenarios.get(place(trial, Some(*way), Some(*number)))?;
                     let arrangement = run.plan.arrangements.first()?;
                     Some((*number as f64, analysis.row(Place { scenario, arrangement }, who, meter)?.level?))
                 };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use cqldyno_bench::{Contender, Plan};
 use cqldyno_reports::{MeasureInfo, Pass, Unit};
-use cqldyno_scenarios::{Claim, Expected, Scenario, Trial, builtin};
+use cqldyno_scenarios::{Claim, Expected, Scenario, Submit, Trial, builtin};
 
 use crate::outcome::usage;
 
@@ -68,23 +68,16 @@ fn scenarios(trial: &Trial) -> Result<Vec<Scenario>> {
                 one.name = format!("{}-{number}", base.name);
                 one.limits.concurrency = Some(one.limits.concurrency.map_or(*number, |most| most.min(*number)));
             }
-            submit(&mut one, way)?;
+            one.submit = *way;
             all.push(one);
         }
     }
     Ok(all)
 }
 
-fn submit(_scenario: &mut Scenario, way: &str) -> Result<()> {
-    match way {
-        "slots" => Ok(()),
-        other => Err(usage(format!("there is no way of submitting {other:?}; use slots"))),
-    }
-}
-
 /// Where the scenario of an expectation is among those of the run.
-pub fn place(trial: &Trial, submit: Option<&str>, at: Option<u64>) -> usize {
-    let way = submit.and_then(|way| trial.submit.iter().position(|one| one == way)).unwrap_or(0);
+pub fn place(trial: &Trial, submit: Option<Submit>, at: Option<u64>) -> usize {
+    let way = submit.and_then(|way| trial.submit.iter().position(|one| *one == way)).unwrap_or(0);
     let number = at.and_then(|at| trial.concurrency.iter().position(|one| *one == at)).unwrap_or(0);
     way * trial.concurrency.len() + number
 }

@@ -1,7 +1,7 @@
 //! A regression on a terminal.
 
 use cqldyno_reports::{plain, three_digits, whole, wrap};
-use cqldyno_scenarios::{Claim, Expected, Regression, Trial};
+use cqldyno_scenarios::{Claim, Expected, Regression, Submit, Trial};
 
 use super::judge::{Judged, Judgement, Verdict};
 
@@ -67,8 +67,9 @@ pub fn verdict(name: &str, judgements: &[(&Expected, Judgement)]) -> String {
 pub fn asked(trial: &Trial) -> String {
     let numbers: Vec<String> = trial.concurrency.iter().map(|number| whole(*number as f64)).collect();
     let mut parts = vec![trial.scenario.clone(), format!("{} in flight", numbers.join("/")), trial.arrangement.clone()];
-    if trial.submit != ["slots"] {
-        parts.push(format!("submitted by {}", trial.submit.join("/")));
+    if trial.submit != [Submit::default()] {
+        let ways: Vec<&str> = trial.submit.iter().map(|way| way.name()).collect();
+        parts.push(format!("submitted by {}", ways.join("/")));
     }
     parts.extend(trial.delay.iter().map(|time| format!("answers held back by {time}")));
     format!("{}: {}", trial.name, parts.join(", "))
@@ -77,7 +78,7 @@ pub fn asked(trial: &Trial) -> String {
 /// The meter, and where it is read if the run has several places.
 pub fn meter(expected: &Expected) -> String {
     let at = expected.at.map(|at| format!("{} in flight", whole(at as f64)));
-    let place: Vec<String> = expected.submit.iter().cloned().chain(at).collect();
+    let place: Vec<String> = expected.submit.iter().map(ToString::to_string).chain(at).collect();
     match place.is_empty() {
         true => expected.meter.clone(),
         false => format!("{} ({})", expected.meter, place.join(", ")),

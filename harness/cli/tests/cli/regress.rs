@@ -58,7 +58,8 @@ fn a_regression_is_repeated_kept_and_written_into_its_page() {
     assert!(text.ends_with("tiny: reproduced (1 as expected).\n"), "{text}");
     let command = std::fs::read_to_string(folder.path().join("kept/run.json")).unwrap();
     assert!(command.contains("cqldyno regress tiny --run one --exact"), "{command}");
-    std::fs::write(folder.path().join("tiny.md"), "# Tiny\n<!-- measured -->\n<!-- end of what is measured -->\n").unwrap();
+    std::fs::write(folder.path().join("tiny.md"), "# Tiny\n<!-- measured -->\n<!-- end of what is measured -->\n")
+        .unwrap();
     let (code, text) = regress(folder.path(), "stays", "rises", &["--from", "kept", "--page", "tiny.md"]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.ends_with("tiny: not reproduced (1 otherwise).\n"), "{text}");
@@ -80,7 +81,10 @@ fn what_cannot_be_measured_ends_with_its_reason_and_a_code_of_its_own() {
 
 #[test]
 fn an_unknown_regression_and_a_bad_file_are_refused() {
-    assert!(refused(&["regress", "unbuffered"]).contains("there is no regression \"unbuffered\"; `cqldyno regress` lists them"));
+    assert!(
+        refused(&["regress", "unbuffered"])
+            .contains("there is no regression \"unbuffered\"; `cqldyno regress` lists them")
+    );
     assert!(refused(&["regress", "no/such.toml"]).contains("the regression no/such.toml cannot be read"));
     let folder = tempfile::tempdir().unwrap();
     let (code, text) = regress(folder.path(), "", "", &["--run", "two"]);
@@ -95,7 +99,20 @@ fn an_unknown_regression_and_a_bad_file_are_refused() {
 fn a_price_list_has_a_line_for_every_setting_and_can_be_shown_again() {
     drivers();
     let folder = tempfile::tempdir().unwrap();
-    let asked = ["prices", "noop", "--only", "form=ready", "--scenario", "writes", "-n", "2k", "--blocks", "1", "--out", "kept"];
+    let asked = [
+        "prices",
+        "noop",
+        "--only",
+        "form=ready",
+        "--scenario",
+        "writes",
+        "-n",
+        "2k",
+        "--blocks",
+        "1",
+        "--out",
+        "kept",
+    ];
     let output = cqldyno(folder.path(), &asked).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
