@@ -104,6 +104,9 @@ pub struct DriverOption {
     pub default: Cow<'static, str>,
     /// What it does, in one sentence.
     pub about: Cow<'static, str>,
+    /// A value to try where its values are a kind, such as `65536` for `BYTES`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<Cow<'static, str>>,
 }
 
 impl DriverOption {
@@ -119,6 +122,24 @@ impl DriverOption {
             values: Cow::Borrowed(values),
             default: Cow::Borrowed(default),
             about: Cow::Borrowed(about),
+            tried: None,
+        }
+    }
+
+    /// An option whose values are a kind, with a value that the price list tries.
+    pub const fn tried(
+        name: &'static str,
+        values: &'static str,
+        default: &'static str,
+        about: &'static str,
+        tried: &'static str,
+    ) -> DriverOption {
+        DriverOption {
+            name: Cow::Borrowed(name),
+            values: Cow::Borrowed(values),
+            default: Cow::Borrowed(default),
+            about: Cow::Borrowed(about),
+            tried: Some(Cow::Borrowed(tried)),
         }
     }
 
