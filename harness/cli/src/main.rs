@@ -11,9 +11,11 @@ mod login;
 mod measure;
 mod outcome;
 mod plan;
+mod prices;
 mod progress;
 mod recorded;
 mod refusal;
+mod regress;
 mod repetition;
 #[cfg(test)]
 #[path = "../../../reports/tests/sample/mod.rs"]
@@ -61,6 +63,8 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Run(arguments) => command::run::run(arguments),
         Command::Report(arguments) => command::report::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),
+        Command::Regress(arguments) => command::regress::run(arguments),
+        Command::Prices(arguments) => command::prices::run(arguments),
         Command::History(arguments) => command::history::run(arguments),
         Command::Pitfalls(arguments) => command::pitfalls::run(arguments),
         Command::Drivers(arguments) => command::drivers::run(arguments),

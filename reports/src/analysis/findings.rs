@@ -210,6 +210,9 @@ fn without_verdict(run: &Run, drivers: &[&Contender], primary: &[&SummaryRow]) -
         if driver.unavailable.is_some() {
             return Some(format!("{name} is missing from this run."));
         }
+        if driver.in_flight.is_some() {
+            return Some(format!("{name} has its own concurrency, and no verdict."));
+        }
         let mine = primary.iter().filter(|row| row.contender == driver.id && row.verdict.is_none());
         let places: Vec<String> = mine.map(|row| format!("{} ({})", place(run, row), why_without(row))).collect();
         (!places.is_empty()).then(|| format!("{name} has no verdict for {}.", list(&places)))

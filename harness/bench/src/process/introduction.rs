@@ -164,7 +164,10 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
     let hello = found.as_ref().ok().map(|introduced| &introduced.hello);
     let repeated = id != contender.to_string();
     let label = match hello {
-        Some(hello) => label(hello, contender, found.as_ref().ok().and_then(|one| one.built.as_ref())) + if repeated { &id[id.rfind('#').unwrap_or(id.len())..] } else { "" },
+        Some(hello) => {
+            label(hello, contender, found.as_ref().ok().and_then(|one| one.built.as_ref()))
+                + if repeated { &id[id.rfind('#').unwrap_or(id.len())..] } else { "" }
+        }
         None => id.to_owned(),
     };
     let driver = hello.map(|hello| &hello.driver);
@@ -180,6 +183,7 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
         build: hello.map(|hello| hello.build.id.clone()).unwrap_or_default(),
         executable: found.as_ref().map(|introduced| introduced.executable.hash.clone()).unwrap_or_default(),
         compiler: hello.map(|hello| hello.build.compiler.clone()).unwrap_or_default(),
+        in_flight: None,
         built: None,
         unavailable: found.as_ref().err().map(CellFailure::to_string),
     }
