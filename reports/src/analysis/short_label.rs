@@ -15,8 +15,7 @@ impl Parts<'_> {
         let begins = |at: &usize| label[at + 1..].split_once('=').is_some_and(|(key, _)| is_key(key));
         let label = label.rsplit_once('#').filter(|(_, mark)| is_mark(mark)).map_or(label, |(label, _)| label);
         // A path may have a `+` of its own.
-        let begins_at: Vec<usize> =
-            label.match_indices('+').map(|(at, _)| at).filter(begins).collect();
+        let begins_at: Vec<usize> = label.match_indices('+').map(|(at, _)| at).filter(begins).collect();
         let head = &label[..begins_at.first().copied().unwrap_or(label.len())];
         let ends = begins_at.iter().skip(1).copied().chain([label.len()]);
         let options = begins_at.iter().zip(ends).map(|(begin, end)| &label[*begin..end]).collect();
@@ -67,7 +66,8 @@ mod tests {
     fn labels(whole: &[&str]) -> Vec<String> {
         let (mut run, _) = sample::run();
         let template = run.contenders[0].clone();
-        let contender = |label: &&str| Contender { id: label.to_string(), label: label.to_string(), ..template.clone() };
+        let contender =
+            |label: &&str| Contender { id: label.to_string(), label: label.to_string(), ..template.clone() };
         run.contenders = whole.iter().map(contender).collect();
         run.contenders.iter().map(|one| short(&run, one)).collect()
     }
@@ -95,10 +95,7 @@ mod tests {
             labels(&["scylla@1.9.0+lto=fat", "scylla@1.9.0+lto=fat+tokio=1.44.2"]),
             ["scylla", "scylla+tokio=1.44.2"]
         );
-        assert_eq!(
-            labels(&["a@1", "a@1+x=1", "a@2+x=1"]),
-            ["a@1", "a@1+x=1", "a@2+x=1"]
-        );
+        assert_eq!(labels(&["a@1", "a@1+x=1", "a@2+x=1"]), ["a@1", "a@1+x=1", "a@2+x=1"]);
     }
 
     #[test]

@@ -59,7 +59,8 @@ impl Document {
             [Role::Floor, Role::Noop].into_iter().filter(|role| run.contenders.iter().any(|one| one.role == *role));
         let on_demand = run.contenders.iter().filter(|one| !one.control).filter_map(on_demand);
         let differences = run.differences.iter().map(|difference| plain(difference));
-        let caveats = analysis.changes().into_iter().chain(caveats).chain(libraries).chain(on_demand).chain(differences);
+        let caveats =
+            analysis.changes().into_iter().chain(caveats).chain(libraries).chain(on_demand).chain(differences);
         Document { head, tables, notes, caveats: caveats.chain(ours.map(|role| is(role).to_owned())).collect() }
     }
 

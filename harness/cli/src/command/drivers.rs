@@ -44,7 +44,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let width = terminal::width().unwrap_or(Look::default().width);
     let builder = Builder::find(&programs.cqldyno);
     let listed = drivers(&programs, &Cancel::new());
-    let families = |name: &str| builder.as_ref().ok().and_then(|builder| builder.families(name).ok()).unwrap_or_default();
+    let families =
+        |name: &str| builder.as_ref().ok().and_then(|builder| builder.families(name).ok()).unwrap_or_default();
     let known = |name: &String| listed.iter().any(|driver| driver.name == *name) || !families(name).is_empty();
     if let Some(unknown) = arguments.name.iter().find(|name| !known(name)) {
         let names: Vec<&str> = listed.iter().map(|driver| driver.name.as_str()).collect();
@@ -60,7 +61,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             .iter()
             .map(|name| {
                 let driver = listed.iter().find(|driver| driver.name == *name);
-                let options = driver.and_then(|driver| driver.hello.as_ref().ok()).map(|hello| &hello.driver.options[..]);
+                let options =
+                    driver.and_then(|driver| driver.hello.as_ref().ok()).map(|hello| &hello.driver.options[..]);
                 let label = driver.map_or_else(|| name.clone(), |driver| driver.label());
                 let sources = builder.as_ref().map(Builder::sources);
                 let families = sources.map(|sources| releases(&families(name), sources)).unwrap_or_default();
@@ -116,8 +118,10 @@ fn releases(families: &[Family], sources: &Sources) -> Vec<(String, String)> {
         let tested: Vec<String> = family.tested.iter().map(ToString::to_string).collect();
         format!("{} (adapter {}; tested: {})", family.versions, family.name(sources), tested.join(", "))
     };
-    ours.map(|family| (format!("@{}", family.tested.last().map(ToString::to_string).unwrap_or_default()), tested(family)))
-        .collect()
+    ours.map(|family| {
+        (format!("@{}", family.tested.last().map(ToString::to_string).unwrap_or_default()), tested(family))
+    })
+    .collect()
 }
 
 /// The label without a name, then names and values.
