@@ -60,6 +60,8 @@ pub struct Plan {
     pub pin: Pin,
     /// Statements of a timing cell.
     pub count: u64,
+    /// Windows that share them, one after the other in one worker, each with figures of its own.
+    pub windows: u32,
     /// Statements in flight.
     pub concurrency: usize,
     /// Statements before the window.
@@ -229,6 +231,7 @@ impl Plan {
             arrangements: vec![Arrangement { runtime: Runtime::Multi { workers: 2 }, pinned: false }],
             pin: Pin::Auto,
             count: 250_000,
+            windows: 1,
             concurrency: 1_024,
             warmup: 20_000,
             blocks: 1,
@@ -272,6 +275,7 @@ impl Plan {
             ("the count", self.count == 0),
             ("the concurrency", self.concurrency == 0),
             ("the number of blocks", self.blocks == 0),
+            ("the number of windows", self.windows == 0),
             ("the number of attempts at a block", self.most_attempts == 0),
             ("the count of a counting cell", self.counting_count == Some(0)),
             ("the rate", self.rate == Some(0)),
@@ -314,18 +318,20 @@ impl Plan {
 
     /// Checks that so many statements can be in flight. Only of the embedded cluster is the number of nodes known: one.
     fn check_concurrency(&self) -> Result<(), PlanError> {
-        let (asked, connections) = (self.concurrency, self.connections);
-        if self.sends() && connections > MOST_CONNECTIONS {
+        let asked = self.concurrency;
+        if let Some(connections) = self.connections_each().find(|connections| *connections > MOST_CONNECTIONS) {
             return Err(PlanError::Ports(connections));
         }
         let most = self.scenarios.iter().map(|scenario| scenario.in_flight(asked)).max().unwrap_or(0);
         if most > MOST_IN_FLIGHT {
             return Err(PlanError::Concurrency(asked));
         }
-        if self.target.is_embedded() && self.sends() && most > connections.saturating_mul(STREAMS) {
-            return Err(PlanError::Streams(asked, connections));
+        match self.connections_each().min() {
+            Some(fewest) if self.target.is_embedded() && most > fewest.saturating_mul(STREAMS) => {
+                Err(PlanError::Streams(asked, fewest))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Checks that worker and node may open the connections where a process may have `files` open.
@@ -333,15 +339,17 @@ impl Plan {
     /// # Errors
     /// When they may not.
     pub fn check_connections(&self, files: u64) -> Result<(), PlanError> {
-        if self.sends() && self.connections as u64 > files.saturating_sub(OTHER_FILES) {
-            return Err(PlanError::Files(self.connections, files));
+        let most = self.connections_each().max().unwrap_or_default();
+        if most as u64 > files.saturating_sub(OTHER_FILES) {
+            return Err(PlanError::Files(most, files));
         }
         Ok(())
     }
 
-    /// Whether any contender sends something: all but noop do.
-    fn sends(&self) -> bool {
-        self.contenders.iter().any(|contender| contender.role() != Role::Noop)
+    /// The connections per node of each contender that sends something: all but noop do.
+    fn connections_each(&self) -> impl Iterator<Item = usize> {
+        let sending = self.contenders.iter().filter(|contender| contender.role() != Role::Noop);
+        sending.map(|contender| contender.own.in_force(self).connections)
     }
 
     /// The id of each contender: as it is written, and then `#2` where it is named for the second time.
@@ -405,6 +413,7 @@ mod tests {
         assert_eq!(asked("a", 32_767, 1), Ok(()));
         assert_eq!(asked("a", 1 << 20, 33), Ok(()));
         assert_eq!(asked("noop", 1 << 20, 1), Ok(()));
+        assert_eq!(asked("a+connections=2", 40_000, 1), Ok(()), "it has more than the run's");
         assert_eq!(
             asked("a", 32_768, 1).unwrap_err(),
             "--concurrency 32768 was asked for, and at most 32,767 can be in flight over 1 connection to a node; ask for fewer, or for \

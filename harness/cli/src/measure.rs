@@ -25,6 +25,7 @@ pub fn measure(
     progress.end();
     let mut finished = finished.map_err(|error| match error {
         BenchError::Plan(error) => usage(error),
+        BenchError::Build(error) => usage(error),
         BenchError::Folder(error @ (FolderError::Foreign(_) | FolderError::Taken(_))) => usage(error),
         error => anyhow::Error::new(error),
     })?;
@@ -82,7 +83,10 @@ fn outcome(analysis: &Analysis, named: bool) -> Outcome {
 }
 
 /// Writes the result into the run's folder in every format; if nothing was left to do, only files that are missing.
-fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
     for exporter in EXPORTERS {
         let path = finished.folder.join(exporter.file());
         if !(finished.nothing_left && path.exists()) {

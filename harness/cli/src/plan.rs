@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
@@ -251,6 +252,7 @@ impl Asked {
             false => (self.blocks(compares), self.count.unwrap_or(COUNT)),
         };
         Ok(Plan {
+            windows: 1,
             contenders: contenders.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
             scenarios: self
                 .submitted(scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat()),
@@ -430,8 +432,9 @@ fn page_size(text: &str) -> Result<i32, String> {
 /// When there is no such driver.
 pub fn contender(text: &str, programs: &Programs) -> Result<Contender> {
     let contender: Contender = text.parse().map_err(usage)?;
-    let name = contender.name.as_str();
-    if KNOWN.contains(&name) || programs.worker(name).is_ok() {
+    let name = contender.name();
+    let can_be_built = || Builder::find(&programs.cqldyno).is_ok_and(|builder| builder.families(name).is_ok());
+    if KNOWN.contains(&name) || programs.worker(name).is_ok() || can_be_built() {
         return Ok(contender);
     }
     let known = programs.names();

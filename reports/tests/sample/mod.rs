@@ -31,6 +31,7 @@ pub fn run() -> (Run, Vec<Cell>) {
         executable: String::new(),
         plan: PlanInfo {
             seed: 42,
+            windows: None,
             count: 500_000,
             passes: vec![Pass::Counting],
             rate: None,
@@ -85,6 +86,7 @@ pub fn run() -> (Run, Vec<Cell>) {
                 ..contender("cdrs-tokio", "cdrs-tokio@9.0.2", Role::Driver)
             },
             Contender {
+                built: None,
                 unavailable: Some(
                     "The worker cqldyno-driver-cassandra-cpp was not built, because libcassandra was not found; run \
                      `make build`."
@@ -101,6 +103,7 @@ pub fn run() -> (Run, Vec<Cell>) {
             scenario("writes", "Inserts new rows of three bigint columns."),
             scenario("reads", "Selects loaded rows by key."),
         ],
+        differences: Vec::new(),
         measures: Vec::new(),
         checksum: None,
     };
@@ -175,6 +178,8 @@ fn contender(id: &str, label: &str, role: Role) -> Contender {
         build: "b1".to_owned(),
         executable: String::new(),
         compiler: "rustc 1.95.0".to_owned(),
+        in_flight: None,
+        built: None,
         unavailable: None,
     }
 }
@@ -226,6 +231,7 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
         })
         .collect();
     Cell {
+        window: None,
         contender: contender.id.clone(),
         label: contender.label.clone(),
         scenario: scenario.name.clone(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cqldyno_driver_api::Settings;
 use cqldyno_protocol::{Job, Mode, Runtime};
-use cqldyno_reports::{Cell, Role};
+use cqldyno_reports::{Cell, Pass, Role};
 use cqldyno_scenarios::{Permutation, Scenario, Workload};
 
 use super::served::Served;
@@ -53,7 +53,7 @@ impl<'a> Setup<'a> {
         let CellContext { plan, placements, introduced, .. } = bench.context;
         let introduced = introduced[planned.contender].as_ref().map_err(Clone::clone)?;
         let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, bench.number));
-        scenario.page_size = match plan.settings {
+        scenario.page_size = match introduced.own.in_force(plan).settings {
             Settings::Equal => {
                 let asked = u32::try_from(plan.page_size).unwrap_or(u32::MAX);
                 Some(scenario.page_size.map_or(asked, |own| own.min(asked)))
@@ -68,11 +68,15 @@ impl<'a> Setup<'a> {
     }
 
     /// Runs the cell through its stages.
-    pub(super) fn run(&self, cell: Cell, stage: &mut dyn FnMut(Stage)) -> Result<Cell, CellFailure> {
+    pub(super) fn run(&self, cell: &Cell, stage: &mut dyn FnMut(Stage)) -> Result<Vec<Cell>, CellFailure> {
         let mut waiting = Served::start(self, stage)?.load(self, stage)?.connect(self, stage)?;
-        let window = waiting.window(stage)?;
-        let mut judged = waiting.judge(vec![window], &cell)?;
-        Ok(judged.pop().unwrap_or(cell))
+        let windows = (0..self.windows()).map(|nth| waiting.window(nth, stage)).collect::<Result<Vec<_>, _>>()?;
+        waiting.judge(windows, cell)
+    }
+
+    /// Windows of the contender's worker. Only time is taken in several.
+    pub(super) fn windows(&self) -> u32 {
+        if self.planned.pass == Pass::Timing { self.bench.context.plan.windows } else { 1 }
     }
 
     /// Whether the contender is noop, the only one that needs no server.
@@ -108,6 +112,7 @@ impl<'a> Setup<'a> {
 
     pub(super) fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
         let plan = self.bench.context.plan;
+        let own = self.introduced.own.in_force(plan);
         let is_floors = matches!(mode, Mode::Load | Mode::ReadBack);
         let mut scenario = self.scenario.clone();
         if mode != Mode::ReadBack {
@@ -118,6 +123,7 @@ impl<'a> Setup<'a> {
             mode,
             scenario,
             count: self.load.count,
+            windows: if is_floors { 1 } else { self.windows() },
             warmup: self.load.warmup,
             concurrency: self.load.concurrency,
             rate: match self.load.shape {
@@ -128,11 +134,11 @@ impl<'a> Setup<'a> {
             runtime: plan.arrangements[self.planned.arrangement].runtime,
             target: nodes.to_vec(),
             credentials: plan.credentials.clone(),
-            connections: plan.connections,
+            connections: own.connections,
             consistency: plan.consistency,
             page_size: self.scenario.page_size.map_or(plan.page_size, u32::cast_signed),
-            request_timeout_ms: plan.request_timeout_ms,
-            settings: plan.settings,
+            request_timeout_ms: own.request_timeout_ms,
+            settings: own.settings,
             options: self.introduced.options.clone(),
             progress_ms: PROGRESS_MS,
         };
