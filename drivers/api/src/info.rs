@@ -172,6 +172,10 @@ pub struct DriverInfo {
     /// The most statements that it can have in flight, per settings. Absent if only stream ids limit them, or if more just wait.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub most_in_flight: BTreeMap<Settings, usize>,
+    /// The most statements in flight on one connection, of a driver that blocks. If fewer than are asked for result, its row has
+    /// this concurrency of its own, and no verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_per_connection: Option<usize>,
 }
 
 impl DriverInfo {

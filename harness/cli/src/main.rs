@@ -67,7 +67,7 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Prices(arguments) => command::prices::run(arguments),
         Command::History(arguments) => command::history::run(arguments),
         Command::Pitfalls(arguments) => command::pitfalls::run(arguments),
-        Command::Drivers(_) => command::drivers::run(),
+        Command::Drivers(arguments) => command::drivers::run(arguments),
         Command::Scenarios(arguments) => command::scenarios::run(arguments),
         Command::Serve(arguments) => command::serve::run(arguments),
         Command::Doctor(arguments) => command::doctor::run(arguments),

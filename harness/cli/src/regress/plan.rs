@@ -101,8 +101,7 @@ fn pass_of(meter: &str) -> Pass {
 
 /// The measure as its meter declares it.
 pub fn declared(meter: &str) -> Option<MeasureInfo> {
-    let meters = cqldyno_meter::all();
-    let own = meters.iter().flat_map(|one| one.declarations()).find(|one| one.id == meter);
+    let own = cqldyno_meter::ALL.iter().flat_map(|one| one.measures).find(|one| one.id == meter);
     own.map(MeasureInfo::from).or_else(|| cqldyno_reports::measure::definition(meter).map(MeasureInfo::from))
 }
 
