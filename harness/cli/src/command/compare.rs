@@ -170,6 +170,21 @@ mod tests {
     }
 
     #[test]
+    fn every_scenario_runs_with_every_way_of_submitting_that_is_asked_for() {
+        let labels = |words: &[&str]| planned_of(words).scenarios.iter().map(|one| one.label()).collect::<Vec<_>>();
+        assert_eq!(
+            labels(&["--scenario", "reads", "--scenario", "writes", "--submit", "slots,stream"]),
+            ["reads", "reads+stream", "writes", "writes+stream"]
+        );
+        assert_eq!(
+            labels(&["--scenario", "reads+spawn", "--scenario", "payload+sequential"]),
+            ["reads+spawn", "payload-1k+sequential", "payload-16k+sequential"]
+        );
+        let error = crate::command::scenarios::find("reads+threads").unwrap_err().to_string();
+        assert!(error.starts_with("there is no way of submitting \"threads\""), "{error}");
+    }
+
+    #[test]
     fn what_a_run_did_without_its_command_does_without() {
         let mut run = unusual();
         let plan = &mut run.plan;
