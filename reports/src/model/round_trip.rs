@@ -207,6 +207,7 @@ fn contender() -> impl Strategy<Value = Contender> {
             build,
             executable,
             compiler,
+            built: None,
             unavailable,
         }
     })
@@ -250,12 +251,13 @@ prop_compose! {
         contenders in vec(contender(), 1..4),
         scenarios in vec(scenario(), 1..3),
         measures in measures(),
+        differences in vec(text(), 0..3),
     ) -> Run {
         let [cqldyno, executable] = texts;
         let (started, ended, resumed) = times;
         Run {
             schema: SCHEMA_VERSION, cqldyno, started, ended, interrupted, cut_short, resumed, command, executable, plan, environment,
-            contenders, scenarios, measures, checksum: None,
+            contenders, scenarios, differences, measures, checksum: None,
         }
     }
 }
