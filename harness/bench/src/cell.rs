@@ -11,7 +11,7 @@ mod setup;
 mod waiting;
 
 use cqldyno_meter::ALL;
-use cqldyno_reports::{Cell, Measure, Role, Run};
+use cqldyno_reports::{Cell, Measure, Pass, Role, Run};
 
 use self::setup::Setup;
 use crate::judge::redaction::Redaction;
@@ -124,7 +124,8 @@ impl<'a> CellBench<'a> {
         let step = schedule.step(planned);
         let mut load = Load { count: planned.count, ..step.load };
         if step.at_half {
-            let drivers = run.contenders.iter().filter(|row| row.role == Role::Driver);
+            // Half of what one with fewer in flight reached would be no load for the others.
+            let drivers = run.contenders.iter().filter(|row| row.role == Role::Driver && row.in_flight.is_none());
             let drivers: Vec<&str> = drivers.map(|row| row.id.as_str()).collect();
             let place = (cell.scenario.as_str(), cell.arrangement.as_str());
             load = at_half(load, plan, place, &drivers, cells).ok_or_else(|| {
@@ -135,15 +136,26 @@ impl<'a> CellBench<'a> {
                 )
             })?;
         }
+        let own = run.contenders[planned.contender].in_flight.and_then(|own| usize::try_from(own).ok());
+        load.concurrency = load.concurrency.min(own.unwrap_or(usize::MAX));
         Ok(load.within(&plan.scenarios[planned.scenario]))
     }
 
-    /// Every measure of a pass that this machine does not allow, with the reason.
-    fn not_allowed(&self, cell: &mut Cell) {
-        let why = (kind(cell.pass).probe)().err().map(|refusal| refusal.to_string()).unwrap_or_default();
+    /// Why the contender's cells of this pass would have no figure.
+    fn refused(&self, planned: &PlannedCell) -> Option<String> {
+        let introduced = self.context.introduced[planned.contender].as_ref().ok()?;
+        let allocator = introduced.allocator.as_deref().filter(|_| planned.pass == Pass::Allocations)?;
+        Some(format!(
+            "Its allocator {allocator} is built into the worker, and only calls of the C library's allocator can be counted; leave \
+             +allocator={allocator} out for this pass."
+        ))
+    }
+
+    /// Every measure of a pass without a figure, with the reason.
+    fn not_allowed(&self, cell: &mut Cell, why: &str) {
         let declared = ALL.iter().flat_map(|meter| meter.measures);
         for measure in declared.filter(|measure| measure.pass == Some(cell.pass)) {
-            cell.measures.insert(measure.id.to_owned(), Measure::unavailable(why.clone()));
+            cell.measures.insert(measure.id.to_owned(), Measure::unavailable(why));
         }
     }
 }
@@ -158,8 +170,10 @@ impl Executor for CellBench<'_> {
         self.number += 1;
         let bench: &CellBench<'_> = self;
         let mut cell = bench.identity(planned);
-        if planned.count == 0 {
-            bench.not_allowed(&mut cell);
+        let probed = || (kind(cell.pass).probe)().err().map(|refusal| refusal.to_string()).unwrap_or_default();
+        let refused = (planned.count == 0).then(probed).or_else(|| bench.refused(planned));
+        if let Some(why) = refused {
+            bench.not_allowed(&mut cell, &why);
             return Ok(vec![cell]);
         }
         let parts = [&cell.scenario, &cell.contender, &cell.arrangement].map(|part| file_stem(part)).join("-");

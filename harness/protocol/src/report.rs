@@ -63,6 +63,9 @@ pub struct BuildInfo {
 pub struct Ready {
     /// What the driver made of the job's settings.
     pub settings: Vec<Setting>,
+    /// Data connections per node, if they are not as many as the job says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<usize>,
     /// Threads of the process now.
     pub threads: u64,
 }

@@ -157,7 +157,9 @@ pub(crate) async fn cell<D: Driver>(
     };
     let submit = if job.mode == Mode::Measure { job.scenario.submit } else { Submit::Slots };
     let way = Way::new(submit, job.concurrency, job.runtime);
-    let mut message = WorkerMessage::Ready(Ready { settings: driver.settings(&options), threads: threads() });
+    let connections = Some(driver.connections(&options)).filter(|own| *own != options.connections);
+    let ready = Ready { settings: driver.settings(&options), connections, threads: threads() };
+    let mut message = WorkerMessage::Ready(ready);
     for nth in 0..job.windows {
         let gauge = Arc::new(Gauge::of(tickets(source.count(), job.windows, nth), way.tasks()));
         let (source, clock) = (source.clone(), clock.clone());

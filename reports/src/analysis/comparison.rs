@@ -33,7 +33,7 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Ta
         .for_each(|row| row.level = row.median);
     let Some(reference) = reference else { return Vec::new() };
     for place in places.iter_mut() {
-        place.ratios(reference);
+        place.ratios(run, reference);
     }
     let primary: Vec<usize> = (0..places.len()).filter(|at| places[*at].meter() == CPU_PER_STATEMENT).collect();
     let prepared: Vec<Prepared> = primary.iter().map(|at| places[*at].prepare(run, reference)).collect();
@@ -137,17 +137,20 @@ impl Table {
     }
 
     /// The ratios of the levels.
-    fn ratios(&mut self, reference: &Contender) {
+    fn ratios(&mut self, run: &Run, reference: &Contender) {
         let base = self.rows.iter().find(|row| row.contender == reference.id).and_then(|row| row.level);
-        for row in &mut self.rows {
+        let has_own = |id: &str| run.contender(id).is_some_and(|contender| contender.in_flight.is_some());
+        let base = base.filter(|_| !has_own(&reference.id));
+        for row in self.rows.iter_mut().filter(|row| !has_own(&row.contender)) {
             row.ratio = row.level.zip(base).map(|(level, base)| level / base).filter(|ratio| ratio.is_finite());
         }
     }
 
     /// The blocks in which every driver that can be compared has a figure.
     fn prepare(&self, run: &Run, reference: &Contender) -> Prepared {
-        let is_driver =
-            |row: &SummaryRow| run.contender(&row.contender).is_some_and(|contender| contender.role == Role::Driver);
+        let is_driver = |row: &SummaryRow| {
+            run.contender(&row.contender).is_some_and(|one| one.role == Role::Driver && one.in_flight.is_none())
+        };
         let columns: Vec<usize> =
             (0..self.rows.len()).filter(|at| comparable(&self.rows[*at]) && is_driver(&self.rows[*at])).collect();
         let of = |at: &Repetition| {
@@ -191,7 +194,7 @@ impl Table {
         for (row, level) in prepared.columns.iter().zip(levels) {
             self.rows[*row].level = Some(level);
         }
-        self.ratios(reference);
+        self.ratios(run, reference);
         for ((column, row), estimate) in prepared.columns.iter().enumerate().zip(estimates) {
             let row = &mut self.rows[*row];
             let Some(estimate) = estimate else { continue };
@@ -252,6 +255,21 @@ mod tests {
         );
         assert!(rows.iter().all(|row| row.verdict.is_none()));
         assert!(rows.iter().any(|row| row.contender == "cdrs-tokio" && row.interval.is_some()));
+    }
+
+    #[test]
+    fn a_driver_with_its_own_concurrency_has_figures_and_neither_ratio_nor_verdict() {
+        let (mut run, cells) = sample::blocks(12);
+        run.contenders.iter_mut().find(|one| one.id == "cdrs-tokio").unwrap().in_flight = Some(1);
+        let analysis = crate::Analysis::new(&run, &cells);
+        let row =
+            analysis.rows().iter().find(|row| row.contender == "cdrs-tokio" && row.meter == CPU_PER_STATEMENT).unwrap();
+        assert!(row.median.is_some() && row.level.is_some());
+        assert_eq!((row.ratio, row.interval, row.verdict), (None, None, None));
+        assert_eq!(
+            row.no_interval.as_deref().unwrap(),
+            "cdrs-tokio@9.0.2 has its own concurrency: 1 in flight, where the others have 1,024. So it has no ratio and no verdict."
+        );
     }
 
     #[test]

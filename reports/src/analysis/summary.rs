@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::bottleneck::Bottleneck;
 use crate::comparison::{Table, compare};
 use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT, WALL};
-use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit};
+use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit, whole};
 
 /// One contender's figures for one meter, by block and, where its worker had several, by window.
 pub(crate) type Figures = BTreeMap<Repetition, f64>;
@@ -180,7 +180,9 @@ pub fn reference(run: &Run) -> Option<&Contender> {
     match &run.plan.reference {
         Some(id) => run.contender(id),
         None => {
-            run.contenders.iter().find(|contender| contender.role == Role::Driver && contender.unavailable.is_none())
+            let is_there = |one: &&Contender| one.role == Role::Driver && one.unavailable.is_none();
+            let mut drivers = run.contenders.iter().filter(is_there);
+            drivers.clone().find(|one| one.in_flight.is_none()).or_else(|| drivers.next())
         }
     }
 }
@@ -230,7 +232,7 @@ fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str
         exploratory: id != CPU_PER_STATEMENT,
         detectable: None,
         blocks: None,
-        no_interval: None,
+        no_interval: own_concurrency(run, contender),
         bottleneck: Bottleneck::of(&cells_of(cells, contender, place, Pass::Timing)),
         control: contender.control,
         void: mine.iter().find_map(|cell| cell.void.clone()),
@@ -238,6 +240,17 @@ fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str
         unavailable,
     };
     (row, figures)
+}
+
+/// Why a driver that blocks has no part in the ratios.
+fn own_concurrency(run: &Run, contender: &Contender) -> Option<String> {
+    let (own, others) = (contender.in_flight? as f64, run.plan.concurrency as f64);
+    Some(format!(
+        "{} has its own concurrency: {} in flight, where the others have {}. So it has no ratio and no verdict.",
+        contender.label,
+        whole(own),
+        whole(others)
+    ))
 }
 
 fn why_not_measured(run: &Run, pass: Pass, no_cells: bool) -> String {

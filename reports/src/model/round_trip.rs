@@ -192,7 +192,8 @@ fn contender() -> impl Strategy<Value = Contender> {
     let role = select(vec![Role::Driver, Role::Floor, Role::Noop]);
     let words = [text(), text(), text(), text(), text(), text()];
     let lists = (vec(library, 0..3), settings(), vec(text(), 0..3));
-    (words, role, any::<bool>(), lists, option::of(text())).prop_map(|(words, role, control, lists, unavailable)| {
+    let options = (option::of(any::<u64>()), option::of(text()));
+    (words, role, any::<bool>(), lists, options).prop_map(|(words, role, control, lists, (in_flight, unavailable))| {
         let [id, label, version, build, executable, compiler] = words;
         let (libraries, settings, caveats) = lists;
         Contender {
@@ -207,6 +208,7 @@ fn contender() -> impl Strategy<Value = Contender> {
             build,
             executable,
             compiler,
+            in_flight,
             built: None,
             unavailable,
         }

@@ -263,6 +263,9 @@ pub struct Contender {
     /// The worker's compiler; empty if it did not state one.
     #[serde(default)]
     pub compiler: String,
+    /// The statements that it has in flight, if its connections take fewer than [`PlanInfo::concurrency`]; it then has no verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<u64>,
     /// How its worker was built; absent if it was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built: Option<BuiltOnDemand>,

@@ -9,12 +9,14 @@
 
 mod compare;
 mod fit;
+mod growth;
 mod interval;
 mod median;
 mod nested;
 mod quantile;
 
 pub use compare::{Comparison, Estimate, Fitted, Group, LEAST_BLOCKS, NoInterval, compare};
+pub use growth::{Growth, growth};
 pub use interval::{Verdict, rounded};
 pub use median::median_interval;
 pub use nested::{Repetition, outermost};

@@ -178,6 +178,7 @@ fn contender(id: &str, label: &str, role: Role) -> Contender {
         build: "b1".to_owned(),
         executable: String::new(),
         compiler: "rustc 1.95.0".to_owned(),
+        in_flight: None,
         built: None,
         unavailable: None,
     }

@@ -133,7 +133,7 @@ impl Setup<'_> {
         let own = self.introduced.own.in_force(self.bench.context.plan);
         let redact = |text: &str| self.bench.redaction.apply(text);
         let nodes = served.nodes().len().max(1) as u64;
-        let asked = own.connections as u64;
+        let asked = ready.connections.unwrap_or(own.connections) as u64;
 
         let taken = outcome.readings.iter().filter(|reading| reading.measure.is_taken_in(cell.pass));
         cell.measures.extend(taken.map(|reading| (reading.measure.id.to_owned(), measure(reading))));
