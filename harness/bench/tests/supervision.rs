@@ -165,7 +165,9 @@ fn two_windows_of_one_worker_have_readings_of_their_own_that_sum_up_to_those_of_
 
 #[test]
 fn a_worker_that_ends_after_the_first_of_two_windows_is_a_row_with_the_reason() {
-    let cell = row_of("exit-at-done", |plan| plan.windows = 2);
+    let cell = row_of("exit-at-done", |plan| {
+        (plan.windows, plan.serve_arguments) = (2, vec!["--windows".to_owned(), "2".to_owned()]);
+    });
     assert_eq!(cell.window, None);
     assert!(cell.failed.unwrap().contains("exited with code 3"));
 }
