@@ -2,8 +2,14 @@
 # make test      sets up what is missing, and runs every check that a change must pass
 # make build     sets up what is missing, and builds `cqldyno` and a worker for each driver into target/release
 #
+# make test-versions  runs the behaviour suite of every adapter on each release that its manifest lists, and writes drivers/VERSIONS.md
+# make test-versions ONLY="scylla"   those of some drivers; the other rows stay
+#
 # make adapter-cost   compares each adapter with the program that its driver's documentation would have you write, for writes and reads
 # make adapter-cost OUT=DIR   keeps its runs in DIR/scylla and so on
+#
+# make regressions    repeats the reported regressions that counts decide; builds the releases that show them
+# make prices         writes drivers/PRICES.md again: what each setting of each driver costs
 #
 # make schema         writes reports/schema again from the types of the result model
 # make readme         writes the README's tables and chart again from the newest published runs
@@ -28,6 +34,9 @@ DRIVERS := $(shell sed '/^\#/d' drivers/LIST)
 # Drivers with a program to hold their adapter against. make adapter-cost ADAPTERS=cdrs-tokio compares that one alone.
 ADAPTERS := $(foreach driver,$(DRIVERS),$(if $(wildcard benches/idiomatic-$(driver)),$(driver)))
 
+# One old release of each driver that has several adapters: `make test` builds these on demand.
+OLD_RELEASES := scylla@0.3.1 cdrs-tokio@7.0.4
+
 # What drivers need for cargo beside cargo itself, known after `make native`.
 export_native = set -a; source <(cat $(NATIVE)/*.env 2>/dev/null); set +a
 # The drivers that cannot be built here, known after `make native`.
@@ -38,13 +47,13 @@ compare_adapters = for driver in $(ADAPTERS); do \
 	    $(1)/cqldyno compare $$driver idiomatic-$$driver --reference idiomatic-$$driver --scenario writes --scenario reads $(2); \
 	done
 
-.PHONY: build compare adapter-cost schema publish readme pages test native rust lint browser clean
+.PHONY: build compare adapter-cost regressions prices schema publish readme pages test native rust lint browser clean
 
 # Make would say each command on standard output, which is the result's.
 .SILENT: build compare adapter-cost
 
 # One cargo call for each worker: one call for several would unify the features of what they share. Where a worker cannot be built,
-# the reason lies where `cqldyno` looks for it, so that the row can say it.
+# the reason lies where `cqldyno` looks for it, so that the row can say it. Other releases are built on demand from the copied sources.
 build: rust native
 	cargo build --release --locked -p cqldyno
 	cargo build --release --locked -p cqldyno-interposer
@@ -53,6 +62,8 @@ build: rust native
 	    if [[ -f $(NATIVE)/$$driver.reason ]]; then rm -f $$worker; cp $(NATIVE)/$$driver.reason $$worker.reason; \
 	    else cargo build --release --locked -p cqldyno-driver-$$driver; fi; \
 	done
+	rm -rf $(RELEASE)/cqldyno-sources; mkdir $(RELEASE)/cqldyno-sources
+	tar --exclude=target -cf - Cargo.toml Cargo.lock drivers harness scenarios | tar -xf - -C $(RELEASE)/cqldyno-sources
 
 compare: build
 	$(RELEASE)/cqldyno compare $(ARGS)
@@ -63,6 +74,19 @@ adapter-cost: build
 	    [[ -f $(NATIVE)/$$driver.reason ]] || cargo build --release --locked -p cqldyno-idiomatic-$$driver; \
 	done
 	$(call compare_adapters,$(RELEASE),$(if $(OUT),--out $(OUT)/$$driver) $(ARGS))
+
+# By system calls and polls alone, so that a busy machine changes nothing.
+regressions: build
+	$(RELEASE)/cqldyno regress unbuffered-io --exact --run calls
+	$(RELEASE)/cqldyno regress futures-unordered --exact --run matrix
+
+# The page is replaced when all of it is there.
+prices: build
+	cp drivers/PRICES.head.md $(TARGET)/PRICES.md
+	for driver in $(filter-out floor noop,$(DRIVERS)); do \
+	    [[ -f $(NATIVE)/$$driver.reason ]] || $(RELEASE)/cqldyno prices $$driver --format markdown $(ARGS) >>$(TARGET)/PRICES.md; \
+	done
+	mv $(TARGET)/PRICES.md drivers/PRICES.md
 
 schema: rust
 	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-reports --lib the_committed_schemas_are_what_the_types_give
@@ -88,7 +112,12 @@ test: lint browser
 	    cargo test --locked --workspace --no-fail-fast $$without
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
 	    $(call compare_adapters,$(TESTED),--count 20000 --blocks 1 --out $$runs/$$driver)
+	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
+	    CQLDYNO_CACHE=$(abspath $(TARGET))/cache $(TESTED)/cqldyno compare $(OLD_RELEASES) --count 20000 --blocks 1 --out $$runs/old
 	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
+
+test-versions: rust
+	CQLDYNO_CACHE=$(abspath $(TARGET))/cache cargo run --quiet --locked -p cqldyno-builder --example versions -- $(ONLY)
 
 browser:
 	@mkdir -p $(TARGET); rm -f $(NO_BROWSER)

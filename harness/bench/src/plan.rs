@@ -60,6 +60,8 @@ pub struct Plan {
     pub pin: Pin,
     /// Statements of a timing cell.
     pub count: u64,
+    /// Windows that share them, one after the other in one worker, each with figures of its own.
+    pub windows: u32,
     /// Statements in flight.
     pub concurrency: usize,
     /// Statements before the window.
@@ -229,6 +231,7 @@ impl Plan {
             arrangements: vec![Arrangement { runtime: Runtime::Multi { workers: 2 }, pinned: false }],
             pin: Pin::Auto,
             count: 250_000,
+            windows: 1,
             concurrency: 1_024,
             warmup: 20_000,
             blocks: 1,
@@ -272,6 +275,7 @@ impl Plan {
             ("the count", self.count == 0),
             ("the concurrency", self.concurrency == 0),
             ("the number of blocks", self.blocks == 0),
+            ("the number of windows", self.windows == 0),
             ("the number of attempts at a block", self.most_attempts == 0),
             ("the count of a counting cell", self.counting_count == Some(0)),
             ("the rate", self.rate == Some(0)),
@@ -374,6 +378,30 @@ mod tests {
     #[test]
     fn a_contender_that_is_named_twice_has_two_ids() {
         assert_eq!(plan(&["scylla", "noop", "scylla"], &["writes"]).ids(), ["scylla", "noop", "scylla#2"]);
+    }
+
+    #[test]
+    fn a_scenario_may_come_with_several_ways_of_submitting_and_is_refused_with_one_that_cannot() {
+        let submitted = |name: &str, submit| Scenario { submit, ..cqldyno_scenarios::builtin(name).unwrap() };
+        let check = |scenarios: Vec<Scenario>, passes: Vec<Pass>| {
+            let plan = Plan { scenarios, passes, ..plan(&["scylla"], &["writes"]) };
+            plan.check(&Topology::sample(1, 1)).map(drop).map_err(|error| error.to_string())
+        };
+        let both = || vec![submitted("writes", Submit::Slots), submitted("writes", Submit::Stream)];
+        assert_eq!(check(both(), vec![Pass::Counting]), Ok(()));
+        let twice = vec![submitted("writes", Submit::Stream); 2];
+        assert_eq!(
+            check(twice, Vec::new()).unwrap_err(),
+            "the scenario writes+stream is asked for twice; name it once"
+        );
+        let error = check(both(), vec![Pass::Latency]).unwrap_err();
+        assert!(error.contains("the way of submitting stream of writes+stream keeps none"), "{error}");
+        let error = check(vec![submitted("batch", Submit::Spawn)], Vec::new()).unwrap_err();
+        assert!(error.starts_with("the scenario batch+spawn cannot be run: the way of submitting spawn"), "{error}");
+        // It has one statement in flight, however many are asked for.
+        let many = Plan { concurrency: 1 << 21, ..plan(&["scylla"], &["writes"]) };
+        let one = Plan { scenarios: vec![submitted("writes", Submit::Sequential)], ..many };
+        assert!(one.check(&Topology::sample(1, 1)).is_ok());
     }
 
     #[test]

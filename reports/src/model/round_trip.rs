@@ -12,8 +12,9 @@ use serde_json::Value;
 use crate::export::shown::json;
 use crate::schema::{complaints, validator};
 use crate::{
-    ArrangementInfo, Better, Cell, Checksum, Contender, CutShort, Environment, ErrorLine, Latency, Library, Measure,
-    MeasureInfo, Pass, PlanInfo, Recorded, Role, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, Unit,
+    ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CutShort, Environment, ErrorLine, Latency,
+    Library, Measure, MeasureInfo, Pass, PlanInfo, Recorded, Role, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting,
+    TargetInfo, Unit,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -132,17 +133,19 @@ fn arrangement() -> impl Strategy<Value = ArrangementInfo> {
 
 fn plan() -> impl Strategy<Value = PlanInfo> {
     let numbers = (any::<[u64; 6]>(), option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u64>()));
-    let limits = (option::of(any::<u64>()), option::of(any::<u64>()));
+    let limits = (option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u32>()));
     let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<bool>());
     let words = (text(), text(), option::of(text()), vec(text(), 0..3), vec(pass(), 0..4), [text(), text()]);
     (numbers, more, words, vec(arrangement(), 1..3), any::<bool>()).prop_map(
         |(numbers, more, words, arrangements, embedded)| {
             let ([seed, count, counting_count, concurrency, warmup, connections], rate, timeout, stall_ms) = numbers;
-            let ([blocks, most_attempts], page_size, noise_share, (memory_limit_bytes, within_ms), with_user) = more;
+            let ([blocks, most_attempts], page_size, noise_share, (memory_limit_bytes, within_ms, windows), with_user) =
+                more;
             let (consistency, settings, reference, serve_arguments, passes, [id, about]) = words;
             PlanInfo {
                 seed,
                 count,
+                windows,
                 counting_count,
                 rate,
                 passes,
@@ -190,7 +193,9 @@ fn contender() -> impl Strategy<Value = Contender> {
     let role = select(vec![Role::Driver, Role::Floor, Role::Noop]);
     let words = [text(), text(), text(), text(), text(), text()];
     let lists = (vec(library, 0..3), settings(), vec(text(), 0..3));
-    (words, role, any::<bool>(), lists, option::of(text())).prop_map(|(words, role, control, lists, unavailable)| {
+    let options = (option::of(any::<u64>()), option::of(built()), option::of(text()));
+    (words, role, any::<bool>(), lists, options).prop_map(|(words, role, control, lists, options)| {
+        let (in_flight, built, unavailable) = options;
         let [id, label, version, build, executable, compiler] = words;
         let (libraries, settings, caveats) = lists;
         Contender {
@@ -205,8 +210,18 @@ fn contender() -> impl Strategy<Value = Contender> {
             build,
             executable,
             compiler,
+            in_flight,
+            built,
             unavailable,
         }
+    })
+}
+
+fn built() -> impl Strategy<Value = BuiltOnDemand> {
+    let asked = [option::of(text()), option::of(text()), option::of(text()), option::of(text())];
+    ([text(), text(), text()], asked, any::<bool>(), map(text())).prop_map(|(words, asked, dirty, dependencies)| {
+        let ([adapter, key, lock_file], [version, revision, allocator, lto]) = (words, asked);
+        BuiltOnDemand { adapter, version, revision, dirty, dependencies, allocator, lto, key, lock_file }
     })
 }
 
@@ -247,13 +262,13 @@ prop_compose! {
         environment in environment(),
         contenders in vec(contender(), 1..4),
         scenarios in vec(scenario(), 1..3),
-        measures in measures(),
+        (differences, measures) in (vec(text(), 0..2), measures()),
     ) -> Run {
         let [cqldyno, executable] = texts;
         let (started, ended, resumed) = times;
         Run {
             schema: SCHEMA_VERSION, cqldyno, started, ended, interrupted, cut_short, resumed, command, executable, plan, environment,
-            contenders, scenarios, measures, checksum: None,
+            contenders, scenarios, differences, measures, checksum: None,
         }
     }
 }
@@ -261,7 +276,7 @@ prop_compose! {
 prop_compose! {
     fn cell()(
         texts in [text(), text(), text(), text(), text()],
-        numbers in (any::<u32>(), any::<u32>(), time(), pass()),
+        numbers in (any::<u32>(), any::<u32>(), option::of(any::<u32>()), time(), pass()),
         measures in map(measure()),
         issued_by_statement in map(any::<u64>()),
         series in series(),
@@ -272,12 +287,12 @@ prop_compose! {
         reasons in [option::of(text()), option::of(text()), option::of(text()), option::of(text())],
     ) -> Cell {
         let [contender, label, scenario, scenario_hash, arrangement] = texts;
-        let (block, attempt, started, pass) = numbers;
+        let (block, attempt, window, started, pass) = numbers;
         let (step, breakdowns, files, latency) = more;
         let [noisy, void, failed, log] = reasons;
         let line = |([kind, first], count): ([String; 2], u64)| ErrorLine { kind, count, first };
         Cell {
-            contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, started, measures,
+            contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, window, started, measures,
             issued_by_statement, series, step, breakdowns, files, latency,
             error_kinds: error_kinds.into_iter().map(line).collect(),
             settings, findings, noisy, void, failed, log,

@@ -24,6 +24,7 @@ impl Plan {
         PlanInfo {
             seed: self.seed,
             count: self.count,
+            windows: Some(self.windows).filter(|windows| *windows > 1),
             passes: self.passes.clone(),
             rate: self.rate,
             counting_count: if self.passes.contains(&Pass::Counting) { self.counted() } else { 0 },
@@ -80,6 +81,7 @@ impl Plan {
             arrangements: placements.iter().map(|placement| placement.arrangement).collect(),
             pin: Pin::Off,
             count: info.count,
+            windows: info.windows.unwrap_or(1).max(1),
             concurrency: usize::try_from(info.concurrency).map_err(|_| wrong("concurrency", &info.concurrency))?,
             warmup: info.warmup,
             blocks: info.blocks,
@@ -221,5 +223,10 @@ mod tests {
         let mut changed = plan.scenarios[0].clone();
         changed.statements[0].weight = 2;
         assert_ne!(scenario_hash(&changed), hashes[0]);
+
+        let stream = Scenario { submit: cqldyno_scenarios::Submit::Stream, ..plan.scenarios[0].clone() };
+        let info = scenario_info(&stream);
+        assert!(info.name == "writes+stream" && info.hash != hashes[0], "{info:?}");
+        assert_eq!(scenario(&info), Ok(stream));
     }
 }

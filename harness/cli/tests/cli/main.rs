@@ -1,6 +1,8 @@
 //! The command line, through the real executables.
 
 #[cfg(test)]
+mod builds;
+#[cfg(test)]
 mod check;
 #[cfg(test)]
 mod ci;
@@ -15,6 +17,8 @@ mod listings;
 #[cfg(test)]
 #[cfg(test)]
 mod readings;
+#[cfg(test)]
+mod regress;
 #[cfg(test)]
 mod report;
 #[cfg(test)]
