@@ -381,6 +381,30 @@ mod tests {
     }
 
     #[test]
+    fn a_scenario_may_come_with_several_ways_of_submitting_and_is_refused_with_one_that_cannot() {
+        let submitted = |name: &str, submit| Scenario { submit, ..cqldyno_scenarios::builtin(name).unwrap() };
+        let check = |scenarios: Vec<Scenario>, passes: Vec<Pass>| {
+            let plan = Plan { scenarios, passes, ..plan(&["scylla"], &["writes"]) };
+            plan.check(&Topology::sample(1, 1)).map(drop).map_err(|error| error.to_string())
+        };
+        let both = || vec![submitted("writes", Submit::Slots), submitted("writes", Submit::Stream)];
+        assert_eq!(check(both(), vec![Pass::Counting]), Ok(()));
+        let twice = vec![submitted("writes", Submit::Stream); 2];
+        assert_eq!(
+            check(twice, Vec::new()).unwrap_err(),
+            "the scenario writes+stream is asked for twice; name it once"
+        );
+        let error = check(both(), vec![Pass::Latency]).unwrap_err();
+        assert!(error.contains("the way of submitting stream of writes+stream keeps none"), "{error}");
+        let error = check(vec![submitted("batch", Submit::Spawn)], Vec::new()).unwrap_err();
+        assert!(error.starts_with("the scenario batch+spawn cannot be run: the way of submitting spawn"), "{error}");
+        // It has one statement in flight, however many are asked for.
+        let many = Plan { concurrency: 1 << 21, ..plan(&["scylla"], &["writes"]) };
+        let one = Plan { scenarios: vec![submitted("writes", Submit::Sequential)], ..many };
+        assert!(one.check(&Topology::sample(1, 1)).is_ok());
+    }
+
+    #[test]
     fn what_no_driver_could_have_in_flight_is_refused_before_anything_starts() {
         let asked = |contender: &str, concurrency: usize, connections: usize| {
             let plan = Plan { concurrency, connections, ..plan(&[contender], &["writes"]) };

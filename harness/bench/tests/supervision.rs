@@ -256,7 +256,7 @@ fn a_worker_that_cannot_be_introduced_is_an_unavailable_contender_and_the_others
         "said nothing new for 4 s",
         "speaks version 2 of the worker protocol, and this cqldyno speaks version 1",
         "There is no worker for missing",
-        "version 9 of honest was asked for, and the worker cqldyno-driver-honest was built with honest 1.2.3",
+        "Version 9 of honest was asked for, the worker cqldyno-driver-honest has 1.2.3",
         "available",
     ];
     for (sentence, words) in why.iter().zip(words) {

@@ -25,6 +25,8 @@ pub struct Family {
     pub tested: Vec<semver::Version>,
     /// Folders of other adapters, from its own, of which it takes source files.
     pub(crate) shares: Vec<String>,
+    /// Other folders that it takes files from, as seen from its own.
+    pub(crate) shares: Vec<String>,
     pub(crate) manifest: Table,
     requirement: VersionReq,
 }
@@ -75,8 +77,10 @@ impl Family {
         let depends_on = library.as_deref().and_then(|library| declared(sources, &manifest, library));
         let versions = text_of("versions").or(depends_on).unwrap_or_else(|| "*".to_owned());
         let requirement = VersionReq::parse(&versions).map_err(|error| wrong(&error))?;
-        let tested = own.and_then(|own| own.get("tested")).and_then(Value::as_array).cloned().unwrap_or_default();
-        let tested = tested.iter().map(|text| semver::Version::parse(text.as_str().unwrap_or_default()));
+        let list = |key: &str| own.and_then(|own| own.get(key)).and_then(Value::as_array).into_iter().flatten();
+        let list = |key: &str| list(key).map(|text| text.as_str().unwrap_or_default().to_owned());
+        let shares = list("shares").collect();
+        let tested = list("tested").map(|text| semver::Version::parse(&text));
         let mut tested: Vec<_> = tested.collect::<Result<_, _>>().map_err(|error| wrong(&error))?;
         if tested.is_empty() {
             tested.extend(semver::Version::parse(versions.trim_start_matches('=')));

@@ -223,5 +223,10 @@ mod tests {
         let mut changed = plan.scenarios[0].clone();
         changed.statements[0].weight = 2;
         assert_ne!(scenario_hash(&changed), hashes[0]);
+
+        let stream = Scenario { submit: cqldyno_scenarios::Submit::Stream, ..plan.scenarios[0].clone() };
+        let info = scenario_info(&stream);
+        assert!(info.name == "writes+stream" && info.hash != hashes[0], "{info:?}");
+        assert_eq!(scenario(&info), Ok(stream));
     }
 }
