@@ -97,6 +97,8 @@ pub struct Plan {
     pub credentials: Option<JobCredentials>,
     /// Chooses the order of keys and of contenders.
     pub seed: u64,
+    /// Whether the user named the contenders.
+    pub named: bool,
     /// The contender that ratios are taken against, as it is written; `None` for the first driver that is there.
     pub reference: Option<String>,
     /// Further arguments of `cqldyno serve`, for example how it batches answers.
@@ -238,6 +240,7 @@ impl Plan {
             target: Target::Embedded,
             credentials: None,
             seed: 1,
+            named: false,
             reference: None,
             serve_arguments: Vec::new(),
             deadlines: Deadlines::default(),

@@ -28,8 +28,7 @@ pub fn path_of(given: &Path) -> Result<PathBuf> {
     };
     let (_, found) = folders.filter_map(started).max().ok_or_else(|| {
         usage(format!(
-            "the latest run was asked for, and there is none in {DEFAULT_PARENT} of this folder; name a run folder, or make a run with \
-             `cqldyno compare`"
+            "there is no run in {DEFAULT_PARENT}; name a run folder, or make a run with `cqldyno compare`"
         ))
     })?;
     terminal::say(&format!("The latest run is {}.", found.display()));
@@ -45,14 +44,13 @@ pub fn read(given: &Path) -> Result<Recorded> {
     let shown = path.display();
     if !path.exists() {
         return Err(usage(format!(
-            "the run {shown} was asked for, and there is no such file or folder; name a run folder, a file that `cqldyno compare \
-             --format json` wrote, or `{LATEST}`"
+            "there is no run {shown}; name a run folder, a result in JSON, or `{LATEST}`"
         )));
     }
     let bytes = |file: &Path| {
         std::fs::read(file).with_context(|| {
             format!(
-                "the run {shown} was asked for, and {} cannot be read; name a run folder or a result in JSON",
+                "{} cannot be read; name a run folder, a result in JSON, or `{LATEST}`",
                 file.display()
             )
         })

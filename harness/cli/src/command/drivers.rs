@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use cqldyno_bench::{Cancel, DriverListing, KNOWN, Programs, drivers};
 use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_protocol::Hello;
-use cqldyno_reports::{Look, pair, plain};
+use cqldyno_reports::{pair, plain};
 
 use crate::outcome::Outcome;
 use crate::terminal;
@@ -31,7 +31,7 @@ pub fn names() -> Vec<String> {
 
 pub fn run() -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let width = terminal::width().unwrap_or(Look::default().width);
+    let width = terminal::columns();
     let line = |(name, value): (&str, String)| match name {
         "" => format!("{}\n", plain(&value)),
         name => format!("{}\n", pair(&format!("  {name}"), &plain(&value), COLUMN, width)),
