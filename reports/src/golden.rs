@@ -555,7 +555,7 @@ fn a_cluster_that_is_not_ours_is_named_by_its_addresses() {
     };
     run.plan.request_timeout_ms = None;
     let text = wide(&run, &cells, 160);
-    assert!(text.contains("in flight, 2 tokio threads; target 10.0.0.1:9042,10.0.0.2:9042, 2 cores\n"), "{text}");
+    assert!(text.contains("in flight on multi:2; target 10.0.0.1:9042,10.0.0.2:9042, 2 cores\n"), "{text}");
     assert!(text.contains("target   10.0.0.1:9042,10.0.0.2:9042, an existing cluster"), "{text}");
     assert!(text.contains("no time limit"), "{text}");
 }

@@ -213,7 +213,7 @@ pub struct PlannedCell {
 }
 
 impl Plan {
-    /// A start for struct update syntax: one block of 250,000 statements and a counting pass on the embedded node, without repeats,
+    /// A start for struct update syntax: one block of 250,000 statements and a counting pass on the embedded cluster, without repeats,
     /// control or limit of time.
     pub fn new(contenders: Vec<Contender>, scenarios: Vec<Scenario>) -> Plan {
         Plan {

@@ -53,15 +53,15 @@ pub struct Asked {
     scenario: Vec<String>,
     /// Runtime: current or multi:N
     ///
-    /// `current` and `multi:N` are runtimes of tokio: one thread, or N threads. `pinned+` before it gives worker and server cores of their own. Separate
-    /// several with commas: every contender runs in each.
+    /// `current` and `multi:N` are runtimes of tokio: one thread, or N threads. `pinned+` before it gives worker and server cores of
+    /// their own. Separate several with commas: every contender runs in each.
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "multi:2", help_heading = WHAT)]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
     arrangement: Vec<Arrangement>,
     /// Nodes as HOST[:PORT],...
     ///
-    /// `embedded` is the embedded cluster: one node of ours in memory, started afresh for every cell. Addresses name the nodes of a cluster that runs
-    /// already.
+    /// `embedded` is the embedded cluster: one node of ours in memory, started afresh for every cell. Addresses name the nodes of a
+    /// cluster that runs already.
     #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true)]
     target: Target,
@@ -95,8 +95,8 @@ pub struct Asked {
 
     /// About 30 s: figures, no verdicts
     ///
-    /// At most 3 blocks of 100k statements per cell within 30 s, without a control and without repeating disturbed blocks. So few blocks
-    /// give no interval.
+    /// At most 3 blocks of 100k statements per cell within 30 s, without a control and without repeating disturbed blocks. So few
+    /// blocks give no interval.
     #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
     quick: bool,
     /// Statements per cell, such as 10M [default: 250k]

@@ -9,15 +9,14 @@ use crate::{Analysis, ArrangementInfo, Run, why_cut_short};
 pub(crate) fn title(run: &Run) -> String {
     let plan = &run.plan;
     let blocks = if run.blocks() > 1 { format!("{} x ", run.blocks()) } else { String::new() };
+    let on = match plan.arrangements.as_slice() {
+        [only] => format!(" on {}", plain(&only.id)),
+        _ => String::new(),
+    };
     let mut asked = vec![
         format!("{blocks}{} statements", short_count(plan.count)),
-        format!("{} in flight", whole(plan.concurrency as f64)),
+        format!("{} in flight{on}", whole(plan.concurrency as f64)),
     ];
-    if let [only] = plan.arrangements.as_slice() {
-        // Two runtimes have one thread.
-        let id = if only.runtime == "multi:1" { " (multi:1)" } else { "" };
-        asked.push(threads(only) + id);
-    }
     if plan.connections != 1 {
         asked.push(count(plan.connections, "connection"));
     }
