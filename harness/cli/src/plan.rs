@@ -265,6 +265,7 @@ impl Asked {
             target: self.target.clone(),
             credentials,
             seed: self.seed,
+            named: false,
             reference,
             serve_arguments,
             deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },

@@ -100,9 +100,7 @@ pub enum CheckError {
     )]
     NoReference,
     /// There is nobody to judge.
-    #[error(
-        "the run has no driver but its reference {reference}; run both contenders in one run"
-    )]
+    #[error("the run has no driver but its reference {reference}; run both contenders in one run")]
     Nobody {
         /// The reference's id.
         reference: String,
@@ -187,8 +185,7 @@ impl Judgement {
                 });
             }
         }
-        let is_judged =
-            |row: &&SummaryRow| row.meter == CPU_PER_STATEMENT && judged.contains(&row.contender.as_str());
+        let is_judged = |row: &&SummaryRow| row.meter == CPU_PER_STATEMENT && judged.contains(&row.contender.as_str());
         let rows = || analysis.rows().iter().filter(is_judged);
         if let (true, Some(why)) =
             (rows().all(|row| row.interval.is_none()), rows().find_map(|row| row.no_interval.as_ref()))

@@ -120,10 +120,7 @@ mod tests {
         run.plan.blocks = 40;
         run.interrupted = true;
         let said = headline(&run, &cells);
-        assert!(
-            said[0].ends_with("there are 5, because the run was ended; resume it."),
-            "{said:?}"
-        );
+        assert!(said[0].ends_with("there are 5, because the run was ended; resume it."), "{said:?}");
         run.interrupted = false;
         run.ended = None;
         let said = headline(&run, &cells);

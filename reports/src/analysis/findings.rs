@@ -10,8 +10,7 @@ use crate::summary::Place;
 use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, Verdict, list, plain};
 
 /// Why a run gives no verdict at all.
-const TOO_NOISY: &str =
-    "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";
+const TOO_NOISY: &str = "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";
 
 /// The findings of a run, at least one: an entry per arrangement, and one about drivers without a verdict.
 ///
@@ -438,9 +437,7 @@ mod tests {
         cells.retain(|cell| cell.contender == "scylla");
         assert_eq!(
             of(&run, &cells),
-            [
-                "scylla needed 4.02 us of CPU time per statement for writes and 4.02 us for reads."
-            ]
+            ["scylla needed 4.02 us of CPU time per statement for writes and 4.02 us for reads."]
         );
         run.contenders.clear();
         assert_eq!(of(&run, &[]), ["No driver took part, so there is nothing to compare."]);

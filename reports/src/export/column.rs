@@ -154,7 +154,11 @@ pub(crate) const COLUMNS: &[Column] = &[
             row.beside_noop(mebibytes(value), row.noop_peak, |noop| {
                 let over = mebibytes(value - noop);
                 // What rounds to nothing has no sign of its own.
-                if over.starts_with('-') && over != "-0.0" { over } else { format!("+{}", over.trim_start_matches('-')) }
+                if over.starts_with('-') && over != "-0.0" {
+                    over
+                } else {
+                    format!("+{}", over.trim_start_matches('-'))
+                }
             })
         })
     },

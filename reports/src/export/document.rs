@@ -11,8 +11,7 @@ use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, why_cut_short};
 /// A cell, or a whole row, without figures.
 const FAILED: &str = "failed";
 /// Why a ratio is not the quotient of the figures beside it.
-const FITTED: &str =
-    "Figures are medians of the blocks. Ratios are fitted over all blocks, so they differ a little from the quotients of medians.";
+const FITTED: &str = "Figures are medians of the blocks. Ratios are fitted over all blocks, so they differ a little from the quotients of medians.";
 /// A field of a row without figures.
 const NOTHING: &str = "-";
 

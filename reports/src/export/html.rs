@@ -218,8 +218,7 @@ impl<'a> Page<'a> {
         let is_asked = |one: &&Contender| one.role == Role::Driver && !one.control && one.unavailable.is_none();
         let drivers = self.run.contenders.iter().filter(is_asked).count();
         let scenarios: Vec<String> = self.run.scenarios.iter().map(|one| plain(&one.name)).collect();
-        let target =
-            if plan.target.embedded { "the embedded cluster".to_owned() } else { plain(&plan.target.id) };
+        let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { plain(&plan.target.id) };
         format!(
             "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per cell ({}), {} in flight, \
              {}, against {target}, on {}.",

@@ -72,7 +72,9 @@ impl Short {
         places.sort_by_key(|place| run.plan.arrangements.iter().position(|one| one.id == place.arrangement.id));
         let several = run.plan.arrangements.len() > 1;
         // One narrow interval, of which two digits would hide on which side of 1 it lies, decides for the column.
-        let is_narrow = |row: &SummaryRow| row.interval.is_some_and(|[low, high]| !row.exploratory && !row.control && high - low < 0.03);
+        let is_narrow = |row: &SummaryRow| {
+            row.interval.is_some_and(|[low, high]| !row.exploratory && !row.control && high - low < 0.03)
+        };
         let digits = if analysis.rows().iter().any(is_narrow) { 3 } else { 2 };
         let of = |place: Place| {
             let mut lines: Vec<Line> = shown.iter().map(|one| line(analysis, place, one, reference, digits)).collect();

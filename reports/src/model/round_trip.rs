@@ -138,7 +138,8 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
     (numbers, more, words, vec(arrangement(), 1..3), any::<bool>()).prop_map(
         |(numbers, more, words, arrangements, embedded)| {
             let ([seed, count, counting_count, concurrency, warmup, connections], rate, timeout, stall_ms) = numbers;
-            let ([blocks, most_attempts], page_size, noise_share, (memory_limit_bytes, within_ms), [with_user, named]) = more;
+            let ([blocks, most_attempts], page_size, noise_share, (memory_limit_bytes, within_ms), [with_user, named]) =
+                more;
             let (consistency, settings, reference, serve_arguments, passes, [id, about]) = words;
             PlanInfo {
                 seed,

@@ -229,7 +229,9 @@ impl Worker<'_> {
                 return match failed.kind {
                     // Whose worker it was says nothing of a password.
                     FailureKind::BadCredentials => CellFailure::Refused(format!("{message}{end}")),
-                    _ => CellFailure::Worker(format!("The worker {} failed {}: {message}{end}", self.name, step.doing())),
+                    _ => {
+                        CellFailure::Worker(format!("The worker {} failed {}: {message}{end}", self.name, step.doing()))
+                    }
                 };
             }
             WorkerMessage::Hello(_) => "hello",

@@ -105,7 +105,8 @@ fn field(run: &Run, row: &Row, column: &Column, notes: &mut Notes) -> Field {
     };
     // An exploratory figure has its verdict in words alone: colours belong to the verdicts that hold for the whole run.
     let is_judged = matches!(column.kind, Kind::Verdict | Kind::Ratio);
-    let verdict = figure.and_then(|figure| figure.verdict).filter(|one| is_judged && one.holds()).map(crate::Verdict::name);
+    let verdict =
+        figure.and_then(|figure| figure.verdict).filter(|one| is_judged && one.holds()).map(crate::Verdict::name);
     let sort = figure.and_then(|figure| match column.kind {
         Kind::Verdict => None,
         Kind::Smallest => figure.detectable,

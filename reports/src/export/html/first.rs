@@ -89,7 +89,11 @@ fn comparison(row: Option<&SummaryRow>, is_reference: bool) -> Field {
         Some(row) => {
             let Some(ratio) = row.ratio else { return Field::default() };
             let interval = row.interval.map(|[low, high]| format!(" ({low:.3} to {high:.3})")).unwrap_or_default();
-            let class = row.verdict.filter(|one| !row.exploratory && one.holds()).map(|one| one.name().to_owned()).unwrap_or_default();
+            let class = row
+                .verdict
+                .filter(|one| !row.exploratory && one.holds())
+                .map(|one| one.name().to_owned())
+                .unwrap_or_default();
             Field { sub: verdict(row).to_owned(), class, ..Field::of(format!("{ratio:.3}{interval}")) }
         }
     }

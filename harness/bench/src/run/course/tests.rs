@@ -409,7 +409,10 @@ fn a_refused_password_ends_the_run_with_its_sentence() {
     });
     assert_eq!((ended.cells.len(), seen.len(), heard.ended, ended.complete), (0, 1, 0, false));
     let sentence = ended.trouble.unwrap().to_string();
-    assert!(sentence.starts_with("the cluster refused the login: Bad credentials. Nothing more was tried"), "{sentence}");
+    assert!(
+        sentence.starts_with("the cluster refused the login: Bad credentials. Nothing more was tried"),
+        "{sentence}"
+    );
 }
 
 #[test]
