@@ -1,4 +1,4 @@
-//! Records what the load generator of this worker is built from: sources, libraries, compiler, target and profile.
+//! Records what this worker is built from: the load generator's sources, libraries, compiler, target and profile.
 
 use std::env;
 use std::error::Error;
@@ -13,6 +13,8 @@ mod packages;
 
 use packages::packages;
 
+/// Names the lock file in force, if it is not the nearest one above the target folder.
+const LOCK_FILE: &str = "CQLDYNO_LOCK_FILE";
 /// What cargo tells of target and profile.
 const VARIABLES: [&str; 7] = [
     "TARGET",
@@ -23,11 +25,15 @@ const VARIABLES: [&str; 7] = [
     "CARGO_CFG_TARGET_FEATURE",
     "CARGO_ENCODED_RUSTFLAGS",
 ];
+/// What of a profile cargo does not tell.
+const UNTOLD: [&str; 2] = ["LTO", "CODEGEN_UNITS"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("../..").canonicalize()?;
-    let lock_file = lock_file(&out).unwrap_or_else(|| workspace.join("Cargo.lock"));
+    println!("cargo:rerun-if-env-changed={LOCK_FILE}");
+    let named = env::var_os(LOCK_FILE).filter(|file| !file.is_empty()).map(PathBuf::from);
+    let lock_file = named.or_else(|| lock_file(&out)).unwrap_or_else(|| workspace.join("Cargo.lock"));
     let root = lock_file.with_file_name("Cargo.toml");
     let mut parts = identity::parts(&workspace, &fs::read_to_string(&lock_file)?)?;
 
@@ -40,19 +46,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo:rerun-if-changed={}", folder.display());
     }
 
-    let profile = env::var("PROFILE")?;
-    let table = format!("profile.{}", if profile == "debug" { "dev" } else { &profile });
-    let root = fs::read_to_string(&root)?;
-    let settings = identity::lines(&root, &table).map(|(name, value)| (format!("{table} {name}"), value.to_owned()));
-    parts.extend(settings);
     parts.extend(VARIABLES.map(|name| (name.to_owned(), env::var(name).unwrap_or_default())));
     let features = env::vars().filter_map(|(name, _)| name.strip_prefix("CARGO_FEATURE_").map(str::to_lowercase));
     parts.insert("features".to_owned(), features.collect::<Vec<_>>().join(" "));
-    // A profile's settings may come from the environment, too.
-    for setting in ["LTO", "CODEGEN_UNITS", "PANIC", "OPT_LEVEL", "DEBUG"] {
-        let variable = format!("CARGO_PROFILE_{}_{setting}", table.trim_start_matches("profile.").to_uppercase());
+    // The folder above `build/PACKAGE/out` is named after the profile; that of `dev` is called `debug`.
+    let folder = out.ancestors().nth(3).and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
+    let profile = if folder == "debug" { "dev" } else { folder };
+    let root = fs::read_to_string(&root)?;
+    for setting in UNTOLD {
+        let variable = format!("CARGO_PROFILE_{}_{setting}", profile.to_uppercase().replace('-', "_"));
         println!("cargo:rerun-if-env-changed={variable}");
-        parts.extend(env::var(&variable).map(|value| (variable, value)));
+        let key = setting.to_lowercase().replace('_', "-");
+        let stated = identity::lines(&root, &format!("profile.{profile}")).find(|(name, _)| *name == key);
+        let stated = stated.map(|(_, value)| value.trim_matches('"').to_owned());
+        parts.insert(setting.to_owned(), env::var(&variable).ok().or(stated).unwrap_or_default());
     }
     let compiler = Command::new(env::var("RUSTC")?).arg("-vV").output()?;
     let compiler = String::from_utf8(compiler.stdout)?.lines().next().unwrap_or_default().to_owned();
@@ -61,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rustc-env=CQLDYNO_LOCK_FILE={}", lock_file.display());
     println!("cargo:rustc-env=CQLDYNO_BUILD_ID={}", identity::id(&parts));
     println!("cargo:rustc-env=CQLDYNO_COMPILER={compiler}");
-    println!("cargo:rustc-env=CQLDYNO_PROFILE={profile}");
+    println!("cargo:rustc-env=CQLDYNO_PROFILE={}", env::var("PROFILE")?);
     let lines: Vec<String> = parts.iter().map(|(name, value)| format!("{name}\t{value}\n")).collect();
     fs::write(out.join("parts"), lines.concat())?;
     Ok(())

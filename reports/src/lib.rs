@@ -45,7 +45,7 @@ pub use model::cell::{Cell, ErrorLine, Latency, Pass};
 pub use model::checksum::Checksum;
 pub use model::recorded::{Recorded, RecordedError, foreign};
 pub use model::run::{
-    ArrangementInfo, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,
+    ArrangementInfo, BuiltOnDemand, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,
     Setting, TargetInfo,
 };
 pub use model::series::Series;

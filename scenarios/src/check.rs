@@ -32,6 +32,14 @@ impl Scenario {
                 return Err(Fault::new(&[Field("name")], message).within(&here));
             }
             statement.check().map_err(|fault| fault.within(&here))?;
+            if !self.submit.has_slots() && statement.operation != Operation::Execute {
+                let (way, Statement { name, operation, .. }) = (self.submit, statement);
+                let message = format!(
+                    "the way of submitting {way} takes prepared statements alone, and the statement {name} is issued as {operation}; \
+                     use slots or sequential"
+                );
+                return Err(Fault::new(&[Field("submit")], message));
+            }
         }
         Ok(())
     }

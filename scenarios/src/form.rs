@@ -17,6 +17,7 @@ use crate::order::Order;
 use crate::scenario::{
     Expectation, Load, MAX_EXPONENT, MAX_ROWS, MIN_EXPONENT, ReadBack, Scenario, ScenarioError, Statement,
 };
+use crate::submit::Submit;
 use crate::workload::MOST;
 
 /// Reads a scenario and checks it; `origin` names the text in messages.
@@ -70,6 +71,7 @@ fn scenario(mut fields: Fields<'_>) -> Result<Scenario, Mistake> {
         schema: fields.required("schema", |entry| entry.list(text))?,
         limits: fields.optional("limits", limits)?.unwrap_or_default(),
         page_size: fields.optional("page_size", |entry| entry.whole(1..=i128::from(i32::MAX)))?.map(|size| size as u32),
+        submit: fields.optional("submit", |entry| entry.word(&ways()))?.unwrap_or_default(),
         statements: fields.optional("statement", |entry| entry.list(statement))?.unwrap_or_default(),
     };
     fields.end()?;
@@ -108,6 +110,10 @@ fn statement(entry: Entry<'_>) -> Result<Statement, Mistake> {
     };
     fields.end()?;
     Ok(statement)
+}
+
+fn ways() -> [(&'static str, Submit); Submit::ALL.len()] {
+    Submit::ALL.map(|way| (way.name(), way))
 }
 
 fn operations() -> [(&'static str, Operation); Operation::ALL.len()] {

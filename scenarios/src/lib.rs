@@ -16,6 +16,7 @@ mod order;
 mod permutation;
 mod scenario;
 mod stream;
+mod submit;
 mod suggestion;
 mod turns;
 mod workload;
@@ -31,6 +32,7 @@ pub use scenario::{
     Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, ReadBack, Scenario, ScenarioError, Statement,
 };
 pub use stream::{Blobs, Texts, UniqueBlobs, UniqueTexts};
+pub use submit::{Submit, UnknownSubmit};
 pub use suggestion::suggestion;
 pub use workload::{Issue, Workload, WorkloadError};
 pub use zipf::Zipf;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::fault::Fault;
 use crate::form;
 use crate::operation::DEFAULT_BATCH;
-use crate::{By, Column, Limits, Operation, Order};
+use crate::{By, Column, Limits, Operation, Order, Submit};
 
 /// The most values that a statement binds, and the most columns of an expected row.
 pub const MAX_VALUES: usize = 32;
@@ -36,6 +36,9 @@ pub struct Scenario {
     /// The most rows of a page; absent for the plan's page size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u32>,
+    /// How statements are submitted.
+    #[serde(default, skip_serializing_if = "Submit::is_default")]
+    pub submit: Submit,
     /// What is issued, at least one.
     #[serde(rename = "statement")]
     pub statements: Vec<Statement>,

@@ -143,6 +143,24 @@ impl ConnectOptions {
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.get(name).map(String::as_str)
     }
+
+    /// The value of the contender's option `name` as a whole number of at least 1, if it is set.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Other`], naming the driver, the option and the value.
+    pub fn number(&self, driver: &str, name: &str) -> Result<Option<u32>, DriverError> {
+        let Some(value) = self.option(name) else { return Ok(None) };
+        match value.parse() {
+            Ok(number) if number > 0 => Ok(Some(number)),
+            _ => Err(DriverError::new(
+                ErrorKind::Other,
+                format!(
+                    "{driver}'s option `{name}` was set to {value:?}; it takes a whole number from 1 to {}",
+                    u32::MAX
+                ),
+            )),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -170,6 +188,24 @@ mod tests {
             error.message().ends_with("noop's option `form` was set to \"later\"; it takes queue|ready"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_refused_with_what_there_could_be() {
+        let mut options = ConnectOptions::new(vec![SocketAddr::from(([127, 0, 0, 1], 9042))]);
+        assert_eq!(options.number("floor", "buffer"), Ok(None));
+        for (value, number) in [("1", Some(1)), ("8192", Some(8_192)), ("0", None), ("many", None), ("-1", None)] {
+            options.options.insert("buffer".to_owned(), value.to_owned());
+            match options.number("floor", "buffer") {
+                Ok(found) => assert_eq!(found, number),
+                Err(error) => {
+                    assert_eq!(number, None, "{error}");
+                    let expected =
+                        format!("floor's option `buffer` was set to {value:?}; it takes a whole number from 1");
+                    assert!(error.message().starts_with(&expected), "{error}");
+                }
+            }
+        }
     }
 
     #[test]

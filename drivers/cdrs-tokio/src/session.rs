@@ -1,20 +1,23 @@
 //! The hot path.
 
+use std::future::Future;
+use std::time::Duration;
+
 use cdrs_tokio::cluster::{ClusterMetadata, TcpConnectionManager};
-use cdrs_tokio::consistency::Consistency;
-use cdrs_tokio::frame::message_batch::BatchType;
-use cdrs_tokio::frame::message_result::BodyResResultPrepared;
 use cdrs_tokio::load_balancing::{
     LoadBalancingStrategy, QueryPlan, Request, RoundRobinLoadBalancingStrategy, TopologyAwareLoadBalancingStrategy,
 };
-use cdrs_tokio::query::{BatchQueryBuilder, PreparedQuery, QueryParams, QueryValues};
-use cdrs_tokio::statement::StatementParams;
+use cdrs_tokio::query::BatchQueryBuilder;
 use cdrs_tokio::transport::TransportTcp;
-use cdrs_tokio::types::CBytes;
-use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Value};
+use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Settings, Value};
+use tokio::time::sleep;
 
 use crate::errors;
+use crate::release::{self, BatchType, CBytes, Consistency, PreparedQuery, QueryValues};
 use crate::values::{self, Kind};
+
+/// How long to wait before looking again whether a session knows the cluster.
+const LOOKS_AGAIN_AFTER: Duration = Duration::from_millis(1);
 
 /// One of the driver's own strategies.
 ///
@@ -23,6 +26,15 @@ use crate::values::{self, Kind};
 pub(crate) enum Routing {
     TokenAware(TopologyAwareLoadBalancingStrategy<TransportTcp, TcpConnectionManager>),
     RoundRobin(RoundRobinLoadBalancingStrategy<TransportTcp, TcpConnectionManager>),
+}
+
+impl Routing {
+    pub(crate) fn new(is_token_aware: bool) -> Routing {
+        match is_token_aware {
+            true => Routing::TokenAware(TopologyAwareLoadBalancingStrategy::new(None, false)),
+            false => Routing::RoundRobin(RoundRobinLoadBalancingStrategy::new()),
+        }
+    }
 }
 
 impl LoadBalancingStrategy<TransportTcp, TcpConnectionManager> for Routing {
@@ -39,7 +51,7 @@ impl LoadBalancingStrategy<TransportTcp, TcpConnectionManager> for Routing {
     }
 }
 
-type DriverSession = cdrs_tokio::cluster::session::Session<TransportTcp, TcpConnectionManager, Routing>;
+pub(crate) type DriverSession = cdrs_tokio::cluster::session::Session<TransportTcp, TcpConnectionManager, Routing>;
 
 /// A connected session of the crate `cdrs-tokio`.
 pub struct CdrsTokioSession {
@@ -56,18 +68,22 @@ pub struct CdrsTokioStatement {
 }
 
 impl CdrsTokioSession {
-    pub(crate) fn equal(session: DriverSession, options: &ConnectOptions) -> CdrsTokioSession {
-        let consistency = values::consistency(options.consistency);
-        CdrsTokioSession { session, consistency, page_size: Some(options.page_size) }
+    pub(crate) fn new(session: DriverSession, options: &ConnectOptions) -> CdrsTokioSession {
+        let (consistency, page_size) = match options.settings {
+            Settings::Equal => (values::consistency(options.consistency), Some(options.page_size)),
+            Settings::Default => (Consistency::default(), None),
+        };
+        CdrsTokioSession { session, consistency, page_size }
     }
 
-    pub(crate) fn default(session: DriverSession) -> CdrsTokioSession {
-        CdrsTokioSession { session, consistency: Consistency::default(), page_size: None }
-    }
-
-    /// Opens every node's pool now; by itself the driver does that at the first statement.
+    /// Opens every node's pool now; by itself the driver does that at the first statement. Sessions of older releases are there
+    /// before they know the cluster.
     pub(crate) async fn open_pools(&self) -> Result<(), DriverError> {
-        let cluster = self.session.cluster_metadata();
+        let mut cluster = self.session.cluster_metadata();
+        while !cluster.has_nodes() {
+            sleep(LOOKS_AGAIN_AFTER).await;
+            cluster = self.session.cluster_metadata();
+        }
         for node in cluster.nodes().values() {
             node.persistent_connection().await.map_err(errors::connect)?;
         }
@@ -76,20 +92,6 @@ impl CdrsTokioSession {
 }
 
 impl CdrsTokioSession {
-    /// Parameters of a statement of which pages are fetched one by one.
-    fn paged(&self, values: &[Value<'_>], paging_state: Option<CBytes>) -> StatementParams {
-        StatementParams {
-            query_params: QueryParams {
-                consistency: self.consistency,
-                values: values::bind(values),
-                page_size: self.page_size,
-                paging_state,
-                ..QueryParams::default()
-            },
-            ..StatementParams::default()
-        }
-    }
-
     /// Fetches the pages from `paging_state` on.
     async fn next_pages(
         &self,
@@ -100,7 +102,7 @@ impl CdrsTokioSession {
     ) -> Result<(), DriverError> {
         let mut paging_state = Some(paging_state);
         while paging_state.is_some() {
-            let parameters = self.paged(values, paging_state);
+            let parameters = release::parameters(self.consistency, values::bind(values), self.page_size, paging_state);
             let answer = self.session.exec_with_params(&statement.prepared, &parameters);
             let answer = answer.await.map_err(errors::execution)?;
             if !values::is_page(&answer) {
@@ -116,26 +118,16 @@ impl Session for CdrsTokioSession {
     type Statement = CdrsTokioStatement;
 
     async fn query(&self, cql: &str) -> Result<(), DriverError> {
-        let parameters = StatementParams {
-            query_params: QueryParams { consistency: self.consistency, ..QueryParams::default() },
-            ..StatementParams::default()
-        };
+        let parameters = release::parameters(self.consistency, None, None, None);
         let answer = self.session.query_with_params(cql, parameters).await;
         answer.map(drop).map_err(errors::execution)
     }
 
     async fn prepare(&self, cql: &str) -> Result<CdrsTokioStatement, DriverError> {
         let answer = self.session.prepare_raw(cql).await;
-        let BodyResResultPrepared { id, metadata, result_metadata, .. } = answer.map_err(errors::execution)?;
-        let columns = result_metadata.col_specs.iter().map(Kind::of).collect::<Result<_, _>>()?;
-        // As Session::prepare does; protocol v4 has no id of the result's metadata.
-        let prepared = PreparedQuery {
-            id,
-            query: cql.to_owned(),
-            keyspace: metadata.global_table_spec.map(|table| table.ks_name),
-            pk_indexes: metadata.pk_indexes,
-            result_metadata_id: Default::default(),
-        };
+        let answer = answer.map_err(errors::execution)?;
+        let columns = answer.result_metadata.col_specs.iter().map(Kind::of).collect::<Result<_, _>>()?;
+        let prepared = release::prepared(cql, answer);
         Ok(CdrsTokioStatement { prepared, columns })
     }
 
@@ -147,30 +139,8 @@ impl Session for CdrsTokioSession {
         rows: &mut Rows,
     ) -> impl Future<Output = Result<(), DriverError>> + Send {
         async move {
-            // Every field by name, so that it is written in place: a default or a builder costs 100 instructions more per
-            // statement.
-            let parameters = StatementParams {
-                query_params: QueryParams {
-                    consistency: self.consistency,
-                    with_names: false,
-                    values: values::bind(values),
-                    page_size: if statement.columns.is_empty() { None } else { self.page_size },
-                    paging_state: None,
-                    serial_consistency: None,
-                    timestamp: None,
-                    keyspace: None,
-                    now_in_seconds: None,
-                },
-                is_idempotent: false,
-                keyspace: None,
-                token: None,
-                routing_key: None,
-                tracing: false,
-                warnings: false,
-                speculative_execution_policy: None,
-                retry_policy: None,
-                beta_protocol: false,
-            };
+            let page_size = if statement.columns.is_empty() { None } else { self.page_size };
+            let parameters = release::parameters(self.consistency, values::bind(values), page_size, None);
             // An answer with a name here would be moved into the future.
             let paging_state = match self.session.exec_with_params(&statement.prepared, &parameters).await {
                 Ok(answer) if values::is_page(&answer) => values::decode(&answer, &statement.columns, rows)?,
@@ -199,7 +169,7 @@ impl Session for CdrsTokioSession {
     async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
         let mut paging_state = None;
         loop {
-            let parameters = self.paged(values, paging_state);
+            let parameters = release::parameters(self.consistency, values::bind(values), self.page_size, paging_state);
             let answer = self.session.query_with_params(cql, parameters).await;
             let answer = answer.map_err(errors::execution)?;
             if !values::is_page(&answer) {

@@ -1,31 +1,26 @@
 //! Values in and rows out, through the driver's own typed conversions.
 
-use cdrs_tokio::frame::message_response::ResponseBody;
-use cdrs_tokio::frame::message_result::{ColSpec, ColType, ResResultBody};
-use cdrs_tokio::frame::{Envelope, Opcode};
-use cdrs_tokio::query::QueryValues;
-use cdrs_tokio::types::blob::Blob;
-use cdrs_tokio::types::rows::Row;
-use cdrs_tokio::types::value::Value as DriverValue;
-use cdrs_tokio::types::{ByIndex, CBytes, IntoRustByIndex};
 use cqldyno_driver_api::{Consistency, DriverError, ErrorKind, Rows, Value};
 use uuid::Uuid;
 
 use crate::errors;
+use crate::release::{
+    self, Answer, Blob, ByIndex, CBytes, ColSpec, ColType, IntoRustByIndex, Opcode, QueryValues, Row,
+};
 
 /// The kind of a RESULT that is Rows (native_protocol_v4.spec section 4.2.5).
 const ROWS: [u8; 4] = [0, 0, 0, 2];
 
-pub(crate) fn consistency(consistency: Consistency) -> cdrs_tokio::consistency::Consistency {
+pub(crate) fn consistency(consistency: Consistency) -> release::Consistency {
     match consistency {
-        Consistency::One => cdrs_tokio::consistency::Consistency::One,
-        Consistency::Two => cdrs_tokio::consistency::Consistency::Two,
-        Consistency::Three => cdrs_tokio::consistency::Consistency::Three,
-        Consistency::Quorum => cdrs_tokio::consistency::Consistency::Quorum,
-        Consistency::All => cdrs_tokio::consistency::Consistency::All,
-        Consistency::LocalQuorum => cdrs_tokio::consistency::Consistency::LocalQuorum,
-        Consistency::EachQuorum => cdrs_tokio::consistency::Consistency::EachQuorum,
-        Consistency::LocalOne => cdrs_tokio::consistency::Consistency::LocalOne,
+        Consistency::One => release::Consistency::One,
+        Consistency::Two => release::Consistency::Two,
+        Consistency::Three => release::Consistency::Three,
+        Consistency::Quorum => release::Consistency::Quorum,
+        Consistency::All => release::Consistency::All,
+        Consistency::LocalQuorum => release::Consistency::LocalQuorum,
+        Consistency::EachQuorum => release::Consistency::EachQuorum,
+        Consistency::LocalOne => release::Consistency::LocalOne,
     }
 }
 
@@ -42,7 +37,7 @@ pub(crate) fn bind(values: &[Value<'_>]) -> Option<QueryValues> {
     let mut bound = Vec::with_capacity(values.len().max(LEAST_ROOM));
     for value in values {
         bound.push(match *value {
-            Value::Null => DriverValue::Null,
+            Value::Null => release::null(),
             Value::Boolean(value) => value.into(),
             Value::Int(value) => value.into(),
             Value::Bigint(value) => value.into(),
@@ -50,7 +45,7 @@ pub(crate) fn bind(values: &[Value<'_>]) -> Option<QueryValues> {
             Value::Timestamp(value) => value.into(),
             Value::Uuid(value) => Uuid::from_bytes(value).into(),
             Value::Text(value) => value.into(),
-            Value::Blob(value) => Blob::from(value).into(),
+            Value::Blob(value) => Blob::from(value.to_vec()).into(),
         });
     }
     Some(QueryValues::SimpleValues(bound))
@@ -71,7 +66,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) fn of(column: &ColSpec) -> Result<Kind, DriverError> {
-        match column.col_type.id {
+        match &column.col_type.id {
             ColType::Boolean => Ok(Kind::Boolean),
             ColType::Int => Ok(Kind::Int),
             ColType::Bigint => Ok(Kind::Bigint),
@@ -85,7 +80,7 @@ impl Kind {
                 format!(
                     "column {} has the type {other:?}; an adapter decodes bigint, int, boolean, double, timestamp, uuid, \
                      text and blob",
-                    column.name
+                    column.name.as_str()
                 ),
             )),
         }
@@ -94,16 +89,16 @@ impl Kind {
 
 /// Whether the answer has rows.
 #[inline]
-pub(crate) fn is_page(answer: &Envelope) -> bool {
+pub(crate) fn is_page(answer: &Answer) -> bool {
     answer.opcode == Opcode::Result && answer.body.starts_with(&ROWS)
 }
 
 /// Decodes one page into `rows`; returns the paging state if there are more pages.
 #[inline]
-pub(crate) fn decode(answer: &Envelope, columns: &[Kind], rows: &mut Rows) -> Result<Option<CBytes>, DriverError> {
-    let mut page = match answer.response_body() {
-        Ok(ResponseBody::Result(ResResultBody::Rows(page))) => page,
-        Ok(_) => return Err(DriverError::new(ErrorKind::Codec, "the answer is no page of rows")),
+pub(crate) fn decode(answer: &Answer, columns: &[Kind], rows: &mut Rows) -> Result<Option<CBytes>, DriverError> {
+    let mut page = match release::page(answer) {
+        Ok(Some(page)) => page,
+        Ok(None) => return Err(DriverError::new(ErrorKind::Codec, "the answer is no page of rows")),
         Err(error) => return Err(errors::codec(error)),
     };
     let paging_state = page.metadata.paging_state.take();
@@ -115,7 +110,7 @@ pub(crate) fn decode(answer: &Envelope, columns: &[Kind], rows: &mut Rows) -> Re
         found = page.metadata.col_specs.iter().map(Kind::of).collect::<Result<Vec<_>, _>>()?;
         &found
     };
-    for row in Row::from_body(page) {
+    for row in release::rows(page) {
         for (index, kind) in columns.iter().enumerate() {
             match kind {
                 Kind::Boolean => push(&row, index, rows, Rows::push_boolean)?,
@@ -123,7 +118,7 @@ pub(crate) fn decode(answer: &Envelope, columns: &[Kind], rows: &mut Rows) -> Re
                 Kind::Bigint => push(&row, index, rows, Rows::push_bigint)?,
                 Kind::Double => push(&row, index, rows, Rows::push_double)?,
                 Kind::Timestamp => push(&row, index, rows, Rows::push_timestamp)?,
-                Kind::Uuid => push(&row, index, rows, |rows, value: Uuid| rows.push_uuid(value.into_bytes()))?,
+                Kind::Uuid => push(&row, index, rows, |rows, value: Uuid| rows.push_uuid(*value.as_bytes()))?,
                 Kind::Text => push(&row, index, rows, |rows, value: String| rows.push_text(&value))?,
                 Kind::Blob => push(&row, index, rows, |rows, value: Blob| rows.push_blob(&value.into_vec()))?,
             }

@@ -3,7 +3,8 @@
 //! `noop` answers later, from another task, so that every slot really waits, as with a driver that waits for a socket. On a
 //! current-thread runtime all slots wait before the first is answered. Several threads answer smaller batches, and the
 //! figure includes the wake-ups between threads that a driver pays, too. `noop+form=ready` answers at once: what the load
-//! generator costs without waiting.
+//! generator costs without waiting. `noop+form=oneshot` answers at once, too, but each statement awaits a oneshot channel of
+//! tokio, which counts against the cooperative budget of its task.
 //!
 //! It declares [`Capability::Offline`] and returns no rows. The load generator puts the expected rows in their place, so that
 //! decoding and checking rows are part of the figure.
@@ -24,9 +25,9 @@ pub struct Noop;
 /// The options of `noop+KEY=VALUE`.
 const OPTIONS: [DriverOption; 1] = [DriverOption::new(
     "form",
-    "pending|ready",
+    "pending|ready|oneshot",
     "pending",
-    "Answers each statement later from another task, or at once.",
+    "Answers each statement later from another task, at once, or at once through a channel of tokio.",
 )];
 
 /// The form that the options choose.
@@ -61,6 +62,7 @@ impl Driver for Noop {
         options.check("noop", &OPTIONS)?;
         Ok(match form(options) {
             "ready" => NoopSession::ready(),
+            "oneshot" => NoopSession::oneshot(),
             _ => NoopSession::pending(),
         })
     }

@@ -3,33 +3,46 @@
 use std::sync::Arc;
 
 use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::queue::Queue;
 
 /// A session that sends nothing.
 #[derive(Debug)]
-pub struct NoopSession {
-    /// Where statements wait, and the task that answers them; `None` when they are answered at once.
-    later: Option<(Arc<Queue>, JoinHandle<()>)>,
+pub struct NoopSession(Form);
+
+/// How a statement ends.
+#[derive(Debug)]
+enum Form {
+    /// At once.
+    Ready,
+    /// At once, through a channel that is resolved before it is first polled.
+    Oneshot,
+    /// Later: where statements wait, and the task that answers them.
+    Later(Arc<Queue>, JoinHandle<()>),
 }
 
 impl NoopSession {
     pub(crate) fn ready() -> NoopSession {
-        NoopSession { later: None }
+        NoopSession(Form::Ready)
+    }
+
+    pub(crate) fn oneshot() -> NoopSession {
+        NoopSession(Form::Oneshot)
     }
 
     /// Spawns the answering task on the runtime that this is called on.
     pub(crate) fn pending() -> NoopSession {
         let queue = Arc::new(Queue::default());
         let answering = Arc::clone(&queue);
-        NoopSession { later: Some((queue, tokio::spawn(async move { answering.answer_all().await }))) }
+        NoopSession(Form::Later(queue, tokio::spawn(async move { answering.answer_all().await })))
     }
 }
 
 impl Drop for NoopSession {
     fn drop(&mut self) {
-        if let Some((_, task)) = &self.later {
+        if let Form::Later(_, task) = &self.0 {
             task.abort();
         }
     }
@@ -47,8 +60,15 @@ impl Session for NoopSession {
     }
 
     async fn execute(&self, _statement: &(), _values: &[Value<'_>], _rows: &mut Rows) -> Result<(), DriverError> {
-        if let Some((queue, _)) = &self.later {
-            queue.wait().await;
+        match &self.0 {
+            Form::Ready => {}
+            Form::Oneshot => {
+                let (sender, receiver) = oneshot::channel();
+                // Neither can fail: both ends are here.
+                let _ = sender.send(());
+                let _ = receiver.await;
+            }
+            Form::Later(queue, _) => queue.wait().await,
         }
         Ok(())
     }
@@ -59,5 +79,21 @@ impl Session for NoopSession {
 
     async fn query_values(&self, _cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
         self.execute(&(), values, rows).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    #[test]
+    fn a_statement_of_the_form_oneshot_is_answered_when_it_is_first_polled() {
+        let session = NoopSession::oneshot();
+        let mut rows = Rows::new();
+        let execute = pin!(session.execute(&(), &[], &mut rows));
+        assert_eq!(execute.poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(())));
     }
 }

@@ -131,7 +131,7 @@ impl<'a> CellBench<'a> {
                 )
             })?;
         }
-        Ok(load.within(&plan.scenarios[planned.scenario].limits))
+        Ok(load.within(&plan.scenarios[planned.scenario]))
     }
 
     /// Every measure of a pass that this machine does not allow, with the reason.

@@ -11,6 +11,8 @@
 //! - `cell`: one cell, stage by stage;
 //! - `run`: all of them.
 
+pub use cqldyno_builder as builder;
+
 mod cell;
 mod judge;
 mod plan;
@@ -20,7 +22,7 @@ mod run;
 
 pub use cell::Stage;
 pub use plan::arrangement::{Arrangement, ArrangementError};
-pub use plan::contender::{Contender, ContenderError};
+pub use plan::contender::{COMMON_KEYS, Contender, ContenderError, Own};
 pub use plan::pass::{headline, passes};
 pub use plan::placement::{PINNING_CORES, Pin, Placement, PlacementError, place};
 pub use plan::target::{PASSWORD_VARIABLE, Target, TargetError, credentials};
@@ -35,5 +37,5 @@ pub use process::programs::{KNOWN, NoWorker, Programs, WORKER_PREFIX, WORKERS_VA
 pub use record::folder::{DEFAULT_PARENT, FolderError, RunFolder};
 pub use record::resume::ResumeError;
 pub use run::course::REPEATS;
-pub use run::observer::{CellStart, Observer, Outlook, Silent};
+pub use run::observer::{Building, CellStart, Observer, Outlook, Silent};
 pub use run::{BenchError, Finished, resume, run};

@@ -17,7 +17,7 @@ use std::time::Duration;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{JobCredentials, MOST_IN_FLIGHT, Runtime};
 use cqldyno_reports::{Pass, Role, count, whole};
-use cqldyno_scenarios::{Scenario, Workload, WorkloadError};
+use cqldyno_scenarios::{Scenario, ScenarioError, Submit, Workload, WorkloadError};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::plan::arrangement::Arrangement;
@@ -120,6 +120,15 @@ pub enum PlanError {
     /// A number that must be at least 1.
     #[error("{0} was set to 0; use 1 or more")]
     Zero(&'static str),
+    /// A scenario that cannot be submitted in its way.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Response times at a rate, submitted in a way that keeps none.
+    #[error(
+        "response times are taken at a rate, and the way of submitting {1} of {0} keeps none; leave the pass latency out, or submit by \
+         slots"
+    )]
+    NoRate(String, Submit),
     /// A scenario or an arrangement of one name twice.
     #[error("the {0} {1} is asked for twice; name it once")]
     Twice(&'static str, String),
@@ -277,8 +286,13 @@ impl Plan {
         }
         self.check_concurrency()?;
         for (at, scenario) in self.scenarios.iter().enumerate() {
-            if self.scenarios[..at].iter().any(|other| other.name == scenario.name) {
-                return Err(PlanError::Twice("scenario", scenario.name.clone()));
+            if self.scenarios[..at].iter().any(|other| other.label() == scenario.label()) {
+                return Err(PlanError::Twice("scenario", scenario.label()));
+            }
+            // A scenario whose way of submitting was set on the command line was not checked with it.
+            scenario.validate(&scenario.label())?;
+            if self.passes.contains(&Pass::Latency) && !scenario.submit.has_slots() {
+                return Err(PlanError::NoRate(scenario.label(), scenario.submit));
             }
             let others = self.passes.iter().flat_map(|pass| (kind(*pass).steps)(self));
             for count in std::iter::once(self.count).chain(others.map(|step| step.load.count)) {
@@ -303,18 +317,20 @@ impl Plan {
 
     /// Checks that so many statements can be in flight. Only of the embedded cluster is the number of nodes known: one.
     fn check_concurrency(&self) -> Result<(), PlanError> {
-        let (asked, connections) = (self.concurrency, self.connections);
-        if self.sends() && connections > MOST_CONNECTIONS {
+        let asked = self.concurrency;
+        if let Some(connections) = self.connections_each().find(|connections| *connections > MOST_CONNECTIONS) {
             return Err(PlanError::Ports(connections));
         }
-        let most = self.scenarios.iter().map(|scenario| scenario.limits.concurrency(asked)).max().unwrap_or(0);
+        let most = self.scenarios.iter().map(|scenario| scenario.in_flight(asked)).max().unwrap_or(0);
         if most > MOST_IN_FLIGHT {
             return Err(PlanError::Concurrency(asked));
         }
-        if self.target.is_embedded() && self.sends() && most > connections.saturating_mul(STREAMS) {
-            return Err(PlanError::Streams(asked, connections));
+        match self.connections_each().min() {
+            Some(fewest) if self.target.is_embedded() && most > fewest.saturating_mul(STREAMS) => {
+                Err(PlanError::Streams(asked, fewest))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Checks that worker and node may open the connections where a process may have `files` open.
@@ -322,15 +338,17 @@ impl Plan {
     /// # Errors
     /// When they may not.
     pub fn check_connections(&self, files: u64) -> Result<(), PlanError> {
-        if self.sends() && self.connections as u64 > files.saturating_sub(OTHER_FILES) {
-            return Err(PlanError::Files(self.connections, files));
+        let most = self.connections_each().max().unwrap_or_default();
+        if most as u64 > files.saturating_sub(OTHER_FILES) {
+            return Err(PlanError::Files(most, files));
         }
         Ok(())
     }
 
-    /// Whether any contender sends something: all but noop do.
-    fn sends(&self) -> bool {
-        self.contenders.iter().any(|contender| contender.role() != Role::Noop)
+    /// The connections per node of each contender that sends something: all but noop do.
+    fn connections_each(&self) -> impl Iterator<Item = usize> {
+        let sending = self.contenders.iter().filter(|contender| contender.role() != Role::Noop);
+        sending.map(|contender| contender.own.in_force(self).connections)
     }
 
     /// The id of each contender: as it is written, and then `#2` where it is named for the second time.
@@ -370,6 +388,7 @@ mod tests {
         assert_eq!(asked("a", 32_767, 1), Ok(()));
         assert_eq!(asked("a", 1 << 20, 33), Ok(()));
         assert_eq!(asked("noop", 1 << 20, 1), Ok(()));
+        assert_eq!(asked("a+connections=2", 40_000, 1), Ok(()), "it has more than the run's");
         assert_eq!(
             asked("a", 32_768, 1).unwrap_err(),
             "--concurrency 32768 was asked for, and at most 32,767 can be in flight over 1 connection to a node; ask for fewer, or for \

@@ -60,6 +60,7 @@ pub(crate) fn sample_run(
         environment: Environment::default(),
         contenders: plan.ids().iter().zip(&plan.contenders).map(|(id, one)| row(id, one, &missing)).collect(),
         scenarios: plan.scenarios.iter().map(self::plan::scenario_info).collect(),
+        differences: Vec::new(),
         measures: crate::judge::readings::measures(),
         checksum: None,
     }

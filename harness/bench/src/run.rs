@@ -1,12 +1,14 @@
 //! A run: contenders introduced, blocks run one after the other, everything kept as it ends.
 
 pub(crate) mod course;
+mod introductions;
 mod limit;
 pub(crate) mod observer;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use cqldyno_builder::BuildError;
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Checksum, Contender as Row, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
@@ -23,14 +25,15 @@ use crate::plan::{CONTROL_BLOCKS, Plan, PlanError, open_files};
 use crate::process::cancel::Cancel;
 use crate::process::executable::Executable;
 use crate::process::failure::CellFailure;
-use crate::process::introduction::{Introduced, introduce, own_build, row};
-use crate::process::load_generator::{OtherGenerator, one_build, own_generator};
+use crate::process::introduction::Introduced;
+use crate::process::load_generator::{OtherGenerator, differences, one_build};
 use crate::process::programs::Programs;
 use crate::record::environment;
-use crate::record::folder::{FolderError, RunFolder, file_stem};
+use crate::record::folder::{FolderError, RunFolder};
 use crate::record::plan::{CONTROL_MARK, scenario_info};
 use crate::record::resume::{Reopened, ResumeError, reopen, same};
 use crate::run::course::{Course, Ended};
+use crate::run::introductions::{Introductions, introductions};
 use crate::run::observer::Observer;
 
 /// A run that could not be made at all. What fails within one cell is that cell's, not the run's.
@@ -45,6 +48,9 @@ pub enum BenchError {
     /// The results cannot be kept.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// A worker that no adapter can be built into.
+    #[error(transparent)]
+    Build(#[from] BuildError),
     /// The workers cannot be compared.
     #[error(transparent)]
     Generator(#[from] OtherGenerator),
@@ -100,7 +106,13 @@ pub fn run(
     let started = jiff::Timestamp::now();
     let folder = RunFolder::create(plan.out.as_deref(), started)?;
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
-    let begun = bench.begin(plan, &machine, started, observer)?;
+    let begun = match bench.begin(plan, &machine, started, observer) {
+        Err(refused @ BenchError::Build(_)) => {
+            folder.discard()?;
+            return Err(refused);
+        }
+        begun => begun?,
+    };
     if begun.introduced.len() < plan.contenders.len() {
         folder.discard()?;
         return Err(BenchError::Ended);
@@ -174,6 +186,8 @@ struct Begun {
     plan: Plan,
     introduced: Vec<Result<Introduced, CellFailure>>,
     run: Run,
+    /// The time that went into building workers, which is none of the run's.
+    building: Duration,
 }
 
 impl Bench<'_> {
@@ -185,24 +199,14 @@ impl Bench<'_> {
         started: jiff::Timestamp,
         observer: &mut dyn Observer,
     ) -> Result<Begun, BenchError> {
-        let mut introduced = Vec::new();
-        let mut rows: Vec<Row> = Vec::new();
-        for (id, contender) in plan.ids().iter().zip(&plan.contenders) {
-            let log = self.folder.log(&format!("hello-{}", file_stem(id))).0;
-            let found = introduce(self.programs, contender, plan.deadlines, Some(log), self.cancel);
-            if found.as_ref().is_err_and(|failure| *failure == CellFailure::Cancelled) {
-                break;
-            }
-            let mut row = row(id, contender, &found);
-            row.caveats.extend(own_generator(&row));
-            row.caveats.extend(found.as_ref().ok().and_then(|found| own_build(contender, found)));
-            row.label = unique_label(&row, &rows);
-            observer.contender(&row);
-            rows.push(row);
-            introduced.push(found);
-        }
-        let workers = rows.iter().zip(&introduced);
-        one_build(workers.filter_map(|(row, found)| Some((row.label.as_str(), &found.as_ref().ok()?.hello.build))))?;
+        let Introductions { mut rows, mut introduced, building } =
+            introductions(plan, self.programs, self.folder, self.cancel, observer)?;
+        let workers = || {
+            let workers = rows.iter().zip(&introduced);
+            workers.filter_map(|(row, found)| Some((row.label.as_str(), &found.as_ref().ok()?.hello.build)))
+        };
+        one_build(workers())?;
+        let differences = differences(workers());
 
         let mut plan = plan.clone();
         let reference = reference(&plan, &rows);
@@ -227,15 +231,16 @@ impl Bench<'_> {
             environment: environment(machine),
             scenarios: scenarios(&plan, &rows, &introduced),
             contenders: rows,
+            differences,
             measures: measures(),
             checksum: None,
         };
-        Ok(Begun { plan, introduced, run })
+        Ok(Begun { plan, introduced, run, building })
     }
 
     /// Runs what is missing after the cells `there`.
     fn carry_out(&self, begun: Begun, there: Vec<Cell>, observer: &mut dyn Observer) -> Result<Finished, BenchError> {
-        let Begun { plan, introduced, mut run } = begun;
+        let Begun { plan, introduced, mut run, building } = begun;
         self.folder.write_run(&run)?;
         let schedule = schedule(&plan, &run);
         let context = CellContext {
@@ -249,7 +254,8 @@ impl Bench<'_> {
             cancel: self.cancel,
         };
         let mut bench = CellBench::new(context, there.len());
-        let course = Course { plan: &plan, schedule: &schedule, run: &run, clock: &self.clock };
+        let clock = self.clock + building;
+        let course = Course { plan: &plan, schedule: &schedule, run: &run, clock: &clock };
         let Ended { cells, complete, cut_short, trouble } =
             course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell));
         run.interrupted = self.cancel.is_cancelled() || !complete;
@@ -292,9 +298,9 @@ fn schedule(plan: &Plan, run: &Run) -> Schedule {
 /// The scenarios of the plan, each with the contenders that cannot do it.
 fn scenarios(plan: &Plan, rows: &[Row], introduced: &[Result<Introduced, CellFailure>]) -> Vec<ScenarioInfo> {
     let of = |scenario: &Scenario| {
-        let hellos = rows.iter().zip(introduced).filter_map(|(row, found)| Some((row, &found.as_ref().ok()?.hello)));
-        let left_out =
-            hellos.filter_map(|(row, hello)| Some((row.id.clone(), left_out(plan, hello, scenario)?))).collect();
+        let there = rows.iter().zip(introduced).filter_map(|(row, found)| Some((row, found.as_ref().ok()?)));
+        let why = |one: &Introduced| left_out(plan, one.own.in_force(plan).settings, &one.hello, scenario);
+        let left_out = there.filter_map(|(row, one)| Some((row.id.clone(), why(one)?))).collect();
         ScenarioInfo { asked: asked(plan, scenario), left_out, ..scenario_info(scenario) }
     };
     plan.scenarios.iter().map(of).collect()
@@ -322,13 +328,6 @@ fn control_row(reference: &Row) -> Row {
         control: true,
         ..reference.clone()
     }
-}
-
-/// The row's label, with a number where another contender has the same one: two paths to one library, for example.
-fn unique_label(row: &Row, others: &[Row]) -> String {
-    let taken = |label: &str| others.iter().any(|other| other.label == label);
-    let numbered = (2..).map(|nth| format!("{}#{nth}", row.label));
-    std::iter::once(row.label.clone()).chain(numbered).find(|label| !taken(label)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -371,16 +370,5 @@ mod tests {
         assert!(is_named_twice(&rows[0], &rows));
         assert!(!is_named_twice(&rows[1], &rows));
         assert_eq!((rows[2].id.as_str(), rows[2].label.as_str(), rows[2].control), ("scylla#2", "scylla#2", true));
-    }
-
-    #[test]
-    fn contenders_that_turn_out_to_be_the_same_have_labels_of_their_own() {
-        let (_, mut rows) = sample(&["a+lib=x", "a+lib=y", "a+lib=z"]);
-        for at in 0..rows.len() {
-            rows[at].label = "a@1".to_owned();
-            rows[at].label = unique_label(&rows[at], &rows[..at]);
-        }
-        let labels: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
-        assert_eq!(labels, ["a@1", "a@1#2", "a@1#3"]);
     }
 }

@@ -3,7 +3,7 @@
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
-use crate::command::{check, compare, completions, doctor, drivers, history, report, run, scenarios, serve};
+use crate::command::{check, compare, completions, doctor, drivers, history, pitfalls, report, run, scenarios, serve};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,6 +58,7 @@ pub enum Command {
     Report(report::Arguments),
     Check(check::Arguments),
     History(history::Arguments),
+    Pitfalls(pitfalls::Arguments),
     Drivers(drivers::Arguments),
     #[command(alias = "scenario")]
     Scenarios(scenarios::Arguments),

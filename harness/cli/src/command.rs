@@ -6,6 +6,7 @@ pub mod completions;
 pub mod doctor;
 pub mod drivers;
 pub mod history;
+pub mod pitfalls;
 pub mod report;
 pub mod run;
 pub mod scenarios;

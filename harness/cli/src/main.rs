@@ -6,6 +6,7 @@ mod count;
 mod format;
 mod interrupt;
 mod known;
+mod ladder;
 mod login;
 mod measure;
 mod outcome;
@@ -61,6 +62,7 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Report(arguments) => command::report::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),
         Command::History(arguments) => command::history::run(arguments),
+        Command::Pitfalls(arguments) => command::pitfalls::run(arguments),
         Command::Drivers(_) => command::drivers::run(),
         Command::Scenarios(arguments) => command::scenarios::run(arguments),
         Command::Serve(arguments) => command::serve::run(arguments),

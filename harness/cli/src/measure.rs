@@ -25,6 +25,7 @@ pub fn measure(
     progress.end();
     let mut finished = finished.map_err(|error| match error {
         BenchError::Plan(error) => usage(error),
+        BenchError::Build(error) => usage(error),
         BenchError::Folder(error @ (FolderError::Foreign(_) | FolderError::Taken(_))) => usage(error),
         error => anyhow::Error::new(error),
     })?;

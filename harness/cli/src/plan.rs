@@ -1,15 +1,17 @@
 //! What `compare` and `run` ask alike, and the plan that follows from it.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::Pass;
-use cqldyno_scenarios::suggestion;
+use cqldyno_scenarios::{Scenario, Submit, suggestion};
 
 use crate::arguments::heading::{LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::command::scenarios;
@@ -71,6 +73,15 @@ pub struct Asked {
     #[arg(long, value_name = "HOW", default_value = "equal", help_heading = WHAT, hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(["equal", "default"]).map(settings))]
     settings: Settings,
+    /// How statements are submitted: slots, stream, spawn, ...
+    ///
+    /// `slots` are tasks with a plain loop, as many as statements are in flight. `stream` is one `buffer_unordered` per thread,
+    /// and `stream-unconstrained` one without tokio's cooperative budget. `spawn` is a task per statement under a semaphore.
+    /// `spawn-all` spawns all of them before they wait for it, and `unlimited` has none. `sequential` is one at a time. Separate
+    /// several with commas: every scenario runs with each. [default: what the scenario says, else slots]
+    #[arg(long, value_name = "WAY", value_delimiter = ',', help_heading = WHAT)]
+    #[arg(value_parser = str::parse::<Submit>, allow_hyphen_values = true, hide_short_help = true)]
+    submit: Vec<Submit>,
     /// More figures: latency, syscalls, ... or all
     ///
     /// Each pass adds short cells after the timed ones. Separate several with commas. `counting` (how many system calls) always
@@ -142,12 +153,14 @@ pub struct Asked {
     #[arg(long, value_name = "WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
     #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
     pin: Pin,
-    /// How the embedded cluster writes answers: batched, each or reordered [default: batched]
+    /// How the embedded cluster writes answers [default: batched]
     ///
-    /// `batched` answers all requests of one read with one write. `each` makes one write per answer. `reordered` is batched in
-    /// random order.
-    #[arg(long, value_name = "HOW", help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
-    answers: Option<Answers>,
+    /// `batched` answers all requests of one read with one write. `cassandra` writes as many answers at once as Cassandra 5.0 did: the square
+    /// root of those in flight on a connection. COUNT is at most so many per write. `each` makes one write per answer. `reordered`
+    /// is batched in random order.
+    #[arg(long, value_name = "batched|cassandra|COUNT|each|reordered", value_parser = answers, help_heading = SETUP)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    answers: Option<Writing>,
     /// Let the embedded cluster hold each answer back, such as 100us [default: 0]
     #[arg(long, value_name = "TIME", value_parser = delay, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
@@ -243,7 +256,8 @@ impl Asked {
         };
         Ok(Plan {
             contenders: contenders.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
-            scenarios: scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat(),
+            scenarios: self
+                .submitted(scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat()),
             arrangements: self.arrangement.clone(),
             pin: self.pin.clone(),
             count,
@@ -272,6 +286,16 @@ impl Asked {
             memory_limit_bytes: self.memory,
             out: self.out.clone(),
         })
+    }
+
+    /// Each scenario with each way of submitting that was asked for.
+    fn submitted(&self, scenarios: Vec<Scenario>) -> Vec<Scenario> {
+        if self.submit.is_empty() {
+            return scenarios;
+        }
+        let ways =
+            |scenario: &Scenario| self.submit.iter().map(|way| Scenario { submit: *way, ..scenario.clone() }).collect();
+        scenarios.iter().flat_map::<Vec<Scenario>, _>(ways).collect()
     }
 
     /// What to know before the run starts.
@@ -304,6 +328,7 @@ impl Asked {
         let is_sized = self.publish
             || !self.scenario.is_empty()
             || self.arrangement.len() > 1
+            || self.submit.len() > 1
             || !self.pass.is_empty()
             || self.blocks.is_some()
             || self.delay.is_some()
@@ -317,9 +342,41 @@ impl Asked {
 
     /// What the embedded cluster is started with, as it was typed.
     fn serve_arguments(&self) -> Vec<String> {
-        let answers = self.answers.map(|how| ["--answers".to_owned(), how.to_string()]);
+        let in_flight = self.concurrency.unwrap_or(CONCURRENCY) / self.connections.max(1);
+        let answers = self.answers.map(|how| ["--answers".to_owned(), how.on_connection(in_flight).to_string()]);
         let delay = self.delay.clone().map(|time| ["--delay".to_owned(), time]);
         [answers, delay].into_iter().flatten().flatten().collect()
+    }
+}
+
+/// What `--answers` takes.
+#[derive(Clone, Copy, Debug)]
+enum Writing {
+    /// As Cassandra 5.0 writes (harness/cluster/ANSWERS.md).
+    Cassandra,
+    /// As the embedded cluster is told.
+    As(Answers),
+}
+
+impl Writing {
+    /// How a connection with so many statements in flight is answered.
+    fn on_connection(self, in_flight: u64) -> Answers {
+        match self {
+            Writing::As(answers) => answers,
+            Writing::Cassandra => {
+                let most = usize::try_from(in_flight.isqrt()).unwrap_or(usize::MAX);
+                Answers::UpTo(NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN))
+            }
+        }
+    }
+}
+
+fn answers(text: &str) -> Result<Writing, String> {
+    match text {
+        "cassandra" => Ok(Writing::Cassandra),
+        other => other.parse().map(Writing::As).map_err(|_| {
+            format!("answers can be written batched, as cassandra does, each, reordered or at most COUNT per write, not {text:?}")
+        }),
     }
 }
 
@@ -357,7 +414,11 @@ fn delay(text: &str) -> Result<String, String> {
     }
 }
 
-fn blocks(text: &str) -> Result<u32, String> {
+/// A number of blocks.
+///
+/// # Errors
+/// When it is none, or too many.
+pub fn blocks(text: &str) -> Result<u32, String> {
     let blocks = u32::try_from(count(text)?).ok().filter(|blocks| *blocks <= MOST_BLOCKS);
     blocks.ok_or_else(|| {
         format!("a run has at most {MOST_BLOCKS} blocks; ask for fewer, and for more statements per cell with --count")
@@ -369,10 +430,14 @@ fn page_size(text: &str) -> Result<i32, String> {
 }
 
 /// A contender whose driver is known, whether or not it is built here.
-fn contender(text: &str, programs: &Programs) -> Result<Contender> {
+///
+/// # Errors
+/// When there is no such driver.
+pub fn contender(text: &str, programs: &Programs) -> Result<Contender> {
     let contender: Contender = text.parse().map_err(usage)?;
-    let name = contender.name.as_str();
-    if KNOWN.contains(&name) || programs.worker(name).is_ok() {
+    let name = contender.name();
+    let can_be_built = || Builder::find(&programs.cqldyno).is_ok_and(|builder| builder.families(name).is_ok());
+    if KNOWN.contains(&name) || programs.worker(name).is_ok() || can_be_built() {
         return Ok(contender);
     }
     let known = programs.names();

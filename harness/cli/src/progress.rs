@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
 
-use cqldyno_bench::{CellStart, Observer, Outlook, Stage};
+use cqldyno_bench::builder as build;
+use cqldyno_bench::{Building, CellStart, Observer, Outlook, Stage};
 use cqldyno_reports::{Cell, Contender, Pass, lasting, measure, plain, three_digits, whole, wrap};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -25,6 +26,8 @@ pub struct Progress {
     warned: BTreeSet<String>,
     /// The running cell.
     cell: Running,
+    /// Whether it was said that a worker is being built.
+    building: bool,
 }
 
 enum Shown {
@@ -92,7 +95,7 @@ impl Progress {
             (false, false) => Shown::Lines,
             (false, true) => Shown::Bars(Bars::new()),
         };
-        Progress { shown, warned: BTreeSet::new(), cell: Running::none() }
+        Progress { shown, warned: BTreeSet::new(), cell: Running::none(), building: false }
     }
 
     /// A line that stays, above those that are drawn again.
@@ -180,6 +183,30 @@ impl Running {
 }
 
 impl Observer for Progress {
+    fn builds(&mut self, label: &str, building: Building) {
+        let label = plain(label);
+        let (done, of, doing) = match building {
+            Building::Goes(build::Progress::Waiting) => (0, 1, "waiting for another build".to_owned()),
+            Building::Goes(build::Progress::Locking) => (0, 1, "choosing dependencies".to_owned()),
+            Building::Goes(build::Progress::Compiling { done, of }) => (done, of, format!("{done} of {of} crates")),
+            Building::Ends { well, lasted } => {
+                if std::mem::take(&mut self.building) && well {
+                    self.say(&format!("Built {label} in {}.", time(lasted)));
+                }
+                return;
+            }
+        };
+        // What is in the cache is there before there is anything to say.
+        if !std::mem::replace(&mut self.building, true) {
+            self.say(&format!("Building {label} ..."));
+        }
+        if let Shown::Bars(bars) = &self.shown {
+            bars.cell.set_length(of.max(1));
+            bars.cell.set_position(done);
+            bars.cell.set_message(format!("building {label}: {doing}"));
+        }
+    }
+
     fn contender(&mut self, contender: &Contender) {
         if let Some(why) = &contender.unavailable {
             self.warn("", format!("{} is missing: {}", plain(&contender.label), plain(why)));

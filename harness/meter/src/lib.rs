@@ -33,6 +33,7 @@ mod meter;
 mod noise;
 mod operations;
 mod perf_event;
+mod polls;
 mod preload;
 mod proportional_memory;
 mod series;
@@ -59,6 +60,7 @@ pub use memory::{PeakMemory, resident_bytes};
 pub use meter::{Artifact, Attachment, Meter, Outcome, Probe, Reading, Refusal, ServerWindow, Span, Subject, Window};
 pub use noise::Noise;
 pub use operations::Operations;
+pub use polls::Polls;
 pub use proportional_memory::ProportionalMemory;
 pub use series::Series;
 pub use server::ServerSide;
@@ -87,6 +89,7 @@ pub fn all() -> Vec<Box<dyn Meter>> {
         Box::new(Faults),
         Box::new(Statements),
         Box::new(Operations),
+        Box::new(Polls),
         Box::new(Threads),
         Box::new(PeakMemory),
         Box::new(Noise),

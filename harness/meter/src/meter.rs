@@ -123,6 +123,8 @@ pub struct Window {
     pub rows: Option<u64>,
     /// Statements issued while fewer than 99 % of the slots were at work; `None` if the worker does not count them.
     pub below_concurrency: Option<u64>,
+    /// How often the statements' futures were polled; `None` if the worker does not count it.
+    pub polls: Option<u64>,
     /// The server's side, or the sentence that says why it is not known.
     pub server: Result<ServerWindow, String>,
     /// Data connections of the worker, or the sentence that says why they could not be counted.
@@ -304,6 +306,7 @@ pub(crate) fn window() -> Window {
         errors: 0,
         rows: None,
         below_concurrency: Some(100),
+        polls: None,
         server: Ok(ServerWindow {
             executes: 1_000_000,
             requests: 1_000_007,

@@ -105,6 +105,9 @@ pub struct Done {
     /// Statements issued while fewer than 99 % of the slots were at work; absent where the worker does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below_concurrency: Option<u64>,
+    /// How often the futures of all statements were polled; absent where the worker does not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub polls: Option<u64>,
     /// Threads of the process at the end of the window.
     pub threads: u64,
     /// Latency of every answered statement in nanoseconds, from its issue to its answer: an HdrHistogram in its V2 form,

@@ -9,7 +9,7 @@ use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, Driver
 use cqldyno_protocol::{
     Done, End, Failed, FailureKind, Job, MOST_IN_FLIGHT, Mode, Pace, ParentMessage, Ready, WorkerMessage, lacking,
 };
-use cqldyno_scenarios::{Column, LoadPart, Operation, Statement, Workload};
+use cqldyno_scenarios::{Column, LoadPart, Operation, Statement, Submit, Workload};
 use quanta::Clock;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -22,6 +22,7 @@ use crate::link::{Link, Phase};
 use crate::open_loop::{self, OpenLoopError};
 use crate::operations::{Connect, Operations};
 use crate::recorder::{Counted, MOST_STATEMENTS};
+use crate::submitting::{self, Way};
 use crate::usage::{Edge, threads};
 
 /// The shortest interval of `progress`, so that it wakes nobody often in the window.
@@ -64,6 +65,12 @@ pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
     }
     if job.rate == Some(0) {
         return refuse("a rate of 0 statements per second was asked for; ask for at least 1".to_owned());
+    }
+    if job.rate.is_some() && !job.scenario.submit.has_slots() {
+        return refuse(format!(
+            "a rate was asked for, and the way of submitting {} keeps none; use slots, or leave the rate out",
+            job.scenario.submit
+        ));
     }
     if job.connections == 0 {
         return refuse("0 connections per node were asked for; ask for at least 1".to_owned());
@@ -141,12 +148,15 @@ pub(crate) async fn cell<D: Driver>(
             (bench, Source::Load(parts.clone()), names_of(&parts, &job))
         }
     };
-    let gauge = Arc::new(Gauge::new(source.count(), job.concurrency));
+    let submit = if job.mode == Mode::Measure { job.scenario.submit } else { Submit::Slots };
+    let way = Way::new(submit, job.concurrency, job.runtime);
+    let gauge = Arc::new(Gauge::new(source.count(), way.tasks()));
     link.arm(&gauge);
     link.say(&WorkerMessage::Ready(Ready { settings: driver.settings(&options), threads: threads() }), Phase::Ready);
     expect(inbox).await;
 
     let begin = Edge::begin().map_err(|error| unmeasured(&error))?;
+    let mut polls = None;
     let (counted, pace) = match (job.mode, job.rate) {
         (Mode::Load, _) => (load(&bench, source, &gauge, clock, link, begin).await?, None),
         (Mode::Connect, _) => {
@@ -161,6 +171,13 @@ pub(crate) async fn cell<D: Driver>(
                 timer @ OpenLoopError::Timer(_) => failed(FailureKind::Job, timer.to_string()),
             })?
         }
+        (Mode::Measure, None) if !submit.has_slots() => {
+            let window = (&gauge, way);
+            let counted = submitting::run(&bench, source, window, clock, OnError::Count, end_of(link, begin)).await;
+            let (counted, polled) = counted.map_err(|error| crashed(&error))?;
+            polls = Some(polled);
+            (counted, None)
+        }
         (Mode::Measure | Mode::ReadBack, _) => {
             let counted = run(&bench, source, &gauge, clock, OnError::Count, end_of(link, begin)).await;
             (counted.map_err(|error| crashed(&error))?, None)
@@ -168,7 +185,10 @@ pub(crate) async fn cell<D: Driver>(
     };
     let threads = threads();
     expect(inbox).await;
-    link.say(&WorkerMessage::Done(Box::new(done(counted, pace, names, threads))), Phase::Closed);
+    // Only slots know how many of them are at work.
+    let below_concurrency = submit.has_slots().then_some(counted.below_concurrency);
+    let done = Done { polls, below_concurrency, threads, ..done(counted, pace, names) };
+    link.say(&WorkerMessage::Done(Box::new(done)), Phase::Closed);
     if let Some(bench) = Arc::into_inner(bench) {
         drop(bench.prepared);
         // The cell is over; a driver that does not close in time is ended with the process.
@@ -363,18 +383,17 @@ async fn load<S: Session>(
     Ok(counted)
 }
 
-fn done(counted: Counted, pace: Option<Pace>, names: Vec<String>, threads: u64) -> Done {
+fn done(counted: Counted, pace: Option<Pace>, names: Vec<String>) -> Done {
     let answered = counted.answered();
     Done {
         issued: answered,
         answered,
         verified: answered.saturating_sub(counted.failed()),
         issued_by_statement: names.into_iter().zip(counted.by_statement.iter().copied()).collect(),
-        below_concurrency: Some(counted.below_concurrency),
-        threads,
         histogram: counted.histogram(),
         pace,
         per_second: counted.per_second,
         errors: counted.errors,
+        ..Done::default()
     }
 }

@@ -230,6 +230,12 @@ impl<S: Session> Run<S> {
         }
     }
 
+    /// Ends the run without a result, because the driver panicked in a task that nobody waits for.
+    pub(crate) fn panics(&self) {
+        self.panicked.store(true, Ordering::Relaxed);
+        self.gauge.stop();
+    }
+
     #[cold]
     fn failed(&self, error: DriverError) {
         self.recorders.failed(error);
@@ -253,6 +259,7 @@ impl<S: Session> Run<S> {
         }
         match panicked {
             Some(panicked) => Err(panicked),
+            None if self.panicked.load(Ordering::Relaxed) => Err(Panicked("the log has its message".to_owned())),
             None => Ok(self.recorders.merged()),
         }
     }
@@ -314,8 +321,7 @@ impl<S: Session> Drop for Presence<S> {
         let run = &self.run;
         run.gauge.leave();
         if std::thread::panicking() {
-            run.panicked.store(true, Ordering::Relaxed);
-            run.gauge.stop();
+            run.panics();
         }
         // Acquire and release: the last one sees what the others did before they left.
         if run.slots_left.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -412,4 +418,4 @@ pub(crate) fn check<S: Session>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

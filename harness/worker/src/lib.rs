@@ -46,6 +46,7 @@ mod partition;
 #[cfg(feature = "parts")]
 pub mod parts;
 mod recorder;
+mod submitting;
 mod usage;
 mod verify;
 

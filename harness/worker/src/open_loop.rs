@@ -28,7 +28,7 @@ use quanta::Clock;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::Semaphore;
-use tokio::task::{coop::consume_budget, yield_now};
+use tokio::task::{consume_budget, yield_now};
 
 use crate::binding::Values;
 use crate::gauge::Gauge;

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
 use cqldyno_protocol::Job;
 use cqldyno_scenarios::{Issue, MAX_VALUES, Operation};
-use tokio::task::{coop::consume_budget, yield_now};
+use tokio::task::{consume_budget, yield_now};
 
 use crate::binding::Values;
 use crate::cell::close;

@@ -6,7 +6,8 @@ mod parent;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use cqldyno_driver_api::{ErrorKind, Setting};
-use cqldyno_protocol::{BuildInfo, FailureKind, Mode, PROTOCOL_VERSION, ParentMessage, Runtime, WorkerMessage};
+use cqldyno_protocol::{BuildInfo, FailureKind, Job, Mode, PROTOCOL_VERSION, ParentMessage, Runtime, WorkerMessage};
+use cqldyno_scenarios::{Operation, Submit};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use parent::{Worker, cell, faulty, job, refused};
@@ -71,6 +72,39 @@ fn a_job_with_a_rate_is_told_of_by_the_intended_start_of_every_statement() {
         assert!(pace.lasted_ns > 49_000_000, "{}", pace.lasted_ns);
     }
     assert_eq!(cell(job("writes", 100)).1.pace, None, "a closed loop has none");
+}
+
+#[test]
+fn statements_are_submitted_as_the_scenario_says_and_polls_are_counted_where_there_are_futures() {
+    for runtime in RUNTIMES {
+        for submit in Submit::ALL {
+            let mut job = job("mixed", 2_000);
+            (job.scenario.submit, job.runtime) = (submit, runtime);
+            let (_, done) = cell(job);
+            assert_eq!((done.issued, done.verified, done.errors.len()), (2_000, 2_000, 0), "{submit}");
+            assert_eq!(done.issued_by_statement.values().collect::<Vec<_>>(), [&1_000, &1_000]);
+            // The driver waits once per statement.
+            let polls = done.polls.map(|polls| polls >= 4_000);
+            assert_eq!(polls, (!submit.has_slots()).then_some(true), "{submit}: {:?}", done.polls);
+            assert_eq!(done.below_concurrency.is_some(), submit.has_slots());
+        }
+    }
+}
+
+#[test]
+fn what_a_way_of_submitting_cannot_do_is_refused_with_a_sentence() {
+    let refused_by = |change: &dyn Fn(&mut Job)| {
+        let mut job = job("mixed", 100);
+        job.scenario.submit = Submit::Stream;
+        change(&mut job);
+        refused(job, FailureKind::Job)
+    };
+    assert_eq!(
+        refused_by(&|job| job.rate = Some(1_000)),
+        "a rate was asked for, and the way of submitting stream keeps none; use slots, or leave the rate out"
+    );
+    let batch = refused_by(&|job| job.scenario.statements[1].operation = Operation::Batch);
+    assert!(batch.contains("stream takes prepared statements alone"), "{batch}");
 }
 
 #[test]

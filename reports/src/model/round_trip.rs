@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::export::shown::json;
 use crate::schema::{complaints, validator};
 use crate::{
-    ArrangementInfo, Better, Cell, Checksum, Contender, CutShort, Environment, ErrorLine, Latency, Library, Measure,
+    ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CutShort, Environment, ErrorLine, Latency, Library, Measure,
     MeasureInfo, Pass, PlanInfo, Recorded, Role, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, Unit,
 };
 
@@ -186,13 +186,31 @@ fn environment() -> impl Strategy<Value = Environment> {
     )
 }
 
+fn built() -> impl Strategy<Value = BuiltOnDemand> {
+    let options = [option::of(text()), option::of(text()), option::of(text()), option::of(text())];
+    ([text(), text(), text()], options, any::<bool>(), map(text())).prop_map(
+        |([adapter, key, lock_file], [version, revision, allocator, lto], dirty, dependencies)| BuiltOnDemand {
+            adapter,
+            version,
+            revision,
+            dirty,
+            dependencies,
+            allocator,
+            lto,
+            key,
+            lock_file,
+        },
+    )
+}
+
 fn contender() -> impl Strategy<Value = Contender> {
     let library =
         ([text(), text()], option::of(text())).prop_map(|([name, version], origin)| Library { name, version, origin });
     let role = select(vec![Role::Driver, Role::Floor, Role::Noop]);
     let words = [text(), text(), text(), text(), text(), text()];
     let lists = (vec(library, 0..3), settings(), vec(text(), 0..3));
-    (words, role, any::<bool>(), lists, option::of(text())).prop_map(|(words, role, control, lists, unavailable)| {
+    let more = (option::of(built()), option::of(text()));
+    (words, role, any::<bool>(), lists, more).prop_map(|(words, role, control, lists, (built, unavailable))| {
         let [id, label, version, build, executable, compiler] = words;
         let (libraries, settings, caveats) = lists;
         Contender {
@@ -207,6 +225,7 @@ fn contender() -> impl Strategy<Value = Contender> {
             build,
             executable,
             compiler,
+            built,
             unavailable,
         }
     })
@@ -248,14 +267,14 @@ prop_compose! {
         plan in plan(),
         environment in environment(),
         contenders in vec(contender(), 1..4),
-        scenarios in vec(scenario(), 1..3),
+        (scenarios, differences) in (vec(scenario(), 1..3), vec(text(), 0..3)),
         measures in measures(),
     ) -> Run {
         let [cqldyno, executable] = texts;
         let (started, ended, resumed) = times;
         Run {
             schema: SCHEMA_VERSION, cqldyno, started, ended, interrupted, cut_short, resumed, command, executable, plan, environment,
-            contenders, scenarios, measures, checksum: None,
+            contenders, scenarios, differences, measures, checksum: None,
         }
     }
 }

@@ -50,6 +50,9 @@ pub struct Run {
     pub contenders: Vec<Contender>,
     /// What was asked of each.
     pub scenarios: Vec<ScenarioInfo>,
+    /// How the workers' builds differ in libraries, compiler and profile, a full sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
     /// What was measured; empty in runs of an earlier version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<MeasureInfo>,
@@ -252,7 +255,7 @@ pub struct Contender {
     pub settings: Vec<Setting>,
     /// Advantages and handicaps here, each a full sentence.
     pub caveats: Vec<String>,
-    /// Identifies load generator, lock file, toolchain and profile of the worker; empty if it did not state them.
+    /// Identifies the sources of the worker's load generator; empty if it did not state them.
     pub build: String,
     /// SHA-256 of the worker's executable, adapter included, in hexadecimal; empty if it could not be read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -260,8 +263,41 @@ pub struct Contender {
     /// The worker's compiler; empty if it did not state one.
     #[serde(default)]
     pub compiler: String,
+    /// How its worker was built; absent if it was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built: Option<BuiltOnDemand>,
     /// Why it could not run at all, as a full sentence; it then has no cells.
     pub unavailable: Option<String>,
+}
+
+/// How a worker was built on demand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BuiltOnDemand {
+    /// The adapter, by its folder, for example `drivers/scylla/0.3`.
+    pub adapter: String,
+    /// The version that was asked for, for example `0.5` or `path:../checkout`; absent if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The commit of the driver's own sources; absent for a release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// Whether files differed from the commit's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dirty: bool,
+    /// Dependencies of which a version was asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dependencies: BTreeMap<String, String>,
+    /// The allocator that was asked for; absent if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocator: Option<String>,
+    /// The link-time optimisation that was asked for; absent if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lto: Option<String>,
+    /// A digest of everything that it was built from.
+    pub key: String,
+    /// The run folder's copy of its lock file, for example `locks/scylla-0.3.1.lock`.
+    pub lock_file: String,
 }
 
 /// What a contender is in a comparison.

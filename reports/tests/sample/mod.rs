@@ -82,6 +82,7 @@ pub fn run() -> (Run, Vec<Cell>) {
                 ..contender("cdrs-tokio", "cdrs-tokio@9.0.2", Role::Driver)
             },
             Contender {
+                built: None,
                 unavailable: Some(
                     "The worker cqldyno-driver-cassandra-cpp was not built, because libcassandra was not found; run \
                      `make build`."
@@ -98,6 +99,7 @@ pub fn run() -> (Run, Vec<Cell>) {
             scenario("writes", "Inserts new rows of three bigint columns."),
             scenario("reads", "Selects loaded rows by key."),
         ],
+        differences: Vec::new(),
         measures: Vec::new(),
         checksum: None,
     };
@@ -172,6 +174,7 @@ fn contender(id: &str, label: &str, role: Role) -> Contender {
         build: "b1".to_owned(),
         executable: String::new(),
         compiler: "rustc 1.95.0".to_owned(),
+        built: None,
         unavailable: None,
     }
 }

@@ -261,6 +261,14 @@ fn every_mistake_has_its_place_and_a_sentence_that_says_what_is_allowed() {
             "page_size is a number with a fraction here; it takes a whole number from 1 to 2147483647",
         ),
         (
+            "schema = ",
+            "submit = \"streams\"\nschema = ",
+            3,
+            10,
+            "submit cannot be \"streams\"; it is one of \"slots\", \"stream\", \"stream-unconstrained\", \"spawn\", \"spawn-all\", \
+             \"unlimited\", \"sequential\". Did you mean `stream`?",
+        ),
+        (
             "[statement.expect]\ncolumns = [{ type = \"text\", length = 3 }]\n",
             "",
             17,
@@ -279,6 +287,24 @@ fn one_statement_that_is_no_list_is_told_what_a_list_is() {
     let message = read(&single, "x").unwrap_err().to_string();
     assert!(
         message.contains("line 5, column 1: statement is a table here; it takes a list in brackets, or [[statement]]"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_way_of_submitting_is_read_and_takes_prepared_statements_alone() {
+    let with = |submit: &str, operation: &str| {
+        let text = GOOD.replacen("schema = ", &format!("submit = {submit:?}\nschema = "), 1);
+        read(&text.replacen("cql = ", &format!("operation = {operation:?}\ncql = "), 1), "x")
+    };
+    for way in Submit::ALL {
+        assert_eq!(with(way.name(), "execute").unwrap().submit, way);
+        assert_eq!(with(way.name(), "unprepared").is_ok(), way.has_slots(), "{way}");
+    }
+    let message = with("spawn", "unprepared").unwrap_err().to_string();
+    assert!(
+        message.contains("the way of submitting spawn takes prepared statements alone, and the statement")
+            && message.contains("is issued as unprepared; use slots or sequential"),
         "{message}"
     );
 }

@@ -53,7 +53,7 @@ impl<'a> Setup<'a> {
         let CellContext { plan, placements, introduced, .. } = bench.context;
         let introduced = introduced[planned.contender].as_ref().map_err(Clone::clone)?;
         let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, bench.number));
-        scenario.page_size = match plan.settings {
+        scenario.page_size = match introduced.own.in_force(plan).settings {
             Settings::Equal => {
                 let asked = u32::try_from(plan.page_size).unwrap_or(u32::MAX);
                 Some(scenario.page_size.map_or(asked, |own| own.min(asked)))
@@ -108,6 +108,7 @@ impl<'a> Setup<'a> {
 
     pub(super) fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
         let plan = self.bench.context.plan;
+        let own = self.introduced.own.in_force(plan);
         let is_floors = matches!(mode, Mode::Load | Mode::ReadBack);
         let mut scenario = self.scenario.clone();
         if mode != Mode::ReadBack {
@@ -128,11 +129,11 @@ impl<'a> Setup<'a> {
             runtime: plan.arrangements[self.planned.arrangement].runtime,
             target: nodes.to_vec(),
             credentials: plan.credentials.clone(),
-            connections: plan.connections,
+            connections: own.connections,
             consistency: plan.consistency,
             page_size: self.scenario.page_size.map_or(plan.page_size, u32::cast_signed),
-            request_timeout_ms: plan.request_timeout_ms,
-            settings: plan.settings,
+            request_timeout_ms: own.request_timeout_ms,
+            settings: own.settings,
             options: self.introduced.options.clone(),
             progress_ms: PROGRESS_MS,
         };

@@ -111,10 +111,11 @@ impl Setup<'_> {
         exits: &[String],
     ) -> Cell {
         let Window { end, done, counted, connections, .. } = window;
-        let (plan, folder) = (self.bench.context.plan, self.bench.context.folder);
+        let folder = self.bench.context.folder;
+        let own = self.introduced.own.in_force(self.bench.context.plan);
         let redact = |text: &str| self.bench.redaction.apply(text);
         let nodes = served.nodes().len().max(1) as u64;
-        let asked = plan.connections as u64;
+        let asked = own.connections as u64;
 
         let taken = outcome.readings.iter().filter(|reading| reading.measure.is_taken_in(cell.pass));
         cell.measures.extend(taken.map(|reading| (reading.measure.id.to_owned(), measure(reading))));
@@ -142,7 +143,7 @@ impl Setup<'_> {
 
         let connecting = self.load.shape == Shape::Connecting;
         let has_own = self.scenario.statements.iter().any(|one| one.operation != Operation::Connect);
-        let is_asked = plan.settings == Settings::Equal && !connecting;
+        let is_asked = own.settings == Settings::Equal && !connecting;
         let mut voids = Evidence {
             scenario: &self.scenario,
             workload: &self.workload,

@@ -49,6 +49,7 @@ pub(crate) fn window_of(
         errors: done.errors.values().map(|error| error.count).sum(),
         rows,
         below_concurrency: done.below_concurrency,
+        polls: done.polls,
         server: counted.as_ref().map_err(Clone::clone).map(|counted| ServerWindow {
             executes: counted.executes(),
             requests: counted.requests,

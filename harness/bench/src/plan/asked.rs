@@ -3,7 +3,7 @@
 use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_protocol::{Hello, lacking};
 use cqldyno_reports::whole;
-use cqldyno_scenarios::{Operation, Scenario};
+use cqldyno_scenarios::{Operation, Scenario, Submit};
 
 use crate::plan::Plan;
 
@@ -20,12 +20,15 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
             Operation::Connect => Some(format!("A statement {name} is one session, from connecting to its end.")),
         });
     }
+    if scenario.submit != Submit::default() {
+        sentences.push(format!("Statements are submitted otherwise than by slots: {}.", scenario.submit.about()));
+    }
     let limits = &scenario.limits;
     let (count, warmup, concurrency) =
-        (limits.count(plan.count), limits.warmup(plan.warmup), limits.concurrency(plan.concurrency));
+        (limits.count(plan.count), limits.warmup(plan.warmup), scenario.in_flight(plan.concurrency));
     if (count, warmup, concurrency) != (plan.count, plan.warmup, plan.concurrency) {
         sentences.push(format!(
-            "The scenario's limits leave a cell {} statements after {} to warm up, {} in flight.",
+            "The scenario leaves a cell {} statements after {} to warm up, {} in flight.",
             whole(count as f64),
             whole(warmup as f64),
             whole(concurrency as f64)
@@ -35,10 +38,10 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
 }
 
 /// Why this worker cannot be asked this scenario, as a full sentence, if so.
-pub(crate) fn left_out(plan: &Plan, hello: &Hello, scenario: &Scenario) -> Option<String> {
-    let asked = scenario.limits.concurrency(plan.concurrency);
-    if let Some(most) = hello.driver.most_in_flight.get(&plan.settings).filter(|most| **most < asked) {
-        let otherwise = match plan.settings {
+pub(crate) fn left_out(plan: &Plan, settings: Settings, hello: &Hello, scenario: &Scenario) -> Option<String> {
+    let asked = scenario.in_flight(plan.concurrency);
+    if let Some(most) = hello.driver.most_in_flight.get(&settings).filter(|most| **most < asked) {
+        let otherwise = match settings {
             Settings::Default => ", or compare with --settings equal",
             Settings::Equal => "",
         };
@@ -76,7 +79,7 @@ mod tests {
         assert_eq!(of("writes", 10_000_000), None);
         let batch = of("batch", 10_000_000).unwrap();
         assert!(
-            batch.starts_with("A statement batch is one unlogged BATCH of 64 rows. The scenario's limits leave a cell"),
+            batch.starts_with("A statement batch is one unlogged BATCH of 64 rows. The scenario leaves a cell"),
             "{batch}"
         );
         assert!(batch.contains("20,000 statements after"), "{batch}");
@@ -95,7 +98,7 @@ mod tests {
         };
         let of = |capabilities, name| {
             let plan = plan(&["a"], &[name]);
-            left_out(&plan, &hello(capabilities), &plan.scenarios[0])
+            left_out(&plan, plan.settings, &hello(capabilities), &plan.scenarios[0])
         };
         assert_eq!(of("", "writes"), None);
         assert_eq!(of(r#""batch""#, "batch"), None);
@@ -115,7 +118,7 @@ mod tests {
         .unwrap();
         let of = |settings, concurrency, name: &str| {
             let plan = Plan { settings, concurrency, ..plan(&["a"], &[name]) };
-            left_out(&plan, &hello, &plan.scenarios[0])
+            left_out(&plan, plan.settings, &hello, &plan.scenarios[0])
         };
         assert_eq!(of(Settings::Default, 8_192, "writes"), None);
         assert_eq!(

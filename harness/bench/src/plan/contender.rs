@@ -5,18 +5,54 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use cqldyno_builder::{ALLOCATORS, LTO, Order, Version};
+use cqldyno_driver_api::Settings;
 use cqldyno_protocol::Hello;
 use cqldyno_reports::Role;
 
-/// A driver, the version that is meant, and options of the adapter.
+use crate::plan::Plan;
+
+/// A driver with its version, how it is built, and its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contender {
-    /// The driver's name: its worker is `cqldyno-driver-NAME`.
-    pub name: String,
-    /// The version that is meant; `None` is the one that was built.
-    pub version: Option<String>,
+    /// The driver, its version and dependencies: what a worker is built from if the one that is there is another.
+    pub order: Order,
+    /// Values of the run that this contender has instead.
+    pub own: Own,
     /// Options of the adapter.
     pub options: BTreeMap<String, String>,
+    /// All keys as they are written.
+    written: BTreeMap<String, String>,
+}
+
+/// What the harness sets for every driver, where a contender has a value of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    /// Equal settings or the driver's own.
+    pub settings: Option<Settings>,
+    /// Data connections per node.
+    pub connections: Option<usize>,
+    /// The client's own time limit per statement in milliseconds; `Some(None)` for no limit.
+    pub timeout_ms: Option<Option<u64>>,
+}
+
+/// What the harness sets for one contender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct InForce {
+    pub(crate) settings: Settings,
+    pub(crate) connections: usize,
+    pub(crate) request_timeout_ms: Option<u64>,
+}
+
+impl Own {
+    /// Its own values, else those of the plan.
+    pub(crate) fn in_force(&self, plan: &Plan) -> InForce {
+        InForce {
+            settings: self.settings.unwrap_or(plan.settings),
+            connections: self.connections.unwrap_or(plan.connections),
+            request_timeout_ms: self.timeout_ms.unwrap_or(plan.request_timeout_ms),
+        }
+    }
 }
 
 /// A contender that cannot be read, or is not there.
@@ -25,10 +61,10 @@ pub enum ContenderError {
     /// A text that is none, and what is wrong with it.
     #[error("the contender {0:?} {1}")]
     Unreadable(String, String),
-    /// A driver, the version that was asked for, and the one that was built.
+    /// A driver without an adapter of ours, the version that was asked for, and the one that its worker has.
     #[error(
-        "version {1} of {0} was asked for, and the worker cqldyno-driver-{0} was built with {0} {2}; ask for `{0}` or `{0}@{2}`, or \
-         build the worker with {1}: other versions are not built on demand yet"
+        "version {1} of {0} was asked for, the worker cqldyno-driver-{0} has {2}, and cqldyno has no adapter to build another one from; \
+         ask for `{0}` or `{0}@{2}`, or provide a worker with {1}"
     )]
     OtherVersion(String, String, String),
     /// A driver with `+lib=PATH` where there is nothing at the path.
@@ -41,13 +77,24 @@ pub enum ContenderError {
 /// The option that chooses another shared library.
 const LIBRARY: &str = "lib";
 
+/// The keys that mean the same for every driver: name, values, default, and what they do in one sentence.
+pub const COMMON_KEYS: [(&str, &str, &str, &str); 6] = [
+    ("CRATE", "X.Y.Z", "as in Cargo.lock", "Builds the worker with this version of a dependency, such as tokio=1.44.2."),
+    ("allocator", "system|jemalloc|mimalloc", "system", "Builds the worker with this allocator."),
+    ("lto", "off|thin|fat", "off", "Builds the worker with link-time optimisation."),
+    ("settings", "equal|default", "--settings", "Settings that are equal for all, or those of the driver's documentation."),
+    ("connections", "N", "--connections", "Data connections to each node."),
+    ("timeout", "none|TIME", "--request-timeout", "The driver's own time limit per statement."),
+];
+
 impl FromStr for Contender {
     type Err = ContenderError;
 
     fn from_str(text: &str) -> Result<Contender, ContenderError> {
-        let (head, tail) = text.split_once('+').map_or((text, None), |(head, tail)| (head, Some(tail)));
+        let (head, tail) = split(text);
         let (name, version) = head.split_once('@').map_or((head, None), |(name, version)| (name, Some(version)));
-        let wrong = |what: &str| Err(ContenderError::Unreadable(text.to_owned(), what.to_owned()));
+        let unreadable = |what: String| ContenderError::Unreadable(text.to_owned(), what);
+        let wrong = |what: &str| Err(unreadable(what.to_owned()));
         if name.is_empty() {
             return wrong(
                 "has no driver's name; write NAME[@VERSION][+KEY=VALUE], for example `scylla` or \
@@ -63,7 +110,13 @@ impl FromStr for Contender {
         if version.is_some_and(str::is_empty) {
             return wrong("has an `@` and no version after it; leave the `@` out for the version that was built");
         }
-        let mut options = BTreeMap::new();
+        let version = version.map(str::parse).transpose().map_err(unreadable)?;
+        let mut contender = Contender {
+            order: Order { driver: name.to_owned(), version, ..Order::default() },
+            own: Own::default(),
+            options: BTreeMap::new(),
+            written: BTreeMap::new(),
+        };
         for option in tail.map(split_options).unwrap_or_default() {
             let Some((key, value)) = option.split_once('=').filter(|(key, value)| is_key(key) && !value.is_empty())
             else {
@@ -71,12 +124,21 @@ impl FromStr for Contender {
                     "has the option {option:?}; write +KEY=VALUE, for example `+lib=/opt/lib/libcassandra.so.2`"
                 ));
             };
-            if options.insert(key.to_owned(), value.to_owned()).is_some() {
+            if contender.written.insert(key.to_owned(), value.to_owned()).is_some() {
                 return wrong(&format!("has the option `{key}` twice; give it once"));
             }
+            contender.set(key, value).map_err(|takes| unreadable(format!("has {key}={value}; write {takes}")))?;
         }
-        Ok(Contender { name: name.to_owned(), version: version.map(str::to_owned), options })
+        Ok(contender)
     }
+}
+
+/// Divides before the first `+`, or, because a path or an address may have one, before the first that begins KEY=VALUE.
+fn split(text: &str) -> (&str, Option<&str>) {
+    let has_place = text.split_once('@').is_some_and(|(_, version)| version.starts_with("path:") || version.starts_with("git:"));
+    let begins = |tail: &str| tail.split_once('=').is_some_and(|(key, _)| is_key(key));
+    let at = text.match_indices('+').map(|(at, _)| at).find(|at| !has_place || begins(&text[at + 1..]));
+    at.map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])))
 }
 
 fn is_key(text: &str) -> bool {
@@ -99,37 +161,81 @@ fn split_options(tail: &str) -> Vec<String> {
     options
 }
 
+/// A time limit in milliseconds.
+fn timeout(text: &str) -> Option<Option<u64>> {
+    if text == "none" {
+        return Some(None);
+    }
+    let time = text.parse::<jiff::SignedDuration>().ok()?;
+    u64::try_from(time.as_millis()).ok().filter(|ms| *ms > 0).map(Some)
+}
+
 impl fmt::Display for Contender {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.name)?;
-        if let Some(version) = &self.version {
+        out.write_str(self.name())?;
+        if let Some(version) = &self.order.version {
             write!(out, "@{version}")?;
         }
-        self.options.iter().try_for_each(|(key, value)| write!(out, "+{key}={value}"))
+        self.written.iter().try_for_each(|(key, value)| write!(out, "+{key}={value}"))
     }
 }
 
 impl Contender {
+    /// The driver's name: its worker is `cqldyno-driver-NAME`.
+    pub fn name(&self) -> &str {
+        &self.order.driver
+    }
+
+    /// All keys as they are written.
+    pub(crate) fn written(&self) -> &BTreeMap<String, String> {
+        &self.written
+    }
+
+    /// Takes a key by what it means; an error says what it takes.
+    fn set(&mut self, key: &str, value: &str) -> Result<(), &'static str> {
+        let one_of = |known: &[&str]| known.contains(&value).then(|| value.to_owned());
+        match key {
+            "allocator" => self.order.allocator = Some(one_of(&ALLOCATORS).ok_or("system, jemalloc or mimalloc")?),
+            "lto" => self.order.lto = Some(one_of(&LTO).ok_or("off, thin or fat")?),
+            "settings" => {
+                self.own.settings = Some(match value {
+                    "equal" => Settings::Equal,
+                    "default" => Settings::Default,
+                    _ => return Err("equal or default"),
+                });
+            }
+            "connections" => {
+                let number = value.parse().ok().filter(|number| *number > 0);
+                self.own.connections = Some(number.ok_or("a number from 1 on")?);
+            }
+            "timeout" => self.own.timeout_ms = Some(timeout(value).ok_or("none, or a time of 1ms or more such as 5s")?),
+            // A whole version is that of a dependency; anything else is the adapter's.
+            _ if key != LIBRARY && semver::Version::parse(value).is_ok() => {
+                self.order.pins.insert(key.to_owned(), value.to_owned());
+            }
+            _ => drop(self.options.insert(key.to_owned(), value.to_owned())),
+        }
+        Ok(())
+    }
+
     /// What the contender is in a comparison.
     pub fn role(&self) -> Role {
-        match self.name.as_str() {
+        match self.name() {
             "floor" => Role::Floor,
             "noop" => Role::Noop,
             _ => Role::Driver,
         }
     }
 
-    /// Refuses a version other than the one that the worker was built with.
-    ///
-    /// # Errors
-    /// [`ContenderError::OtherVersion`], naming both.
-    pub fn check_version(&self, hello: &Hello) -> Result<(), ContenderError> {
-        match &self.version {
-            Some(asked) if *asked != hello.driver.version => {
-                Err(ContenderError::OtherVersion(self.name.clone(), asked.clone(), hello.driver.version.clone()))
-            }
-            _ => Ok(()),
-        }
+    /// Whether a worker with this `hello` is the one that is meant.
+    pub(crate) fn is_served_by(&self, hello: &Hello) -> bool {
+        let Order { version, pins, allocator, lto, .. } = &self.order;
+        let is_version = match version {
+            None => true,
+            Some(Version::Release(release)) => hello.driver.version == release.to_string(),
+            Some(_) => false,
+        };
+        is_version && pins.is_empty() && allocator.is_none() && lto.is_none()
     }
 
     /// The folder in which the dynamic loader is to look first: that of `+lib=PATH`.
@@ -138,7 +244,7 @@ impl Contender {
     /// [`ContenderError::NoLibrary`] when PATH leads nowhere.
     pub fn library_folder(&self) -> Result<Option<PathBuf>, ContenderError> {
         let Some(path) = self.options.get(LIBRARY) else { return Ok(None) };
-        let absent = || ContenderError::NoLibrary(self.name.clone(), path.clone());
+        let absent = || ContenderError::NoLibrary(self.name().to_owned(), path.clone());
         let absolute = Path::new(path).canonicalize().map_err(|_| absent())?;
         if absolute.is_dir() {
             return Ok(Some(absolute));
@@ -163,13 +269,49 @@ mod tests {
 
     #[test]
     fn name_version_and_options_are_read_and_printed_again() {
-        for text in ["scylla", "scylla@1.9.0", "cassandra-cpp@3.0.2+lib=/opt/c++/x@1/libcassandra.so.2", "a+b=1+c=2"] {
+        for text in [
+            "scylla",
+            "scylla@1.9.0",
+            "scylla@0.5",
+            "scylla@newest+allocator=jemalloc+lto=fat+metadata=cached+tokio=1.44.2",
+            "scylla@path:/x+y/z@1+timeout=none",
+            "scylla@git:ssh://git@x.org/y.git#main+connections=4+settings=default+timeout=30s",
+            "cassandra-cpp@3.0.2+lib=/opt/c++/x@1/libcassandra.so.2",
+            "a+b=1+c=2",
+        ] {
             assert_eq!(parse(text).to_string(), text);
         }
         let contender = parse("cassandra-cpp@3.0.2+lib=/opt/c++/x@1/libcassandra.so.2");
-        assert_eq!(contender.name, "cassandra-cpp");
-        assert_eq!(contender.version.as_deref(), Some("3.0.2"));
+        assert_eq!(contender.name(), "cassandra-cpp");
+        assert_eq!(contender.order.version, Some("3.0.2".parse().unwrap()));
         assert_eq!(contender.options["lib"], "/opt/c++/x@1/libcassandra.so.2");
+    }
+
+    #[test]
+    fn keys_are_the_builders_the_harness_or_the_adapters() {
+        let found = parse("scylla+tokio=1.44.2+lto=thin+allocator=mimalloc+settings=default+connections=2+timeout=5s+io-threads=2");
+        assert_eq!(found.order.pins, BTreeMap::from([("tokio".to_owned(), "1.44.2".to_owned())]));
+        assert_eq!((found.order.lto.as_deref(), found.order.allocator.as_deref()), (Some("thin"), Some("mimalloc")));
+        let own = Own { settings: Some(Settings::Default), connections: Some(2), timeout_ms: Some(Some(5_000)) };
+        assert_eq!(found.own, own);
+        assert_eq!(found.options, BTreeMap::from([("io-threads".to_owned(), "2".to_owned())]));
+        assert_eq!(parse("scylla+timeout=none").own.timeout_ms, Some(None));
+        assert_eq!(parse("cassandra-cpp+lib=2.16.2").order.pins.len(), 0, "a folder may be named after a version");
+    }
+
+    #[test]
+    fn a_worker_that_is_there_serves_its_own_version_without_keys_of_the_builder() {
+        let hello: Hello = serde_json::from_str(
+            r#"{"protocol":1,"driver":{"name":"a","version":"1.9.0","libraries":[],"capabilities":[],"caveats":[]},"settings":[],
+            "build":{"id":"","compiler":"","profile":""}}"#,
+        )
+        .unwrap();
+        for text in ["a", "a@1.9.0", "a+form=ready+connections=2"] {
+            assert!(parse(text).is_served_by(&hello), "{text}");
+        }
+        for text in ["a@1.8.0", "a@1.9", "a@newest", "a@path:x", "a+tokio=1.44.2", "a@1.9.0+lto=fat", "a+allocator=system"] {
+            assert!(!parse(text).is_served_by(&hello), "{text}");
+        }
     }
 
     #[test]
@@ -182,6 +324,12 @@ mod tests {
         assert!(error("scylla+fast").contains("has the option \"fast\"; write +KEY=VALUE"));
         assert!(error("scylla+lib=").contains("has the option \"lib=\""));
         assert!(error("a+lib=1+lib=2").contains("has the option `lib` twice"));
+        assert!(error("scylla@fast").contains("has the version \"fast\"; write a release such as 1.9.0"));
+        assert!(error("scylla+allocator=none").ends_with("has allocator=none; write system, jemalloc or mimalloc"));
+        assert!(error("scylla+lto=on").ends_with("has lto=on; write off, thin or fat"));
+        assert!(error("scylla+settings=fast").ends_with("write equal or default"));
+        assert!(error("scylla+connections=0").ends_with("write a number from 1 on"));
+        assert!(error("scylla+timeout=0s").ends_with("write none, or a time of 1ms or more such as 5s"));
     }
 
     #[test]

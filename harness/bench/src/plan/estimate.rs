@@ -96,7 +96,7 @@ impl<'a> Estimate<'a> {
         }
         let (plan, scenario) = (self.plan, &self.plan.scenarios[cell.scenario]);
         let limits = &scenario.limits;
-        let (warmup, concurrency) = (limits.warmup(plan.warmup), limits.concurrency(plan.concurrency));
+        let (warmup, concurrency) = (limits.warmup(plan.warmup), scenario.in_flight(plan.concurrency));
         let held_back = ROUND_TRIP_SECONDS + delay(&plan.serve_arguments).as_secs_f64();
         let each = mean(scenario, plan.page_size).max(held_back / concurrency.max(1) as f64);
         let workload = Workload::new(scenario, cell.count, warmup, plan.seed);

@@ -12,7 +12,7 @@ use std::path::Path;
 use cqldyno_meter::{Allocations, Meter, Probe, Stacks, SystemCalls, SystemCallsByName};
 use cqldyno_reports::Pass;
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
-use cqldyno_scenarios::Limits;
+use cqldyno_scenarios::Scenario;
 
 pub(crate) use self::latency::at_half;
 use crate::plan::{COUNTING_COUNT, Deadlines, Plan};
@@ -132,12 +132,12 @@ pub(crate) enum Shape {
 }
 
 impl Load {
-    /// At most what makes sense of a scenario with these limits.
-    pub(crate) fn within(self, limits: &Limits) -> Load {
+    /// At most what makes sense of the scenario.
+    pub(crate) fn within(self, scenario: &Scenario) -> Load {
         Load {
-            count: limits.count(self.count),
-            warmup: limits.warmup(self.warmup),
-            concurrency: limits.concurrency(self.concurrency),
+            count: scenario.limits.count(self.count),
+            warmup: scenario.limits.warmup(self.warmup),
+            concurrency: scenario.in_flight(self.concurrency),
             ..self
         }
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use cqldyno_builder::{BuildError, Built, Order, Version};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{Contender as Row, Library, Setting};
 
 use crate::plan::Deadlines;
-use crate::plan::contender::Contender;
+use crate::plan::contender::{Contender, ContenderError, Own};
 use crate::process::cancel::Cancel;
 use crate::process::child::{Launch, file_name};
 use crate::process::executable::Executable;
@@ -24,10 +25,14 @@ pub(crate) struct Introduced {
     pub library_folder: Option<PathBuf>,
     /// Options of the adapter.
     pub options: BTreeMap<String, String>,
+    /// Values of the run that it has instead.
+    pub own: Own,
     /// The worker's file as it was.
     pub executable: Executable,
     /// What it says of itself.
     pub hello: Hello,
+    /// How it was built, if it was built on demand.
+    pub built: Option<Built>,
 }
 
 impl Introduced {
@@ -57,22 +62,85 @@ impl Introduced {
     }
 }
 
-/// Asks the contender's worker for its `hello`; its log goes to `log`.
-pub(crate) fn introduce(
-    programs: &Programs,
-    contender: &Contender,
-    deadlines: Deadlines,
-    log: Option<PathBuf>,
-    cancel: &Cancel,
-) -> Result<Introduced, CellFailure> {
-    let unavailable = |error: &dyn std::fmt::Display| CellFailure::Unavailable(sentence(&error.to_string()));
-    let program = programs.worker(&contender.name).map_err(|error| unavailable(&error))?;
-    let library_folder = contender.library_folder().map_err(|error| unavailable(&error))?;
-    let executable = Executable::read(&program);
-    let launch = Launch { library_folder: library_folder.clone(), ..Launch::new(&programs.cqldyno, &program, log) };
-    let hello = hello(launch, deadlines, cancel)?;
-    contender.check_version(&hello).map_err(|error| unavailable(&error))?;
-    Ok(Introduced { program, library_folder, options: contender.options.clone(), executable, hello })
+/// A contender's worker, before any is built.
+pub(crate) enum Sought {
+    /// The worker that is there, or why there is none and none can be built.
+    There(Box<Result<Introduced, CellFailure>>),
+    /// One has to be built; what the one that is there says of itself.
+    Build(Option<Box<Hello>>),
+}
+
+/// What all contenders of a run are introduced with.
+#[derive(Clone, Copy)]
+pub(crate) struct Reception<'a> {
+    pub programs: &'a Programs,
+    pub deadlines: Deadlines,
+    pub cancel: &'a Cancel,
+}
+
+impl Reception<'_> {
+    /// Looks for the contender's worker among those that are there; its log goes to `log`.
+    pub(crate) fn seek(&self, contender: &Contender, log: Option<PathBuf>) -> Sought {
+        let there = |found| Sought::There(Box::new(found));
+        match self.programs.worker(contender.name()) {
+            Ok(program) => match self.introduce(contender, program, log) {
+                Ok(found) if contender.is_served_by(&found.hello) => there(Ok(found)),
+                Ok(found) => Sought::Build(Some(Box::new(found.hello))),
+                // Another build may work where this one does not.
+                Err(CellFailure::Worker(_)) if contender.order.version.is_some() => Sought::Build(None),
+                Err(failure) => there(Err(failure)),
+            },
+            // A driver of the list is built by `make build`.
+            Err(error) if contender.order == Order { driver: contender.name().to_owned(), ..Order::default() } => {
+                match KNOWN.contains(&contender.name()) {
+                    true => there(Err(CellFailure::Unavailable(error.to_string()))),
+                    false => Sought::Build(None),
+                }
+            }
+            Err(_) => Sought::Build(None),
+        }
+    }
+
+    /// Asks this worker for its `hello`.
+    fn introduce(
+        &self,
+        contender: &Contender,
+        program: PathBuf,
+        log: Option<PathBuf>,
+    ) -> Result<Introduced, CellFailure> {
+        let library_folder = contender.library_folder();
+        let library_folder = library_folder.map_err(|error| CellFailure::Unavailable(sentence(&error.to_string())))?;
+        let executable = Executable::read(&program);
+        let launch =
+            Launch { library_folder: library_folder.clone(), ..Launch::new(&self.programs.cqldyno, &program, log) };
+        let hello = hello(launch, self.deadlines, self.cancel)?;
+        let (options, own) = (contender.options.clone(), contender.own);
+        Ok(Introduced { program, library_folder, options, own, executable, hello, built: None })
+    }
+
+    /// Asks the worker for its `hello` that was built for the contender, or says why there is none; `instead` is what the one that is
+    /// there says of itself.
+    pub(crate) fn introduce_built(
+        &self,
+        contender: &Contender,
+        built: Result<Built, BuildError>,
+        instead: Option<&Hello>,
+        log: Option<PathBuf>,
+    ) -> Result<Introduced, CellFailure> {
+        let built = built.map_err(|error| match (error, &contender.order.version, instead) {
+            (BuildError::Cancelled, ..) => CellFailure::Cancelled,
+            (BuildError::NoAdapter(..), Some(asked), Some(hello)) => {
+                let (name, there) = (contender.name().to_owned(), hello.driver.version.clone());
+                let error = ContenderError::OtherVersion(name, asked.to_string(), there);
+                CellFailure::Unavailable(sentence(&error.to_string()))
+            }
+            (error, ..) => {
+                CellFailure::Unavailable(sentence(&format!("there is no worker for {}: {error}", contender.order)))
+            }
+        })?;
+        let found = self.introduce(contender, built.worker.clone(), log)?;
+        Ok(Introduced { built: Some(built), ..found })
+    }
 }
 
 fn hello(launch: Launch<'_>, deadlines: Deadlines, cancel: &Cancel) -> Result<Hello, CellFailure> {
@@ -93,7 +161,7 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
     let hello = found.as_ref().ok().map(|introduced| &introduced.hello);
     let repeated = id != contender.to_string();
     let label = match hello {
-        Some(hello) => label(hello, contender) + if repeated { &id[id.rfind('#').unwrap_or(id.len())..] } else { "" },
+        Some(hello) => label(hello, contender, found.as_ref().ok().and_then(|one| one.built.as_ref())) + if repeated { &id[id.rfind('#').unwrap_or(id.len())..] } else { "" },
         None => id.to_owned(),
     };
     let driver = hello.map(|hello| &hello.driver);
@@ -109,21 +177,32 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
         build: hello.map(|hello| hello.build.id.clone()).unwrap_or_default(),
         executable: found.as_ref().map(|introduced| introduced.executable.hash.clone()).unwrap_or_default(),
         compiler: hello.map(|hello| hello.build.compiler.clone()).unwrap_or_default(),
+        built: None,
         unavailable: found.as_ref().err().map(CellFailure::to_string),
     }
 }
 
-/// The driver's label with the options that its variant does not mention. A second build of a driver has a worker of another name, and
-/// the label has that name.
-fn label(hello: &Hello, contender: &Contender) -> String {
-    let spoken_of = |key: &str| hello.driver.variant.strip_prefix(key).is_some_and(|rest| rest.starts_with('='));
-    let options = contender.options.iter().filter(|(key, _)| !spoken_of(key));
-    let label = hello.driver.label();
-    let label = match label.strip_prefix(&hello.driver.name) {
-        Some(rest) => format!("{}{rest}", contender.name),
-        None => label,
-    };
-    label + &options.map(|(key, value)| format!("+{key}={value}")).collect::<String>()
+/// The driver's label with where it comes from, if not from a release, and the keys that its variant does not mention. A second build of a
+/// driver has a worker of another name, and the label has that name.
+fn label(hello: &Hello, contender: &Contender, built: Option<&Built>) -> String {
+    let driver = &hello.driver;
+    let spoken_of = |key: &str| driver.variant.strip_prefix(key).is_some_and(|rest| rest.starts_with('='));
+    let name = if driver.label().starts_with(&driver.name) { contender.name() } else { &driver.name };
+    let mut label = format!("{name}@{}", driver.version);
+    if let Some(place @ (Version::Path(_) | Version::Git { .. })) = &contender.order.version {
+        match place {
+            Version::Git { revision, .. } => label += &format!(" git:{revision}"),
+            place => label += &format!(" {place}"),
+        }
+        let revision = built.and_then(|built| built.revision.as_deref());
+        label += &revision.map(|revision| format!(" {}", &revision[..revision.len().min(7)])).unwrap_or_default();
+        label += if built.is_some_and(|built| built.dirty) { " dirty" } else { "" };
+    }
+    if !driver.variant.is_empty() {
+        label += &format!("+{}", driver.variant);
+    }
+    let written = contender.written().iter().filter(|(key, _)| !spoken_of(key));
+    label + &written.map(|(key, value)| format!("+{key}={value}")).collect::<String>()
 }
 
 fn library(library: &cqldyno_driver_api::Library) -> Library {
@@ -133,7 +212,7 @@ fn library(library: &cqldyno_driver_api::Library) -> Library {
 /// The caveat of a worker that has another name than its driver.
 pub(crate) fn own_build(contender: &Contender, introduced: &Introduced) -> Option<String> {
     let driver = &introduced.hello.driver;
-    (driver.name != contender.name).then(|| {
+    (driver.name != contender.name()).then(|| {
         format!(
             "Its worker is a build of its own under this name: {} (SHA-256 {}...), which says that it has {}.",
             file_name(&introduced.program),
@@ -194,18 +273,20 @@ mod tests {
         )
         .unwrap();
         let contender: Contender = "a+lib=/tmp/b+form=ready".parse().unwrap();
-        assert_eq!(label(&hello, &contender), "a@1+lib=b-2+form=ready");
+        assert_eq!(label(&hello, &contender, None), "a@1+lib=b-2+form=ready");
         let introduced = Introduced {
             program: "cqldyno-driver-a".into(),
             library_folder: None,
             options: BTreeMap::new(),
+            own: Own::default(),
             executable: Executable::default(),
             hello: hello.clone(),
+            built: None,
         };
         assert_eq!(introduced.same(&hello), Ok(()));
         assert_eq!(own_build(&contender, &introduced), None);
         let head: Contender = "a-head+form=ready".parse().unwrap();
-        assert_eq!(label(&hello, &head), "a-head@1+lib=b-2+form=ready");
+        assert_eq!(label(&hello, &head, None), "a-head@1+lib=b-2+form=ready");
         let said = own_build(&head, &introduced).unwrap();
         assert!(
             said.starts_with("Its worker is a build of its own under this name: cqldyno-driver-a (SHA-256 unknown"),
@@ -215,6 +296,6 @@ mod tests {
         hello.driver.variant.clear();
         let sentence = introduced.same(&hello).unwrap_err().to_string();
         assert!(sentence.contains("its variant was \"lib=b-2\" and is \"\" now"), "{sentence}");
-        assert_eq!(label(&hello, &"a".parse().unwrap()), "a@1");
+        assert_eq!(label(&hello, &"a".parse().unwrap(), None), "a@1");
     }
 }

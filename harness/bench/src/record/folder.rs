@@ -21,6 +21,8 @@ pub(crate) const CELLS: &str = "cells.jsonl";
 const HISTOGRAMS: &str = "hdr";
 /// What workers and servers wrote on standard error.
 const LOGS: &str = "logs";
+/// The lock files of workers that were built on demand.
+const LOCKS: &str = "locks";
 
 /// A run folder that cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -168,6 +170,17 @@ impl RunFolder {
         Ok(relative)
     }
 
+    /// Keeps a copy of a worker's lock file. Returns its name in results.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(crate) fn keep_lock_file(&self, id: &str, lock_file: &Path) -> Result<String, FolderError> {
+        let name = format!("{LOCKS}/{}.lock", file_stem(id));
+        let path = self.path.join(&name);
+        let keep = || fs::create_dir_all(self.path.join(LOCKS)).and_then(|()| fs::copy(lock_file, &path));
+        keep().map(|_| name).map_err(|error| FolderError::Io(path.clone(), error))
+    }
+
     /// Removes a run without a cell. What else is in the folder stays.
     ///
     /// # Errors
@@ -178,10 +191,14 @@ impl RunFolder {
             if self.path.join(RUN).exists() {
                 fs::remove_file(self.path.join(RUN))?;
             }
-            for entry in fs::read_dir(self.path.join(LOGS))? {
-                fs::remove_file(entry?.path())?;
+            for folder in [LOGS, LOCKS].map(|folder| self.path.join(folder)) {
+                for entry in fs::read_dir(&folder).into_iter().flatten() {
+                    fs::remove_file(entry?.path())?;
+                }
+                if folder.exists() {
+                    fs::remove_dir(folder)?;
+                }
             }
-            fs::remove_dir(self.path.join(LOGS))?;
             fs::remove_dir(self.path.join(HISTOGRAMS))?;
             if self.made { fs::remove_dir(&self.path) } else { Ok(()) }
         };
@@ -191,7 +208,7 @@ impl RunFolder {
 
 /// Whether only a run or the system put anything into the folder; hidden files do not count, and what cannot be read fails later.
 fn has_only_ours(path: &Path) -> bool {
-    let ours = [CELLS, RUN_IN_PART, HISTOGRAMS, LOGS];
+    let ours = [CELLS, RUN_IN_PART, HISTOGRAMS, LOGS, LOCKS];
     let is_passed_over = |name: &str| ours.contains(&name) || name.starts_with('.') || name == "lost+found";
     let is_ours = |entry: io::Result<fs::DirEntry>| {
         entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_passed_over))
@@ -255,6 +272,7 @@ mod tests {
             let folder = RunFolder::create(Some(&out), jiff::Timestamp::UNIX_EPOCH).unwrap();
             fs::write(folder.log("hello-scylla").0, "x").unwrap();
             fs::write(folder.path().join(RUN), "{}").unwrap();
+            assert_eq!(folder.keep_lock_file("scylla@0.3.1", &folder.path().join(RUN)).unwrap(), "locks/scylla-0.3.1.lock");
             folder.discard().unwrap();
             assert_eq!(out.exists(), stays);
         }

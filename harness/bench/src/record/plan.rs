@@ -151,7 +151,7 @@ fn placement(info: &ArrangementInfo, own_server: bool) -> Option<Placement> {
 /// The scenario as results hold it.
 pub(crate) fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
     ScenarioInfo {
-        name: scenario.name.clone(),
+        name: scenario.label(),
         about: scenario.about.clone(),
         hash: scenario_hash(scenario),
         asked: None,

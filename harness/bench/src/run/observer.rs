@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cqldyno_builder::Progress;
 use cqldyno_reports::{Cell, Contender, Pass};
 
 use crate::cell::Stage;
@@ -48,8 +49,27 @@ pub struct Outlook {
     pub within: Option<Duration>,
 }
 
+/// Where the build of a worker is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Building {
+    /// It goes on; a worker that is in the cache never gets here.
+    Goes(Progress),
+    /// It is over.
+    Ends {
+        /// Whether the worker is there.
+        well: bool,
+        /// The time that it took.
+        lasted: Duration,
+    },
+}
+
 /// Hears what a run does. Every method may be left out.
 pub trait Observer {
+    /// A worker is built for the contender `label`, before anything is measured.
+    fn builds(&mut self, label: &str, building: Building) {
+        let _ = (label, building);
+    }
+
     /// A contender was asked who it is, or could not be.
     fn contender(&mut self, contender: &Contender) {
         let _ = contender;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cqldyno_reports::pair;
-use cqldyno_scenarios::{Scenario, builtin, builtin_toml, builtins, suggestion};
+use cqldyno_scenarios::{Scenario, Submit, builtin, builtin_toml, builtins, suggestion};
 
 use crate::outcome::{Outcome, usage};
 use crate::terminal::{self, print};
@@ -85,11 +85,22 @@ pub fn names() -> Vec<String> {
     builtins().into_iter().map(|scenario| scenario.name).collect()
 }
 
-/// The built-in scenario `name`, the ones whose names begin with it (`payload`), or the one in the TOML file of that path.
+/// The built-in scenario `name`, the ones whose names begin with it (`payload`), or the one in the TOML file of that path. A way of
+/// submitting may follow after `+`, as in the names that results have.
 ///
 /// # Errors
-/// When there is no such scenario or file, or the file holds none.
+/// When there is no such scenario, file or way, or the file holds no scenario.
 pub fn find(name: &str) -> Result<Vec<Scenario>> {
+    match name.rsplit_once('+').filter(|_| !Path::new(name).is_file()) {
+        None => found(name),
+        Some((name, way)) => {
+            let submit = way.parse::<Submit>().map_err(usage)?;
+            Ok(found(name)?.into_iter().map(|scenario| Scenario { submit, ..scenario }).collect())
+        }
+    }
+}
+
+fn found(name: &str) -> Result<Vec<Scenario>> {
     if let Some(scenario) = builtin(name) {
         return Ok(vec![scenario]);
     }

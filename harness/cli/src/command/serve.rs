@@ -35,10 +35,10 @@ pub struct Arguments {
     /// Hold each answer back for this long, such as 100us
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0", allow_hyphen_values = true)]
     delay: Duration,
-    /// How answers are written: batched, each or reordered
+    /// How answers are written: batched, each, reordered or COUNT
     ///
     /// `batched` answers all requests of one read with one write. `each` makes one write per answer. `reordered` is batched in
-    /// random order.
+    /// random order. COUNT is at most so many answers per write.
     #[arg(long, value_name = "HOW", default_value = "batched", allow_hyphen_values = true)]
     answers: Answers,
     /// Rows to get memory ready for in the first table, such as 10M

@@ -256,7 +256,7 @@ fn times_that_mean_nothing_are_refused_with_their_bounds() {
 #[test]
 fn a_consistency_or_a_way_of_answering_that_is_none_is_refused_with_those_there_are() {
     assert!(refused(&["compare", "--consistency", "SOME"]).contains("expected one of `ONE`, `TWO`, `THREE`"));
-    assert!(refused(&["compare", "--answers", "later"]).contains("batched, each or reordered"));
+    assert!(refused(&["compare", "--answers", "later"]).contains("each, reordered or at most COUNT per write"));
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn a_share_of_noise_cores_and_memory_are_refused_with_how_to_write_them() {
         ("--arrangement", "-1", "multi:N"),
         ("--pin", "-1", "for example `2-3/0-1`"),
         ("--consistency", "-1", "expected one of `ONE`, `TWO`, `THREE`"),
-        ("--answers", "-each", "batched, each or reordered"),
+        ("--answers", "-each", "each, reordered or at most COUNT per write"),
     ] {
         let error = refused(&["compare", flag, value]);
         assert!(error.contains(how), "{flag}: {error}");
@@ -311,7 +311,7 @@ fn a_share_of_noise_cores_and_memory_are_refused_with_how_to_write_them() {
         ("--port", "-1", "write a port from 1 to 65535, or 0 for a free one"),
         ("--port", "70000", "write a port from 1 to 65535, or 0 for a free one"),
         ("--delay", "-1ms", "write a time such as"),
-        ("--answers", "-each", "batched, each or reordered"),
+        ("--answers", "-each", "each, reordered or at most COUNT per write"),
     ] {
         let error = refused(&["serve", flag, value]);
         assert!(error.contains(how), "{flag}: {error}");

@@ -358,13 +358,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     async fn write(&mut self, answers: &[u8]) -> io::Result<()> {
-        if self.state.options.answers != Answers::Each {
+        let most = self.state.options.answers.most_per_write();
+        if most == usize::MAX {
             self.tally.totals.writes += 1;
             return self.stream.write_all(answers).await;
         }
-        for frame in response::frames(answers) {
+        let mut left = answers;
+        while !left.is_empty() {
+            let length = response::frames(left).take(most).map(<[u8]>::len).sum();
+            let (now, later) = left.split_at(length);
             self.tally.totals.writes += 1;
-            self.stream.write_all(frame).await?;
+            self.stream.write_all(now).await?;
+            left = later;
         }
         Ok(())
     }

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
 use crate::analyze::analyze;
@@ -31,21 +31,35 @@ const OTHERS_SHOWN: u32 = 1_024;
 const EVENTS_BEHIND: usize = 1_024;
 
 /// How answers are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Answers {
     /// The answers to all requests of one read with one write, in the order of the requests.
     #[default]
     Batched,
-    /// One write per answer.
-    Each,
+    /// At most so many answers per write.
+    UpTo(NonZeroUsize),
     /// As batched, with the answers of a write in random order.
     Reordered,
 }
 
+impl Answers {
+    /// The most answers of a write.
+    pub(crate) fn most_per_write(self) -> usize {
+        match self {
+            Answers::UpTo(most) => most.get(),
+            Answers::Batched | Answers::Reordered => usize::MAX,
+        }
+    }
+}
+
 impl fmt::Display for Answers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
+        match self {
+            Answers::Batched => f.write_str("batched"),
+            Answers::UpTo(NonZeroUsize::MIN) => f.write_str("each"),
+            Answers::UpTo(most) => write!(f, "{most}"),
+            Answers::Reordered => f.write_str("reordered"),
+        }
     }
 }
 
@@ -53,9 +67,14 @@ impl FromStr for Answers {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Answers::Batched, Answers::Each, Answers::Reordered];
-        let named = all.into_iter().find(|answers| answers.to_string() == text);
-        named.ok_or_else(|| format!("answers can be written batched, each or reordered, not {text:?}"))
+        match text {
+            "batched" => Ok(Answers::Batched),
+            "each" => Ok(Answers::UpTo(NonZeroUsize::MIN)),
+            "reordered" => Ok(Answers::Reordered),
+            number => number.parse().map(Answers::UpTo).map_err(|_| {
+                format!("answers can be written batched, each, reordered or at most COUNT per write, not {text:?}")
+            }),
+        }
     }
 }
 

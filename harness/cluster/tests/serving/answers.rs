@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read};
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use cqldyno_cluster::{Answers, Node, NodeOptions};
@@ -31,9 +32,16 @@ fn batched_answers_come_in_order_with_few_writes() {
 
 #[test]
 fn each_answer_can_have_a_write_of_its_own() {
-    let (streams, writes) = streams(Answers::Each);
+    let (streams, writes) = streams(Answers::UpTo(NonZeroUsize::MIN));
     assert!(streams.iter().copied().eq(0..REQUESTS));
     assert!(writes >= REQUESTS as u64, "{writes} writes");
+}
+
+#[test]
+fn a_write_can_have_at_most_so_many_answers() {
+    let (streams, writes) = streams("32".parse().unwrap());
+    assert!(streams.iter().copied().eq(0..REQUESTS));
+    assert!((16..100).contains(&writes), "{writes} writes");
 }
 
 #[test]

@@ -18,23 +18,23 @@ use crate::ahead;
 
 /// Keeps every key that it was asked for, the most values that a statement had, and the most statements that were in flight at once.
 #[derive(Default)]
-struct Memory {
-    keys: Mutex<Vec<i64>>,
-    most_values: AtomicUsize,
-    in_flight: AtomicUsize,
-    most_in_flight: AtomicUsize,
+pub(crate) struct Memory {
+    pub(crate) keys: Mutex<Vec<i64>>,
+    pub(crate) most_values: AtomicUsize,
+    pub(crate) in_flight: AtomicUsize,
+    pub(crate) most_in_flight: AtomicUsize,
     /// The first so many statements are answered only when all of them are in flight.
-    gathering: Option<(u64, Barrier)>,
-    fails: Option<fn(i64) -> bool>,
+    pub(crate) gathering: Option<(u64, Barrier)>,
+    pub(crate) fails: Option<fn(i64) -> bool>,
     /// Statements behind this many wait until the run is stopped, so that no thread goes on while another is about to stop it.
-    held_behind: Option<(u64, Arc<Gauge>)>,
+    pub(crate) held_behind: Option<(u64, Arc<Gauge>)>,
     /// Fails until another task of the same runtime has set this.
-    mended: Option<Arc<AtomicBool>>,
+    pub(crate) mended: Option<Arc<AtomicBool>>,
     /// Is called at each statement with the number of statements so far.
-    observe: Option<Box<dyn Fn(u64) + Send + Sync>>,
-    executed: AtomicU64,
+    pub(crate) observe: Option<Box<dyn Fn(u64) + Send + Sync>>,
+    pub(crate) executed: AtomicU64,
     /// The address behind the last values.
-    values_end: AtomicUsize,
+    pub(crate) values_end: AtomicUsize,
 }
 
 impl Session for Memory {
@@ -88,14 +88,14 @@ impl Session for Memory {
     }
 }
 
-fn runtimes() -> [Runtime; 2] {
+pub(crate) fn runtimes() -> [Runtime; 2] {
     [
         Builder::new_current_thread().enable_all().build().unwrap(),
         Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap(),
     ]
 }
 
-fn bench(scenario: &str, session: Memory) -> Arc<Bench<Memory>> {
+pub(crate) fn bench(scenario: &str, session: Memory) -> Arc<Bench<Memory>> {
     let scenario = builtin(scenario).unwrap();
     let prepared = scenario.statements.iter().map(|statement| Prepared {
         statement: (),
@@ -105,7 +105,7 @@ fn bench(scenario: &str, session: Memory) -> Arc<Bench<Memory>> {
     Arc::new(Bench { session, prepared: prepared.collect(), operations: None, offline: false })
 }
 
-fn workload(scenario: &str, count: u64, warmup: u64) -> Workload {
+pub(crate) fn workload(scenario: &str, count: u64, warmup: u64) -> Workload {
     Workload::new(&builtin(scenario).unwrap(), count, warmup, 7).unwrap()
 }
 

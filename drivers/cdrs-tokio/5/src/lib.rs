@@ -1,0 +1,13 @@
+//! The adapter for the crate `cdrs-tokio` 5: a pool of connections, each of which has one request in flight.
+#![deny(missing_docs)]
+
+mod adapter;
+#[path = "../../src/errors.rs"]
+mod errors;
+mod release;
+mod session;
+#[path = "../../src/values.rs"]
+mod values;
+
+pub use adapter::CdrsTokio;
+pub use session::{CdrsTokioSession, CdrsTokioStatement};

@@ -1,0 +1,144 @@
+//! What `cdrs-tokio` 6 names and does otherwise than other releases.
+
+use std::sync::Arc;
+
+use cdrs_tokio::cluster::connection_pool::ConnectionPoolConfig;
+use cdrs_tokio::cluster::session::SessionBuilder;
+use cdrs_tokio::cluster::{KeyspaceHolder, TcpConnectionManager};
+use cdrs_tokio::frame::Version;
+use cdrs_tokio::frame::frame_response::ResponseBody;
+use cdrs_tokio::query::QueryParams;
+use cdrs_tokio::retry::NeverReconnectionPolicy;
+use cdrs_tokio::statement::StatementParams;
+use cqldyno_driver_api::{DriverError, DriverOption, ErrorKind};
+
+pub(crate) use cdrs_tokio::Error;
+pub(crate) use cdrs_tokio::consistency::Consistency;
+pub(crate) use cdrs_tokio::frame::frame_batch::BatchType;
+pub(crate) use cdrs_tokio::frame::frame_result::{
+    BodyResResultPrepared, BodyResResultRows, ColSpec, ColType, ResResultBody,
+};
+pub(crate) use cdrs_tokio::frame::{Frame as Answer, Opcode};
+pub(crate) use cdrs_tokio::query::{PreparedQuery, QueryValues};
+pub(crate) use cdrs_tokio::types::blob::Blob;
+pub(crate) use cdrs_tokio::types::rows::Row;
+pub(crate) use cdrs_tokio::types::value::Value as DriverValue;
+pub(crate) use cdrs_tokio::types::{ByIndex, CBytes, IntoRustByIndex};
+
+use crate::adapter::{Authenticator, CONNECTS_WITHIN, TcpSession};
+use crate::options::{self, Chosen};
+use crate::session::DriverSession;
+
+/// The options that these releases have.
+pub(crate) const OPTIONS: &[DriverOption] =
+    &[options::ROUTING, options::BUFFER, options::COMPRESSION, options::NODELAY];
+
+/// What holds for these releases and not for all.
+pub(crate) const CAVEATS: &[&str] = &[];
+
+/// The kind of an error while connecting.
+pub(crate) fn kind_at_connect(error: &Error) -> ErrorKind {
+    match error {
+        Error::Server(body) => ErrorKind::from_code(body.error_code),
+        _ => ErrorKind::Connect,
+    }
+}
+
+/// The kind of an error of a statement or a preparation. The driver's general error means a connection that is gone or missing.
+pub(crate) fn kind_at_execution(error: &Error) -> ErrorKind {
+    match error {
+        Error::Server(body) => ErrorKind::from_code(body.error_code),
+        Error::Io(_) | Error::General(_) | Error::Timeout(_) => ErrorKind::ConnectionLost,
+        _ => ErrorKind::Codec,
+    }
+}
+
+/// Makes connections outside of a session, each with one attempt.
+pub(crate) fn connections(
+    authenticator: Authenticator,
+    keyspace: Arc<KeyspaceHolder>,
+    chosen: &Chosen,
+) -> TcpConnectionManager {
+    TcpConnectionManager::new(
+        authenticator,
+        keyspace,
+        Arc::new(NeverReconnectionPolicy),
+        chosen.compression,
+        chosen.buffer,
+        chosen.nodelay,
+        Version::V4,
+    )
+}
+
+/// The pool of a node: so many connections, or the driver's own number.
+pub(crate) fn pool(connections: Option<usize>, _chosen: &Chosen) -> ConnectionPoolConfig {
+    match connections {
+        Some(connections) => ConnectionPoolConfig::new(connections, connections, Some(CONNECTS_WITHIN)),
+        None => ConnectionPoolConfig::default(),
+    }
+}
+
+/// Builds the session, which goes on connecting by itself.
+pub(crate) async fn build(builder: TcpSession) -> Result<DriverSession, DriverError> {
+    Ok(builder.build())
+}
+
+/// As `Session::prepare` does.
+pub(crate) fn prepared(cql: &str, answer: BodyResResultPrepared) -> PreparedQuery {
+    PreparedQuery {
+        id: answer.id,
+        query: cql.to_owned(),
+        keyspace: answer.metadata.global_table_spec.map(|table| table.ks_name),
+        pk_indexes: answer.metadata.pk_indexes,
+    }
+}
+
+/// The parameters of a statement.
+#[inline(always)]
+pub(crate) fn parameters(
+    consistency: Consistency,
+    values: Option<QueryValues>,
+    page_size: Option<i32>,
+    paging_state: Option<CBytes>,
+) -> StatementParams {
+    StatementParams {
+        query_params: QueryParams {
+            consistency,
+            with_names: false,
+            values,
+            page_size,
+            paging_state,
+            serial_consistency: None,
+            timestamp: None,
+        },
+        is_idempotent: false,
+        keyspace: None,
+        token: None,
+        routing_key: None,
+        tracing: false,
+        warnings: false,
+        speculative_execution_policy: None,
+        retry_policy: None,
+    }
+}
+
+/// The value null.
+#[inline(always)]
+pub(crate) fn null() -> DriverValue {
+    DriverValue::Null
+}
+
+/// The page of rows in an answer, or `None` if it is something else.
+#[inline]
+pub(crate) fn page(answer: &Answer) -> Result<Option<BodyResResultRows>, Error> {
+    Ok(match answer.response_body()? {
+        ResponseBody::Result(ResResultBody::Rows(page)) => Some(page),
+        _ => None,
+    })
+}
+
+/// The rows of a page.
+#[inline]
+pub(crate) fn rows(page: BodyResResultRows) -> Vec<Row> {
+    Row::from_frame_body(page)
+}

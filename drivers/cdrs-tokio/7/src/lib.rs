@@ -1,0 +1,19 @@
+//! The adapter for the crate `cdrs-tokio` 7: the newest one's files, and what differs in `release`.
+#![deny(missing_docs)]
+
+#[path = "../../src/adapter.rs"]
+mod adapter;
+#[path = "../../src/errors.rs"]
+mod errors;
+#[path = "../../src/options.rs"]
+mod options;
+mod release;
+#[path = "../../src/session.rs"]
+mod session;
+#[path = "../../src/since_7.rs"]
+mod since_7;
+#[path = "../../src/values.rs"]
+mod values;
+
+pub use adapter::CdrsTokio;
+pub use session::{CdrsTokioSession, CdrsTokioStatement};

@@ -1,0 +1,73 @@
+//! What `cdrs-tokio` 7 does otherwise than other releases.
+
+use std::sync::Arc;
+
+use cdrs_tokio::cluster::connection_pool::ConnectionPoolConfig;
+use cdrs_tokio::cluster::session::SessionBuilder;
+use cdrs_tokio::cluster::{KeyspaceHolder, TcpConnectionManager};
+use cdrs_tokio::frame::Version;
+use cdrs_tokio::frame_encoding::ProtocolFrameEncodingFactory;
+use cdrs_tokio::retry::NeverReconnectionPolicy;
+use cqldyno_driver_api::{DriverError, DriverOption, ErrorKind};
+
+use crate::adapter::{Authenticator, CONNECTS_WITHIN, TcpSession};
+use crate::errors;
+use crate::options::{self, Chosen};
+use crate::session::DriverSession;
+pub(crate) use crate::since_7::*;
+
+/// The options that these releases have.
+pub(crate) const OPTIONS: &[DriverOption] =
+    &[options::ROUTING, options::BUFFER, options::COMPRESSION, options::NODELAY];
+
+/// What holds for these releases and not for all.
+pub(crate) const CAVEATS: &[&str] = &[DECODES_TWICE];
+
+/// The kind of an error while connecting.
+pub(crate) fn kind_at_connect(error: &Error) -> ErrorKind {
+    match error {
+        Error::Server { body, .. } => ErrorKind::from_code(body.error_code),
+        _ => ErrorKind::Connect,
+    }
+}
+
+/// The kind of an error of a statement or a preparation. The driver's general error means a connection that is gone or missing.
+pub(crate) fn kind_at_execution(error: &Error) -> ErrorKind {
+    match error {
+        Error::Server { body, .. } => ErrorKind::from_code(body.error_code),
+        Error::Io(_) | Error::General(_) | Error::Timeout(_) => ErrorKind::ConnectionLost,
+        Error::UnexpectedAuthResponse(_) | Error::UnexpectedStartupResponse(_) => ErrorKind::Other,
+        _ => ErrorKind::Codec,
+    }
+}
+
+/// Makes connections outside of a session, each with one attempt.
+pub(crate) fn connections(
+    authenticator: Authenticator,
+    keyspace: Arc<KeyspaceHolder>,
+    chosen: &Chosen,
+) -> TcpConnectionManager {
+    TcpConnectionManager::new(
+        authenticator,
+        keyspace,
+        Arc::new(NeverReconnectionPolicy),
+        Box::new(ProtocolFrameEncodingFactory),
+        chosen.compression,
+        chosen.buffer,
+        chosen.nodelay,
+        Version::V4,
+    )
+}
+
+/// The pool of a node: so many connections, or the driver's own number.
+pub(crate) fn pool(connections: Option<usize>, _chosen: &Chosen) -> ConnectionPoolConfig {
+    match connections {
+        Some(connections) => ConnectionPoolConfig::new(connections, connections, Some(CONNECTS_WITHIN)),
+        None => ConnectionPoolConfig::default(),
+    }
+}
+
+/// Builds the session, which goes on connecting by itself.
+pub(crate) async fn build(builder: TcpSession) -> Result<DriverSession, DriverError> {
+    builder.build().map_err(errors::build)
+}

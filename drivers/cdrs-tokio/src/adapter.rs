@@ -1,0 +1,146 @@
+//! The driver's description, settings and connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cdrs_tokio::authenticators::{
+    NoneAuthenticatorProvider, SaslAuthenticatorProvider, StaticPasswordAuthenticatorProvider,
+};
+use cdrs_tokio::cluster::session::{SessionBuilder, TcpSessionBuilder};
+use cdrs_tokio::cluster::{ConnectionManager, KeyspaceHolder, NodeTcpConfigBuilder};
+use cdrs_tokio::frame::Version;
+use cdrs_tokio::retry::FallthroughRetryPolicy;
+use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Setting, Settings};
+use cqldyno_worker::lock;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::options::Chosen;
+use crate::session::{CdrsTokioSession, Routing};
+use crate::{errors, release};
+
+/// The time limit for a connection and for the whole session: the driver itself tries for ever.
+pub(crate) const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
+
+pub(crate) type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>;
+pub(crate) type TcpSession = TcpSessionBuilder<Routing>;
+
+/// What holds for every release with this adapter.
+const CAVEATS: [&str; 7] = [
+    "It has no time limit per statement: it waits for a lost answer until the connection breaks.",
+    "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 and later), \
+     until its control connection breaks again.",
+    "It never skips the result's metadata, so its answers to a SELECT are longer.",
+    "It sends a batch to any node, not to a replica of its first row.",
+    "The adapter opens and closes one connection first, because a refused session reports nothing.",
+    "It does not check the types of bound values; the server does.",
+    "Its channel to a connection holds 1,024 requests unless `buffer` is set; with more in flight, some wait for room.",
+];
+
+/// The crate `cdrs-tokio`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CdrsTokio;
+
+impl Driver for CdrsTokio {
+    type Session = CdrsTokioSession;
+
+    fn describe(&self) -> Result<DriverInfo, DriverError> {
+        Ok(DriverInfo {
+            name: "cdrs-tokio".to_owned(),
+            version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs-tokio")?.to_owned(),
+            libraries: vec![lock::library("cassandra-protocol")?, lock::library("tokio")?],
+            capabilities: [
+                Capability::Paging,
+                Capability::Reprepare,
+                Capability::Reconnect,
+                Capability::Credentials,
+                Capability::Batch,
+                Capability::Unprepared,
+                Capability::Prepare,
+                Capability::Connect,
+            ]
+            .into(),
+            caveats: CAVEATS.iter().chain(release::CAVEATS).map(|&caveat| caveat.to_owned()).collect(),
+            options: release::OPTIONS.to_vec(),
+            ..DriverInfo::default()
+        })
+    }
+
+    fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
+        const NO_LIMIT: &str = "none: the driver has no time limit per statement";
+        let mut own = match options.settings {
+            Settings::Equal => {
+                options.request_timeout.map(|_| Setting::refused("request timeout", NO_LIMIT)).into_iter().collect()
+            }
+            Settings::Default => vec![
+                Setting::taken("consistency", "ONE"),
+                Setting::taken("retries", "the driver's default policy"),
+                Setting::taken("routing", "round robin, as in the documentation's first example"),
+                Setting::taken("connections", "1 per node"),
+                Setting::taken("page size", "none: a result comes in one page"),
+                Setting::taken("request timeout", NO_LIMIT),
+            ],
+        };
+        own.extend(
+            ["routing", "compression"].iter().filter_map(|name| Some(Setting::taken(name, options.option(name)?))),
+        );
+        Setting::equal(options, own)
+    }
+
+    async fn connect(&self, options: &ConnectOptions) -> Result<CdrsTokioSession, DriverError> {
+        let chosen = Chosen::of(options)?;
+        if options.connections == 0 {
+            return Err(DriverError::new(
+                ErrorKind::Other,
+                "0 connections per node were asked for; ask for at least 1",
+            ));
+        }
+        let authenticator: Authenticator = match &options.credentials {
+            Some(credentials) => {
+                Arc::new(StaticPasswordAuthenticatorProvider::new(&credentials.user, &credentials.password))
+            }
+            None => Arc::new(NoneAuthenticatorProvider),
+        };
+        try_one_connection(options, &chosen, authenticator.clone()).await?;
+
+        let nodes = NodeTcpConfigBuilder::new().with_authenticator_provider(authenticator).with_version(Version::V4);
+        let nodes =
+            options.contact_points.iter().fold(nodes, |nodes, &address| nodes.with_contact_point(address.into()));
+        let nodes = nodes.build().await.map_err(errors::connect)?;
+        let is_equal = options.settings == Settings::Equal;
+        let mut builder = TcpSessionBuilder::new(Routing::new(chosen.is_token_aware), nodes)
+            .with_compression(chosen.compression)
+            .with_transport_buffer_size(chosen.buffer)
+            .with_tcp_nodelay(chosen.nodelay)
+            .with_connection_pool_config(release::pool(is_equal.then_some(options.connections), &chosen));
+        if is_equal {
+            builder = builder.with_retry_policy(Box::new(FallthroughRetryPolicy));
+        }
+        let connecting = async {
+            let session = CdrsTokioSession::new(release::build(builder).await?, options);
+            session.open_pools().await?;
+            Ok(session)
+        };
+        timeout(CONNECTS_WITHIN, connecting).await.map_err(errors::silent)?
+    }
+}
+
+/// Opens and closes one connection with the driver's own connection manager, to learn of a refusal: a refused session reports
+/// nothing and tries again for ever.
+async fn try_one_connection(
+    options: &ConnectOptions,
+    chosen: &Chosen,
+    authenticator: Authenticator,
+) -> Result<(), DriverError> {
+    let (keyspace, _receiver) = watch::channel(None);
+    let connections = release::connections(authenticator, Arc::new(KeyspaceHolder::new(keyspace)), chosen);
+    let mut last = DriverError::new(ErrorKind::Connect, "no contact point was given; give at least one address");
+    for &address in &options.contact_points {
+        match timeout(CONNECTS_WITHIN, connections.connection(None, None, address)).await {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(error)) => last = errors::connect(error),
+            Err(elapsed) => last = errors::silent(elapsed),
+        }
+    }
+    Err(last)
+}

@@ -1,0 +1,167 @@
+//! Every contender of a plan is asked who it is; workers that are not there are built first.
+
+use std::time::{Duration, Instant};
+
+use cqldyno_builder::{BuildError, Builder, Built, Order, Watch};
+use cqldyno_reports::{BuiltOnDemand, Contender as Row};
+
+use crate::plan::Plan;
+use crate::process::cancel::Cancel;
+use crate::process::failure::CellFailure;
+use crate::process::introduction::{Introduced, Reception, Sought, own_build, row};
+use crate::process::load_generator::own_generator;
+use crate::process::programs::Programs;
+use crate::record::folder::{RunFolder, file_stem};
+use crate::run::BenchError;
+use crate::run::observer::{Building, Observer};
+
+/// The contenders of a run, up to the one at which the user ended it.
+pub(super) struct Introductions {
+    pub rows: Vec<Row>,
+    pub introduced: Vec<Result<Introduced, CellFailure>>,
+    /// The time that went into building.
+    pub building: Duration,
+}
+
+/// Asks every contender who it is.
+///
+/// # Errors
+/// When no adapter speaks what is asked for, or a lock file cannot be kept.
+pub(super) fn introductions(
+    plan: &Plan,
+    programs: &Programs,
+    folder: &RunFolder,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Result<Introductions, BenchError> {
+    let reception = Reception { programs, deadlines: plan.deadlines, cancel };
+    let log = |what: &str, id: &str| folder.log(&format!("{what}-{}", file_stem(id)));
+    let ids = plan.ids();
+    let everybody = || ids.iter().zip(&plan.contenders);
+    let sought: Vec<Sought> = everybody().map(|(id, one)| reception.seek(one, Some(log("hello", id).0))).collect();
+    let mut workshop = Workshop { programs, builder: None };
+    for ((_, one), sought) in everybody().zip(&sought) {
+        if let Sought::Build(instead) = sought {
+            workshop.check(&one.order, instead.is_some())?;
+        }
+    }
+    let (mut rows, mut introduced, mut building) = (Vec::new(), Vec::new(), Duration::ZERO);
+    for ((id, contender), sought) in everybody().zip(sought) {
+        let mut lock_file = None;
+        let found = match sought {
+            Sought::There(found) => *found,
+            Sought::Build(instead) => {
+                let began = Instant::now();
+                let built = workshop.build(&contender.order, log("build", id), observer, cancel);
+                building += began.elapsed();
+                if let Ok(built) = &built {
+                    lock_file = Some(folder.keep_lock_file(id, &built.lock_file)?);
+                }
+                reception.introduce_built(contender, built, instead.as_deref(), Some(log("hello", id).0))
+            }
+        };
+        if found.as_ref().is_err_and(|failure| *failure == CellFailure::Cancelled) {
+            break;
+        }
+        let mut row = row(id, contender, &found);
+        row.caveats.extend(own_generator(&row));
+        row.caveats.extend(found.as_ref().ok().and_then(|found| own_build(contender, found)));
+        let built = found.as_ref().ok().and_then(|found| found.built.as_ref());
+        row.built = built.zip(lock_file).map(|(built, lock_file)| on_demand(&contender.order, built, lock_file));
+        row.label = unique_label(&row, &rows);
+        observer.contender(&row);
+        rows.push(row);
+        introduced.push(found);
+    }
+    Ok(Introductions { rows, introduced, building })
+}
+
+/// Where workers are built.
+struct Workshop<'a> {
+    programs: &'a Programs,
+    builder: Option<Builder>,
+}
+
+impl Workshop<'_> {
+    fn builder(&mut self) -> Result<&Builder, BuildError> {
+        let builder = match self.builder.take() {
+            Some(builder) => builder,
+            None => Builder::find(&self.programs.cqldyno)?,
+        };
+        Ok(self.builder.insert(builder))
+    }
+
+    /// Refuses what no adapter speaks; any other reason is that contender's own, as is that a worker from elsewhere has another version.
+    fn check(&mut self, order: &Order, is_there: bool) -> Result<(), BuildError> {
+        match self.builder().and_then(|builder| builder.check(order)) {
+            Err(BuildError::NoAdapter(..)) if is_there => Ok(()),
+            Err(error) if error.is_refusal() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn build(
+        &mut self,
+        order: &Order,
+        (log, log_name): (std::path::PathBuf, String),
+        observer: &mut dyn Observer,
+        cancel: &Cancel,
+    ) -> Result<Built, BuildError> {
+        if cancel.is_cancelled() {
+            return Err(BuildError::Cancelled);
+        }
+        let builder = self.builder()?;
+        let label = order.to_string();
+        let began = Instant::now();
+        let mut progress = |progress| observer.builds(&label, Building::Goes(progress));
+        let cancelled = || cancel.is_cancelled();
+        let built = builder.build(order, &mut Watch { progress: &mut progress, cancelled: &cancelled, log: Some(&log) });
+        observer.builds(&label, Building::Ends { well: built.is_ok(), lasted: began.elapsed() });
+        built.map_err(|error| match error {
+            BuildError::Failed(why) => BuildError::Failed(format!("{why}; {log_name} has all of it")),
+            error => error,
+        })
+    }
+}
+
+/// How a worker was built, as results hold it.
+fn on_demand(order: &Order, built: &Built, lock_file: String) -> BuiltOnDemand {
+    BuiltOnDemand {
+        adapter: built.adapter.clone(),
+        version: order.version.as_ref().map(ToString::to_string),
+        revision: built.revision.clone(),
+        dirty: built.dirty,
+        dependencies: order.pins.clone(),
+        allocator: order.allocator.clone(),
+        lto: order.lto.clone(),
+        key: built.key.clone(),
+        lock_file,
+    }
+}
+
+/// The row's label, with a number where another contender has the same one: two paths to one library, for example.
+fn unique_label(row: &Row, others: &[Row]) -> String {
+    let taken = |label: &str| others.iter().any(|other| other.label == label);
+    let numbered = (2..).map(|nth| format!("{}#{nth}", row.label));
+    std::iter::once(row.label.clone()).chain(numbered).find(|label| !taken(label)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+    use crate::plan::topology::Topology;
+    use crate::record::sample_run;
+
+    #[test]
+    fn contenders_that_turn_out_to_be_the_same_have_labels_of_their_own() {
+        let plan = plan(&["a+lib=x", "a+lib=y", "a+lib=z"], &["writes"]);
+        let mut rows = sample_run(&plan, &plan.check(&Topology::sample(1, 1)).unwrap()).contenders;
+        for at in 0..rows.len() {
+            rows[at].label = "a@1".to_owned();
+            rows[at].label = unique_label(&rows[at], &rows[..at]);
+        }
+        let labels: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
+        assert_eq!(labels, ["a@1", "a@1#2", "a@1#3"]);
+    }
+}

@@ -1,0 +1,170 @@
+//! A driver's own sources: a folder, or a commit of a repository.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::cargo::Cargo;
+use crate::error::BuildError;
+use crate::key::hexadecimal;
+use crate::version::Version;
+
+/// The sources of a driver in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checkout {
+    /// The crate's own folder.
+    pub(crate) package: PathBuf,
+    /// The version in its manifest.
+    pub(crate) version: semver::Version,
+    /// The commit, if the folder belongs to a repository.
+    pub(crate) revision: Option<String>,
+    /// Whether files differ from the commit's.
+    pub(crate) dirty: bool,
+    /// A digest of all of its files.
+    pub(crate) contents: String,
+}
+
+impl Checkout {
+    /// Changes with every file, commit and place.
+    pub(crate) fn state(&self) -> String {
+        format!("{} {:?} {} {}", self.package.display(), self.revision, self.dirty, self.contents)
+    }
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    version: semver::Version,
+    manifest_path: PathBuf,
+}
+
+/// Finds the crate `library` in the folder or the commit that `version` names; `None` for a release. Commits are checked out below `cache`.
+pub(crate) fn checkout(
+    version: Option<&Version>,
+    library: &str,
+    cache: &Path,
+    cargo: &Cargo<'_>,
+) -> Result<Option<Checkout>, BuildError> {
+    let folder = match version {
+        Some(Version::Path(folder)) => folder
+            .canonicalize()
+            .map_err(|error| BuildError::Checkout(folder.display().to_string(), format!("{error}; give a folder")))?,
+        Some(Version::Git { url, revision }) => clone(url, revision, cache)?,
+        _ => return Ok(None),
+    };
+    let wrong = |why: String| BuildError::Checkout(folder.display().to_string(), why);
+    let manifest = folder.join("Cargo.toml");
+    if !manifest.is_file() {
+        return Err(wrong("there is no Cargo.toml in it; give the folder of the driver's checkout".to_owned()));
+    }
+    let arguments = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path"];
+    let said = cargo.run(arguments.map(OsStr::new).into_iter().chain([manifest.as_os_str()]), &mut |_| {})?;
+    let metadata: Metadata = serde_json::from_str(&said).map_err(|error| wrong(error.to_string()))?;
+    let found = metadata.packages.into_iter().find(|package| package.name == library);
+    let Some(Package { version, manifest_path, .. }) = found else {
+        return Err(wrong(format!("there is no package {library} in it; give the folder of the driver's checkout")));
+    };
+    let package = manifest_path.parent().unwrap_or(&folder).to_path_buf();
+    let revision = git(&folder, &["rev-parse", "HEAD"]).ok();
+    let dirty = revision.is_some() && git(&folder, &["status", "--porcelain"]).is_ok_and(|files| !files.is_empty());
+    let contents = digest(&folder, &[]).map_err(|error| wrong(error.to_string()))?;
+    Ok(Some(Checkout { package, version, revision, dirty, contents }))
+}
+
+/// The folder of a commit, which is fetched if it is not there.
+fn clone(url: &str, revision: &str, cache: &Path) -> Result<PathBuf, BuildError> {
+    let wrong = |why: String| BuildError::Checkout(format!("{url}#{revision}"), why);
+    let io = |error: io::Error| BuildError::Cache(cache.to_path_buf(), error);
+    // A folder is named as git would take it from here, not from the cache.
+    let origin = Path::new(url).canonicalize().map_or_else(|_| url.to_owned(), |path| path.display().to_string());
+    let name = hexadecimal(&Sha256::digest(&origin));
+    let repository = cache.join("git").join(&name[..16]);
+    let all = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"];
+    if !repository.join("HEAD").is_file() {
+        fs::create_dir_all(&repository).map_err(io)?;
+        git(&repository, &["init", "--quiet", "--bare"]).map_err(wrong)?;
+    }
+    let known = |name: &str| {
+        let commit = format!("{name}^{{commit}}");
+        git(&repository, &["rev-parse", "--quiet", "--verify", &commit]).ok().filter(|commit| !commit.is_empty())
+    };
+    // Only a whole commit is the same tomorrow.
+    let is_whole = revision.len() == 40 && revision.chars().all(|c| c.is_ascii_hexdigit());
+    let commit = match known(revision).filter(|_| is_whole) {
+        Some(commit) => commit,
+        None => {
+            git(&repository, &[&["fetch", "--quiet", "--force", &origin][..], &all].concat()).map_err(wrong)?;
+            let fetched = || git(&repository, &["fetch", "--quiet", &origin, revision]).ok();
+            known(&format!("refs/remotes/origin/{revision}"))
+                .or_else(|| known(revision))
+                .or_else(|| fetched().and_then(|_| known("FETCH_HEAD")))
+                .ok_or_else(|| wrong("it has no such commit, tag or branch; name one that it has".to_owned()))?
+        }
+    };
+    let folder = cache.join("git").join(format!("{}-{}", &name[..16], &commit[..12.min(commit.len())]));
+    if !folder.join(".git").exists() {
+        let path = folder.display().to_string();
+        git(&repository, &["worktree", "prune"]).map_err(wrong)?;
+        git(&repository, &["worktree", "add", "--quiet", "--force", "--detach", &path, &commit]).map_err(wrong)?;
+    }
+    Ok(folder)
+}
+
+/// What git prints, or why it did nothing.
+fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(folder).args(arguments).env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
+    // Set while git runs a hook, and meant for that repository.
+    git.env_remove("GIT_DIR").env_remove("GIT_INDEX_FILE").env_remove("GIT_WORK_TREE");
+    let output = git.output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "git was not found; install it".to_owned(),
+        _ => error.to_string(),
+    })?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(format!("git says: {}", text(&output.stderr).replace('\n', " "))),
+    }
+}
+
+/// A digest of all files below `folder` but hidden ones, what cargo built, and folders with one of the names `without`.
+pub(crate) fn digest(folder: &Path, without: &[&str]) -> io::Result<String> {
+    let mut files = Vec::new();
+    collect(folder, without, &mut files)?;
+    files.sort();
+    let mut all = Sha256::new();
+    for file in files {
+        all.update(file.strip_prefix(folder).unwrap_or(&file).as_os_str().as_encoded_bytes());
+        all.update([0]);
+        all.update(Sha256::digest(fs::read(&file)?));
+    }
+    Ok(hexadecimal(&all.finalize()))
+}
+
+fn collect(folder: &Path, without: &[&str], files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        let name = entry.file_name();
+        let is_left_out = || name == "target" || without.iter().any(|other| name == *other);
+        if name.as_encoded_bytes().starts_with(b".") || (kind.is_dir() && is_left_out()) {
+            continue;
+        }
+        if kind.is_dir() {
+            collect(&path, without, files)?;
+        } else if kind.is_file() || path.is_file() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

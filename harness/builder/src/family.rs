@@ -1,0 +1,248 @@
+//! Adapter families: a driver's releases with one API share an adapter, which is a folder with a `Cargo.toml`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use semver::VersionReq;
+use toml::{Table, Value};
+
+use crate::error::BuildError;
+use crate::sources::Sources;
+use crate::version::Version;
+
+/// An adapter for some releases of a driver. `drivers/NAME` is the newest, `drivers/NAME/RELEASE` are older ones.
+#[derive(Clone, Debug)]
+pub struct Family {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The driver's name.
+    pub driver: String,
+    /// The dependency that is the driver; `None` for a driver of ours, which has none.
+    pub library: Option<String>,
+    /// The releases that it speaks, as its manifest says it.
+    pub versions: String,
+    /// The releases that its tests are run against; the last is the newest.
+    pub tested: Vec<semver::Version>,
+    pub(crate) manifest: Table,
+    requirement: VersionReq,
+}
+
+/// What a family is asked for: cargo chooses by the requirement; `None` leaves the dependency as the manifest has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) family: usize,
+    pub(crate) requirement: Option<String>,
+}
+
+impl Family {
+    /// The families of `driver`, the newest first.
+    ///
+    /// # Errors
+    /// When there is none, or a manifest cannot be used.
+    pub fn all(sources: &Sources, driver: &str) -> Result<Vec<Family>, BuildError> {
+        let folder = sources.folder().join("drivers").join(driver);
+        let older = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut families = Vec::new();
+        for folder in [folder.clone()].into_iter().chain(older) {
+            families.extend(Family::read(sources, driver, &folder)?);
+        }
+        families.sort_by(|a, b| b.tested.last().cmp(&a.tested.last()).then_with(|| a.folder.cmp(&b.folder)));
+        match families.is_empty() {
+            false => Ok(families),
+            true => {
+                let known = sources.drivers().into_iter().filter(|name| is_driver(sources, name));
+                Err(BuildError::NoAdapter(driver.to_owned(), known.collect::<Vec<_>>().join(", ")))
+            }
+        }
+    }
+
+    fn read(sources: &Sources, driver: &str, folder: &Path) -> Result<Option<Family>, BuildError> {
+        let path = folder.join("Cargo.toml");
+        let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
+        let wrong = |why: &dyn std::fmt::Display| BuildError::Manifest(path.clone(), why.to_string());
+        let manifest: Table = text.parse().map_err(|error| wrong(&error))?;
+        let package = manifest.get("package").and_then(Value::as_table);
+        let name = package.and_then(|package| package.get("name")).and_then(Value::as_str);
+        if name != Some(&*format!("cqldyno-driver-{driver}")) {
+            return Ok(None);
+        }
+        let own = package.and_then(|package| package.get("metadata")?.get("cqldyno")?.as_table());
+        let text_of = |key: &str| own.and_then(|own| own.get(key)).and_then(Value::as_str).map(str::to_owned);
+        let library = text_of("crate").or_else(|| declared(sources, &manifest, driver).map(|_| driver.to_owned()));
+        // Without a table of its own a family speaks the release that it depends on.
+        let depends_on = library.as_deref().and_then(|library| declared(sources, &manifest, library));
+        let versions = text_of("versions").or(depends_on).unwrap_or_else(|| "*".to_owned());
+        let requirement = VersionReq::parse(&versions).map_err(|error| wrong(&error))?;
+        let tested = own.and_then(|own| own.get("tested")).and_then(Value::as_array).cloned().unwrap_or_default();
+        let tested = tested.iter().map(|text| semver::Version::parse(text.as_str().unwrap_or_default()));
+        let mut tested: Vec<_> = tested.collect::<Result<_, _>>().map_err(|error| wrong(&error))?;
+        if tested.is_empty() {
+            tested.extend(semver::Version::parse(versions.trim_start_matches('=')));
+        }
+        let (folder, driver) = (folder.to_path_buf(), driver.to_owned());
+        Ok(Some(Family { folder, driver, library, versions, tested, manifest, requirement }))
+    }
+
+    /// Whether it speaks this release.
+    pub fn speaks(&self, version: &semver::Version) -> bool {
+        self.requirement.matches(version) || self.tested.contains(version)
+    }
+
+    /// Its folder below that of the sources.
+    pub fn name(&self, sources: &Sources) -> String {
+        self.folder.strip_prefix(sources.folder()).unwrap_or(&self.folder).display().to_string()
+    }
+}
+
+/// The version of a dependency as the manifest declares it, itself or through the workspace.
+fn declared(sources: &Sources, manifest: &Table, name: &str) -> Option<String> {
+    let version = |entry: &Value| entry.as_str().or_else(|| entry.get("version")?.as_str()).map(str::to_owned);
+    let entry = manifest.get("dependencies")?.get(name)?;
+    version(entry).or_else(|| {
+        let root: Table = fs::read_to_string(sources.folder().join("Cargo.toml")).ok()?.parse().ok()?;
+        version(root.get("workspace")?.get("dependencies")?.get(name)?)
+    })
+}
+
+fn is_driver(sources: &Sources, name: &str) -> bool {
+    let folder = sources.folder().join("drivers").join(name);
+    let folders = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut manifests = [folder].into_iter().chain(folders).map(|folder| folder.join("src/main.rs"));
+    manifests.any(|main| main.is_file())
+}
+
+/// The newest family that speaks `version`. `found` is the version in a folder or a commit.
+///
+/// # Errors
+/// When none does, with the releases that they speak.
+pub(crate) fn choose(
+    families: &[Family],
+    version: Option<&Version>,
+    found: Option<&semver::Version>,
+) -> Result<Choice, BuildError> {
+    let Some(version) = version else { return Ok(Choice { family: 0, requirement: None }) };
+    let driver = families.first().map(|family| family.driver.clone()).unwrap_or_default();
+    if families.iter().all(|family| family.library.is_none()) {
+        return Err(BuildError::NoOtherVersion(driver));
+    }
+    let first = |wanted: &semver::Version| families.iter().position(|family| family.speaks(wanted));
+    let family = match (version, found) {
+        // What comes after a release is spoken as that release.
+        (_, Some(found)) => first(found)
+            .or_else(|| first(&semver::Version { pre: semver::Prerelease::EMPTY, ..found.clone() })),
+        (Version::Release(release), None) => first(release),
+        (Version::Begins(beginning), None) => {
+            let most = 999_999;
+            let last = semver::Version::new(beginning.major, beginning.minor.unwrap_or(most), most);
+            let mut tested = families.iter().flat_map(|family| family.tested.iter().rev());
+            first(&last)
+                .or_else(|| tested.find(|tested| version.takes(tested)).and_then(first))
+                .or_else(|| first(&semver::Version::new(beginning.major, beginning.minor.unwrap_or(0), 0)))
+        }
+        _ => Some(0),
+    };
+    let Some(family) = family else {
+        let versions = families.iter().map(|family| family.versions.clone()).collect::<Vec<_>>();
+        let asked = found.map_or_else(|| version.to_string(), |found| format!("{found} ({version})"));
+        return Err(BuildError::NotSpoken(driver, asked, versions.join(" and ")));
+    };
+    let spoken = &families[family].versions;
+    let requirement = version.requirement().map(|wanted| match version {
+        Version::Release(_) => wanted,
+        Version::Newest => spoken.clone(),
+        _ => format!("{wanted}, {spoken}"),
+    });
+    Ok(Choice { family, requirement })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::tests::sources_of;
+
+    const NEWEST: &str = r#"
+        [package]
+        name = "cqldyno-driver-a"
+        version.workspace = true
+        [package.metadata.cqldyno]
+        crate = "a"
+        versions = ">=1.0.0, <2.0.0"
+        tested = ["1.0.0", "1.9.0"]
+        [dependencies]
+        a.workspace = true
+    "#;
+    const OLDER: &str = r#"
+        [package]
+        name = "cqldyno-driver-a"
+        version = "0.1.0"
+        [package.metadata.cqldyno]
+        crate = "a"
+        versions = ">=0.2.1, <0.11.0"
+        tested = ["0.3.0", "0.4.7"]
+        [workspace]
+        [dependencies]
+        a = "=0.4.7"
+    "#;
+
+    fn families() -> Vec<Family> {
+        let (_dir, sources) = sources_of(&[("a", NEWEST), ("a/0.2", OLDER), ("b", &NEWEST.replace("driver-a", "driver-b"))]);
+        Family::all(&sources, "a").unwrap()
+    }
+
+    fn chosen(version: &str) -> Result<(usize, Option<String>), String> {
+        let choice = choose(&families(), Some(&version.parse().unwrap()), None).map_err(|error| error.to_string())?;
+        Ok((choice.family, choice.requirement))
+    }
+
+    #[test]
+    fn families_are_found_by_their_package_and_the_newest_comes_first() {
+        let families = families();
+        assert_eq!(families.len(), 2);
+        assert_eq!(families[0].versions, ">=1.0.0, <2.0.0");
+        assert_eq!(families[1].tested.last(), Some(&semver::Version::new(0, 4, 7)));
+    }
+
+    #[test]
+    fn a_version_chooses_the_family_that_speaks_it() {
+        assert_eq!(chosen("1.9.0"), Ok((0, Some("=1.9.0".to_owned()))));
+        assert_eq!(chosen("0.3.1"), Ok((1, Some("=0.3.1".to_owned()))));
+        assert_eq!(chosen("0.5"), Ok((1, Some("~0.5, >=0.2.1, <0.11.0".to_owned()))));
+        assert_eq!(chosen("1"), Ok((0, Some("~1, >=1.0.0, <2.0.0".to_owned()))));
+        assert_eq!(chosen("0"), Ok((1, Some("~0, >=0.2.1, <0.11.0".to_owned()))), "its newest tested release");
+        assert_eq!(chosen("newest"), Ok((0, Some(">=1.0.0, <2.0.0".to_owned()))));
+        assert_eq!(choose(&families(), None, None).unwrap(), Choice { family: 0, requirement: None });
+    }
+
+    #[test]
+    fn a_folder_is_spoken_by_the_version_in_it() {
+        let of = |found: &str| choose(&families(), Some(&"path:x".parse().unwrap()), Some(&found.parse().unwrap()));
+        assert_eq!(of("0.4.0").unwrap(), Choice { family: 1, requirement: None });
+        assert_eq!(of("1.10.0-dev").unwrap(), Choice { family: 0, requirement: None });
+        assert!(of("2.0.0").unwrap_err().to_string().contains("a 2.0.0 (path:x) was asked for"));
+    }
+
+    #[test]
+    fn what_no_family_speaks_is_refused_with_the_releases_that_one_does() {
+        assert_eq!(
+            chosen("0.12.0").unwrap_err(),
+            "a 0.12.0 was asked for, and no adapter of cqldyno speaks it: they speak >=1.0.0, <2.0.0 and >=0.2.1, <0.11.0; ask for one of \
+             these"
+        );
+        assert!(chosen("3").is_err() && chosen("0.20").is_err());
+    }
+
+    #[test]
+    fn without_a_table_of_its_own_a_family_speaks_the_release_that_it_depends_on() {
+        let plain = "[package]\nname = \"cqldyno-driver-c\"\n[dependencies]\nc = \"=3.0.2\"\n";
+        let ours = "[package]\nname = \"cqldyno-driver-noop\"\n";
+        let (_dir, sources) = sources_of(&[("c", plain), ("noop", ours)]);
+        let family = Family::all(&sources, "c").unwrap().remove(0);
+        assert_eq!((family.library.as_deref(), family.versions.as_str()), (Some("c"), "=3.0.2"));
+        assert!(family.speaks(&semver::Version::new(3, 0, 2)) && !family.speaks(&semver::Version::new(3, 0, 3)));
+        let noop = Family::all(&sources, "noop").unwrap();
+        let error = choose(&noop, Some(&"0.2".parse().unwrap()), None).unwrap_err().to_string();
+        assert!(error.starts_with("noop is a part of cqldyno and has no other version"), "{error}");
+        let error = Family::all(&sources, "d").unwrap_err().to_string();
+        assert_eq!(error, "cqldyno has no adapter for d that could be built; there are adapters for c, noop");
+    }
+}

@@ -1,0 +1,128 @@
+//! What tells two builds apart.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use toml::{Table, Value};
+
+use crate::checkout::digest;
+use crate::family::Family;
+use crate::sources::Sources;
+
+/// Environment variables that change what cargo builds.
+const VARIABLES: [&str; 8] = [
+    "RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_BUILD_TARGET",
+    "RUSTUP_TOOLCHAIN",
+    "RUSTC_BOOTSTRAP",
+    "CC",
+    "CFLAGS",
+];
+
+/// Folders that no worker is built from.
+const WITHOUT: [&str; 3] = ["tests", "examples", "benches"];
+
+/// A digest of named parts, in their order.
+pub(crate) fn key(parts: &[(&str, &str)]) -> String {
+    let mut all = Sha256::new();
+    for (name, value) in parts {
+        all.update(format!("{name} {}\n", value.len()));
+        all.update(value);
+    }
+    hexadecimal(&all.finalize())[..32].to_owned()
+}
+
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A digest of the adapter and of the load generator: all families of the driver, which may share files, and our crates below them.
+pub(crate) fn sources(sources: &Sources, family: &Family) -> io::Result<String> {
+    let mut all = digest(&sources.folder().join("drivers").join(&family.driver), &WITHOUT)?;
+    let root: Table = parse(&fs::read_to_string(sources.folder().join("Cargo.toml"))?);
+    let (mut open, mut seen) = (paths(&family.manifest, &family.folder, &root, sources), Vec::new());
+    while let Some(folder) = open.pop() {
+        let folder = folder.canonicalize()?;
+        if seen.contains(&folder) {
+            continue;
+        }
+        all += &digest(&folder, &WITHOUT)?;
+        let manifest = parse(&fs::read_to_string(folder.join("Cargo.toml"))?);
+        open.extend(paths(&manifest, &folder, &root, sources));
+        seen.push(folder);
+    }
+    Ok(all)
+}
+
+fn parse(manifest: &str) -> Table {
+    manifest.parse().unwrap_or_default()
+}
+
+/// The folders of the crates of ours that a manifest depends on.
+fn paths(manifest: &Table, folder: &Path, root: &Table, sources: &Sources) -> Vec<PathBuf> {
+    let shared = root.get("workspace").and_then(|workspace| workspace.get("dependencies"));
+    let dependencies = manifest.get("dependencies").and_then(Value::as_table).into_iter().flatten();
+    dependencies
+        .filter_map(|(name, entry)| {
+            let path = |entry: &Value| entry.get("path").and_then(Value::as_str).map(PathBuf::from);
+            path(entry)
+                .map(|path| folder.join(path))
+                .or_else(|| path(shared?.get(name)?).map(|path| sources.folder().join(path)))
+        })
+        .collect()
+}
+
+/// What else cargo takes flags from: the environment, and its configuration files.
+pub(crate) fn flags(sources: &Sources) -> String {
+    let set = |name: &str| env::var(name).ok().map(|value| format!("{name}={value}\n"));
+    let profile = env::vars().filter(|(name, _)| name.starts_with("CARGO_PROFILE_RELEASE_"));
+    let mut profile: Vec<String> = profile.map(|(name, value)| format!("{name}={value}\n")).collect();
+    profile.sort();
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
+    let files = sources.folder().ancestors().map(|folder| folder.join(".cargo")).chain(home);
+    let files = files.flat_map(|folder| ["config.toml", "config"].map(|name| folder.join(name)));
+    let files = files.filter_map(|file| fs::read_to_string(file).ok());
+    VARIABLES.iter().filter_map(|name| set(name)).chain(profile).chain(files).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::tests::sources_of;
+
+    #[test]
+    fn a_changed_byte_of_adapter_or_load_generator_is_another_key_and_a_test_is_none() {
+        let manifest = "[package]\nname = \"cqldyno-driver-a\"\n[dependencies]\ncqldyno-worker.workspace = true\n";
+        let (dir, found) = sources_of(&[("a", manifest), ("b", manifest)]);
+        let family = Family::all(&found, "a").unwrap().remove(0);
+        let now = || sources(&found, &family).unwrap();
+        let before = now();
+        for (file, changes) in [
+            ("drivers/a/src/lib.rs", true),
+            ("harness/worker/src/lib.rs", true),
+            ("drivers/b/src/lib.rs", false),
+            ("drivers/a/target/built", false),
+            ("drivers/a/tests/behaviour.rs", false),
+        ] {
+            let path = dir.path().join(file);
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text.clone() + "x").unwrap();
+            assert_eq!(now() != before, changes, "{file}");
+            fs::write(&path, text).unwrap();
+        }
+        assert_eq!(now(), before);
+    }
+
+    #[test]
+    fn parts_of_other_lengths_never_make_the_same_key() {
+        assert_ne!(key(&[("a", "xy"), ("b", "")]), key(&[("a", "x"), ("b", "y")]));
+        assert_eq!(key(&[("a", "x")]), key(&[("a", "x")]));
+    }
+}

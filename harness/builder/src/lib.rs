@@ -1,0 +1,26 @@
+//! Builds workers on demand: any release of a driver, a checkout of it, other dependencies, another allocator, LTO.
+//!
+//! An [`Order`] says what is wanted. [`Builder::build`] finds the adapter [`Family`] that speaks the release, writes a package of its own
+//! into the cache, lets cargo lock and build it, and keeps the worker beside its lock file. What was built once is found again.
+//!
+//! Files go from an order to a worker in this order: `order`, `version`, `sources`, `family`, `checkout`, `package`, `key`, `cargo`,
+//! `builder`.
+#![deny(missing_docs)]
+
+mod builder;
+mod cargo;
+mod checkout;
+mod error;
+mod family;
+mod key;
+mod order;
+mod package;
+mod sources;
+mod version;
+
+pub use builder::{Builder, Built, CACHE_VARIABLE, Progress, Watch};
+pub use error::BuildError;
+pub use family::Family;
+pub use order::{ALLOCATORS, LTO, Order};
+pub use sources::{SOURCES_FOLDER, SOURCES_VARIABLE, Sources};
+pub use version::Version;

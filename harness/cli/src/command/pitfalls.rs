@@ -1,0 +1,76 @@
+//! `cqldyno pitfalls`: how far naive figures of a driver are from a sound one.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use cqldyno_bench::{Plan, Programs, run as carry_out};
+
+use crate::arguments::heading::{OUTPUT, SIZE};
+use crate::count::count;
+use crate::known::Known;
+use crate::ladder;
+use crate::measure::measure;
+use crate::outcome::Outcome;
+use crate::plan::{blocks, contender};
+use crate::progress::Progress;
+use crate::terminal;
+
+/// Statements per cell: more than the stream ids of a connection, so that without a limit they do not all fit.
+const COUNT: &str = "100k";
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno pitfalls scylla                 the ladder, in about a minute
+  cqldyno pitfalls cdrs-tokio --blocks 1  faster, and noisier
+
+Every step changes one thing of the sound measurement, which is the last row.
+Exit codes: 0 done, 1 the driver is missing, 2 wrong usage, 130 Ctrl-C.";
+
+/// Measure a driver wrongly in six ways, and show how far off each is
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A driver as NAME[@VERSION][+KEY=VALUE], such as scylla
+    #[arg(value_name = "DRIVER", value_parser = Known(super::drivers::names), hide_possible_values = true)]
+    contender: String,
+    /// Statements per cell; one at a time at most 20k
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = COUNT, help_heading = SIZE)]
+    #[arg(allow_hyphen_values = true)]
+    count: u64,
+    /// Runs of every step; the table has their medians
+    #[arg(long, value_name = "N", value_parser = blocks, default_value = "3", help_heading = SIZE)]
+    #[arg(allow_hyphen_values = true)]
+    blocks: u32,
+    /// table or json
+    #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT, hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(["table", "json"]).map(|format| format == "json"))]
+    format: bool,
+    /// Folder of the run [default: cqldyno-runs/TIME]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    out: Option<PathBuf>,
+    /// Only errors and failures on standard error
+    #[arg(short, long, help_heading = OUTPUT)]
+    quiet: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let programs = Programs::find().context("the program does not know where it lies")?;
+    let plan = ladder::plan(contender(&arguments.contender, &programs)?, arguments.count, arguments.blocks)?;
+    let plan = Plan { out: arguments.out.clone(), ..plan };
+    let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
+    let Arguments { contender, count, blocks, .. } = arguments;
+    finished.run.command = Some(format!("cqldyno pitfalls {contender} --count {count} --blocks {blocks}"));
+    let climbed = ladder::climbed(&finished.run, &finished.cells)?;
+    let text = match arguments.format {
+        true => format!("{:#}\n", ladder::json(&finished.run, &finished.cells, &climbed)),
+        false => ladder::table(&finished.run, &climbed),
+    };
+    Progress::new(arguments.quiet, false).say(&format!("The run is kept in {}.", finished.folder.display()));
+    terminal::print(&text)?;
+    Ok(match &finished.run {
+        run if run.interrupted => Outcome::Interrupted,
+        run if run.contenders.iter().any(|one| one.unavailable.is_some()) => Outcome::Failed,
+        _ => Outcome::Done,
+    })
+}

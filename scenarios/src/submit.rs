@@ -1,0 +1,139 @@
+//! How statements are submitted to a driver: which tasks issue them, and what starts the next one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Scenario;
+
+/// A way of submitting. It decides as much about a figure as the driver does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Submit {
+    /// A task per statement in flight, each with a plain loop.
+    #[default]
+    Slots,
+    /// One `buffer_unordered` of futures-util per thread of the runtime, each with its share of the statements in flight.
+    Stream,
+    /// The same, with tokio's cooperative budget off (`tokio::task::unconstrained`).
+    StreamUnconstrained,
+    /// A task per statement, spawned as soon as there is a permit for it.
+    Spawn,
+    /// A task per statement, all spawned at once. Each waits for its permit itself.
+    SpawnAll,
+    /// A task per statement, all at once, without a limit.
+    Unlimited,
+    /// One at a time, on one task.
+    Sequential,
+}
+
+/// A way of submitting that there is not.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no way of submitting {0:?}: there are {names}", names = Submit::ALL.map(Submit::name).join(", "))]
+pub struct UnknownSubmit(String);
+
+impl Submit {
+    /// Every way.
+    pub const ALL: [Submit; 7] = [
+        Submit::Slots,
+        Submit::Stream,
+        Submit::StreamUnconstrained,
+        Submit::Spawn,
+        Submit::SpawnAll,
+        Submit::Unlimited,
+        Submit::Sequential,
+    ];
+
+    /// Its word in TOML and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Submit::Slots => "slots",
+            Submit::Stream => "stream",
+            Submit::StreamUnconstrained => "stream-unconstrained",
+            Submit::Spawn => "spawn",
+            Submit::SpawnAll => "spawn-all",
+            Submit::Unlimited => "unlimited",
+            Submit::Sequential => "sequential",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Submit::Slots => "a task with a plain loop per statement in flight",
+            Submit::Stream => "one buffer_unordered per thread, with its share of the statements in flight",
+            Submit::StreamUnconstrained => "one buffer_unordered per thread, without tokio's cooperative budget",
+            Submit::Spawn => "a task per statement, spawned when a semaphore has a permit",
+            Submit::SpawnAll => "a task per statement, all spawned at once; each waits for a permit of a semaphore",
+            Submit::Unlimited => "a task per statement, all at once, without a limit",
+            Submit::Sequential => "one at a time on one task",
+        }
+    }
+
+    /// Whether the load generator's slots issue the statements, which can keep a rate and issue every operation.
+    pub fn has_slots(self) -> bool {
+        matches!(self, Submit::Slots | Submit::Sequential)
+    }
+
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Submit::default()
+    }
+}
+
+impl fmt::Display for Submit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+impl FromStr for Submit {
+    type Err = UnknownSubmit;
+
+    fn from_str(text: &str) -> Result<Submit, UnknownSubmit> {
+        Submit::ALL.into_iter().find(|way| way.name() == text).ok_or_else(|| UnknownSubmit(text.to_owned()))
+    }
+}
+
+impl Scenario {
+    /// What results call it: its name, and `+` with the way of submitting unless that is the default.
+    pub fn label(&self) -> String {
+        match self.submit {
+            Submit::Slots => self.name.clone(),
+            way => format!("{}+{way}", self.name),
+        }
+    }
+
+    /// Statements in flight if `asked` are asked for.
+    pub fn in_flight(&self, asked: usize) -> usize {
+        match self.submit {
+            Submit::Sequential => 1,
+            _ => self.limits.concurrency(asked),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_is_named_as_it_is_written() {
+        for way in Submit::ALL {
+            assert_eq!(serde_json::to_value(way).unwrap(), way.name());
+            assert_eq!(way.name().parse::<Submit>().unwrap(), way);
+        }
+        let error = "streams".parse::<Submit>().unwrap_err().to_string();
+        assert!(error.starts_with("there is no way of submitting \"streams\": there are slots, stream, "), "{error}");
+    }
+
+    #[test]
+    fn only_a_scenario_with_another_way_than_slots_is_called_otherwise() {
+        let reads = crate::builtin("reads").unwrap();
+        assert_eq!((reads.label().as_str(), reads.in_flight(64)), ("reads", 64));
+        assert!(serde_json::to_value(&reads).unwrap().get("submit").is_none(), "its hash is what it was");
+        let stream = Scenario { submit: Submit::Stream, ..reads.clone() };
+        assert_eq!((stream.label().as_str(), stream.in_flight(64)), ("reads+stream", 64));
+        assert_eq!(Scenario { submit: Submit::Sequential, ..reads }.in_flight(64), 1);
+    }
+}
