@@ -5,6 +5,9 @@
 # make adapter-cost   compares each adapter with the program that its driver's documentation would have you write, for writes and reads
 # make adapter-cost OUT=DIR   keeps its runs in DIR/scylla and so on
 #
+# make regressions    repeats the reported regressions that counts decide; builds the releases that show them
+# make prices         writes drivers/PRICES.md again: what each setting of each driver costs
+#
 # make schema         writes reports/schema again from the types of the result model
 # make readme         writes the README's tables and chart again from the newest published runs
 # make publish RUNS="DIR DIR"   publishes the runs in these folders in reports/published, and makes the README
@@ -38,7 +41,7 @@ compare_adapters = for driver in $(ADAPTERS); do \
 	    $(1)/cqldyno compare $$driver idiomatic-$$driver --reference idiomatic-$$driver --scenario writes --scenario reads $(2); \
 	done
 
-.PHONY: build compare adapter-cost schema publish readme pages test native rust lint browser clean
+.PHONY: build compare adapter-cost regressions prices schema publish readme pages test native rust lint browser clean
 
 # Make would say each command on standard output, which is the result's.
 .SILENT: build compare adapter-cost
@@ -63,6 +66,19 @@ adapter-cost: build
 	    [[ -f $(NATIVE)/$$driver.reason ]] || cargo build --release --locked -p cqldyno-idiomatic-$$driver; \
 	done
 	$(call compare_adapters,$(RELEASE),$(if $(OUT),--out $(OUT)/$$driver) $(ARGS))
+
+# By system calls and polls alone, so that a busy machine changes nothing.
+regressions: build
+	$(RELEASE)/cqldyno regress unbuffered-io --exact --run calls
+	$(RELEASE)/cqldyno regress futures-unordered --exact --run matrix
+
+# The page is replaced when all of it is there.
+prices: build
+	cp drivers/PRICES.head.md $(TARGET)/PRICES.md
+	for driver in $(filter-out floor noop,$(DRIVERS)); do \
+	    [[ -f $(NATIVE)/$$driver.reason ]] || $(RELEASE)/cqldyno prices $$driver --format markdown $(ARGS) >>$(TARGET)/PRICES.md; \
+	done
+	mv $(TARGET)/PRICES.md drivers/PRICES.md
 
 schema: rust
 	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-reports --lib the_committed_schemas_are_what_the_types_give

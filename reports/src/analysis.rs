@@ -9,6 +9,7 @@ pub(crate) mod cut_short;
 pub(crate) mod findings;
 pub(crate) mod history;
 pub(crate) mod ranking;
+pub(crate) mod short_label;
 pub(crate) mod summary;
 
 use self::attempts::{Attempts, Noise, repeats};

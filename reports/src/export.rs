@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod column;
 mod csv;
 pub(crate) mod document;
+pub(crate) mod growth;
 pub(crate) mod head;
 mod history;
 mod html;

@@ -32,11 +32,12 @@ pub use analysis::attempts::Noise;
 pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Difference, Finding, Judgement, Line};
 pub use analysis::cut_short::{CutShort, why_cut_short};
-pub use analysis::findings::short;
 pub use analysis::history::{By, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
+pub use analysis::short_label::short;
 pub(crate) use analysis::summary;
 pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
-pub use cqldyno_statistics::LEAST_BLOCKS;
+pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth};
+pub use export::growth::{Curve, growth_chart};
 pub use export::quantity::{lasting, memory, rate, short_count, three_digits, whole};
 pub use export::text::{count, escape, list, pair, plain, wrap};
 pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter};
@@ -45,7 +46,7 @@ pub use model::cell::{Cell, ErrorLine, Latency, Pass};
 pub use model::checksum::Checksum;
 pub use model::recorded::{Recorded, RecordedError, foreign};
 pub use model::run::{
-    ArrangementInfo, BuiltOnDemand, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo,
-    Setting, TargetInfo,
+    ArrangementInfo, BuiltOnDemand, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION,
+    ScenarioInfo, Setting, TargetInfo,
 };
 pub use model::series::Series;

@@ -212,22 +212,51 @@ fn named(item: &[Token]) -> Option<String> {
     }
 }
 
-/// The column of each bind marker in clauses such as `SET a = ?` and `WHERE a IN (?, ?)`.
+/// What a relation or an assignment gives values to.
+enum Left {
+    Nothing,
+    Column(String),
+    /// Of `(a, b) = (?, ?)` and `token(a, b) > token(?, ?)`.
+    Columns(Vec<String>),
+}
+
+/// The column of each bind marker in clauses such as `SET a = ?` and `WHERE a IN (?, ?) AND (b, c) > (?, ?)`.
 fn markers(tokens: &[Token]) -> Vec<Option<String>> {
-    let (mut bound, mut column, mut depth) = (Vec::new(), None, 0);
-    for (at, token) in tokens.iter().enumerate() {
-        match (token, tokens.get(at + 1)) {
-            (Token::Marker, _) => bound.push(column.clone()),
-            (Token::Word(word), Some(Token::Sign('=' | '<' | '>'))) => column = Some(word.clone()),
-            (Token::Word(word), next) if is_word(next, "in") => column = Some(word.clone()),
-            (Token::Word(word), _) if CLAUSES.contains(&word.as_str()) => column = None,
-            (Token::Sign('('), _) => depth += 1,
-            (Token::Sign(')'), _) => depth -= 1,
-            (Token::Sign(','), _) if depth == 0 => column = None,
+    let (mut bound, mut left, mut depth, mut place) = (Vec::new(), Left::Nothing, 0, 0);
+    let mut rest = tokens;
+    while let [token, next @ ..] = rest {
+        rest = next;
+        match token {
+            Token::Marker => bound.push(match &left {
+                Left::Column(column) => Some(column.clone()),
+                Left::Columns(columns) if depth > 0 => columns.get(place).cloned(),
+                Left::Columns(_) | Left::Nothing => None,
+            }),
+            Token::Word(word) if is_compared(next) => left = Left::Column(word.clone()),
+            Token::Word(word) if CLAUSES.contains(&word.as_str()) => left = Left::Nothing,
+            Token::Sign('(') => match columns(next) {
+                Some((columns, behind)) => (left, rest) = (Left::Columns(columns), behind),
+                None => (depth, place) = (depth + 1, 0),
+            },
+            Token::Sign(')') => depth -= 1,
+            Token::Sign(',') if depth == 0 => left = Left::Nothing,
+            Token::Sign(',') => place += 1,
             _ => {}
         }
     }
     bound
+}
+
+fn is_compared(next: &[Token]) -> bool {
+    matches!(next.first(), Some(Token::Sign('=' | '<' | '>'))) || is_word(next.first(), "in")
+}
+
+/// The columns of an open list of nothing but columns that is compared with something, and what follows the list.
+fn columns(tokens: &[Token]) -> Option<(Vec<String>, &[Token])> {
+    let close = tokens.iter().position(|token| *token == Token::Sign(')'))?;
+    let behind = tokens.get(close + 1..).filter(|next| is_compared(next))?;
+    let columns = items(tokens.get(..close)?).0.into_iter().map(named).collect::<Option<_>>()?;
+    Some((columns, behind))
 }
 
 #[cfg(test)]
@@ -268,7 +297,15 @@ mod tests {
             ["", "v", "", "a", "b", "b"]
         );
         assert_eq!(bound("SELECT v FROM ks.t WHERE a = ? AND token(b) > ? AND c >= ? LIMIT ?"), ["a", "", "c", ""]);
-        assert_eq!(bound("DELETE v FROM ks.t WHERE a=? AND (b, c) = (?, ?)"), ["a", "", ""]);
+        assert_eq!(bound("DELETE v FROM ks.t WHERE a=? AND (b, c) = (?, ?)"), ["a", "b", "c"]);
+        assert_eq!(
+            bound("SELECT v FROM ks.t WHERE (b, c) IN ((?, 1), (?, ?)) AND (d) >= (?) AND (e, f) = ? LIMIT ?"),
+            ["b", "b", "c", "d", "", ""]
+        );
+        assert_eq!(
+            bound("SELECT v FROM ks.t WHERE token(a, b) > token(?, ?) AND token(a, b) <= ? AND c = ?"),
+            ["a", "b", "", "c"]
+        );
         assert_eq!(Uses::of("INSERT INTO ks.t JSON ?", &[]), None);
         assert_eq!(Uses::of("", &[]), None);
     }

@@ -2,6 +2,7 @@
 
 mod fields;
 mod mistake;
+pub(crate) mod regression;
 
 use std::num::NonZeroU64;
 use std::ops::Range;

@@ -14,6 +14,7 @@ mod load;
 mod operation;
 mod order;
 mod permutation;
+mod regression;
 mod scenario;
 mod stream;
 mod submit;
@@ -28,6 +29,7 @@ pub use load::{LoadPart, READ_BACK_ROWS};
 pub use operation::{Limits, MAX_BATCH, Operation};
 pub use order::{DEFAULT_EXPONENT, Order};
 pub use permutation::Permutation;
+pub use regression::{Claim, Direction, Expectation as Expected, Regression, RegressionError, Trial, regressions};
 pub use scenario::{
     Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, ReadBack, Scenario, ScenarioError, Statement,
 };

@@ -160,6 +160,7 @@ pub(crate) mod tests {
             request_timeout_ms: Some(30_000),
             settings: Settings::Equal,
             options: BTreeMap::new(),
+            windows: 1,
             progress_ms: 500,
         }
     }

@@ -18,6 +18,12 @@ pub trait Driver: Default + Send + Sync + 'static {
     /// What the driver makes of `options`, setting by setting, in the words of [`Setting`].
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting>;
 
+    /// Data connections to each node with `options`, for a driver that counts them otherwise: libcassandra has so many per I/O
+    /// thread.
+    fn connections(&self, options: &ConnectOptions) -> usize {
+        options.connections
+    }
+
     /// Connects and waits until every requested data connection is open.
     ///
     /// # Errors

@@ -104,6 +104,9 @@ pub struct DriverOption {
     pub default: Cow<'static, str>,
     /// What it does, in one sentence.
     pub about: Cow<'static, str>,
+    /// A value to try where its values are a kind, such as `65536` for `BYTES`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<Cow<'static, str>>,
 }
 
 impl DriverOption {
@@ -119,6 +122,24 @@ impl DriverOption {
             values: Cow::Borrowed(values),
             default: Cow::Borrowed(default),
             about: Cow::Borrowed(about),
+            tried: None,
+        }
+    }
+
+    /// An option whose values are a kind, with a value that the price list tries.
+    pub const fn tried(
+        name: &'static str,
+        values: &'static str,
+        default: &'static str,
+        about: &'static str,
+        tried: &'static str,
+    ) -> DriverOption {
+        DriverOption {
+            name: Cow::Borrowed(name),
+            values: Cow::Borrowed(values),
+            default: Cow::Borrowed(default),
+            about: Cow::Borrowed(about),
+            tried: Some(Cow::Borrowed(tried)),
         }
     }
 
@@ -151,6 +172,10 @@ pub struct DriverInfo {
     /// The most statements that it can have in flight, per settings. Absent if only stream ids limit them, or if more just wait.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub most_in_flight: BTreeMap<Settings, usize>,
+    /// The most statements in flight on one connection, of a driver that blocks. If fewer than are asked for result, its row has
+    /// this concurrency of its own, and no verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_per_connection: Option<usize>,
 }
 
 impl DriverInfo {

@@ -6,6 +6,7 @@
 
 mod errors;
 pub mod library;
+mod options;
 mod session;
 mod values;
 
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 
 use cassandra_cpp::{Cluster, LogLevel, RetryPolicy, set_level};
 use cqldyno_driver_api::{
-    Capability, ConnectOptions, Driver, DriverError, DriverInfo, DriverOption, ErrorKind, Library, Setting, Settings,
+    Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Library, Setting, Settings,
 };
 use cqldyno_worker::lock;
 
@@ -24,10 +25,6 @@ pub const LOG_VARIABLE: &str = "CQLDYNO_LIBCASSANDRA_LOG";
 
 /// Requests that libcassandra's queue holds by default; a statement that finds it full fails.
 const REQUEST_QUEUE: usize = 8_192;
-
-/// The options of `cassandra-cpp+KEY=VALUE`.
-const OPTIONS: [DriverOption; 1] =
-    [DriverOption::new("lib", "PATH", "the one it was linked with", "The shared library libcassandra that it loads.")];
 
 /// The driver cassandra-cpp.
 #[derive(Debug, Default)]
@@ -65,8 +62,8 @@ impl Driver for CassandraCpp {
             ]
             .into(),
             caveats: [
-                "It runs one I/O thread in C++ beside the runtime's workers.",
-                "It sends a client timestamp with every statement, unlike the others.",
+                "It runs one I/O thread in C++ beside the runtime's workers, or as many as `io-threads` says.",
+                "It sends a client timestamp with every statement, unlike the others, unless `timestamps=server` is set.",
                 "It skips the result's metadata, so its answers to a SELECT are shorter.",
                 "It cannot compress.",
                 "It sends what a bootstrapping node refuses (0x1002) to the next node, despite the retry policy.",
@@ -75,15 +72,15 @@ impl Driver for CassandraCpp {
             ]
             .map(str::to_owned)
             .to_vec(),
-            options: OPTIONS.to_vec(),
+            options: options::ALL.to_vec(),
             most_in_flight: BTreeMap::from([(Settings::Default, REQUEST_QUEUE)]),
         })
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
-        let own: &[_] = match options.settings {
-            Settings::Equal => &[],
-            Settings::Default => &[
+        let own: Vec<(&str, &str)> = match options.settings {
+            Settings::Equal => vec![],
+            Settings::Default => vec![
                 ("protocol version", "negotiated by libcassandra"),
                 ("consistency", "LOCAL_ONE"),
                 ("retries", "libcassandra's default policy"),
@@ -92,7 +89,13 @@ impl Driver for CassandraCpp {
                 ("request timeout", "12s"),
             ],
         };
-        Setting::equal(options, own.iter().map(|(name, value)| Setting::taken(name, value)))
+        let mut own: Vec<Setting> = own.into_iter().map(|(name, value)| Setting::taken(name, value)).collect();
+        own.extend(options::settings(options));
+        Setting::equal(options, own)
+    }
+
+    fn connections(&self, options: &ConnectOptions) -> usize {
+        options.connections * options::io_threads(options)
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CassandraCppSession, DriverError> {
@@ -112,7 +115,7 @@ fn set_log_level() {
 
 /// The parent has applied `lib=PATH` through the environment; this checks that it took effect.
 fn check_contender_options(options: &ConnectOptions) -> Result<(), DriverError> {
-    options.check("cassandra-cpp", &OPTIONS)?;
+    options.check("cassandra-cpp", &options::ALL)?;
     match options.option("lib") {
         Some(path) => library::loaded()?.check_lies_at(path),
         None => Ok(()),
@@ -130,7 +133,7 @@ fn cluster(options: &ConnectOptions) -> Result<Cluster, DriverError> {
     if options.settings == Settings::Equal {
         let connections = u32::try_from(options.connections).unwrap_or(u32::MAX);
         cluster.set_protocol_version(4).map_err(errors::at_connect)?;
-        // libcassandra opens so many connections per I/O thread, so there is one thread.
+        // libcassandra opens so many connections per I/O thread, so there is one thread unless more are asked for.
         cluster.set_num_threads_io(1).map_err(errors::at_connect)?;
         cluster.set_core_connections_per_host(connections).map_err(errors::at_connect)?;
         if options.in_flight > REQUEST_QUEUE {
@@ -142,6 +145,7 @@ fn cluster(options: &ConnectOptions) -> Result<Cluster, DriverError> {
         // 0 is libcassandra's word for no limit.
         cluster.set_request_timeout(options.request_timeout.unwrap_or_default());
     }
+    options::apply(options, &mut cluster)?;
     Ok(cluster)
 }
 

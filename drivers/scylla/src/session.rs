@@ -3,15 +3,14 @@
 use std::pin::Pin;
 use std::sync::OnceLock;
 
-use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
-use scylla::response::query_result::QueryResult;
-use scylla::response::{PagingState, PagingStateResponse};
-use scylla::statement::Statement;
-use scylla::statement::batch::{Batch, BatchType};
-use scylla::statement::prepared::PreparedStatement;
+use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Value};
 
+use crate::bound::{self, Bound};
 use crate::errors;
-use crate::values::{Bound, BoundRows, decode};
+use crate::release::{
+    self, Batch, BatchType, PagingState, PagingStateResponse, PreparedStatement, QueryResult, Statement,
+};
+use crate::rows::{decode, is_rows};
 
 /// A request other than the hot path's, compiled apart from it.
 ///
@@ -22,9 +21,11 @@ type Aside<'a, T> = Pin<Box<dyn Future<Output = Result<T, DriverError>> + Send +
 
 /// A connected session of the crate `scylla`.
 pub struct ScyllaSession {
-    session: scylla::client::session::Session,
+    session: release::Session,
     /// Rows per page, or `None` for the driver's own default.
     page_size: Option<i32>,
+    /// Whether the result's metadata comes with PREPARE only.
+    cached_metadata: bool,
 }
 
 /// A prepared statement, and whether its answers have rows.
@@ -43,8 +44,8 @@ impl ScyllaStatement {
 }
 
 impl ScyllaSession {
-    pub(crate) fn new(session: scylla::client::session::Session, page_size: Option<i32>) -> ScyllaSession {
-        ScyllaSession { session, page_size }
+    pub(crate) fn new(session: release::Session, options: &ConnectOptions, page_size: Option<i32>) -> ScyllaSession {
+        ScyllaSession { session, page_size, cached_metadata: options.option("metadata") == Some("cached") }
     }
 
     /// Fetches the pages from `page` on.
@@ -73,7 +74,7 @@ impl ScyllaSession {
     }
 
     fn batch_aside<'a>(&'a self, batch: &'a Batch, rows: BatchRows<'a>) -> Aside<'a, ()> {
-        Box::pin(async move { self.session.batch(batch, BoundRows(rows)).await.map(drop).map_err(errors::execution) })
+        Box::pin(async move { self.session.batch(batch, bound::rows(rows)).await.map(drop).map_err(errors::execution) })
     }
 
     fn query_page_aside<'a>(
@@ -100,7 +101,10 @@ impl Session for ScyllaSession {
         if let Some(page_size) = self.page_size {
             prepared.set_page_size(page_size);
         }
-        let has_rows = prepared.get_current_result_set_col_specs().get().len() > 0;
+        if self.cached_metadata {
+            release::cache_metadata(&mut prepared);
+        }
+        let has_rows = release::has_rows(&prepared);
         Ok(ScyllaStatement { prepared, has_rows, batch: OnceLock::new() })
     }
 
@@ -115,7 +119,7 @@ impl Session for ScyllaSession {
             if !statement.has_rows {
                 return match self.session.execute_unpaged(&statement.prepared, Bound(values)).await {
                     // A lightweight transaction's PREPARED announces no columns, and its answer has a row.
-                    Ok(result) if result.is_rows() => decode(result, rows),
+                    Ok(result) if is_rows(&result) => decode(result, rows),
                     Ok(_) => Ok(()),
                     Err(error) => Err(errors::execution(error)),
                 };
@@ -158,7 +162,7 @@ impl Session for ScyllaSession {
         let mut page = PagingState::start();
         loop {
             let (result, next) = self.query_page_aside(statement(), values, page).await?;
-            if result.is_rows() {
+            if is_rows(&result) {
                 decode(result, rows)?;
             }
             page = match next {

@@ -127,7 +127,8 @@ fn consistency_name(code: u16) -> String {
     known.to_string()
 }
 
-/// With one and with three data connections, as many carry the behaviour's EXECUTEs.
+/// With one and with three data connections, as many carry the behaviour's EXECUTEs. A driver whose settings say that it cannot
+/// have three refuses them, by name.
 pub async fn as_many_data_connections_are_open_as_were_asked_for<D: Driver>() -> Outcome {
     let server = Server::start().await?;
     let setup = server.connect::<D>().await?;
@@ -135,7 +136,16 @@ pub async fn as_many_data_connections_are_open_as_were_asked_for<D: Driver>() ->
     for connections in [1, 3] {
         let mut options = server.options();
         options.connections = connections;
-        let session = Arc::new(D::default().connect(&options).await?);
+        let connected = D::default().connect(&options).await;
+        let settings = D::default().settings(&options);
+        if settings.iter().any(|setting| setting.name == "connections" && !setting.as_asked) {
+            let refusal = connected.err().map_or_else(String::new, |error| error.into_message());
+            check(refusal.contains("connections"), || {
+                format!("{connections} connections are declared as impossible, and were not refused: {refusal:?}")
+            })?;
+            continue;
+        }
+        let session = Arc::new(connected?);
         let text = format!("INSERT INTO {table} (pk, v) VALUES (?, {connections})");
         let insert = Arc::new(session.prepare(&text).await?);
         let mut slots = JoinSet::new();
@@ -200,7 +210,10 @@ pub async fn a_wrong_password_is_refused_and_the_right_one_is_not<D: Driver>() -
         Ok(_) => return Err(Failure::new("a wrong password was let in")),
         Err(error) => {
             check(!error.message().contains(&wrong.password), || "the error shows the password".to_owned())?;
-            if declared::<D>(Capability::Credentials)? {
+            // A driver may report only that it has no connection; then a caveat names the code.
+            let silent = error.kind() == ErrorKind::Connect
+                && D::default().describe()?.caveats.iter().any(|caveat| caveat.contains("0x0100"));
+            if declared::<D>(Capability::Credentials)? && !silent {
                 same("the kind of the error", error.kind(), ErrorKind::BadCredentials)?;
             }
         }

@@ -16,6 +16,7 @@ pub mod paging;
 mod relay;
 mod server;
 pub mod session;
+pub mod tap;
 pub mod types;
 
 use std::fmt;

@@ -13,7 +13,7 @@ use cqldyno_cluster::{ConnectionSnapshot, Listening, Snapshot};
 use cqldyno_driver_api::{Capability, DriverInfo, ErrorKind, Setting};
 use cqldyno_protocol::{
     BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Job, Mode, PROTOCOL_VERSION, ParentMessage, Ready,
-    WorkerMessage, decode, encode,
+    WorkerMessage, decode, encode, tickets,
 };
 
 const INSERT: &str = "INSERT INTO cqldyno.bench (pk, v1, v2) VALUES (?, ?, ?)";
@@ -35,10 +35,11 @@ fn main() {
 }
 
 /// A server that listens nowhere: its second snapshot says that connection 1 inserted `--claim N` rows, without it as many as
-/// were expected, with `--crash` there is none, and with `--close` no more output. With `--stop` it stops itself after the first.
+/// were expected. With `--windows N` there are two snapshots per window, and each window inserted its share. With `--crash` there is none, and with `--close` no more output. With `--stop` it stops itself after the first.
 fn serve(arguments: &[String]) {
     let behind = |flag: &str| arguments.iter().position(|argument| argument == flag).map(|at| &arguments[at + 1]);
     let claim = behind("--claim").or(behind("--expect-rows")).and_then(|claim| claim.parse().ok()).unwrap_or(0);
+    let windows = behind("--windows").and_then(|windows| windows.parse().ok()).unwrap_or(1);
     reply(&Listening {
         listening: ([127, 0, 0, 1], 1).into(),
         version: String::new(),
@@ -53,7 +54,7 @@ fn serve(arguments: &[String]) {
         if nth == 1 && arguments.iter().any(|argument| argument == "--close") {
             close();
         }
-        let count = if nth == 0 { 0 } else { claim };
+        let count = tickets(claim, windows, nth as u32 / 2 + nth as u32 % 2).start;
         let executes = [("aa".to_owned(), count)].into();
         reply(&Snapshot {
             connections: vec![ConnectionSnapshot { id: 1, executes, ..ConnectionSnapshot::default() }],
@@ -176,29 +177,33 @@ fn worker(name: &str) {
         _ => {}
     }
     say(&WorkerMessage::Ready(Ready { settings: vec![Setting::taken("consistency", "LOCAL_ONE")], threads: 1 }));
-    hear();
-    at("window", name, job.count);
-    say(&WorkerMessage::End(End {
-        wall_ns: 1_000_000,
-        at_ns: None,
-        user_us: 100,
-        sys_us: 50,
-        voluntary_switches: 1,
-        involuntary_switches: 2,
-        minor_faults: 3,
-        major_faults: 0,
-    }));
-    hear();
-    at("done", name, job.count);
-    say(&WorkerMessage::Done(Box::new(done(name, &job))));
+    for window in 0..job.windows {
+        let share = tickets(job.count, job.windows, window);
+        hear();
+        at("window", name, job.count);
+        say(&WorkerMessage::End(End {
+            wall_ns: (share.end - share.start) * 1_000,
+            at_ns: None,
+            user_us: 100,
+            sys_us: 50,
+            voluntary_switches: 1,
+            involuntary_switches: 2,
+            minor_faults: 3,
+            major_faults: 0,
+        }));
+        hear();
+        at("done", name, job.count);
+        say(&WorkerMessage::Done(Box::new(done(name, &job, share.end - share.start))));
+    }
     at("exit", name, job.count);
 }
 
-fn done(name: &str, job: &Job) -> Done {
+/// What it says of a window of so many statements.
+fn done(name: &str, job: &Job, share: u64) -> Done {
     let count = match (job.mode, name) {
         (Mode::Load, _) => 0,
-        (_, "short") => job.count - 1,
-        _ => job.count,
+        (_, "short") => share - 1,
+        _ => share,
     };
     let mut errors = BTreeMap::new();
     if name == "wrong-rows" {

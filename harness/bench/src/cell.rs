@@ -10,8 +10,8 @@ mod served;
 mod setup;
 mod waiting;
 
-use cqldyno_meter::Meter;
-use cqldyno_reports::{Cell, Measure, Role, Run};
+use cqldyno_meter::ALL;
+use cqldyno_reports::{Cell, Measure, Pass, Role, Run};
 
 use self::setup::Setup;
 use crate::judge::redaction::Redaction;
@@ -59,11 +59,16 @@ pub(crate) enum RunEnds {
 
 /// Runs one cell. Tests have one without processes.
 pub(crate) trait Executor {
-    /// The cell with its figures or the reason why it has none; `cells` are those that ended before.
+    /// The windows of the cell with their figures, or one without any that says why; `cells` are those that ended before.
     ///
     /// # Errors
     /// When the run is to end; there is no such cell then.
-    fn execute(&mut self, cell: &PlannedCell, cells: &[Cell], stage: &mut dyn FnMut(Stage)) -> Result<Cell, RunEnds>;
+    fn execute(
+        &mut self,
+        cell: &PlannedCell,
+        cells: &[Cell],
+        stage: &mut dyn FnMut(Stage),
+    ) -> Result<Vec<Cell>, RunEnds>;
 }
 
 /// What all cells of a run share.
@@ -83,7 +88,6 @@ pub(crate) struct CellContext<'a> {
 /// Runs cells with real processes.
 pub(crate) struct CellBench<'a> {
     context: CellContext<'a>,
-    meters: Vec<Box<dyn Meter>>,
     redaction: Redaction,
     number: usize,
 }
@@ -92,7 +96,7 @@ impl<'a> CellBench<'a> {
     /// The files of its first cell have the number after `there`.
     pub(crate) fn new(context: CellContext<'a>, there: usize) -> CellBench<'a> {
         let password = context.plan.credentials.as_ref().map(|credentials| credentials.password.as_str());
-        CellBench { context, meters: cqldyno_meter::all(), redaction: Redaction::of(password), number: there }
+        CellBench { context, redaction: Redaction::of(password), number: there }
     }
 
     /// The cell's identity, without figures.
@@ -120,7 +124,8 @@ impl<'a> CellBench<'a> {
         let step = schedule.step(planned);
         let mut load = Load { count: planned.count, ..step.load };
         if step.at_half {
-            let drivers = run.contenders.iter().filter(|row| row.role == Role::Driver);
+            // Half of what one with fewer in flight reached would be no load for the others.
+            let drivers = run.contenders.iter().filter(|row| row.role == Role::Driver && row.in_flight.is_none());
             let drivers: Vec<&str> = drivers.map(|row| row.id.as_str()).collect();
             let place = (cell.scenario.as_str(), cell.arrangement.as_str());
             load = at_half(load, plan, place, &drivers, cells).ok_or_else(|| {
@@ -131,15 +136,26 @@ impl<'a> CellBench<'a> {
                 )
             })?;
         }
+        let own = run.contenders[planned.contender].in_flight.and_then(|own| usize::try_from(own).ok());
+        load.concurrency = load.concurrency.min(own.unwrap_or(usize::MAX));
         Ok(load.within(&plan.scenarios[planned.scenario]))
     }
 
-    /// Every measure of a pass that this machine does not allow, with the reason.
-    fn not_allowed(&self, cell: &mut Cell) {
-        let why = (kind(cell.pass).probe)().err().map(|refusal| refusal.to_string()).unwrap_or_default();
-        let declared = self.meters.iter().flat_map(|meter| meter.declarations());
+    /// Why the contender's cells of this pass would have no figure.
+    fn refused(&self, planned: &PlannedCell) -> Option<String> {
+        let introduced = self.context.introduced[planned.contender].as_ref().ok()?;
+        let allocator = introduced.allocator.as_deref().filter(|_| planned.pass == Pass::Allocations)?;
+        Some(format!(
+            "Its allocator {allocator} is built into the worker, and only calls of the C library's allocator can be counted; leave \
+             +allocator={allocator} out for this pass."
+        ))
+    }
+
+    /// Every measure of a pass without a figure, with the reason.
+    fn not_allowed(&self, cell: &mut Cell, why: &str) {
+        let declared = ALL.iter().flat_map(|meter| meter.measures);
         for measure in declared.filter(|measure| measure.pass == Some(cell.pass)) {
-            cell.measures.insert(measure.id.to_owned(), Measure::unavailable(why.clone()));
+            cell.measures.insert(measure.id.to_owned(), Measure::unavailable(why));
         }
     }
 }
@@ -150,13 +166,15 @@ impl Executor for CellBench<'_> {
         planned: &PlannedCell,
         cells: &[Cell],
         stage: &mut dyn FnMut(Stage),
-    ) -> Result<Cell, RunEnds> {
+    ) -> Result<Vec<Cell>, RunEnds> {
         self.number += 1;
         let bench: &CellBench<'_> = self;
         let mut cell = bench.identity(planned);
-        if planned.count == 0 {
-            bench.not_allowed(&mut cell);
-            return Ok(cell);
+        let probed = || (kind(cell.pass).probe)().err().map(|refusal| refusal.to_string()).unwrap_or_default();
+        let refused = (planned.count == 0).then(probed).or_else(|| bench.refused(planned));
+        if let Some(why) = refused {
+            bench.not_allowed(&mut cell, &why);
+            return Ok(vec![cell]);
         }
         let parts = [&cell.scenario, &cell.contender, &cell.arrangement].map(|part| file_stem(part)).join("-");
         let step = cell.step.as_ref().map_or(String::new(), |step| format!("-{}", file_stem(step)));
@@ -166,20 +184,22 @@ impl Executor for CellBench<'_> {
         cell.log = std::fs::File::create(&log).is_ok().then_some(log_name);
         let ended = bench.load(planned, &cell, cells).and_then(|load| {
             let setup = Setup::new(bench, planned, load, &stem, log)?;
-            setup.run(cell.clone(), stage)
+            setup.run(&cell, stage)
         });
         match ended {
             Ok(mut judged) => {
                 let reference = bench.context.run.plan.reference.as_deref();
-                let trouble = pictures::draw(bench.context.folder, &stem, reference, cells, &mut judged);
-                judged.findings.extend(trouble.iter().map(|trouble| sentence(trouble)));
+                for cell in &mut judged {
+                    let trouble = pictures::draw(bench.context.folder, &stem, reference, cells, cell);
+                    cell.findings.extend(trouble.iter().map(|trouble| sentence(trouble)));
+                }
                 return Ok(judged);
             }
             Err(CellFailure::Cancelled) => return Err(RunEnds::Cancelled),
             Err(CellFailure::Refused(why)) => return Err(RunEnds::Refused(why)),
             Err(failure) => cell.failed = Some(bench.redaction.apply(&failure.to_string())),
         }
-        Ok(cell)
+        Ok(vec![cell])
     }
 }
 
@@ -208,7 +228,7 @@ mod tests {
         };
         let counting = schedule.first_attempts(schedule.blocks()).last().unwrap();
         let mut stages = 0;
-        let cell = CellBench::new(context, 0).execute(&counting, &[], &mut |_| stages += 1).unwrap();
+        let cell = CellBench::new(context, 0).execute(&counting, &[], &mut |_| stages += 1).unwrap().remove(0);
         assert_eq!((stages, &cell.failed, &cell.log), (0, &None, &None));
         let ids: Vec<&str> = cell.measures.keys().map(String::as_str).collect();
         assert_eq!(ids, ["syscalls", "syscalls_per_statement"]);

@@ -21,6 +21,8 @@ pub(crate) struct Evidence<'a> {
     pub workload: &'a Workload,
     /// What was asked for.
     pub load: &'a Load,
+    /// Statements of this window.
+    pub asked: u64,
     /// The worker's account.
     pub done: &'a Done,
     pub wall_ns: u64,
@@ -37,7 +39,7 @@ impl Evidence<'_> {
     /// Sentences that void the window's figures.
     pub(crate) fn voids(&self) -> Vec<String> {
         let Evidence { scenario, done, sessions, .. } = *self;
-        let mut reasons = voids(done, self.load.count);
+        let mut reasons = voids(done, self.asked);
         reasons.extend(not_paced(done, self.load.shape));
         if let Some(counted) = self.counted {
             reasons.extend(counted.disagreements(scenario, done));

@@ -60,6 +60,8 @@ pub struct Plan {
     pub pin: Pin,
     /// Statements of a timing cell.
     pub count: u64,
+    /// Windows that share them, one after the other in one worker, each with figures of its own.
+    pub windows: u32,
     /// Statements in flight.
     pub concurrency: usize,
     /// Statements before the window.
@@ -231,6 +233,7 @@ impl Plan {
             arrangements: vec![Arrangement { runtime: Runtime::Multi { workers: 2 }, pinned: false }],
             pin: Pin::Auto,
             count: 250_000,
+            windows: 1,
             concurrency: 1_024,
             warmup: 20_000,
             blocks: 1,
@@ -275,6 +278,7 @@ impl Plan {
             ("the count", self.count == 0),
             ("the concurrency", self.concurrency == 0),
             ("the number of blocks", self.blocks == 0),
+            ("the number of windows", self.windows == 0),
             ("the number of attempts at a block", self.most_attempts == 0),
             ("the count of a counting cell", self.counting_count == Some(0)),
             ("the rate", self.rate == Some(0)),

@@ -311,7 +311,11 @@ fn reference(plan: &Plan, rows: &[Row]) -> Option<usize> {
     let is_there = |row: &Row| row.unavailable.is_none();
     match &plan.reference {
         Some(id) => rows.iter().position(|row| row.id == *id && is_there(row)),
-        None => rows.iter().position(|row| row.role == Role::Driver && is_there(row)),
+        None => {
+            let is_driver = |row: &Row| row.role == Role::Driver && is_there(row);
+            let compared = rows.iter().position(|row| is_driver(row) && row.in_flight.is_none());
+            compared.or_else(|| rows.iter().position(is_driver))
+        }
     }
 }
 

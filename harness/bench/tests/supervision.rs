@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cqldyno_bench::{
-    Arrangement, BenchError, Cancel, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage, Target, run,
+    Arrangement, BenchError, Cancel, CellStart, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage, Target,
+    resume, run,
 };
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Measure, Pass, Run};
@@ -122,7 +123,7 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     assert!(noop.measures["read_back"].reason().unwrap().contains("sends nothing"));
     assert!(!timing.measures.contains_key("syscalls") && !counting.measures.contains_key("wall"));
     let calls = &counting.measures["syscalls"];
-    match cqldyno_meter::Meter::probe(&cqldyno_meter::SystemCalls) {
+    match cqldyno_meter::SYSTEM_CALLS.probe() {
         // The one that says `end`; the next one may come after the counter was read.
         Ok(()) => assert!(calls.get().unwrap() >= 1.0, "{calls:?}"),
         Err(refusal) => {
@@ -133,6 +134,40 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     let run = Run::from_json(&fs::read_to_string(place.out().join("run.json")).unwrap()).unwrap();
     assert_eq!(run, finished.run);
     assert_eq!(run.contenders[0].label, "honest@1.2.3");
+}
+
+#[test]
+fn two_windows_of_one_worker_have_readings_of_their_own_that_sum_up_to_those_of_one() {
+    let place = Place::new(&["honest"]);
+    let of = |windows: u32| {
+        let serve_arguments = vec!["--windows".to_owned(), windows.to_string()];
+        let out = Some(place.dir.path().join(windows.to_string()));
+        place.run(&Plan { windows, count: 1_001, serve_arguments, out, ..place.plan(&["honest"]) })
+    };
+    let (one, two) = (of(1), of(2));
+    let numbers = |of: &Finished| of.cells.iter().map(|cell| cell.window).collect::<Vec<_>>();
+    assert_eq!((numbers(&one), numbers(&two)), (vec![None], vec![Some(1), Some(2)]));
+    for cell in one.cells.iter().chain(&two.cells) {
+        assert_eq!((cell.failed.as_deref(), cell.void.as_deref()), (None, None));
+        assert_eq!(cell.measures["read_back"].get(), Some(1_001.0), "of the whole cell");
+    }
+    for id in ["wall", "verified", "statements", "server_executes", "voluntary_switches"] {
+        let sum: f64 = two.cells.iter().map(|cell| cell.get(id).unwrap()).sum();
+        let windows = if id == "voluntary_switches" { 2.0 } else { 1.0 };
+        assert!((sum - windows * one.cells[0].get(id).unwrap()).abs() < 1e-9, "{id}: {sum}");
+    }
+    let shares: Vec<u64> = two.cells.iter().flat_map(|cell| cell.issued_by_statement.values().copied()).collect();
+    assert_eq!(shares, [500, 501]);
+    assert!(two.cells[0].started < two.cells[1].started);
+    assert_eq!((one.run.plan.windows, two.run.plan.windows), (None, Some(2)));
+    nothing_left(&place.dir.path().join("2"));
+}
+
+#[test]
+fn a_worker_that_ends_after_the_first_of_two_windows_is_a_row_with_the_reason() {
+    let cell = row_of("exit-at-done", |plan| plan.windows = 2);
+    assert_eq!(cell.window, None);
+    assert!(cell.failed.unwrap().contains("exited with code 3"));
 }
 
 #[test]
@@ -351,6 +386,37 @@ fn the_first_refused_password_ends_the_run_with_one_sentence_and_leaves_no_run()
     assert!(matches!(error, BenchError::Refused(_)), "{sentence}");
     assert!(sentence.contains("the server refused the password ***. Nothing more was tried"), "{sentence}");
     assert!(!place.out().exists());
+}
+
+/// Ends the run before its first cell has done anything.
+struct EndBeforeCells(Cancel);
+
+impl Observer for EndBeforeCells {
+    fn cell_starts(&mut self, _: &CellStart<'_>) {
+        self.0.cancel();
+    }
+}
+
+#[test]
+fn a_password_that_is_refused_when_a_run_goes_on_leaves_its_folder_as_it_was() {
+    let place = Place::new(&["refused"]);
+    let credentials = Some(JobCredentials { user: "ada".to_owned(), password: "tr0ub4dor&3".to_owned() });
+    let node = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = Target::parse(&node.local_addr().unwrap().to_string()).unwrap();
+    let plan = Plan { credentials: credentials.clone(), target, ..place.plan(&["refused"]) };
+    let cancel = Cancel::new();
+    let begun = run(&plan, &place.programs, &mut EndBeforeCells(cancel.clone()), &cancel).unwrap();
+    assert!(begun.run.interrupted && begun.cells.is_empty());
+    let own = place.out().join("notes.txt");
+    fs::write(&own, "mine").unwrap();
+    for _ in 0..2 {
+        let refused = resume(&place.out(), credentials.clone(), None, &place.programs, &mut Silent, &Cancel::new());
+        assert!(matches!(refused, Err(BenchError::Refused(_))), "{refused:?}");
+        assert_eq!(fs::read_to_string(&own).unwrap(), "mine");
+        let kept = Run::from_json(&fs::read_to_string(place.out().join("run.json")).unwrap()).unwrap();
+        assert_eq!((kept.started, kept.contenders), (begun.run.started, begun.run.contenders.clone()));
+        assert!(place.out().join("cells.jsonl").exists(), "the run can go on");
+    }
 }
 
 #[test]

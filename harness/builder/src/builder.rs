@@ -104,9 +104,8 @@ impl Builder {
         let cache = set(CACHE_VARIABLE)
             .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("cqldyno")))
             .or_else(|| set("HOME").map(|home| home.join(".cache/cqldyno")));
-        let cache = cache.ok_or_else(|| {
-            BuildError::Cache(PathBuf::from("~/.cache/cqldyno"), io::Error::other("HOME is not set"))
-        })?;
+        let cache = cache
+            .ok_or_else(|| BuildError::Cache(PathBuf::from("~/.cache/cqldyno"), io::Error::other("HOME is not set")))?;
         Builder::new(Sources::find(program)?, &cache, Path::new("cargo"))
     }
 
@@ -166,7 +165,8 @@ impl Builder {
         }
         let (manifest, target) = (prepared.folder.join("Cargo.toml"), self.cache.join("target"));
         let arguments = ["build", "--release", "--locked", "--message-format", "json"].map(OsStr::new);
-        let place = [OsStr::new("--manifest-path"), manifest.as_os_str(), OsStr::new("--target-dir"), target.as_os_str()];
+        let place =
+            [OsStr::new("--manifest-path"), manifest.as_os_str(), OsStr::new("--target-dir"), target.as_os_str()];
         let progress = &mut *watch.progress;
         let said = cargo
             .run(arguments.into_iter().chain(place), &mut |(done, of)| progress(Progress::Compiling { done, of }))?;
@@ -203,11 +203,8 @@ impl Builder {
         let progress = &mut *watch.progress;
         let said = cargo
             .hear(arguments.into_iter().chain(place), &mut |(done, of)| progress(Progress::Compiling { done, of }))?;
-        let failed: Vec<&str> = said
-            .out
-            .lines()
-            .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
-            .collect();
+        let failed: Vec<&str> =
+            said.out.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED")).collect();
         match (said.success, failed.is_empty()) {
             (true, _) => Ok(()),
             (false, false) => Err(BuildError::Failed(format!("these tests fail: {}", failed.join(", ")))),
@@ -223,7 +220,8 @@ impl Builder {
     /// Waits until no other process builds.
     fn lock(&self, watch: &mut Watch<'_>) -> Result<File, BuildError> {
         let failed = self.failed();
-        let file = File::options().create(true).truncate(false).write(true).open(self.cache.join("lock")).map_err(&failed)?;
+        let file =
+            File::options().create(true).truncate(false).write(true).open(self.cache.join("lock")).map_err(&failed)?;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
@@ -265,16 +263,14 @@ impl Builder {
             None => first,
         };
         let family = &families[family];
-        let package =
-            Package::new(&self.sources, family, requirement.as_deref(), checkout.as_ref(), order, tested)?;
+        let package = Package::new(&self.sources, family, requirement.as_deref(), checkout.as_ref(), order, tested)?;
         let toolchain = bare.run(["-vV"].map(OsStr::new), &mut |_| ())?;
         let compiler = Cargo { program: Path::new("rustc"), ..bare };
         let toolchain = toolchain + &compiler.run(["-vV"].map(OsStr::new), &mut |_| ())?;
         let native = self.native(order, &compiler)?;
 
         let manifest = family.folder.join("Cargo.toml");
-        let own = sources(&self.sources, family)
-            .map_err(|error| BuildError::Manifest(manifest, error.to_string()))?;
+        let own = sources(&self.sources, family).map_err(|error| BuildError::Manifest(manifest, error.to_string()))?;
         let base = fs::read_to_string(self.base_lock()).map_err(self.failed())?;
         let driver = checkout.as_ref().map_or(String::new(), Checkout::state);
         let native_text: String = native.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
@@ -392,7 +388,9 @@ fn locked(lock: &str, name: &str, wanted: &str) -> Result<String, BuildError> {
         .collect();
     let compatible = |version: &&String| {
         let requirement = semver::VersionReq::parse(version).ok().zip(semver::Version::parse(wanted).ok());
-        let floor = |version: &str| semver::Version::parse(version).map(|found| (found.major, if found.major == 0 { found.minor } else { 0 }));
+        let floor = |version: &str| {
+            semver::Version::parse(version).map(|found| (found.major, if found.major == 0 { found.minor } else { 0 }))
+        };
         requirement.is_some() && floor(version).ok() == floor(wanted).ok()
     };
     match (versions.len(), versions.keys().find(compatible)) {

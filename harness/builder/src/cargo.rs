@@ -212,7 +212,8 @@ fn crates(line: &str) -> Option<(u64, u64)> {
 
 /// The first line and the whole of a compiler's error, if the line is one.
 fn error_of(line: &str) -> Option<(String, String)> {
-    let message: Message = serde_json::from_str(line).ok().filter(|message: &Message| message.reason == "compiler-message")?;
+    let message: Message =
+        serde_json::from_str(line).ok().filter(|message: &Message| message.reason == "compiler-message")?;
     let error = message.message.filter(|message| message.level == "error")?;
     let place = error.spans.iter().find(|span| span.is_primary);
     let place = place.map(|span| format!(" ({}:{})", span.file_name, span.line_start)).unwrap_or_default();
@@ -239,7 +240,8 @@ fn package_name(id: &str) -> String {
 fn failure(compiler: Option<String>, errors: &[String]) -> BuildError {
     let begins = errors.iter().position(|line| line.starts_with("error"));
     let text = errors[begins.unwrap_or(0)..].iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
-    let offline = ["failed to download", "Could not resolve host", "spurious network error", "failed to query replaced source"];
+    let offline =
+        ["failed to download", "Could not resolve host", "spurious network error", "failed to query replaced source"];
     let offline = offline.iter().any(|words| text.contains(words)) && !text.contains("status code");
     let mut reason = compiler.unwrap_or_else(|| text.trim_start_matches("error: ").to_owned());
     if reason.is_empty() {
@@ -299,13 +301,18 @@ pub(crate) mod tests {
 
     #[test]
     fn what_cargo_itself_refuses_is_told_in_its_words_and_a_missing_network_with_what_to_do() {
-        let (said, ..) = run("echo '    Updating index' >&2; echo 'error: failed to select\n  a version.' >&2; exit 101", &|| false);
+        let (said, ..) =
+            run("echo '    Updating index' >&2; echo 'error: failed to select\n  a version.' >&2; exit 101", &|| false);
         assert_eq!(said.unwrap_err().to_string(), "it could not be built: failed to select a version");
-        let (said, ..) = run("echo 'error: failed to download `x`\n Could not resolve host: y' >&2; exit 101", &|| false);
+        let (said, ..) =
+            run("echo 'error: failed to download `x`\n Could not resolve host: y' >&2; exit 101", &|| false);
         let said = said.unwrap_err().to_string();
         assert!(said.starts_with("cargo could not download what the worker needs (failed to download"), "{said}");
         assert!(said.ends_with("connect this machine to the network and try again"), "{said}");
-        assert_eq!(run("exit 1", &|| false).0.unwrap_err().to_string(), "it could not be built: cargo failed without a word");
+        assert_eq!(
+            run("exit 1", &|| false).0.unwrap_err().to_string(),
+            "it could not be built: cargo failed without a word"
+        );
     }
 
     #[test]
@@ -344,6 +351,9 @@ pub(crate) mod tests {
     fn a_packages_id_is_shown_as_name_and_version() {
         assert_eq!(package_name("registry+https://github.com/x#tokio@1.44.2"), "tokio 1.44.2");
         assert_eq!(package_name("path+file:///x/scylla#1.9.0"), "scylla 1.9.0");
-        assert_eq!(executable("{\"reason\":\"x\"}\n{\"reason\":\"compiler-artifact\",\"executable\":\"/a\"}"), Some("/a".to_owned()));
+        assert_eq!(
+            executable("{\"reason\":\"x\"}\n{\"reason\":\"compiler-artifact\",\"executable\":\"/a\"}"),
+            Some("/a".to_owned())
+        );
     }
 }

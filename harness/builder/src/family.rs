@@ -23,6 +23,8 @@ pub struct Family {
     pub versions: String,
     /// The releases that its tests are run against; the last is the newest.
     pub tested: Vec<semver::Version>,
+    /// Folders of other adapters, from its own, of which it takes source files.
+    pub(crate) shares: Vec<String>,
     pub(crate) manifest: Table,
     requirement: VersionReq,
 }
@@ -79,8 +81,10 @@ impl Family {
         if tested.is_empty() {
             tested.extend(semver::Version::parse(versions.trim_start_matches('=')));
         }
+        let shares = own.and_then(|own| own.get("shares")).and_then(Value::as_array).into_iter().flatten();
+        let shares = shares.filter_map(Value::as_str).map(str::to_owned).collect();
         let (folder, driver) = (folder.to_path_buf(), driver.to_owned());
-        Ok(Some(Family { folder, driver, library, versions, tested, manifest, requirement }))
+        Ok(Some(Family { folder, driver, library, versions, tested, shares, manifest, requirement }))
     }
 
     /// Whether it speaks this release.
@@ -128,8 +132,9 @@ pub(crate) fn choose(
     let first = |wanted: &semver::Version| families.iter().position(|family| family.speaks(wanted));
     let family = match (version, found) {
         // What comes after a release is spoken as that release.
-        (_, Some(found)) => first(found)
-            .or_else(|| first(&semver::Version { pre: semver::Prerelease::EMPTY, ..found.clone() })),
+        (_, Some(found)) => {
+            first(found).or_else(|| first(&semver::Version { pre: semver::Prerelease::EMPTY, ..found.clone() }))
+        }
         (Version::Release(release), None) => first(release),
         (Version::Begins(beginning), None) => {
             let most = 999_999;
@@ -185,7 +190,8 @@ mod tests {
     "#;
 
     fn families() -> Vec<Family> {
-        let (_dir, sources) = sources_of(&[("a", NEWEST), ("a/0.2", OLDER), ("b", &NEWEST.replace("driver-a", "driver-b"))]);
+        let (_dir, sources) =
+            sources_of(&[("a", NEWEST), ("a/0.2", OLDER), ("b", &NEWEST.replace("driver-a", "driver-b"))]);
         Family::all(&sources, "a").unwrap()
     }
 

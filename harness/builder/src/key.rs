@@ -46,6 +46,7 @@ pub(crate) fn sources(sources: &Sources, family: &Family) -> io::Result<String> 
     let mut all = digest(&sources.folder().join("drivers").join(&family.driver), &WITHOUT)?;
     let root: Table = parse(&fs::read_to_string(sources.folder().join("Cargo.toml"))?);
     let (mut open, mut seen) = (paths(&family.manifest, &family.folder, &root, sources), Vec::new());
+    open.extend(family.shares.iter().map(|folder| family.folder.join(folder)));
     while let Some(folder) = open.pop() {
         let folder = folder.canonicalize()?;
         if seen.contains(&folder) {

@@ -87,10 +87,9 @@ impl Package {
             let script = if script.is_file() { text(&script) } else { Value::Boolean(false) };
             package.insert("build".to_owned(), script);
         }
-        let target = |name: &str, path: Value| Table::from_iter([
-            ("name".to_owned(), Value::String(name.to_owned())),
-            ("path".to_owned(), path),
-        ]);
+        let target = |name: &str, path: Value| {
+            Table::from_iter([("name".to_owned(), Value::String(name.to_owned())), ("path".to_owned(), path)])
+        };
         let name = format!("cqldyno-driver-{}", family.driver);
         let library = target(&name.replace('-', "_"), text(&family.folder.join("src/lib.rs")));
         manifest.insert("lib".to_owned(), Value::Table(library));

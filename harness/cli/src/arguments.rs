@@ -3,7 +3,9 @@
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
-use crate::command::{check, compare, completions, doctor, drivers, history, pitfalls, report, run, scenarios, serve};
+use crate::command::{
+    check, compare, completions, doctor, drivers, history, pitfalls, prices, regress, report, run, scenarios, serve,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,6 +60,8 @@ pub enum Command {
     Report(report::Arguments),
     Check(check::Arguments),
     History(history::Arguments),
+    Regress(regress::Arguments),
+    Prices(prices::Arguments),
     Pitfalls(pitfalls::Arguments),
     Drivers(drivers::Arguments),
     #[command(alias = "scenario")]

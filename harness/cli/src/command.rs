@@ -7,6 +7,8 @@ pub mod doctor;
 pub mod drivers;
 pub mod history;
 pub mod pitfalls;
+pub mod prices;
+pub mod regress;
 pub mod report;
 pub mod run;
 pub mod scenarios;

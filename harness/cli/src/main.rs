@@ -11,9 +11,11 @@ mod login;
 mod measure;
 mod outcome;
 mod plan;
+mod prices;
 mod progress;
 mod recorded;
 mod refusal;
+mod regress;
 mod repetition;
 #[cfg(test)]
 #[path = "../../../reports/tests/sample/mod.rs"]
@@ -61,9 +63,11 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Run(arguments) => command::run::run(arguments),
         Command::Report(arguments) => command::report::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),
+        Command::Regress(arguments) => command::regress::run(arguments),
+        Command::Prices(arguments) => command::prices::run(arguments),
         Command::History(arguments) => command::history::run(arguments),
         Command::Pitfalls(arguments) => command::pitfalls::run(arguments),
-        Command::Drivers(_) => command::drivers::run(),
+        Command::Drivers(arguments) => command::drivers::run(arguments),
         Command::Scenarios(arguments) => command::scenarios::run(arguments),
         Command::Serve(arguments) => command::serve::run(arguments),
         Command::Doctor(arguments) => command::doctor::run(arguments),

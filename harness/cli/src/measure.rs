@@ -83,7 +83,10 @@ fn outcome(analysis: &Analysis, named: bool) -> Outcome {
 }
 
 /// Writes the result into the run's folder in every format; if nothing was left to do, only files that are missing.
-fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
     for exporter in EXPORTERS {
         let path = finished.folder.join(exporter.file());
         if !(finished.nothing_left && path.exists()) {

@@ -12,6 +12,8 @@ pub enum Outcome {
     Done,
     /// A contender failed or is missing, or a check failed; the result says which.
     Failed,
+    /// What was to be shown cannot be measured here; the result says why.
+    Unmeasurable,
     /// The user ended it early; what was finished is shown.
     Interrupted,
 }
@@ -21,6 +23,7 @@ impl From<Outcome> for ExitCode {
         ExitCode::from(match outcome {
             Outcome::Done => 0,
             Outcome::Failed => 1,
+            Outcome::Unmeasurable => 3,
             // As a shell reports a process that SIGINT ended: 128 + 2.
             Outcome::Interrupted => 130,
         })

@@ -255,6 +255,7 @@ impl Asked {
             false => (self.blocks(compares), self.count.unwrap_or(if self.quick { QUICK_COUNT } else { COUNT })),
         };
         Ok(Plan {
+            windows: 1,
             contenders: contenders.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
             scenarios: self
                 .submitted(scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat()),

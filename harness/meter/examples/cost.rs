@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use cqldyno_meter::{Attachment, Meter, Subject, SystemCalls, SystemCallsByName, process_cpu_ns};
+use cqldyno_meter::{Attachment, Meter, SYSTEM_CALLS, SYSTEM_CALLS_BY_NAME, Subject, process_cpu_ns};
 
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
@@ -21,15 +21,15 @@ fn main() -> Fallible<()> {
         return call();
     }
     let rounds: usize = argument.map_or(Ok(25), |rounds| rounds.parse())?;
-    SystemCalls.probe()?;
-    SystemCallsByName.probe()?;
-    let ways: [Option<Box<dyn Meter>>; 3] = [None, Some(Box::new(SystemCalls)), Some(Box::new(SystemCallsByName))];
+    SYSTEM_CALLS.probe()?;
+    SYSTEM_CALLS_BY_NAME.probe()?;
+    let ways = [None, Some(&SYSTEM_CALLS), Some(&SYSTEM_CALLS_BY_NAME)];
     let mut costs: Vec<Vec<Cost>> = Vec::new();
     for round in 0..rounds {
         let mut of_round: Vec<Option<Cost>> = ways.iter().map(|_| None).collect();
         for turn in 0..ways.len() {
             let way = (round + turn) % ways.len();
-            of_round[way] = Some(cost(ways[way].as_deref())?);
+            of_round[way] = Some(cost(ways[way])?);
         }
         costs.push(of_round.into_iter().flatten().collect());
     }
@@ -42,7 +42,7 @@ fn main() -> Fallible<()> {
         println!(
             "{:14} counted process {:6.1} ns per call ({:+6.1}), another process {:6.1} ns per call ({:+6.1}), to attach {:5.2} ms, \
              to read {:6.1} us, to detach {:5.1} ms",
-            meter.as_ref().map_or("not counted", |meter| meter.name()),
+            meter.as_ref().map_or("not counted", |meter| meter.name),
             middle(&|cost| cost.counted_ns),
             added(&|cost| cost.counted_ns),
             middle(&|cost| cost.other_ns),
@@ -64,7 +64,7 @@ struct Cost {
 }
 
 /// Runs two callers, the first of which `meter` counts.
-fn cost(meter: Option<&dyn Meter>) -> Fallible<Cost> {
+fn cost(meter: Option<&Meter>) -> Fallible<Cost> {
     let (mut counted, mut other) = (Caller::start()?, Caller::start()?);
     let start = Instant::now();
     let subject = Subject {
@@ -82,7 +82,7 @@ fn cost(meter: Option<&dyn Meter>) -> Fallible<Cost> {
     let other_ns = other.ns_a_call()?;
     let start = Instant::now();
     if let Some(attachment) = &mut attachment {
-        attachment.at_end();
+        drop(attachment.at_end());
     }
     let read = start.elapsed();
     let start = Instant::now();

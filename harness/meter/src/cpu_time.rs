@@ -10,9 +10,6 @@ use nix::unistd::Pid;
 use crate::meter::{Both, at_edges, difference, per_statement};
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
-/// User and system time of the window, their sum, and the sum per statement.
-pub struct CpuTime;
-
 // The sum is exact, but the tick only samples the split: a true 50/50 reads 46 to 52 % in 200 ms and 48 to 51 % in a second.
 // Tables leave the split out below half a second.
 const MEASURES: [Declaration; 4] = [
@@ -37,32 +34,22 @@ pub fn process_cpu_ns(pid: i32) -> io::Result<u64> {
     Ok(clock.now()?.num_nanoseconds().unsigned_abs())
 }
 
-impl Meter for CpuTime {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// User and system time of the window, their sum, and the sum per statement.
+pub const CPU_TIME: Meter = Meter::new("CPU time", &MEASURES, attach)
+    .needs("getrusage in the worker and, to cross-check it, the CPU clock of another process")
+    .probed(probe);
 
-    fn name(&self) -> &'static str {
-        "CPU time"
-    }
+pub(crate) fn probe() -> Probe {
+    const REMEDY: &str =
+        "Run on Linux with POSIX process clocks; without them nothing cross-checks the worker's account.";
+    let read = process_cpu_ns(std::process::id().cast_signed());
+    read.map(drop).map_err(|error| Refusal::new("The CPU clock of a process cannot be read", error, REMEDY))
+}
 
-    fn needs(&self) -> &'static str {
-        "getrusage in the worker and, to cross-check it, the CPU clock of another process"
-    }
-
-    fn probe(&self) -> Probe {
-        const REMEDY: &str =
-            "Run on Linux with POSIX process clocks; without them nothing cross-checks the worker's account.";
-        let read = process_cpu_ns(std::process::id().cast_signed());
-        read.map(drop).map_err(|error| Refusal::new("The CPU clock of a process cannot be read", error, REMEDY))
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let worker = subject.worker;
-        let failed =
-            |error| format!("To cross-check the worker's CPU time, its process clock could not be read: {error}.");
-        at_edges(move |_| process_cpu_ns(worker).map_err(failed), figures)
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let worker = subject.worker;
+    let failed = |error| format!("To cross-check the worker's CPU time, its process clock could not be read: {error}.");
+    at_edges(move |_| process_cpu_ns(worker).map_err(failed), figures)
 }
 
 fn figures(clock: Both<u64>, window: &Window) -> Outcome {

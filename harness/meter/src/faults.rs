@@ -1,10 +1,7 @@
 //! Page faults, from the worker's rusage.
 
 use crate::meter::from_worker;
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
-
-/// Page faults of the worker in the window.
-pub struct Faults;
+use crate::{Better, Declaration, Meter, Outcome, Pass, Unit, Window};
 
 const MEASURES: [Declaration; 2] = [
     faults("minor_faults", "page faults of the worker that needed no I/O").titled("minor\nfaults"),
@@ -15,23 +12,9 @@ const fn faults(id: &'static str, about: &'static str) -> Declaration {
     Declaration::new(Pass::Timing, id, Unit::Count, Better::Lower, about)
 }
 
-impl Meter for Faults {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
-
-    fn name(&self) -> &'static str {
-        "page faults"
-    }
-
-    fn needs(&self) -> &'static str {
-        "getrusage in the worker"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        from_worker(figures)
-    }
-}
+/// Page faults of the worker in the window.
+pub const FAULTS: Meter =
+    Meter::new("page faults", &MEASURES, |_| from_worker(figures)).needs("getrusage in the worker");
 
 fn figures(window: &Window) -> Outcome {
     Outcome::of(&MEASURES, [window.minor_faults, window.major_faults].map(|count| Ok(count as f64)))

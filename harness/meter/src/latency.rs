@@ -3,11 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::meter::from_worker;
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Reading, Subject, Unit, Window};
-
-/// Times of answers at a rate that all contenders share, with 1, 16 and 256 statements in flight, and up to a session's first
-/// answer. A cell has those of its step only.
-pub struct Latency;
+use crate::{Better, Declaration, Meter, Outcome, Pass, Reading, Unit, Window};
 
 /// Percentiles, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -94,19 +90,9 @@ const fn time(id: &'static str, about: &'static str) -> Declaration {
     at(id, Unit::Microseconds, Better::Lower, about)
 }
 
-impl Meter for Latency {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
-
-    fn name(&self) -> &'static str {
-        "latency"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        from_worker(figures)
-    }
-}
+/// Times of answers at a rate that all contenders share, with 1, 16 and 256 statements in flight, and up to a session's first
+/// answer. A cell has those of its step only.
+pub const LATENCY: Meter = Meter::new("latency", &MEASURES, |_| from_worker(figures));
 
 fn figures(window: &Window) -> Outcome {
     let mut values: BTreeMap<String, f64> = BTreeMap::new();

@@ -10,41 +10,29 @@ use cqldyno_measure::list::declared;
 use crate::meter::{Edge, at_edges};
 use crate::{Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject};
 
-/// The most memory the worker had resident between `go` and `end`.
-pub struct PeakMemory;
-
 const MEASURES: [Declaration; 1] = [declared::PEAK_RSS];
 
-impl Meter for PeakMemory {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// The most memory the worker had resident between `go` and `end`.
+pub const PEAK_MEMORY: Meter = Meter::new("peak memory", &MEASURES, attach)
+    .needs("/proc/PID/clear_refs and VmHWM in /proc/PID/status")
+    .probed(probe);
 
-    fn name(&self) -> &'static str {
-        "peak memory"
-    }
+fn probe() -> Probe {
+    const REMEDY: &str =
+        "Mount /proc, writable for the user's own processes, and run a kernel with CONFIG_PROC_PAGE_MONITOR.";
+    let pid = std::process::id().cast_signed();
+    let tried = reset(pid).and_then(|()| high_water_mark(pid));
+    tried.map(drop).map_err(|why| Refusal::new(UNREADABLE, why, REMEDY))
+}
 
-    fn needs(&self) -> &'static str {
-        "/proc/PID/clear_refs and VmHWM in /proc/PID/status"
-    }
-
-    fn probe(&self) -> Probe {
-        const REMEDY: &str =
-            "Mount /proc, writable for the user's own processes, and run a kernel with CONFIG_PROC_PAGE_MONITOR.";
-        let pid = std::process::id().cast_signed();
-        let tried = reset(pid).and_then(|()| high_water_mark(pid));
-        tried.map(drop).map_err(|why| Refusal::new(UNREADABLE, why, REMEDY))
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let pid = subject.worker;
-        let look = move |edge| match edge {
-            Edge::Go => reset(pid).map(|()| 0),
-            Edge::End => high_water_mark(pid),
-        };
-        let sentence = move |edge| look(edge).map_err(|why| format!("{UNREADABLE}: {why}."));
-        at_edges(sentence, |both, _| Outcome::of(&MEASURES, [both.map(|(_, peak)| *peak as f64)]))
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let pid = subject.worker;
+    let look = move |edge| match edge {
+        Edge::Go => reset(pid).map(|()| 0),
+        Edge::End => high_water_mark(pid),
+    };
+    let sentence = move |edge| look(edge).map_err(|why| format!("{UNREADABLE}: {why}."));
+    at_edges(sentence, |both, _| Outcome::of(&MEASURES, [both.map(|(_, peak)| *peak as f64)]))
 }
 
 const UNREADABLE: &str = "Peak memory cannot be read";
@@ -89,21 +77,19 @@ mod tests {
         let before = black_box(vec![1u8; 96 * MIB]);
         let with_it = high_water_mark(pid).unwrap();
         drop(before);
-        let mut mark = PeakMemory.attach(&subject(pid));
+        let mut mark = PEAK_MEMORY.attach(&subject(pid));
         mark.at_go();
         let inside = black_box(vec![1u8; 32 * MIB]);
         drop(inside);
-        mark.at_end();
-        let peak = mark.read(&window()).readings[0].value.clone().unwrap() as usize;
+        let peak = mark.at_end()(&window()).readings[0].value.clone().unwrap() as usize;
         assert!(peak >= 32 * MIB && peak + 48 * MIB < with_it as usize, "{peak} of {with_it}");
     }
 
     #[test]
     fn a_process_that_is_gone_is_a_sentence() {
-        let mut mark = PeakMemory.attach(&subject(NO_PROCESS));
+        let mut mark = PEAK_MEMORY.attach(&subject(NO_PROCESS));
         mark.at_go();
-        mark.at_end();
-        let why = mark.read(&window()).readings[0].value.clone().unwrap_err();
+        let why = mark.at_end()(&window()).readings[0].value.clone().unwrap_err();
         assert!(why.contains("/proc/4194305/clear_refs"), "{why}");
     }
 

@@ -1,40 +1,62 @@
 //! The seam between the bench, which runs a cell, and the meters.
 
 use std::collections::BTreeMap;
+use std::mem::replace;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::{Declaration, Latencies};
 
 /// What to measure, whether this machine allows it, and how to attach to a cell.
-pub trait Meter: Send + Sync {
+pub struct Meter {
+    /// Its name for `doctor`, in words.
+    pub name: &'static str,
     /// Its measures.
-    fn declarations(&self) -> &'static [Declaration];
-
-    /// The meter's name for `doctor`, in words.
-    fn name(&self) -> &'static str;
-
+    pub measures: &'static [Declaration],
     /// What it needs of the machine, in words.
-    fn needs(&self) -> &'static str {
-        "nothing"
+    pub needs: &'static str,
+    /// What it adds to the worker's work in the window, in words; `None` if that is nothing.
+    pub costs: Option<&'static str>,
+    probe: fn() -> Probe,
+    attach: fn(&Subject) -> Box<dyn Attachment>,
+}
+
+impl Meter {
+    /// A meter that needs and costs nothing.
+    pub(crate) const fn new(
+        name: &'static str,
+        measures: &'static [Declaration],
+        attach: fn(&Subject) -> Box<dyn Attachment>,
+    ) -> Meter {
+        Meter { name, measures, needs: "nothing", costs: None, probe: || Ok(()), attach }
     }
 
-    /// What it adds to the worker's work in the window, in words; `None` if that is nothing.
-    fn costs(&self) -> Option<&'static str> {
-        None
+    pub(crate) const fn needs(self, needs: &'static str) -> Meter {
+        Meter { needs, ..self }
+    }
+
+    pub(crate) const fn costs(self, costs: &'static str) -> Meter {
+        Meter { costs: Some(costs), ..self }
+    }
+
+    pub(crate) const fn probed(self, probe: fn() -> Probe) -> Meter {
+        Meter { probe, ..self }
     }
 
     /// Tries whether this machine allows it.
     ///
     /// # Errors
     /// Why not, with what to change.
-    fn probe(&self) -> Probe {
-        Ok(())
+    pub fn probe(&self) -> Probe {
+        (self.probe)()
     }
 
     /// Attaches to the worker's process before it starts the worker's program. This never fails: an attachment that cannot read
     /// gives readings with the reason.
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment>;
+    pub fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
+        (self.attach)(subject)
+    }
 }
 
 /// Whether this machine allows a meter.
@@ -64,20 +86,20 @@ impl Refusal {
     }
 }
 
-/// A meter at one cell.
+/// A meter at one cell, which has one window or several, one after the other.
 pub trait Attachment: Send {
-    /// Just before the worker starts its window.
+    /// Just before the worker starts a window.
     fn at_go(&mut self) {}
 
     /// At least every 100 ms in the window, for a few microseconds.
     fn meanwhile(&mut self) {}
 
-    /// Just after the window, while the worker waits.
-    fn at_end(&mut self) {}
-
-    /// The readings, after the worker has reported its counts.
-    fn read(&mut self, window: &Window) -> Outcome;
+    /// Just after the window, while the worker waits: what was seen of this window alone.
+    fn at_end(&mut self) -> Seen;
 }
+
+/// What a meter saw of one window: its readings, after the worker has reported its counts and other windows may have passed.
+pub type Seen = Box<dyn FnOnce(&Window) -> Outcome + Send>;
 
 /// The processes of one cell.
 #[derive(Clone, Debug)]
@@ -205,8 +227,8 @@ impl Outcome {
     }
 }
 
-/// Why a window without an end has no figures.
-pub(crate) const UNFINISHED: &str = "The window was not finished.";
+/// Why a window that never began has no figures.
+const NO_WINDOW: &str = "The window never began.";
 
 /// An edge of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,12 +240,12 @@ pub(crate) enum Edge {
 /// What was seen at both edges of the window, or the sentence that says why not.
 pub(crate) type Both<'a, T> = Result<(&'a T, &'a T), String>;
 
-/// An attachment that looks once at each edge of the window and makes its figures from both looks.
+/// An attachment that looks once at each edge of a window and makes its figures from both looks.
 pub(crate) fn at_edges<T: Send + 'static>(
     look: impl FnMut(Edge) -> Result<T, String> + Send + 'static,
-    figures: impl Fn(Both<T>, &Window) -> Outcome + Send + 'static,
+    figures: impl Fn(Both<T>, &Window) -> Outcome + Send + Sync + 'static,
 ) -> Box<dyn Attachment> {
-    Box::new(AtEdges { look, figures, go: Err(UNFINISHED.to_owned()), end: Err(UNFINISHED.to_owned()) })
+    Box::new(AtEdges { look, figures: Arc::new(figures), go: Err(NO_WINDOW.to_owned()) })
 }
 
 /// An attachment that makes its figures from the worker's own account.
@@ -233,31 +255,27 @@ pub(crate) fn from_worker(figures: fn(&Window) -> Outcome) -> Box<dyn Attachment
 
 struct AtEdges<T, L, F> {
     look: L,
-    figures: F,
+    figures: Arc<F>,
     go: Result<T, String>,
-    end: Result<T, String>,
 }
 
 impl<T, L, F> Attachment for AtEdges<T, L, F>
 where
-    T: Send,
+    T: Send + 'static,
     L: FnMut(Edge) -> Result<T, String> + Send,
-    F: Fn(Both<T>, &Window) -> Outcome + Send,
+    F: Fn(Both<T>, &Window) -> Outcome + Send + Sync + 'static,
 {
     fn at_go(&mut self) {
         self.go = (self.look)(Edge::Go);
     }
 
-    fn at_end(&mut self) {
-        self.end = (self.look)(Edge::End);
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        let both = match (&self.go, &self.end) {
-            (Ok(go), Ok(end)) => Ok((go, end)),
-            (Err(why), _) | (_, Err(why)) => Err(why.clone()),
-        };
-        (self.figures)(both, window)
+    fn at_end(&mut self) -> Seen {
+        let end = (self.look)(Edge::End);
+        let (go, figures) = (replace(&mut self.go, Err(NO_WINDOW.to_owned())), Arc::clone(&self.figures));
+        Box::new(move |window| match (&go, &end) {
+            (Ok(go), Ok(end)) => figures(Ok((go, end)), window),
+            (Err(why), _) | (_, Err(why)) => figures(Err(why.clone()), window),
+        })
     }
 }
 
@@ -323,35 +341,40 @@ pub(crate) fn window() -> Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Wall;
+    use crate::WALL;
 
-    /// What an attachment makes of these looks at `go` and `end`; a look that is `None` never happens.
-    fn made_of(go: Option<Result<u64, String>>, end: Option<Result<u64, String>>) -> Result<f64, String> {
-        let (at_go, at_end) = (go.clone(), end.clone());
-        let look = move |edge| match edge {
-            Edge::Go => at_go.clone().unwrap(),
-            Edge::End => at_end.clone().unwrap(),
-        };
-        let mut attached = at_edges(look, |both, _| {
-            Outcome::of(&Wall.declarations()[..1], [difference(both).map(|difference| difference as f64)])
-        });
-        if go.is_some() {
-            attached.at_go();
-        }
-        if end.is_some() {
-            attached.at_end();
-        }
-        attached.read(&window()).readings[0].value.clone()
+    /// What attachment and window make of the looks that come in this order, at the edges of so many windows.
+    fn made_of(looks: Vec<Result<u64, String>>, windows: usize) -> Vec<Result<f64, String>> {
+        let mut looks = looks.into_iter();
+        let mut attached = at_edges(
+            move |_| looks.next().unwrap(),
+            |both, _| Outcome::of(&WALL.measures[..1], [difference(both).map(|difference| difference as f64)]),
+        );
+        let seen: Vec<Seen> = (0..windows)
+            .map(|_| {
+                attached.at_go();
+                attached.at_end()
+            })
+            .collect();
+        drop(attached);
+        seen.into_iter().map(|seen| seen(&window()).readings[0].value.clone()).collect()
     }
 
     #[test]
     fn a_figure_comes_from_the_looks_at_both_edges_or_is_the_reason_of_the_first_that_failed() {
-        let failed = |why: &str| Some(Err(why.to_owned()));
-        assert_eq!(made_of(Some(Ok(3)), Some(Ok(10))), Ok(7.0));
-        assert_eq!(made_of(failed("No go."), failed("No end.")), Err("No go.".to_owned()));
-        assert_eq!(made_of(Some(Ok(3)), failed("No end.")), Err("No end.".to_owned()));
-        assert_eq!(made_of(Some(Ok(3)), None), Err(UNFINISHED.to_owned()));
-        assert_eq!(made_of(None, None), Err(UNFINISHED.to_owned()));
+        let failed = |why: &str| Err(why.to_owned());
+        assert_eq!(made_of(vec![Ok(3), Ok(10)], 1), [Ok(7.0)]);
+        assert_eq!(made_of(vec![failed("No go."), failed("No end.")], 1), [Err("No go.".to_owned())]);
+        assert_eq!(made_of(vec![Ok(3), failed("No end.")], 1), [Err("No end.".to_owned())]);
+        let mut never_began =
+            at_edges(|_| Ok(0), |both, _| Outcome { findings: both.err().into_iter().collect(), ..Outcome::default() });
+        assert_eq!(never_began.at_end()(&window()).findings, [NO_WINDOW]);
+    }
+
+    #[test]
+    fn every_window_has_its_own_edges_even_if_all_are_read_after_the_last_one() {
+        let looks = vec![Ok(3), Ok(10), Err("No go.".to_owned()), Ok(11), Ok(20), Ok(25)];
+        assert_eq!(made_of(looks, 3), [Ok(7.0), Err("No go.".to_owned()), Ok(5.0)]);
     }
 
     #[test]

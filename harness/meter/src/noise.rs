@@ -11,9 +11,6 @@ use crate::environment::cores;
 use crate::meter::{Both, at_edges};
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
-/// Steal and the CPU time of other processes.
-pub struct Noise;
-
 const MEASURES: [Declaration; 2] = [
     seconds("machine_steal", "CPU time of the cell's cores that the hypervisor gave to others in the window"),
     seconds("machine_other_cpu", "CPU time of other processes on the cell's cores in the window, to 0.01 s per core"),
@@ -28,35 +25,24 @@ const NOISE_SHARE: f64 = 0.1;
 /// The counters resolve 0.01 s per core.
 const NOISE_SECONDS: f64 = 0.1;
 
-impl Meter for Noise {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Steal and the CPU time of other processes.
+pub const NOISE: Meter = Meter::new("machine noise", &MEASURES, attach).needs("/proc/stat").probed(probe);
 
-    fn name(&self) -> &'static str {
-        "machine noise"
-    }
+fn probe() -> Probe {
+    let read = CoreTime::now(&cores());
+    read.map(drop).map_err(|why| Refusal::new(UNREADABLE, why, "Mount /proc."))
+}
 
-    fn needs(&self) -> &'static str {
-        "/proc/stat"
-    }
-
-    fn probe(&self) -> Probe {
-        let read = CoreTime::now(&cores());
-        read.map(drop).map_err(|why| Refusal::new(UNREADABLE, why, "Mount /proc."))
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let mut cell = vec![subject.worker];
-        cell.extend(subject.server.as_ref().ok());
-        let (cores, number) = (subject.cores.clone(), subject.cores.len());
-        let look = move |_| {
-            let mine = cell.iter().filter_map(|&pid| process_cpu_ns(pid).ok()).sum::<u64>() as f64 / 1e9;
-            let all = CoreTime::now(&cores).map_err(|why| format!("{UNREADABLE}: {why}."))?;
-            Ok(CoreTime { busy: all.busy - mine, ..all })
-        };
-        at_edges(look, move |both, window| figures(both, number, window))
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let mut cell = vec![subject.worker];
+    cell.extend(subject.server.as_ref().ok());
+    let (cores, number) = (subject.cores.clone(), subject.cores.len());
+    let look = move |_| {
+        let mine = cell.iter().filter_map(|&pid| process_cpu_ns(pid).ok()).sum::<u64>() as f64 / 1e9;
+        let all = CoreTime::now(&cores).map_err(|why| format!("{UNREADABLE}: {why}."))?;
+        Ok(CoreTime { busy: all.busy - mine, ..all })
+    };
+    at_edges(look, move |both, window| figures(both, number, window))
 }
 
 const UNREADABLE: &str = "The load of other processes cannot be read";
@@ -153,10 +139,9 @@ mod tests {
     #[test]
     fn a_window_of_this_machine_has_both_readings() {
         let me = std::process::id().cast_signed();
-        let mut attached = Noise.attach(&Subject { cores: cores(), ..subject(me) });
+        let mut attached = NOISE.attach(&Subject { cores: cores(), ..subject(me) });
         attached.at_go();
-        attached.at_end();
-        let outcome = attached.read(&window());
+        let outcome = attached.at_end()(&window());
         assert!(
             outcome.readings.iter().all(|reading| matches!(reading.value, Ok(value) if value >= 0.0)),
             "{outcome:?}"

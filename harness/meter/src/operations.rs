@@ -1,10 +1,7 @@
 //! What statements other than EXECUTEs were: their rows, requests and connections.
 
 use crate::meter::{from_worker, per_statement};
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, ServerWindow, Subject, Unit, Window};
-
-/// Rows, requests and connections of statements other than EXECUTEs; nothing if all are EXECUTEs.
-pub struct Operations;
+use crate::{Better, Declaration, Meter, Outcome, Pass, ServerWindow, Unit, Window};
 
 const ROWS: [Declaration; 3] = [
     timed("rows", Unit::Count, Better::Neither, "rows that the statements wrote or asked for"),
@@ -27,19 +24,8 @@ const fn timed(id: &'static str, unit: Unit, better: Better, about: &'static str
     Declaration::new(Pass::Timing, id, unit, better, about)
 }
 
-impl Meter for Operations {
-    fn declarations(&self) -> &'static [Declaration] {
-        &ALL
-    }
-
-    fn name(&self) -> &'static str {
-        "operations"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        from_worker(figures)
-    }
-}
+/// Rows, requests and connections of statements other than EXECUTEs; nothing if all are EXECUTEs.
+pub const OPERATIONS: Meter = Meter::new("operations", &ALL, |_| from_worker(figures));
 
 fn figures(window: &Window) -> Outcome {
     let Some(rows) = window.rows else { return Outcome::default() };

@@ -1,10 +1,7 @@
 //! How often the futures of statements were polled: an exact count, whatever the load of the machine.
 
 use crate::meter::{from_worker, per_statement};
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
-
-/// Polls of the statements' futures, if the way of submitting counts them.
-pub struct Polls;
+use crate::{Better, Declaration, Meter, Outcome, Pass, Unit, Window};
 
 const MEASURES: [Declaration; 1] = [Declaration {
     // It is the same in every pass.
@@ -19,19 +16,8 @@ const MEASURES: [Declaration; 1] = [Declaration {
     .titled("polls/\nstatement")
 }];
 
-impl Meter for Polls {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
-
-    fn name(&self) -> &'static str {
-        "polls of futures"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        from_worker(figures)
-    }
-}
+/// Polls of the statements' futures, if the way of submitting counts them.
+pub const POLLS: Meter = Meter::new("polls of futures", &MEASURES, |_| from_worker(figures));
 
 fn figures(window: &Window) -> Outcome {
     let polls = window.polls.map(|polls| per_statement(polls as f64, window));

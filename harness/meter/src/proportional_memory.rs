@@ -5,9 +5,6 @@ use crate::memory::kib_line;
 use crate::meter::{Edge, at_edges};
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit};
 
-/// The proportional set size of the worker at the window's end.
-pub struct ProportionalMemory;
-
 const MEASURES: [Declaration; 1] = [Declaration::new(
     Pass::Timing,
     "pss",
@@ -17,33 +14,23 @@ const MEASURES: [Declaration; 1] = [Declaration::new(
 )
 .titled("PSS at\nthe end")];
 
-impl Meter for ProportionalMemory {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// The proportional set size of the worker at the window's end.
+pub const PROPORTIONAL_MEMORY: Meter =
+    Meter::new("memory shared out", &MEASURES, attach).needs("/proc/PID/smaps_rollup").probed(probe);
 
-    fn name(&self) -> &'static str {
-        "memory shared out"
-    }
+fn probe() -> Probe {
+    const REMEDY: &str = "Mount /proc, and run Linux 4.14 or later with CONFIG_PROC_PAGE_MONITOR.";
+    let read = bytes(std::process::id().cast_signed());
+    read.map(drop).map_err(|why| Refusal::new(UNREADABLE, why, REMEDY))
+}
 
-    fn needs(&self) -> &'static str {
-        "/proc/PID/smaps_rollup"
-    }
-
-    fn probe(&self) -> Probe {
-        const REMEDY: &str = "Mount /proc, and run Linux 4.14 or later with CONFIG_PROC_PAGE_MONITOR.";
-        let read = bytes(std::process::id().cast_signed());
-        read.map(drop).map_err(|why| Refusal::new(UNREADABLE, why, REMEDY))
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let pid = subject.worker;
-        let look = move |edge| match edge {
-            Edge::Go => Ok(0),
-            Edge::End => bytes(pid).map_err(|why| format!("{UNREADABLE}: {why}.")),
-        };
-        at_edges(look, |both, _| Outcome::of(&MEASURES, [both.map(|(_, bytes)| *bytes as f64)]))
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let pid = subject.worker;
+    let look = move |edge| match edge {
+        Edge::Go => Ok(0),
+        Edge::End => bytes(pid).map_err(|why| format!("{UNREADABLE}: {why}.")),
+    };
+    at_edges(look, |both, _| Outcome::of(&MEASURES, [both.map(|(_, bytes)| *bytes as f64)]))
 }
 
 const UNREADABLE: &str = "Proportional memory cannot be read";
@@ -55,7 +42,7 @@ fn bytes(pid: i32) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::{NO_PROCESS, UNFINISHED, subject, window};
+    use crate::meter::{NO_PROCESS, subject, window};
     use std::io::{Read, Write};
     use std::process::{Child, Command, Stdio};
 
@@ -82,12 +69,10 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_gone_and_a_window_without_end_are_sentences() {
-        let mut memory = ProportionalMemory.attach(&subject(NO_PROCESS));
-        assert_eq!(memory.read(&window()).readings[0].value, Err(UNFINISHED.to_owned()));
+    fn a_process_that_is_gone_is_a_sentence() {
+        let mut memory = PROPORTIONAL_MEMORY.attach(&subject(NO_PROCESS));
         memory.at_go();
-        memory.at_end();
-        let why = memory.read(&window()).readings[0].value.clone().unwrap_err();
+        let why = memory.at_end()(&window()).readings[0].value.clone().unwrap_err();
         assert!(why.contains("/proc/4194305/smaps_rollup: "), "{why}");
     }
 }

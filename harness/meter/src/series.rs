@@ -4,12 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use crate::wall::monotonic_ns;
-use crate::{Attachment, Declaration, Meter, Outcome, Probe, Subject, Window, process_cpu_ns};
-
-/// The process clocks of worker and server, read around every full second of the window: two reads of 1 us, three times per second.
-///
-/// It gives no measures but series with one value per second: `cpu_us` and `server_cpu_us`, in microseconds of CPU time.
-pub struct Series;
+use crate::{Attachment, Meter, Outcome, Seen, Subject, cpu_time, process_cpu_ns};
 
 /// The key of the worker's series in [`Outcome::series`].
 const WORKER: &str = "cpu_us";
@@ -23,28 +18,16 @@ const SECOND_NS: u64 = 1_000_000_000;
 const NEAR_NS: u64 = 110_000_000;
 const FAR: RangeInclusive<u64> = NEAR_NS..=SECOND_NS - NEAR_NS;
 
-impl Meter for Series {
-    fn declarations(&self) -> &'static [Declaration] {
-        &[]
-    }
+/// The process clocks of worker and server, read around every full second of the window: two reads of 1 us, three times per second.
+///
+/// It gives no measures but series with one value per second: `cpu_us` and `server_cpu_us`, in microseconds of CPU time.
+pub const SERIES: Meter =
+    Meter::new("series by second", &[], attach).needs("the CPU clocks of other processes").probed(cpu_time::probe);
 
-    fn name(&self) -> &'static str {
-        "series by second"
-    }
-
-    fn needs(&self) -> &'static str {
-        "the CPU clocks of other processes"
-    }
-
-    fn probe(&self) -> Probe {
-        crate::CpuTime.probe()
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let processes = [(WORKER, Some(subject.worker)), (SERVER, subject.server.as_ref().ok().copied())];
-        let readings = processes.into_iter().filter_map(|(key, pid)| Some((key, pid?, Vec::new()))).collect();
-        Box::new(Sampler { origin_ns: None, readings })
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let processes = [(WORKER, Some(subject.worker)), (SERVER, subject.server.as_ref().ok().copied())];
+    let readings = processes.into_iter().filter_map(|(key, pid)| Some((key, pid?, Vec::new()))).collect();
+    Box::new(Sampler { origin_ns: None, readings })
 }
 
 /// What a process had used at a moment, both in nanoseconds.
@@ -70,6 +53,7 @@ impl Sampler {
 
 impl Attachment for Sampler {
     fn at_go(&mut self) {
+        self.readings.iter_mut().for_each(|(_, _, samples)| samples.clear());
         self.origin_ns = monotonic_ns().ok();
         if let Some(origin) = self.origin_ns {
             self.sample(origin);
@@ -83,19 +67,19 @@ impl Attachment for Sampler {
         }
     }
 
-    fn at_end(&mut self) {
+    fn at_end(&mut self) -> Seen {
         if let Ok(now) = monotonic_ns() {
             self.sample(now);
         }
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        let Some(origin) = self.origin_ns else { return Outcome::default() };
-        // The worker's own clock says when its window was, within what the parent saw.
-        let began = window.at_ns.map_or(origin, |at_ns| at_ns.saturating_sub(window.wall_ns)).max(origin);
-        let of = |samples: &[Sample]| by_second(samples, began, began.saturating_add(window.wall_ns));
-        let series = self.readings.iter().filter_map(|(key, _, samples)| Some((*key, of(samples)?)));
-        Outcome { series: series.collect::<BTreeMap<_, _>>(), ..Outcome::default() }
+        let (origin, readings) = (self.origin_ns.take(), self.readings.clone());
+        Box::new(move |window| {
+            let Some(origin) = origin else { return Outcome::default() };
+            // The worker's own clock says when its window was, within what the parent saw.
+            let began = window.at_ns.map_or(origin, |at_ns| at_ns.saturating_sub(window.wall_ns)).max(origin);
+            let of = |samples: &[Sample]| by_second(samples, began, began.saturating_add(window.wall_ns));
+            let series = readings.iter().filter_map(|(key, _, samples)| Some((*key, of(samples)?)));
+            Outcome { series: series.collect::<BTreeMap<_, _>>(), ..Outcome::default() }
+        })
     }
 }
 
@@ -128,6 +112,7 @@ fn at(samples: &[Sample], moment: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Window;
     use crate::meter::window;
 
     const MS: u64 = 1_000_000;
@@ -156,19 +141,22 @@ mod tests {
     fn a_processs_own_clock_is_read_from_go_to_end() {
         let me = std::process::id().cast_signed();
         let subject = crate::meter::subject(me);
-        let mut attachment = Series.attach(&subject);
-        attachment.at_go();
-        let mut x = 0u64;
-        let started = std::time::Instant::now();
-        while started.elapsed().as_millis() < 30 {
-            x = std::hint::black_box(x + 1);
-            attachment.meanwhile();
+        let mut attachment = SERIES.attach(&subject);
+        let mut watch = || {
+            attachment.at_go();
+            let mut x = 0u64;
+            let started = std::time::Instant::now();
+            while started.elapsed().as_millis() < 30 {
+                x = std::hint::black_box(x + 1);
+                attachment.meanwhile();
+            }
+            (monotonic_ns().unwrap(), attachment.at_end())
+        };
+        for (ended, seen) in [watch(), watch()] {
+            let outcome = seen(&Window { wall_ns: 20 * MS, at_ns: Some(ended), ..window() });
+            assert_eq!(outcome.series.keys().collect::<Vec<_>>(), [&WORKER], "there is no server");
+            assert_eq!(outcome.series[WORKER].len(), 1, "each window has a series of its own");
+            assert!(outcome.series[WORKER][0] > 0, "{:?}", outcome.series);
         }
-        let ended = monotonic_ns().unwrap();
-        attachment.at_end();
-        let outcome = attachment.read(&Window { wall_ns: 20 * MS, at_ns: Some(ended), ..window() });
-        assert_eq!(outcome.series.keys().collect::<Vec<_>>(), [&WORKER], "there is no server");
-        assert_eq!(outcome.series[WORKER].len(), 1);
-        assert!(outcome.series[WORKER][0] > 0, "{:?}", outcome.series);
     }
 }

@@ -5,9 +5,6 @@ use cqldyno_measure::list::declared;
 use crate::meter::{Both, at_edges, difference, per_statement};
 use crate::{Attachment, Declaration, Meter, Outcome, ServerWindow, Subject, Window, process_cpu_ns};
 
-/// The server's CPU time, the EXECUTEs it counted, control requests, and data connections.
-pub struct ServerSide;
-
 const MEASURES: [Declaration; 5] = [
     declared::SERVER_CPU,
     declared::SERVER_CPU_PER_STATEMENT,
@@ -16,27 +13,17 @@ const MEASURES: [Declaration; 5] = [
     declared::CONNECTIONS,
 ];
 
-impl Meter for ServerSide {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// The server's CPU time, the EXECUTEs it counted, control requests, and data connections.
+pub const SERVER_SIDE: Meter = Meter::new("the server's side", &MEASURES, attach)
+    .needs("the embedded cluster; with --target there is no server process to measure");
 
-    fn name(&self) -> &'static str {
-        "the server's side"
-    }
-
-    fn needs(&self) -> &'static str {
-        "the embedded cluster; with --target there is no server process to measure"
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let server = subject.server.clone();
-        let look = move |_| {
-            let used = process_cpu_ns(server.clone()?);
-            used.map_err(|error| format!("The server's CPU clock could not be read: {error}."))
-        };
-        at_edges(look, figures)
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let server = subject.server.clone();
+    let look = move |_| {
+        let used = process_cpu_ns(server.clone()?);
+        used.map_err(|error| format!("The server's CPU clock could not be read: {error}."))
+    };
+    at_edges(look, figures)
 }
 
 fn figures(clock: Both<u64>, window: &Window) -> Outcome {
@@ -79,10 +66,10 @@ mod tests {
     #[test]
     fn without_a_server_process_every_measure_says_why() {
         let why = "The target is not ours.".to_owned();
-        let mut attached = ServerSide.attach(&Subject { server: Err(why.clone()), ..subject(1) });
+        let mut attached = SERVER_SIDE.attach(&Subject { server: Err(why.clone()), ..subject(1) });
         attached.at_go();
-        attached.at_end();
-        let outcome = attached.read(&Window { server: Err(why.clone()), connections: Err(why.clone()), ..window() });
+        let outcome =
+            attached.at_end()(&Window { server: Err(why.clone()), connections: Err(why.clone()), ..window() });
         assert!(outcome.readings.iter().all(|reading| reading.value == Err(why.clone())), "{outcome:?}");
     }
 

@@ -3,29 +3,15 @@
 use cqldyno_measure::list::declared;
 
 use crate::meter::from_worker;
-use crate::{Attachment, Declaration, Meter, Outcome, Subject, Window};
-
-/// Statements, verified answers, errors, and statements issued below the concurrency.
-pub struct Statements;
+use crate::{Declaration, Meter, Outcome, Window};
 
 const MEASURES: [Declaration; 4] =
     [declared::STATEMENTS, declared::VERIFIED, declared::ERRORS, declared::BELOW_CONCURRENCY];
 
 const NOT_COUNTED: &str = "The worker does not count statements issued below the concurrency.";
 
-impl Meter for Statements {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
-
-    fn name(&self) -> &'static str {
-        "statements"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        from_worker(figures)
-    }
-}
+/// Statements, verified answers, errors, and statements issued below the concurrency.
+pub const STATEMENTS: Meter = Meter::new("statements", &MEASURES, |_| from_worker(figures));
 
 fn figures(window: &Window) -> Outcome {
     let below = window.below_concurrency.ok_or_else(|| NOT_COUNTED.to_owned());

@@ -3,10 +3,7 @@
 use cqldyno_measure::list::declared;
 
 use crate::meter::from_worker;
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
-
-/// Context switches of the worker in the window.
-pub struct Switches;
+use crate::{Better, Declaration, Meter, Outcome, Pass, Unit, Window};
 
 const MEASURES: [Declaration; 3] = [
     declared::CONTEXT_SWITCHES,
@@ -18,23 +15,9 @@ const fn switches(id: &'static str, about: &'static str) -> Declaration {
     Declaration::new(Pass::Timing, id, Unit::Count, Better::Lower, about)
 }
 
-impl Meter for Switches {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
-
-    fn name(&self) -> &'static str {
-        "context switches"
-    }
-
-    fn needs(&self) -> &'static str {
-        "getrusage in the worker"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        from_worker(figures)
-    }
-}
+/// Context switches of the worker in the window.
+pub const SWITCHES: Meter =
+    Meter::new("context switches", &MEASURES, |_| from_worker(figures)).needs("getrusage in the worker");
 
 fn figures(window: &Window) -> Outcome {
     let (voluntary, involuntary) = (window.voluntary_switches, window.involuntary_switches);

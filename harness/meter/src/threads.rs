@@ -8,9 +8,6 @@ use cqldyno_measure::list::declared;
 use crate::meter::{Edge, at_edges};
 use crate::{Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject};
 
-/// Threads of the worker at the window's end.
-pub struct Threads;
-
 const MEASURES: [Declaration; 1] = [declared::THREADS];
 
 /// Threads of the process `pid` now.
@@ -21,36 +18,23 @@ pub fn thread_count(pid: i32) -> io::Result<u64> {
     Ok(fs::read_dir(format!("/proc/{pid}/task"))?.count() as u64)
 }
 
-impl Meter for Threads {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Threads of the worker at the window's end.
+pub const THREADS: Meter = Meter::new("threads", &MEASURES, attach).needs("/proc").probed(probe);
 
-    fn name(&self) -> &'static str {
-        "threads"
-    }
+fn probe() -> Probe {
+    let counted = thread_count(std::process::id().cast_signed());
+    counted
+        .map(drop)
+        .map_err(|error| Refusal::new("Threads cannot be counted in /proc/PID/task", error, "Mount /proc."))
+}
 
-    fn needs(&self) -> &'static str {
-        "/proc"
-    }
-
-    fn probe(&self) -> Probe {
-        let counted = thread_count(std::process::id().cast_signed());
-        counted
-            .map(drop)
-            .map_err(|error| Refusal::new("Threads cannot be counted in /proc/PID/task", error, "Mount /proc."))
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let pid = subject.worker;
-        let look = move |edge| match edge {
-            Edge::Go => Ok(0),
-            Edge::End => {
-                thread_count(pid).map_err(|error| format!("The worker's threads could not be counted: {error}."))
-            }
-        };
-        at_edges(look, |both, _| Outcome::of(&MEASURES, [both.map(|(_, threads)| *threads as f64)]))
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let pid = subject.worker;
+    let look = move |edge| match edge {
+        Edge::Go => Ok(0),
+        Edge::End => thread_count(pid).map_err(|error| format!("The worker's threads could not be counted: {error}.")),
+    };
+    at_edges(look, |both, _| Outcome::of(&MEASURES, [both.map(|(_, threads)| *threads as f64)]))
 }
 
 #[cfg(test)]

@@ -10,28 +10,14 @@ use nix::time::{ClockId, clock_gettime};
 use crate::meter::{Both, at_edges, per_statement};
 use crate::{Attachment, Declaration, Meter, Outcome, Subject, Window};
 
-/// Wall time of the window and verified statements per second.
-pub struct Wall;
-
 const MEASURES: [Declaration; 2] = [declared::WALL, declared::THROUGHPUT];
 
-impl Meter for Wall {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Wall time of the window and verified statements per second.
+pub const WALL: Meter = Meter::new("wall time", &MEASURES, attach).needs("a monotonic clock");
 
-    fn name(&self) -> &'static str {
-        "wall time"
-    }
-
-    fn needs(&self) -> &'static str {
-        "a monotonic clock"
-    }
-
-    fn attach(&self, _: &Subject) -> Box<dyn Attachment> {
-        let failed = |error| format!("The worker's wall time could not be cross-checked: {error}.");
-        at_edges(move |_| monotonic_ns().map_err(failed), figures)
-    }
+fn attach(_: &Subject) -> Box<dyn Attachment> {
+    let failed = |error| format!("The worker's wall time could not be cross-checked: {error}.");
+    at_edges(move |_| monotonic_ns().map_err(failed), figures)
 }
 
 /// Readings of one clock in several processes may differ by this much, because cores may not agree exactly.
@@ -119,7 +105,7 @@ fn seconds(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::{UNFINISHED, window};
+    use crate::meter::window;
     use crate::{ServerWindow, Span};
 
     /// A window of two seconds that ended at 10 s, whose statements the server received from `first_ns` to `last_ns`.
@@ -195,11 +181,10 @@ mod tests {
 
     #[test]
     fn the_parents_clock_is_read_at_the_edges() {
-        let mut attached = Wall.attach(&crate::meter::subject(1));
-        let unread = attached.read(&window());
-        assert_eq!(unread.findings, [UNFINISHED]);
+        let mut attached = WALL.attach(&crate::meter::subject(1));
+        let never_began = attached.at_end()(&window());
+        assert_eq!(never_began.findings, ["The window never began."]);
         attached.at_go();
-        attached.at_end();
-        assert_eq!(attached.read(&window()).findings, [""; 0]);
+        assert_eq!(attached.at_end()(&window()).findings, [""; 0]);
     }
 }

@@ -3,10 +3,7 @@
 
 use crate::meter::{Both, at_edges, per_statement};
 use crate::sockets::{Carried, Traffic, busy_traffic};
-use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Subject, Unit, Window};
-
-/// Bytes and TCP segments of the worker's data connections per statement, each way.
-pub struct Wire;
+use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Subject, Unit, Window};
 
 const MEASURES: [Declaration; 6] = [
     lower("bytes_sent_per_statement", Unit::Bytes, "bytes sent per verified statement, without TCP and IP headers")
@@ -33,36 +30,23 @@ const fn higher(id: &'static str, about: &'static str) -> Declaration {
     Declaration::new(Pass::Timing, id, Unit::Count, Better::Higher, about)
 }
 
-impl Meter for Wire {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Bytes and TCP segments of the worker's data connections per statement, each way.
+pub const WIRE: Meter = Meter::new("on the wire", &MEASURES, attach)
+    .needs("sock_diag(7) for TCP, and /proc/PID/fd")
+    .probed(|| Traffic::of(std::process::id().cast_signed(), &[]).map(drop));
 
-    fn name(&self) -> &'static str {
-        "on the wire"
-    }
-
-    fn needs(&self) -> &'static str {
-        "sock_diag(7) for TCP, and /proc/PID/fd"
-    }
-
-    fn probe(&self) -> Probe {
-        Traffic::of(std::process::id().cast_signed(), &[]).map(drop)
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let (pid, nodes) = (subject.worker, subject.nodes.clone());
-        let unknown = match (nodes.is_empty(), &subject.server) {
-            (false, _) => None,
-            (true, Err(why)) => Some(why.clone()),
-            (true, Ok(_)) => Some("The nodes' addresses are not known.".to_owned()),
-        };
-        let look = move |_| match &unknown {
-            None => Traffic::of(pid, &nodes).map_err(|error| error.to_string()),
-            Some(why) => Err(why.clone()),
-        };
-        at_edges(look, figures)
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let (pid, nodes) = (subject.worker, subject.nodes.clone());
+    let unknown = match (nodes.is_empty(), &subject.server) {
+        (false, _) => None,
+        (true, Err(why)) => Some(why.clone()),
+        (true, Ok(_)) => Some("The nodes' addresses are not known.".to_owned()),
+    };
+    let look = move |_| match &unknown {
+        None => Traffic::of(pid, &nodes).map_err(|error| error.to_string()),
+        Some(why) => Err(why.clone()),
+    };
+    at_edges(look, figures)
 }
 
 const NOT_BUSY: &str =
@@ -107,13 +91,13 @@ mod tests {
             client.read_exact(&mut vec![0; 2 * bytes]).unwrap();
         };
         exchange(5_000);
-        let mut wire = Wire.attach(&Subject { nodes: vec![address], ..subject(std::process::id().cast_signed()) });
+        let mut wire = WIRE.attach(&Subject { nodes: vec![address], ..subject(std::process::id().cast_signed()) });
         wire.at_go();
         exchange(1_000);
         exchange(1_000);
-        wire.at_end();
+        let seen = wire.at_end();
         exchange(7_000);
-        let outcome = wire.read(&Window { verified: 20, ..window() });
+        let outcome = seen(&Window { verified: 20, ..window() });
         let values: Vec<f64> = outcome.readings.iter().map(|reading| reading.value.clone().unwrap()).collect();
         assert_eq!(values, [100.0, 200.0, 0.1, 0.1, 10.0, 10.0]);
     }
@@ -121,10 +105,9 @@ mod tests {
     #[test]
     fn without_nodes_or_a_worker_every_measure_says_why() {
         let why = |nodes| {
-            let mut wire = Wire.attach(&Subject { nodes, ..subject(NO_PROCESS) });
+            let mut wire = WIRE.attach(&Subject { nodes, ..subject(NO_PROCESS) });
             wire.at_go();
-            wire.at_end();
-            let outcome = wire.read(&window());
+            let outcome = wire.at_end()(&window());
             let sentences: Vec<String> =
                 outcome.readings.into_iter().map(|reading| reading.value.unwrap_err()).collect();
             assert_eq!(sentences.len(), MEASURES.len());

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use cqldyno_driver_api::{Capability, Consistency, Settings};
 use cqldyno_scenarios::{Operation, Scenario};
@@ -14,11 +15,11 @@ use serde::{Deserialize, Serialize};
 pub enum ParentMessage {
     /// What to run; the answer to `hello`.
     Job(Box<Job>),
-    /// Start the window; the answer to `ready`.
+    /// Start a window; the answer to `ready`, and to `done` if there are further windows.
     Go,
     /// The parent has read its meters; the answer to `end`.
     Ack,
-    /// End the window early: issue no more, wait for the statements in flight, then `end` as usual.
+    /// End this window early: issue no more, wait for the statements in flight, then `end` as usual.
     Stop,
 }
 
@@ -29,8 +30,11 @@ pub struct Job {
     pub mode: Mode,
     /// The statements.
     pub scenario: Scenario,
-    /// Statements in the window.
+    /// Statements in all windows together.
     pub count: u64,
+    /// How many windows share them, each with a `go` of its own; at least 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub windows: u32,
     /// Statements before the window, on keys outside of it.
     pub warmup: u64,
     /// Statements in flight; at a rate the most of them.
@@ -64,6 +68,21 @@ pub struct Job {
     pub options: BTreeMap<String, String>,
     /// How often to report `progress`, in milliseconds.
     pub progress_ms: u64,
+}
+
+/// The tickets of the window `nth` (from 0) where `windows` share the tickets `0..count`, in their order and as evenly as can be.
+pub fn tickets(count: u64, windows: u32, nth: u32) -> Range<u64> {
+    let edge = |nth: u32| (u128::from(count) * u128::from(nth) / u128::from(windows.max(1))) as u64;
+    edge(nth)..edge(nth.saturating_add(1)).min(count)
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one(windows: &u32) -> bool {
+    *windows == 1
 }
 
 /// What a job's statements are for.
@@ -146,6 +165,16 @@ mod tests {
                     assert_eq!(lacking(operation, &BTreeSet::from([named])), None);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn windows_share_all_tickets_in_their_order_and_differ_by_one_at_most() {
+        for (count, windows) in [(10, 1), (10, 3), (2, 3), (0, 2), (u64::MAX, 7)] {
+            let shares: Vec<Range<u64>> = (0..windows).map(|nth| tickets(count, windows, nth)).collect();
+            assert_eq!((shares[0].start, shares[shares.len() - 1].end), (0, count));
+            assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start), "{shares:?}");
+            assert!(shares.iter().all(|share| (share.end - share.start).abs_diff(count / u64::from(windows)) <= 1));
         }
     }
 }

@@ -6,7 +6,7 @@ mod job;
 mod line;
 mod report;
 
-pub use job::{Job, JobCredentials, Mode, ParentMessage, Runtime, lacking};
+pub use job::{Job, JobCredentials, Mode, ParentMessage, Runtime, lacking, tickets};
 pub use line::{LineError, MAX_LINE_BYTES, decode, encode};
 pub use report::{BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Pace, Ready, WorkerMessage};
 

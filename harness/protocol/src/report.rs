@@ -20,7 +20,7 @@ pub enum WorkerMessage {
     },
     /// The window is over; written before any other work.
     End(End),
-    /// What was counted; the last message.
+    /// What was counted in the window; the last message of the last window.
     Done(Box<Done>),
     /// The cell cannot go on; the last message.
     Failed(Failed),
@@ -63,6 +63,9 @@ pub struct BuildInfo {
 pub struct Ready {
     /// What the driver made of the job's settings.
     pub settings: Vec<Setting>,
+    /// Data connections per node, if they are not as many as the job says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<usize>,
     /// Threads of the process now.
     pub threads: u64,
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use cqldyno_driver_api::{Capability, ConnectOptions, Credentials, Driver, DriverInfo, ErrorKind, Session};
 use cqldyno_protocol::{
     Done, End, Failed, FailureKind, Job, MOST_IN_FLIGHT, Mode, Pace, ParentMessage, Ready, WorkerMessage, lacking,
+    tickets,
 };
 use cqldyno_scenarios::{Column, LoadPart, Operation, Statement, Submit, Workload};
 use quanta::Clock;
@@ -77,6 +78,12 @@ pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
     }
     if job.target.is_empty() && !info.capabilities.contains(&Capability::Offline) {
         return refuse("no address of a cluster was given; give at least one".to_owned());
+    }
+    if job.windows == 0 || (job.windows > 1 && matches!(job.mode, Mode::Load | Mode::ReadBack)) {
+        return refuse(format!(
+            "{} windows were asked for; ask for 1, or for more where statements are measured",
+            job.windows
+        ));
     }
     job.scenario.validate(&job.scenario.name).map_err(|error| failed(FailureKind::Job, error.to_string()))?;
     if job.scenario.statements.len() > MOST_STATEMENTS {
@@ -150,45 +157,52 @@ pub(crate) async fn cell<D: Driver>(
     };
     let submit = if job.mode == Mode::Measure { job.scenario.submit } else { Submit::Slots };
     let way = Way::new(submit, job.concurrency, job.runtime);
-    let gauge = Arc::new(Gauge::new(source.count(), way.tasks()));
-    link.arm(&gauge);
-    link.say(&WorkerMessage::Ready(Ready { settings: driver.settings(&options), threads: threads() }), Phase::Ready);
-    expect(inbox).await;
+    let connections = Some(driver.connections(&options)).filter(|own| *own != options.connections);
+    let ready = Ready { settings: driver.settings(&options), connections, threads: threads() };
+    let mut message = WorkerMessage::Ready(ready);
+    for nth in 0..job.windows {
+        let gauge = Arc::new(Gauge::of(tickets(source.count(), job.windows, nth), way.tasks()));
+        let (source, clock) = (source.clone(), clock.clone());
+        link.arm(&gauge);
+        link.say(&message, Phase::Ready);
+        expect(inbox).await;
 
-    let begin = Edge::begin().map_err(|error| unmeasured(&error))?;
-    let mut polls = None;
-    let (counted, pace) = match (job.mode, job.rate) {
-        (Mode::Load, _) => (load(&bench, source, &gauge, clock, link, begin).await?, None),
-        (Mode::Connect, _) => {
-            let counted = connecting::run(&*driver, &options, &job, &bench, &source, &gauge, clock).await;
-            say_end(link, &begin.until_now());
-            (counted, None)
-        }
-        (Mode::Measure, Some(rate)) => {
-            let paced = open_loop::run(&bench, source, &gauge, clock, rate, end_of(link, begin)).await;
-            paced.map_err(|error| match error {
-                OpenLoopError::Panicked(panicked) => crashed(&panicked),
-                timer @ OpenLoopError::Timer(_) => failed(FailureKind::Job, timer.to_string()),
-            })?
-        }
-        (Mode::Measure, None) if !submit.has_slots() => {
-            let window = (&gauge, way);
-            let counted = submitting::run(&bench, source, window, clock, OnError::Count, end_of(link, begin)).await;
-            let (counted, polled) = counted.map_err(|error| crashed(&error))?;
-            polls = Some(polled);
-            (counted, None)
-        }
-        (Mode::Measure | Mode::ReadBack, _) => {
-            let counted = run(&bench, source, &gauge, clock, OnError::Count, end_of(link, begin)).await;
-            (counted.map_err(|error| crashed(&error))?, None)
-        }
-    };
-    let threads = threads();
-    expect(inbox).await;
-    // Only slots know how many of them are at work.
-    let below_concurrency = submit.has_slots().then_some(counted.below_concurrency);
-    let done = Done { polls, below_concurrency, threads, ..done(counted, pace, names) };
-    link.say(&WorkerMessage::Done(Box::new(done)), Phase::Closed);
+        let begin = Edge::begin().map_err(|error| unmeasured(&error))?;
+        let mut polls = None;
+        let (counted, pace) = match (job.mode, job.rate) {
+            (Mode::Load, _) => (load(&bench, source, &gauge, clock, link, begin).await?, None),
+            (Mode::Connect, _) => {
+                let counted = connecting::run(&*driver, &options, &job, &bench, &source, &gauge, clock).await;
+                say_end(link, &begin.until_now());
+                (counted, None)
+            }
+            (Mode::Measure, Some(rate)) => {
+                let paced = open_loop::run(&bench, source, &gauge, clock, rate, end_of(link, begin)).await;
+                paced.map_err(|error| match error {
+                    OpenLoopError::Panicked(panicked) => crashed(&panicked),
+                    timer @ OpenLoopError::Timer(_) => failed(FailureKind::Job, timer.to_string()),
+                })?
+            }
+            (Mode::Measure, None) if !submit.has_slots() => {
+                let window = (&gauge, way);
+                let counted = submitting::run(&bench, source, window, clock, OnError::Count, end_of(link, begin)).await;
+                let (counted, polled) = counted.map_err(|error| crashed(&error))?;
+                polls = Some(polled);
+                (counted, None)
+            }
+            (Mode::Measure | Mode::ReadBack, _) => {
+                let counted = run(&bench, source, &gauge, clock, OnError::Count, end_of(link, begin)).await;
+                (counted.map_err(|error| crashed(&error))?, None)
+            }
+        };
+        let threads = threads();
+        expect(inbox).await;
+        // Only slots know how many of them are at work.
+        let below_concurrency = submit.has_slots().then_some(counted.below_concurrency);
+        let done = Done { polls, below_concurrency, threads, ..done(counted, pace, &names) };
+        message = WorkerMessage::Done(Box::new(done));
+    }
+    link.say(&message, Phase::Closed);
     if let Some(bench) = Arc::into_inner(bench) {
         drop(bench.prepared);
         // The cell is over; a driver that does not close in time is ended with the process.
@@ -383,13 +397,13 @@ async fn load<S: Session>(
     Ok(counted)
 }
 
-fn done(counted: Counted, pace: Option<Pace>, names: Vec<String>) -> Done {
+fn done(counted: Counted, pace: Option<Pace>, names: &[String]) -> Done {
     let answered = counted.answered();
     Done {
         issued: answered,
         answered,
         verified: answered.saturating_sub(counted.failed()),
-        issued_by_statement: names.into_iter().zip(counted.by_statement.iter().copied()).collect(),
+        issued_by_statement: names.iter().cloned().zip(counted.by_statement.iter().copied()).collect(),
         histogram: counted.histogram(),
         pace,
         per_second: counted.per_second,

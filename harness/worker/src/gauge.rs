@@ -11,7 +11,7 @@ const MOST_AT_ONCE: u64 = 16;
 const PARTS_OF_A_SHARE: u64 = 16;
 
 /// Two lines of 64 bytes, because the prefetcher fetches them in pairs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(align(128))]
 struct Line<T>(T);
 
@@ -28,12 +28,14 @@ pub(crate) struct Gauge {
 struct Slots {
     /// [`STOPPED`], how many slots have not begun, and how many are at work, in one word.
     word: AtomicU64,
+    /// The ticket after the last one.
     count: u64,
     concurrency: usize,
     /// Fewer slots at work than this are fewer than 99 %.
     full: u64,
     /// What the word of a steady run may have beyond that.
     above_full: u64,
+    first: u64,
 }
 
 /// The bit that says that the run was stopped.
@@ -45,15 +47,31 @@ const AT_WORK: u64 = TO_BEGIN - 1;
 const MOST_SLOTS: usize = (1 << 31) - 1;
 
 impl Gauge {
-    /// For fewer than 2^31 slots, of which no memory holds more.
+    /// For the tickets `0..count`.
     pub(crate) fn new(count: u64, concurrency: usize) -> Gauge {
+        Gauge::of(0..count, concurrency)
+    }
+
+    /// For these tickets, and fewer than 2^31 slots, of which no memory holds more.
+    pub(crate) fn of(tickets: Range<u64>, concurrency: usize) -> Gauge {
         let concurrency = concurrency.min(MOST_SLOTS);
         let full = (concurrency as u64 * 99).div_ceil(100);
         let word = AtomicU64::new(concurrency as u64 * TO_BEGIN);
+        let Range { start: first, end: count } = tickets;
         Gauge {
-            next: Line::default(),
-            slots: Line(Slots { word, count, concurrency, full, above_full: AT_WORK - full }),
+            next: Line(AtomicU64::new(first)),
+            slots: Line(Slots { word, count, concurrency, full, above_full: AT_WORK - full, first }),
         }
+    }
+
+    /// The first ticket.
+    pub(crate) fn first(&self) -> u64 {
+        self.slots.0.first
+    }
+
+    /// The number of tickets.
+    pub(crate) fn count(&self) -> u64 {
+        self.slots.0.count - self.slots.0.first
     }
 
     pub(crate) fn concurrency(&self) -> usize {
@@ -79,7 +97,7 @@ impl Gauge {
 
     /// Tickets taken so far: at most a chunk per slot more than were issued.
     pub(crate) fn taken(&self) -> u64 {
-        self.next.0.load(Ordering::Relaxed).min(self.slots.0.count)
+        self.next.0.load(Ordering::Relaxed).min(self.slots.0.count) - self.slots.0.first
     }
 
     /// Counts a slot that was polled for the first time; returns whether it was the last one to begin.
@@ -192,6 +210,17 @@ mod tests {
             assert_eq!(issued, count);
             assert!((1_013..count / 200).contains(&below), "{below} of {count} with {rounds_left} rounds left");
         }
+    }
+
+    #[test]
+    fn a_later_window_takes_its_own_tickets_only_and_counts_them_from_0() {
+        let gauge = Gauge::of(40..100, 4);
+        assert_eq!((gauge.first(), gauge.count(), gauge.taken()), (40, 60, 0));
+        assert_eq!(gauge.take_one(), Some(40));
+        assert_eq!(gauge.taken(), 1);
+        let rest: Vec<u64> = std::iter::from_fn(|| gauge.take()).flatten().collect();
+        assert_eq!(rest, (41..100).collect::<Vec<_>>());
+        assert_eq!((gauge.taken(), gauge.take_one()), (60, None));
     }
 
     #[test]

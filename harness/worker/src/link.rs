@@ -38,13 +38,13 @@ pub(crate) enum Phase {
     Preparing,
     /// The driver is connected and its statements are prepared: nothing may come until `ready`.
     WarmUp,
-    /// `ready` was said: `go` comes next.
+    /// `ready` was said, or `done` of a window before the last: `go` comes next.
     Ready,
     /// `go` was heard: `stop` may come.
     Window,
     /// `end` was said: `ack` comes next.
     Ended,
-    /// `ack` was heard: nothing is read any more.
+    /// `ack` was heard: nothing may come until `done`.
     Acknowledged,
     /// The last message was said.
     Closed,
@@ -66,6 +66,8 @@ impl Phase {
 struct Output {
     file: File,
     phase: Phase,
+    /// Windows that are to begin.
+    windows: u32,
     /// The gauge that `progress` reports and `stop` stops.
     gauge: Option<Arc<Gauge>>,
 }
@@ -80,7 +82,7 @@ impl Link {
     pub(crate) fn open() -> io::Result<Link> {
         let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         nix::unistd::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
-        let output = Mutex::new(Output { file, phase: Phase::Greeted, gauge: None });
+        let output = Mutex::new(Output { file, phase: Phase::Greeted, windows: 0, gauge: None });
         Ok(Link { output })
     }
 
@@ -153,15 +155,20 @@ impl Link {
     ) {
         loop {
             while let Some(message) = self.next(&mut lines) {
-                let last = message == ParentMessage::Ack;
                 let _ = sender.send(message);
-                if last {
+                if self.has_heard_all() {
                     return;
                 }
             }
             let read = pipe.read(lines.room()).await;
             lines.filled(read);
         }
+    }
+
+    /// Whether the `ack` of the last window was heard.
+    fn has_heard_all(&self) -> bool {
+        let output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        output.windows == 0 && matches!(output.phase, Phase::Acknowledged | Phase::Closed)
     }
 
     /// The next complete message that a cell waits for; a wrong one ends the process.
@@ -183,8 +190,14 @@ impl Link {
     fn heard(&self, message: &ParentMessage) -> Result<Heard, Failed> {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let (next, heard) = match (output.phase, message) {
-            (Phase::Greeted, ParentMessage::Job(_)) => (Phase::Preparing, Heard::PassOn),
-            (Phase::Ready, ParentMessage::Go) => (Phase::Window, Heard::PassOn),
+            (Phase::Greeted, ParentMessage::Job(job)) => {
+                output.windows = job.windows;
+                (Phase::Preparing, Heard::PassOn)
+            }
+            (Phase::Ready, ParentMessage::Go) => {
+                output.windows = output.windows.saturating_sub(1);
+                (Phase::Window, Heard::PassOn)
+            }
             (Phase::Window, ParentMessage::Stop) => {
                 if let Some(window) = &output.gauge {
                     window.stop();

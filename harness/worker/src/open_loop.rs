@@ -102,9 +102,9 @@ impl Pacer {
         }
     }
 
-    /// When the statement is to start, in clock ticks.
-    fn intended(&self, ticket: u64) -> u64 {
-        let behind = (u128::from(ticket) * u128::from(self.ticks_per_second)).div_ceil(self.rate.into());
+    /// When the window's statement `nth` (from 0) is to start, in clock ticks.
+    fn intended(&self, nth: u64) -> u64 {
+        let behind = (u128::from(nth) * u128::from(self.ticks_per_second)).div_ceil(self.rate.into());
         self.origin.load(Ordering::Relaxed).saturating_add(u64::try_from(behind).unwrap_or(u64::MAX))
     }
 
@@ -192,7 +192,7 @@ pub(crate) async fn run<S: Session>(
     at_end: impl Fn() + Send + Sync + 'static,
 ) -> Result<(Counted, Option<Pace>), OpenLoopError> {
     let alarm = Alarm::new()?;
-    let pacer = Arc::new(Pacer::new(clock.clone(), rate.max(1), source.count()));
+    let pacer = Arc::new(Pacer::new(clock.clone(), rate.max(1), gauge.count()));
     let run = Arc::new(Run::new(bench, source, gauge, clock, OnError::Count, at_end));
     let pacing = tokio::spawn(let_go(Arc::clone(&run), Arc::clone(&pacer), alarm));
     let slots = spawn_all(gauge.concurrency(), {
@@ -264,7 +264,8 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
             break;
         }
         let Some(ticket) = gauge.take_one() else { break };
-        if ticket + 1 == pacer.count {
+        let nth = ticket - gauge.first();
+        if nth + 1 == pacer.count {
             pacer.due.close();
         }
         let issue = run.source.issue(ticket);
@@ -281,7 +282,7 @@ async fn slot<S: Session>(run: Arc<Run<S>>, pacer: Arc<Pacer>) {
             (answered, check(bench, prepared, outcome, issue.key, &mut rows))
         };
         run.recorders.answered(issue.statement, issued, answered);
-        times.add(&pacer, pacer.intended(ticket), issued, answered);
+        times.add(&pacer, pacer.intended(nth), issued, answered);
         if !run.is_right(outcome) {
             // Without this, a driver that fails at once would keep its own tasks from mending what is broken.
             yield_now().await;

@@ -49,6 +49,67 @@ fn a_cell_goes_from_hello_to_done_in_order_for_every_scenario_and_runtime() {
 }
 
 #[test]
+fn windows_of_one_job_share_its_statements_and_each_has_figures_of_its_own() {
+    for (rate, runtime) in [(None, RUNTIMES[0]), (None, RUNTIMES[1]), (Some(100_000), RUNTIMES[1])] {
+        let mut shared = job("mixed", 3_001);
+        (shared.windows, shared.rate, shared.runtime) = (3, rate, runtime);
+        let mut worker = Worker::ready(shared);
+        let mut whole = (0, 0, std::collections::BTreeMap::new());
+        for share in [1_000, 1_000, 1_001] {
+            worker.say(&ParentMessage::Go);
+            let end = worker.end();
+            worker.say(&ParentMessage::Ack);
+            let done = worker.done();
+            assert!(end.wall_ns > 0);
+            assert_eq!((done.issued, done.verified, done.per_second.iter().sum::<u64>()), (share, share, share));
+            let bytes = BASE64_STANDARD.decode(done.histogram.unwrap()).unwrap();
+            let latencies: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+            assert_eq!((latencies.len(), done.pace.is_some()), (share, rate.is_some()));
+            whole = (whole.0 + done.issued, whole.1 + done.verified, whole.2);
+            for (name, count) in done.issued_by_statement {
+                *whole.2.entry(name).or_insert(0) += count;
+            }
+        }
+        assert_eq!((whole.0, whole.1), (3_001, 3_001));
+        assert_eq!(whole.2.into_values().collect::<Vec<_>>(), [1_500, 1_501], "as of one window");
+        assert_eq!((worker.hear(), worker.exit_code()), (None, Some(0)));
+    }
+}
+
+#[test]
+fn a_window_is_stopped_alone_and_the_parent_may_leave_before_the_last_one() {
+    let mut slow = faulty("writes", 2_000_000, "slow");
+    slow.windows = 2;
+    let mut worker = Worker::going(slow);
+    for more in [true, false] {
+        worker.say(&ParentMessage::Stop);
+        worker.end();
+        worker.say(&ParentMessage::Ack);
+        let done = worker.done();
+        assert!(done.issued < 1_000_000 && done.issued == done.verified, "{}", done.issued);
+        if more {
+            worker.say(&ParentMessage::Go);
+        }
+    }
+    assert_eq!(worker.exit_code(), Some(0));
+
+    let mut two = job("writes", 100);
+    two.windows = 2;
+    let mut worker = Worker::going(two.clone());
+    worker.end();
+    worker.say(&ParentMessage::Ack);
+    worker.done();
+    worker.close_input();
+    assert_eq!(worker.exit_code(), Some(2));
+
+    two.mode = Mode::Load;
+    let message = refused(two.clone(), FailureKind::Job);
+    assert_eq!(message, "2 windows were asked for; ask for 1, or for more where statements are measured");
+    (two.mode, two.windows) = (Mode::Measure, 0);
+    assert!(refused(two, FailureKind::Job).starts_with("0 windows were asked for"));
+}
+
+#[test]
 fn a_job_with_a_rate_is_told_of_by_the_intended_start_of_every_statement() {
     for runtime in RUNTIMES {
         let mut paced = job("mixed", 1_000);

@@ -4,27 +4,27 @@
 //! other meters are exploratory: each interval holds by itself. floor and noop are no drivers and have no intervals. If noise reached
 //! more than half of the blocks, ratio and interval stay and the verdict is withheld.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cqldyno_statistics as statistics;
-use cqldyno_statistics::{Comparison, Fitted, Group};
+use cqldyno_statistics::{Comparison, Fitted, Group, Repetition, outermost};
 
 use crate::bottleneck::Bottleneck;
 use crate::cut_short::too_few;
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
-use crate::summary::{Figures, Repetition, comparable};
+use crate::summary::{Figures, comparable};
 use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
 
 /// The share on both sides of 1 within which two contenders are the same.
 pub(crate) const BAND: f64 = 0.02;
 
-/// The summary's rows of one scenario, arrangement and meter, and their figures by block.
+/// The summary's rows of one scenario, arrangement and meter, and their figures by block and window.
 pub(crate) struct Table {
     pub rows: Vec<SummaryRow>,
     /// One per row.
     pub figures: Vec<Figures>,
     /// The blocks that other processes disturbed in the attempt that counts.
-    pub disturbed: BTreeSet<Repetition>,
+    pub disturbed: BTreeSet<u32>,
 }
 
 /// Fills level, ratio, interval, verdict and smallest difference of every row; returns the warnings about the control.
@@ -36,7 +36,7 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Ta
         .for_each(|row| row.level = row.median);
     let Some(reference) = reference else { return Vec::new() };
     for place in places.iter_mut() {
-        place.ratios(reference);
+        place.ratios(run, reference);
     }
     let primary: Vec<usize> = (0..places.len()).filter(|at| places[*at].meter() == CPU_PER_STATEMENT).collect();
     let prepared: Vec<Prepared> = primary.iter().map(|at| places[*at].prepare(run, reference)).collect();
@@ -142,26 +142,31 @@ impl Table {
     }
 
     /// The ratios of the levels.
-    fn ratios(&mut self, reference: &Contender) {
+    fn ratios(&mut self, run: &Run, reference: &Contender) {
         let base = self.rows.iter().find(|row| row.contender == reference.id).and_then(|row| row.level);
-        for row in &mut self.rows {
+        let has_own = |id: &str| run.contender(id).is_some_and(|contender| contender.in_flight.is_some());
+        let base = base.filter(|_| !has_own(&reference.id));
+        for row in self.rows.iter_mut().filter(|row| !has_own(&row.contender)) {
             row.ratio = row.level.zip(base).map(|(level, base)| level / base).filter(|ratio| ratio.is_finite());
         }
     }
 
     /// The blocks in which every driver that can be compared has a figure.
     fn prepare(&self, run: &Run, reference: &Contender) -> Prepared {
-        let is_driver =
-            |row: &SummaryRow| run.contender(&row.contender).is_some_and(|contender| contender.role == Role::Driver);
+        let is_driver = |row: &SummaryRow| {
+            run.contender(&row.contender).is_some_and(|one| one.role == Role::Driver && one.in_flight.is_none())
+        };
         let columns: Vec<usize> =
             (0..self.rows.len()).filter(|at| comparable(&self.rows[*at]) && is_driver(&self.rows[*at])).collect();
-        let of = |block: &Repetition| {
-            let figures = columns.iter().map(|at| self.figures[*at].get(block).copied());
-            Some((self.disturbed.contains(block), figures.collect::<Option<Vec<f64>>>()?))
+        let of = |at: &Repetition| {
+            let row = columns.iter().map(|column| self.figures[*column].get(at).copied()).collect::<Option<Vec<f64>>>();
+            Some((at.clone(), row?))
         };
-        let (disturbed, blocks): (Vec<bool>, Vec<Vec<f64>>) =
-            columns.first().map_or_else(Default::default, |first| self.figures[*first].keys().filter_map(of).unzip());
-        let too_noisy = 2 * disturbed.iter().filter(|is| **is).count() > disturbed.len();
+        let first = columns.first().map(|first| &self.figures[*first]);
+        let rows: BTreeMap<Repetition, Vec<f64>> = first.into_iter().flat_map(BTreeMap::keys).filter_map(of).collect();
+        let is_disturbed = |at: &&Repetition| at.first().is_some_and(|block| self.disturbed.contains(block));
+        let too_noisy = 2 * rows.keys().filter(is_disturbed).count() > rows.len();
+        let blocks = outermost(rows);
         let column = |is: &dyn Fn(&SummaryRow) -> bool| -> Vec<usize> {
             (0..columns.len()).filter(|column| is(&self.rows[columns[*column]])).collect()
         };
@@ -197,7 +202,7 @@ impl Table {
         for (row, level) in prepared.columns.iter().zip(levels) {
             self.rows[*row].level = Some(level);
         }
-        self.ratios(reference);
+        self.ratios(run, reference);
         for ((column, row), estimate) in prepared.columns.iter().enumerate().zip(estimates) {
             let row = &mut self.rows[*row];
             let Some(estimate) = estimate else { continue };
@@ -282,6 +287,21 @@ mod tests {
         );
         assert!(rows.iter().all(|row| row.verdict.is_none()));
         assert!(rows.iter().any(|row| row.contender == "cdrs-tokio" && row.interval.is_some()));
+    }
+
+    #[test]
+    fn a_driver_with_its_own_concurrency_has_figures_and_neither_ratio_nor_verdict() {
+        let (mut run, cells) = sample::blocks(12);
+        run.contenders.iter_mut().find(|one| one.id == "cdrs-tokio").unwrap().in_flight = Some(1);
+        let analysis = crate::Analysis::new(&run, &cells);
+        let row =
+            analysis.rows().iter().find(|row| row.contender == "cdrs-tokio" && row.meter == CPU_PER_STATEMENT).unwrap();
+        assert!(row.median.is_some() && row.level.is_some());
+        assert_eq!((row.ratio, row.interval, row.verdict), (None, None, None));
+        assert_eq!(
+            row.no_interval.as_deref().unwrap(),
+            "cdrs-tokio@9.0.2 has its own concurrency: 1 in flight, where the others have 1,024. So it has no ratio and no verdict."
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::three_digits;
 use crate::ranking::Order;
 use crate::summary::Place;
-use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, Verdict, list, plain};
+use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, Verdict, list, plain, short};
 
 /// Why a run gives no verdict at all.
 const TOO_NOISY: &str = "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";
@@ -70,17 +70,6 @@ pub(crate) fn findings(
         findings.push("This run gives no verdict.".to_owned());
     }
     findings
-}
-
-/// The driver's name without version and settings, unless another driver of the run has the same one.
-pub fn short(run: &Run, contender: &Contender) -> String {
-    let name = |label: &str| label.split(['@', '+', '#']).next().unwrap_or_default().to_owned();
-    let mine = name(&contender.label);
-    let others = run.contenders.iter().filter(|one| !one.control && one.id != contender.id);
-    if mine.is_empty() || contender.control || others.into_iter().any(|one| name(&one.label) == mine) {
-        return plain(&contender.label);
-    }
-    plain(&mine)
 }
 
 /// What the only driver of a run costs.
@@ -226,6 +215,9 @@ fn without_verdict(run: &Run, drivers: &[&Contender], primary: &[&SummaryRow]) -
         let name = short(run, driver);
         if driver.unavailable.is_some() {
             return Some(format!("{name} is missing from this run."));
+        }
+        if driver.in_flight.is_some() {
+            return Some(format!("{name} has its own concurrency, and no verdict."));
         }
         let is_open = |row: &SummaryRow| !row.verdict.is_some_and(Verdict::holds);
         let mine = primary.iter().filter(|row| row.contender == driver.id && is_open(row));
@@ -441,13 +433,5 @@ mod tests {
         );
         run.contenders.clear();
         assert_eq!(of(&run, &[]), ["No driver took part, so there is nothing to compare."]);
-    }
-
-    #[test]
-    fn a_version_is_said_where_a_driver_runs_in_two() {
-        let (mut run, _) = sample::run();
-        assert_eq!(short(&run, &run.contenders[0]), "scylla");
-        run.contenders[1].label = "scylla@1.8.0".to_owned();
-        assert_eq!(short(&run, &run.contenders[0]), "scylla@1.9.0");
     }
 }

@@ -2,19 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cqldyno_statistics as statistics;
+use cqldyno_statistics::{self as statistics, Repetition};
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
 use crate::comparison::{Table, compare};
 use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT, WALL};
-use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit};
+use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit, whole};
 
-/// Where a figure repeats, the outermost level first: today the block is the only level.
-pub(crate) type Repetition = [u32; 1];
-
-/// One contender's figures for one meter.
+/// One contender's figures for one meter, by block and, where its worker had several, by window.
 pub(crate) type Figures = BTreeMap<Repetition, f64>;
+
+/// Where the cell's figures repeat.
+fn repetition(cell: &Cell) -> Repetition {
+    std::iter::once(cell.block).chain(cell.window).collect()
+}
 
 /// One scenario in one arrangement.
 #[derive(Clone, Copy, Debug)]
@@ -178,7 +180,7 @@ pub(crate) fn summed(run: &Run, cells: &[&Cell], reference: Option<&Contender>) 
         let is_here = |cell: &&&Cell| cell.scenario == place.scenario.name && cell.arrangement == place.arrangement.id;
         let here: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
         let noisy = here.iter().filter(|cell| cell.pass == Pass::Timing && cell.noisy.is_some());
-        let disturbed: BTreeSet<Repetition> = noisy.map(|cell| [cell.block]).collect();
+        let disturbed: BTreeSet<u32> = noisy.map(|cell| cell.block).collect();
         for id in &ids {
             let (rows, figures) = run.contenders.iter().map(|contender| row(run, &here, contender, place, id)).unzip();
             tables.push(Table { rows, figures, disturbed: disturbed.clone() });
@@ -193,7 +195,9 @@ pub fn reference(run: &Run) -> Option<&Contender> {
     match &run.plan.reference {
         Some(id) => run.contender(id),
         None => {
-            run.contenders.iter().find(|contender| contender.role == Role::Driver && contender.unavailable.is_none())
+            let is_there = |one: &&Contender| one.role == Role::Driver && one.unavailable.is_none();
+            let mut drivers = run.contenders.iter().filter(is_there);
+            drivers.clone().find(|one| one.in_flight.is_none()).or_else(|| drivers.next())
         }
     }
 }
@@ -216,7 +220,7 @@ fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str
     let mine = cells_of(cells, contender, place, pass);
     let ended: Vec<&Cell> = mine.iter().copied().filter(|cell| cell.failed.is_none()).collect();
     let measures: Vec<&Measure> = ended.iter().filter_map(|cell| cell.measures.get(id)).collect();
-    let figures: Figures = ended.iter().filter_map(|cell| Some(([cell.block], cell.get(id)?))).collect();
+    let figures: Figures = ended.iter().filter_map(|cell| Some((repetition(cell), cell.get(id)?))).collect();
     let mut values: Vec<f64> = figures.values().copied().collect();
     let failed = mine.iter().find_map(|cell| cell.failed.clone());
     let unavailable = values.is_empty().then(|| {
@@ -243,7 +247,7 @@ fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str
         exploratory: id != CPU_PER_STATEMENT,
         detectable: None,
         blocks: None,
-        no_interval: None,
+        no_interval: own_concurrency(run, contender),
         bottleneck: Bottleneck::of(&cells_of(cells, contender, place, Pass::Timing)),
         control: contender.control,
         void: mine.iter().find_map(|cell| cell.void.clone()),
@@ -251,6 +255,17 @@ fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str
         unavailable,
     };
     (row, figures)
+}
+
+/// Why a driver that blocks has no part in the ratios.
+fn own_concurrency(run: &Run, contender: &Contender) -> Option<String> {
+    let (own, others) = (contender.in_flight? as f64, run.plan.concurrency as f64);
+    Some(format!(
+        "{} has its own concurrency: {} in flight, where the others have {}. So it has no ratio and no verdict.",
+        contender.label,
+        whole(own),
+        whole(others)
+    ))
 }
 
 fn why_not_measured(run: &Run, pass: Pass, no_cells: bool) -> String {

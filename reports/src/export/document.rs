@@ -61,7 +61,10 @@ impl Document {
         let libraries = run.contenders.iter().filter(|one| !one.control).filter_map(|one| libraries(run, one));
         let ours =
             [Role::Floor, Role::Noop].into_iter().filter(|role| run.contenders.iter().any(|one| one.role == *role));
-        let caveats = analysis.changes().into_iter().chain(caveats).chain(libraries);
+        let on_demand = run.contenders.iter().filter(|one| !one.control).filter_map(on_demand);
+        let differences = run.differences.iter().map(|difference| plain(difference));
+        let caveats =
+            analysis.changes().into_iter().chain(caveats).chain(libraries).chain(on_demand).chain(differences);
         let caveats = caveats.chain(ours.map(|role| is(role).to_owned())).collect();
         let is_fitted = analysis.rows().iter().any(|row| row.interval.is_some());
         Document { head, tables, notes, caveats, is_fitted }
@@ -341,6 +344,23 @@ pub(crate) fn caveats<'a>(
 pub(crate) fn settings<'a>(contender: &'a Contender, mut cells: impl Iterator<Item = &'a Cell>) -> &'a [Setting] {
     let ended = cells.find(|cell| cell.contender == contender.id && cell.failed.is_none());
     ended.map_or(&contender.settings, |cell| &cell.settings)
+}
+
+/// How a worker was built that was not there.
+pub(crate) fn on_demand(contender: &Contender) -> Option<String> {
+    let built = contender.built.as_ref()?;
+    let source = match (&built.revision, built.dirty) {
+        (Some(revision), true) => format!(" at commit {}, with changes that are in none,", plain(revision)),
+        (Some(revision), false) => format!(" at commit {}", plain(revision)),
+        (None, _) => String::new(),
+    };
+    Some(format!(
+        "{}{source} was built on demand as {}, with the adapter {}; its lock file is {}.",
+        plain(&contender.label),
+        plain(&contender.id),
+        plain(&built.adapter),
+        plain(&built.lock_file)
+    ))
 }
 
 /// The exact versions of a contender's libraries; its compiler, too, if it differs from cqldyno's.

@@ -1,4 +1,4 @@
-//! One run of one worker, as files hold it.
+//! One window of one worker, as files hold it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Measure, measure};
 
-/// One run of one worker: who, on what, and what was read off. One line of `cells.jsonl`.
+/// One window of one worker: who, on what, and what was read off. One line of `cells.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cell {
@@ -27,6 +27,9 @@ pub struct Cell {
     pub pass: Pass,
     /// From 1; more if its block ran again.
     pub attempt: u32,
+    /// Which window of its worker it is, from 1; absent for the only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
     /// When it started.
     pub started: jiff::Timestamp,
     /// What was measured, keyed with the ids of [`crate::measure`].
@@ -77,6 +80,11 @@ impl Cell {
     /// The figure of the measure `id`, if there is one.
     pub fn get(&self, id: &str) -> Option<f64> {
         self.measures.get(id).and_then(Measure::get)
+    }
+
+    /// Whether its worker has no further window, where each has so many. Windows are written in their order.
+    pub fn is_last_of(&self, windows: u32) -> bool {
+        self.window.is_none_or(|number| number >= windows)
     }
 
     /// Whether its figures may be compared: it ran to its end and nothing voids it.

@@ -12,8 +12,9 @@ use serde_json::Value;
 use crate::export::shown::json;
 use crate::schema::{complaints, validator};
 use crate::{
-    ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CutShort, Environment, ErrorLine, Latency, Library, Measure,
-    MeasureInfo, Pass, PlanInfo, Recorded, Role, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, Unit,
+    ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CutShort, Environment, ErrorLine, Latency,
+    Library, Measure, MeasureInfo, Pass, PlanInfo, Recorded, Role, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting,
+    TargetInfo, Unit,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -132,18 +133,24 @@ fn arrangement() -> impl Strategy<Value = ArrangementInfo> {
 
 fn plan() -> impl Strategy<Value = PlanInfo> {
     let numbers = (any::<[u64; 6]>(), option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u64>()));
-    let limits = (option::of(any::<u64>()), option::of(any::<u64>()));
+    let limits = (option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u32>()));
     let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<[bool; 2]>());
     let words = (text(), text(), option::of(text()), vec(text(), 0..3), vec(pass(), 0..4), [text(), text()]);
     (numbers, more, words, vec(arrangement(), 1..3), any::<bool>()).prop_map(
         |(numbers, more, words, arrangements, embedded)| {
             let ([seed, count, counting_count, concurrency, warmup, connections], rate, timeout, stall_ms) = numbers;
-            let ([blocks, most_attempts], page_size, noise_share, (memory_limit_bytes, within_ms), [with_user, named]) =
-                more;
+            let (
+                [blocks, most_attempts],
+                page_size,
+                noise_share,
+                (memory_limit_bytes, within_ms, windows),
+                [with_user, named],
+            ) = more;
             let (consistency, settings, reference, serve_arguments, passes, [id, about]) = words;
             PlanInfo {
                 seed,
                 count,
+                windows,
                 counting_count,
                 rate,
                 passes,
@@ -209,26 +216,29 @@ fn contender() -> impl Strategy<Value = Contender> {
     let role = select(vec![Role::Driver, Role::Floor, Role::Noop]);
     let words = [text(), text(), text(), text(), text(), text()];
     let lists = (vec(library, 0..3), settings(), vec(text(), 0..3));
-    let more = (option::of(built()), option::of(text()));
-    (words, role, any::<bool>(), lists, more).prop_map(|(words, role, control, lists, (built, unavailable))| {
-        let [id, label, version, build, executable, compiler] = words;
-        let (libraries, settings, caveats) = lists;
-        Contender {
-            id,
-            label,
-            role,
-            control,
-            version,
-            libraries,
-            settings,
-            caveats,
-            build,
-            executable,
-            compiler,
-            built,
-            unavailable,
-        }
-    })
+    let more = (option::of(any::<u64>()), option::of(built()), option::of(text()));
+    (words, role, any::<bool>(), lists, more).prop_map(
+        |(words, role, control, lists, (in_flight, built, unavailable))| {
+            let [id, label, version, build, executable, compiler] = words;
+            let (libraries, settings, caveats) = lists;
+            Contender {
+                id,
+                label,
+                role,
+                control,
+                version,
+                libraries,
+                settings,
+                caveats,
+                build,
+                executable,
+                compiler,
+                in_flight,
+                built,
+                unavailable,
+            }
+        },
+    )
 }
 
 fn scenario() -> impl Strategy<Value = ScenarioInfo> {
@@ -282,7 +292,7 @@ prop_compose! {
 prop_compose! {
     fn cell()(
         texts in [text(), text(), text(), text(), text()],
-        numbers in (any::<u32>(), any::<u32>(), time(), pass()),
+        numbers in (any::<u32>(), any::<u32>(), option::of(any::<u32>()), time(), pass()),
         measures in map(measure()),
         issued_by_statement in map(any::<u64>()),
         series in series(),
@@ -293,12 +303,12 @@ prop_compose! {
         reasons in [option::of(text()), option::of(text()), option::of(text()), option::of(text())],
     ) -> Cell {
         let [contender, label, scenario, scenario_hash, arrangement] = texts;
-        let (block, attempt, started, pass) = numbers;
+        let (block, attempt, window, started, pass) = numbers;
         let (step, breakdowns, files, latency) = more;
         let [noisy, void, failed, log] = reasons;
         let line = |([kind, first], count): ([String; 2], u64)| ErrorLine { kind, count, first };
         Cell {
-            contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, started, measures,
+            contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, window, started, measures,
             issued_by_statement, series, step, breakdowns, files, latency,
             error_kinds: error_kinds.into_iter().map(line).collect(),
             settings, findings, noisy, void, failed, log,

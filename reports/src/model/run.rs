@@ -126,6 +126,9 @@ pub struct PlanInfo {
     pub seed: u64,
     /// Statements per timing cell.
     pub count: u64,
+    /// Windows that share the statements of a timing cell; absent for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<u32>,
     /// Statements per counting cell; 0 without a counting pass.
     pub counting_count: u64,
     /// Statements per second of the latency pass; absent for half of what the slowest driver reached.
@@ -263,6 +266,9 @@ pub struct Contender {
     /// The worker's compiler; empty if it did not state one.
     #[serde(default)]
     pub compiler: String,
+    /// The statements that it has in flight, if its connections take fewer than [`PlanInfo::concurrency`]; it then has no verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<u64>,
     /// How its worker was built; absent if it was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built: Option<BuiltOnDemand>,

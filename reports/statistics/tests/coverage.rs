@@ -5,9 +5,11 @@
 #[path = "../examples/simulate/world.rs"]
 mod world;
 
-use cqldyno_statistics::{Comparison, Verdict, compare};
+use std::collections::BTreeMap;
+
+use cqldyno_statistics::{Comparison, Group, Repetition, Verdict, compare, outermost};
 use fastrand::Rng;
-use world::World;
+use world::{World, normal};
 
 const RUNS: usize = 500;
 
@@ -51,4 +53,36 @@ fn more_noise_finds_less() {
     let (_, quiet) = held_and_found(12, 0.02);
     let (_, loud) = held_and_found(12, 0.05);
     assert!(loud < quiet, "{loud} {quiet}");
+}
+
+/// Blocks of fresh processes, each of which is some percent off in all of its windows; a column per contender.
+fn of_processes(random: &mut Rng, blocks: u32, windows: u32) -> BTreeMap<Repetition, Vec<f64>> {
+    let mut rows = BTreeMap::new();
+    for block in 1..=blocks {
+        let processes: Vec<f64> = (0..4).map(|_| 0.02 * normal(random)).collect();
+        for window in 1..=windows {
+            let figure = |process: &f64| (process + 0.01 * normal(random)).exp();
+            rows.insert(vec![block, window], processes.iter().map(figure).collect());
+        }
+    }
+    rows
+}
+
+#[test]
+fn windows_of_one_process_do_not_stand_for_processes_and_intervals_of_blocks_hold() {
+    let mut random = Rng::with_seed(1);
+    let (mut held, mut held_by_windows) = (0, 0);
+    for _ in 0..RUNS {
+        let rows = of_processes(&mut random, 10, 8);
+        let holds = |blocks: Vec<Vec<f64>>| {
+            let group = Group { blocks, reference: 0, controls: vec![3] };
+            let estimates =
+                compare(&[group], &Comparison::default()).remove(0).expect("there are enough blocks").estimates;
+            estimates.into_iter().flatten().all(|one| one.interval[0] <= 1.0 && 1.0 <= one.interval[1])
+        };
+        held_by_windows += usize::from(holds(rows.values().cloned().collect()));
+        held += usize::from(holds(outermost(rows)));
+    }
+    let (held, held_by_windows) = (held as f64 / RUNS as f64, held_by_windows as f64 / RUNS as f64);
+    assert!((0.92..=0.98).contains(&held) && held_by_windows < 0.7, "{held} by blocks, {held_by_windows} by windows");
 }

@@ -27,6 +27,7 @@ pub fn run() -> (Run, Vec<Cell>) {
         executable: String::new(),
         plan: PlanInfo {
             seed: 42,
+            windows: None,
             count: 500_000,
             passes: vec![Pass::Counting],
             rate: None,
@@ -174,6 +175,7 @@ fn contender(id: &str, label: &str, role: Role) -> Contender {
         build: "b1".to_owned(),
         executable: String::new(),
         compiler: "rustc 1.95.0".to_owned(),
+        in_flight: None,
         built: None,
         unavailable: None,
     }
@@ -226,6 +228,7 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
         })
         .collect();
     Cell {
+        window: None,
         contender: contender.id.clone(),
         label: contender.label.clone(),
         scenario: scenario.name.clone(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cqldyno_driver_api::Capability;
-use cqldyno_meter::{Attachment, Subject};
+use cqldyno_meter::{ALL, Attachment, Subject};
 use cqldyno_protocol::{Mode, Ready};
 
 use super::Stage;
@@ -73,9 +73,9 @@ fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> R
         nodes: served.nodes().to_vec(),
     };
     // A meter without a measure has something else to say of every cell.
-    let meters = setup.bench.meters.iter().filter(|meter| {
-        let mut measures = meter.declarations().iter();
-        measures.len() == 0 || measures.any(|measure| measure.is_taken_in(setup.planned.pass))
+    let meters = ALL.iter().filter(|meter| {
+        let measures = meter.measures;
+        measures.is_empty() || measures.iter().any(|measure| measure.is_taken_in(setup.planned.pass))
     });
     let attachments = meters.map(|meter| meter.attach(&subject)).collect();
     let (mut worker, hello) = gate.open()?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cqldyno_driver_api::Settings;
 use cqldyno_protocol::{Job, Mode, Runtime};
-use cqldyno_reports::{Cell, Role};
+use cqldyno_reports::{Cell, Pass, Role};
 use cqldyno_scenarios::{Permutation, Scenario, Workload};
 
 use super::served::Served;
@@ -68,11 +68,15 @@ impl<'a> Setup<'a> {
     }
 
     /// Runs the cell through its stages.
-    pub(super) fn run(&self, cell: Cell, stage: &mut dyn FnMut(Stage)) -> Result<Cell, CellFailure> {
+    pub(super) fn run(&self, cell: &Cell, stage: &mut dyn FnMut(Stage)) -> Result<Vec<Cell>, CellFailure> {
         let mut waiting = Served::start(self, stage)?.load(self, stage)?.connect(self, stage)?;
-        let window = waiting.window(stage)?;
-        let mut judged = waiting.judge(vec![window], &cell)?;
-        Ok(judged.pop().unwrap_or(cell))
+        let windows = (0..self.windows()).map(|nth| waiting.window(nth, stage)).collect::<Result<Vec<_>, _>>()?;
+        waiting.judge(windows, cell)
+    }
+
+    /// Windows of the contender's worker. Only time is taken in several.
+    pub(super) fn windows(&self) -> u32 {
+        if self.planned.pass == Pass::Timing { self.bench.context.plan.windows } else { 1 }
     }
 
     /// Whether the contender is noop, the only one that needs no server.
@@ -119,6 +123,7 @@ impl<'a> Setup<'a> {
             mode,
             scenario,
             count: self.load.count,
+            windows: if is_floors { 1 } else { self.windows() },
             warmup: self.load.warmup,
             concurrency: self.load.concurrency,
             rate: match self.load.shape {

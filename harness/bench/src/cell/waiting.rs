@@ -1,10 +1,12 @@
 //! The third stage: the contender waits for `go`. Windows come from it, and with one or more of them it is judged.
 
+use std::mem::take;
+use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use cqldyno_driver_api::Settings;
-use cqldyno_meter::{Attachment, Window as Told};
-use cqldyno_protocol::{Done, End, Ready};
+use cqldyno_meter::{Attachment, Seen, Window as Told};
+use cqldyno_protocol::{Done, End, Ready, tickets};
 use cqldyno_reports::{Cell, Pass, Series};
 use cqldyno_scenarios::Operation;
 use tempfile::TempDir;
@@ -40,65 +42,81 @@ pub(super) struct Waiting<'a> {
 
 /// What one window gave.
 pub(super) struct Window {
+    /// From 0.
+    nth: u32,
     began: SystemTime,
     end: End,
     done: Done,
     counted: Result<Counted, String>,
     connections: Result<u64, String>,
+    seen: Vec<Seen>,
 }
 
 impl Waiting<'_> {
-    /// One window. A worker of protocol version 1 ends after its first one and refuses another.
-    pub(super) fn window(&mut self, stage: &mut dyn FnMut(Stage)) -> Result<Window, CellFailure> {
-        self.measure(stage).map_err(|failure| self.served.blame(failure, self.setup.bench.context.cancel))
+    /// The window `nth`, from 0: as many as the job has, in their order.
+    pub(super) fn window(&mut self, nth: u32, stage: &mut dyn FnMut(Stage)) -> Result<Window, CellFailure> {
+        self.measure(nth, stage).map_err(|failure| self.served.blame(failure, self.setup.bench.context.cancel))
     }
 
     /// `go`, the window, `end`. The meters are read at its edges; the last one at `go` is the first one at `end`.
-    fn measure(&mut self, stage: &mut dyn FnMut(Stage)) -> Result<Window, CellFailure> {
-        let (of, cancel, pid) = (self.setup.load.count, self.setup.bench.context.cancel, self.worker.pid());
+    fn measure(&mut self, nth: u32, stage: &mut dyn FnMut(Stage)) -> Result<Window, CellFailure> {
+        let (cancel, pid) = (self.setup.bench.context.cancel, self.worker.pid());
+        let (of, before_it) = (self.setup.load.count, self.setup.tickets(nth).start);
         let before = self.served.edge(pid, cancel)?;
         let began = SystemTime::now();
-        stage(Stage::Window { issued: 0, of });
+        stage(Stage::Window { issued: before_it, of });
         self.attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
         let mut look = || {
             self.attachments.iter_mut().for_each(|attachment| attachment.meanwhile());
             self.served.ended()
         };
-        let end = self.worker.go(&mut look, |issued| stage(Stage::Window { issued, of }))?;
-        self.attachments.iter_mut().for_each(|attachment| attachment.at_end());
+        let end = self.worker.go(&mut look, |issued| stage(Stage::Window { issued: before_it + issued, of }))?;
+        let seen = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
         let after = self.served.edge(pid, cancel)?;
         let done = self.worker.ack()?;
         let (counted, connections) = between((before, after), &self.setup.scenario, &done);
-        Ok(Window { began, end, done, counted, connections })
+        Ok(Window { nth, began, end, done, counted, connections, seen })
     }
 
-    /// One cell like `cell` per window, with its figures and what voids them. Meters have the edges of the last window.
+    /// One cell like `cell` per window, with its figures and what voids them.
     pub(super) fn judge(self, windows: Vec<Window>, cell: &Cell) -> Result<Vec<Cell>, CellFailure> {
-        let Waiting { mut attachments, worker, scratch: _scratch, mut served, ready, mut exits, setup } = self;
+        let Waiting { attachments, worker, scratch: _scratch, mut served, ready, mut exits, setup } = self;
         exits.extend(worker.finish());
         let mut readings = Vec::new();
-        for window in windows {
-            let Window { began, end, done, counted, connections } = &window;
+        for mut window in windows {
+            let seen = take(&mut window.seen);
+            let Window { nth, began, end, done, counted, connections, .. } = &window;
             let lasted = Duration::from_nanos(end.wall_ns);
             let latencies = Latencies::of(done, *began, lasted, &setup.load);
             let (latencies, unread) =
                 latencies.map_or_else(|why| (Latencies::default(), Some(why)), |told| (told, None));
             let told = window_of(end, done, counted, connections, rows(&setup.scenario, done));
-            let mut outcome = read(&mut attachments, &Told { latencies: latencies.told.clone(), ..told });
+            let mut outcome = read(seen, &Told { latencies: latencies.told.clone(), ..told });
             outcome.findings.extend(unread);
             outcome.files.extend(latencies.log);
-            readings.push((window, outcome, latencies.driver));
+            let number = (setup.windows() > 1).then_some(nth + 1);
+            let started = if *nth == 0 { cell.started } else { (*began).try_into().unwrap_or(cell.started) };
+            readings.push((
+                window,
+                outcome,
+                Cell { window: number, started, latency: latencies.driver, ..cell.clone() },
+            ));
         }
+        drop(attachments);
         let read_back = setup.read_back(&mut served, &mut exits)?;
-        let judged = readings.into_iter().map(|(window, outcome, latency)| {
-            let cell = Cell { latency, ..cell.clone() };
-            setup.judged(cell, window, outcome, &ready, &served, &read_back, &exits)
-        });
+        let judged = readings
+            .into_iter()
+            .map(|(window, outcome, cell)| setup.judged(cell, window, outcome, &ready, &served, &read_back, &exits));
         Ok(judged.collect())
     }
 }
 
 impl Setup<'_> {
+    /// The statements of the contender's window `nth`, from 0.
+    fn tickets(&self, nth: u32) -> Range<u64> {
+        tickets(self.load.count, self.windows(), nth)
+    }
+
     #[expect(clippy::too_many_arguments, reason = "they are what a cell is judged from")]
     fn judged(
         &self,
@@ -110,12 +128,12 @@ impl Setup<'_> {
         read_back: &ReadBack,
         exits: &[String],
     ) -> Cell {
-        let Window { end, done, counted, connections, .. } = window;
+        let Window { nth, end, done, counted, connections, .. } = window;
         let folder = self.bench.context.folder;
         let own = self.introduced.own.in_force(self.bench.context.plan);
         let redact = |text: &str| self.bench.redaction.apply(text);
         let nodes = served.nodes().len().max(1) as u64;
-        let asked = own.connections as u64;
+        let asked = ready.connections.unwrap_or(own.connections) as u64;
 
         let taken = outcome.readings.iter().filter(|reading| reading.measure.is_taken_in(cell.pass));
         cell.measures.extend(taken.map(|reading| (reading.measure.id.to_owned(), measure(reading))));
@@ -131,8 +149,9 @@ impl Setup<'_> {
         if cell.pass == Pass::Timing {
             cell.findings.extend(below_concurrency(&done));
         }
+        let stem = cell.window.map_or_else(|| self.stem.to_owned(), |number| format!("{}-{number}", self.stem));
         for artifact in outcome.files {
-            match folder.write_artifact(self.stem, &artifact) {
+            match folder.write_artifact(&stem, &artifact) {
                 Ok(name) => drop(cell.files.insert(artifact.kind.to_owned(), name)),
                 Err(error) => cell.findings.push(sentence(&error.to_string())),
             }
@@ -141,6 +160,8 @@ impl Setup<'_> {
         cell.settings.iter_mut().for_each(|setting| setting.value = redact(&setting.value));
         cell.error_kinds = errors(&done, &redact);
 
+        let Range { start, end: behind } = self.tickets(nth);
+        let asked_for = behind - start;
         let connecting = self.load.shape == Shape::Connecting;
         let has_own = self.scenario.statements.iter().any(|one| one.operation != Operation::Connect);
         let is_asked = own.settings == Settings::Equal && !connecting;
@@ -148,6 +169,7 @@ impl Setup<'_> {
             scenario: &self.scenario,
             workload: &self.workload,
             load: &self.load,
+            asked: asked_for,
             done: &done,
             wall_ns: end.wall_ns,
             counted: counted.as_ref().ok(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cqldyno_meter::{Attachment, Outcome, Reading, Refusal, ServerWindow, Traffic, Window, busy_connections};
+use cqldyno_meter::{Outcome, Reading, Refusal, Seen, ServerWindow, Traffic, Window, busy_connections};
 use cqldyno_protocol::{Done, End, Runtime};
 use cqldyno_reports::measure::{
     BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, WALL, WORKER_UTILISATION,
@@ -64,9 +64,9 @@ pub(crate) fn window_of(
 }
 
 /// Every meter's readings and findings.
-pub(crate) fn read(attachments: &mut [Box<dyn Attachment>], window: &Window) -> Outcome {
+pub(crate) fn read(seen: Vec<Seen>, window: &Window) -> Outcome {
     let mut whole = Outcome::default();
-    for outcome in attachments.iter_mut().map(|attachment| attachment.read(window)) {
+    for outcome in seen.into_iter().map(|seen| seen(window)) {
         whole.readings.extend(outcome.readings);
         whole.findings.extend(outcome.findings);
         whole.voids.extend(outcome.voids);
@@ -79,7 +79,7 @@ pub(crate) fn read(attachments: &mut [Box<dyn Attachment>], window: &Window) -> 
 
 /// What the meters read, as `run.json` lists it.
 pub(crate) fn measures() -> Vec<MeasureInfo> {
-    cqldyno_meter::all().iter().flat_map(|meter| meter.declarations()).map(MeasureInfo::from).collect()
+    cqldyno_meter::ALL.iter().flat_map(|meter| meter.measures).map(MeasureInfo::from).collect()
 }
 
 /// A reading as results hold it.

@@ -6,6 +6,7 @@ use cqldyno_reports::whole;
 use cqldyno_scenarios::{Operation, Scenario, Submit};
 
 use crate::plan::Plan;
+use crate::plan::target::Target;
 
 /// The sentences over a table about what a statement is, if it is no EXECUTE, and about what the scenario's limits leave of the plan.
 pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
@@ -35,6 +36,16 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
         ));
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// The statements that this worker has in flight over so many `connections` per node, if they are fewer than the plan's.
+pub(crate) fn own_concurrency(plan: &Plan, connections: usize, hello: &Hello) -> Option<usize> {
+    let nodes = match &plan.target {
+        Target::Embedded => 1,
+        Target::Addresses { nodes, .. } => nodes.len(),
+    };
+    let own = hello.driver.in_flight_per_connection? * connections * nodes;
+    (own < plan.concurrency).then_some(own)
 }
 
 /// Why this worker cannot be asked this scenario, as a full sentence, if so.
@@ -107,6 +118,24 @@ mod tests {
             "It does not declare the capability `batch`, which the statement batch needs."
         );
         assert_eq!(of(r#""offline""#, "connect").unwrap(), "It sends nothing, so there is nothing to connect.");
+    }
+
+    #[test]
+    fn a_driver_that_blocks_has_as_many_in_flight_as_connections() {
+        let hello: Hello = serde_json::from_str(
+            r#"{"protocol":1,"driver":{"name":"a","version":"1","libraries":[],"capabilities":[],"caveats":[],
+            "in_flight_per_connection":1},"settings":[],"build":{"id":"","compiler":"","profile":""}}"#,
+        )
+        .unwrap();
+        let of = |concurrency, connections, target: &str| {
+            let target = Target::parse(target).unwrap();
+            let plan = Plan { concurrency, target, ..plan(&["a"], &["writes"]) };
+            assert_eq!(left_out(&plan, plan.settings, &hello, &plan.scenarios[0]), None);
+            own_concurrency(&plan, connections, &hello)
+        };
+        assert_eq!(of(1_024, 1, "embedded"), Some(1));
+        assert_eq!(of(1_024, 4, "127.0.0.1,127.0.0.2"), Some(8));
+        assert_eq!(of(4, 4, "embedded"), None, "as many as the others have");
     }
 
     #[test]

@@ -79,10 +79,20 @@ const LIBRARY: &str = "lib";
 
 /// The keys that mean the same for every driver: name, values, default, and what they do in one sentence.
 pub const COMMON_KEYS: [(&str, &str, &str, &str); 6] = [
-    ("CRATE", "X.Y.Z", "as in Cargo.lock", "Builds the worker with this version of a dependency, such as tokio=1.44.2."),
+    (
+        "CRATE",
+        "X.Y.Z",
+        "as in Cargo.lock",
+        "Builds the worker with this version of a dependency, such as tokio=1.44.2.",
+    ),
     ("allocator", "system|jemalloc|mimalloc", "system", "Builds the worker with this allocator."),
     ("lto", "off|thin|fat", "off", "Builds the worker with link-time optimisation."),
-    ("settings", "equal|default", "--settings", "Settings that are equal for all, or those of the driver's documentation."),
+    (
+        "settings",
+        "equal|default",
+        "--settings",
+        "Settings that are equal for all, or those of the driver's documentation.",
+    ),
     ("connections", "N", "--connections", "Data connections to each node."),
     ("timeout", "none|TIME", "--request-timeout", "The driver's own time limit per statement."),
 ];
@@ -135,7 +145,8 @@ impl FromStr for Contender {
 
 /// Divides before the first `+`, or, because a path or an address may have one, before the first that begins KEY=VALUE.
 fn split(text: &str) -> (&str, Option<&str>) {
-    let has_place = text.split_once('@').is_some_and(|(_, version)| version.starts_with("path:") || version.starts_with("git:"));
+    let has_place =
+        text.split_once('@').is_some_and(|(_, version)| version.starts_with("path:") || version.starts_with("git:"));
     let begins = |tail: &str| tail.split_once('=').is_some_and(|(key, _)| is_key(key));
     let at = text.match_indices('+').map(|(at, _)| at).find(|at| !has_place || begins(&text[at + 1..]));
     at.map_or((text, None), |at| (&text[..at], Some(&text[at + 1..])))
@@ -289,7 +300,9 @@ mod tests {
 
     #[test]
     fn keys_are_the_builders_the_harness_or_the_adapters() {
-        let found = parse("scylla+tokio=1.44.2+lto=thin+allocator=mimalloc+settings=default+connections=2+timeout=5s+io-threads=2");
+        let found = parse(
+            "scylla+tokio=1.44.2+lto=thin+allocator=mimalloc+settings=default+connections=2+timeout=5s+io-threads=2",
+        );
         assert_eq!(found.order.pins, BTreeMap::from([("tokio".to_owned(), "1.44.2".to_owned())]));
         assert_eq!((found.order.lto.as_deref(), found.order.allocator.as_deref()), (Some("thin"), Some("mimalloc")));
         let own = Own { settings: Some(Settings::Default), connections: Some(2), timeout_ms: Some(Some(5_000)) };
@@ -309,7 +322,9 @@ mod tests {
         for text in ["a", "a@1.9.0", "a+form=ready+connections=2"] {
             assert!(parse(text).is_served_by(&hello), "{text}");
         }
-        for text in ["a@1.8.0", "a@1.9", "a@newest", "a@path:x", "a+tokio=1.44.2", "a@1.9.0+lto=fat", "a+allocator=system"] {
+        for text in
+            ["a@1.8.0", "a@1.9", "a@newest", "a@path:x", "a+tokio=1.44.2", "a@1.9.0+lto=fat", "a+allocator=system"]
+        {
             assert!(!parse(text).is_served_by(&hello), "{text}");
         }
     }

@@ -9,7 +9,7 @@ mod latency;
 use std::ffi::OsString;
 use std::path::Path;
 
-use cqldyno_meter::{Allocations, Meter, Probe, Stacks, SystemCalls, SystemCallsByName};
+use cqldyno_meter::{ALLOCATIONS, FLAME_GRAPHS, Probe, SYSTEM_CALLS, SYSTEM_CALLS_BY_NAME, allocations_environment};
 use cqldyno_reports::Pass;
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
 use cqldyno_scenarios::Scenario;
@@ -155,7 +155,7 @@ pub(crate) fn kind(pass: Pass) -> PassKind {
         Pass::Counting => PassKind {
             about: "system calls, all together",
             headline: (SYSCALLS_PER_STATEMENT, "system calls per statement"),
-            probe: || SystemCalls.probe(),
+            probe: || SYSTEM_CALLS.probe(),
             steps: |plan| {
                 // Closing the counters takes long.
                 let cost = Cost { seconds: 0.07, factor: 1.0 };
@@ -165,18 +165,18 @@ pub(crate) fn kind(pass: Pass) -> PassKind {
         Pass::Syscalls => PassKind {
             about: "system calls, by name",
             headline: ("syscalls_by_name", "system calls per statement"),
-            probe: || SystemCallsByName.probe(),
+            probe: || SYSTEM_CALLS_BY_NAME.probe(),
             // As many as are counted all together, so that both counts can be compared.
             steps: |plan| vec![Step::new("counting system calls by name", plan, plan.counted())],
         },
         Pass::Allocations => PassKind {
             about: "allocations and their bytes, those of C and C++ libraries included",
             headline: ("allocations_per_statement", "allocations per statement"),
-            probe: || Allocations.probe(),
+            probe: || ALLOCATIONS.probe(),
             steps: |plan| {
                 vec![Step {
                     cost: Cost { seconds: 0.0, factor: 1.2 },
-                    start: |scratch| Start { environment: Allocations::environment(scratch), ..Start::default() },
+                    start: |scratch| Start { environment: allocations_environment(scratch), ..Start::default() },
                     ..Step::new("counting allocations", plan, plan.count.min(ALLOCATIONS_COUNT))
                 }]
             },
@@ -186,7 +186,7 @@ pub(crate) fn kind(pass: Pass) -> PassKind {
         Pass::Flamegraph => PassKind {
             about: "flame graphs, with frames of the kernel and of C and C++, and how they differ from the reference's",
             headline: ("stack_samples", "stacks sampled"),
-            probe: || Stacks.probe(),
+            probe: || FLAME_GRAPHS.probe(),
             steps: |plan| {
                 vec![Step {
                     cost: Cost { seconds: 3.0, factor: 1.1 },

@@ -136,6 +136,7 @@ impl Schedule {
             cells.iter().any(|cell| {
                 (cell.contender.as_str(), cell.scenario.as_str(), cell.arrangement.as_str()) == place
                     && (cell.block, cell.pass, cell.step.as_deref()) == (planned.block, planned.pass, step)
+                    && cell.is_last_of(run.plan.windows.unwrap_or(1))
             })
         })
     }

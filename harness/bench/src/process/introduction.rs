@@ -27,6 +27,8 @@ pub(crate) struct Introduced {
     pub options: BTreeMap<String, String>,
     /// Values of the run that it has instead.
     pub own: Own,
+    /// The allocator that is built in, if it is not the system's.
+    pub allocator: Option<String>,
     /// The worker's file as it was.
     pub executable: Executable,
     /// What it says of itself.
@@ -115,7 +117,8 @@ impl Reception<'_> {
             Launch { library_folder: library_folder.clone(), ..Launch::new(&self.programs.cqldyno, &program, log) };
         let hello = hello(launch, self.deadlines, self.cancel)?;
         let (options, own) = (contender.options.clone(), contender.own);
-        Ok(Introduced { program, library_folder, options, own, executable, hello, built: None })
+        let allocator = contender.order.own_allocator().map(str::to_owned);
+        Ok(Introduced { program, library_folder, options, own, allocator, executable, hello, built: None })
     }
 
     /// Asks the worker for its `hello` that was built for the contender, or says why there is none; `instead` is what the one that is
@@ -161,7 +164,10 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
     let hello = found.as_ref().ok().map(|introduced| &introduced.hello);
     let repeated = id != contender.to_string();
     let label = match hello {
-        Some(hello) => label(hello, contender, found.as_ref().ok().and_then(|one| one.built.as_ref())) + if repeated { &id[id.rfind('#').unwrap_or(id.len())..] } else { "" },
+        Some(hello) => {
+            label(hello, contender, found.as_ref().ok().and_then(|one| one.built.as_ref()))
+                + if repeated { &id[id.rfind('#').unwrap_or(id.len())..] } else { "" }
+        }
         None => id.to_owned(),
     };
     let driver = hello.map(|hello| &hello.driver);
@@ -177,6 +183,7 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
         build: hello.map(|hello| hello.build.id.clone()).unwrap_or_default(),
         executable: found.as_ref().map(|introduced| introduced.executable.hash.clone()).unwrap_or_default(),
         compiler: hello.map(|hello| hello.build.compiler.clone()).unwrap_or_default(),
+        in_flight: None,
         built: None,
         unavailable: found.as_ref().err().map(CellFailure::to_string),
     }
@@ -238,6 +245,13 @@ pub struct DriverListing {
     pub hello: Result<Hello, String>,
 }
 
+impl DriverListing {
+    /// The label that it gives itself, else its name.
+    pub fn label(&self) -> String {
+        self.hello.as_ref().map_or_else(|_| self.name.clone(), |hello| hello.driver.label())
+    }
+}
+
 /// Every driver that has a worker here or should have one, each asked who it is.
 pub fn drivers(programs: &Programs, cancel: &Cancel) -> Vec<DriverListing> {
     let mut names = programs.names();
@@ -279,6 +293,7 @@ mod tests {
             library_folder: None,
             options: BTreeMap::new(),
             own: Own::default(),
+            allocator: None,
             executable: Executable::default(),
             hello: hello.clone(),
             built: None,

@@ -76,7 +76,8 @@ pub(crate) fn differences<'a>(workers: impl IntoIterator<Item = (&'a str, &'a Bu
         // What most have comes last, as that of the others.
         let mut values: Vec<_> = values.into_iter().collect();
         values.sort_by_key(|(_, labels)| labels.len());
-        let others = values.pop().filter(|(_, labels)| labels.len() > 1 || values.iter().all(|(_, one)| one.len() == 1));
+        let others =
+            values.pop().filter(|(_, labels)| labels.len() > 1 || values.iter().all(|(_, one)| one.len() == 1));
         let shown = |value: &str| if value.is_empty() { "unset" } else { value }.to_owned();
         let mut said: Vec<String> =
             values.iter().map(|(value, labels)| format!("{} for {}", shown(value), labels.join(" and "))).collect();

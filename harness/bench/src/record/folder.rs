@@ -272,7 +272,10 @@ mod tests {
             let folder = RunFolder::create(Some(&out), jiff::Timestamp::UNIX_EPOCH).unwrap();
             fs::write(folder.log("hello-scylla").0, "x").unwrap();
             fs::write(folder.path().join(RUN), "{}").unwrap();
-            assert_eq!(folder.keep_lock_file("scylla@0.3.1", &folder.path().join(RUN)).unwrap(), "locks/scylla-0.3.1.lock");
+            assert_eq!(
+                folder.keep_lock_file("scylla@0.3.1", &folder.path().join(RUN)).unwrap(),
+                "locks/scylla-0.3.1.lock"
+            );
             folder.discard().unwrap();
             assert_eq!(out.exists(), stays);
         }

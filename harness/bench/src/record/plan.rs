@@ -24,6 +24,7 @@ impl Plan {
         PlanInfo {
             seed: self.seed,
             count: self.count,
+            windows: Some(self.windows).filter(|windows| *windows > 1),
             passes: self.passes.clone(),
             rate: self.rate,
             counting_count: if self.passes.contains(&Pass::Counting) { self.counted() } else { 0 },
@@ -81,6 +82,7 @@ impl Plan {
             arrangements: placements.iter().map(|placement| placement.arrangement).collect(),
             pin: Pin::Off,
             count: info.count,
+            windows: info.windows.unwrap_or(1).max(1),
             concurrency: usize::try_from(info.concurrency).map_err(|_| wrong("concurrency", &info.concurrency))?,
             warmup: info.warmup,
             blocks: info.blocks,

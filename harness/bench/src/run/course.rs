@@ -228,9 +228,10 @@ impl Course<'_> {
             limit.left(cells[from..].iter().copied().chain(self.schedule.first_attempts(next)))
         };
         for (at, planned) in cells.iter().enumerate() {
+            let there = ended.cells.iter().filter(|cell| cell.window.is_none_or(|number| number == 1)).count();
             observer.cell_starts(&CellStart {
-                number: ended.cells.len() + 1,
-                of: ended.cells.len() + cells.len() - at + self.schedule.first_attempts(next).count(),
+                number: there + 1,
+                of: there + cells.len() - at + self.schedule.first_attempts(next).count(),
                 label: &self.run.contenders[planned.contender].label,
                 scenario: &self.run.scenarios[planned.scenario].name,
                 arrangement: &self.run.plan.arrangements[planned.arrangement].id,
@@ -243,22 +244,26 @@ impl Course<'_> {
                 behind: left(limit, at + 1),
             });
             let began = self.clock.elapsed();
-            let mut cell = match executor.execute(planned, &ended.cells, &mut |stage| observer.stage(stage)) {
-                Ok(cell) => cell,
+            let windows = match executor.execute(planned, &ended.cells, &mut |stage| observer.stage(stage)) {
+                Ok(windows) => windows,
                 Err(RunEnds::Cancelled) => return false,
                 Err(RunEnds::Refused(why)) => {
                     ended.trouble = Some(BenchError::Refused(why));
                     return false;
                 }
             };
-            cell.noisy = noise(&cell, self.plan.noise_share, self.cores(planned));
             limit.ended(planned, self.clock.elapsed().saturating_sub(began));
-            let kept = keep(&cell);
-            observer.cell_ended(&cell, left(limit, at + 1));
-            ended.cells.push(cell);
-            if let Err(error) = kept {
-                ended.trouble = Some(error.into());
-                return false;
+            for mut cell in windows {
+                cell.noisy = noise(&cell, self.plan.noise_share, self.cores(planned));
+                let kept = keep(&cell);
+                if cell.is_last_of(self.plan.windows) {
+                    observer.cell_ended(&cell, left(limit, at + 1));
+                }
+                ended.cells.push(cell);
+                if let Err(error) = kept {
+                    ended.trouble = Some(error.into());
+                    return false;
+                }
             }
         }
         true
@@ -301,7 +306,9 @@ impl Course<'_> {
             let has = |planned: &PlannedCell| {
                 let step = self.schedule.step(planned).name;
                 let id = &self.run.contenders[planned.contender].id;
-                of_it.iter().any(|cell| cell.contender == *id && cell.step.as_deref() == step)
+                of_it.iter().any(|cell| {
+                    cell.contender == *id && cell.step.as_deref() == step && cell.is_last_of(self.plan.windows)
+                })
             };
             if self.schedule.cells(block, attempt).iter().all(has) {
                 found.whole += 1;

@@ -6,6 +6,7 @@ use cqldyno_builder::{BuildError, Builder, Built, Order, Watch};
 use cqldyno_reports::{BuiltOnDemand, Contender as Row};
 
 use crate::plan::Plan;
+use crate::plan::asked::own_concurrency;
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::{Introduced, Reception, Sought, own_build, row};
@@ -64,6 +65,9 @@ pub(super) fn introductions(
             break;
         }
         let mut row = row(id, contender, &found);
+        row.in_flight = found.as_ref().ok().and_then(|found| {
+            own_concurrency(plan, found.own.in_force(plan).connections, &found.hello).map(|own| own as u64)
+        });
         row.caveats.extend(own_generator(&row));
         row.caveats.extend(found.as_ref().ok().and_then(|found| own_build(contender, found)));
         let built = found.as_ref().ok().and_then(|found| found.built.as_ref());
@@ -115,7 +119,8 @@ impl Workshop<'_> {
         let began = Instant::now();
         let mut progress = |progress| observer.builds(&label, Building::Goes(progress));
         let cancelled = || cancel.is_cancelled();
-        let built = builder.build(order, &mut Watch { progress: &mut progress, cancelled: &cancelled, log: Some(&log) });
+        let built =
+            builder.build(order, &mut Watch { progress: &mut progress, cancelled: &cancelled, log: Some(&log) });
         observer.builds(&label, Building::Ends { well: built.is_ok(), lasted: began.elapsed() });
         built.map_err(|error| match error {
             BuildError::Failed(why) => BuildError::Failed(format!("{why}; {log_name} has all of it")),

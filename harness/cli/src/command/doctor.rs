@@ -99,19 +99,19 @@ fn machine() -> Vec<Finding> {
 }
 
 fn meters() -> Vec<Finding> {
-    let finding = |meter: &dyn cqldyno_meter::Meter| {
-        let costs = meter.costs().map(|costs| format!("; costs {costs}")).unwrap_or_default();
-        let needs = format!("needs {}{costs}", meter.needs());
+    let finding = |meter: &cqldyno_meter::Meter| {
+        let costs = meter.costs.map(|costs| format!("; costs {costs}")).unwrap_or_default();
+        let needs = format!("needs {}{costs}", meter.needs);
         match meter.probe() {
-            Ok(()) => Finding::new(meter.name(), false, format!("available; {needs}")),
+            Ok(()) => Finding::new(meter.name, false, format!("available; {needs}")),
             Err(refusal) => {
-                let mut found = Finding::new(meter.name(), true, format!("not available: {}", refusal.sentence()));
+                let mut found = Finding::new(meter.name, true, format!("not available: {}", refusal.sentence()));
                 found.says.push(refusal.remedy);
                 Finding { further: Some(needs), ..found }
             }
         }
     };
-    cqldyno_meter::all().iter().map(|meter| finding(&**meter)).collect()
+    cqldyno_meter::ALL.iter().map(finding).collect()
 }
 
 fn workers() -> Result<Vec<Finding>> {

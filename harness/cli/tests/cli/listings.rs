@@ -109,11 +109,11 @@ fn doctor_says_of_every_meter_and_every_driver_whether_it_is_there() {
     {
         assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "{name}: {text}");
     }
-    for meter in cqldyno_meter::all() {
+    for meter in &cqldyno_meter::ALL {
         let is_told = |line: &str| line.contains("available; needs ") || line.contains("not available: ");
-        let mut lines = text.lines().filter(|line| line.trim_start().starts_with(meter.name()));
-        assert!(lines.any(is_told), "{}: {text}", meter.name());
-        assert!(words(&text).contains(&format!("needs {}", meter.needs())), "{}: {text}", meter.name());
+        let mut lines = text.lines().filter(|line| line.trim_start().starts_with(meter.name));
+        assert!(lines.any(is_told), "{}: {text}", meter.name);
+        assert!(words(&text).contains(&format!("needs {}", meter.needs)), "{}: {text}", meter.name);
     }
     for driver in drivers() {
         assert!(

@@ -16,6 +16,8 @@ mod listings;
 #[cfg(test)]
 mod readings;
 #[cfg(test)]
+mod regress;
+#[cfg(test)]
 mod report;
 #[cfg(test)]
 mod resume;

@@ -18,6 +18,8 @@ pub const GREATEST_VERSION: u8 = 4;
 
 /// Header flag: the body is compressed.
 pub const FLAG_COMPRESSION: u8 = 0x01;
+/// Header flag: the request asks for a trace; the answer's body starts with the id of one.
+pub const FLAG_TRACING: u8 = 0x02;
 /// Header flag: the body starts with a custom payload.
 pub const FLAG_CUSTOM_PAYLOAD: u8 = 0x04;
 /// Header flag: the body starts with warnings.
@@ -74,6 +76,11 @@ impl Opcode {
             self,
             O::Startup | O::Options | O::Query | O::Prepare | O::Execute | O::Register | O::Batch | O::AuthResponse
         )
+    }
+
+    /// Whether a client may ask for a trace of it; in other requests the flag means nothing.
+    pub fn is_traceable(self) -> bool {
+        matches!(self, Opcode::Query | Opcode::Prepare | Opcode::Execute | Opcode::Batch)
     }
 
     /// The name as the specification writes it.

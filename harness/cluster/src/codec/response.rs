@@ -1,6 +1,6 @@
 //! Encoding what the server sends (section 4.2), straight into the connection's output buffer.
 
-use super::frame::{EVENT_STREAM, HEADER_LEN, Header, Opcode};
+use super::frame::{EVENT_STREAM, FLAG_TRACING, HEADER_LEN, Header, Opcode};
 use crate::error::CqlError;
 use crate::schema::{Change, SchemaChange};
 use crate::types::{ColumnSpec, write};
@@ -59,6 +59,13 @@ pub fn begin(out: &mut Vec<u8>, to: ReplyTo, opcode: Opcode) -> usize {
 pub fn end(out: &mut [u8], start: usize) {
     let length = (out.len() - start - HEADER_LEN) as u32;
     out[start + 5..start + HEADER_LEN].copy_from_slice(&length.to_be_bytes());
+}
+
+/// Puts the id of a trace in front of the body of the frame that begins at `start` and ends with `out`.
+pub fn trace(out: &mut Vec<u8>, start: usize, id: [u8; 16]) {
+    out.splice(start + HEADER_LEN..start + HEADER_LEN, id);
+    out[start + 1] |= FLAG_TRACING;
+    end(out, start);
 }
 
 /// The bytes of the first frame of `frames`, which are whole frames.

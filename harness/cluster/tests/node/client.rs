@@ -122,6 +122,7 @@ fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     pub version: u8,
+    pub flags: u8,
     pub stream: i16,
     pub opcode: u8,
     pub body: Vec<u8>,
@@ -199,8 +200,8 @@ impl Client {
         self.socket.read_exact(&mut header)?;
         let mut body = vec![0; u32::from_be_bytes([header[5], header[6], header[7], header[8]]) as usize];
         self.socket.read_exact(&mut body)?;
-        assert_eq!(header[1], 0, "no flag is expected");
-        Ok(Frame { version: header[0], stream: i16::from_be_bytes([header[2], header[3]]), opcode: header[4], body })
+        let [version, flags, s0, s1, opcode, ..] = header;
+        Ok(Frame { version, flags, stream: i16::from_be_bytes([s0, s1]), opcode, body })
     }
 
     /// Sends a frame and reads its answer.
@@ -208,8 +209,20 @@ impl Client {
         let stream = self.send(opcode, body);
         let frame = self.frame().unwrap();
         assert_eq!(frame.version, self.version | 0x80);
-        assert_eq!(frame.stream, stream);
+        assert_eq!((frame.stream, frame.flags), (stream, 0));
         self.read(&frame)
+    }
+
+    /// Sends a frame that asks for a trace: the id of one, if the answer has it, and the answer.
+    pub fn traced(&mut self, opcode: u8, body: &[u8]) -> (Option<[u8; 16]>, Answer) {
+        const TRACING: u8 = 0x02;
+        let mut asked = frame(self.version, 7, opcode, body);
+        asked[1] = TRACING;
+        self.send_bytes(&asked);
+        let mut frame = self.frame().unwrap();
+        let id = (frame.flags == TRACING).then(|| frame.body.drain(..16).collect::<Vec<u8>>().try_into().unwrap());
+        assert!(id.is_some() || frame.flags == 0);
+        (id, self.read(&frame))
     }
 
     pub fn read(&self, frame: &Frame) -> Answer {

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::client::{
-    AUTH_RESPONSE, Answer, BATCH, Client, EXECUTE, OPTIONS, Parameters, QUERY, REGISTER, STARTUP, execute_body, frame,
-    int, node, node_with_password, query_body, write_string,
+    AUTH_RESPONSE, Answer, BATCH, Bind, Client, EXECUTE, OPTIONS, PREPARE, Parameters, QUERY, REGISTER, STARTUP,
+    execute_body, frame, int, node, node_with_password, prepare_body, query_body, write_string,
 };
 
 const EVERYTHING_IS_WELL: &str = "SELECT key FROM system.local";
@@ -34,6 +34,36 @@ fn version_3_is_served() {
     let prepared = client.prepare("SELECT key FROM system.local WHERE key = ?");
     assert_eq!(prepared.markers.len(), 1);
     assert_eq!(client.execute(&prepared.id, &[crate::client::text("local")]).rows().rows.len(), 1);
+}
+
+#[test]
+fn a_request_for_a_trace_is_answered_with_an_id_and_its_session_is_never_found() {
+    let node = node();
+    let mut client = Client::connect(&node);
+    client.run("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    client.run("CREATE TABLE k.t (a int PRIMARY KEY)");
+    let insert = client.prepare("INSERT INTO k.t (a) VALUES (?)");
+    let query = |text: &str| query_body(text, &Parameters::default());
+    let mut ids = Vec::new();
+    for (opcode, body, is_error) in [
+        (QUERY, query(EVERYTHING_IS_WELL), false),
+        (QUERY, query("SELECT nothing FROM nowhere"), true),
+        (PREPARE, prepare_body("SELECT a FROM k.t WHERE a = ?"), false),
+        (EXECUTE, execute_body(&insert.id, &Parameters::values(&[int(7)])), false),
+        (EXECUTE, execute_body(b"no such statement", &Parameters::default()), true),
+        (BATCH, vec![0, 0, 0, 0, 1, 0], false),
+    ] {
+        let (id, answer) = client.traced(opcode, &body);
+        assert_eq!(matches!(answer, Answer::Error { .. }), is_error, "{answer:?}");
+        let id = id.unwrap_or_else(|| panic!("no id of a trace: {answer:?}"));
+        assert_eq!((id[6] >> 4, ids.contains(&id)), (1, false), "a time-based UUID of its own");
+        ids.push(id);
+    }
+    assert_eq!(client.rows("SELECT a FROM k.t").rows, [[Some(7i32.to_be_bytes().to_vec())]]);
+    let sessions = client.prepare("SELECT duration FROM system_traces.sessions WHERE session_id = ?");
+    assert_eq!(client.execute(&sessions.id, &[Bind::Bytes(ids[0].to_vec())]).rows().rows.len(), 0);
+    assert_eq!(client.traced(OPTIONS, &[]).0, None, "nothing is run");
+    assert_eq!(client.traced(QUERY, &[0, 0]).0, None, "as Cassandra answers what it cannot read");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use crate::pipe::{Answer, EXECUTE, Pipe, execute, frame};
 
-/// A flag that the node ignores (tracing).
-const ALONE: u8 = 0x02;
+/// A flag that the node ignores in a request (warnings).
+const ALONE: u8 = 0x08;
 
 const SCHEMA: [&str; 3] = [
     "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",

@@ -17,9 +17,6 @@ use crate::meter::{Edge, at_edges, per_statement};
 use crate::preload;
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit};
 
-/// Allocations per statement, the bytes that they ask for, and how many are given back.
-pub struct Allocations;
-
 const MEASURES: [Declaration; 3] = [
     Declaration::new(
         Pass::Allocations,
@@ -54,11 +51,9 @@ const AREA: &str = "allocations";
 /// What Go's linker puts into every program (debug/buildinfo), at a multiple of 16 bytes and after a byte 0xff.
 const GO: &[u8] = b" Go buildinf:";
 
-impl Allocations {
-    /// The environment that makes a worker count its allocations in the folder `scratch`; empty without the library.
-    pub fn environment(scratch: &Path) -> Vec<(OsString, OsString)> {
-        preload::library(LIBRARY).map(|library| environment(&library, scratch)).unwrap_or_default()
-    }
+/// The environment that makes a worker count its allocations in the folder `scratch`; empty without the library.
+pub fn allocations_environment(scratch: &Path) -> Vec<(OsString, OsString)> {
+    preload::library(LIBRARY).map(|library| environment(&library, scratch)).unwrap_or_default()
 }
 
 fn environment(library: &Path, scratch: &Path) -> Vec<(OsString, OsString)> {
@@ -96,32 +91,20 @@ fn trial() -> Result<(), Refusal> {
     Err(refuse(why.trim_end_matches([':', ' ']), remedy))
 }
 
-impl Meter for Allocations {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Allocations per statement, the bytes that they ask for, and how many are given back.
+pub const ALLOCATIONS: Meter = Meter::new("allocations", &MEASURES, attach)
+    .needs("libcqldyno_interposer.so beside cqldyno, and a worker that is linked to the C library dynamically")
+    .costs("a few nanoseconds per allocation")
+    .probed(probe);
 
-    fn name(&self) -> &'static str {
-        "allocations"
-    }
+fn probe() -> Probe {
+    static TRIED: OnceLock<Probe> = OnceLock::new();
+    TRIED.get_or_init(trial).clone()
+}
 
-    fn needs(&self) -> &'static str {
-        "libcqldyno_interposer.so beside cqldyno, and a worker that is linked to the C library dynamically"
-    }
-
-    fn costs(&self) -> Option<&'static str> {
-        Some("a few nanoseconds per allocation")
-    }
-
-    fn probe(&self) -> Probe {
-        static TRIED: OnceLock<Probe> = OnceLock::new();
-        TRIED.get_or_init(trial).clone()
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let area = self.probe().and_then(|()| create(&subject.scratch.join(AREA)).map_err(no_area));
-        counting(subject.worker, area)
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let area = probe().and_then(|()| create(&subject.scratch.join(AREA)).map_err(no_area));
+    counting(subject.worker, area)
 }
 
 /// An attachment to the process `worker`, which counts in `area`.
@@ -169,7 +152,7 @@ fn unseen(worker: i32, counts: &Counts) -> Option<Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::{UNFINISHED, window};
+    use crate::meter::window;
     use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
 
@@ -181,8 +164,7 @@ mod tests {
 
     fn sentence(mut counter: Box<dyn Attachment>) -> String {
         counter.at_go();
-        counter.at_end();
-        let outcome = counter.read(&window());
+        let outcome = counter.at_end()(&window());
         outcome.readings[0].value.clone().unwrap_err()
     }
 
@@ -222,14 +204,8 @@ mod tests {
     }
 
     #[test]
-    fn a_window_without_an_end_has_no_figure() {
-        let (_scratch, mut counter) = counter(std::process::id().cast_signed());
-        assert_eq!(counter.read(&window()).readings[0].value, Err(UNFINISHED.to_owned()));
-    }
-
-    #[test]
     fn what_a_worker_allocates_in_the_window_is_counted_where_the_library_is_built() {
-        if let Err(refusal) = Allocations.probe() {
+        if let Err(refusal) = ALLOCATIONS.probe() {
             assert!(!refusal.why.is_empty() && !refusal.remedy.is_empty());
             eprintln!("not tested here: {refusal}");
             return;
@@ -237,7 +213,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let mut shell = Command::new("sh");
         shell.args(["-c", "read line; A=$(printf %01000d 1); echo done; read line"]);
-        shell.envs(Allocations::environment(scratch.path())).stdin(Stdio::piped()).stdout(Stdio::piped());
+        shell.envs(allocations_environment(scratch.path())).stdin(Stdio::piped()).stdout(Stdio::piped());
         let area = create(&scratch.path().join(AREA)).unwrap();
         let mut child = shell.spawn().unwrap();
         let mut counter = counting(child.id().cast_signed(), Ok(area.try_clone().unwrap()));
@@ -249,10 +225,10 @@ mod tests {
         input.write_all(b"go\n").unwrap();
         let mut line = String::new();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line).unwrap();
-        counter.at_end();
+        let seen = counter.at_end();
         drop(input);
         child.wait().unwrap();
-        let outcome = counter.read(&window());
+        let outcome = seen(&window());
         assert!(outcome.readings.iter().take(2).all(|reading| reading.value.clone().unwrap() > 0.0), "{outcome:?}");
     }
 }

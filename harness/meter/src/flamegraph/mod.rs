@@ -9,11 +9,7 @@ use std::sync::OnceLock;
 
 use self::perf::Recording;
 pub use self::picture::{PictureError, differential, picture};
-use crate::meter::UNFINISHED;
-use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
-
-/// Sampled stacks.
-pub struct Stacks;
+use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Seen, Subject, Unit};
 
 const MEASURES: [Declaration; 2] = [
     Declaration::new(Pass::Flamegraph, "stack_samples", Unit::Count, Better::Neither, "stacks sampled in the window")
@@ -31,76 +27,49 @@ const MEASURES: [Declaration; 2] = [
 /// The kind of the file with the folded stacks.
 pub const STACKS: &str = "stacks";
 
-impl Meter for Stacks {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Sampled stacks.
+pub const FLAME_GRAPHS: Meter = Meter::new("flame graphs", &MEASURES, attach)
+    .needs("perf from Linux 5.10 on, and perf_event_open(2)")
+    .costs("0 to 4 % of the time")
+    .probed(probe);
 
-    fn name(&self) -> &'static str {
-        "flame graphs"
-    }
-
-    fn needs(&self) -> &'static str {
-        "perf from Linux 5.10 on, and perf_event_open(2)"
-    }
-
-    fn costs(&self) -> Option<&'static str> {
-        Some("0 to 4 % of the time")
-    }
-
-    fn probe(&self) -> Probe {
-        static TRIED: OnceLock<Probe> = OnceLock::new();
-        TRIED.get_or_init(perf::trial).clone()
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let state = self.probe().map_or_else(State::Refused, |()| State::Before);
-        Box::new(Sampler { worker: subject.worker, scratch: subject.scratch.clone(), state })
-    }
+fn probe() -> Probe {
+    static TRIED: OnceLock<Probe> = OnceLock::new();
+    TRIED.get_or_init(perf::trial).clone()
 }
 
-enum State {
-    Before,
-    Recording(Recording),
-    Recorded(PathBuf),
-    Refused(Refusal),
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    Box::new(Sampler { worker: subject.worker, scratch: subject.scratch.clone(), windows: 0, recording: None })
 }
 
 struct Sampler {
     worker: i32,
     scratch: PathBuf,
-    state: State,
+    windows: u32,
+    recording: Option<Result<Recording, Refusal>>,
 }
 
 impl Attachment for Sampler {
     fn at_go(&mut self) {
-        if let State::Before = self.state {
-            self.state = Recording::begin(self.worker, &self.scratch).map_or_else(State::Refused, State::Recording);
-        }
+        self.windows += 1;
+        let begun = probe().and_then(|()| Recording::begin(self.worker, &self.scratch, self.windows));
+        self.recording = Some(begun);
     }
 
-    fn at_end(&mut self) {
-        self.state = match std::mem::replace(&mut self.state, State::Before) {
-            State::Recording(recording) => recording.end().map_or_else(State::Refused, State::Recorded),
-            other => other,
-        };
-    }
-
-    fn read(&mut self, _: &Window) -> Outcome {
-        let folded = match &self.state {
-            State::Recorded(data) => perf::fold(data).map_err(|refusal| refusal.to_string()),
-            State::Refused(refusal) => Err(refusal.to_string()),
-            State::Before | State::Recording(_) => Err(UNFINISHED.to_owned()),
-        };
-        let folded = match folded {
-            Ok(folded) => folded,
-            Err(why) => return Outcome::of(&MEASURES, [Err(why.clone()), Err(why)]),
-        };
-        let (samples, whole) = samples(&folded);
-        Outcome {
-            files: vec![Artifact { kind: STACKS, extension: "folded", bytes: folded.into_bytes() }],
-            ..Outcome::of(&MEASURES, [Ok(samples as f64), Ok(100.0 * whole as f64 / samples.max(1) as f64)])
-        }
+    fn at_end(&mut self) -> Seen {
+        let recorded = self.recording.take().map(|recording| recording.and_then(Recording::end));
+        Box::new(move |_| {
+            let Some(recorded) = recorded else { return Outcome::default() };
+            let folded = match recorded.and_then(|data| perf::fold(&data)) {
+                Ok(folded) => folded,
+                Err(refusal) => return Outcome::of(&MEASURES, [(); 2].map(|()| Err(refusal.to_string()))),
+            };
+            let (samples, whole) = samples(&folded);
+            Outcome {
+                files: vec![Artifact { kind: STACKS, extension: "folded", bytes: folded.into_bytes() }],
+                ..Outcome::of(&MEASURES, [Ok(samples as f64), Ok(100.0 * whole as f64 / samples.max(1) as f64)])
+            }
+        })
     }
 }
 
@@ -135,12 +104,11 @@ mod tests {
         let child = crate::tool::Ended(child.spawn().unwrap());
         let scratch = tempfile::tempdir().unwrap();
         let me = subject(child.0.id().cast_signed());
-        let mut sampler = Stacks.attach(&Subject { scratch: scratch.path().to_path_buf(), ..me });
+        let mut sampler = FLAME_GRAPHS.attach(&Subject { scratch: scratch.path().to_path_buf(), ..me });
         sampler.at_go();
         std::thread::sleep(std::time::Duration::from_millis(100));
-        sampler.at_end();
-        let outcome = sampler.read(&window());
-        match Stacks.probe() {
+        let outcome = sampler.at_end()(&window());
+        match FLAME_GRAPHS.probe() {
             Ok(()) => {
                 // 100 ms at 499 Hz; with a busy machine fewer.
                 let samples = outcome.readings[0].value.clone().unwrap();

@@ -75,23 +75,24 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// Begins to sample the process, in files of the folder `scratch`.
-    pub(super) fn begin(worker: i32, scratch: &Path) -> Result<Recording, Refusal> {
-        let mut recording = Recording::start(worker, scratch)
+    /// Begins to sample the process in its window `number`, in files of the folder `scratch`.
+    pub(super) fn begin(worker: i32, scratch: &Path, number: u32) -> Result<Recording, Refusal> {
+        let mut recording = Recording::start(worker, scratch, number)
             .map_err(|error| no_room("perf's pipes and files could not be made", error))?;
         recording.tell("enable\n")?;
         Ok(recording)
     }
 
-    fn start(worker: i32, scratch: &Path) -> io::Result<Recording> {
-        let (control, answers) = (scratch.join("perf.control"), scratch.join("perf.answers"));
+    fn start(worker: i32, scratch: &Path, number: u32) -> io::Result<Recording> {
+        let file = |what: &str| scratch.join(format!("perf.{what}.{number}"));
+        let (control, answers) = (file("control"), file("answers"));
         // Opened for both directions, so that neither side waits for the other, even if perf has ended.
         let pipe = |path: &Path| {
             mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path)
         };
         let (control_pipe, answers_pipe) = (pipe(&control)?, pipe(&answers)?);
-        let data = scratch.join("perf.data");
+        let data = file("data");
         let log = temporary()?;
         let mut perf = record();
         perf.args(["--delay", "-1", "-p", &worker.to_string(), "-o"]).arg(&data);

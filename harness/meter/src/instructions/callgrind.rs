@@ -8,13 +8,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::{ProcessorCounters, is_under_valgrind};
-use crate::meter::{UNFINISHED, per_statement};
+use super::{PROCESSOR_COUNTERS, is_under_valgrind};
+use crate::meter::per_statement;
 use crate::tool::run;
-use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
-
-/// Instructions per statement under callgrind.
-pub struct Callgrind;
+use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Seen, Subject, Unit};
 
 const MEASURES: [Declaration; 1] = [Declaration::new(
     Pass::Instructions,
@@ -32,12 +29,10 @@ const PIPES: &str = "vgdb";
 /// How long it may take to follow a command.
 const FOLLOWS_WITHIN: Duration = Duration::from_secs(60);
 
-impl Callgrind {
-    /// The program with its arguments that starts the worker to be counted, with files in the folder `scratch`; nothing if this
-    /// machine cannot count so.
-    pub fn in_front(scratch: &Path) -> Vec<OsString> {
-        if Callgrind.probe().is_ok() { arguments(scratch) } else { Vec::new() }
-    }
+/// The program with its arguments that starts the worker to be counted, with files in the folder `scratch`; nothing if this
+/// machine cannot count so.
+pub fn callgrind_in_front(scratch: &Path) -> Vec<OsString> {
+    if probe().is_ok() { arguments(scratch) } else { Vec::new() }
 }
 
 fn refuse(why: impl ToString, remedy: &str) -> Refusal {
@@ -79,36 +74,23 @@ fn arguments(scratch: &Path) -> Vec<OsString> {
     ]
 }
 
-impl Meter for Callgrind {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Instructions per statement under callgrind.
+pub const CALLGRIND: Meter = Meter::new("callgrind", &MEASURES, attach)
+    .needs("valgrind with vgdb, and ptrace(2)")
+    .costs("fifty times the time: its cells have few statements")
+    .probed(probe);
 
-    fn name(&self) -> &'static str {
-        "callgrind"
-    }
+fn probe() -> Probe {
+    static TRIED: OnceLock<Probe> = OnceLock::new();
+    TRIED.get_or_init(trial).clone()
+}
 
-    fn needs(&self) -> &'static str {
-        "valgrind with vgdb, and ptrace(2)"
-    }
-
-    fn costs(&self) -> Option<&'static str> {
-        Some("fifty times the time: its cells have few statements")
-    }
-
-    fn probe(&self) -> Probe {
-        static TRIED: OnceLock<Probe> = OnceLock::new();
-        TRIED.get_or_init(trial).clone()
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        Box::new(Valgrind { worker: subject.worker, scratch: subject.scratch.clone(), state: State::Before })
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    Box::new(Valgrind { worker: subject.worker, scratch: subject.scratch.clone(), windows: 0, state: State::Elsewhere })
 }
 
 enum State {
-    Before,
-    /// The cell belongs to another meter.
+    /// The cell belongs to another meter, or no window began.
     Elsewhere,
     Counting,
     Counted {
@@ -121,6 +103,7 @@ enum State {
 struct Valgrind {
     worker: i32,
     scratch: PathBuf,
+    windows: u32,
     state: State,
 }
 
@@ -134,10 +117,12 @@ fn not_under(worker: i32) -> Refusal {
 
 impl Valgrind {
     fn begin(&self) -> State {
-        let is_elsewhere = ProcessorCounters.probe().is_ok();
-        match Callgrind.probe() {
+        let is_elsewhere = PROCESSOR_COUNTERS.probe().is_ok();
+        match CALLGRIND.probe() {
             Ok(()) if is_under_valgrind(self.worker) => {
-                self.tell(&["instrumentation", "on"]).map_or_else(State::Refused, |()| State::Counting)
+                // What ran since the window before does not count.
+                let told = self.tell(&["instrumentation", "on"]).and_then(|()| self.tell(&["zero"]));
+                told.map_or_else(State::Refused, |()| State::Counting)
             }
             _ if is_elsewhere => State::Elsewhere,
             Ok(()) => State::Refused(not_under(self.worker)),
@@ -147,8 +132,8 @@ impl Valgrind {
 
     fn end(&self) -> Result<State, Refusal> {
         self.tell(&["dump"])?;
-        // The first dump; what callgrind writes when the process ends has no number.
-        let name = format!("{OUTPUT}.{}.1", self.worker);
+        // Dumps are numbered from 1; what callgrind writes when the process ends has no number.
+        let name = format!("{OUTPUT}.{}.{}", self.worker, self.windows);
         let nothing = || refuse(format!("it left no count of the window in {name}"), OUT_OF_REACH);
         let dump = fs::read(self.scratch.join(&name)).map_err(|_| nothing())?;
         let instructions = total(&dump).ok_or_else(nothing)?;
@@ -168,25 +153,23 @@ impl Valgrind {
 
 impl Attachment for Valgrind {
     fn at_go(&mut self) {
+        self.windows += 1;
         self.state = self.begin();
     }
 
-    fn at_end(&mut self) {
-        if matches!(self.state, State::Counting) {
-            self.state = self.end().unwrap_or_else(State::Refused);
-        }
-    }
-
-    fn read(&mut self, window: &Window) -> Outcome {
-        match std::mem::replace(&mut self.state, State::Elsewhere) {
-            State::Elsewhere => Outcome::default(),
-            State::Before | State::Counting => Outcome::of(&MEASURES, [Err(UNFINISHED.to_owned())]),
+    fn at_end(&mut self) -> Seen {
+        let state = match std::mem::replace(&mut self.state, State::Elsewhere) {
+            State::Counting => self.end().unwrap_or_else(State::Refused),
+            other => other,
+        };
+        Box::new(move |window| match state {
+            State::Elsewhere | State::Counting => Outcome::default(),
             State::Refused(refusal) => Outcome::of(&MEASURES, [Err(refusal.to_string())]),
             State::Counted { instructions, dump } => Outcome {
                 files: vec![Artifact { kind: "callgrind", extension: "out", bytes: dump }],
                 ..Outcome::of(&MEASURES, [per_statement(instructions as f64, window)])
             },
-        }
+        })
     }
 }
 
@@ -213,7 +196,7 @@ mod tests {
 
     #[test]
     fn probing_gives_either_callgrind_or_a_sentence_with_a_remedy() {
-        if let Err(refusal) = Callgrind.probe() {
+        if let Err(refusal) = CALLGRIND.probe() {
             assert!(!refusal.why.is_empty() && !refusal.remedy.is_empty());
         }
     }
@@ -221,23 +204,23 @@ mod tests {
     /// Instructions that a shell needs to count to `turns` in the window, by callgrind.
     fn counted(turns: u64) -> f64 {
         let scratch = tempfile::tempdir().unwrap();
-        let front = Callgrind::in_front(scratch.path());
+        let front = callgrind_in_front(scratch.path());
         let script = "echo ready; read turns; i=0; while [ $i -lt $turns ]; do i=$((i+1)); done; echo end; read line";
         let mut command = Command::new(&front[0]);
         command.args(&front[1..]).args(["sh", "-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let subject = Subject { scratch: scratch.path().to_path_buf(), ..subject(child.id().cast_signed()) };
-        let mut counter = Callgrind.attach(&subject);
+        let mut counter = CALLGRIND.attach(&subject);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "ready");
         counter.at_go();
         let mut input = child.stdin.take().unwrap();
         writeln!(input, "{turns}").unwrap();
         assert_eq!(lines.next().unwrap().unwrap(), "end");
-        counter.at_end();
+        let seen = counter.at_end();
         drop(input);
         child.wait().unwrap();
-        let outcome = counter.read(&window());
+        let outcome = seen(&window());
         assert_eq!((outcome.files.len(), outcome.files[0].kind), (1, "callgrind"));
         // The window of the test has a million statements.
         outcome.readings[0].value.clone().unwrap() * 1e6
@@ -245,7 +228,7 @@ mod tests {
 
     #[test]
     fn only_the_window_is_counted_and_it_repeats() {
-        if let Err(refusal) = Callgrind.probe() {
+        if let Err(refusal) = CALLGRIND.probe() {
             eprintln!("not tested here: {refusal}");
             return;
         }

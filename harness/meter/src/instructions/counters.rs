@@ -12,9 +12,6 @@ use crate::meter::{Edge, at_edges, per_statement};
 use crate::perf_event::{Counts, from_exec, refused, try_out};
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
-/// Instructions, cycles, cache misses and branch misses per statement.
-pub struct ProcessorCounters;
-
 const fn user_mode(id: &'static str, about: &'static str) -> Declaration {
     Declaration::new(Pass::Instructions, id, Unit::Count, Better::Lower, about)
 }
@@ -52,54 +49,42 @@ fn counted(before: &CountAndTime, after: &CountAndTime) -> Option<f64> {
     (running > 0.0).then(|| after.count.saturating_sub(before.count) as f64 * enabled / running)
 }
 
-impl Meter for ProcessorCounters {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// Instructions, cycles, cache misses and branch misses per statement.
+pub const PROCESSOR_COUNTERS: Meter = Meter::new("processor's counters", &MEASURES, attach)
+    .needs("perf_event_open(2) on the processor's counters")
+    .costs("a little at every switch of threads")
+    .probed(probe);
 
-    fn name(&self) -> &'static str {
-        "processor's counters"
-    }
+fn probe() -> Probe {
+    static TRIED: OnceLock<Probe> = OnceLock::new();
+    let turn = || {
+        black_box(0);
+    };
+    TRIED.get_or_init(|| try_out(REFUSED, Hardware::INSTRUCTIONS, Counts::User, TRIAL_TURNS, turn)).clone()
+}
 
-    fn needs(&self) -> &'static str {
-        "perf_event_open(2) on the processor's counters"
-    }
-
-    fn costs(&self) -> Option<&'static str> {
-        Some("a little at every switch of threads")
-    }
-
-    fn probe(&self) -> Probe {
-        static TRIED: OnceLock<Probe> = OnceLock::new();
-        let turn = || {
-            black_box(0);
-        };
-        TRIED.get_or_init(|| try_out(REFUSED, Hardware::INSTRUCTIONS, Counts::User, TRIAL_TURNS, turn)).clone()
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let worker = subject.worker;
-        let probed = self.probe();
-        let mut counters = EVENTS.map(|event| {
-            probed.clone()?;
-            from_exec(event, Counts::User, worker).map_err(|error| refused(REFUSED, &error))
-        });
-        let mut is_here = true;
-        let look = move |edge| {
-            // Callgrind's cell is its own, unless no cell of ours could say why there is no figure.
-            if edge == Edge::Go {
-                is_here = probed.is_err() || !is_under_valgrind(worker);
-            }
-            Ok(is_here.then(|| counters.each_mut().map(read)))
-        };
-        at_edges(look, |both, window| match both {
-            Ok((Some(go), Some(end))) => {
-                Outcome::of(&MEASURES, go.iter().zip(end).map(|(go, end)| per_counter(go, end, window)))
-            }
-            Ok(_) => Outcome::default(),
-            Err(why) => Outcome::of(&MEASURES, MEASURES.map(|_| Err(why.clone()))),
-        })
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let worker = subject.worker;
+    let probed = probe();
+    let mut counters = EVENTS.map(|event| {
+        probed.clone()?;
+        from_exec(event, Counts::User, worker).map_err(|error| refused(REFUSED, &error))
+    });
+    let mut is_here = true;
+    let look = move |edge| {
+        // Callgrind's cell is its own, unless no cell of ours could say why there is no figure.
+        if edge == Edge::Go {
+            is_here = probed.is_err() || !is_under_valgrind(worker);
+        }
+        Ok(is_here.then(|| counters.each_mut().map(read)))
+    };
+    at_edges(look, |both, window| match both {
+        Ok((Some(go), Some(end))) => {
+            Outcome::of(&MEASURES, go.iter().zip(end).map(|(go, end)| per_counter(go, end, window)))
+        }
+        Ok(_) => Outcome::default(),
+        Err(why) => Outcome::of(&MEASURES, MEASURES.map(|_| Err(why.clone()))),
+    })
 }
 
 type Read = Result<CountAndTime, String>;
@@ -132,12 +117,11 @@ mod tests {
 
     #[test]
     fn without_counters_every_measure_says_why_and_with_them_each_has_a_figure() {
-        let mut counters = ProcessorCounters.attach(&subject(std::process::id().cast_signed()));
+        let mut counters = PROCESSOR_COUNTERS.attach(&subject(std::process::id().cast_signed()));
         counters.at_go();
-        counters.at_end();
-        let outcome = counters.read(&window());
+        let outcome = counters.at_end()(&window());
         assert_eq!(outcome.readings.len(), 4);
-        if let Err(refusal) = ProcessorCounters.probe() {
+        if let Err(refusal) = PROCESSOR_COUNTERS.probe() {
             assert!(outcome.readings.iter().all(|reading| reading.value == Err(refusal.to_string())), "{outcome:?}");
         }
     }

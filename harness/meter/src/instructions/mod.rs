@@ -7,8 +7,8 @@
 mod callgrind;
 mod counters;
 
-pub use callgrind::Callgrind;
-pub use counters::ProcessorCounters;
+pub use callgrind::{CALLGRIND, callgrind_in_front};
+pub use counters::PROCESSOR_COUNTERS;
 
 /// Whether the process runs under valgrind: its executable is then a tool of valgrind.
 fn is_under_valgrind(pid: i32) -> bool {

@@ -12,14 +12,11 @@ use std::sync::OnceLock;
 use cqldyno_measure::list::declared;
 use perf_event::events::Tracepoint;
 
-pub use by_name::SystemCallsByName;
+pub use by_name::SYSTEM_CALLS_BY_NAME;
 
 use crate::meter::{at_edges, difference, per_statement};
 use crate::perf_event::{Counts, from_exec, refused, try_out};
-use crate::{Attachment, Declaration, Meter, Outcome, Probe, Refusal, Subject};
-
-/// System calls in the window, and per statement.
-pub struct SystemCalls;
+use crate::{Attachment, Declaration, Meter, Outcome, Refusal, Subject};
 
 const MEASURES: [Declaration; 2] = [declared::SYSCALLS, declared::SYSCALLS_PER_STATEMENT];
 
@@ -42,41 +39,25 @@ fn usable_tracepoint() -> Result<u64, Refusal> {
     TRIED.get_or_init(tried).clone()
 }
 
-impl Meter for SystemCalls {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// System calls in the window, and per statement.
+pub const SYSTEM_CALLS: Meter = Meter::new("system calls", &MEASURES, attach)
+    .needs("perf_event_open(2) on the tracepoint raw_syscalls:sys_enter")
+    .costs("0.13 to 0.15 us per system call of the worker, and 0.04 us per call of any other process")
+    .probed(|| usable_tracepoint().map(drop));
 
-    fn name(&self) -> &'static str {
-        "system calls"
-    }
-
-    fn needs(&self) -> &'static str {
-        "perf_event_open(2) on the tracepoint raw_syscalls:sys_enter"
-    }
-
-    fn costs(&self) -> Option<&'static str> {
-        Some("0.13 to 0.15 us per system call of the worker, and 0.04 us per call of any other process")
-    }
-
-    fn probe(&self) -> Probe {
-        usable_tracepoint().map(drop)
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let mut counter = usable_tracepoint().and_then(|id| {
-            from_exec(Tracepoint::with_id(id), Counts::All, subject.worker).map_err(|error| refused(REFUSED, &error))
-        });
-        let look = move |_| {
-            let counted = counter.as_mut().map_err(|refusal| refusal.to_string())?.read();
-            counted.map_err(|error| format!("The counter of system calls could not be read: {error}."))
-        };
-        at_edges(look, |both, window| {
-            let calls = difference(both);
-            let each = calls.clone().and_then(|calls| per_statement(calls as f64, window));
-            Outcome::of(&MEASURES, [calls.map(|calls| calls as f64), each])
-        })
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let mut counter = usable_tracepoint().and_then(|id| {
+        from_exec(Tracepoint::with_id(id), Counts::All, subject.worker).map_err(|error| refused(REFUSED, &error))
+    });
+    let look = move |_| {
+        let counted = counter.as_mut().map_err(|refusal| refusal.to_string())?.read();
+        counted.map_err(|error| format!("The counter of system calls could not be read: {error}."))
+    };
+    at_edges(look, |both, window| {
+        let calls = difference(both);
+        let each = calls.clone().and_then(|calls| per_statement(calls as f64, window));
+        Outcome::of(&MEASURES, [calls.map(|calls| calls as f64), each])
+    })
 }
 
 #[cfg(test)]
@@ -88,7 +69,7 @@ mod tests {
 
     /// Whether this machine counts; prints why not.
     fn countable() -> bool {
-        SystemCalls.probe().inspect_err(|refusal| eprintln!("not tested here: {refusal}")).is_ok()
+        SYSTEM_CALLS.probe().inspect_err(|refusal| eprintln!("not tested here: {refusal}")).is_ok()
     }
 
     #[test]
@@ -110,7 +91,7 @@ mod tests {
                 .spawn()
                 .unwrap();
             let subject = subject(child.id().cast_signed());
-            let mut counter = SystemCalls.attach(&subject);
+            let mut counter = SYSTEM_CALLS.attach(&subject);
             counter.at_go();
             let mut input = child.stdin.take().unwrap();
             input.write_all(b"go\n").unwrap();
@@ -120,10 +101,10 @@ mod tests {
                 line.clear();
                 io::BufRead::read_line(&mut output, &mut line).unwrap();
             }
-            counter.at_end();
+            let seen = counter.at_end();
             drop(input);
             child.wait().unwrap();
-            counter.read(&window()).readings[0].value.clone().unwrap()
+            seen(&window()).readings[0].value.clone().unwrap()
         };
         let more = counted(600) - counted(100);
         // `end` is seen while the program goes on to its last read: one call may fall on either side.
@@ -136,12 +117,11 @@ mod tests {
             return;
         }
         let mut child = Command::new("sh").args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap();
-        let mut counter = SystemCalls.attach(&subject(child.id().cast_signed()));
+        let mut counter = SYSTEM_CALLS.attach(&subject(child.id().cast_signed()));
         counter.at_go();
         child.stdin.take().unwrap().write_all(b"go\n").unwrap();
         child.wait().unwrap();
-        counter.at_end();
-        assert_eq!(counter.read(&window()).readings[0].value, Ok(0.0));
+        assert_eq!(counter.at_end()(&window()).readings[0].value, Ok(0.0));
     }
 
     #[test]
@@ -149,10 +129,9 @@ mod tests {
         if !countable() {
             return;
         }
-        let mut counter = SystemCalls.attach(&subject(NO_PROCESS));
+        let mut counter = SYSTEM_CALLS.attach(&subject(NO_PROCESS));
         counter.at_go();
-        counter.at_end();
-        let outcome = counter.read(&window());
+        let outcome = counter.at_end()(&window());
         assert!(outcome.readings[1].value.as_ref().unwrap_err().contains("perf_event_open"), "{outcome:?}");
     }
 }

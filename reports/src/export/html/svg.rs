@@ -172,6 +172,29 @@ impl Picture {
         let size = format!("0 0 {WIDTH:.0} {:.0}", self.height);
         html! { svg viewBox=(size) role="img" aria-label=(label) { (maud::PreEscaped(self.marks)) } }.into_string()
     }
+
+    /// The chart as a file of its own with a ground, a heading, and below it a line of text for each class of marks.
+    pub fn standalone(self, heading: &str, style: &str, legend: &[(String, String)]) -> String {
+        const HEAD: f64 = 48.0;
+        const LINE: f64 = 34.0;
+        let height = HEAD + self.height + LINE * legend.len() as f64 + TOP;
+        let lines =
+            legend.iter().zip(0_u32..).map(|(one, at)| (one, HEAD + self.height + LINE * (f64::from(at) + 0.5)));
+        let svg = html! {
+            svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {WIDTH:.0} {height:.0}")) width=(WIDTH) height=(height) role="img" {
+                title { (heading) }
+                style { (maud::PreEscaped(style)) }
+                rect.ground width="100%" height="100%" {}
+                text.ink.f x=(RIGHT) y="34" { (heading) }
+                g transform=(format!("translate(0 {HEAD})")) { (maud::PreEscaped(self.marks)) }
+                @for ((class, text), y) in lines {
+                    rect class={ (class) " f" } x=(RIGHT) y=(y - 8.0) width="24" height="16" {}
+                    text.ink.f x=(RIGHT + 36.0) y=(y) dy="0.35em" { (text) }
+                }
+            }
+        };
+        svg.into_string() + "\n"
+    }
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ impl World {
 }
 
 /// A standard normal variable (G. E. P. Box and M. E. Muller, Annals of Mathematical Statistics 29, 1958).
-fn normal(random: &mut Rng) -> f64 {
+pub fn normal(random: &mut Rng) -> f64 {
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (2.0 * std::f64::consts::PI * random.f64()).cos()
 }

@@ -1,6 +1,6 @@
 //! Instructions: a cell with the processor's counters, a cell under callgrind.
 
-use cqldyno_meter::{Callgrind, Meter, Probe, ProcessorCounters};
+use cqldyno_meter::{CALLGRIND, PROCESSOR_COUNTERS, Probe, callgrind_in_front};
 
 use super::{Cost, Load, PassKind, Start, Step};
 use crate::plan::{COUNTING_COUNT, Plan};
@@ -18,10 +18,10 @@ pub(super) const INSTRUCTIONS: PassKind = PassKind {
     probe,
     steps: |plan| {
         let mut steps = Vec::new();
-        if ProcessorCounters.probe().is_ok() {
+        if PROCESSOR_COUNTERS.probe().is_ok() {
             steps.push(by_processor(plan));
         }
-        if Callgrind.probe().is_ok() {
+        if CALLGRIND.probe().is_ok() {
             steps.push(under_callgrind(plan));
         }
         steps
@@ -29,7 +29,7 @@ pub(super) const INSTRUCTIONS: PassKind = PassKind {
 };
 
 fn probe() -> Probe {
-    ProcessorCounters.probe().or_else(|_| Callgrind.probe())
+    PROCESSOR_COUNTERS.probe().or_else(|_| CALLGRIND.probe())
 }
 
 fn by_processor(plan: &Plan) -> Step {
@@ -47,7 +47,7 @@ fn under_callgrind(plan: &Plan) -> Step {
         load: Load { warmup: plan.warmup.min(CALLGRIND_WARMUP), ..step.load },
         // The statements of the warm-up are in the estimate as well, and take less.
         cost: Cost { seconds: 3.0, factor: 40.0 },
-        start: |scratch| Start { in_front: Callgrind::in_front(scratch), patience: PATIENCE, ..Start::default() },
+        start: |scratch| Start { in_front: callgrind_in_front(scratch), patience: PATIENCE, ..Start::default() },
         ..step
     }
 }
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_machine_has_a_cell_for_each_way_to_count() {
         let plan = Plan { count: 1_000_000, ..plan(&["scylla"], &["writes"]) };
-        let ways = [ProcessorCounters.probe(), Callgrind.probe()];
+        let ways = [PROCESSOR_COUNTERS.probe(), CALLGRIND.probe()];
         let steps = (INSTRUCTIONS.steps)(&plan);
         assert_eq!(steps.len(), ways.iter().filter(|way| way.is_ok()).count());
         assert_eq!(steps.is_empty(), probe().is_err());

@@ -40,7 +40,7 @@ struct Executed<'a> {
 }
 
 impl Executor for Executed<'_> {
-    fn execute(&mut self, cell: &PlannedCell, _: &[Cell], stage: &mut dyn FnMut(Stage)) -> Result<Cell, RunEnds> {
+    fn execute(&mut self, cell: &PlannedCell, _: &[Cell], stage: &mut dyn FnMut(Stage)) -> Result<Vec<Cell>, RunEnds> {
         self.seen.push(*cell);
         stage(Stage::Connecting);
         self.clock.wait((self.takes)(cell));
@@ -57,7 +57,7 @@ impl Executor for Executed<'_> {
             ("machine_steal", seconds(0.0)),
             ("machine_other_cpu", seconds(if noisy { 0.9 } else { 0.0 })),
         ];
-        Ok(Cell {
+        let cell = Cell {
             contender: self.run.contenders[cell.contender].id.clone(),
             scenario: self.run.scenarios[cell.scenario].name.clone(),
             arrangement: self.run.plan.arrangements[cell.arrangement].id.clone(),
@@ -67,7 +67,12 @@ impl Executor for Executed<'_> {
             measures: measures.map(|(id, value)| (id.to_owned(), value)).into(),
             failed: (cell.contender == self.failing).then(|| "It crashed.".to_owned()),
             ..Cell::default()
-        })
+        };
+        let numbers = (1..=self.run.plan.windows.unwrap_or(1)).map(Some);
+        match self.run.plan.windows {
+            Some(_) if cell.failed.is_none() => Ok(numbers.map(|window| Cell { window, ..cell.clone() }).collect()),
+            _ => Ok(vec![cell]),
+        }
     }
 }
 
@@ -432,4 +437,20 @@ fn a_cell_that_cannot_be_kept_ends_the_run_and_is_still_shown() {
     });
     assert_eq!((ended.cells.len(), ended.complete), (4, false));
     assert!(ended.trouble.unwrap().to_string().contains("cells.jsonl"));
+}
+
+#[test]
+fn every_window_is_kept_and_a_block_without_its_last_one_starts_again() {
+    let plan = Plan { windows: 3, noise_share: None, passes: Vec::new(), blocks: 1, ..asked() };
+    let (whole, seen, heard) = go(&plan, Vec::new(), |_| {});
+    assert_eq!((seen.len(), whole.cells.len(), heard.ended), (4, 12, 4));
+    assert_eq!((heard.started, heard.of), (vec![1, 2, 3, 4], vec![4; 4]));
+    let (ended, seen, _) = go(&plan, whole.cells.clone(), |_| {});
+    assert_eq!((seen.len(), ended.cells.len()), (0, 12), "nothing is left");
+    let mut torn = whole.cells;
+    torn.pop();
+    let (ended, seen, heard) = go(&plan, torn.clone(), |_| {});
+    assert_eq!((seen.len(), ended.cells.len(), heard.started[0]), (2, 11 + 6, 5));
+    let (schedule, run) = sample(&plan);
+    assert!(schedule.lacks_none(&ended.cells, &run) && !schedule.lacks_none(&torn, &run));
 }

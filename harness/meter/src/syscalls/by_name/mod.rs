@@ -23,9 +23,6 @@ use self::refusal::{REFUSED, Step, refused};
 use crate::meter::{Both, at_edges, per_statement};
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
-/// System calls per statement, all together and by name.
-pub struct SystemCallsByName;
-
 /// What the figures by name are called in results.
 const BREAKDOWN: &str = "syscalls";
 
@@ -41,37 +38,25 @@ const MEASURES: [Declaration; 1] = [Declaration::new(
 /// Calls of the self-test; all of them must be counted, under their name.
 const TRIAL_CALLS: u64 = 100;
 
-impl Meter for SystemCallsByName {
-    fn declarations(&self) -> &'static [Declaration] {
-        &MEASURES
-    }
+/// System calls per statement, all together and by name.
+pub const SYSTEM_CALLS_BY_NAME: Meter = Meter::new("calls by name", &MEASURES, attach)
+    .needs("bpf(2) with CAP_BPF and CAP_PERFMON")
+    .costs("0.1 us per system call of any process")
+    .probed(probe);
 
-    fn name(&self) -> &'static str {
-        "calls by name"
-    }
+fn probe() -> Probe {
+    static TRIED: OnceLock<Probe> = OnceLock::new();
+    TRIED.get_or_init(self_test).clone()
+}
 
-    fn needs(&self) -> &'static str {
-        "bpf(2) with CAP_BPF and CAP_PERFMON"
-    }
-
-    fn costs(&self) -> Option<&'static str> {
-        Some("0.1 us per system call of any process")
-    }
-
-    fn probe(&self) -> Probe {
-        static TRIED: OnceLock<Probe> = OnceLock::new();
-        TRIED.get_or_init(self_test).clone()
-    }
-
-    fn attach(&self, subject: &Subject) -> Box<dyn Attachment> {
-        let worker = subject.worker.cast_unsigned();
-        let counter = self.probe().and_then(|()| Counter::attach(worker)).map_err(|refusal| refusal.to_string());
-        let look = move |_| {
-            let counted = counter.as_ref().map_err(Clone::clone)?.read();
-            counted.map_err(|error| format!("The counts of system calls could not be read: {error}."))
-        };
-        at_edges(look, figures)
-    }
+fn attach(subject: &Subject) -> Box<dyn Attachment> {
+    let worker = subject.worker.cast_unsigned();
+    let counter = probe().and_then(|()| Counter::attach(worker)).map_err(|refusal| refusal.to_string());
+    let look = move |_| {
+        let counted = counter.as_ref().map_err(Clone::clone)?.read();
+        counted.map_err(|error| format!("The counts of system calls could not be read: {error}."))
+    };
+    at_edges(look, figures)
 }
 
 /// Counts this process while it makes cheap calls: that the kernel accepts the program proves nothing.

@@ -1,0 +1,45 @@
+//! Connects with the settings that were asked for, in releases 0.1 and 0.2.
+
+use std::sync::Arc;
+
+use cqldyno_driver_api::{ConnectOptions, DriverError, Settings};
+use scylla::SessionBuilder;
+use scylla::load_balancing::{LoadBalancingPolicy, RoundRobinPolicy, TokenAwarePolicy};
+use scylla::retry_policy::FallthroughRetryPolicy;
+use scylla::transport::Compression;
+
+use crate::errors;
+use crate::session::ScyllaSession;
+
+/// Opens the session.
+pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, DriverError> {
+    let mut builder = SessionBuilder::new().known_nodes_addr(&options.contact_points);
+    if let Some(credentials) = &options.credentials {
+        builder = builder.user(&credentials.user, &credentials.password);
+    }
+    let mut page_size = None;
+    if options.settings == Settings::Equal {
+        builder = builder
+            .retry_policy(Box::new(FallthroughRetryPolicy::new()))
+            .load_balancing(routing("token-aware"))
+            .compression(None);
+        page_size = Some(options.page_size);
+    }
+    for (name, value) in &options.options {
+        builder = match (name.as_str(), value.as_str()) {
+            ("routing", value) => builder.load_balancing(routing(value)),
+            ("compression", "lz4") => builder.compression(Some(Compression::Lz4)),
+            ("compression", "snappy") => builder.compression(Some(Compression::Snappy)),
+            _ => builder,
+        }
+    }
+    let session = builder.build().await.map_err(errors::connect)?;
+    Ok(ScyllaSession::new(session, options, page_size))
+}
+
+fn routing(name: &str) -> Arc<dyn LoadBalancingPolicy> {
+    match name {
+        "token-aware" => Arc::new(TokenAwarePolicy::new(Box::new(RoundRobinPolicy::new()))),
+        _ => Arc::new(RoundRobinPolicy::new()),
+    }
+}

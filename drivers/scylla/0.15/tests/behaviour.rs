@@ -1,0 +1,3 @@
+//! The behaviour suite, run against the adapter for `scylla`.
+
+cqldyno_driver_tests::behaviour_suite!(cqldyno_driver_scylla::Scylla);

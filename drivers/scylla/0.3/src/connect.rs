@@ -1,0 +1,75 @@
+//! Connects with the settings that were asked for, in releases from 0.3 to 0.7.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cqldyno_driver_api::{ConnectOptions, DriverError, Settings};
+use scylla::SessionBuilder;
+use scylla::load_balancing::{LoadBalancingPolicy, RoundRobinPolicy, TokenAwarePolicy};
+use scylla::retry_policy::FallthroughRetryPolicy;
+use scylla::transport::Compression;
+use scylla::transport::session::PoolSize;
+
+use crate::session::ScyllaSession;
+use crate::{consistency, errors};
+
+/// Time for further connections: `Session::connect` returns with the first one to each node and does not report the others.
+const POOL_FILLS_WITHIN: Duration = Duration::from_millis(250);
+
+/// Stands in for methods that a release lacks; its own go first.
+#[allow(dead_code)]
+trait Lacking: Sized {
+    /// Since 0.5.
+    fn request_timeout(self, _: Option<Duration>) -> Self {
+        self
+    }
+
+    /// Since 0.4.
+    fn fetch_schema_metadata(self, _: bool) -> Self {
+        self
+    }
+}
+
+impl Lacking for SessionBuilder {}
+
+/// Opens the session.
+pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, DriverError> {
+    let mut builder = SessionBuilder::new().known_nodes_addr(&options.contact_points);
+    if let Some(credentials) = &options.credentials {
+        builder = builder.user(&credentials.user, &credentials.password);
+    }
+    let mut page_size = None;
+    if options.settings == Settings::Equal {
+        let connections = NonZeroUsize::new(options.connections).unwrap_or(NonZeroUsize::MIN);
+        builder = builder
+            .default_consistency(consistency::level(options.consistency))
+            .request_timeout(options.request_timeout)
+            .retry_policy(Box::new(FallthroughRetryPolicy::new()))
+            .load_balancing(routing("token-aware"))
+            .pool_size(PoolSize::PerHost(connections))
+            .compression(None);
+        page_size = Some(options.page_size);
+    }
+    for (name, value) in &options.options {
+        builder = match (name.as_str(), value.as_str()) {
+            ("routing", value) => builder.load_balancing(routing(value)),
+            ("compression", "lz4") => builder.compression(Some(Compression::Lz4)),
+            ("compression", "snappy") => builder.compression(Some(Compression::Snappy)),
+            ("schema", value) => builder.fetch_schema_metadata(value == "fetched"),
+            _ => builder,
+        }
+    }
+    let session = builder.build().await.map_err(errors::connect)?;
+    if options.connections > 1 {
+        tokio::time::sleep(POOL_FILLS_WITHIN).await;
+    }
+    Ok(ScyllaSession::new(session, options, page_size))
+}
+
+fn routing(name: &str) -> Arc<dyn LoadBalancingPolicy> {
+    match name {
+        "token-aware" => Arc::new(TokenAwarePolicy::new(Box::new(RoundRobinPolicy::new()))),
+        _ => Arc::new(RoundRobinPolicy::new()),
+    }
+}

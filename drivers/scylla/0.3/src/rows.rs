@@ -1,0 +1,48 @@
+//! Rows out, of the `CqlValue` that releases before 0.15 decode into.
+
+use cqldyno_driver_api::{DriverError, ErrorKind, Rows};
+use scylla::QueryResult;
+use scylla::frame::response::result::CqlValue;
+
+use crate::release::milliseconds;
+
+/// Whether the answer has rows, be it none.
+#[allow(dead_code, reason = "not every release needs to know")]
+pub(crate) fn is_rows(page: &QueryResult) -> bool {
+    page.rows.is_some()
+}
+
+/// Takes one page into `rows`, if the answer has rows.
+#[inline]
+pub(crate) fn decode(page: QueryResult, rows: &mut Rows) -> Result<(), DriverError> {
+    let Some(page) = page.rows else { return Ok(()) };
+    for row in page {
+        for column in row.columns {
+            match column {
+                None => rows.push_null(),
+                Some(CqlValue::BigInt(value)) => rows.push_bigint(value),
+                Some(CqlValue::Int(value)) => rows.push_int(value),
+                Some(CqlValue::Boolean(value)) => rows.push_boolean(value),
+                Some(CqlValue::Double(value)) => rows.push_double(value),
+                Some(CqlValue::Timestamp(value)) => rows.push_timestamp(milliseconds(value)),
+                Some(CqlValue::Uuid(value)) => rows.push_uuid(*value.as_bytes()),
+                Some(CqlValue::Text(value) | CqlValue::Ascii(value)) => rows.push_text(&value),
+                Some(CqlValue::Blob(value)) => rows.push_blob(&value),
+                Some(other) => return Err(unknown(&other)),
+            }
+        }
+        rows.end_row();
+    }
+    rows.end_page();
+    Ok(())
+}
+
+#[cold]
+fn unknown(value: &CqlValue) -> DriverError {
+    DriverError::new(
+        ErrorKind::Codec,
+        format_args!(
+            "a column holds {value:?}; an adapter decodes bigint, int, boolean, double, timestamp, uuid, text and blob"
+        ),
+    )
+}

@@ -1,0 +1,109 @@
+//! Values in, through the driver's own typed serialisation.
+
+use cqldyno_driver_api::{BatchRows, Value};
+use scylla::serialize::SerializationError;
+use scylla::serialize::batch::{BatchValues, BatchValuesIterator};
+use scylla::serialize::row::{RowSerializationContext, SerializeRow};
+use uuid::Uuid;
+
+use crate::release::{CqlTimestamp, RowWriter, SerializeValue, column_type};
+
+/// The values of one statement, in the order of its markers.
+pub(crate) struct Bound<'a>(pub(crate) &'a [Value<'a>]);
+
+#[derive(Debug, thiserror::Error)]
+#[error("the statement has {markers} markers and {values} values were bound")]
+struct WrongArity {
+    markers: usize,
+    values: usize,
+}
+
+impl SerializeRow for Bound<'_> {
+    #[inline]
+    fn serialize(
+        &self,
+        context: &RowSerializationContext<'_>,
+        writer: &mut RowWriter,
+    ) -> Result<(), SerializationError> {
+        let columns = context.columns();
+        if columns.len() != self.0.len() {
+            return Err(SerializationError::new(WrongArity { markers: columns.len(), values: self.0.len() }));
+        }
+        for (column, value) in columns.iter().zip(self.0) {
+            let (kind, cell) = (column_type(column), writer.make_cell_writer());
+            match value {
+                Value::Null => cell.set_null(),
+                Value::Boolean(value) => value.serialize(kind, cell)?,
+                Value::Int(value) => value.serialize(kind, cell)?,
+                Value::Bigint(value) => value.serialize(kind, cell)?,
+                Value::Double(value) => value.serialize(kind, cell)?,
+                Value::Timestamp(value) => CqlTimestamp(*value).serialize(kind, cell)?,
+                Value::Uuid(value) => Uuid::from_bytes(*value).serialize(kind, cell)?,
+                Value::Text(value) => value.serialize(kind, cell)?,
+                Value::Blob(value) => value.serialize(kind, cell)?,
+            };
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// The rows of a batch.
+pub(crate) fn rows(rows: BatchRows<'_>) -> BoundRows<'_> {
+    BoundRows(rows)
+}
+
+/// See [`rows`].
+pub(crate) struct BoundRows<'a>(BatchRows<'a>);
+
+/// See [`BoundRows`].
+pub(crate) struct BoundRowsIterator<'a> {
+    rows: BatchRows<'a>,
+    next: usize,
+}
+
+impl BatchValues for BoundRows<'_> {
+    type BatchValuesIter<'r>
+        = BoundRowsIterator<'r>
+    where
+        Self: 'r;
+
+    #[inline]
+    fn batch_values_iter(&self) -> BoundRowsIterator<'_> {
+        BoundRowsIterator { rows: self.0, next: 0 }
+    }
+}
+
+impl<'a> BoundRowsIterator<'a> {
+    #[inline]
+    fn next(&mut self) -> Option<Bound<'a>> {
+        let row = self.next;
+        self.next += 1;
+        (row < self.rows.len()).then(|| Bound(self.rows.get(row)))
+    }
+}
+
+impl<'a> BatchValuesIterator<'a> for BoundRowsIterator<'a> {
+    #[inline]
+    fn serialize_next(
+        &mut self,
+        context: &RowSerializationContext<'_>,
+        writer: &mut RowWriter,
+    ) -> Option<Result<(), SerializationError>> {
+        self.next().map(|row| row.serialize(context, writer))
+    }
+
+    #[inline]
+    fn is_empty_next(&mut self) -> Option<bool> {
+        self.next().map(|row| row.is_empty())
+    }
+
+    #[inline]
+    fn skip_next(&mut self) -> Option<()> {
+        self.next().map(drop)
+    }
+}

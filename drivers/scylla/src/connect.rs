@@ -1,0 +1,65 @@
+//! Connects with the settings that were asked for, in releases with execution profiles (0.8 and later).
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use cqldyno_driver_api::{ConnectOptions, DriverError, ErrorKind, Settings};
+
+use crate::release::{self, Compression, DefaultPolicy, ExecutionProfile, PoolSize, SessionBuilder};
+use crate::session::ScyllaSession;
+use crate::{consistency, errors};
+
+/// Time for further connections: `Session::connect` returns with the first one to each node and does not report the others.
+const POOL_FILLS_WITHIN: Duration = Duration::from_millis(250);
+
+/// Opens the session.
+pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, DriverError> {
+    let mut builder = SessionBuilder::new().known_nodes_addr(&options.contact_points);
+    if let Some(credentials) = &options.credentials {
+        builder = builder.user(&credentials.user, &credentials.password);
+    }
+    let mut profile = ExecutionProfile::builder();
+    let mut page_size = None;
+    if options.settings == Settings::Equal {
+        let connections = NonZeroUsize::new(options.connections).unwrap_or(NonZeroUsize::MIN);
+        profile = profile
+            .consistency(consistency::level(options.consistency))
+            .request_timeout(options.request_timeout)
+            .retry_policy(release::no_retries())
+            .speculative_execution_policy(None)
+            .load_balancing_policy(DefaultPolicy::builder().token_aware(true).build());
+        builder = builder.pool_size(PoolSize::PerHost(connections)).compression(None);
+        page_size = Some(options.page_size);
+    }
+    for (name, value) in &options.options {
+        match (name.as_str(), value.as_str()) {
+            ("routing", value) => {
+                let policy = DefaultPolicy::builder().token_aware(value == "token-aware").build();
+                profile = profile.load_balancing_policy(policy);
+            }
+            ("compression", "lz4") => builder = builder.compression(Some(Compression::Lz4)),
+            ("compression", "snappy") => builder = builder.compression(Some(Compression::Snappy)),
+            ("schema", value) => builder = builder.fetch_schema_metadata(value == "fetched"),
+            ("coalescing", value) => builder = release::coalescing(builder, value == "on"),
+            ("refresh", value) => builder = release::refresh(builder, seconds(value)?),
+            ("timestamps", "client") => builder = release::timestamps(builder),
+            _ => {}
+        }
+    }
+    let builder = builder.default_execution_profile_handle(profile.build().into_handle());
+    let session = builder.build().await.map_err(errors::connect)?;
+    if options.connections > 1 {
+        tokio::time::sleep(POOL_FILLS_WITHIN).await;
+    }
+    Ok(ScyllaSession::new(session, options, page_size))
+}
+
+fn seconds(value: &str) -> Result<Duration, DriverError> {
+    match value.parse() {
+        Ok(seconds) if seconds > 0 => Ok(Duration::from_secs(seconds)),
+        _ => Err(DriverError::new(
+            ErrorKind::Other,
+            format_args!("scylla's option `refresh` was set to {value:?}; it takes a number of seconds, 1 or more"),
+        )),
+    }
+}

@@ -1,0 +1,129 @@
+//! The driver's description and settings, for all releases.
+
+use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Setting, Settings};
+use cqldyno_worker::lock;
+
+use crate::options::{options, since};
+use crate::session::ScyllaSession;
+use crate::{compression, connect, consistency};
+
+/// The crate `scylla`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scylla;
+
+impl Driver for Scylla {
+    type Session = ScyllaSession;
+
+    fn describe(&self) -> Result<DriverInfo, DriverError> {
+        let mut capabilities = vec![
+            Capability::Paging,
+            Capability::Reprepare,
+            Capability::Reconnect,
+            Capability::ControlConnection,
+            Capability::Credentials,
+            Capability::Batch,
+            Capability::Unprepared,
+            Capability::Prepare,
+            Capability::Connect,
+        ];
+        if since(0, 5) {
+            capabilities.push(Capability::RequestTimeout);
+        }
+        Ok(DriverInfo {
+            name: "scylla".to_owned(),
+            version: lock::version_used_by(env!("CARGO_PKG_NAME"), "scylla")?.to_owned(),
+            libraries: vec![lock::library("tokio")?],
+            capabilities: capabilities.into_iter().collect(),
+            caveats: caveats(),
+            options: options(),
+            ..DriverInfo::default()
+        })
+    }
+
+    fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
+        let mut own = match options.settings {
+            Settings::Equal => equal(options),
+            Settings::Default => defaults(),
+        };
+        let set = ["compression", "routing"].map(|name| options.option(name).map(|value| Setting::taken(name, value)));
+        own.extend(set.into_iter().flatten());
+        Setting::equal(options, own)
+    }
+
+    async fn connect(&self, options: &ConnectOptions) -> Result<ScyllaSession, DriverError> {
+        options.check("scylla", &self::options())?;
+        if options.connections == 0 {
+            return Err(DriverError::new(
+                ErrorKind::Other,
+                "0 connections per node were asked for; ask for at least 1",
+            ));
+        }
+        if let Some(refused) = equal(options).iter().find(|setting| setting.name == "connections") {
+            return Err(DriverError::new(
+                ErrorKind::Other,
+                format_args!(
+                    "{} connections per node were asked for, and scylla has {} before 0.3; ask for 1 or take a later release",
+                    options.connections, refused.value
+                ),
+            ));
+        }
+        compression::check(options).await?;
+        connect::connect(options).await
+    }
+}
+
+/// What the release makes of the equal settings, where that is something else.
+fn equal(options: &ConnectOptions) -> Vec<Setting> {
+    let mut own = Vec::new();
+    if options.request_timeout.is_some() && !since(0, 5) {
+        own.push(Setting::refused("request timeout", NO_LIMIT));
+    }
+    if options.connections > 1 && !since(0, 3) {
+        own.push(Setting::refused("connections", "1 per node: the release has no setting for it"));
+    }
+    own
+}
+
+/// What the release does by itself.
+fn defaults() -> Vec<Setting> {
+    vec![
+        Setting::taken("consistency", consistency::default()),
+        Setting::taken("retries", "the driver's default policy"),
+        Setting::taken("connections", "1 per shard, or 1 per node without shards"),
+        Setting::taken("page size", if since(0, 14) { "5000" } else { "none: a result comes in one page" }),
+        Setting::taken("request timeout", if since(0, 5) { "30s" } else { NO_LIMIT }),
+    ]
+}
+
+const NO_LIMIT: &str = "none: the release has no time limit per statement";
+
+fn caveats() -> Vec<String> {
+    let caveats: [(bool, &str); 11] = [
+        (
+            since(0, 13),
+            "It asks for the result's metadata with every SELECT unless `metadata=cached` is set, so its answers are longer.",
+        ),
+        (!since(0, 13), "It never skips the result's metadata, so its answers to a SELECT are longer."),
+        (
+            !since(0, 15),
+            "It decodes every row into a `Vec` of `CqlValue`, its own API until 0.14: one allocation per row, and one per \
+             text or blob.",
+        ),
+        (!since(0, 11), "It does not check the types of bound values; the server does."),
+        (!since(0, 5), "It has no time limit per statement: it waits for a lost answer until the connection breaks."),
+        (!since(0, 4), "If the server refuses a password (0x0100), it reports only that it has no connection."),
+        (!since(0, 3), "It opens one data connection per node, and has no setting for more."),
+        (
+            since(0, 11),
+            "It prepares and executes an unprepared statement with values: two requests, one after the other.",
+        ),
+        (
+            true,
+            "The adapter allocates once per batch, per page of an unprepared statement, and per answer of several pages; \
+             never for an EXECUTE with one page.",
+        ),
+        (since(0, 3), "It sends a serial consistency with every statement."),
+        (true, "It reads the cluster's metadata every 60 seconds and after schema changes, also within the window."),
+    ];
+    caveats.into_iter().filter(|(holds, _)| *holds).map(|(_, caveat)| caveat.to_owned()).collect()
+}

@@ -1,0 +1,169 @@
+//! `cqldyno prices`: what each setting of a driver costs.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow};
+use clap::builder::PossibleValuesParser;
+use cqldyno_bench::{Arrangement, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
+use cqldyno_reports::{Analysis, Pass, Recorded, escape};
+use serde_json::json;
+
+use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
+use crate::command::scenarios;
+use crate::count::count;
+use crate::known::Known;
+use crate::measure::{keep, measure};
+use crate::outcome::{Outcome, usage};
+use crate::prices::{Prices, settings};
+use crate::recorded::read;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno prices scylla
+  cqldyno prices cdrs-tokio --scenario reads --arrangement current
+  cqldyno prices scylla --only routing=round-robin --only timeout=none
+
+A setting's figures are those of the driver with that setting, less those of the
+driver as it is. CPU time has a 95 % interval from 8 blocks on.
+Exit codes: 0 done, 1 nothing could be measured, 2 wrong usage, 130 Ctrl-C.";
+
+/// The passes that count.
+const PASSES: [Pass; 3] = [Pass::Counting, Pass::Allocations, Pass::Instructions];
+/// How often a block runs at most because of noise, and the share of others' time that is noise.
+const MOST_ATTEMPTS: u32 = 2;
+const NOISE_SHARE: f64 = 0.1;
+
+/// Show what each setting of a driver costs or saves
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A driver as NAME[@VERSION][+KEY=VALUE], such as scylla
+    #[arg(value_parser = Known(super::drivers::names), hide_possible_values = true)]
+    driver: String,
+    /// Name or TOML file; several times for several [default: writes, reads]
+    #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
+    #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
+    scenario: Vec<String>,
+    /// Runtime: current or multi:N
+    #[arg(long, value_name = "NAME", default_value = "multi:2", help_heading = WHAT)]
+    #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
+    arrangement: Arrangement,
+    /// Only these settings, as KEY=VALUE
+    #[arg(long, value_name = "KEY=VALUE", help_heading = WHAT)]
+    only: Vec<String>,
+    /// Statements per cell
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "100k", help_heading = SIZE)]
+    count: u64,
+    /// Statements in flight
+    #[arg(short, long, value_name = "N", value_parser = count, default_value = "1024", help_heading = SIZE)]
+    concurrency: u64,
+    /// Runs of every setting
+    #[arg(long, value_name = "N", value_parser = count, default_value = "12", help_heading = SIZE)]
+    blocks: u64,
+    /// table, markdown or json
+    #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT, hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(["table", "markdown", "json"]))]
+    format: String,
+    /// Show the run in this folder again instead of measuring
+    #[arg(long, value_name = "DIR", conflicts_with = "out", help_heading = OUTPUT)]
+    from: Option<PathBuf>,
+    /// Folder of the run [default: cqldyno-runs/TIME]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    out: Option<PathBuf>,
+    /// Only errors and failures on standard error
+    #[arg(short, long, help_heading = OUTPUT)]
+    quiet: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let recorded = match &arguments.from {
+        Some(folder) => read(folder)?,
+        None => measured(arguments)?,
+    };
+    let analysis = Analysis::new(&recorded.run, &recorded.cells);
+    let prices = Prices::of(&analysis);
+    if prices.is_empty() {
+        return Err(anyhow!(
+            "the run has no driver as it is to take prices against; `cqldyno drivers` says why one is missing"
+        ));
+    }
+    let text = match arguments.format.as_str() {
+        "json" => {
+            let places: Vec<_> = prices.iter().map(Prices::json).collect();
+            serde_json::to_string_pretty(&json!({ "driver": arguments.driver, "places": places }))? + "\n"
+        }
+        "markdown" => format!(
+            "## {}\n\n{}{}",
+            escape(&title(&analysis)),
+            prices.iter().map(|one| one.markdown() + "\n").collect::<String>(),
+            measured_on(&recorded)
+        ),
+        _ => format!("{}\n\n{}", title(&analysis), prices.iter().map(Prices::text).collect::<Vec<_>>().join("\n")),
+    };
+    terminal::print(&text)?;
+    Ok(if recorded.run.interrupted { Outcome::Interrupted } else { Outcome::Done })
+}
+
+fn title(analysis: &Analysis) -> String {
+    let label = analysis.reference().map_or(String::new(), |one| one.label.clone());
+    format!("{label}: what one changed setting costs (+) or saves (-)")
+}
+
+/// The last lines of a page.
+fn measured_on(recorded: &Recorded) -> String {
+    let (run, plan) = (&recorded.run, &recorded.run.plan);
+    format!(
+        "{} blocks of {} statements, {} in flight; measured on {} on {} cores, {}.\n",
+        plan.blocks,
+        plan.count,
+        plan.concurrency,
+        run.started.strftime("%Y-%m-%d"),
+        run.environment.cores,
+        escape(&run.environment.cpu)
+    )
+}
+
+/// Runs the driver as it is and with each of its settings.
+fn measured(arguments: &Arguments) -> Result<Recorded> {
+    let programs = Programs::find().context("the program does not know where it lies")?;
+    let base: Contender = arguments.driver.parse().map_err(usage)?;
+    let known = drivers(&programs, &Cancel::new()).into_iter().find(|one| one.name == base.name());
+    let known =
+        known.ok_or_else(|| usage(format!("there is no driver {:?}; `cqldyno drivers` lists them", base.name())))?;
+    let hello = known.hello.map_err(|why| anyhow!("the driver {} is not available: {why}", base.name()))?;
+    let all = settings(&hello.driver);
+    let wanted = if arguments.only.is_empty() { all } else { arguments.only.clone() };
+    let given = base.to_string();
+    let is_other = |setting: &String| {
+        let key = setting.split('=').next().unwrap_or_default();
+        !given.split('+').skip(1).any(|own| own.split('=').next() == Some(key))
+    };
+    let with = |setting: &String| format!("{given}+{setting}").parse::<Contender>().map_err(usage);
+    let others = wanted.iter().filter(|setting| is_other(setting)).map(with).collect::<Result<Vec<_>>>()?;
+    let names = if arguments.scenario.is_empty() {
+        ["writes", "reads"].map(str::to_owned).to_vec()
+    } else {
+        arguments.scenario.clone()
+    };
+    let scenarios = names.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat();
+    let plan = Plan {
+        arrangements: vec![arguments.arrangement],
+        count: arguments.count,
+        concurrency: usize::try_from(arguments.concurrency).map_err(usage)?,
+        blocks: u32::try_from(arguments.blocks).map_err(usage)?,
+        passes: PASSES.to_vec(),
+        control: true,
+        noise_share: Some(NOISE_SHARE),
+        most_attempts: MOST_ATTEMPTS,
+        reference: Some(given),
+        out: arguments.out.clone(),
+        ..Plan::new(std::iter::once(base).chain(others).collect(), scenarios)
+    };
+    let finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
+    keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
+    if let Some(trouble) = finished.trouble {
+        return Err(anyhow!(trouble));
+    }
+    Ok(Recorded { run: finished.run, cells: finished.cells, notes: Vec::new() })
+}

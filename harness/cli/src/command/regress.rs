@@ -1,0 +1,166 @@
+//! `cqldyno regress`: a reported regression, repeated.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cqldyno_bench::{DEFAULT_PARENT, Programs, run as carry_out};
+use cqldyno_reports::{Analysis, Look, Recorded, list, wrap};
+use cqldyno_scenarios::{Expected, Regression, Trial, regressions, suggestion};
+
+use crate::arguments::heading::OUTPUT;
+use crate::known::Known;
+use crate::measure::{keep, measure};
+use crate::outcome::{Outcome, usage};
+use crate::recorded::read;
+use crate::regress::judge::{Judgement, Verdict, judge};
+use crate::regress::page::{self, Found};
+use crate::regress::plan::{is_exact, plan};
+use crate::regress::text;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno regress                              list what there is
+  cqldyno regress unbuffered-io                repeat one
+  cqldyno regress unbuffered-io --exact        by counts alone, which noise leaves as they are
+  cqldyno regress mine.toml                    one of your own
+
+Exit codes: 0 reproduced, 1 not reproduced, 2 wrong usage, 3 cannot be measured
+here, 130 Ctrl-C.";
+
+/// List reported regressions, or repeat one and say whether it shows here
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A regression, or the path of a TOML file
+    #[arg(value_name = "NAME|FILE", value_parser = Known(names), hide_possible_values = true)]
+    regression: Option<String>,
+    /// Only what is counted: system calls, allocations, instructions, polls
+    ///
+    /// Counts do not depend on noise. One block is enough, and times are not judged.
+    #[arg(long, requires = "regression")]
+    exact: bool,
+    /// Only the run of this name, if the regression has several
+    #[arg(long, value_name = "RUN", requires = "regression")]
+    run: Option<String>,
+    /// Judge the runs in a folder again instead of measuring
+    #[arg(long, value_name = "DIR", requires = "regression", conflicts_with = "out")]
+    from: Option<PathBuf>,
+    /// Write what was measured into this page, with its charts beside it
+    #[arg(long, value_name = "FILE", requires = "regression", help_heading = OUTPUT)]
+    page: Option<PathBuf>,
+    /// Folder of the runs [default: cqldyno-runs/NAME-TIME]
+    #[arg(long, value_name = "DIR", requires = "regression", help_heading = OUTPUT)]
+    out: Option<PathBuf>,
+    /// Only errors and failures on standard error
+    #[arg(short, long, help_heading = OUTPUT)]
+    quiet: bool,
+}
+
+fn names() -> Vec<String> {
+    regressions().into_iter().map(|one| one.name).collect()
+}
+
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let width = terminal::width().unwrap_or(Look::default().width).min(80);
+    let Some(asked) = &arguments.regression else {
+        terminal::print(&text::listed(&regressions()))?;
+        return Ok(Outcome::Done);
+    };
+    let regression = find(asked)?;
+    terminal::print(&text::head(&regression, width))?;
+    if let Some(name) = arguments.run.as_ref().filter(|name| !regression.runs.iter().any(|trial| trial.name == **name))
+    {
+        let names: Vec<String> = regression.runs.iter().map(|trial| trial.name.clone()).collect();
+        return Err(usage(format!("{} has no run {name:?}; it has {}", regression.name, list(&names))));
+    }
+    let mut all = Vec::new();
+    let mut found: Vec<Recorded> = Vec::new();
+    let folder = arguments.from.clone().or_else(|| arguments.out.clone()).unwrap_or_else(|| default(&regression));
+    for trial in wanted(&regression, arguments) {
+        let folder = of(&folder, &regression, trial);
+        let recorded = match &arguments.from {
+            Some(_) => read(&folder)?,
+            None => run_one(trial, &regression, &folder, arguments)?,
+        };
+        let interrupted = recorded.run.interrupted;
+        let analysis = Analysis::new(&recorded.run, &recorded.cells);
+        let judgements = judged(trial, &analysis, arguments.exact);
+        terminal::print(&text::run(trial, &judgements, width))?;
+        if interrupted {
+            return Ok(Outcome::Interrupted);
+        }
+        all.push((trial, folder, judgements));
+        found.push(recorded);
+    }
+    let judgements: Vec<(&Expected, Judgement)> =
+        all.iter().flat_map(|(_, _, judgements)| judgements.clone()).collect();
+    terminal::print(&format!("\n{}\n", wrap(&text::verdict(&regression.name, &judgements), width, 2)))?;
+    if let Some(page) = &arguments.page {
+        let all: Vec<Found> = all
+            .into_iter()
+            .zip(&found)
+            .map(|((trial, folder, judgements), recorded)| Found { trial, recorded, folder, judgements })
+            .collect();
+        page::write(page, &regression, &all)?;
+    }
+    Ok(match Verdict::of(judgements.iter().map(|(_, one)| one)) {
+        Verdict::Reproduced => Outcome::Done,
+        Verdict::NotReproduced => Outcome::Failed,
+        Verdict::CannotBeMeasured => Outcome::Unmeasurable,
+    })
+}
+
+/// The regression of that name, or the one in the TOML file of that path.
+fn find(asked: &str) -> Result<Regression> {
+    let all = regressions();
+    if let Some(known) = all.iter().find(|one| one.name == asked) {
+        return Ok(known.clone());
+    }
+    if !(asked.contains('/') || asked.ends_with(".toml")) {
+        let meant = suggestion(asked, all.iter().map(|one| one.name.as_str()));
+        return Err(usage(format!(
+            "there is no regression {asked:?}; `cqldyno regress` lists them, and a path names your own.{meant}"
+        )));
+    }
+    let text = std::fs::read_to_string(asked).map_err(|error| {
+        usage(format!("the regression {asked} cannot be read: {error}; give the path of a TOML file"))
+    })?;
+    Regression::from_toml(&text, asked).map_err(usage)
+}
+
+/// The runs that are asked for: with `--exact` those that judge a count.
+fn wanted<'a>(regression: &'a Regression, arguments: &'a Arguments) -> impl Iterator<Item = &'a Trial> {
+    let counts = |trial: &Trial| trial.expectations.iter().any(|expected| is_exact(&expected.meter));
+    let is_named = |trial: &Trial| arguments.run.as_ref().is_none_or(|name| trial.name == *name);
+    regression.runs.iter().filter(move |trial| is_named(trial) && (!arguments.exact || counts(trial)))
+}
+
+fn judged<'a>(trial: &'a Trial, analysis: &Analysis, exact: bool) -> Vec<(&'a Expected, Judgement)> {
+    let wanted = trial.expectations.iter().filter(|expected| !exact || is_exact(&expected.meter));
+    wanted.map(|expected| (expected, judge(expected, trial, analysis))).collect()
+}
+
+/// Carries out one run, and keeps it as any other run is kept.
+fn run_one(trial: &Trial, regression: &Regression, folder: &Path, arguments: &Arguments) -> Result<Recorded> {
+    let programs = Programs::find().context("the program does not know where it lies")?;
+    let plan = plan(trial, arguments.exact, folder.to_path_buf())?;
+    let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
+    let exact = if arguments.exact { " --exact" } else { "" };
+    finished.run.command = Some(format!("cqldyno regress {} --run {}{exact}", regression.name, trial.name));
+    keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
+    if let Some(trouble) = finished.trouble {
+        anyhow::bail!("{trouble}");
+    }
+    Ok(Recorded { run: finished.run, cells: finished.cells, notes: Vec::new() })
+}
+
+/// The folder of one run: the regression's own if it has only one.
+fn of(folder: &Path, regression: &Regression, trial: &Trial) -> PathBuf {
+    if regression.runs.len() == 1 { folder.to_path_buf() } else { folder.join(&trial.name) }
+}
+
+fn default(regression: &Regression) -> PathBuf {
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
+    Path::new(DEFAULT_PARENT).join(format!("{}-{now}", regression.name))
+}

@@ -1,0 +1,263 @@
+//! What a run says of each expectation, and of the regression.
+
+use cqldyno_reports::{Analysis, Contender, Pass, Place, SummaryRow, growth, list, three_digits};
+use cqldyno_scenarios::{Claim, Expected, Trial};
+
+use super::plan::{call, id, is_exact, place};
+
+/// What was found for one expectation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The figures of its contenders, in the order of the claim; none if there is no figure.
+    pub figures: Vec<(String, Option<f64>)>,
+    /// The ratio, the figure or the exponent that was found.
+    pub found: Option<f64>,
+    /// Where it lies with 95 % confidence, if it is no count.
+    pub interval: Option<[f64; 2]>,
+    /// What follows.
+    pub judged: Judged,
+}
+
+/// What follows from a figure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// The figure is as expected.
+    Holds,
+    /// It is not.
+    Fails,
+    /// Nothing is known; the reason as a full sentence.
+    Unknown(String),
+}
+
+/// What a regression comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// At least one expectation holds and none fails.
+    Reproduced,
+    /// At least one expectation fails.
+    NotReproduced,
+    /// Nothing could be judged.
+    CannotBeMeasured,
+}
+
+impl Verdict {
+    /// What follows from all of its expectations.
+    pub fn of<'a>(judgements: impl IntoIterator<Item = &'a Judgement>) -> Verdict {
+        let mut verdict = Verdict::CannotBeMeasured;
+        for one in judgements {
+            match one.judged {
+                Judged::Fails => return Verdict::NotReproduced,
+                Judged::Holds => verdict = Verdict::Reproduced,
+                Judged::Unknown(_) => {}
+            }
+        }
+        verdict
+    }
+
+    /// The words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Reproduced => "reproduced",
+            Verdict::NotReproduced => "not reproduced",
+            Verdict::CannotBeMeasured => "cannot be measured here",
+        }
+    }
+}
+
+/// Judges the expectation by the run.
+pub fn judge(expected: &Expected, trial: &Trial, analysis: &Analysis) -> Judgement {
+    let run = Measured { expected, trial, analysis };
+    let names = expected.claim.contenders();
+    let figures = names.iter().map(|name| ((*name).to_owned(), run.shown(name))).collect();
+    let bounds = expected.claim.bounds();
+    match run.found() {
+        Ok((found, interval)) => {
+            Judgement { figures, found: Some(found), interval, judged: judged(found, interval, bounds) }
+        }
+        Err(why) => Judgement { figures, found: None, interval: None, judged: Judged::Unknown(why) },
+    }
+}
+
+/// A count is inside its bounds or not; an interval must lie on one side altogether.
+fn judged(found: f64, interval: Option<[f64; 2]>, [least, most]: [f64; 2]) -> Judged {
+    let [low, high] = interval.unwrap_or([found; 2]);
+    if low >= least && high <= most {
+        Judged::Holds
+    } else if high < least || low > most {
+        Judged::Fails
+    } else {
+        Judged::Unknown(format!(
+            "The interval from {} to {} reaches beyond what is expected; more blocks on a quiet machine make it narrower.",
+            three_digits(low),
+            three_digits(high)
+        ))
+    }
+}
+
+/// An expectation beside the run that it is about.
+struct Measured<'a> {
+    expected: &'a Expected,
+    trial: &'a Trial,
+    analysis: &'a Analysis<'a>,
+}
+
+/// A figure with its interval, or why there is none.
+type Found = Result<(f64, Option<[f64; 2]>), String>;
+
+impl Measured<'_> {
+    fn found(&self) -> Found {
+        let exact = is_exact(&self.expected.meter);
+        match &self.expected.claim {
+            Claim::Change { from, to, .. } => {
+                match (self.figure(from, self.expected.at)?, self.figure(to, self.expected.at)?) {
+                    (0.0, _) => Err(format!("The figure of {from} is 0, so there is no ratio to it.")),
+                    (before, after) if exact => Ok((after / before, None)),
+                    _ => self.ratio(from, to),
+                }
+            }
+            Claim::Figure { of, .. } if exact => Ok((self.figure(of, self.expected.at)?, None)),
+            Claim::Figure { .. } => {
+                Err("Times differ from machine to machine, so only their ratios are judged.".to_owned())
+            }
+            Claim::Growth { of, .. } => {
+                let cost = |number: &u64| Ok((*number as f64, self.figure(of, Some(*number))? * *number as f64));
+                let points = self.trial.concurrency.iter().map(cost).collect::<Result<Vec<_>, String>>()?;
+                let fitted = growth(&points).ok_or("A figure is 0, so nothing can be fitted.")?;
+                Ok((fitted.exponent, Some(fitted.interval)))
+            }
+        }
+    }
+
+    /// The figure that is shown for a contender; of an exponent, that of the most in flight.
+    fn shown(&self, contender: &str) -> Option<f64> {
+        let at = self.expected.at.or(self.trial.concurrency.last().copied());
+        self.figure(contender, at).ok()
+    }
+
+    /// The contender's figure with so many in flight.
+    fn figure(&self, contender: &str, at: Option<u64>) -> Result<f64, String> {
+        let (here, who) = self.find(contender, at)?;
+        let meter = &self.expected.meter;
+        if let Some(name) = call(meter) {
+            let cells = self.analysis.cells_of(here, who, Pass::Syscalls);
+            let cell = cells.first().ok_or("System calls were not counted by name.")?;
+            if let Some(why) = cell.failed.as_ref().or(cell.void.as_ref()) {
+                return Err(why.clone());
+            }
+            let why = || cell.measures.get("syscalls_by_name").and_then(|one| one.reason()).map(str::to_owned);
+            let names = cell.breakdowns.get("syscalls").ok_or_else(|| why().unwrap_or_default())?;
+            return Ok(names.get(name).copied().unwrap_or(0.0));
+        }
+        let row = self.analysis.row(here, who, meter).ok_or_else(|| format!("The run has no meter {meter}."))?;
+        row.level.ok_or_else(|| no_figure(row))
+    }
+
+    /// The ratio of a time, against the contender before, with its interval.
+    fn ratio(&self, from: &str, to: &str) -> Found {
+        if let Some(doubt) = self.analysis.doubts().first() {
+            return Err(doubt.clone());
+        }
+        let (here, who) = self.find(to, self.expected.at)?;
+        let turned = self.analysis.turned(&id(from));
+        let row = turned.row(here, who, &self.expected.meter).ok_or("The run has no such figure.")?;
+        match (row.ratio, row.interval) {
+            (Some(ratio), Some(interval)) => Ok((ratio, Some(interval))),
+            _ => Err(row.no_interval.clone().unwrap_or_else(|| {
+                "There is no interval of a time: so few blocks give none, or a block failed.".to_owned()
+            })),
+        }
+    }
+
+    fn find(&self, contender: &str, at: Option<u64>) -> Result<(Place<'_>, &Contender), String> {
+        let run = self.analysis.run();
+        let here = run.scenarios.get(place(self.trial, self.expected.submit, at));
+        let here = here.zip(run.plan.arrangements.first());
+        let (scenario, arrangement) = here.ok_or("The run has other scenarios than this regression.")?;
+        let who = run.contender(&id(contender)).ok_or_else(|| {
+            let there: Vec<String> = run.contenders.iter().map(|one| one.id.clone()).collect();
+            format!("The run has no contender {contender}, but {}.", list(&there))
+        })?;
+        Ok((Place { scenario, arrangement }, who))
+    }
+}
+
+fn no_figure(row: &SummaryRow) -> String {
+    let why = [&row.unavailable, &row.failed, &row.void].into_iter().flatten().next();
+    why.cloned().unwrap_or_else(|| "This was not measured in this run.".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use cqldyno_scenarios::{Direction, Regression};
+
+    use super::*;
+    use crate::sample;
+
+    /// A regression of the sample's contenders with one expectation.
+    fn expecting(expectation: &str) -> Trial {
+        let text = format!(
+            "name = 'a'\ntitle = 'a'\nsource = 'a'\npublished = 'a'\n[[run]]\nname = 'a'\ncontenders = ['scylla', 'cdrs-tokio', \
+             'cassandra-cpp', 'nobody']\nscenario = 'writes'\n[[run.expect]]\nsays = 'It does.'\n{expectation}"
+        );
+        Regression::from_toml(&text, "a").unwrap_or_else(|error| panic!("{error}")).runs.remove(0)
+    }
+
+    fn found(expectation: &str, blocks: u32) -> Judgement {
+        let (run, cells) = sample::blocks(blocks);
+        let trial = expecting(expectation);
+        judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells))
+    }
+
+    const CALLS: &str = "meter = 'syscalls_per_statement'\nfrom = 'scylla'\nto = 'cdrs-tokio'\n";
+    const TIME: &str = "meter = 'cpu_per_statement'\nfrom = 'scylla'\nto = 'cdrs-tokio'\n";
+
+    #[test]
+    fn a_count_holds_or_fails_by_its_figure_alone() {
+        let rises = found(&format!("{CALLS}direction = 'rises'"), 1);
+        let ratio = rises.figures[1].1.unwrap() / rises.figures[0].1.unwrap();
+        assert_eq!((rises.found, rises.interval), (Some(ratio), None));
+        assert_eq!(rises.judged == Judged::Holds, ratio >= Direction::Rises.ratios()[0], "{rises:?}");
+        let falls = found(&format!("{CALLS}direction = 'falls'"), 1);
+        assert_eq!(falls.judged == Judged::Holds, ratio <= 0.98, "{falls:?}");
+        let figure = "meter = 'syscalls_per_statement'\nof = 'scylla'\n";
+        assert_eq!(found(&format!("{figure}figure = [0.0, 1000.0]"), 1).judged, Judged::Holds);
+        assert_eq!(found(&format!("{figure}figure = [1000.0, 1001.0]"), 1).judged, Judged::Fails);
+    }
+
+    #[test]
+    fn a_time_needs_an_interval_on_one_side_of_its_bounds() {
+        let of = |rest: &str, blocks| found(&format!("{TIME}{rest}"), blocks);
+        let rises = of("direction = 'rises'", 12);
+        assert!(rises.judged == Judged::Holds && rises.interval.is_some(), "{rises:?}");
+        assert_eq!(of("direction = 'falls'", 12).judged, Judged::Fails);
+        let at = rises.found.unwrap();
+        let across = of(&format!("direction = 'rises'\nratio = [{at}, 100.0]"), 12);
+        assert!(matches!(&across.judged, Judged::Unknown(why) if why.contains("reaches beyond what is expected")));
+        assert!(matches!(of("direction = 'rises'", 1).judged, Judged::Unknown(_)), "one block has no interval");
+        let figure = found("meter = 'cpu_per_statement'\nof = 'scylla'\nfigure = [0.0, 9.0]", 12);
+        assert!(matches!(&figure.judged, Judged::Unknown(why) if why.contains("only their ratios")), "{figure:?}");
+    }
+
+    #[test]
+    fn who_has_no_figure_is_said_with_the_reason() {
+        for (from, why) in [("nobody", "The run has no contender nobody, but scylla"), ("cassandra-cpp", "")] {
+            let text = format!("meter = 'syscalls_per_statement'\nfrom = '{from}'\nto = 'scylla'\ndirection = 'falls'");
+            let judgement = found(&text, 1);
+            assert_eq!(judgement.figures[0].1, None);
+            assert!(matches!(&judgement.judged, Judged::Unknown(said) if said.starts_with(why) && said.ends_with('.')));
+        }
+    }
+
+    #[test]
+    fn one_expectation_that_fails_outweighs_the_others_and_unknown_ones_decide_nothing() {
+        let of = |judged: &[Judged]| {
+            let judgement =
+                |judged: &Judged| Judgement { figures: vec![], found: None, interval: None, judged: judged.clone() };
+            Verdict::of(&judged.iter().map(judgement).collect::<Vec<_>>()).name()
+        };
+        let unknown = || Judged::Unknown("No.".to_owned());
+        assert_eq!(of(&[Judged::Holds, unknown()]), "reproduced");
+        assert_eq!(of(&[Judged::Holds, Judged::Fails]), "not reproduced");
+        assert_eq!((of(&[unknown()]), of(&[])), ("cannot be measured here", "cannot be measured here"));
+    }
+}

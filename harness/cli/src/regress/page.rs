@@ -1,0 +1,248 @@
+//! The measured part of a regression's page, in Markdown, and the pictures beside it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cqldyno_reports::{
+    Analysis, Contender, Curve, Growth, Pass, Place, Recorded, escape, growth, growth_chart, list, whole,
+};
+use cqldyno_scenarios::{Expected, Regression, Trial};
+
+use super::judge::{Judged, Judgement};
+use super::plan::{declared, place};
+use super::text::{asked, bounds, found, meter, number, verdict, word};
+use crate::outcome::usage;
+
+/// What stands around the measured part.
+const BEGIN: &str = "<!-- measured -->";
+const END: &str = "<!-- end of what is measured -->";
+/// What a cell calls its flame graph.
+const FLAMES: &str = "flamegraph";
+
+/// A run of the regression with what was found.
+pub struct Found<'a> {
+    /// What was asked.
+    pub trial: &'a Trial,
+    /// What was measured.
+    pub recorded: &'a Recorded,
+    /// The run's folder.
+    pub folder: PathBuf,
+    /// For each expectation.
+    pub judgements: Vec<(&'a Expected, Judgement)>,
+}
+
+/// Puts the measured part into the page, and its pictures beside it.
+///
+/// # Errors
+/// When there is no page with a place for it, or it cannot be written.
+pub fn write(page: &Path, regression: &Regression, all: &[Found]) -> Result<()> {
+    let shown = page.display();
+    let text = std::fs::read_to_string(page).map_err(|error| {
+        usage(format!("the page {shown} cannot be read: {error}; name a page with the line {BEGIN}"))
+    })?;
+    let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let Some((before, after)) = parts else {
+        return Err(usage(format!(
+            "the page {shown} has no place for figures; write the lines {BEGIN} and {END} where they belong"
+        )));
+    };
+    let (block, pictures) = block(regression, all);
+    let folder = page.parent().unwrap_or(Path::new("."));
+    for (name, bytes) in pictures {
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).with_context(|| format!("the picture {} cannot be written", path.display()))?;
+    }
+    std::fs::write(page, format!("{before}{BEGIN}\n{block}{END}{after}"))
+        .with_context(|| format!("the page {shown} cannot be written"))
+}
+
+/// The measured part, and the pictures by file name.
+fn block(regression: &Regression, all: &[Found]) -> (String, BTreeMap<String, Vec<u8>>) {
+    let mut text = String::new();
+    let mut pictures = BTreeMap::new();
+    let judgements: Vec<(&Expected, Judgement)> = all.iter().flat_map(|one| one.judgements.clone()).collect();
+    let mut say = |line: &str| text.extend([line, "\n"]);
+    say(&format!("**{}**\n", escape(&verdict(&regression.name, &judgements))));
+    if let Some(run) = all.first().map(|one| &one.recorded.run) {
+        let machine = &run.environment;
+        let day = run.started.strftime("%Y-%m-%d");
+        say(&format!(
+            "Measured on {day} with `cqldyno regress {}`: {} cores, {}, {}, {}.",
+            regression.name,
+            machine.cores,
+            escape(&machine.cpu),
+            escape(&machine.kernel),
+            escape(&machine.compiler)
+        ));
+    }
+    for one in all {
+        let (plan, trial) = (&one.recorded.run.plan, one.trial);
+        let blocks = if plan.blocks == 1 { "1 block".to_owned() } else { format!("{} blocks", plan.blocks) };
+        say(&format!("\n### {}\n", escape(&asked(trial))));
+        say(&format!("{blocks} of {} statements.\n", whole(plan.count as f64)));
+        say(
+            "| expected | meter | figures | found | bounds | published | |\n| --- | --- | --- | --- | --- | --- | --- |",
+        );
+        for (expected, judgement) in &one.judgements {
+            let cells = [
+                escape(&expected.says),
+                format!("`{}`", meter(expected)),
+                figures(judgement),
+                found(expected, judgement),
+                bounds(expected),
+                escape(expected.published.as_deref().unwrap_or("")),
+                format!("**{}**", word(&judgement.judged)),
+            ];
+            say(&format!("| {} |", cells.join(" | ")));
+        }
+        let unknown = one.judgements.iter().filter_map(|(_, judgement)| match &judgement.judged {
+            Judged::Unknown(why) => Some(why.as_str()),
+            Judged::Holds | Judged::Fails => None,
+        });
+        for why in unknown.collect::<std::collections::BTreeSet<_>>() {
+            say(&format!("\nNot known: {}", escape(why)));
+        }
+        say(&format!("\n{}", contenders(&one.recorded.run.contenders)));
+        for (meter, svg, table) in growths(one) {
+            let name = format!("{}-{}-{meter}.svg", regression.name, trial.name);
+            say(&format!("\n![{}]({name})\n\n{table}", escape(&meter)));
+            pictures.insert(name, svg.into_bytes());
+        }
+        for cell in one.recorded.cells.iter().filter(|cell| cell.pass == Pass::Flamegraph) {
+            let drawn = cell.files.get(FLAMES).and_then(|file| std::fs::read(one.folder.join(file)).ok());
+            if let Some(bytes) = drawn {
+                let name = format!("{}-{}.svg", regression.name, stem(&format!("{}-{}", cell.scenario, cell.label)));
+                say(&format!("\n[Flame graph of {}]({name})", escape(&cell.label)));
+                pictures.insert(name, bytes);
+            }
+        }
+    }
+    (text, pictures)
+}
+
+fn figures(judgement: &Judgement) -> String {
+    let figures: Vec<String> =
+        judgement.figures.iter().map(|(_, figure)| figure.map_or("n/a".to_owned(), number)).collect();
+    figures.join(" → ")
+}
+
+/// Labels with the libraries that shape their figures.
+fn contenders(all: &[Contender]) -> String {
+    let of = |one: &Contender| {
+        let libraries: Vec<String> =
+            one.libraries.iter().map(|library| format!("{} {}", library.name, library.version)).collect();
+        match libraries.is_empty() {
+            true => format!("`{}`", one.id),
+            false => format!("`{}` ({})", one.id, escape(&libraries.join(", "))),
+        }
+    };
+    format!("Contenders: {}.", list(&all.iter().filter(|one| !one.control).map(of).collect::<Vec<_>>()))
+}
+
+/// For each meter of a run with several numbers in flight: its id, a chart, and the figures with their exponents.
+fn growths(one: &Found) -> Vec<(String, String, String)> {
+    let (trial, run) = (one.trial, &one.recorded.run);
+    let analysis = Analysis::new(run, &one.recorded.cells);
+    let mut meters: Vec<&str> = Vec::new();
+    for (expected, _) in &one.judgements {
+        if trial.concurrency.len() > 2 && !meters.contains(&expected.meter.as_str()) {
+            meters.push(&expected.meter);
+        }
+    }
+    let of = |meter: &str| {
+        let mut lines = Vec::new();
+        for way in &trial.submit {
+            for who in run.contenders.iter().filter(|one| !one.control) {
+                let point = |number: &u64| {
+                    let scenario = run.scenarios.get(place(trial, Some(*way), Some(*number)))?;
+                    let arrangement = run.plan.arrangements.first()?;
+                    Some((*number as f64, analysis.row(Place { scenario, arrangement }, who, meter)?.level?))
+                };
+                let points: Vec<(f64, f64)> = trial.concurrency.iter().filter_map(point).collect();
+                let label = if trial.submit.len() > 1 { format!("{}, {way}", who.id) } else { who.id.clone() };
+                lines.push(Curve { label, points });
+            }
+        }
+        let about = declared(meter).map_or(meter.to_owned(), |known| known.about);
+        let svg = growth_chart(&format!("{about}, by statements in flight"), &lines)?;
+        Some((meter.to_owned(), svg, table(trial, &lines)))
+    };
+    meters.into_iter().filter_map(of).collect()
+}
+
+/// The points, and the exponent of the cost of as many statements as are in flight.
+fn table(trial: &Trial, lines: &[Curve]) -> String {
+    let numbers: Vec<String> = trial.concurrency.iter().map(|number| whole(*number as f64)).collect();
+    let mut text =
+        format!("| | {} | exponent (95 %) |\n| --- |{}", numbers.join(" | "), " ---: |".repeat(numbers.len() + 1));
+    for Curve { label, points } in lines {
+        let figure = |number: &u64| {
+            points.iter().find(|(at, _)| *at == *number as f64).map_or("n/a".to_owned(), |(_, y)| self::number(*y))
+        };
+        let figures: Vec<String> = trial.concurrency.iter().map(figure).collect();
+        let costs: Vec<(f64, f64)> = points.iter().map(|(number, each)| (*number, each * number)).collect();
+        let exponent = growth(&costs).map_or("n/a".to_owned(), |Growth { exponent, interval: [low, high] }| {
+            format!("{exponent:.2} ({low:.2}-{high:.2})")
+        });
+        let _ = write!(text, "\n| `{label}` | {} | {exponent} |", figures.join(" | "));
+    }
+    text
+}
+
+/// A name for a file.
+fn stem(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || ".@-".contains(c) { c } else { '-' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regress::judge::judge;
+    use crate::sample;
+
+    const TEXT: &str = "name = 'tiny'\ntitle = 'Two for one.'\nsource = 'https://example.org/1'\npublished = 'Twice.'\n[[run]]\n\
+        name = 'calls'\ncontenders = ['scylla', 'cdrs-tokio']\nscenario = 'writes'\n[[run.expect]]\nsays = 'More.'\n\
+        meter = 'cpu_per_statement'\nfrom = 'scylla'\nto = 'cdrs-tokio'\ndirection = 'rises'\npublished = 'a | b'";
+
+    /// What becomes of a page with this text.
+    fn written(text: &str) -> Result<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("tiny.md");
+        std::fs::write(&page, text).unwrap();
+        let regression = Regression::from_toml(TEXT, "tiny").unwrap();
+        let trial = &regression.runs[0];
+        let (run, cells) = sample::blocks(12);
+        let judgements: Vec<(&Expected, Judgement)> = {
+            let analysis = Analysis::new(&run, &cells);
+            trial.expectations.iter().map(|expected| (expected, judge(expected, trial, &analysis))).collect()
+        };
+        let recorded = Recorded { run, cells, notes: Vec::new() };
+        write(&page, &regression, &[Found { trial, recorded: &recorded, folder: PathBuf::new(), judgements }])?;
+        Ok(std::fs::read_to_string(&page).unwrap())
+    }
+
+    #[test]
+    fn figures_are_put_between_the_marks_and_the_rest_of_the_page_stays() {
+        let text = format!("# Tiny\n\n{BEGIN}\nold\n{END}\n\nWhat it means.\n");
+        let page = written(&text).unwrap();
+        assert!(page.starts_with(&format!("# Tiny\n\n{BEGIN}\n**tiny: reproduced (1 as expected).**\n")), "{page}");
+        assert!(page.ends_with(&format!("{END}\n\nWhat it means.\n")) && !page.contains("old"), "{page}");
+        assert!(
+            page.contains("with `cqldyno regress tiny`") && page.contains("| More. | `cpu_per_statement` | "),
+            "{page}"
+        );
+        assert!(page.contains(" | a \\| b | **yes** |") && page.contains("Contenders: `scylla`"), "{page}");
+        assert_eq!(written(&page).unwrap(), page, "the same run gives the same page");
+    }
+
+    #[test]
+    fn a_page_without_a_place_for_figures_is_refused() {
+        let error = written("# Tiny\n").unwrap_err().to_string();
+        assert!(
+            error.ends_with("write the lines <!-- measured --> and <!-- end of what is measured --> where they belong"),
+            "{error}"
+        );
+    }
+}

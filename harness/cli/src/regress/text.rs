@@ -1,0 +1,169 @@
+//! A regression on a terminal.
+
+use cqldyno_reports::{plain, three_digits, whole, wrap};
+use cqldyno_scenarios::{Claim, Expected, Regression, Submit, Trial};
+
+use super::judge::{Judged, Judgement, Verdict};
+
+/// The regressions, one line each.
+pub fn listed(all: &[Regression]) -> String {
+    let width = all.iter().map(|one| one.name.len()).max().unwrap_or(0);
+    all.iter().map(|one| format!("{:<width$}  {}\n", one.name, one.title)).collect()
+}
+
+/// What it is about, before its runs.
+pub fn head(regression: &Regression, width: usize) -> String {
+    let Regression { title, source, published, .. } = regression;
+    let line = |name: &str, text: &str| wrap(&format!("{name}: {}", plain(text)), width, 2) + "\n";
+    format!("{}\n{}{}", wrap(&plain(title), width, 0), line("Source", source), line("Published", published))
+}
+
+/// What one run of it has, and what was found for each expectation.
+pub fn run(trial: &Trial, judgements: &[(&Expected, Judgement)], width: usize) -> String {
+    let mut text = format!("\n{}\n", wrap(&asked(trial), width, 2));
+    for (expected, judgement) in judgements {
+        let mut lines = vec![format!("{}: {}", word(&judgement.judged), plain(&expected.says))];
+        lines.push(format!("{}: {}", meter(expected), figures(judgement)));
+        lines.push(format!("{}, expected {}", found(expected, judgement), bounds(expected)));
+        lines.extend(expected.published.iter().map(|published| format!("published: {}", plain(published))));
+        if let Judged::Unknown(why) = &judgement.judged {
+            lines.push(plain(why));
+        }
+        let mut lines = lines.into_iter();
+        let indented = |line: String, by: usize| {
+            let next = format!("\n{}", " ".repeat(by + 2));
+            format!("{}{}\n", " ".repeat(by), wrap(&line, width - by - 2, 0).replace('\n', &next))
+        };
+        text.extend(lines.next().map(|first| indented(first, 2)));
+        text.extend(lines.map(|line| indented(line, 4)));
+    }
+    text
+}
+
+/// The last sentence.
+pub fn verdict(name: &str, judgements: &[(&Expected, Judgement)]) -> String {
+    let verdict = Verdict::of(judgements.iter().map(|(_, one)| one));
+    let of = |is: fn(&Judged) -> bool| judgements.iter().filter(|(_, one)| is(&one.judged)).count();
+    let counts = [
+        (of(|one| *one == Judged::Holds), "as expected"),
+        (of(|one| *one == Judged::Fails), "otherwise"),
+        (of(|one| matches!(one, Judged::Unknown(_))), "without a figure that decides"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let why = judgements.iter().find_map(|(_, one)| match &one.judged {
+        Judged::Unknown(why) if verdict == Verdict::CannotBeMeasured => Some(format!(" {}", plain(why))),
+        _ => None,
+    });
+    format!(
+        "{name}: {} ({}).{}",
+        verdict.name(),
+        if counts.is_empty() { "it expects nothing of a count".to_owned() } else { counts.join(", ") },
+        why.unwrap_or_default()
+    )
+}
+
+/// What the run asks, in words.
+pub fn asked(trial: &Trial) -> String {
+    let numbers: Vec<String> = trial.concurrency.iter().map(|number| whole(*number as f64)).collect();
+    let mut parts = vec![trial.scenario.clone(), format!("{} in flight", numbers.join("/")), trial.arrangement.clone()];
+    if trial.submit != [Submit::default()] {
+        let ways: Vec<&str> = trial.submit.iter().map(|way| way.name()).collect();
+        parts.push(format!("submitted by {}", ways.join("/")));
+    }
+    parts.extend(trial.delay.iter().map(|time| format!("answers held back by {time}")));
+    format!("{}: {}", trial.name, parts.join(", "))
+}
+
+/// The meter, and where it is read if the run has several places.
+pub fn meter(expected: &Expected) -> String {
+    let at = expected.at.map(|at| format!("{} in flight", whole(at as f64)));
+    let place: Vec<String> = expected.submit.iter().map(ToString::to_string).chain(at).collect();
+    match place.is_empty() {
+        true => expected.meter.clone(),
+        false => format!("{} ({})", expected.meter, place.join(", ")),
+    }
+}
+
+fn figures(judgement: &Judgement) -> String {
+    let figure = |(name, figure): &(String, Option<f64>)| format!("{} {name}", figure.map_or("n/a".to_owned(), number));
+    judgement.figures.iter().map(figure).collect::<Vec<_>>().join(" -> ")
+}
+
+/// A figure with three digits; small ones keep three that count.
+pub fn number(value: f64) -> String {
+    if value != 0.0 && value.abs() < 0.1 { format!("{value:.4}") } else { three_digits(value) }
+}
+
+/// The ratio, figure or exponent that was found, with its interval.
+pub fn found(expected: &Expected, judgement: &Judgement) -> String {
+    let what = match expected.claim {
+        Claim::Change { .. } => "ratio",
+        Claim::Figure { .. } => "figure",
+        Claim::Growth { .. } => "exponent",
+    };
+    match (judgement.found, judgement.interval) {
+        (None, _) => format!("no {what}"),
+        (Some(found), None) => format!("{what} {}", number(found)),
+        (Some(found), Some([low, high])) => format!("{what} {} ({}-{})", number(found), number(low), number(high)),
+    }
+}
+
+/// What was expected.
+pub fn bounds(expected: &Expected) -> String {
+    match expected.claim.bounds() {
+        [least, most] if most.is_infinite() => format!("at least {}", number(least)),
+        [0.0, most] => format!("at most {}", number(most)),
+        [least, most] => format!("{} to {}", number(least), number(most)),
+    }
+}
+
+/// The word for what follows.
+pub fn word(judged: &Judged) -> &'static str {
+    match judged {
+        Judged::Holds => "yes",
+        Judged::Fails => "no",
+        Judged::Unknown(_) => "not known",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tiny() -> Regression {
+        let text = "name = 'tiny'\ntitle = 'Two calls for one.'\nsource = 'https://example.org/1'\npublished = 'Twice.'\n[[run]]\n\
+            name = 'calls'\ncontenders = ['a@1', 'a@2']\nscenario = 'writes'\ndelay = '1ms'\n[[run.expect]]\nsays = 'Half the calls.'\n\
+            meter = 'syscalls:sendto'\nfrom = 'a@1'\nto = 'a@2'\ndirection = 'falls'\npublished = '1 to 0.5'";
+        Regression::from_toml(text, "tiny").unwrap()
+    }
+
+    #[test]
+    fn a_regression_is_shown_with_its_figures_beside_what_was_published() {
+        let tiny = tiny();
+        let trial = &tiny.runs[0];
+        let judgement = Judgement {
+            figures: vec![("a@1".to_owned(), Some(1.0)), ("a@2".to_owned(), Some(0.043))],
+            found: Some(0.043),
+            interval: None,
+            judged: Judged::Holds,
+        };
+        let judgements = [(&trial.expectations[0], judgement.clone())];
+        assert_eq!(listed(std::slice::from_ref(&tiny)), "tiny  Two calls for one.\n");
+        assert_eq!(head(&tiny, 80), "Two calls for one.\nSource: https://example.org/1\nPublished: Twice.\n");
+        assert_eq!(
+            run(trial, &judgements, 80),
+            "\ncalls: writes, 1,024 in flight, multi:2, answers held back by 1ms\n  yes: Half the calls.\n    syscalls:sendto: \
+             1.00 a@1 -> 0.0430 a@2\n    ratio 0.0430, expected at most 0.980\n    published: 1 to 0.5\n"
+        );
+        assert_eq!(verdict("tiny", &judgements), "tiny: reproduced (1 as expected).");
+        let unknown = Judgement { found: None, judged: Judged::Unknown("No counter.".to_owned()), ..judgement };
+        let judgements = [(&trial.expectations[0], unknown)];
+        assert!(run(trial, &judgements, 80).contains("    no ratio, expected at most 0.980\n"));
+        assert_eq!(
+            verdict("tiny", &judgements),
+            "tiny: cannot be measured here (1 without a figure that decides). No counter."
+        );
+        assert_eq!(verdict("tiny", &[]), "tiny: cannot be measured here (it expects nothing of a count).");
+    }
+}

@@ -1,0 +1,124 @@
+//! `regress` and `prices`.
+
+use std::path::Path;
+
+use crate::support::{cqldyno, drivers, json, refused, run, stderr, stdout, words};
+
+/// A regression of contenders that are always here: both issue as many statements.
+const TINY: &str = r#"name = "tiny"
+title = "Nothing at all."
+source = "https://example.org/1"
+published = "Nothing."
+
+[[run]]
+name = "one"
+contenders = ["noop", "noop+form=ready"]
+scenario = "writes"
+concurrency = [16, 64]
+count = 1_000
+
+[[run.expect]]
+says = "Both issue as many statements."
+meter = "statements"
+at = 64
+from = "noop"
+to = "noop+form=ready"
+direction = "stays"
+
+[[run.expect]]
+says = "A time is not judged by counts."
+meter = "cpu_per_statement"
+at = 64
+from = "noop"
+to = "noop+form=ready"
+direction = "falls"
+"#;
+
+/// `cqldyno regress tiny.toml --exact` with TINY changed, in `folder`: exit code and result.
+fn regress(folder: &Path, from: &str, to: &str, more: &[&str]) -> (Option<i32>, String) {
+    std::fs::write(folder.join("tiny.toml"), TINY.replace(from, to)).unwrap();
+    let output = cqldyno(folder, &[&["regress", "tiny.toml", "--exact", "-q"], more].concat()).output().unwrap();
+    (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
+}
+
+#[test]
+fn regressions_are_listed_on_a_line_each() {
+    let text = stdout(&run(&["regress"]));
+    assert!(text.lines().count() >= 8 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("unbuffered-io ") && text.contains("futures-unordered "), "{text}");
+}
+
+#[test]
+fn a_regression_is_repeated_kept_and_written_into_its_page() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let (code, text) = regress(folder.path(), "", "", &["--out", "kept"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("yes: Both issue as many statements.") && !text.contains("A time is not judged"), "{text}");
+    assert!(text.ends_with("tiny: reproduced (1 as expected).\n"), "{text}");
+    let command = std::fs::read_to_string(folder.path().join("kept/run.json")).unwrap();
+    assert!(command.contains("cqldyno regress tiny --run one --exact"), "{command}");
+    std::fs::write(folder.path().join("tiny.md"), "# Tiny\n<!-- measured -->\n<!-- end of what is measured -->\n")
+        .unwrap();
+    let (code, text) = regress(folder.path(), "stays", "rises", &["--from", "kept", "--page", "tiny.md"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.ends_with("tiny: not reproduced (1 otherwise).\n"), "{text}");
+    let page = std::fs::read_to_string(folder.path().join("tiny.md")).unwrap();
+    assert!(page.contains("**tiny: not reproduced (1 otherwise).**"), "{page}");
+}
+
+#[test]
+fn what_cannot_be_measured_ends_with_its_reason_and_a_code_of_its_own() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let (code, text) = regress(folder.path(), "noop+form=ready", "nothing", &["--out", "kept"]);
+    assert_eq!(code, Some(3), "{text}");
+    assert!(words(&text).contains("tiny: cannot be measured here (1 without a figure that decides). "), "{text}");
+    let (code, text) = regress(folder.path(), "meter = \"statements\"", "meter = \"wall\"", &["--out", "other"]);
+    assert_eq!(code, Some(3), "{text}");
+    assert!(text.contains("cannot be measured here (it expects nothing of a count)"), "{text}");
+}
+
+#[test]
+fn an_unknown_regression_and_a_bad_file_are_refused() {
+    assert!(
+        refused(&["regress", "unbuffered"])
+            .contains("there is no regression \"unbuffered\"; `cqldyno regress` lists them")
+    );
+    assert!(refused(&["regress", "no/such.toml"]).contains("the regression no/such.toml cannot be read"));
+    let folder = tempfile::tempdir().unwrap();
+    let (code, text) = regress(folder.path(), "", "", &["--run", "two"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("tiny has no run \"two\"; it has one"), "{text}");
+    let (code, text) = regress(folder.path(), "at = 64\n", "", &[]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("the regression tiny.toml cannot be read, line 13") && text.contains("with at"), "{text}");
+}
+
+#[test]
+fn a_price_list_has_a_line_for_every_setting_and_can_be_shown_again() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let asked = [
+        "prices",
+        "noop",
+        "--only",
+        "form=ready",
+        "--scenario",
+        "writes",
+        "-n",
+        "2k",
+        "--blocks",
+        "1",
+        "--out",
+        "kept",
+    ];
+    let output = cqldyno(folder.path(), &asked).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.starts_with("noop@") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("form=ready ")), "{text}");
+    let again = cqldyno(folder.path(), &["prices", "noop", "--from", "kept", "--format", "json"]).output().unwrap();
+    assert_eq!(json(&again)["places"][0]["changed"][0]["setting"], "form=ready");
+    assert!(refused(&["prices", "nothing"]).contains("there is no driver \"nothing\""));
+}

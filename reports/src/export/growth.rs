@@ -1,0 +1,107 @@
+//! How a cost grows with a number, on a chart with logarithms on both axes.
+
+use super::html::svg::{Picture, Scale};
+use super::quantity::{three_digits, whole};
+use super::text::plain;
+
+/// Room for the figures of the axes, and the height of the plot, in units of a picture.
+const LEFT: f64 = 110.0;
+const BOTTOM: f64 = 56.0;
+const HEIGHT: f64 = 520.0;
+/// The colours of the stylesheet below.
+const COLOURS: usize = 9;
+const STYLE: &str = "text{font:24px system-ui,-apple-system,'Segoe UI',sans-serif}.ground{fill:#fff}\
+.f{fill:var(--k)}.s{stroke:var(--k);stroke-linecap:round;stroke-linejoin:round}\
+.ink{--k:#1f2328}.muted{--k:#59636e}.grid{--k:#d8dee4}\
+.c0{--k:#3b6fb5}.c1{--k:#c96a1b}.c2{--k:#3d8a5a}.c3{--k:#8a5aa8}.c4{--k:#a33f57}.c5{--k:#6b7280}.c6{--k:#b59a1b}.c7{--k:#2a9aa8}\
+.c8{--k:#7a5230}\
+@media (prefers-color-scheme:dark){.ground{fill:#0d1117}.ink{--k:#e6edf3}.muted{--k:#9198a1}.grid{--k:#30363d}\
+.c0{--k:#6ea3e6}.c1{--k:#e8975a}.c2{--k:#63b886}.c3{--k:#b48bd0}.c4{--k:#d97a90}.c5{--k:#a5adba}.c6{--k:#d8c05a}.c7{--k:#5cc3d0}\
+.c8{--k:#b98a62}}";
+
+/// One line of the chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What it is of.
+    pub label: String,
+    /// The number and the cost, both above 0.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// The chart in SVG, readable on light and dark; `None` without a point. Lines that lie on one another differ in width.
+pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
+    let drawn = |(x, y): &(f64, f64)| *x > 0.0 && *y > 0.0 && x.is_finite() && y.is_finite();
+    let points: Vec<(f64, f64)> = curves.iter().flat_map(|curve| &curve.points).copied().filter(drawn).collect();
+    let ends = |of: fn(&(f64, f64)) -> f64| {
+        points.iter().map(of).fold([f64::INFINITY, 0.0_f64], |[low, high], one| [low.min(one), high.max(one)])
+    };
+    let ([left, right], [low, high]) = (ends(|point| point.0), ends(|point| point.1));
+    if points.is_empty() {
+        return None;
+    }
+    let (low, high) = (low * 0.7, high * 1.4);
+    let mut picture =
+        Picture::new(HEIGHT, LEFT, BOTTOM, Scale::log(left * 0.9, right * 1.1), Scale::log(low, high), true);
+    picture.across(Some(round(low, high)), |y| if y < 1_000.0 { short(y) } else { whole(y) });
+    let mut at: Vec<f64> = points.iter().map(|point| point.0).collect();
+    at.sort_by(f64::total_cmp);
+    at.dedup();
+    picture.below(at.into_iter().map(|x| (x, whole(x))));
+    for (nth, curve) in curves.iter().enumerate() {
+        let class = class(nth);
+        let points: Vec<(f64, f64)> = curve.points.iter().copied().filter(drawn).collect();
+        let width = 4.0 + 3.0 * (curves.len() - 1 - nth) as f64;
+        picture.line(&points, &class, width, Some(&plain(&curve.label)));
+        for point in points {
+            let title = format!("{}: {} at {}", plain(&curve.label), three_digits(point.1), whole(point.0));
+            picture.dot(point, 3.0 + width / 2.0, &class, Some(&title));
+        }
+    }
+    let legend: Vec<(String, String)> =
+        curves.iter().enumerate().map(|(nth, curve)| (class(nth), plain(&curve.label))).collect();
+    Some(picture.standalone(&plain(heading), STYLE, &legend))
+}
+
+fn class(nth: usize) -> String {
+    format!("c{}", nth % COLOURS)
+}
+
+/// Without noughts at the end.
+fn short(value: f64) -> String {
+    let text = three_digits(value);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Powers of ten within the range; with 2 and 5 times if it spans less than a hundred.
+fn round(from: f64, to: f64) -> Vec<f64> {
+    let factors: &[f64] = if to / from < 100.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let powers = (from.log10().floor() as i32)..=(to.log10().ceil() as i32);
+    let all = powers.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
+    all.filter(|value| (from..=to).contains(value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_curve_has_a_line_a_dot_per_point_and_a_name() {
+        let curve = |label: &str, power: i32| Curve {
+            label: label.to_owned(),
+            points: [16.0, 64.0, 256.0].map(|x: f64| (x, x.powi(power))).into(),
+        };
+        let svg = growth_chart("polls & time", &[curve("<a>", 1), curve("b", 2)]).unwrap();
+        assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"), "{svg}");
+        assert_eq!((svg.matches("<polyline class=\"c").count(), svg.matches("<circle").count()), (2, 6), "{svg}");
+        assert!(svg.contains("&lt;a&gt;") && !svg.contains("<a>") && svg.contains("polls &amp; time"), "{svg}");
+        assert!(svg.contains(">10,000<") && svg.contains(">256<"), "{svg}");
+    }
+
+    #[test]
+    fn points_without_a_logarithm_are_left_out_and_a_chart_of_none_is_none() {
+        let curve = |y| Curve { label: "a".to_owned(), points: vec![(1.0, y), (2.0, 3.0)] };
+        assert_eq!(growth_chart("x", &[curve(0.0)]).unwrap().matches("<circle").count(), 1);
+        assert_eq!(growth_chart("x", &[]), None);
+        assert_eq!(growth_chart("x", &[Curve { label: String::new(), points: vec![(0.0, 1.0)] }]), None);
+    }
+}

@@ -1,0 +1,230 @@
+//! A regression that somebody reported: the runs that show it, and what they are expected to show. It is data, read from TOML.
+
+use crate::{Submit, form};
+
+/// One regression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Regression {
+    /// A word of lower-case letters, digits and hyphens.
+    pub name: String,
+    /// What went wrong, in one line.
+    pub title: String,
+    /// Where it was reported and mended.
+    pub source: String,
+    /// What was published about it.
+    pub published: String,
+    /// The runs that show it, at least one.
+    pub runs: Vec<Trial>,
+}
+
+/// One run of a regression: an ordinary comparison, and what is expected of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// A word; the run's folder is named after it.
+    pub name: String,
+    /// As on the command line, at least one.
+    pub contenders: Vec<String>,
+    /// A built-in scenario.
+    pub scenario: String,
+    /// Ways of submitting; at least one.
+    pub submit: Vec<Submit>,
+    /// Statements in flight, in ascending order; at least one.
+    pub concurrency: Vec<u64>,
+    /// As on the command line, for example `multi:2`.
+    pub arrangement: String,
+    /// Statements per cell.
+    pub count: u64,
+    /// Blocks, if times are compared.
+    pub blocks: u32,
+    /// Further passes, as the command line names them. Those that the expectations need are added.
+    pub passes: Vec<String>,
+    /// How long the embedded cluster holds each answer back, as on the command line.
+    pub delay: Option<String>,
+    /// What is expected, at least one thing.
+    pub expectations: Vec<Expectation>,
+}
+
+/// What one meter is expected to show.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    /// The expectation in one sentence.
+    pub says: String,
+    /// A measure's id, or `syscalls:NAME` for the calls of one name per statement.
+    pub meter: String,
+    /// The way of submitting; absent if the run has only one.
+    pub submit: Option<Submit>,
+    /// Statements in flight; absent if the run has only one number of them, and for [`Claim::Growth`].
+    pub at: Option<u64>,
+    /// The figures that were published for this, in few words.
+    pub published: Option<String>,
+    /// What is claimed.
+    pub claim: Claim,
+}
+
+/// What an expectation claims.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claim {
+    /// The figure changes from one contender to another by a ratio within bounds.
+    Change {
+        /// The contender before.
+        from: String,
+        /// The contender after.
+        to: String,
+        /// Which way it goes.
+        direction: Direction,
+        /// The least and the most of the figure after over the figure before.
+        ratio: [f64; 2],
+    },
+    /// The figure of a contender lies within bounds.
+    Figure {
+        /// The contender.
+        of: String,
+        /// The least and the most.
+        within: [f64; 2],
+    },
+    /// The cost of as many statements as are in flight grows with a power of their number within bounds: 1 is linear, 2 quadratic.
+    Growth {
+        /// The contender.
+        of: String,
+        /// The least and the most exponent.
+        exponent: [f64; 2],
+    },
+}
+
+impl Claim {
+    /// The contenders that it is about.
+    pub fn contenders(&self) -> Vec<&str> {
+        match self {
+            Claim::Change { from, to, .. } => vec![from, to],
+            Claim::Figure { of, .. } | Claim::Growth { of, .. } => vec![of],
+        }
+    }
+
+    /// The least and the most of what is judged.
+    pub fn bounds(&self) -> [f64; 2] {
+        match self {
+            Claim::Change { ratio: bounds, .. }
+            | Claim::Figure { within: bounds, .. }
+            | Claim::Growth { exponent: bounds, .. } => *bounds,
+        }
+    }
+}
+
+/// Which way a figure goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// It becomes less.
+    Falls,
+    /// It becomes more.
+    Rises,
+    /// It stays, but for 2 %.
+    Stays,
+}
+
+impl Direction {
+    /// Every direction.
+    pub const ALL: [Direction; 3] = [Direction::Falls, Direction::Rises, Direction::Stays];
+
+    /// The word in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Falls => "falls",
+            Direction::Rises => "rises",
+            Direction::Stays => "stays",
+        }
+    }
+
+    /// The ratios that go this way.
+    pub fn ratios(self) -> [f64; 2] {
+        match self {
+            Direction::Falls => [0.0, 0.98],
+            Direction::Rises => [1.02, f64::INFINITY],
+            Direction::Stays => [0.98, 1.02],
+        }
+    }
+
+    /// The ratios that bounds of their own may allow: what stays may do so within wider ones.
+    pub(crate) fn widest(self) -> [f64; 2] {
+        if self == Direction::Stays { [0.5, 2.0] } else { self.ratios() }
+    }
+}
+
+/// A regression that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the regression {origin} cannot be read, line {line}, column {column}: {message}\n{excerpt}")]
+pub struct RegressionError {
+    /// The file, or the name of one that is built in.
+    pub origin: String,
+    /// Counted from 1.
+    pub line: usize,
+    /// In characters, counted from 1.
+    pub column: usize,
+    /// What was found and what is allowed there.
+    pub message: String,
+    /// The line with carets below what is meant.
+    pub excerpt: String,
+}
+
+impl Regression {
+    /// Reads the TOML form; `origin` names it in messages.
+    ///
+    /// # Errors
+    /// The first mistake, with its place.
+    pub fn from_toml(text: &str, origin: &str) -> Result<Regression, RegressionError> {
+        form::regression::read(text, origin)
+    }
+}
+
+macro_rules! files {
+    ($($name:literal)*) => { &[$(($name, include_str!(concat!("../regressions/", $name, ".toml")))),*] };
+}
+
+/// In the order in which they are listed.
+const FILES: &[(&str, &str)] = files! {
+    "unbuffered-io"
+    "futures-unordered"
+    "timeout-mutex"
+    "eager-rows"
+    "retry-session"
+    "latency-histogram"
+    "tokio-timer"
+    "cdrs-tokio-buffers"
+    "envelope-clone"
+    "row-metadata"
+    "write-coalescing"
+};
+
+/// The built-in regressions, in the order in which they are listed.
+pub fn regressions() -> Vec<Regression> {
+    FILES.iter().filter_map(|(name, text)| Regression::from_toml(text, name).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_regression_can_be_read_is_named_as_its_file_and_has_a_page() {
+        for (name, text) in FILES {
+            let read = Regression::from_toml(text, name).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(read.name, *name);
+            let page = format!("{}/regressions/{name}.md", env!("CARGO_MANIFEST_DIR"));
+            assert!(std::fs::read_to_string(&page).is_ok_and(|page| page.contains(&read.source)), "{page}");
+        }
+        assert_eq!(regressions().len(), FILES.len());
+    }
+
+    #[test]
+    fn every_title_fits_beside_its_name_on_a_terminal() {
+        let width = FILES.iter().map(|(name, _)| name.len()).max().unwrap();
+        for regression in regressions() {
+            assert!(width + 2 + regression.title.len() <= 80, "{}", regression.title);
+        }
+    }
+
+    #[test]
+    fn a_direction_allows_ratios_beyond_two_percent_or_within() {
+        assert_eq!(Direction::ALL.map(Direction::name), ["falls", "rises", "stays"]);
+        assert!(Direction::Falls.ratios()[1] < 1.0 && Direction::Rises.ratios()[0] > 1.0);
+    }
+}
