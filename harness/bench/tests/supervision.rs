@@ -353,7 +353,7 @@ fn a_server_that_fails_is_the_reason_of_the_row() {
         place.run(&Plan { serve_arguments, out, ..place.plan(&["honest"]) }).cells.remove(0).failed.unwrap()
     };
     let sentence = failure("--crash");
-    assert!(sentence.starts_with("The embedded server") && sentence.contains("exited with code 9"), "{sentence}");
+    assert!(sentence.starts_with("The embedded cluster") && sentence.contains("exited with code 9"), "{sentence}");
     assert!(sentence.contains("out of order"), "{sentence}");
     // That it is ended to hear its last words is not the reason.
     let sentence = failure("--close");
@@ -368,7 +368,7 @@ fn a_server_that_is_stopped_is_the_reason_and_not_the_driver_that_waits_for_it()
     plan.deadlines.stall = Duration::from_secs(1);
     let sentence = place.run(&plan).cells.remove(0).failed.unwrap();
     assert!(
-        sentence.starts_with("The embedded server was stopped, as SIGSTOP does (state T of process "),
+        sentence.starts_with("The embedded cluster was stopped, as SIGSTOP does (state T of process "),
         "{sentence}"
     );
     assert!(!sentence.contains("hang-at-window"), "{sentence}");
