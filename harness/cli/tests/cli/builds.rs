@@ -44,7 +44,19 @@ const BUILDS: &str = r#"echo "{\"reason\":\"compiler-artifact\",\"executable\":\
 fn compare(folder: &Path, contenders: &[&str]) -> std::process::Command {
     let mut all = vec!["compare"];
     all.extend(contenders);
-    all.extend(["--scenario", "writes", "-n", "1000", "--blocks", "1", "--no-counting", "--format", "json", "--out", "kept"]);
+    all.extend([
+        "--scenario",
+        "writes",
+        "-n",
+        "1000",
+        "--blocks",
+        "1",
+        "--no-counting",
+        "--format",
+        "json",
+        "--out",
+        "kept",
+    ]);
     let mut command = cqldyno(folder, &all);
     let path = std::env::var("PATH").unwrap();
     command.env("PATH", format!("{}:{path}", folder.display())).env("CQLDYNO_SOURCES", folder.join("sources"));
