@@ -32,7 +32,7 @@ pub struct Arguments {
 /// Where the second column begins.
 const COLUMN: usize = 16;
 /// The same where the first one has options with their values.
-const WIDE_COLUMN: usize = 30;
+const WIDE_COLUMN: usize = 38;
 
 /// The drivers of this project, for completion.
 pub fn names() -> Vec<String> {

@@ -141,7 +141,7 @@ fn ctrl_c_ends_a_build_and_nothing_is_kept() {
         std::thread::sleep(Duration::from_millis(10));
     }
     running.signal(Signal::SIGINT);
-    assert_eq!(running.code(), Some(1));
+    assert_eq!(running.code(), Some(130));
     assert!(!folder.path().join("kept").exists());
 }
 
