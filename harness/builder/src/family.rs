@@ -25,8 +25,6 @@ pub struct Family {
     pub tested: Vec<semver::Version>,
     /// Folders of other adapters, from its own, of which it takes source files.
     pub(crate) shares: Vec<String>,
-    /// Other folders that it takes files from, as seen from its own.
-    pub(crate) shares: Vec<String>,
     pub(crate) manifest: Table,
     requirement: VersionReq,
 }
@@ -85,8 +83,6 @@ impl Family {
         if tested.is_empty() {
             tested.extend(semver::Version::parse(versions.trim_start_matches('=')));
         }
-        let shares = own.and_then(|own| own.get("shares")).and_then(Value::as_array).into_iter().flatten();
-        let shares = shares.filter_map(Value::as_str).map(str::to_owned).collect();
         let (folder, driver) = (folder.to_path_buf(), driver.to_owned());
         Ok(Some(Family { folder, driver, library, versions, tested, shares, manifest, requirement }))
     }

@@ -45,9 +45,6 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
 /// crates below them.
 pub(crate) fn sources(sources: &Sources, family: &Family) -> io::Result<String> {
     let mut all = digest(&sources.folder().join("drivers").join(&family.driver), &WITHOUT)?;
-    for shared in &family.shares {
-        all += &digest(&family.folder.join(shared), &WITHOUT)?;
-    }
     let root: Table = parse(&fs::read_to_string(sources.folder().join("Cargo.toml"))?);
     let (mut open, mut seen) = (paths(&family.manifest, &family.folder, &root, sources), Vec::new());
     open.extend(family.shares.iter().map(|folder| family.folder.join(folder)));

@@ -134,13 +134,18 @@ fn arrangement() -> impl Strategy<Value = ArrangementInfo> {
 fn plan() -> impl Strategy<Value = PlanInfo> {
     let numbers = (any::<[u64; 6]>(), option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u64>()));
     let limits = (option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u32>()));
-    let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<bool>());
+    let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<[bool; 2]>());
     let words = (text(), text(), option::of(text()), vec(text(), 0..3), vec(pass(), 0..4), [text(), text()]);
     (numbers, more, words, vec(arrangement(), 1..3), any::<bool>()).prop_map(
         |(numbers, more, words, arrangements, embedded)| {
             let ([seed, count, counting_count, concurrency, warmup, connections], rate, timeout, stall_ms) = numbers;
-            let ([blocks, most_attempts], page_size, noise_share, (memory_limit_bytes, within_ms, windows), with_user) =
-                more;
+            let (
+                [blocks, most_attempts],
+                page_size,
+                noise_share,
+                (memory_limit_bytes, within_ms, windows),
+                [with_user, named],
+            ) = more;
             let (consistency, settings, reference, serve_arguments, passes, [id, about]) = words;
             PlanInfo {
                 seed,
@@ -160,6 +165,7 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 consistency,
                 request_timeout_ms: timeout,
                 settings,
+                named,
                 reference,
                 serve_arguments,
                 stall_ms,
@@ -183,6 +189,23 @@ fn environment() -> impl Strategy<Value = Environment> {
             compiler,
             profile,
             more,
+        },
+    )
+}
+
+fn built() -> impl Strategy<Value = BuiltOnDemand> {
+    let options = [option::of(text()), option::of(text()), option::of(text()), option::of(text())];
+    ([text(), text(), text()], options, any::<bool>(), map(text())).prop_map(
+        |([adapter, key, lock_file], [version, revision, allocator, lto], dirty, dependencies)| BuiltOnDemand {
+            adapter,
+            version,
+            revision,
+            dirty,
+            dependencies,
+            allocator,
+            lto,
+            key,
+            lock_file,
         },
     )
 }

@@ -5,7 +5,7 @@ use crate::cargo::tests::fake;
 use crate::sources::tests::sources_of;
 
 /// A cargo that writes down how it is called: versions from 9 on do not exist, and the compiler stumbles over a file `stumble`.
-const CARGO: &str = r#"
+const CARGO: &str = r##"
 here=$(dirname "$0")
 echo "$*" >> "$here/calls"
 case $1 in
@@ -25,7 +25,7 @@ build)
     echo "{\"reason\":\"compiler-artifact\",\"executable\":\"$here/worker\"}"
     ;;
 esac
-"#;
+"##;
 const ADAPTER: &str = r#"
     [package]
     name = "cqldyno-driver-a"

@@ -90,7 +90,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         None => {
             let all = drivers::names();
             let contenders = if contender.is_empty() { &all } else { contender };
-            let plan = asked.plan(contenders, reference.clone(), conditions, &programs, true)?;
+            let mut plan = asked.plan(contenders, reference.clone(), conditions, &programs, true)?;
+            plan.named = !contender.is_empty();
             measure(conditions.quiet, |progress, cancel| {
                 asked.remark().into_iter().for_each(|remark| progress.say(remark));
                 carry_out(&plan, &programs, progress, cancel)

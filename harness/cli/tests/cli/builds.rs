@@ -164,3 +164,38 @@ fn a_drivers_options_and_releases_are_listed() {
     assert_eq!(unknown.status.code(), Some(2));
     assert!(stderr(&unknown).contains("there is no driver \"honesty\": there are scylla"), "{}", stderr(&unknown));
 }
+
+/// A worker that says what it is built from.
+fn built_from(folder: &Path, name: &str, id: &str, parts: &str) {
+    let says = says_hello(name, id).replace(r#""compiler":"#, &format!(r#""parts":{parts},"compiler":"#));
+    executable(&folder.join(format!("cqldyno-driver-{name}")), &(says + "exit 3"));
+}
+
+#[test]
+fn workers_are_refused_for_another_load_generator_and_compared_with_another_library() {
+    let folder = tempfile::tempdir().unwrap();
+    built_from(folder.path(), "one", "b1", r#"{"harness/worker/src/gauge.rs":"1","library tokio":"1.54.1"}"#);
+    built_from(folder.path(), "two", "b1", r#"{"harness/worker/src/gauge.rs":"1","library tokio":"1.44.2"}"#);
+    built_from(folder.path(), "six", "b2", r#"{"harness/worker/src/gauge.rs":"2","library tokio":"1.54.1"}"#);
+    let run = |contenders: &[&str], out: &str| {
+        let mut command = compare(folder.path(), contenders);
+        command.env("CQLDYNO_WORKERS", workers_and(folder.path())).args(["--seed", "7"]);
+        let output = command.output().unwrap();
+        fs::rename(folder.path().join("kept"), folder.path().join(out)).unwrap();
+        output
+    };
+    let refused = run(&["one", "six"], "refused");
+    assert_eq!(refused.status.code(), Some(1));
+    let said = words(&stderr(&refused));
+    assert!(
+        said.contains("the workers of one@1.2.3 and six@1.2.3 do not have the same load generator: harness/worker/src/gauge.rs differs. Build"),
+        "{said}"
+    );
+    let compared = run(&["one", "two"], "compared");
+    assert_eq!(
+        json(&compared)["run"]["differences"][0],
+        "The workers' builds differ: tokio is 1.44.2 for two@1.2.3, 1.54.1 for one@1.2.3."
+    );
+    let notes = cqldyno(folder.path(), &["report", "compared", "--notes"]).output().unwrap();
+    assert!(words(&stdout(&notes)).contains("tokio is 1.44.2 for two@1.2.3"), "{}", stdout(&notes));
+}
