@@ -95,7 +95,7 @@ async fn a_heartbeat_is_sent_as_often_as_asked_for() -> Result<(), Failure> {
 
 #[tokio::test]
 async fn a_session_works_without_nodelay_and_with_other_routing() -> Result<(), Failure> {
-    for (key, value) in [("nodelay", "off"), ("routing", "round-robin"), ("queue", "64")] {
+    for (key, value) in [("nodelay", "off"), ("routing", "round-robin"), ("queue", "1024")] {
         let tap = Tap::start().await?;
         writes(&tap, connect(&tap, key, value).await?).await?;
     }
