@@ -193,23 +193,6 @@ fn environment() -> impl Strategy<Value = Environment> {
     )
 }
 
-fn built() -> impl Strategy<Value = BuiltOnDemand> {
-    let options = [option::of(text()), option::of(text()), option::of(text()), option::of(text())];
-    ([text(), text(), text()], options, any::<bool>(), map(text())).prop_map(
-        |([adapter, key, lock_file], [version, revision, allocator, lto], dirty, dependencies)| BuiltOnDemand {
-            adapter,
-            version,
-            revision,
-            dirty,
-            dependencies,
-            allocator,
-            lto,
-            key,
-            lock_file,
-        },
-    )
-}
-
 fn contender() -> impl Strategy<Value = Contender> {
     let library =
         ([text(), text()], option::of(text())).prop_map(|([name, version], origin)| Library { name, version, origin });

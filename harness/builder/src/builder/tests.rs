@@ -191,7 +191,10 @@ fn a_folder_is_built_as_it_is_and_said_to_be_dirty_if_it_is() {
     let clean = workshop.build(&order(&path)).unwrap();
     assert!(clean.revision.as_ref().is_some_and(|revision| revision.len() == 40) && !clean.dirty, "{clean:?}");
     let manifest = fs::read_to_string(clean.lock_file.with_file_name("Cargo.toml")).unwrap();
-    assert!(manifest.contains(&format!("path = \"{}\"", driver.path().canonicalize().unwrap().display())), "{manifest}");
+    assert!(
+        manifest.contains(&format!("path = \"{}\"", driver.path().canonicalize().unwrap().display())),
+        "{manifest}"
+    );
     fs::write(driver.path().join("new.rs"), "").unwrap();
     let dirty = workshop.build(&order(&path)).unwrap();
     assert!(dirty.dirty && dirty.revision == clean.revision && dirty.key != clean.key);
@@ -225,5 +228,7 @@ fn sources_without_the_driver_are_refused() {
     let empty = tempfile::tempdir().unwrap();
     let error = workshop.build(&order(&format!("path:{}", empty.path().display()))).unwrap_err();
     assert!(error.ends_with("there is no Cargo.toml in it; give the folder of the driver's checkout"), "{error}");
-    assert!(workshop.build(&order("path:/nowhere")).unwrap_err().contains("the driver's sources /nowhere cannot be used"));
+    assert!(
+        workshop.build(&order("path:/nowhere")).unwrap_err().contains("the driver's sources /nowhere cannot be used")
+    );
 }
