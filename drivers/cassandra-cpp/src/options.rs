@@ -16,11 +16,12 @@ pub(crate) const ALL: [DriverOption; 8] = [
         "client",
         "Whether it sends a timestamp of eight bytes with every statement, or leaves that to the server.",
     ),
-    DriverOption::new(
+    DriverOption::tried(
         "io-threads",
         "COUNT",
         "1",
         "Its I/O threads in C++, each with connections of its own: there are so many times more.",
+        "2",
     ),
     DriverOption::new(
         "routing",

@@ -14,11 +14,12 @@ pub(crate) const ROUTING: DriverOption = DriverOption::new(
     "token-aware",
     "Its TopologyAwareLoadBalancingStrategy, or its RoundRobinLoadBalancingStrategy.",
 );
-pub(crate) const BUFFER: DriverOption = DriverOption::new(
+pub(crate) const BUFFER: DriverOption = DriverOption::tried(
     "buffer",
     "COUNT",
     "1024",
     "Requests that the channel to each connection holds (its transport buffer size); more wait for room.",
+    "128",
 );
 pub(crate) const COMPRESSION: DriverOption = DriverOption::new(
     "compression",

@@ -99,6 +99,8 @@ pub struct Plan {
     pub credentials: Option<JobCredentials>,
     /// Chooses the order of keys and of contenders.
     pub seed: u64,
+    /// Whether the user named the contenders.
+    pub named: bool,
     /// The contender that ratios are taken against, as it is written; `None` for the first driver that is there.
     pub reference: Option<String>,
     /// Further arguments of `cqldyno serve`, for example how it batches answers.
@@ -222,7 +224,7 @@ pub struct PlannedCell {
 }
 
 impl Plan {
-    /// A start for struct update syntax: one block of 250,000 statements and a counting pass on the embedded node, without repeats,
+    /// A start for struct update syntax: one block of 250,000 statements and a counting pass on the embedded cluster, without repeats,
     /// control or limit of time.
     pub fn new(contenders: Vec<Contender>, scenarios: Vec<Scenario>) -> Plan {
         Plan {
@@ -250,6 +252,7 @@ impl Plan {
             target: Target::Embedded,
             credentials: None,
             seed: 1,
+            named: false,
             reference: None,
             serve_arguments: Vec::new(),
             deadlines: Deadlines::default(),

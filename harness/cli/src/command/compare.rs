@@ -35,8 +35,9 @@ Examples:
   cqldyno compare --format json > result.json        run, cells, summary, warnings
   cqldyno compare --format html > page.html          a page to publish
 
-A contender is NAME[@VERSION][+KEY=VALUE], for example scylla@1.9.0 or
-cassandra-cpp+lib=/opt/lib/libcassandra.so.2.
+A contender is NAME[@VERSION][+KEY=VALUE]..., for example scylla@0.3.1,
+scylla@path:../checkout, scylla@git:URL#REV or scylla+tokio=1.44.2+timeout=none.
+What is not there is built first. `cqldyno drivers NAME` lists keys and releases.
 
 Exit codes: 0 done, 1 a contender failed, is void, or was named and is missing,
 2 wrong usage, 130 Ctrl-C; finished cells are shown and kept.";
@@ -89,7 +90,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         None => {
             let all = drivers::names();
             let contenders = if contender.is_empty() { &all } else { contender };
-            let plan = asked.plan(contenders, reference.clone(), conditions, &programs, true)?;
+            let mut plan = asked.plan(contenders, reference.clone(), conditions, &programs, true)?;
+            plan.named = !contender.is_empty();
             measure(conditions.quiet, |progress, cancel| {
                 asked.remark().into_iter().for_each(|remark| progress.say(remark));
                 carry_out(&plan, &programs, progress, cancel)

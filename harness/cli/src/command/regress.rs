@@ -22,7 +22,7 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno regress                              list what there is
   cqldyno regress unbuffered-io                repeat one
-  cqldyno regress unbuffered-io --exact        by counts alone, which noise leaves as they are
+  cqldyno regress unbuffered-io --exact        by counts, whatever the noise
   cqldyno regress mine.toml                    one of your own
 
 Exit codes: 0 reproduced, 1 not reproduced, 2 wrong usage, 3 cannot be measured

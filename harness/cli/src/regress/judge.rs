@@ -1,5 +1,7 @@
 //! What a run says of each expectation, and of the regression.
 
+use std::collections::BTreeSet;
+
 use cqldyno_reports::{Analysis, Contender, Pass, Place, SummaryRow, growth, list, three_digits};
 use cqldyno_scenarios::{Claim, Expected, Trial};
 
@@ -107,6 +109,9 @@ type Found = Result<(f64, Option<[f64; 2]>), String>;
 impl Measured<'_> {
     fn found(&self) -> Found {
         let exact = is_exact(&self.expected.meter);
+        if !exact && self.is_too_noisy() {
+            return Err("Other processes disturbed more than half of the blocks, so times say nothing.".to_owned());
+        }
         match &self.expected.claim {
             Claim::Change { from, to, .. } => {
                 match (self.figure(from, self.expected.at)?, self.figure(to, self.expected.at)?) {
@@ -126,6 +131,16 @@ impl Measured<'_> {
                 Ok((fitted.exponent, Some(fitted.interval)))
             }
         }
+    }
+
+    /// Whether others disturbed more than half of the blocks in the attempt that counts.
+    fn is_too_noisy(&self) -> bool {
+        let timed = || self.analysis.cells().iter().filter(|cell| cell.pass == Pass::Timing);
+        let blocks = |noisy: bool| -> usize {
+            let of = timed().filter(|cell| !noisy || cell.noisy.is_some());
+            of.map(|cell| (&cell.scenario, cell.block)).collect::<BTreeSet<_>>().len()
+        };
+        2 * blocks(true) > blocks(false)
     }
 
     /// The figure that is shown for a contender; of an exponent, that of the most in flight.
@@ -236,6 +251,22 @@ mod tests {
         assert!(matches!(of("direction = 'rises'", 1).judged, Judged::Unknown(_)), "one block has no interval");
         let figure = found("meter = 'cpu_per_statement'\nof = 'scylla'\nfigure = [0.0, 9.0]", 12);
         assert!(matches!(&figure.judged, Judged::Unknown(why) if why.contains("only their ratios")), "{figure:?}");
+    }
+
+    #[test]
+    fn noise_in_more_than_half_of_the_blocks_leaves_times_unjudged_and_counts_as_they_are() {
+        let (run, mut cells) = sample::blocks(12);
+        cells
+            .iter_mut()
+            .filter(|cell| cell.block < 8)
+            .for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
+        let judged = |expectation: String| {
+            let trial = expecting(&expectation);
+            judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells)).judged
+        };
+        let time = judged(format!("{TIME}direction = 'rises'"));
+        assert!(matches!(&time, Judged::Unknown(why) if why.starts_with("Other processes disturbed")), "{time:?}");
+        assert!(!matches!(judged(format!("{CALLS}direction = 'rises'")), Judged::Unknown(_)));
     }
 
     #[test]
