@@ -256,7 +256,10 @@ mod tests {
     #[test]
     fn noise_in_more_than_half_of_the_blocks_leaves_times_unjudged_and_counts_as_they_are() {
         let (run, mut cells) = sample::blocks(12);
-        cells.iter_mut().filter(|cell| cell.block < 8).for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
+        cells
+            .iter_mut()
+            .filter(|cell| cell.block < 8)
+            .for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
         let judged = |expectation: String| {
             let trial = expecting(&expectation);
             judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells)).judged
