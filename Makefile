@@ -2,6 +2,9 @@
 # make test      sets up what is missing, and runs every check that a change must pass
 # make build     sets up what is missing, and builds `cqldyno` and a worker for each driver into target/release
 #
+# make test-versions  runs the behaviour suite of every adapter on each release that its manifest lists, and writes drivers/VERSIONS.md
+# make test-versions ONLY="scylla"   those of some drivers; the other rows stay
+#
 # make adapter-cost   compares each adapter with the program that its driver's documentation would have you write, for writes and reads
 # make adapter-cost OUT=DIR   keeps its runs in DIR/scylla and so on
 #
@@ -31,6 +34,9 @@ DRIVERS := $(shell sed '/^\#/d' drivers/LIST)
 # Drivers with a program to hold their adapter against. make adapter-cost ADAPTERS=cdrs-tokio compares that one alone.
 ADAPTERS := $(foreach driver,$(DRIVERS),$(if $(wildcard benches/idiomatic-$(driver)),$(driver)))
 
+# One old release of each driver that has several adapters: `make test` builds these on demand.
+OLD_RELEASES := scylla@0.3.1 cdrs-tokio@7.0.4
+
 # What drivers need for cargo beside cargo itself, known after `make native`.
 export_native = set -a; source <(cat $(NATIVE)/*.env 2>/dev/null); set +a
 # The drivers that cannot be built here, known after `make native`.
@@ -47,7 +53,7 @@ compare_adapters = for driver in $(ADAPTERS); do \
 .SILENT: build compare adapter-cost
 
 # One cargo call for each worker: one call for several would unify the features of what they share. Where a worker cannot be built,
-# the reason lies where `cqldyno` looks for it, so that the row can say it.
+# the reason lies where `cqldyno` looks for it, so that the row can say it. Other releases are built on demand from the copied sources.
 build: rust native
 	cargo build --release --locked -p cqldyno
 	cargo build --release --locked -p cqldyno-interposer
@@ -56,6 +62,8 @@ build: rust native
 	    if [[ -f $(NATIVE)/$$driver.reason ]]; then rm -f $$worker; cp $(NATIVE)/$$driver.reason $$worker.reason; \
 	    else cargo build --release --locked -p cqldyno-driver-$$driver; fi; \
 	done
+	rm -rf $(RELEASE)/cqldyno-sources; mkdir $(RELEASE)/cqldyno-sources
+	tar --exclude=target -cf - Cargo.toml Cargo.lock drivers harness scenarios | tar -xf - -C $(RELEASE)/cqldyno-sources
 
 compare: build
 	$(RELEASE)/cqldyno compare $(ARGS)
@@ -104,7 +112,12 @@ test: lint browser
 	    cargo test --locked --workspace --no-fail-fast $$without
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
 	    $(call compare_adapters,$(TESTED),--count 20000 --blocks 1 --out $$runs/$$driver)
+	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
+	    CQLDYNO_CACHE=$(abspath $(TARGET))/cache $(TESTED)/cqldyno compare $(OLD_RELEASES) --count 20000 --blocks 1 --out $$runs/old
 	@if [[ -f $(NO_BROWSER) ]]; then cat $(NO_BROWSER) >&2; fi
+
+test-versions: rust
+	CQLDYNO_CACHE=$(abspath $(TARGET))/cache cargo run --quiet --locked -p cqldyno-builder --example versions -- $(ONLY)
 
 browser:
 	@mkdir -p $(TARGET); rm -f $(NO_BROWSER)

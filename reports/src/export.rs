@@ -22,7 +22,7 @@ mod time;
 
 pub use html::{PAGE_LIMIT, StandIns};
 pub use side_by_side::NO_RATIOS;
-pub use table::{Look, pointers};
+pub use table::Look;
 
 use crate::{Analysis, History, Recorded};
 

@@ -2,9 +2,9 @@
 
 use insta::assert_snapshot;
 
-use crate::export::shown::{at, csv, json, markdown, story, table, times, wide};
+use crate::export::shown::{at, csv, html, json, markdown, story, table, times, wide};
 use crate::measure::{CPU_PER_STATEMENT, ERRORS, SYSCALLS, SYSCALLS_PER_STATEMENT, USER, WALL};
-use crate::{Analysis, Cell, CutShort, Look, Measure, Pass, Role, Run, Setting, Unit, pointers, sample};
+use crate::{Analysis, Cell, CutShort, Look, Measure, Pass, Role, Run, Setting, Unit, sample};
 
 /// cassandra-cpp is there under its long name, cdrs-tokio fails in a block and has errors in reads, system calls cannot be
 /// counted, floor crashes, and the run was ended early.
@@ -102,9 +102,10 @@ fn twelve_blocks_have_verdicts_at_80_100_120_and_160_columns() {
 fn the_default_output_of_one_scenario_fits_80_by_24_and_of_three_80_by_60() {
     let (mut run, mut cells) = sample::blocks(12);
     let lines = |run: &Run, cells: &[Cell]| {
-        let text = table(run, cells, at(80)) + &pointers(at(80), Some("cqldyno-runs/2026-01-02T03-04-05Z/page.html"));
+        let text = table(run, cells, at(80));
         assert!(widest(&text) <= 80, "{text}");
-        text.lines().count()
+        // The caller adds up to two lines that say what shows more.
+        text.lines().count() + 2
     };
     let mixed = crate::ScenarioInfo { name: "mixed".to_owned(), ..run.scenarios[0].clone() };
     let more: Vec<Cell> = cells.iter().filter(|cell| cell.scenario == "writes").cloned().collect();
@@ -171,15 +172,6 @@ fn a_run_that_ended_early_or_was_cut_short_says_so_after_a_short_table() {
 }
 
 #[test]
-fn the_last_line_names_what_shows_more_and_only_that() {
-    let page = Some("runs/1/page.html");
-    assert_eq!(pointers(at(80), page), "--wide all columns | --notes caveats | page: runs/1/page.html\n");
-    assert_eq!(pointers(Look { wide: true, ..at(80) }, None), "--notes caveats\n");
-    assert_eq!(pointers(Look::default(), None), "");
-    assert!(pointers(Look { colour: true, ..at(80) }, page).starts_with("\u{1b}[2m--wide"));
-}
-
-#[test]
 fn nine_of_twelve_blocks_say_so_at_80_and_160_columns() {
     let (mut run, cells) = sample::blocks(9);
     (run.plan.blocks, run.plan.within_ms) = (12, Some(300_000));
@@ -190,6 +182,34 @@ fn nine_of_twelve_blocks_say_so_at_80_and_160_columns() {
         assert!(text.starts_with("9 x 500k statements") && text.contains("9 of 12 blocks ran"), "{text}");
     }
     assert!(times(&run, &cells, at(80)).replace("\n  ", " ").contains("the median of 9 blocks"));
+}
+
+/// Two in three blocks of each scenario are disturbed.
+#[test]
+fn a_run_that_others_disturbed_has_ratios_and_no_verdict_in_every_format() {
+    let (mut run, mut cells) = sample::blocks(12);
+    run.plan.noise_share = Some(0.1);
+    for cell in cells.iter_mut().filter(|cell| cell.block <= 8 && cell.pass == Pass::Timing) {
+        cell.noisy = Some("Others used 30 % of the cores' time.".to_owned());
+    }
+    let short = table(&run, &cells, at(80));
+    assert!(short.contains(") too noisy") && short.contains("Warning: 16 of 24 blocks were disturbed"), "{short}");
+    for text in [short, wide(&run, &cells, 160), markdown(&run, &cells), html(&run, &cells)] {
+        assert!(text.contains("too noisy") && text.contains("This run gives no verdict"), "{text}");
+        assert!(!text.contains("dearer</span>") && !text.contains(") dearer"), "{text}");
+    }
+    assert!(json(&run, &cells).contains("\"verdict\": \"too_noisy\""));
+}
+
+#[test]
+fn response_times_stand_below_the_short_tables_if_they_were_taken() {
+    let (run, cells) = crate::rich::rich();
+    assert!(cells.iter().any(|cell| cell.pass == Pass::Latency));
+    for text in [table(&run, &cells, at(80)), markdown(&run, &cells)] {
+        assert!(text.to_lowercase().contains("response times at a fixed rate, in us"), "{text}");
+    }
+    let (run, cells) = sample::blocks(12);
+    assert!(!table(&run, &cells, at(80)).contains("response times"));
 }
 
 #[test]
@@ -535,7 +555,7 @@ fn a_cluster_that_is_not_ours_is_named_by_its_addresses() {
     };
     run.plan.request_timeout_ms = None;
     let text = wide(&run, &cells, 160);
-    assert!(text.contains("in flight, 2 tokio threads; target 10.0.0.1:9042,10.0.0.2:9042, 2 cores\n"), "{text}");
+    assert!(text.contains("in flight on multi:2; target 10.0.0.1:9042,10.0.0.2:9042, 2 cores\n"), "{text}");
     assert!(text.contains("target   10.0.0.1:9042,10.0.0.2:9042, an existing cluster"), "{text}");
     assert!(text.contains("no time limit"), "{text}");
 }

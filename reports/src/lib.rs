@@ -13,6 +13,9 @@ mod export;
 mod golden;
 mod model;
 #[cfg(test)]
+#[path = "../tests/sample/rich.rs"]
+mod rich;
+#[cfg(test)]
 #[path = "../tests/sample/mod.rs"]
 mod sample;
 
@@ -37,7 +40,7 @@ pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth};
 pub use export::growth::{Curve, growth_chart};
 pub use export::quantity::{lasting, memory, rate, short_count, three_digits, whole};
 pub use export::text::{count, escape, list, pair, plain, wrap};
-pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter, pointers};
+pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter};
 pub use measure::{Better, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, ErrorLine, Latency, Pass};
 pub use model::checksum::Checksum;

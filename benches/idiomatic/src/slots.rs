@@ -14,7 +14,7 @@ pub(crate) async fn execute_all<P: Program>(
     concurrency: usize,
 ) -> anyhow::Result<u64> {
     let (client, tickets) = (Arc::clone(client), Arc::clone(tickets));
-    // Spawned by a task, as in the load generator: otherwise each would wake a worker thread by a system call.
+    // Spawned by a task, as in the load generator: otherwise each would wake a thread of the runtime by a system call.
     let slots = tokio::spawn(async move {
         let slot = |_| tokio::spawn(P::execute_some(Arc::clone(&client), Arc::clone(&tickets)));
         (0..concurrency).map(slot).collect::<Vec<_>>()

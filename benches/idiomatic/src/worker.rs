@@ -111,7 +111,10 @@ async fn cell<P: Program>(
     let warm_up = execute_all(&client, &Arc::new(Tickets::warm_up(asked)), asked.concurrency).await;
     at(FailureKind::WarmUp, warm_up.context("the warm-up broke off"))?;
     let tickets = Arc::new(Tickets::window(asked));
-    at(FailureKind::Protocol, parent.say(&WorkerMessage::Ready(Ready { settings, threads: threads() })))?;
+    at(
+        FailureKind::Protocol,
+        parent.say(&WorkerMessage::Ready(Ready { settings, connections: None, threads: threads() })),
+    )?;
     at(FailureKind::Protocol, parent.wait_for(&ParentMessage::Go))?;
 
     let unmeasured = "the system does not tell the process' time or resource usage";

@@ -74,6 +74,7 @@ impl Driver for CassandraCpp {
             .to_vec(),
             options: options::ALL.to_vec(),
             most_in_flight: BTreeMap::from([(Settings::Default, REQUEST_QUEUE)]),
+            in_flight_per_connection: None,
         })
     }
 

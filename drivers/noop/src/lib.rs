@@ -1,7 +1,7 @@
 //! A contender that sends nothing: what the harness itself costs.
 //!
 //! `noop` answers later, from another task, so that every slot really waits, as with a driver that waits for a socket. On a
-//! current-thread runtime all slots wait before the first is answered. Several worker threads answer smaller batches, and the
+//! current-thread runtime all slots wait before the first is answered. Several threads answer smaller batches, and the
 //! figure includes the wake-ups between threads that a driver pays, too. `noop+form=ready` answers at once: what the load
 //! generator costs without waiting. `noop+form=oneshot` answers at once, too, but each statement awaits a oneshot channel of
 //! tokio, which counts against the cooperative budget of its task.

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use cqldyno_driver_api::{ConnectOptions, DriverError, ErrorKind, Settings};
+use cqldyno_driver_api::{ConnectOptions, DriverError, Settings};
 
 use crate::release::{self, Compression, DefaultPolicy, ExecutionProfile, PoolSize, SessionBuilder};
 use crate::session::ScyllaSession;
@@ -41,10 +41,12 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
             ("compression", "snappy") => builder = builder.compression(Some(Compression::Snappy)),
             ("schema", value) => builder = builder.fetch_schema_metadata(value == "fetched"),
             ("coalescing", value) => builder = release::coalescing(builder, value == "on"),
-            ("refresh", value) => builder = release::refresh(builder, seconds(value)?),
             ("timestamps", "client") => builder = release::timestamps(builder),
             _ => {}
         }
+    }
+    if let Some(seconds) = options.number("scylla", "refresh")? {
+        builder = release::refresh(builder, Duration::from_secs(seconds.into()));
     }
     let builder = builder.default_execution_profile_handle(profile.build().into_handle());
     let session = builder.build().await.map_err(errors::connect)?;
@@ -52,14 +54,4 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
         tokio::time::sleep(POOL_FILLS_WITHIN).await;
     }
     Ok(ScyllaSession::new(session, options, page_size))
-}
-
-fn seconds(value: &str) -> Result<Duration, DriverError> {
-    match value.parse() {
-        Ok(seconds) if seconds > 0 => Ok(Duration::from_secs(seconds)),
-        _ => Err(DriverError::new(
-            ErrorKind::Other,
-            format_args!("scylla's option `refresh` was set to {value:?}; it takes a number of seconds, 1 or more"),
-        )),
-    }
 }

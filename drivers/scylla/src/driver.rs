@@ -98,7 +98,7 @@ fn defaults() -> Vec<Setting> {
 const NO_LIMIT: &str = "none: the release has no time limit per statement";
 
 fn caveats() -> Vec<String> {
-    let caveats: [(bool, &str); 11] = [
+    let caveats = [
         (
             since(0, 13),
             "It asks for the result's metadata with every SELECT unless `metadata=cached` is set, so its answers are longer.",
@@ -119,11 +119,18 @@ fn caveats() -> Vec<String> {
         ),
         (
             true,
-            "The adapter allocates once per batch, per page of an unprepared statement, and per answer of several pages; \
-             never for an EXECUTE with one page.",
+            "The adapter allocates once per batch (twice before 0.11), per page of an unprepared statement, and per answer of \
+             several pages; never for an EXECUTE with one page.",
         ),
-        (since(0, 3), "It sends a serial consistency with every statement."),
-        (true, "It reads the cluster's metadata every 60 seconds and after schema changes, also within the window."),
+        (
+            since(0, 3),
+            "It sends a serial consistency with every statement, and no timestamp unless an option asks for one.",
+        ),
+        (
+            !since(1, 9),
+            "It reads the cluster's metadata every 60 seconds and after schema changes, also within the window.",
+        ),
+        (since(1, 9), "It reads the cluster's metadata after changes, also within the window."),
     ];
     caveats.into_iter().filter(|(holds, _)| *holds).map(|(_, caveat)| caveat.to_owned()).collect()
 }

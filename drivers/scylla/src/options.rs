@@ -43,7 +43,12 @@ const OPTIONS: [((u64, u64), DriverOption); 7] = [
     ),
     (
         (0, 10),
-        DriverOption::new("refresh", "SECONDS", "60", "Reads the cluster's metadata again every so many seconds."),
+        DriverOption::new(
+            "refresh",
+            "SECONDS",
+            "60",
+            "Reads the cluster's metadata again every so many seconds; from 1.9 on, only keyspaces that changed.",
+        ),
     ),
     (
         (0, 13),

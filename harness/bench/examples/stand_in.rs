@@ -125,7 +125,7 @@ fn at(step: &str, name: &str, count: u64) {
             say(&WorkerMessage::Progress { issued: count / 2 });
             sleep(Duration::from_millis(50));
         },
-        "order" => say(&WorkerMessage::Ready(Ready { settings: Vec::new(), threads: 1 })),
+        "order" => say(&WorkerMessage::Ready(Ready { settings: Vec::new(), connections: None, threads: 1 })),
         "closed" => close(),
         "flood" => {
             let block = vec![b'x'; 1 << 16];
@@ -176,7 +176,8 @@ fn worker(name: &str) {
         "leak-quoted" => println!("{}{:?}", "x".repeat(60), password(&job)),
         _ => {}
     }
-    say(&WorkerMessage::Ready(Ready { settings: vec![Setting::taken("consistency", "LOCAL_ONE")], threads: 1 }));
+    let settings = vec![Setting::taken("consistency", "LOCAL_ONE")];
+    say(&WorkerMessage::Ready(Ready { settings, connections: None, threads: 1 }));
     for window in 0..job.windows {
         let share = tickets(job.count, job.windows, window);
         hear();

@@ -99,6 +99,8 @@ pub struct Plan {
     pub credentials: Option<JobCredentials>,
     /// Chooses the order of keys and of contenders.
     pub seed: u64,
+    /// Whether the user named the contenders.
+    pub named: bool,
     /// The contender that ratios are taken against, as it is written; `None` for the first driver that is there.
     pub reference: Option<String>,
     /// Further arguments of `cqldyno serve`, for example how it batches answers.
@@ -222,7 +224,7 @@ pub struct PlannedCell {
 }
 
 impl Plan {
-    /// A start for struct update syntax: one block of 250,000 statements and a counting pass on the embedded node, without repeats,
+    /// A start for struct update syntax: one block of 250,000 statements and a counting pass on the embedded cluster, without repeats,
     /// control or limit of time.
     pub fn new(contenders: Vec<Contender>, scenarios: Vec<Scenario>) -> Plan {
         Plan {
@@ -250,6 +252,7 @@ impl Plan {
             target: Target::Embedded,
             credentials: None,
             seed: 1,
+            named: false,
             reference: None,
             serve_arguments: Vec::new(),
             deadlines: Deadlines::default(),
@@ -378,6 +381,30 @@ mod tests {
     #[test]
     fn a_contender_that_is_named_twice_has_two_ids() {
         assert_eq!(plan(&["scylla", "noop", "scylla"], &["writes"]).ids(), ["scylla", "noop", "scylla#2"]);
+    }
+
+    #[test]
+    fn a_scenario_may_come_with_several_ways_of_submitting_and_is_refused_with_one_that_cannot() {
+        let submitted = |name: &str, submit| Scenario { submit, ..cqldyno_scenarios::builtin(name).unwrap() };
+        let check = |scenarios: Vec<Scenario>, passes: Vec<Pass>| {
+            let plan = Plan { scenarios, passes, ..plan(&["scylla"], &["writes"]) };
+            plan.check(&Topology::sample(1, 1)).map(drop).map_err(|error| error.to_string())
+        };
+        let both = || vec![submitted("writes", Submit::Slots), submitted("writes", Submit::Stream)];
+        assert_eq!(check(both(), vec![Pass::Counting]), Ok(()));
+        let twice = vec![submitted("writes", Submit::Stream); 2];
+        assert_eq!(
+            check(twice, Vec::new()).unwrap_err(),
+            "the scenario writes+stream is asked for twice; name it once"
+        );
+        let error = check(both(), vec![Pass::Latency]).unwrap_err();
+        assert!(error.contains("the way of submitting stream of writes+stream keeps none"), "{error}");
+        let error = check(vec![submitted("batch", Submit::Spawn)], Vec::new()).unwrap_err();
+        assert!(error.starts_with("the scenario batch+spawn cannot be run: the way of submitting spawn"), "{error}");
+        // It has one statement in flight, however many are asked for.
+        let many = Plan { concurrency: 1 << 21, ..plan(&["scylla"], &["writes"]) };
+        let one = Plan { scenarios: vec![submitted("writes", Submit::Sequential)], ..many };
+        assert!(one.check(&Topology::sample(1, 1)).is_ok());
     }
 
     #[test]

@@ -65,7 +65,8 @@ pub enum BenchError {
     Ended,
     /// The cluster refused user or password.
     #[error(
-        "{0} Nothing more was tried, because that may lock the account: correct --user or the password, and start again"
+        "the cluster refused the login: {0} Nothing more was tried, because that may lock the account; start again with the right \
+         --user and password"
     )]
     Refused(String),
 }

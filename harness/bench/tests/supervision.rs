@@ -165,7 +165,9 @@ fn two_windows_of_one_worker_have_readings_of_their_own_that_sum_up_to_those_of_
 
 #[test]
 fn a_worker_that_ends_after_the_first_of_two_windows_is_a_row_with_the_reason() {
-    let cell = row_of("exit-at-done", |plan| plan.windows = 2);
+    let cell = row_of("exit-at-done", |plan| {
+        (plan.windows, plan.serve_arguments) = (2, vec!["--windows".to_owned(), "2".to_owned()]);
+    });
     assert_eq!(cell.window, None);
     assert!(cell.failed.unwrap().contains("exited with code 3"));
 }
@@ -256,7 +258,7 @@ fn a_worker_that_cannot_be_introduced_is_an_unavailable_contender_and_the_others
         "said nothing new for 4 s",
         "speaks version 2 of the worker protocol, and this cqldyno speaks version 1",
         "There is no worker for missing",
-        "version 9 of honest was asked for, and the worker cqldyno-driver-honest was built with honest 1.2.3",
+        "Version 9 of honest was asked for, the worker cqldyno-driver-honest has 1.2.3",
         "available",
     ];
     for (sentence, words) in why.iter().zip(words) {
@@ -351,7 +353,7 @@ fn a_server_that_fails_is_the_reason_of_the_row() {
         place.run(&Plan { serve_arguments, out, ..place.plan(&["honest"]) }).cells.remove(0).failed.unwrap()
     };
     let sentence = failure("--crash");
-    assert!(sentence.starts_with("The embedded server") && sentence.contains("exited with code 9"), "{sentence}");
+    assert!(sentence.starts_with("The embedded cluster") && sentence.contains("exited with code 9"), "{sentence}");
     assert!(sentence.contains("out of order"), "{sentence}");
     // That it is ended to hear its last words is not the reason.
     let sentence = failure("--close");
@@ -366,7 +368,7 @@ fn a_server_that_is_stopped_is_the_reason_and_not_the_driver_that_waits_for_it()
     plan.deadlines.stall = Duration::from_secs(1);
     let sentence = place.run(&plan).cells.remove(0).failed.unwrap();
     assert!(
-        sentence.starts_with("The embedded server was stopped, as SIGSTOP does (state T of process "),
+        sentence.starts_with("The embedded cluster was stopped, as SIGSTOP does (state T of process "),
         "{sentence}"
     );
     assert!(!sentence.contains("hang-at-window"), "{sentence}");

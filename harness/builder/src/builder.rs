@@ -112,11 +112,9 @@ impl Builder {
     /// With this cache and this cargo.
     ///
     /// # Errors
-    /// When the cache cannot be made.
+    /// When the cache has no place.
     pub fn new(sources: Sources, cache: &Path, cargo: &Path) -> Result<Builder, BuildError> {
-        let failed = |error| BuildError::Cache(cache.to_path_buf(), error);
-        fs::create_dir_all(cache).map_err(failed)?;
-        let cache = cache.canonicalize().map_err(failed)?;
+        let cache = std::path::absolute(cache).map_err(|error| BuildError::Cache(cache.to_path_buf(), error))?;
         Ok(Builder { sources, cache, cargo: cargo.to_path_buf() })
     }
 
@@ -220,6 +218,7 @@ impl Builder {
     /// Waits until no other process builds.
     fn lock(&self, watch: &mut Watch<'_>) -> Result<File, BuildError> {
         let failed = self.failed();
+        fs::create_dir_all(&self.cache).map_err(&failed)?;
         let file =
             File::options().create(true).truncate(false).write(true).open(self.cache.join("lock")).map_err(&failed)?;
         loop {
@@ -349,7 +348,7 @@ impl Builder {
             let arguments = ["update", "--manifest-path"].map(OsStr::new).into_iter().chain([manifest.as_os_str()]);
             cargo.run(arguments.chain(further.iter().map(OsStr::new)), &mut |_| ())
         };
-        update(&["--workspace"])?;
+        update(&["--workspace", "--quiet"])?;
         let mut open: Vec<(&String, &String)> = order.pins.iter().collect();
         // One may stand in another's way until that has its turn.
         while !open.is_empty() {
@@ -408,3 +407,6 @@ fn locked(lock: &str, name: &str, wanted: &str) -> Result<String, BuildError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

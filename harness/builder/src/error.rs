@@ -45,8 +45,8 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// Whether the order itself is wrong, so that nothing else of a run need be tried.
+    /// Whether the order itself is wrong, so that nothing else of a run need be tried. A driver without an adapter may have a worker.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, BuildError::NoAdapter(..) | BuildError::NotSpoken(..) | BuildError::NoOtherVersion(_))
+        matches!(self, BuildError::NotSpoken(..) | BuildError::NoOtherVersion(_))
     }
 }

@@ -75,14 +75,14 @@ impl Family {
         let depends_on = library.as_deref().and_then(|library| declared(sources, &manifest, library));
         let versions = text_of("versions").or(depends_on).unwrap_or_else(|| "*".to_owned());
         let requirement = VersionReq::parse(&versions).map_err(|error| wrong(&error))?;
-        let tested = own.and_then(|own| own.get("tested")).and_then(Value::as_array).cloned().unwrap_or_default();
-        let tested = tested.iter().map(|text| semver::Version::parse(text.as_str().unwrap_or_default()));
+        let list = |key: &str| own.and_then(|own| own.get(key)).and_then(Value::as_array).into_iter().flatten();
+        let list = |key: &str| list(key).map(|text| text.as_str().unwrap_or_default().to_owned());
+        let shares = list("shares").collect();
+        let tested = list("tested").map(|text| semver::Version::parse(&text));
         let mut tested: Vec<_> = tested.collect::<Result<_, _>>().map_err(|error| wrong(&error))?;
         if tested.is_empty() {
             tested.extend(semver::Version::parse(versions.trim_start_matches('=')));
         }
-        let shares = own.and_then(|own| own.get("shares")).and_then(Value::as_array).into_iter().flatten();
-        let shares = shares.filter_map(Value::as_str).map(str::to_owned).collect();
         let (folder, driver) = (folder.to_path_buf(), driver.to_owned());
         Ok(Some(Family { folder, driver, library, versions, tested, shares, manifest, requirement }))
     }

@@ -41,7 +41,8 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A digest of the adapter and of the load generator: all families of the driver, which may share files, and our crates below them.
+/// A digest of the adapter and of the load generator: all families of the driver and other folders that share files with them, and our
+/// crates below them.
 pub(crate) fn sources(sources: &Sources, family: &Family) -> io::Result<String> {
     let mut all = digest(&sources.folder().join("drivers").join(&family.driver), &WITHOUT)?;
     let root: Table = parse(&fs::read_to_string(sources.folder().join("Cargo.toml"))?);
@@ -99,8 +100,9 @@ mod tests {
 
     #[test]
     fn a_changed_byte_of_adapter_or_load_generator_is_another_key_and_a_test_is_none() {
-        let manifest = "[package]\nname = \"cqldyno-driver-a\"\n[dependencies]\ncqldyno-worker.workspace = true\n";
-        let (dir, found) = sources_of(&[("a", manifest), ("b", manifest)]);
+        let manifest = "[package]\nname = \"cqldyno-driver-a\"\nmetadata.cqldyno.shares = [\"../c\"]\n[dependencies]\n\
+                        cqldyno-worker.workspace = true\n";
+        let (dir, found) = sources_of(&[("a", manifest), ("b", manifest), ("c", manifest)]);
         let family = Family::all(&found, "a").unwrap().remove(0);
         let now = || sources(&found, &family).unwrap();
         let before = now();
@@ -108,6 +110,7 @@ mod tests {
             ("drivers/a/src/lib.rs", true),
             ("harness/worker/src/lib.rs", true),
             ("drivers/b/src/lib.rs", false),
+            ("drivers/c/src/lib.rs", true),
             ("drivers/a/target/built", false),
             ("drivers/a/tests/behaviour.rs", false),
         ] {

@@ -11,7 +11,7 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno compare --quick                 all drivers, figures in 30 seconds
   cqldyno compare                         all drivers, with intervals, in 5 minutes
-  cqldyno run scylla --scenario writes    everything about one driver
+  cqldyno run scylla --wide               every figure of one driver
   cqldyno report latest --format html     the newest run as a page
   cqldyno doctor                          what is missing on this machine
 
@@ -64,7 +64,7 @@ pub enum Command {
     Prices(prices::Arguments),
     Pitfalls(pitfalls::Arguments),
     Drivers(drivers::Arguments),
-    #[command(visible_alias = "scenario")]
+    #[command(alias = "scenario")]
     Scenarios(scenarios::Arguments),
     Serve(serve::Arguments),
     Doctor(doctor::Arguments),

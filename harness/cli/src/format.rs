@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use cqldyno_reports::{Analysis, EXPORTERS, Exporter, Look, exporter, pointers, wrap};
+use cqldyno_reports::{Analysis, EXPORTERS, Exporter, Look, exporter, plain, wrap};
 
 /// A format of the result.
 pub type Format = &'static dyn Exporter;
@@ -31,6 +31,23 @@ pub fn render(format: Format, analysis: &Analysis, look: Look, folder: &Path) ->
     Ok(if is_table(format) { text + &pointers(look, page.as_deref()) } else { text })
 }
 
+/// The last line of a table, or two if they are long: what shows more. Empty if `look` shows everything and there is no page.
+fn pointers(look: Look, page: Option<&str>) -> String {
+    let flags = [(look.wide, "--wide all columns"), (look.notes, "--notes how it was measured")];
+    let flags: Vec<&str> = flags.iter().filter(|(is_shown, _)| !is_shown).map(|(_, flag)| *flag).collect();
+    let (flags, page) = (flags.join(" | "), page.map(|page| format!("page: {}", plain(page))).unwrap_or_default());
+    let between = match flags.len() + page.len() + 3 {
+        _ if flags.is_empty() || page.is_empty() => "",
+        length if length > look.width => "\n",
+        _ => " | ",
+    };
+    match format!("{flags}{between}{page}") {
+        line if line.is_empty() => line,
+        line if look.colour => format!("\u{1b}[2m{line}\u{1b}[0m\n"),
+        line => line + "\n",
+    }
+}
+
 /// Whether the format is the one for terminals, the default.
 pub fn is_table(format: Format) -> bool {
     format.name() == EXPORTERS[0].name()
@@ -50,6 +67,18 @@ pub fn explained() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_line_names_what_shows_more_and_only_that() {
+        let look = Look { width: 80, colour: false, all_columns: false, wide: false, notes: false };
+        let page = Some("runs/1/page.html");
+        let flags = "--wide all columns | --notes how it was measured";
+        assert_eq!(pointers(look, page), format!("{flags} | page: runs/1/page.html\n"));
+        assert_eq!(pointers(Look { width: 70, ..look }, page), format!("{flags}\npage: runs/1/page.html\n"));
+        assert_eq!(pointers(Look { wide: true, ..look }, None), "--notes how it was measured\n");
+        assert_eq!(pointers(Look::default(), None), "");
+        assert!(pointers(Look { colour: true, ..look }, page).starts_with("\u{1b}[2m--wide"));
+    }
 
     #[test]
     fn every_format_is_named_and_explained() {

@@ -53,21 +53,21 @@ pub const STEPS: [Step; 7] = [
     Step {
         name: "one-at-a-time",
         title: "one at a time",
-        wrong: "Each statement waits for the last answer, so this is the time of a round trip.",
+        wrong: "Each statement waits for the last answer: this is the time of a round trip.",
         submit: Submit::Sequential,
         ..RIGHT
     },
     Step {
         name: "not-prepared",
         title: "not prepared",
-        wrong: "Text goes with every statement, so this includes parsing or preparing it each time.",
+        wrong: "Text goes with every statement, and is parsed or prepared each time.",
         operation: Operation::Unprepared,
         ..RIGHT
     },
     Step {
         name: "same-row",
         title: "the same row again and again",
-        wrong: "One row stays in every cache, and one replica answers all.",
+        wrong: "One row stays in every cache, and mixed-up answers look right.",
         keys: Some(1),
         ..RIGHT
     },
@@ -81,14 +81,14 @@ pub const STEPS: [Step; 7] = [
     Step {
         name: "unlimited",
         title: "no limit",
-        wrong: "All statements are in flight at once: queues fill up, and what overflows fails.",
+        wrong: "All statements are in flight at once: queues grow, and what overflows fails.",
         submit: Submit::Unlimited,
         ..RIGHT
     },
     Step {
         name: "one-thread",
         title: "one thread",
-        wrong: "The runtime has one thread, which changes the order of drivers: say so, or measure both.",
+        wrong: "One thread runs all, which can turn the order of drivers: measure both.",
         arrangement: CURRENT,
         ..RIGHT
     },
@@ -158,7 +158,8 @@ mod tests {
         let sound = sound().unwrap();
         for step in &STEPS {
             assert!(labels.contains(&step.label(&sound)), "{}", step.name);
-            assert!(step.wrong.ends_with('.') && step.wrong.matches(". ").count() == 0, "{}", step.wrong);
+            let is_one_sentence = step.wrong.ends_with('.') && !step.wrong.contains(". ");
+            assert!(is_one_sentence && step.wrong.len() <= 78, "{}", step.wrong);
         }
     }
 }

@@ -83,8 +83,29 @@ fn answer(error: &clap::Error) -> anyhow::Result<Outcome> {
         return Err(outcome::usage(refusal(error)));
     }
     let text = error.render();
-    terminal::print(&if terminal::has_colours() { text.ansi().to_string() } else { text.to_string() })?;
+    terminal::print(&dense(&if terminal::has_colours() { text.ansi().to_string() } else { text.to_string() }))?;
     Ok(Outcome::Done)
+}
+
+/// Columns of a help text at most, as clap sets them.
+const HELP_WIDTH: usize = 100;
+
+/// A help text without the empty lines within its sections, and with defaults on the line of the sentence before.
+fn dense(help: &str) -> String {
+    let width = terminal::width().unwrap_or(HELP_WIDTH).min(HELP_WIDTH);
+    let mut lines: Vec<String> = Vec::new();
+    for line in help.lines() {
+        let text = line.trim();
+        let is_default = text.starts_with("[default: ");
+        if line.starts_with(' ') {
+            lines.truncate(lines.iter().rposition(|before| !before.trim().is_empty()).map_or(0, |at| at + 1));
+        }
+        match lines.last_mut() {
+            Some(before) if is_default && before.len() + text.len() < width => *before += &format!(" {text}"),
+            _ => lines.push(line.trim_end().to_owned()),
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

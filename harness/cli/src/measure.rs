@@ -52,9 +52,9 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
             true => format!("The run in {shown} had ended; nothing was left to do, and its files are as they were."),
             false => format!("The run is kept in {shown}."),
         }];
-        match run.interrupted {
-            true => lines.push(resume),
-            false => lines.extend(why_cut_short(run, Some(&shown)).map(|why| why + ".")),
+        lines.extend(why_cut_short(run).map(|why| why + "."));
+        if run.interrupted || run.cut_short.is_some() {
+            lines.push(resume);
         }
         if !is_table(format) {
             lines.extend(analysis.warnings().iter().map(|warning| format!("Warning: {}", plain(warning))));

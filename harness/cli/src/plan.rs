@@ -22,6 +22,8 @@ use crate::outcome::usage;
 
 /// Statements per cell.
 const COUNT: u64 = 250_000;
+/// Statements per cell of `--quick`: three blocks of all drivers and scenarios fit into its time on a busy machine, too.
+const QUICK_COUNT: u64 = 100_000;
 /// Statements in flight.
 const CONCURRENCY: u64 = 1_024;
 /// Statements per cell from which on one block is enough: such a cell takes as long as many short ones.
@@ -53,15 +55,15 @@ pub struct Asked {
     scenario: Vec<String>,
     /// Runtime: current or multi:N
     ///
-    /// `current` and `multi:N` are runtimes of tokio, the second with N worker threads. `pinned+` before it gives worker and server cores of their own. Separate
-    /// several with commas: every contender runs in each.
+    /// `current` and `multi:N` are runtimes of tokio: one thread, or N threads. `pinned+` before it gives worker and server cores of
+    /// their own. Separate several with commas: every contender runs in each.
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "multi:2", help_heading = WHAT)]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
     arrangement: Vec<Arrangement>,
     /// Nodes as HOST[:PORT],...
     ///
-    /// `embedded` is a node of ours in memory, started afresh for every cell. Addresses name the nodes of a cluster that runs
-    /// already.
+    /// `embedded` is the embedded cluster: one node of ours in memory, started afresh for every cell. Addresses name the nodes of a
+    /// cluster that runs already.
     #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true)]
     target: Target,
@@ -104,7 +106,8 @@ pub struct Asked {
 
     /// About 30 s: figures, no verdicts
     ///
-    /// At most 3 blocks within 30 s, without a control and without repeating disturbed blocks. So few blocks give no interval.
+    /// At most 3 blocks of 100k statements per cell within 30 s, without a control and without repeating disturbed blocks. So few
+    /// blocks give no interval.
     #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
     quick: bool,
     /// Statements per cell, such as 10M [default: 250k]
@@ -113,9 +116,9 @@ pub struct Asked {
     /// Statements in flight [default: 1024]
     #[arg(short, long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     concurrency: Option<u64>,
-    /// Runs of every contender [default: 12, `run` 3]
+    /// Blocks: every contender once in each [default: 12, `run` 3]
     ///
-    /// In a block every contender runs once, in shuffled order. One block is the default from a count of 5M on. From 3 blocks
+    /// The order within a block is shuffled. One block is the default from a count of 5M on. From 3 blocks
     /// on `compare` runs the reference twice; the second one is the control.
     #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE, allow_hyphen_values = true)]
     blocks: Option<u32>,
@@ -158,7 +161,7 @@ pub struct Asked {
     #[arg(long, value_name = "batched|cassandra|COUNT|each|reordered", value_parser = answers, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     answers: Option<Writing>,
-    /// Let the embedded node hold each answer back, such as 100us [default: 0]
+    /// Let the embedded cluster hold each answer back, such as 100us [default: 0]
     #[arg(long, value_name = "TIME", value_parser = delay, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     delay: Option<String>,
@@ -195,7 +198,7 @@ pub struct Conditions {
     ///
     /// From 1s to a day (1440min), or `none`. No further round of blocks, and no repeat, starts that would not end in time. The
     /// first round and the other passes always run. A resumed run counts the time from then on. The default holds for `compare`
-    /// on the embedded node without --count, --concurrency, --blocks, --publish, --scenario, a second arrangement, --pass, --rate,
+    /// on the embedded cluster without --count, --concurrency, --blocks, --publish, --scenario, a second arrangement, --pass, --rate,
     /// --counting-count and --delay. With --quick it is 30s.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     #[arg(allow_hyphen_values = true)]
@@ -234,7 +237,7 @@ impl Asked {
         let credentials = conditions.login.read()?;
         if self.target.is_embedded() && credentials.is_some() {
             return Err(usage(
-                "a user was given for the embedded target, which asks for none; name a cluster with --target, or leave \
+                "a user was given for the embedded cluster, which asks for none; name a cluster with --target, or leave \
                  --user out",
             ));
         }
@@ -249,7 +252,7 @@ impl Asked {
         }
         let (blocks, count) = match self.publish {
             true => PUBLISHED,
-            false => (self.blocks(compares), self.count.unwrap_or(COUNT)),
+            false => (self.blocks(compares), self.count.unwrap_or(if self.quick { QUICK_COUNT } else { COUNT })),
         };
         Ok(Plan {
             windows: 1,
@@ -277,6 +280,7 @@ impl Asked {
             target: self.target.clone(),
             credentials,
             seed: self.seed,
+            named: false,
             reference,
             serve_arguments,
             deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
@@ -337,7 +341,7 @@ impl Asked {
         }
     }
 
-    /// What the embedded node is started with, as it was typed.
+    /// What the embedded cluster is started with, as it was typed.
     fn serve_arguments(&self) -> Vec<String> {
         let in_flight = self.concurrency.unwrap_or(CONCURRENCY) / self.connections.max(1);
         let answers = self.answers.map(|how| ["--answers".to_owned(), how.on_connection(in_flight).to_string()]);

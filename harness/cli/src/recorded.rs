@@ -27,10 +27,7 @@ pub fn path_of(given: &Path) -> Result<PathBuf> {
         Some((run["started"].as_str()?.to_owned(), folder))
     };
     let (_, found) = folders.filter_map(started).max().ok_or_else(|| {
-        usage(format!(
-            "the latest run was asked for, and there is none in {DEFAULT_PARENT} of this folder; name a run folder, or make a run with \
-             `cqldyno compare`"
-        ))
+        usage(format!("there is no run in {DEFAULT_PARENT}; name a run folder, or make a run with `cqldyno compare`"))
     })?;
     terminal::say(&format!("The latest run is {}.", found.display()));
     Ok(found)
@@ -44,17 +41,11 @@ pub fn read(given: &Path) -> Result<Recorded> {
     let path = &path_of(given)?;
     let shown = path.display();
     if !path.exists() {
-        return Err(usage(format!(
-            "the run {shown} was asked for, and there is no such file or folder; name a run folder, a file that `cqldyno compare \
-             --format json` wrote, or `{LATEST}`"
-        )));
+        return Err(usage(format!("there is no run {shown}; name a run folder, a result in JSON, or `{LATEST}`")));
     }
     let bytes = |file: &Path| {
         std::fs::read(file).with_context(|| {
-            format!(
-                "the run {shown} was asked for, and {} cannot be read; name a run folder or a result in JSON",
-                file.display()
-            )
+            format!("{} cannot be read; name a run folder, a result in JSON, or `{LATEST}`", file.display())
         })
     };
     let found = if path.is_dir() {

@@ -10,6 +10,7 @@ pub fn refusal(error: &clap::Error) -> String {
         ErrorKind::ArgumentConflict => conflict(error),
         ErrorKind::UnknownArgument => unknown_argument(error),
         ErrorKind::InvalidSubcommand => unknown_command(error),
+        ErrorKind::InvalidValue => unknown_value(error),
         _ => None,
     };
     ours.unwrap_or_else(|| {
@@ -64,6 +65,17 @@ fn unknown_command(error: &clap::Error) -> Option<String> {
     let near = words(error, ContextKind::SuggestedSubcommand);
     let meant = suggestion(&given, near.iter().map(String::as_str));
     Some(format!("there is no command {given:?}.{meant} `cqldyno --help` lists the commands"))
+}
+
+/// A word that is none of those there are.
+fn unknown_value(error: &clap::Error) -> Option<String> {
+    let argument = words(error, ContextKind::InvalidArg).pop()?;
+    let given = words(error, ContextKind::InvalidValue).pop().filter(|given| !given.is_empty())?;
+    let known = words(error, ContextKind::ValidValue);
+    let meant = suggestion(&given, known.iter().map(String::as_str));
+    let stop = if meant.is_empty() { "" } else { "." };
+    let flag = argument.split(' ').next().unwrap_or_default();
+    (!known.is_empty()).then(|| format!("{flag} cannot be {given:?}: write one of {}{stop}{meant}", known.join(", ")))
 }
 
 /// The command that the arguments were given to, as the usage line names it.

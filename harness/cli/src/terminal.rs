@@ -16,7 +16,7 @@ pub struct Detail {
     /// Show all columns
     #[arg(long, help_heading = OUTPUT)]
     wide: bool,
-    /// Show caveats, versions, settings and how it was judged
+    /// Show notes: versions, settings, caveats, how it was judged
     #[arg(long, help_heading = OUTPUT)]
     notes: bool,
 }
@@ -43,6 +43,11 @@ pub fn is_shown() -> bool {
 pub fn width() -> Option<usize> {
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     terminal_size::terminal_size_of(stdout()).map(|(width, _)| usize::from(width.0)).or_else(columns)
+}
+
+/// Columns of what is listed: as many as sentences have in a pipe if nothing limits them.
+pub fn columns() -> usize {
+    width().unwrap_or(PIPE)
 }
 
 /// Whether standard output is a terminal that shows colours.

@@ -71,7 +71,7 @@ fn windows_of_one_job_share_its_statements_and_each_has_figures_of_its_own() {
             }
         }
         assert_eq!((whole.0, whole.1), (3_001, 3_001));
-        assert_eq!(whole.2.into_values().collect::<Vec<_>>(), [1_500, 1_501], "as of one window");
+        assert_eq!(whole.2.into_values().collect::<Vec<_>>(), [1_501, 1_500], "as of one window");
         assert_eq!((worker.hear(), worker.exit_code()), (None, Some(0)));
     }
 }

@@ -240,6 +240,14 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
         return (!told).then(|| format!("it {what}, and {NOTES} does not name it: {}", plain(why)));
     }
     let value = |id: &str| cell.get(id);
+    if cell.measures.values().all(|measure| measure.get().is_none()) {
+        let why = cell.measures.values().find_map(|measure| measure.reason()).map(plain).unwrap_or_default();
+        return Some(
+            format!("it was not measured; measure where that is possible, or without the pass. {why}")
+                .trim_end()
+                .to_owned(),
+        );
+    }
     let errors = cell.error_kinds.iter().map(|line| line.count).sum::<u64>().max(cell.errors());
     if errors > 0 || value(ERRORS).is_none() {
         return Some(format!("it had {errors} errors and is not void; a statement that failed voids its cell."));

@@ -119,7 +119,7 @@ fn asked(run: &Run, date: &str) -> String {
     let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&plan.target.id)) };
     let with = run.command.as_ref().map_or(String::new(), |command| format!(" with `{}`", command.replace('`', "'")));
     format!(
-        "{blocks}{} prepared statements, {} in flight over {}, on {target}; {}; measured on {date}{with}.",
+        "{blocks}{} prepared statements, {} in flight over {}, on {target}. {}. Measured on {date}{with}.",
         whole(plan.count as f64),
         whole(plan.concurrency as f64),
         count(plan.connections, "connection"),

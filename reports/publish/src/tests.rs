@@ -193,7 +193,7 @@ fn what_was_measured_is_published_whole_and_what_was_rendered_before_is_not() {
 #[test]
 fn a_cell_that_does_not_hold_together_is_reported_by_its_file_and_place() {
     type Change = fn(&mut Cell);
-    let cases: [(Change, &str); 9] = [
+    let cases: [(Change, &str); 10] = [
         (
             |cell| set(cell, SERVER_EXECUTES, 499_999.0),
             "it issued 500000 statements, and the server counted 499999 EXECUTEs.",
@@ -208,6 +208,10 @@ fn a_cell_that_does_not_hold_together_is_reported_by_its_file_and_place() {
         (|cell| set(cell, STATEMENTS, 500_001.0), "it issued 500001 statements, and 500000 by name."),
         (|cell| set(cell, VERIFIED, 499_000.0), "it issued 500000 statements, and 499000 were verified."),
         (|cell| set(cell, ERRORS, 3.0), "it had 3 errors and is not void"),
+        (
+            |cell| cell.measures = [(ERRORS.to_owned(), Measure::unavailable("Not allowed."))].into(),
+            "it was not measured; measure where that is possible, or without the pass. Not allowed.",
+        ),
         (|cell| set(cell, CONNECTIONS, 2.0), "its statements came over 2 data connections, and 1 were asked for."),
         (
             |cell| drop(cell.measures.remove(SERVER_EXECUTES)),

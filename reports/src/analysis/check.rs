@@ -6,7 +6,7 @@ mod turns;
 
 use crate::measure::CPU_PER_STATEMENT;
 use crate::text::plain;
-use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, why_cut_short};
+use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, Verdict};
 
 pub use self::baseline::Difference;
 pub(crate) use self::baseline::conditions;
@@ -29,8 +29,10 @@ pub struct Check {
 /// The result of one comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// The whole interval, or the figure, lies beyond the threshold.
-    Worse,
+    /// The whole interval lies beyond the threshold.
+    Dearer,
+    /// The count lies beyond the threshold.
+    Greater,
     /// The whole interval lies below the threshold.
     Passed,
     /// The interval holds the threshold, or the count varies too much between runs.
@@ -44,12 +46,13 @@ pub enum Finding {
 impl Finding {
     /// Whether it makes the check fail.
     pub fn fails(self) -> bool {
-        matches!(self, Finding::Worse | Finding::TooWeak | Finding::NotJudged)
+        matches!(self, Finding::Dearer | Finding::Greater | Finding::TooWeak | Finding::NotJudged)
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Finding::Worse => "worse",
+            Finding::Dearer => "dearer",
+            Finding::Greater => "greater",
             Finding::Passed => "passed",
             Finding::Inconclusive => "inconclusive",
             Finding::TooWeak => "too weak",
@@ -97,9 +100,7 @@ pub enum CheckError {
     )]
     NoReference,
     /// There is nobody to judge.
-    #[error(
-        "the run has no driver but its reference {reference}; run both contenders in one run: `cqldyno compare {reference} OTHER`"
-    )]
+    #[error("the run has no driver but its reference {reference}; run both contenders in one run")]
     Nobody {
         /// The reference's id.
         reference: String,
@@ -112,10 +113,13 @@ pub enum CheckError {
         /// Who there is.
         there: String,
     },
+    /// Nothing has an interval, for example because the run has too few blocks.
+    #[error("the run cannot be judged. {}", .0.trim_end_matches('.'))]
+    NoInterval(String),
     /// Two contenders did not take turns.
     #[error(
         "{contender} and {reference} did not take turns in {scenario} on {arrangement}, so a drift of the machine would look like a \
-         difference; run both contenders in one run: `cqldyno compare {reference} {contender}`"
+         difference; run both contenders in one run"
     )]
     NotInterleaved {
         /// Who was to be judged.
@@ -151,7 +155,7 @@ pub enum CheckError {
     /// The baseline has nothing in common with the run.
     #[error(
         "the run and the baseline have no count in common (system calls, allocations, instructions) for the same contender, scenario \
-         and arrangement; run both with the same --pass and the same contenders"
+         and arrangement; run both with the same passes and contenders"
     )]
     NothingInCommon,
 }
@@ -181,12 +185,15 @@ impl Judgement {
                 });
             }
         }
-        let rows = analysis.rows().iter();
-        let rows = rows.filter(|row| row.meter == CPU_PER_STATEMENT && judged.contains(&row.contender.as_str()));
-        let lines: Vec<Line> = rows.map(|row| by_interval(row, check)).collect();
-        let is_open = lines.iter().any(|line| line.finding == Finding::NotJudged);
-        let cut_short = why_cut_short(run, None).filter(|_| is_open).map(|why| format!("{why}."));
-        let warnings = analysis.warnings().iter().cloned().chain(cut_short).collect();
+        let is_judged = |row: &&SummaryRow| row.meter == CPU_PER_STATEMENT && judged.contains(&row.contender.as_str());
+        let rows = || analysis.rows().iter().filter(is_judged);
+        if let (true, Some(why)) =
+            (rows().all(|row| row.interval.is_none()), rows().find_map(|row| row.no_interval.as_ref()))
+        {
+            return Err(CheckError::NoInterval(plain(why)));
+        }
+        let lines: Vec<Line> = rows().map(|row| by_interval(row, check)).collect();
+        let warnings = analysis.warnings().to_vec();
         let about = format!(
             "CPU time per statement over that of {}, from 95 % intervals that hold for the whole run at once; the threshold is {}.",
             plain(&base.label),
@@ -224,12 +231,16 @@ fn by_interval(row: &SummaryRow, check: &Check) -> Line {
         (Some(ratio), Some([low, high]), Some(detectable)) => {
             let figure = format!("{ratio:.3} times as much ({low:.3} to {high:.3})");
             let found = format!("the smallest difference that this run could have found is {}", percent(detectable));
-            // A warning says why there is no verdict.
-            if row.verdict.is_none() {
+            let withheld = match row.verdict {
+                None => Some(" (see the warning)"),
+                Some(Verdict::TooNoisy) => Some(", because other processes disturbed more than half of the blocks"),
+                Some(_) => None,
+            };
+            if let Some(why) = withheld {
                 let finding = if check.require_power.is_some() { Finding::TooWeak } else { Finding::Inconclusive };
-                (finding, format!("It costs {figure}, and the run gives no verdict on it (see the warning); {found}."))
+                (finding, format!("It costs {figure}, and the run gives no verdict on it{why}; {found}."))
             } else if low > 1.0 + check.threshold {
-                (Finding::Worse, format!("It costs {figure}: all of the interval lies more than {over} above."))
+                (Finding::Dearer, format!("It costs {figure}: all of the interval lies more than {over} above."))
             } else if check.require_power.is_some_and(|asked| detectable > asked) {
                 let asked = percent(check.require_power.unwrap_or_default());
                 (Finding::TooWeak, format!("It costs {figure}; {found}, and {asked} was required: run more blocks."))

@@ -1,9 +1,10 @@
 //! The ratios, intervals and verdicts of a run's summary.
 //!
 //! CPU time per statement is the primary meter: its intervals hold over all drivers, scenarios and arrangements at once. The
-//! other meters are exploratory: each interval holds by itself. floor and noop are no drivers and have no intervals.
+//! other meters are exploratory: each interval holds by itself. floor and noop are no drivers and have no intervals. If noise reached
+//! more than half of the blocks, ratio and interval stay and the verdict is withheld.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cqldyno_statistics as statistics;
 use cqldyno_statistics::{Comparison, Fitted, Group, Repetition, outermost};
@@ -22,6 +23,8 @@ pub(crate) struct Table {
     pub rows: Vec<SummaryRow>,
     /// One per row.
     pub figures: Vec<Figures>,
+    /// The blocks that other processes disturbed in the attempt that counts.
+    pub disturbed: BTreeSet<u32>,
 }
 
 /// Fills level, ratio, interval, verdict and smallest difference of every row; returns the warnings about the control.
@@ -129,6 +132,8 @@ fn control_warning<'a>(rows: impl Iterator<Item = &'a SummaryRow>, reference: &C
 struct Prepared {
     group: Group,
     columns: Vec<usize>,
+    /// Whether more than half of the blocks were disturbed.
+    too_noisy: bool,
 }
 
 impl Table {
@@ -158,14 +163,17 @@ impl Table {
             Some((at.clone(), row?))
         };
         let first = columns.first().map(|first| &self.figures[*first]);
-        let blocks = outermost(first.into_iter().flat_map(BTreeMap::keys).filter_map(of).collect());
+        let rows: BTreeMap<Repetition, Vec<f64>> = first.into_iter().flat_map(BTreeMap::keys).filter_map(of).collect();
+        let is_disturbed = |at: &&Repetition| at.first().is_some_and(|block| self.disturbed.contains(block));
+        let too_noisy = 2 * rows.keys().filter(is_disturbed).count() > rows.len();
+        let blocks = outermost(rows);
         let column = |is: &dyn Fn(&SummaryRow) -> bool| -> Vec<usize> {
             (0..columns.len()).filter(|column| is(&self.rows[columns[*column]])).collect()
         };
         let references = column(&|row| row.contender == reference.id);
         let controls = column(&|row| is_control(&row.contender, row.control, reference));
         let group = Group { blocks, reference: references.first().copied().unwrap_or(usize::MAX), controls };
-        Prepared { group, columns }
+        Prepared { group, columns, too_noisy }
     }
 
     fn fill(
@@ -204,7 +212,10 @@ impl Table {
             row.blocks = Some(prepared.group.blocks.len());
             let judged = !prepared.group.controls.contains(&column)
                 && (is_primary || (row.meter == THROUGHPUT && bases_are_their_own && is_its_own_rate(row)));
-            row.verdict = judged.then(|| Verdict::of(estimate.verdict, run, &row.meter));
+            row.verdict = judged.then(|| match prepared.too_noisy {
+                true => Verdict::TooNoisy,
+                false => Verdict::of(estimate.verdict, run, &row.meter),
+            });
         }
     }
 }
@@ -236,6 +247,27 @@ mod tests {
         assert!(!is_control("scylla#control", false, &scylla) && !is_control("cdrs-tokio#control", true, &scylla));
         let second = Contender { id: "scylla#2".to_owned(), ..scylla };
         assert!(is_control("scylla#2#control", true, &second) && !is_control("scylla#2", true, &second));
+    }
+
+    #[test]
+    fn noise_in_more_than_half_of_the_blocks_withholds_the_verdicts_of_their_place_and_leaves_the_intervals() {
+        let (mut run, cells) = sample::blocks(12);
+        run.plan.noise_share = Some(0.1);
+        let verdicts = |disturbed: u32| {
+            let mut cells = cells.clone();
+            for cell in cells.iter_mut().filter(|cell| cell.scenario == "writes" && cell.block <= disturbed) {
+                // One cell disturbs its block, whoever's it is; a counting cell disturbs none.
+                let is_hit = cell.contender == "noop" || cell.pass == crate::Pass::Counting;
+                cell.noisy = is_hit.then(|| "Others used 30 %.".to_owned());
+            }
+            let analysis = crate::Analysis::new(&run, &cells);
+            let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && !row.exploratory;
+            let rows: Vec<&SummaryRow> = analysis.rows().iter().filter(is).collect();
+            assert!(rows.iter().all(|row| row.ratio.is_some() && row.interval.is_some()));
+            rows.iter().filter_map(|row| row.verdict).collect::<Vec<_>>()
+        };
+        assert_eq!(verdicts(6), [Verdict::Dearer, Verdict::Dearer]);
+        assert_eq!(verdicts(7), [Verdict::TooNoisy, Verdict::Dearer]);
     }
 
     #[test]

@@ -22,14 +22,6 @@ pub struct CutShort {
     pub missing_ms: u64,
 }
 
-/// What to do about the missing blocks of the run in `folder`.
-fn advice(folder: &str) -> String {
-    format!("go on with `cqldyno compare --resume {folder}`, or give it more time with --within")
-}
-
-/// The name of a folder that is not known.
-const FOLDER: &str = "DIR";
-
 impl Run {
     /// The blocks of every scenario and arrangement: those of the plan, or fewer if the run was cut short.
     pub fn blocks(&self) -> u32 {
@@ -37,20 +29,18 @@ impl Run {
     }
 }
 
-/// How many blocks ran, why not all, and what to do, without the full stop; `None` if all ran. `folder` holds the run, if known.
-pub fn why_cut_short(run: &Run, folder: Option<&str>) -> Option<String> {
+/// How many blocks ran and why not all, without the full stop; `None` if all ran.
+pub fn why_cut_short(run: &Run) -> Option<String> {
     let CutShort { within_ms, blocks, missing_ms } = run.cut_short?;
     let (asked, missing) = (run.plan.blocks, run.plan.blocks.saturating_sub(blocks));
     let one = missing == 1;
     Some(format!(
-        "{} of {} ran, because the time limit of {} had no room for another one of every scenario; {} missing would take about {}: \
-         {}",
+        "{} of {} ran, because the time limit of {} had no room for another one of every scenario; {} missing would take about {}",
         whole(blocks.into()),
         count(asked.into(), "block"),
         lasting(Duration::from_millis(within_ms)),
         if one { "the one".to_owned() } else { format!("the {}", whole(missing.into())) },
         lasting(Duration::from_millis(missing_ms)),
-        advice(folder.unwrap_or(FOLDER)),
     ))
 }
 
@@ -59,7 +49,7 @@ pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
     if (run.interrupted || run.ended.is_none()) && run.plan.blocks as usize >= least {
         return Some(format!(
             "An interval needs at least {least} blocks in which every contender ran to its end, and there {} {found}, because the run \
-             {}; go on with `cqldyno compare --resume {FOLDER}`.",
+             {}; resume it.",
             if found == 1 { "is" } else { "are" },
             if run.interrupted { "was ended" } else { "is under way or broke off" },
         ));
@@ -92,37 +82,28 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_cut_short_says_how_many_blocks_it_has_and_what_to_do() {
+    fn a_run_that_was_cut_short_says_how_many_blocks_it_has_and_what_the_others_would_take() {
         let (run, cells) = cut_short(9);
         assert_eq!(
-            why_cut_short(&run, None).unwrap(),
+            why_cut_short(&run).unwrap(),
             "9 of 12 blocks ran, because the time limit of 5 min had no room for another one of every scenario; the 3 missing \
-             would take about 72 s: go on with `cqldyno compare --resume DIR`, or give it more time with --within"
+             would take about 72 s"
         );
         assert_eq!(run.blocks(), 9);
         let cdrs = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.interval.is_some();
         assert_eq!(Analysis::new(&run, &cells).rows().iter().find(cdrs).unwrap().blocks, Some(9));
-        assert_eq!(why_cut_short(&sample::run().0, None), None);
+        assert_eq!(why_cut_short(&sample::run().0), None);
         let one = CutShort { within_ms: 1_000, blocks: 1, missing_ms: 400 };
         let mut run = Run { cut_short: Some(one), ..run };
         run.plan.blocks = 2;
-        let said = why_cut_short(&run, Some("kept")).unwrap();
-        assert!(said.starts_with("1 of 2 blocks ran, because"), "{said}");
-        assert!(
-            said.contains("the time limit of 1 s had")
-                && said.contains("the one missing would take about 0.4 s: go on")
-        );
-        assert!(said.contains("--resume kept`"), "{said}");
+        let said = why_cut_short(&run).unwrap();
+        assert!(said.starts_with("1 of 2 blocks ran, because the time limit of 1 s had"), "{said}");
+        assert!(said.ends_with("the one missing would take about 0.4 s"), "{said}");
     }
 
     #[test]
-    fn where_too_few_blocks_are_left_for_an_interval_it_says_why_and_what_to_do_stands_once() {
+    fn where_too_few_blocks_are_left_for_an_interval_it_says_why() {
         let (run, cells) = cut_short(5);
-        assert!(
-            why_cut_short(&run, None)
-                .unwrap()
-                .ends_with("`cqldyno compare --resume DIR`, or give it more time with --within")
-        );
         let sentence = "An interval needs at least 8 blocks in which every contender ran to its end, and there are 5, because the \
                         time limit was 5 min.";
         assert_eq!(headline(&run, &cells), [format!("This run calls no driver cheaper or dearer. {sentence}")]);
@@ -139,13 +120,10 @@ mod tests {
         run.plan.blocks = 40;
         run.interrupted = true;
         let said = headline(&run, &cells);
-        assert!(
-            said[0].ends_with("there are 5, because the run was ended; go on with `cqldyno compare --resume DIR`."),
-            "{said:?}"
-        );
+        assert!(said[0].ends_with("there are 5, because the run was ended; resume it."), "{said:?}");
         run.interrupted = false;
         run.ended = None;
         let said = headline(&run, &cells);
-        assert!(said[0].contains("there are 5, because the run is under way or broke off; go on with"), "{said:?}");
+        assert!(said[0].contains("there are 5, because the run is under way or broke off; resume it"), "{said:?}");
     }
 }

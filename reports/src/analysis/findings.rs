@@ -7,7 +7,10 @@ use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::three_digits;
 use crate::ranking::Order;
 use crate::summary::Place;
-use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, list, plain, short};
+use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, Verdict, list, plain, short};
+
+/// Why a run gives no verdict at all.
+const TOO_NOISY: &str = "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";
 
 /// The findings of a run, at least one: an entry per arrangement, and one about drivers without a verdict.
 ///
@@ -40,8 +43,11 @@ pub(crate) fn findings(
         let why = why.unwrap_or("No two drivers have figures that can be compared.");
         return vec![format!("This run calls no driver cheaper or dearer. {}", plain(why))];
     }
-    if let (false, Some(doubt)) = (has(|row| row.verdict.is_some()), doubt) {
-        return vec![format!("This run gives no verdict. {}", plain(doubt))];
+    if !has(|row| row.verdict.is_some_and(Verdict::holds)) {
+        let is_noisy = has(|row| row.verdict == Some(Verdict::TooNoisy));
+        if let Some(why) = if is_noisy { Some(TOO_NOISY) } else { doubt } {
+            return vec![format!("This run gives no verdict. {}", plain(why))];
+        }
     }
     let mut said: Vec<(Vec<&ArrangementInfo>, Story)> = Vec::new();
     for arrangement in &run.plan.arrangements {
@@ -77,7 +83,7 @@ fn alone(run: &Run, driver: &Contender, primary: &[&SummaryRow]) -> String {
     if costs.is_empty() {
         return format!("{name} has no figure that counts.");
     }
-    format!("{name} needed {}; there is no other driver to compare it with.", list(&costs))
+    format!("{name} needed {}.", list(&costs))
 }
 
 /// What the order of the drivers in one scenario says.
@@ -213,7 +219,8 @@ fn without_verdict(run: &Run, drivers: &[&Contender], primary: &[&SummaryRow]) -
         if driver.in_flight.is_some() {
             return Some(format!("{name} has its own concurrency, and no verdict."));
         }
-        let mine = primary.iter().filter(|row| row.contender == driver.id && row.verdict.is_none());
+        let is_open = |row: &SummaryRow| !row.verdict.is_some_and(Verdict::holds);
+        let mine = primary.iter().filter(|row| row.contender == driver.id && is_open(row));
         let places: Vec<String> = mine.map(|row| format!("{} ({})", place(run, row), why_without(row))).collect();
         (!places.is_empty()).then(|| format!("{name} has no verdict for {}.", list(&places)))
     };
@@ -226,6 +233,7 @@ fn why_without(row: &SummaryRow) -> &'static str {
         SummaryRow { unavailable: Some(_), failed: None, .. } => "not measured",
         SummaryRow { failed: Some(_), .. } => "it failed",
         SummaryRow { void: Some(_), .. } => "void",
+        SummaryRow { verdict: Some(verdict), .. } => verdict.name(),
         SummaryRow { interval: Some(_), .. } => "withheld",
         _ => "no interval",
     }
@@ -396,16 +404,32 @@ mod tests {
     }
 
     #[test]
+    fn a_disturbed_place_is_named_and_a_disturbed_run_claims_nothing() {
+        let (mut run, mut cells) = costing([("writes", 6.25), ("reads", 6.25)]);
+        run.plan.noise_share = Some(0.1);
+        let disturb = |cells: &mut [Cell], scenario: &str| {
+            let mine = cells.iter_mut().filter(|cell| cell.scenario == scenario);
+            mine.for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
+        };
+        disturb(&mut cells, "reads");
+        let said = of(&run, &cells);
+        assert_eq!(
+            said,
+            ["For writes scylla needed least CPU time.", "cdrs-tokio has no verdict for reads (too noisy)."]
+        );
+        disturb(&mut cells, "writes");
+        let why = "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";
+        assert_eq!(of(&run, &cells), [format!("This run gives no verdict. {why}")]);
+    }
+
+    #[test]
     fn one_driver_by_itself_has_its_cost_and_no_claim() {
         let (mut run, mut cells) = sample::run();
         run.contenders.truncate(1);
         cells.retain(|cell| cell.contender == "scylla");
         assert_eq!(
             of(&run, &cells),
-            [
-                "scylla needed 4.02 us of CPU time per statement for writes and 4.02 us for reads; there is no other driver to \
-                 compare it with."
-            ]
+            ["scylla needed 4.02 us of CPU time per statement for writes and 4.02 us for reads."]
         );
         run.contenders.clear();
         assert_eq!(of(&run, &[]), ["No driver took part, so there is nothing to compare."]);

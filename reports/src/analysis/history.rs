@@ -371,7 +371,7 @@ fn remarks(members: &[&(String, Recorded)]) -> Vec<String> {
     type Part = (&'static str, fn(&Run) -> String);
     const PARTS: [Part; 2] = [
         ("The load generator", Run::load_generators),
-        ("cqldyno's executable, and so the embedded server,", |run| run.executable.clone()),
+        ("cqldyno's executable, and so the embedded cluster,", |run| run.executable.clone()),
     ];
     let differs = |(_, of): &&Part| members.windows(2).any(|two| of(&two[0].1.run) != of(&two[1].1.run));
     PARTS

@@ -39,7 +39,7 @@ impl<'a> Order<'a> {
             if reference.is_some_and(|reference| reference.id == contender.id) {
                 return row.ratio.map(|_| Standing { contender, interval: [1.0; 2], verdict: None });
             }
-            Some(Standing { contender, interval: row.interval?, verdict: Some(row.verdict?) })
+            Some(Standing { contender, interval: row.interval?, verdict: Some(row.verdict.filter(|one| one.holds())?) })
         };
         let better = run.measure(meter).map_or(Better::Lower, |known| known.better);
         Order { standings: drivers.filter_map(standing).collect(), better }

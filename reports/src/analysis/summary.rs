@@ -1,6 +1,6 @@
 //! One figure per contender, scenario, arrangement and meter: what tables and pages are made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cqldyno_statistics::{self as statistics, Repetition};
 use serde::{Deserialize, Serialize};
@@ -62,8 +62,8 @@ pub struct SummaryRow {
     pub ratio: Option<f64>,
     /// Where the ratio lies with 95 % confidence: over the whole table at once, or by itself if the row is exploratory.
     pub interval: Option<[f64; 2]>,
-    /// What the interval says; absent without one, of a control, of a rate that the server may have limited, and where the control
-    /// is missing or differs.
+    /// What the interval says, or that noise withholds it; absent without an interval, of a control, of a rate that the server may have
+    /// limited, and where the control is missing or differs.
     pub verdict: Option<Verdict>,
     /// Whether the row's interval holds by itself only: any meter but CPU time per statement.
     #[serde(default)]
@@ -119,6 +119,8 @@ pub enum Verdict {
     Same,
     /// Neither.
     Inconclusive,
+    /// Withheld: other processes disturbed more than half of the blocks that the interval comes from.
+    TooNoisy,
 }
 
 impl Verdict {
@@ -145,15 +147,26 @@ impl Verdict {
             Verdict::Slower => "slower",
             Verdict::Same => "same",
             Verdict::Inconclusive => "inconclusive",
+            Verdict::TooNoisy => "too noisy",
         }
     }
 
-    /// Whether the contender is better than the reference.
+    /// Whether the contender differs from the reference.
+    pub fn differs(self) -> bool {
+        self.is_better() || self.is_worse()
+    }
+
+    /// Whether the run stands by it: all but [`Verdict::TooNoisy`].
+    pub fn holds(self) -> bool {
+        self != Verdict::TooNoisy
+    }
+
+    /// Whether the contender is cheaper or faster than the reference.
     pub fn is_better(self) -> bool {
         matches!(self, Verdict::Cheaper | Verdict::Faster)
     }
 
-    /// Whether the contender is worse than the reference.
+    /// Whether the contender is dearer or slower than the reference.
     pub fn is_worse(self) -> bool {
         matches!(self, Verdict::Dearer | Verdict::Slower)
     }
@@ -166,9 +179,11 @@ pub(crate) fn summed(run: &Run, cells: &[&Cell], reference: Option<&Contender>) 
     for place in Place::all(run) {
         let is_here = |cell: &&&Cell| cell.scenario == place.scenario.name && cell.arrangement == place.arrangement.id;
         let here: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
+        let noisy = here.iter().filter(|cell| cell.pass == Pass::Timing && cell.noisy.is_some());
+        let disturbed: BTreeSet<u32> = noisy.map(|cell| cell.block).collect();
         for id in &ids {
             let (rows, figures) = run.contenders.iter().map(|contender| row(run, &here, contender, place, id)).unzip();
-            tables.push(Table { rows, figures });
+            tables.push(Table { rows, figures, disturbed: disturbed.clone() });
         }
     }
     let warnings = compare(run, reference, &mut tables);

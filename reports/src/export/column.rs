@@ -130,6 +130,7 @@ pub(crate) const COLUMNS: &[Column] = &[
     column(&["user"], USER, split),
     column(&["sys"], SYS, split),
     column(&["statements", "/s"], THROUGHPUT, |_, value| Entry::Figure(whole(value))),
+    Column { kind: Kind::Ratio, is_shown: has_intervals, ..column(&["rate /", "reference's"], THROUGHPUT, rate) },
     column(&["CPU us", "/statement"], CPU_PER_STATEMENT, precise),
     compared(Kind::Ratio, &["CPU time / reference's", "(95 % interval)"], ratio),
     compared(Kind::Verdict, &["verdict"], verdict),
@@ -151,8 +152,13 @@ pub(crate) const COLUMNS: &[Column] = &[
         needs_all_answers: false,
         ..column(&["peak MiB", "(over noop)"], PEAK_RSS, |row, value| {
             row.beside_noop(mebibytes(value), row.noop_peak, |noop| {
-                let sign = if value < noop { '-' } else { '+' };
-                format!("{sign}{}", mebibytes((value - noop).abs()))
+                let over = mebibytes(value - noop);
+                // What rounds to nothing has no sign of its own.
+                if over.starts_with('-') && over != "-0.0" {
+                    over
+                } else {
+                    format!("+{}", over.trim_start_matches('-'))
+                }
             })
         })
     },
@@ -199,6 +205,20 @@ fn ratio(row: &Row, _: f64) -> Entry {
     })
 }
 
+/// The ratio of statements per second with its verdict, or why it has none.
+fn rate(row: &Row, _: f64) -> Entry {
+    let Some((figure, ratio)) = row.figures.get(THROUGHPUT).and_then(|figure| Some((figure, figure.ratio?))) else {
+        return Entry::figure("-");
+    };
+    let word = match (row.standing, figure.verdict) {
+        (Standing::Reference, _) => return Entry::figure("1"),
+        (Standing::Compared, Some(verdict)) => verdict.name(),
+        (Standing::Compared, None) if figure.bottleneck == Some(Bottleneck::Server) => "server-bound",
+        _ => "",
+    };
+    Entry::Figure(format!("{ratio:.3} {word}").trim_end().to_owned())
+}
+
 fn verdict(row: &Row, _: f64) -> Entry {
     let figure = row.cost();
     Entry::figure(match (row.standing, figure.and_then(|figure| figure.verdict)) {
@@ -235,7 +255,7 @@ fn split(row: &Row, value: f64) -> Entry {
     match row.median(USER).zip(row.median(SYS)) {
         Some((user, sys)) if user + sys < LEAST_CPU_FOR_SPLIT => Entry::Missing(format!(
             "Below {LEAST_CPU_FOR_SPLIT} s of CPU time its split into user and sys means little, because the kernel samples it; \
-             the sum is exact. A greater --count shows the split."
+             the sum is exact. More statements show the split."
         )),
         _ => Entry::Figure(time(value)),
     }

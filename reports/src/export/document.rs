@@ -10,6 +10,8 @@ use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, why_cut_short};
 
 /// A cell, or a whole row, without figures.
 const FAILED: &str = "failed";
+/// Why a ratio is not the quotient of the figures beside it.
+const FITTED: &str = "Figures are medians of the blocks. Ratios are fitted over all blocks, so they differ a little from the quotients of medians.";
 /// A field of a row without figures.
 const NOTHING: &str = "-";
 
@@ -23,6 +25,8 @@ pub(crate) struct Document {
     pub notes: Notes,
     /// What a reader must know of the contenders, and of their order.
     pub caveats: Vec<String>,
+    /// Whether ratios are fitted.
+    is_fitted: bool,
 }
 
 /// One scenario in one arrangement.
@@ -61,7 +65,9 @@ impl Document {
         let differences = run.differences.iter().map(|difference| plain(difference));
         let caveats =
             analysis.changes().into_iter().chain(caveats).chain(libraries).chain(on_demand).chain(differences);
-        Document { head, tables, notes, caveats: caveats.chain(ours.map(|role| is(role).to_owned())).collect() }
+        let caveats = caveats.chain(ours.map(|role| is(role).to_owned())).collect();
+        let is_fitted = analysis.rows().iter().any(|row| row.interval.is_some());
+        Document { head, tables, notes, caveats, is_fitted }
     }
 
     /// Every column.
@@ -72,6 +78,7 @@ impl Document {
             parts.extend(table.sheets.drain(..).map(Part::Sheet));
             parts.extend(Part::list(table.remarks.clone()));
         }
+        parts.extend(self.is_fitted.then(|| Part::Text(FITTED.to_owned())));
         parts.extend((!self.notes.0.is_empty()).then(|| Part::Notes(self.notes.0.clone())));
         parts
     }
@@ -99,7 +106,7 @@ pub(crate) fn doubts(analysis: &Analysis) -> Vec<Part> {
     parts.extend(
         run.interrupted.then(|| Part::Warning("The run ended early: unfinished cells are missing.".to_owned())),
     );
-    parts.extend(why_cut_short(run, None).map(|why| Part::Text(sentence(&why))));
+    parts.extend(why_cut_short(run).map(|why| Part::Text(sentence(&why))));
     parts
 }
 

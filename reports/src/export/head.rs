@@ -9,13 +9,14 @@ use crate::{Analysis, ArrangementInfo, Run, why_cut_short};
 pub(crate) fn title(run: &Run) -> String {
     let plan = &run.plan;
     let blocks = if run.blocks() > 1 { format!("{} x ", run.blocks()) } else { String::new() };
+    let on = match plan.arrangements.as_slice() {
+        [only] => format!(" on {}", plain(&only.id)),
+        _ => String::new(),
+    };
     let mut asked = vec![
         format!("{blocks}{} statements", short_count(plan.count)),
-        format!("{} in flight", whole(plan.concurrency as f64)),
+        format!("{} in flight{on}", whole(plan.concurrency as f64)),
     ];
-    if let [only] = plan.arrangements.as_slice() {
-        asked.push(threads(only));
-    }
     if plan.connections != 1 {
         asked.push(count(plan.connections, "connection"));
     }
@@ -23,14 +24,14 @@ pub(crate) fn title(run: &Run) -> String {
         asked.push("default settings".to_owned());
     }
     let target =
-        if plan.target.embedded { "embedded server".to_owned() } else { format!("target {}", plain(&plan.target.id)) };
+        if plan.target.embedded { "embedded cluster".to_owned() } else { format!("target {}", plain(&plan.target.id)) };
     format!("{}; {target}, {}", asked.join(", "), count(run.environment.cores.into(), "core"))
 }
 
 /// The threads of an arrangement in few words.
 pub(crate) fn threads(arrangement: &ArrangementInfo) -> String {
     match arrangement.runtime.split_once(':') {
-        Some(("multi", "1")) => "1 tokio worker thread".to_owned(),
+        Some(("multi", "1")) => "1 tokio thread".to_owned(),
         Some(("multi", threads)) => format!("{} tokio threads", plain(threads)),
         None if arrangement.runtime == "current" => "1 tokio thread".to_owned(),
         _ => format!("runtime {}", plain(&arrangement.runtime)),
@@ -77,7 +78,7 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     if run.interrupted {
         head.push(("ended", "early: unfinished cells are missing".to_owned()));
     }
-    head.extend(why_cut_short(run, None).map(|sentence| ("blocks", sentence)));
+    head.extend(why_cut_short(run).map(|sentence| ("blocks", sentence)));
     head.into_iter().map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
@@ -168,7 +169,7 @@ mod tests {
         let mut one = run.plan.arrangements[0].clone();
         assert_eq!(threads(&one), "2 tokio threads");
         one.runtime = "multi:1".to_owned();
-        assert_eq!(threads(&one), "1 tokio worker thread");
+        assert_eq!(threads(&one), "1 tokio thread");
         one.runtime = "current".to_owned();
         assert_eq!(threads(&one), "1 tokio thread");
         one.runtime = "goroutines".to_owned();

@@ -25,7 +25,7 @@ pub use self::raw::StandIns;
 use self::sections::{Line, by_view};
 use self::shell::{STYLE, shell};
 use self::view::{Faces, View};
-use super::column::{Column, columns};
+use super::column::{Column, Kind, columns};
 use super::document::{At, Document, trouble};
 use super::head::verdicts;
 use super::part::Notes;
@@ -124,7 +124,9 @@ impl<'a> Page<'a> {
     fn new(views: Vec<View<'a>>) -> Page<'a> {
         let analysis = views[0].analysis;
         let document = Document::of(analysis);
-        let columns = columns(analysis.rows());
+        // The page has the ratio of a rate below the rate.
+        let is_shown = |column: &&Column| column.kind != Kind::Ratio || column.meter == CPU_PER_STATEMENT;
+        let columns = columns(analysis.rows()).into_iter().filter(is_shown).collect::<Vec<_>>();
         let mut notes = Notes(document.notes.0.clone());
         let fields = views.iter().map(|view| fields_of(view, &columns, &mut notes)).collect();
         let run = analysis.run();
@@ -167,7 +169,7 @@ impl<'a> Page<'a> {
                 @if self.run.interrupted {
                     p.warning role="note" { strong { "Ended early. " } "Unfinished cells are missing." }
                 }
-                @if let Some(why) = why_cut_short(self.run, None) {
+                @if let Some(why) = why_cut_short(self.run) {
                     p.warning role="note" { strong { "Cut short. " } (sections::words(&format!("{why}."))) }
                 }
                 p.lead { (self.lead()) }
@@ -216,10 +218,9 @@ impl<'a> Page<'a> {
         let is_asked = |one: &&Contender| one.role == Role::Driver && !one.control && one.unavailable.is_none();
         let drivers = self.run.contenders.iter().filter(is_asked).count();
         let scenarios: Vec<String> = self.run.scenarios.iter().map(|one| plain(&one.name)).collect();
-        let target =
-            if plan.target.embedded { "cqldyno's own server in memory".to_owned() } else { plain(&plan.target.id) };
+        let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { plain(&plan.target.id) };
         format!(
-            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per run ({}), {} in flight, \
+            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per cell ({}), {} in flight, \
              {}, against {target}, on {}.",
             count(drivers as u64, "client driver"),
             whole(plan.count as f64),

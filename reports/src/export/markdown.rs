@@ -3,7 +3,7 @@
 use super::document::{Document, doubts};
 use super::head::title;
 use super::part::{Part, Sheet};
-use super::short::Short;
+use super::short::{Short, response_times};
 use super::text::{capital, escape, plain};
 use super::{ExportError, Exporter, Look, side_by_side};
 use crate::{Analysis, History, Recorded};
@@ -31,8 +31,9 @@ impl Exporter for Markdown {
         parts.extend(doubts(analysis));
         parts.push(Part::Text(title(analysis.run())));
         parts.push(Part::Short(Short::of(analysis)));
+        parts.extend(response_times(analysis).map(Part::Sheet));
         parts.push(Part::Folded("Every column", document.wide()));
-        parts.push(Part::Folded("How it was measured, and caveats", document.about()));
+        parts.push(Part::Folded("Notes: how it was measured", document.about()));
         Ok(markdown(&parts))
     }
 

@@ -45,6 +45,22 @@ pub fn three_digits(value: f64) -> String {
     }
 }
 
+/// Digits after the point with which the least of the values has three that count, at most two unless all are small: one column, one
+/// number of them.
+pub fn decimals(values: impl Iterator<Item = f64>) -> usize {
+    match values.fold(f64::INFINITY, f64::min) {
+        least if least < 0.0995 => 3,
+        least if least < 9.995 => 2,
+        least if least < 99.95 => 1,
+        _ => 0,
+    }
+}
+
+/// The value with so many digits after the point.
+pub fn fixed(value: f64, decimals: usize) -> String {
+    if decimals == 0 { whole(value) } else { format!("{value:.decimals$}") }
+}
+
 /// A rate with three significant digits, for example `324k`, `98.8k`, `1.23M` or `5,432`.
 pub fn rate(value: f64) -> String {
     match value {
@@ -120,6 +136,15 @@ mod tests {
         assert_eq!(three_digits(51.26), "51.3");
         assert_eq!(three_digits(99.99), "100");
         assert_eq!(three_digits(1_204.2), "1,204");
+    }
+
+    #[test]
+    fn a_column_has_as_many_digits_as_its_least_value_needs() {
+        let column = |values: [f64; 2]| values.map(|value| fixed(value, decimals(values.into_iter()))).join(" ");
+        assert_eq!(column([0.888, 3.27]), "0.89 3.27");
+        assert_eq!(column([0.031, 3.27]), "0.031 3.270");
+        assert_eq!(column([12.34, 105.06]), "12.3 105.1");
+        assert_eq!(column([250.4, 1_204.0]), "250 1,204");
     }
 
     #[test]

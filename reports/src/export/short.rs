@@ -3,7 +3,7 @@
 use super::document::trouble;
 use super::head::threads;
 use super::part::{Field, Sheet, TableRow};
-use super::quantity::{mebibytes, rate, three_digits};
+use super::quantity::{decimals, fixed, mebibytes, rate, three_digits};
 use super::text::{cut, plain};
 use crate::Place;
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SYSCALLS_PER_STATEMENT, THROUGHPUT};
@@ -16,6 +16,8 @@ pub(crate) struct Short {
     pub heads: Vec<Head>,
     /// One per arrangement and scenario.
     pub places: Vec<ShortPlace>,
+    /// Digits after the point of all costs.
+    decimals: usize,
 }
 
 /// What stands over a column.
@@ -69,14 +71,26 @@ impl Short {
         // A block per arrangement, in the order of the run.
         places.sort_by_key(|place| run.plan.arrangements.iter().position(|one| one.id == place.arrangement.id));
         let several = run.plan.arrangements.len() > 1;
+        // One narrow interval, of which two digits would hide on which side of 1 it lies, decides for the column.
+        let is_narrow = |row: &SummaryRow| {
+            row.interval.is_some_and(|[low, high]| !row.exploratory && !row.control && high - low < 0.03)
+        };
+        let digits = if analysis.rows().iter().any(is_narrow) { 3 } else { 2 };
         let of = |place: Place| {
-            let mut lines: Vec<Line> = shown.iter().map(|one| line(analysis, place, one, reference)).collect();
+            let mut lines: Vec<Line> = shown.iter().map(|one| line(analysis, place, one, reference, digits)).collect();
             lines.sort_by(|a, b| a.cost.unwrap_or(f64::INFINITY).total_cmp(&b.cost.unwrap_or(f64::INFINITY)));
             let arrangement =
                 several.then(|| format!("{} ({})", plain(&place.arrangement.id), threads(place.arrangement)));
             ShortPlace { scenario: plain(&place.scenario.name), arrangement, lines }
         };
-        Short { heads, places: places.into_iter().map(of).collect() }
+        let places: Vec<ShortPlace> = places.into_iter().map(of).collect();
+        let costs = places.iter().flat_map(|place| &place.lines).filter_map(|line| line.cost);
+        Short { heads, decimals: decimals(costs), places }
+    }
+
+    /// A cost as it stands in its column.
+    pub fn cost(&self, cost: f64) -> String {
+        fixed(cost, self.decimals)
     }
 
     /// The same as a sheet with a row per contender, for formats that have no bars.
@@ -90,7 +104,7 @@ impl Short {
                 place.arrangement.iter().cloned().chain([line.label.clone()]).map(Field::of).collect();
             match (&line.trouble, line.cost) {
                 (None, Some(cost)) => {
-                    fields.push(Field::of(three_digits(cost)));
+                    fields.push(Field::of(self.cost(cost)));
                     fields.extend(line.fields.iter().map(Field::of));
                 }
                 (trouble, _) => fields.push(Field::bad(trouble.as_deref().unwrap_or("not run"))),
@@ -109,17 +123,54 @@ impl Short {
     }
 }
 
-/// The drivers, without the control unless there is nobody else; what there is if there is no driver.
+/// The drivers, without the control unless there is nobody else, and floor and noop if they were named; what there is if there is no
+/// driver.
 pub(crate) fn shown<'a>(analysis: &Analysis<'a>) -> Vec<&'a Contender> {
     let all = || analysis.run().contenders.iter();
     let is_driver = |one: &&Contender| one.role == Role::Driver;
     let compared: Vec<&Contender> = all().filter(is_driver).filter(|one| !analysis.is_control(one)).collect();
     // A driver against itself is compared with its control.
     let drivers = if compared.len() < 2 { all().filter(is_driver).collect() } else { compared };
-    if drivers.is_empty() { all().collect() } else { drivers }
+    if drivers.is_empty() {
+        return all().collect();
+    }
+    let ours = all().filter(|one| analysis.run().plan.named && one.role != Role::Driver);
+    drivers.into_iter().chain(ours).collect()
 }
 
-fn line(analysis: &Analysis, place: Place, contender: &Contender, reference: Option<&Contender>) -> Line {
+/// What 50, 99 and 99.9 % of the statements took at a fixed rate, if that was measured.
+pub(crate) fn response_times(analysis: &Analysis) -> Option<Sheet> {
+    let has = |meter: &str| analysis.rows().iter().any(|row| row.meter == meter && row.median.is_some());
+    let mut percentiles = vec![("response_p50", "50 %"), ("response_p99", "99 %"), ("response_p999", "99.9 %")];
+    percentiles.retain(|(meter, _)| has(meter));
+    let several = analysis.run().plan.arrangements.len() > 1;
+    let row = |place: Place, one: &Contender| {
+        let arrangement = several.then(|| plain(&place.arrangement.id));
+        let words = arrangement.into_iter().chain([short(analysis.run(), one)]).map(Field::of);
+        let figures = percentiles.iter().map(|(meter, _)| match analysis.row(place, one, meter) {
+            Some(row) if row.void.is_some() => Field::bad("void"),
+            row => Field::of(row.and_then(|row| row.median).map_or("-".to_owned(), three_digits)),
+        });
+        TableRow::of(&place.scenario.name, words.chain(figures).collect())
+    };
+    let shown: Vec<&Contender> = shown(analysis).into_iter().filter(|one| !one.control).collect();
+    let words = several.then_some("arrangement").into_iter().chain(["contender"]);
+    (!percentiles.is_empty()).then(|| Sheet {
+        title: "response times at a fixed rate, in us: so many % of the statements took at most".to_owned(),
+        first: "scenario".to_owned(),
+        words: 1 + usize::from(several),
+        columns: words.chain(percentiles.iter().map(|(_, title)| *title)).map(|title| vec![title.to_owned()]).collect(),
+        groups: analysis.places().map(|place| shown.iter().map(|one| row(place, one)).collect()).collect(),
+    })
+}
+
+fn line(
+    analysis: &Analysis,
+    place: Place,
+    contender: &Contender,
+    reference: Option<&Contender>,
+    digits: usize,
+) -> Line {
     let row = |meter| analysis.row(place, contender, meter);
     let cost = row(CPU_PER_STATEMENT).filter(|row| comparable(row));
     let figure = |meter, show: fn(f64) -> String| {
@@ -133,11 +184,11 @@ fn line(analysis: &Analysis, place: Place, contender: &Contender, reference: Opt
         ],
         Some(reference) => {
             let is_reference = reference.id == contender.id;
-            let (ratio, verdict) = cost.filter(|_| !is_reference).map(against).unwrap_or_default();
+            let (ratio, verdict) = cost.filter(|_| !is_reference).map(|row| against(row, digits)).unwrap_or_default();
             let difference = match (row(THROUGHPUT), analysis.row(place, reference, THROUGHPUT)) {
                 (Some(row), _) if row.bottleneck == Some(Bottleneck::Server) => "server-bound".to_owned(),
                 (Some(_), Some(base)) if !is_reference && base.bottleneck == Some(Bottleneck::Server) => String::new(),
-                (Some(SummaryRow { ratio: Some(ratio), .. }), _) if !is_reference => percent(*ratio),
+                (Some(row), _) if !is_reference => difference(row),
                 _ => String::new(),
             };
             let rate = row(THROUGHPUT).and_then(|row| row.level).map_or("-".to_owned(), rate);
@@ -153,20 +204,29 @@ fn line(analysis: &Analysis, place: Place, contender: &Contender, reference: Opt
 }
 
 /// The ratio with its interval, and the verdict in short.
-pub(crate) fn against(row: &SummaryRow) -> (String, &'static str) {
+fn against(row: &SummaryRow, digits: usize) -> (String, &'static str) {
     match (row.ratio, row.interval) {
         (Some(ratio), Some([low, high])) => {
-            // Two digits would hide on which side of 1 a narrow interval lies.
-            let digits = if high - low < 0.03 { 3 } else { 2 };
-            let verdict = match row.verdict {
-                Some(Verdict::Inconclusive) => "inconcl.",
-                Some(verdict) => verdict.name(),
-                None => "withheld",
-            };
-            (format!("{ratio:.digits$} ({low:.digits$}-{high:.digits$})"), verdict)
+            (format!("{ratio:.digits$} ({low:.digits$}-{high:.digits$})"), verdict(row))
         }
-        (Some(ratio), None) => (format!("{ratio:.2}"), ""),
+        (Some(ratio), None) => (format!("{ratio:.digits$}"), ""),
         _ => Default::default(),
+    }
+}
+
+fn verdict(row: &SummaryRow) -> &'static str {
+    match row.verdict {
+        Some(Verdict::Inconclusive) => "inconcl.",
+        Some(verdict) => verdict.name(),
+        None => "withheld",
+    }
+}
+
+/// How many statements more or fewer per second, or why nobody knows whether it is more or fewer.
+fn difference(row: &SummaryRow) -> String {
+    match row.ratio {
+        Some(_) if row.interval.is_some() && !row.verdict.is_some_and(Verdict::differs) => verdict(row).to_owned(),
+        ratio => ratio.map(percent).unwrap_or_default(),
     }
 }
 
@@ -203,6 +263,26 @@ fn why_none(analysis: &Analysis, place: Place, contender: &Contender, cost: Opti
 mod tests {
     use super::*;
     use crate::sample;
+
+    #[test]
+    fn floor_and_noop_are_shown_if_the_contenders_were_named() {
+        let (mut run, cells) = sample::blocks(12);
+        run.plan.named = true;
+        let ids: Vec<&str> = shown(&Analysis::new(&run, &cells)).iter().map(|one| one.id.as_str()).collect();
+        assert_eq!(ids, ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"]);
+    }
+
+    #[test]
+    fn a_difference_in_statements_per_second_stands_only_where_its_verdict_holds() {
+        let (run, cells) = sample::blocks(12);
+        let analysis = Analysis::new(&run, &cells);
+        let row = analysis.rows().iter().find(|row| row.contender == "cdrs-tokio" && row.meter == THROUGHPUT).unwrap();
+        let with = |verdict| SummaryRow { ratio: Some(0.81), interval: Some([0.8, 0.82]), verdict, ..row.clone() };
+        let said = [Verdict::Slower, Verdict::Same, Verdict::Inconclusive, Verdict::TooNoisy].map(Some);
+        assert_eq!(said.map(|one| difference(&with(one))), ["-19 %", "same", "inconcl.", "too noisy"]);
+        assert_eq!(difference(&with(None)), "withheld");
+        assert_eq!(difference(&SummaryRow { interval: None, ..with(None) }), "-19 %");
+    }
 
     #[test]
     fn a_driver_against_itself_is_shown_twice_and_a_control_among_others_is_not() {

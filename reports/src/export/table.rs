@@ -11,8 +11,7 @@ use tabled::settings::{Alignment, Color, Padding, Style};
 
 use super::document::{Document, doubts};
 use super::part::{Field, Part, Sheet, TableRow};
-use super::quantity::three_digits;
-use super::short::{Line, Short};
+use super::short::{Line, Short, response_times};
 use super::story::story;
 use super::text::{cut, label_lines, pair, plain, wrap};
 use super::{ExportError, Exporter, head::title, side_by_side};
@@ -38,7 +37,7 @@ pub struct Look {
     pub all_columns: bool,
     /// The tables with every column; of one contender every measure of every cell, too.
     pub wide: bool,
-    /// Caveats, versions, settings, how it was measured and judged.
+    /// Notes: versions, settings, caveats, how it was measured and judged.
     pub notes: bool,
 }
 
@@ -61,7 +60,6 @@ impl Look {
 }
 
 const BOLD: &str = "1";
-const DIM: &str = "2";
 const ALARM: &str = "1;31";
 
 /// `--format table`.
@@ -73,7 +71,7 @@ impl Exporter for Table {
     }
 
     fn about(&self) -> &'static str {
-        "Tables for a terminal: the short ones, or with --wide every column"
+        "Tables for a terminal: short ones, or wide ones with every column"
     }
 
     fn file(&self) -> &'static str {
@@ -83,6 +81,7 @@ impl Exporter for Table {
     /// What was run, the short tables, then what was asked for by `look`, at last warnings and findings.
     fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
         let mut parts = vec![Part::Text(title(analysis.run())), Part::Short(Short::of(analysis))];
+        parts.extend(response_times(analysis).map(Part::Sheet));
         if look.wide || look.notes {
             let mut document = Document::of(analysis);
             if look.wide {
@@ -107,17 +106,6 @@ impl Exporter for Table {
     fn history(&self, history: &History, look: Look) -> Option<Result<String, ExportError>> {
         Some(Ok(terminal(&super::history::parts(history), look)))
     }
-}
-
-/// The last line of a short table, or two if they are long: what shows more. Empty if `look` shows everything and there is no page.
-pub fn pointers(look: Look, page: Option<&str>) -> String {
-    let flags = [(look.wide, "--wide all columns"), (look.notes, "--notes caveats")];
-    let mut parts: Vec<String> =
-        flags.iter().filter(|(is_shown, _)| !is_shown).map(|(_, flag)| (*flag).to_owned()).collect();
-    parts.extend(page.map(|page| format!("page: {}", plain(page))));
-    let line = parts.join(" | ");
-    let line = if get_string_width(&line) > look.room() { line.replacen(" | page: ", "\npage: ", 1) } else { line };
-    if line.is_empty() { line } else { look.styled(&line, DIM) + "\n" }
 }
 
 /// The parts below each other.
@@ -202,7 +190,7 @@ impl Columned {
             let room: usize = fields[at..=at + continued].iter().sum::<usize>() + continued;
             fields[at + continued] += get_string_width(&head.title).saturating_sub(room);
         }
-        let cost = longest(&|line| line.cost.map_or(0, |cost| three_digits(cost).len())).max("CPU us".len());
+        let cost = longest(&|line| line.cost.map_or(0, |cost| short.cost(cost).len())).max("CPU us".len());
         let gaps: usize = short.heads.iter().map(|head| if head.continues { 1 } else { 2 }).sum();
         let taken = 2 + 2 + cost + fields.iter().sum::<usize>() + gaps;
         let label = longest(&|line| get_string_width(&line.label)).min(width.saturating_sub(taken).max(12));
@@ -245,7 +233,7 @@ impl Columned {
         let mut out = format!("  {}  ", padded(parts.next().unwrap_or_default(), self.label, false));
         match (&line.trouble, line.cost) {
             (None, Some(cost)) => {
-                out.push_str(&padded(&three_digits(cost), self.cost, true));
+                out.push_str(&padded(&short.cost(cost), self.cost, true));
                 if self.bar > 0 {
                     let length =
                         if self.most > 0.0 { (cost / self.most * self.bar as f64).round() as usize } else { 0 };

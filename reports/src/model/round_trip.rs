@@ -12,8 +12,9 @@ use serde_json::Value;
 use crate::export::shown::json;
 use crate::schema::{complaints, validator};
 use crate::{
-    ArrangementInfo, Better, Cell, Checksum, Contender, CutShort, Environment, ErrorLine, Latency, Library, Measure,
-    MeasureInfo, Pass, PlanInfo, Recorded, Role, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting, TargetInfo, Unit,
+    ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CutShort, Environment, ErrorLine, Latency,
+    Library, Measure, MeasureInfo, Pass, PlanInfo, Recorded, Role, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting,
+    TargetInfo, Unit,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -133,13 +134,18 @@ fn arrangement() -> impl Strategy<Value = ArrangementInfo> {
 fn plan() -> impl Strategy<Value = PlanInfo> {
     let numbers = (any::<[u64; 6]>(), option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u64>()));
     let limits = (option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u32>()));
-    let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<bool>());
+    let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<[bool; 2]>());
     let words = (text(), text(), option::of(text()), vec(text(), 0..3), vec(pass(), 0..4), [text(), text()]);
     (numbers, more, words, vec(arrangement(), 1..3), any::<bool>()).prop_map(
         |(numbers, more, words, arrangements, embedded)| {
             let ([seed, count, counting_count, concurrency, warmup, connections], rate, timeout, stall_ms) = numbers;
-            let ([blocks, most_attempts], page_size, noise_share, (memory_limit_bytes, within_ms, windows), with_user) =
-                more;
+            let (
+                [blocks, most_attempts],
+                page_size,
+                noise_share,
+                (memory_limit_bytes, within_ms, windows),
+                [with_user, named],
+            ) = more;
             let (consistency, settings, reference, serve_arguments, passes, [id, about]) = words;
             PlanInfo {
                 seed,
@@ -159,6 +165,7 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 consistency,
                 request_timeout_ms: timeout,
                 settings,
+                named,
                 reference,
                 serve_arguments,
                 stall_ms,
@@ -192,8 +199,9 @@ fn contender() -> impl Strategy<Value = Contender> {
     let role = select(vec![Role::Driver, Role::Floor, Role::Noop]);
     let words = [text(), text(), text(), text(), text(), text()];
     let lists = (vec(library, 0..3), settings(), vec(text(), 0..3));
-    let options = (option::of(any::<u64>()), option::of(text()));
-    (words, role, any::<bool>(), lists, options).prop_map(|(words, role, control, lists, (in_flight, unavailable))| {
+    let options = (option::of(any::<u64>()), option::of(built()), option::of(text()));
+    (words, role, any::<bool>(), lists, options).prop_map(|(words, role, control, lists, options)| {
+        let (in_flight, built, unavailable) = options;
         let [id, label, version, build, executable, compiler] = words;
         let (libraries, settings, caveats) = lists;
         Contender {
@@ -209,9 +217,17 @@ fn contender() -> impl Strategy<Value = Contender> {
             executable,
             compiler,
             in_flight,
-            built: None,
+            built,
             unavailable,
         }
+    })
+}
+
+fn built() -> impl Strategy<Value = BuiltOnDemand> {
+    let asked = [option::of(text()), option::of(text()), option::of(text()), option::of(text())];
+    ([text(), text(), text()], asked, any::<bool>(), map(text())).prop_map(|(words, asked, dirty, dependencies)| {
+        let ([adapter, key, lock_file], [version, revision, allocator, lto]) = (words, asked);
+        BuiltOnDemand { adapter, version, revision, dirty, dependencies, allocator, lto, key, lock_file }
     })
 }
 
@@ -252,13 +268,13 @@ prop_compose! {
         environment in environment(),
         contenders in vec(contender(), 1..4),
         scenarios in vec(scenario(), 1..3),
-        measures in measures(),
+        (differences, measures) in (vec(text(), 0..2), measures()),
     ) -> Run {
         let [cqldyno, executable] = texts;
         let (started, ended, resumed) = times;
         Run {
             schema: SCHEMA_VERSION, cqldyno, started, ended, interrupted, cut_short, resumed, command, executable, plan, environment,
-            contenders, scenarios, measures, checksum: None,
+            contenders, scenarios, differences, measures, checksum: None,
         }
     }
 }

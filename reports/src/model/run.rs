@@ -39,7 +39,7 @@ pub struct Run {
     /// The command that repeats the run; absent where nobody composed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// SHA-256 of cqldyno's executable, the embedded server included, in hexadecimal; empty if it could not be read.
+    /// SHA-256 of cqldyno's executable, the embedded cluster included, in hexadecimal; empty if it could not be read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub executable: String,
     /// What was asked.
@@ -164,9 +164,12 @@ pub struct PlanInfo {
     pub request_timeout_ms: Option<u64>,
     /// `equal` or `default`.
     pub settings: String,
+    /// Whether the contenders were named, so that short tables show floor and noop, too; absent if all drivers run by default.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub named: bool,
     /// The id of the contender that ratios are taken against; absent if there is none.
     pub reference: Option<String>,
-    /// Further arguments of the embedded server, for example `--answers each`.
+    /// Further arguments of the embedded cluster, for example `--answers each`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub serve_arguments: Vec<String>,
     /// How long a worker may issue nothing in the window before it is ended, in milliseconds.
@@ -209,7 +212,7 @@ pub struct TargetInfo {
     pub id: String,
     /// What it says of itself, for example `embedded, release 5.0`; never a password.
     pub about: String,
-    /// Whether it is the embedded server, which counts requests.
+    /// Whether it is the embedded cluster, which counts requests.
     pub embedded: bool,
 }
 

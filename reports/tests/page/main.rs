@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod browser;
+#[path = "../sample/rich.rs"]
+mod rich;
 #[path = "../sample/mod.rs"]
 mod sample;
 
@@ -13,7 +15,7 @@ use cqldyno_reports::{Analysis, Cell, Look, Recorded, Run, exporter};
 use serde_json::{Value, json};
 
 use self::browser::Browser;
-use self::sample::{hostile, rich};
+use self::rich::{hostile, rich};
 
 /// The smallest text that is to be seen, in pixels of the screen, and what it says.
 const SMALLEST: &str = "let least = [1000, ''];

@@ -54,7 +54,7 @@ fn pandas() -> Result<PathBuf, String> {
 
 /// A failed cell, a void one, a measure that is not there, and a name that needs quotes.
 fn cells() -> (Run, Vec<Cell>) {
-    let (run, mut cells) = sample::run();
+    let (run, mut cells) = sample::blocks(3);
     let is = |cell: &Cell, contender, block| {
         (cell.contender.as_str(), cell.scenario.as_str(), cell.block, cell.pass)
             == (contender, "writes", block, Pass::Timing)

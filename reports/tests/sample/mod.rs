@@ -1,8 +1,6 @@
 //! A run for tests: two scenarios, three drivers, floor and noop.
 
-#![allow(dead_code, unused_imports, clippy::unwrap_used, reason = "each crate of tests uses a part")]
-
-mod rich;
+#![allow(clippy::unwrap_used, reason = "what cannot be made fails the test")]
 
 use std::collections::BTreeMap;
 
@@ -14,8 +12,6 @@ use cqldyno_reports::{
     ArrangementInfo, Cell, Contender, Environment, Library, Measure, Pass, PlanInfo, Role, Run, SCHEMA_VERSION,
     ScenarioInfo, Setting, TargetInfo,
 };
-
-pub use rich::{NAME, hostile, rich};
 
 /// A sound run in which cassandra-cpp could not be asked.
 pub fn run() -> (Run, Vec<Cell>) {
@@ -47,6 +43,7 @@ pub fn run() -> (Run, Vec<Cell>) {
             consistency: "LOCAL_ONE".to_owned(),
             request_timeout_ms: Some(30_000),
             settings: "equal".to_owned(),
+            named: false,
             reference: None,
             serve_arguments: Vec::new(),
             stall_ms: None,

@@ -124,6 +124,6 @@ fn a_server_that_is_killed_in_the_window_is_the_reason_and_the_next_cell_has_a_f
     assert_eq!((cells.len(), observer.killed), (4, 2));
     for cell in cells.iter().filter(|cell| cell.contender != "floor") {
         let sentence = cell.failed.as_deref().unwrap();
-        assert!(sentence.starts_with("The embedded server was ended by SIGKILL"), "{sentence}");
+        assert!(sentence.starts_with("The embedded cluster was ended by SIGKILL"), "{sentence}");
     }
 }

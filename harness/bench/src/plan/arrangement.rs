@@ -14,13 +14,13 @@ pub struct Arrangement {
     pub pinned: bool,
 }
 
-/// The most worker threads that an arrangement may have.
+/// The most threads that an arrangement may have.
 const MOST_WORKERS: usize = 1_024;
 
 /// An arrangement that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the arrangement {0:?} was asked for; write `current` (tokio's current-thread runtime) or `multi:N` (N worker threads, 1 to \
+    "the arrangement {0:?} was asked for; write `current` (tokio's current-thread runtime) or `multi:N` (N threads, 1 to \
      {MOST_WORKERS}), with `pinned+` before it to give worker and server cores of their own"
 )]
 pub struct ArrangementError(String);

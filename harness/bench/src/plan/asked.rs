@@ -95,7 +95,13 @@ mod tests {
         );
         assert!(batch.contains("20,000 statements after"), "{batch}");
         let few = of("connect", 5).unwrap();
-        assert!(few.contains("leave a cell 5 statements after") && few.ends_with("1 in flight."), "{few}");
+        let spawned = plan(&["floor"], &["writes"]);
+        let scenario = Scenario { submit: Submit::Spawn, ..spawned.scenarios[0].clone() };
+        assert_eq!(
+            asked(&spawned, &scenario).unwrap(),
+            "Statements are submitted otherwise than by slots: a task per statement, spawned when a semaphore has a permit."
+        );
+        assert!(few.contains("leaves a cell 5 statements after") && few.ends_with("1 in flight."), "{few}");
     }
 
     #[test]

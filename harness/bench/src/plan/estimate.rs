@@ -127,7 +127,7 @@ fn key(cell: &PlannedCell) -> Key {
     (cell.contender, cell.scenario, cell.arrangement, cell.pass, cell.step)
 }
 
-/// How long the embedded node holds each answer back, from `--delay` of its arguments.
+/// How long the embedded cluster holds each answer back, from `--delay` of its arguments.
 pub(crate) fn delay(arguments: &[String]) -> Duration {
     let text = arguments.iter().skip_while(|argument| *argument != "--delay").nth(1).map_or("", String::as_str);
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());

@@ -15,7 +15,7 @@ pub enum CellFailure {
     /// A worker failed: the contender's, or floor beside it.
     #[error("{0}")]
     Worker(String),
-    /// The embedded server failed.
+    /// The embedded cluster failed.
     #[error("{0}")]
     Server(String),
     /// The machine failed us.

@@ -137,6 +137,10 @@ impl Reception<'_> {
                 let error = ContenderError::OtherVersion(name, asked.to_string(), there);
                 CellFailure::Unavailable(sentence(&error.to_string()))
             }
+            (BuildError::NoAdapter(..), None, None) => {
+                let missing = self.programs.worker(contender.name()).err();
+                CellFailure::Unavailable(missing.map(|missing| missing.to_string()).unwrap_or_default())
+            }
             (error, ..) => {
                 CellFailure::Unavailable(sentence(&format!("there is no worker for {}: {error}", contender.order)))
             }

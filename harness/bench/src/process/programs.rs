@@ -22,7 +22,7 @@ pub static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| {
 /// The executables of this installation.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// `cqldyno`: gate and embedded server.
+    /// `cqldyno`: gate and embedded cluster.
     pub cqldyno: PathBuf,
     /// Folders with workers, the first one that has a worker gives it.
     pub worker_folders: Vec<PathBuf>,

@@ -36,7 +36,7 @@ impl Server {
         let process = AtGate::start(Launch { arguments, ..launch })
             .map_err(|error| error.to_string())
             .and_then(AtGate::open)
-            .map_err(|error| CellFailure::Server(format!("The embedded server could not be started: {error}.")))?;
+            .map_err(|error| CellFailure::Server(format!("The embedded cluster could not be started: {error}.")))?;
         let mut server = Server { process, nodes: Vec::new() };
         let there: Listening = server.answer(START_WITHIN, "to listen", cancel)?;
         server.nodes.push(there.listening);
@@ -58,7 +58,7 @@ impl Server {
         let line = encode(&Control::snapshot()).map_err(|error| CellFailure::Machine(error.to_string()))?;
         if self.process.send(&line).is_err() {
             return Err(self.ended().unwrap_or_else(|| {
-                CellFailure::Server("The embedded server no longer reads what it is asked.".to_owned())
+                CellFailure::Server("The embedded cluster no longer reads what it is asked.".to_owned())
             }));
         }
         self.answer(ANSWER_WITHIN, "to give its counters", cancel)
@@ -66,7 +66,7 @@ impl Server {
 
     /// Why the server is gone, if it is.
     pub(crate) fn ended(&mut self) -> Option<CellFailure> {
-        self.process.ended().map(|how| CellFailure::Server(format!("The embedded server {how}.")))
+        self.process.ended().map(|how| CellFailure::Server(format!("The embedded cluster {how}.")))
     }
 
     /// Why nobody gets an answer from the server, if so: it is gone, it is stopped, or it is asked and does not answer.
@@ -75,7 +75,7 @@ impl Server {
             let state = self.process.state()?;
             matches!(state, 'T' | 't').then(|| {
                 CellFailure::Server(format!(
-                    "The embedded server was stopped, as SIGSTOP does (state {state} of process {}), so nobody got an answer. Find \
+                    "The embedded cluster was stopped, as SIGSTOP does (state {state} of process {}), so nobody got an answer. Find \
                      out what stopped it, and run this again.",
                     self.process.pid()
                 ))
@@ -89,17 +89,17 @@ impl Server {
         match self.process.line(Instant::now() + within, cancel, &mut || None) {
             Ok(line) => serde_json::from_str(&line).or_else(|error| {
                 let line: String = line.trim_end().chars().take(80).collect();
-                failure(format!("The embedded server was {what} and said {line:?}: {error}."))
+                failure(format!("The embedded cluster was {what} and said {line:?}: {error}."))
             }),
             Err(Silence::Cancelled) => Err(CellFailure::Cancelled),
             Err(Silence::Broken(failure)) => Err(failure),
-            Err(Silence::Ended(how)) => failure(format!("The embedded server was {what}, and {how}.")),
+            Err(Silence::Ended(how)) => failure(format!("The embedded cluster was {what}, and {how}.")),
             Err(Silence::TimedOut) => {
                 let log = self.process.end_and_quote();
-                failure(format!("The embedded server was {what} and had not after {} s{log}.", within.as_secs()))
+                failure(format!("The embedded cluster was {what} and had not after {} s{log}.", within.as_secs()))
             }
             Err(Silence::TooLong(length)) => {
-                failure(format!("The embedded server was {what} and said a line of {length} bytes."))
+                failure(format!("The embedded cluster was {what} and said a line of {length} bytes."))
             }
         }
     }

@@ -226,10 +226,12 @@ impl Worker<'_> {
             WorkerMessage::Failed(failed) => {
                 let message = self.redaction.apply(&failed.message);
                 let end = if message.ends_with('.') { "" } else { "." };
-                let sentence = format!("The worker {} failed {}: {message}{end}", self.name, step.doing());
                 return match failed.kind {
-                    FailureKind::BadCredentials => CellFailure::Refused(sentence),
-                    _ => CellFailure::Worker(sentence),
+                    // Whose worker it was says nothing of a password.
+                    FailureKind::BadCredentials => CellFailure::Refused(format!("{message}{end}")),
+                    _ => {
+                        CellFailure::Worker(format!("The worker {} failed {}: {message}{end}", self.name, step.doing()))
+                    }
                 };
             }
             WorkerMessage::Hello(_) => "hello",

@@ -42,6 +42,7 @@ impl Plan {
                 Settings::Equal => "equal".to_owned(),
                 Settings::Default => "default".to_owned(),
             },
+            named: self.named,
             reference: self.reference.clone(),
             serve_arguments: self.serve_arguments.clone(),
             stall_ms: u64::try_from(self.deadlines.stall.as_millis()).ok(),
@@ -105,6 +106,7 @@ impl Plan {
             target: Target::parse(&info.target.id).map_err(|_| wrong("target", &info.target.id))?,
             credentials,
             seed: info.seed,
+            named: info.named,
             reference: info.reference.clone(),
             serve_arguments: info.serve_arguments.clone(),
             deadlines: Deadlines {
@@ -223,5 +225,10 @@ mod tests {
         let mut changed = plan.scenarios[0].clone();
         changed.statements[0].weight = 2;
         assert_ne!(scenario_hash(&changed), hashes[0]);
+
+        let stream = Scenario { submit: cqldyno_scenarios::Submit::Stream, ..plan.scenarios[0].clone() };
+        let info = scenario_info(&stream);
+        assert!(info.name == "writes+stream" && info.hash != hashes[0], "{info:?}");
+        assert_eq!(scenario(&info), Ok(stream));
     }
 }

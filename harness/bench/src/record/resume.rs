@@ -146,7 +146,7 @@ fn identity(run: &Run) -> Vec<(String, Option<String>)> {
         ("the CPU", Some(machine.cpu.clone())),
         ("the number of cores", Some(machine.cores.to_string())),
         ("cqldyno's version", Some(run.cqldyno.clone())),
-        ("the build of cqldyno, and so of the embedded server,", Some(build(&run.executable))),
+        ("the build of cqldyno, and so of the embedded cluster,", Some(build(&run.executable))),
         ("the list of cores that may be used", machine.more.get(CORES).cloned()),
         ("the list of contenders", Some(ids.join(", "))),
     ];
@@ -252,7 +252,7 @@ mod tests {
         assert!(same(Path::new("kept"), &older, &began).is_ok(), "a run that does not tell its cores");
         assert!(sentence(&|run| run.cqldyno = "9".to_owned()).contains("cqldyno's version"));
         let server = sentence(&|run| run.executable = "abcdefabcdefabcdef".to_owned());
-        assert!(server.contains("of the embedded server, was unknown and is abcdefabcdef,"), "{server}");
+        assert!(server.contains("of the embedded cluster, was unknown and is abcdefabcdef,"), "{server}");
         let worker = sentence(&|run| run.contenders[1].executable = "abcdefabcdefabcdef".to_owned());
         assert!(
             worker.contains("the worker's build of the contender noop was unknown and is abcdefabcdef"),

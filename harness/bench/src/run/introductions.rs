@@ -41,10 +41,8 @@ pub(super) fn introductions(
     let everybody = || ids.iter().zip(&plan.contenders);
     let sought: Vec<Sought> = everybody().map(|(id, one)| reception.seek(one, Some(log("hello", id).0))).collect();
     let mut workshop = Workshop { programs, builder: None };
-    for ((_, one), sought) in everybody().zip(&sought) {
-        if let Sought::Build(instead) = sought {
-            workshop.check(&one.order, instead.is_some())?;
-        }
+    for ((_, one), _) in everybody().zip(&sought).filter(|(_, sought)| matches!(sought, Sought::Build(_))) {
+        workshop.check(&one.order)?;
     }
     let (mut rows, mut introduced, mut building) = (Vec::new(), Vec::new(), Duration::ZERO);
     for ((id, contender), sought) in everybody().zip(sought) {
@@ -95,10 +93,9 @@ impl Workshop<'_> {
         Ok(self.builder.insert(builder))
     }
 
-    /// Refuses what no adapter speaks; any other reason is that contender's own, as is that a worker from elsewhere has another version.
-    fn check(&mut self, order: &Order, is_there: bool) -> Result<(), BuildError> {
+    /// Refuses what no adapter speaks; any other reason is that contender's own.
+    fn check(&mut self, order: &Order) -> Result<(), BuildError> {
         match self.builder().and_then(|builder| builder.check(order)) {
-            Err(BuildError::NoAdapter(..)) if is_there => Ok(()),
             Err(error) if error.is_refusal() => Err(error),
             _ => Ok(()),
         }

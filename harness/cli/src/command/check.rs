@@ -19,14 +19,14 @@ Examples:
 
 A result is inconclusive if its interval holds the threshold. The summary then says which difference the run could have found.
 
-Counts (--against) come from one cell and have no interval. A count is worse if it exceeds the threshold by more than counts of one \
+Counts (--against) come from one cell and have no interval. A count is greater if it exceeds the threshold by more than counts of one \
 build differ from run to run: 1 % for allocations, 4 % for their bytes, 3 % for frees and instructions. The same 3 % holds for system calls of \
 one or two threads on the arrangement `current`. Cells of 20k statements or fewer (50k for bytes and frees) get more room. Nearer to \
 the threshold a count is inconclusive, and so are system calls of several threads. The summary says why.
 
-Exit codes: 0 passed or inconclusive; 1 worse than the threshold, not judged, or weaker than required. It is also 1, with nothing on \
-standard output, if no check is possible: a file is damaged or of another version, the runs cannot be compared, or the contenders did \
-not take turns. 2 wrong usage, or no such file.";
+Exit codes: 0 passed or inconclusive; 1 dearer than the threshold, weaker than required, or a contender failed or is void. It is also 1, \
+with nothing on standard output, if no check is possible: a file is damaged or of another version, the runs cannot be compared, or the \
+contenders did not take turns. 2 wrong usage, no such file, or too few blocks for an interval.";
 
 /// Judge a run in CI: fail if a contender costs more than the reference
 #[derive(clap::Args)]
@@ -63,8 +63,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     if !arguments.more.is_empty() {
         return Err(usage(format!(
-            "a check of {} runs was asked for, and contenders are judged within one run, in which they took turns; name one run with both \
-             (`cqldyno compare A B`), or give the earlier one as a baseline of counts (--against)",
+            "{} runs were given, and contenders are judged within one run; name one run with both (`cqldyno compare A B`), or give the \
+             earlier one as a baseline of counts (--against)",
             arguments.more.len() + 1
         )));
     }
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         Some(baseline) => Judgement::against(&recorded, baseline, &check),
     };
     let judgement = judgement.map_err(|error| match error {
-        CheckError::Unknown { .. } | CheckError::NotInBaseline { .. } => usage(error),
+        CheckError::Unknown { .. } | CheckError::NotInBaseline { .. } | CheckError::NoInterval(_) => usage(error),
         error => anyhow::Error::new(error),
     })?;
     for (path, one) in [(Some(&arguments.run), Some(&recorded)), (arguments.against.as_ref(), baseline.as_ref())] {

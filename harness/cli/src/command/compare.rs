@@ -35,8 +35,9 @@ Examples:
   cqldyno compare --format json > result.json        run, cells, summary, warnings
   cqldyno compare --format html > page.html          a page to publish
 
-A contender is NAME[@VERSION][+KEY=VALUE], for example scylla@1.9.0 or
-cassandra-cpp+lib=/opt/lib/libcassandra.so.2.
+A contender is NAME[@VERSION][+KEY=VALUE]..., for example scylla@0.3.1,
+scylla@path:../checkout, scylla@git:URL#REV or scylla+tokio=1.44.2+timeout=none.
+What is not there is built first. `cqldyno drivers NAME` lists keys and releases.
 
 Exit codes: 0 done, 1 a contender failed, is void, or was named and is missing,
 2 wrong usage, 130 Ctrl-C; finished cells are shown and kept.";
@@ -89,7 +90,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         None => {
             let all = drivers::names();
             let contenders = if contender.is_empty() { &all } else { contender };
-            let plan = asked.plan(contenders, reference.clone(), conditions, &programs, true)?;
+            let mut plan = asked.plan(contenders, reference.clone(), conditions, &programs, true)?;
+            plan.named = !contender.is_empty();
             measure(conditions.quiet, |progress, cancel| {
                 asked.remark().into_iter().for_each(|remark| progress.say(remark));
                 carry_out(&plan, &programs, progress, cancel)
@@ -166,6 +168,21 @@ mod tests {
         assert_eq!(plan.deadlines.stall.as_millis(), 12_000);
         assert_eq!((plan.memory_limit_bytes, plan.counting_count), (asked.memory_limit_bytes, Some(5_000)));
         assert_eq!((plan.passes, plan.target.to_string()), (asked.passes.clone(), "embedded".to_owned()));
+    }
+
+    #[test]
+    fn every_scenario_runs_with_every_way_of_submitting_that_is_asked_for() {
+        let labels = |words: &[&str]| planned_of(words).scenarios.iter().map(|one| one.label()).collect::<Vec<_>>();
+        assert_eq!(
+            labels(&["--scenario", "reads", "--scenario", "writes", "--submit", "slots,stream"]),
+            ["reads", "reads+stream", "writes", "writes+stream"]
+        );
+        assert_eq!(
+            labels(&["--scenario", "reads+spawn", "--scenario", "payload+sequential"]),
+            ["reads+spawn", "payload-1k+sequential", "payload-16k+sequential"]
+        );
+        let error = crate::command::scenarios::find("reads+threads").unwrap_err().to_string();
+        assert!(error.starts_with("there is no way of submitting \"threads\""), "{error}");
     }
 
     #[test]

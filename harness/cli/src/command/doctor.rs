@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use cqldyno_bench::{Cancel, Programs, drivers};
 use cqldyno_meter::Environment;
 use cqldyno_protocol::Hello;
-use cqldyno_reports::{Look, memory, pair, plain};
+use cqldyno_reports::{memory, pair, plain};
 
 use crate::outcome::Outcome;
 use crate::terminal;
@@ -49,7 +49,7 @@ impl Finding {
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let rooms = [("machine", machine()), ("meters", meters()), ("drivers", workers()?)];
-    let width = terminal::width().unwrap_or(Look::default().width);
+    let width = terminal::columns();
     let section = |title: &str, findings: &[&Finding]| {
         let mut out = format!("{title}\n");
         for finding in findings {

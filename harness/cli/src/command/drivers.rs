@@ -5,7 +5,7 @@ use cqldyno_bench::builder::{Builder, Family, Sources};
 use cqldyno_bench::{COMMON_KEYS, Cancel, DriverListing, KNOWN, Programs, drivers};
 use cqldyno_driver_api::{Capability, DriverOption, Settings};
 use cqldyno_protocol::Hello;
-use cqldyno_reports::{Look, pair, plain};
+use cqldyno_reports::{pair, plain};
 use cqldyno_scenarios::suggestion;
 
 use crate::known::Known;
@@ -41,7 +41,7 @@ pub fn names() -> Vec<String> {
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let width = terminal::width().unwrap_or(Look::default().width);
+    let width = terminal::columns();
     let builder = Builder::find(&programs.cqldyno);
     let listed = drivers(&programs, &Cancel::new());
     let families =

@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let folder = &arguments.folder;
     if !folder.is_dir() {
         return Err(usage(format!(
-            "the history of {} was asked for, and there is no such folder; name a folder with run folders, such as cqldyno-runs",
+            "there is no folder {}; name one with run folders, such as cqldyno-runs",
             folder.display()
         )));
     }
@@ -64,8 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     runs_in(folder, DEPTH, &mut found, &mut unreadable);
     if found.is_empty() && unreadable.is_empty() {
         return Err(usage(format!(
-            "the history of {} was asked for, and no folder in it holds a run (a run.json); name a folder with run folders, such as \
-             cqldyno-runs",
+            "no folder in {} holds a run (a run.json); name one with run folders, such as cqldyno-runs",
             folder.display()
         )));
     }

@@ -1,4 +1,4 @@
-//! `cqldyno run`: everything about one contender.
+//! `cqldyno run`: one contender by itself.
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Programs, run as carry_out};
@@ -20,7 +20,7 @@ Examples:
 Exit codes: 0 done, 1 the contender failed, is void or is missing, 2 wrong usage,
 130 Ctrl-C; finished cells are shown and kept.";
 
-/// Run one driver and show everything about it
+/// Run one driver by itself; --wide shows every figure of every cell
 #[derive(clap::Args)]
 #[command(after_help = "All options: cqldyno run --help", after_long_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {

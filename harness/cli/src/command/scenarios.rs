@@ -5,16 +5,17 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use cqldyno_reports::pair;
 use cqldyno_scenarios::{Scenario, Submit, builtin, builtin_toml, builtins, suggestion};
 
 use crate::outcome::{Outcome, usage};
-use crate::terminal::print;
+use crate::terminal::{self, print};
 
 const EXAMPLES: &str = "\
 Examples:
   cqldyno scenarios                        list what there is
   cqldyno scenarios reads                  print one
-  cqldyno scenario new mine.toml           write one to start from
+  cqldyno scenarios new mine.toml          write one to start from
   cqldyno compare --scenario mine.toml     run it
 
 Exit codes: 0 done, 2 wrong usage.";
@@ -50,7 +51,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         (None, None) => {
             let all = builtins();
             let width = all.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
-            all.iter().map(|Scenario { name, about, .. }| format!("{name:<width$}  {about}\n")).collect()
+            let line = |one: &Scenario| pair(&one.name, &one.about, width + 2, terminal::columns()) + "\n";
+            all.iter().map(line).collect()
         }
     };
     print(&text)?;

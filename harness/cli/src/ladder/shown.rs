@@ -1,6 +1,7 @@
 //! The ladder as a table for a terminal, and as JSON.
 
 use cqldyno_reports::{Cell, Run, list, plain, rate, short_count, three_digits, whole, wrap};
+use cqldyno_scenarios::Submit;
 use serde_json::{Value, json};
 
 use super::climbed::{Climbed, Figures, furthest};
@@ -32,13 +33,10 @@ pub fn table(run: &Run, all: &[Climbed]) -> String {
         text += &row(one, sound);
     }
     if let Some((one, times)) = furthest(all) {
-        let (more, own) = match one.ratios(sound).0 {
-            Some(ratio) if ratio > 1.0 => ("more", one),
-            _ => ("fewer", one),
-        };
+        let more = if one.ratios(sound).0.is_some_and(|ratio| ratio > 1.0) { "more" } else { "fewer" };
         let line = format!(
-            "Furthest from the sound figure: {}, with {} times {more} statements per second.",
-            own.step.title,
+            "Furthest from the sound figure: {}, {} times {more} statements per second.",
+            one.step.title,
             three_digits(times)
         );
         text += &format!("\n{}\n", wrap(&line, WIDTH, 2));
@@ -57,14 +55,10 @@ fn row(one: &Climbed, sound: Option<&Figures>) -> String {
     };
     let line =
         format!("{:<TITLE$} {per_second:>12} {:>9}   {cpu_us:>9} {:>9}", one.step.title, times(throughput), times(cpu));
-    let mut lines = vec![line.trim_end().to_owned()];
-    lines.extend(
-        sentences(one, sound)
-            .iter()
-            .map(|sentence| wrap(&format!("  {}", plain(sentence)), WIDTH - 2, 0))
-            .map(|text| text.lines().map(|line| format!("  {}", line.trim_start())).collect::<Vec<_>>().join("\n")),
-    );
-    lines.join("\n") + "\n"
+    let sentences = sentences(one, sound);
+    let sentences =
+        sentences.iter().map(|sentence| format!("  {}\n", wrap(&plain(sentence), WIDTH - 2, 0).replace('\n', "\n  ")));
+    std::iter::once(format!("{}\n", line.trim_end())).chain(sentences).collect()
 }
 
 /// What is wrong with the step, and what the run saw of it.
@@ -79,7 +73,10 @@ fn sentences(one: &Climbed, sound: Option<&Figures>) -> Vec<String> {
                 let mib = |bytes: f64| whole(bytes / f64::from(1 << 20));
                 sentences.push(format!("Peak memory: {} MiB instead of {}.", mib(own), mib(sound)));
             }
-            sentences.extend(errors(figures));
+            sentences.extend(errors(figures).or_else(|| {
+                let is_free = one.step.submit == Submit::Unlimited;
+                is_free.then(|| format!("Here nothing overflowed: all {} were answered.", whole(figures.statements)))
+            }));
             sentences.extend(figures.void.clone());
         }
     }
@@ -123,4 +120,99 @@ pub fn json(run: &Run, cells: &[Cell], all: &[Climbed]) -> Value {
         })
         .collect();
     json!({ "run": run, "cells": cells, "ladder": steps })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use cqldyno_reports::{ErrorLine, Measure, Unit, measure};
+
+    use super::*;
+    use crate::ladder::climbed;
+    use crate::sample;
+
+    /// One cell of a step with these statements per second, CPU time and MiB.
+    fn cell(scenario: &str, arrangement: &str, throughput: f64, cpu_us: f64, mib: f64) -> Cell {
+        let measures = [
+            (measure::THROUGHPUT, Measure::value(throughput, Unit::PerSecond)),
+            (measure::CPU_PER_STATEMENT, Measure::value(cpu_us, Unit::Microseconds)),
+            (measure::PEAK_RSS, Measure::value(mib * 1_048_576.0, Unit::Bytes)),
+            (measure::STATEMENTS, Measure::value(100_000.0, Unit::Count)),
+        ];
+        Cell {
+            scenario: scenario.to_owned(),
+            arrangement: arrangement.to_owned(),
+            measures: BTreeMap::from(measures.map(|(id, value)| (id.to_owned(), value))),
+            ..Cell::default()
+        }
+    }
+
+    fn run() -> (Run, Vec<Cell>) {
+        let (mut run, _) = sample::run();
+        run.contenders.truncate(1);
+        run.scenarios.truncate(1);
+        run.scenarios[0].name = "not-prepared".to_owned();
+        let why = "It does not declare the capability `unprepared`, which the statement select needs.".to_owned();
+        run.scenarios[0].left_out.insert(run.contenders[0].id.clone(), why);
+        let mut overflowing = cell("unlimited+unlimited", "multi:2", 90_000.0, 6.0, 400.0);
+        let first = "the queue of requests is full, because far more were sent than it has room for".to_owned();
+        overflowing.error_kinds = vec![ErrorLine { kind: "queue_full".to_owned(), count: 67_233, first }];
+        overflowing.measures.insert(measure::ERRORS.to_owned(), Measure::value(67_233.0, Unit::Count));
+        overflowing.void = Some("67,233 statements failed.".to_owned());
+        let cells = vec![
+            cell("one-at-a-time+sequential", "multi:2", 10_000.0, 40.0, 20.0),
+            cell("same-row", "multi:2", 600_000.0, 3.5, 20.0),
+            overflowing,
+            cell("sound", "current", 500_000.0, 2.0, 20.0),
+            cell("sound", "multi:2", 390_000.0, 4.0, 20.0),
+            cell("sound", "multi:2", 410_000.0, 4.2, 20.0),
+            cell("sound", "multi:2", 400_000.0, 3.8, 20.0),
+        ];
+        (run, cells)
+    }
+
+    #[test]
+    fn every_step_stands_beside_the_sound_one_with_what_is_wrong_and_what_overflowed() {
+        let (run, cells) = run();
+        let text = table(&run, &climbed(&run, &cells).unwrap());
+        let line = |title: &str| text.lines().find(|line| line.starts_with(title)).unwrap().split_whitespace();
+        assert!(line("one at a time").eq(["one", "at", "a", "time", "10.0k", "0.03x", "40.0", "10.00x"]), "{text}");
+        assert!(line("sound").eq(["sound", "400k", "4.00"]), "{text}");
+        assert!(line("one thread").eq(["one", "thread", "500k", "1.25x", "2.00", "0.50x"]), "{text}");
+        assert!(line("not prepared").eq(["not", "prepared", "n/a", "n/a"]), "{text}");
+        assert!(text.contains("does not declare the capability"), "{text}");
+        assert!(line("spawning").eq(["spawning", "without", "waiting", "n/a", "n/a"]), "{text}");
+        assert!(text.contains("The run ended before this step."), "{text}");
+        assert!(text.contains("Peak memory: 400 MiB instead of 20."), "{text}");
+        assert!(text.contains("Errors: 67,233 queue_full of 100,000 statements"), "{text}");
+        assert!(text.contains("one at a time, 40.0 times fewer statements per second."), "{text}");
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+    }
+
+    #[test]
+    fn json_has_every_step_with_its_ratios_or_the_reason_why_there_are_none() {
+        let (run, cells) = run();
+        let json = json(&run, &cells, &climbed(&run, &cells).unwrap());
+        let steps = json["ladder"].as_array().unwrap();
+        assert_eq!(steps.len(), 7);
+        assert_eq!((&steps[0]["step"], &steps[0]["throughput_ratio"]), (&json!("one-at-a-time"), &json!(0.025)));
+        assert!(steps[1]["throughput"].is_null() && steps[1]["unavailable"].is_string());
+        assert_eq!(steps[4]["errors"][0]["kind"], json!("queue_full"));
+        assert_eq!(steps[6]["cpu_per_statement_ratio"], json!(1.0));
+        assert_eq!(json["cells"].as_array().unwrap().len(), cells.len());
+    }
+
+    /// A driver that verifies nothing has no ratio, and is not taken for the furthest.
+    #[test]
+    fn a_step_in_which_everything_fails_has_no_cpu_time_per_statement() {
+        let (run, mut cells) = run();
+        let overflowing = &mut cells[2];
+        overflowing.measures.insert(measure::THROUGHPUT.to_owned(), Measure::value(0.0, Unit::PerSecond));
+        overflowing.measures.insert(measure::CPU_PER_STATEMENT.to_owned(), Measure::unavailable("Nothing."));
+        let text = table(&run, &climbed(&run, &cells).unwrap());
+        let line = text.lines().find(|line| line.starts_with("no limit")).unwrap();
+        assert!(line.split_whitespace().eq(["no", "limit", "0", "0.00x", "n/a"]), "{text}");
+        assert!(text.contains("one at a time, 40.0 times fewer"), "{text}");
+    }
 }

@@ -73,8 +73,8 @@ fn a_damaged_run_and_one_of_another_version_are_named_and_the_others_shown() {
 fn a_folder_without_runs_and_none_at_all_are_refused_with_what_to_name() {
     let folder = tempfile::tempdir().unwrap();
     let error = refused(&["history", folder.path().to_str().unwrap()]);
-    assert!(error.contains("no folder in it holds a run"), "{error}");
-    assert!(refused(&["history", "/nowhere"]).contains("there is no such folder"));
+    assert!(error.contains("holds a run (a run.json)"), "{error}");
+    assert!(refused(&["history", "/nowhere"]).contains("there is no folder /nowhere"));
 }
 
 /// The history of what is published with the sources: two versions of each scenario, and two counts.

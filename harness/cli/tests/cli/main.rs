@@ -1,6 +1,8 @@
 //! The command line, through the real executables.
 
 #[cfg(test)]
+mod builds;
+#[cfg(test)]
 mod check;
 #[cfg(test)]
 mod ci;

@@ -50,7 +50,7 @@ fn latest_is_the_run_in_cqldyno_runs_that_started_last() {
     for arguments in [&["report", "latest"][..], &["check", "latest"], &["compare", "--resume", "latest"]] {
         let output = of(arguments);
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{}", stderr(&output));
-        assert!(stderr(&output).contains("there is none in cqldyno-runs of this folder"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("there is no run in cqldyno-runs"), "{}", stderr(&output));
     }
     // Neither the greatest name nor the last one written.
     for (name, started) in [("z", "2026-01-02T03:04:05Z"), ("b", "2026-01-03T03:04:05Z"), ("a", "2026-01-01T03:04:05Z")]
@@ -122,7 +122,7 @@ fn another_reference_is_taken_and_an_unknown_one_refused_with_those_there_are() 
 #[test]
 fn what_is_no_run_is_refused_with_its_path() {
     let error = refused(&["report", "/nowhere"]);
-    assert!(error.contains("the run /nowhere was asked for, and there is no such file or folder"), "{error}");
+    assert!(error.contains("there is no run /nowhere; name a run folder"), "{error}");
     let (folder, path) = copy();
     fs::write(folder.path().join("cells.jsonl"), "{}\n").unwrap();
     let output = run(&["report", &path]);

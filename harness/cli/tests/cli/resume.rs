@@ -159,7 +159,7 @@ fn a_run_is_not_gone_on_with_where_something_changed_and_the_sentence_says_what(
         (
             &began.executable,
             &"0".repeat(64),
-            "the build of cqldyno, and so of the embedded server, was 000000000000 and is",
+            "the build of cqldyno, and so of the embedded cluster, was 000000000000 and is",
         ),
         (&row.executable, &"0".repeat(64), "the worker's build of the contender noop was 000000000000 and is"),
         (&row.build, "b0", "the load generator's build of the contender floor was b0 and is"),

@@ -51,6 +51,17 @@ fn short_help_fits_a_terminal_of_80_by_40_and_points_to_the_long_one() {
 }
 
 #[test]
+fn a_long_help_has_no_empty_lines_within_its_sections() {
+    for command in ["compare", "run", "serve"] {
+        let text = stdout(&run(&["help", command]));
+        let lines: Vec<&str> = text.lines().collect();
+        let is_padding = |pair: &&[&str]| pair[0].is_empty() && pair[1].starts_with(' ');
+        assert_eq!(lines.windows(2).find(is_padding), None, "{text}");
+        assert!(lines.len() < 170, "{} lines: {text}", lines.len());
+    }
+}
+
+#[test]
 fn without_a_command_the_short_help_is_printed() {
     let output = run(&[]);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
@@ -212,6 +223,13 @@ fn a_bad_arrangement_is_refused_with_the_forms_there_are() {
 #[test]
 fn a_format_that_is_none_is_refused_with_those_there_are() {
     assert!(refused(&["compare", "--format", "yaml"]).contains("table, time, markdown, csv, json, html"));
+    // What is no slip of the hand gets no tip.
+    assert_eq!(
+        refused(&["compare", "--format", "xml"]),
+        "Error: --format cannot be \"xml\": write one of table, time, markdown, csv, json, html\n"
+    );
+    assert!(!refused(&["completions", "tcsh"]).contains("Did you mean"));
+    assert!(refused(&["completions", "bahs"]).ends_with("Did you mean `bash`?\n"));
 }
 
 #[test]

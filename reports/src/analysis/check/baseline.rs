@@ -57,7 +57,7 @@ impl Judgement {
         }
         let about = format!(
             "Counts per statement over the baseline of {}; the threshold is {}. A count comes from one cell and has no interval: it is \
-             worse if it exceeds the threshold by more than counts of one build differ. Times are not compared across runs.",
+             greater if it exceeds the threshold by more than counts of one build differ. Times are not compared across runs.",
             baseline.run.started,
             percent(check.threshold)
         );
@@ -70,7 +70,7 @@ impl Judgement {
     }
 }
 
-const NOT_COUNTED: &str = "The baseline has this count and the run does not: run it with the same --pass.";
+const NOT_COUNTED: &str = "The baseline has this count and the run does not: run it with the same passes.";
 
 /// The contenders to judge: those that were asked for, else every driver that both runs have.
 fn counted<'a>(now: &'a Run, then: &Run, check: &Check) -> Result<Vec<&'a Contender>, CheckError> {
@@ -113,7 +113,7 @@ fn by_count(row: &SummaryRow, old: &SummaryRow, unsteadiness: Result<f64, String
                 Ok(share) if now > most * (1.0 + share) => {
                     let by = percent(share);
                     (
-                        Finding::Worse,
+                        Finding::Greater,
                         format!("{figure}: more than {over} above, and more than the {by} by which runs differ."),
                     )
                 }
@@ -202,7 +202,7 @@ fn arrangements(run: &Run) -> String {
 /// A warning if cqldyno itself may have changed a count.
 fn ours(then: &Run, now: &Run) -> Option<String> {
     (then.executable != now.executable).then(|| {
-        "cqldyno's executable, and so the embedded server, is not the baseline's: a step may come from cqldyno."
+        "cqldyno's executable, and so the embedded cluster, is not the baseline's: a step may come from cqldyno."
             .to_owned()
     })
 }

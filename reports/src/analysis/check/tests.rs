@@ -37,7 +37,7 @@ fn findings(recorded: &Recorded, check: &Check) -> Vec<Finding> {
 #[test]
 fn a_contender_whose_interval_lies_beyond_the_threshold_fails_and_one_below_it_passes() {
     let asked = Check { contenders: vec!["cdrs-tokio".to_owned()], ..asked() };
-    assert_eq!(findings(&with_ratio(1.5), &asked), [Finding::Worse, Finding::Worse]);
+    assert_eq!(findings(&with_ratio(1.5), &asked), [Finding::Dearer, Finding::Dearer]);
     assert_eq!(findings(&with_ratio(0.9), &asked), [Finding::Passed, Finding::Passed]);
     let judgement = Judgement::within(&with_ratio(1.5), &asked).unwrap();
     assert!(judgement.fails() && judgement.lines[0].sentence.contains("all of the interval lies more than 5 % above"));
@@ -75,6 +75,29 @@ fn what_cannot_be_judged_fails_with_the_reason() {
 }
 
 #[test]
+fn too_few_blocks_are_no_failed_check_but_one_that_cannot_be_made() {
+    let (run, cells) = sample::run();
+    let error = Judgement::within(&Recorded { run, cells, notes: Vec::new() }, &asked()).unwrap_err();
+    assert!(matches!(error, CheckError::NoInterval(_)), "{error}");
+    let sentence = "the run cannot be judged. An interval needs at least 8 blocks in which every contender ran to its end, and there \
+                    are 3; ask for more blocks";
+    assert_eq!(error.to_string(), sentence);
+}
+
+#[test]
+fn a_run_that_others_disturbed_is_inconclusive_with_the_reason_unless_power_is_required() {
+    let mut found = with_ratio(1.5);
+    found.run.plan.noise_share = Some(0.1);
+    found.cells.iter_mut().for_each(|cell| cell.noisy = Some("Others used 30 %.".to_owned()));
+    let judgement = Judgement::within(&found, &asked()).unwrap();
+    let said =
+        "no verdict on it, because other processes disturbed more than half of the blocks; the smallest difference";
+    assert!(judgement.lines.iter().all(|line| line.sentence.contains(said)), "{judgement:?}");
+    assert!(judgement.lines.iter().all(|line| line.finding == Finding::Inconclusive) && !judgement.fails());
+    assert!(Judgement::within(&found, &Check { require_power: Some(0.5), ..asked() }).unwrap().fails());
+}
+
+#[test]
 fn a_run_whose_control_differs_is_not_believed() {
     let mut found = with_ratio(1.5);
     for cell in found.cells.iter_mut().filter(|cell| cell.contender == "scylla#control") {
@@ -103,7 +126,7 @@ fn nobody_to_judge_is_said_with_what_to_do() {
     );
     found.run.contenders.retain(|one| one.id == "scylla");
     let error = Judgement::within(&found, &asked()).unwrap_err().to_string();
-    assert!(error.ends_with("run both contenders in one run: `cqldyno compare scylla OTHER`"), "{error}");
+    assert!(error.ends_with("scylla; run both contenders in one run"), "{error}");
 }
 
 #[test]
@@ -113,13 +136,13 @@ fn contenders_that_did_not_take_turns_are_refused() {
         // Everybody in turns, a block an hour; then all blocks of one after those of the other.
         cell.started = format!("2026-01-02T{:02}:{:02}:05Z", cell.block, 10).parse().unwrap();
     }
-    assert_eq!(findings(&found, &asked()), [Finding::Worse, Finding::Worse]);
+    assert_eq!(findings(&found, &asked()), [Finding::Dearer, Finding::Dearer]);
     for cell in found.cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio" && cell.scenario == "reads") {
         cell.started = format!("2026-01-03T{:02}:10:05Z", cell.block).parse().unwrap();
     }
     let error = Judgement::within(&found, &asked()).unwrap_err().to_string();
     assert!(error.starts_with("cdrs-tokio and scylla did not take turns in reads on multi:2, so a drift"), "{error}");
-    assert!(error.ends_with("run both contenders in one run: `cqldyno compare scylla cdrs-tokio`"), "{error}");
+    assert!(error.ends_with("a difference; run both contenders in one run"), "{error}");
 }
 
 /// The sample with what two more passes count, as a run tells of its measures.
@@ -188,7 +211,7 @@ fn counts_are_judged_against_a_baseline_and_nothing_that_depends_on_time_is() {
     assert!(!Judgement::against(&now, &then, &asked()).unwrap().fails());
     times(&mut now, "scylla", "allocations_per_statement", 1.2);
     let judgement = Judgement::against(&now, &then, &asked()).unwrap();
-    let worse: Vec<&Line> = judgement.lines.iter().filter(|line| line.finding == Finding::Worse).collect();
+    let worse: Vec<&Line> = judgement.lines.iter().filter(|line| line.finding == Finding::Greater).collect();
     let is = |line: &&&Line| line.label == "scylla@1.9.0" && line.meter == "allocations_per_statement";
     assert!(worse.len() == 2 && worse.iter().all(|line| is(&line)), "{judgement:?}");
     assert!(!Judgement::against(&now, &then, &Check { threshold: 0.25, ..asked() }).unwrap().fails());
@@ -241,7 +264,7 @@ fn a_count_is_worse_only_beyond_the_threshold_and_what_runs_of_one_build_differ_
     let then = on("current", 2.0);
     for (meter, share) in [(SYSCALLS_PER_STATEMENT, 0.03), ("allocations_per_statement", 0.01)] {
         let of = |factor: f64| of_scylla(&then, meter, factor, &asked());
-        assert_eq!(of(1.05 * (1.0 + share) + 0.001).0, Finding::Worse);
+        assert_eq!(of(1.05 * (1.0 + share) + 0.001).0, Finding::Greater);
         assert_eq!(of(1.05 / (1.0 + share) - 0.001).0, Finding::Passed);
         for factor in [1.05 / (1.0 + share) + 0.001, 1.05 * (1.0 + share) - 0.001] {
             let (finding, sentence) = of(factor);
@@ -256,7 +279,7 @@ fn a_count_is_worse_only_beyond_the_threshold_and_what_runs_of_one_build_differ_
 #[test]
 fn a_count_of_a_short_cell_is_less_steady() {
     let mut then = on("current", 2.0);
-    assert_eq!(of_scylla(&then, SYSCALLS_PER_STATEMENT, 1.15, &asked()).0, Finding::Worse);
+    assert_eq!(of_scylla(&then, SYSCALLS_PER_STATEMENT, 1.15, &asked()).0, Finding::Greater);
     let short = Measure::value(5_000.0, Unit::Count);
     for cell in then.cells.iter_mut().filter(|cell| cell.pass == Pass::Counting) {
         cell.measures.insert(crate::measure::STATEMENTS.to_owned(), short.clone());
@@ -357,7 +380,7 @@ fn another_build_of_the_server_is_said_beside_what_is_counted() {
     let (then, mut now) = (counted(), counted());
     now.run.executable = "ffff".to_owned();
     let judgement = Judgement::against(&now, &then, &asked()).unwrap();
-    assert!(judgement.warnings[0].starts_with("cqldyno's executable, and so the embedded server"), "{judgement:?}");
+    assert!(judgement.warnings[0].starts_with("cqldyno's executable, and so the embedded cluster"), "{judgement:?}");
     assert!(judgement.markdown().contains("> **Warning.** cqldyno's executable"), "{}", judgement.markdown());
 }
 

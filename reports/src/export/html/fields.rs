@@ -67,7 +67,7 @@ pub fn meaning(column: &Column) -> &'static str {
     match column.kind {
         Kind::Verdict => {
             "What the interval of CPU time says. Cheaper or dearer: all of it lies beyond 2 %. Same: all of it lies within. Otherwise \
-             inconclusive. Withheld: the control or a remark makes it doubtful."
+             inconclusive. Too noisy: more than half of the blocks were disturbed. Withheld: the control or a remark makes it doubtful."
         }
         Kind::Smallest => "The smallest difference in CPU time that this run would have found with a chance of 90 %.",
         Kind::Bottleneck => "What kept the row from being faster: the worker with the driver, or the server.",
@@ -105,7 +105,8 @@ fn field(run: &Run, row: &Row, column: &Column, notes: &mut Notes) -> Field {
     };
     // An exploratory figure has its verdict in words alone: colours belong to the verdicts that hold for the whole run.
     let is_judged = matches!(column.kind, Kind::Verdict | Kind::Ratio);
-    let verdict = figure.and_then(|figure| figure.verdict).filter(|_| is_judged).map(crate::Verdict::name);
+    let verdict =
+        figure.and_then(|figure| figure.verdict).filter(|one| is_judged && one.holds()).map(crate::Verdict::name);
     let sort = figure.and_then(|figure| match column.kind {
         Kind::Verdict => None,
         Kind::Smallest => figure.detectable,

@@ -18,7 +18,7 @@ pub struct Lens {
     meter: &'static str,
     show: fn(f64) -> String,
     less_is_better: bool,
-    /// What to do if it was not measured.
+    /// Why it was not measured.
     missing: &'static str,
 }
 
@@ -46,7 +46,7 @@ pub const LENSES: [Lens; 4] = [
         meter: "response_p99",
         show: three_digits,
         less_is_better: true,
-        missing: "Latency was not measured in this run. --pass latency measures it.",
+        missing: "This run has no latency pass.",
     },
     Lens {
         name: "System calls",
@@ -54,7 +54,7 @@ pub const LENSES: [Lens; 4] = [
         meter: SYSCALLS_PER_STATEMENT,
         show: three_digits,
         less_is_better: true,
-        missing: "System calls were not counted in this run. Without --no-counting they are.",
+        missing: "This run has no counting pass.",
     },
 ];
 
@@ -89,7 +89,11 @@ fn comparison(row: Option<&SummaryRow>, is_reference: bool) -> Field {
         Some(row) => {
             let Some(ratio) = row.ratio else { return Field::default() };
             let interval = row.interval.map(|[low, high]| format!(" ({low:.3} to {high:.3})")).unwrap_or_default();
-            let class = row.verdict.filter(|_| !row.exploratory).map(|one| one.name().to_owned()).unwrap_or_default();
+            let class = row
+                .verdict
+                .filter(|one| !row.exploratory && one.holds())
+                .map(|one| one.name().to_owned())
+                .unwrap_or_default();
             Field { sub: verdict(row).to_owned(), class, ..Field::of(format!("{ratio:.3}{interval}")) }
         }
     }

@@ -16,7 +16,7 @@ const WHOLE: (&str, &str) = ("result.json", "application/json");
 const TABLE: (&str, &str) = ("cells.csv", "text/csv");
 
 const WITHOUT_TABLE: &str =
-    "The page has no room for the same figures as CSV. `cqldyno report result.json --format csv` makes them.";
+    "The page has no room for the same figures as CSV; `cqldyno report` makes them from the JSON.";
 const WITHOUT_ATTEMPTS: &str = "The page has no room for the attempts at a block that do not count, nor for the checksum. The run's folder \
                                 has them.";
 const WITHOUT_PARTS: &str = "The page has no room for attempts that do not count, nor for the cells' series by second, breakdowns, findings \
@@ -53,7 +53,7 @@ impl Packed {
         let StandIns { run: unsealed, counted, small } = StandIns::of(analysis.run(), cells);
         // Attempts that do not count and large parts of cells leave the summary as it is.
         let less = |cells| Whole { run: &unsealed, cells, ..Whole::of(analysis) };
-        let all = "run, cells, summary and warnings, as --format json gives them and `cqldyno report` reads them";
+        let all = "run, cells, summary and warnings, as the JSON format gives them and `cqldyno report` reads them";
         let mut results = vec![(file(WHOLE, all, &text(&Whole::of(analysis))?)?, None)];
         if counted.len() < cells.len() {
             let about = "run, the cells that count, summary and warnings";

@@ -410,11 +410,14 @@ fn the_time_that_is_left_falls_with_every_cell_whether_it_ends_well_or_not() {
 fn a_refused_password_ends_the_run_with_its_sentence() {
     let (ended, seen, heard) = go(&asked(), Vec::new(), |executor| {
         executor.cancel_at = 1;
-        executor.ends = RunEnds::Refused("The worker a failed: bad credentials.".to_owned());
+        executor.ends = RunEnds::Refused("Bad credentials.".to_owned());
     });
     assert_eq!((ended.cells.len(), seen.len(), heard.ended, ended.complete), (0, 1, 0, false));
     let sentence = ended.trouble.unwrap().to_string();
-    assert!(sentence.starts_with("The worker a failed: bad credentials. Nothing more was tried"), "{sentence}");
+    assert!(
+        sentence.starts_with("the cluster refused the login: Bad credentials. Nothing more was tried"),
+        "{sentence}"
+    );
 }
 
 #[test]

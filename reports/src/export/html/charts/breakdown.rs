@@ -26,7 +26,7 @@ impl Here<'_> {
         }
         let mut charts: Vec<Chart> = kinds.iter().map(|(kind, found)| self.stack(kind, found)).collect();
         if !kinds.contains_key("syscalls") {
-            let why = "System calls were not counted by name in this run. `--pass syscalls` counts them.";
+            let why = "This run has no syscalls pass, which counts system calls by name.";
             charts.push(Chart::none(Kind::Names, "System calls per statement by name".to_owned(), why));
         }
         charts

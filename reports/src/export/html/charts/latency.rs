@@ -30,8 +30,7 @@ impl Here<'_> {
         }
         curves.retain(|_, curves| curves.iter().any(|(_, points)| points.len() > 1));
         if curves.is_empty() {
-            let why =
-                "Latency was not measured in this run. `--pass latency` measures it, at a fixed rate below saturation.";
+            let why = "This run has no latency pass, which measures at a fixed rate below saturation.";
             return vec![Chart::none(Kind::Latency, "Latency by percentile".to_owned(), why)];
         }
         let mut curves: Vec<((String, String), Vec<Curve>)> = curves.into_iter().collect();

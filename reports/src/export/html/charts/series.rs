@@ -27,9 +27,9 @@ impl Here<'_> {
             .filter(|(_, seconds)| seconds.len() >= LEAST)
             .collect();
         let title = "Statements per second over time".to_owned();
-        let about = "A line is one run of one driver's worker, without its incomplete last second.".to_owned();
+        let about = "A line is one cell, without its incomplete last second.".to_owned();
         if shown.is_empty() {
-            let why = "Every window was shorter than four seconds. A greater `--count` shows a course of time.";
+            let why = "Every window was shorter than four seconds. More statements show a course of time.";
             return Chart::none(Kind::Time, title, why);
         }
         let longest = shown.iter().map(|(_, seconds)| seconds.len()).max().unwrap_or(1);

@@ -71,7 +71,7 @@ impl Here<'_> {
         Some(Chart {
             kind: if is_cpu { Kind::Cpu } else { Kind::Throughput },
             title: title.to_owned(),
-            about: "A dot is one run of one worker; the mark is the median, which stands after the name. Failed and void ones \
+            about: "A dot is one cell; the mark is the median, which stands after the name. Failed and void ones \
                     are left out."
                 .to_owned(),
             view: None,

@@ -1,0 +1,234 @@
+use std::process::Command;
+
+use super::*;
+use crate::cargo::tests::fake;
+use crate::sources::tests::sources_of;
+
+/// A cargo that writes down how it is called: versions from 9 on do not exist, and the compiler stumbles over a file `stumble`.
+const CARGO: &str = r##"
+here=$(dirname "$0")
+echo "$*" >> "$here/calls"
+case $1 in
+metadata) echo "{\"packages\":[{\"name\":\"a\",\"version\":\"1.2.0\",\"manifest_path\":\"$6\"}]}" ;;
+update)
+    lock=$(dirname "$3")/Cargo.lock
+    case "$7" in 9.*) echo "error: no version $7 of $5 was found" >&2; exit 101 ;; esac
+    echo "# $5 $7" >> "$lock"
+    ;;
+build)
+    if [ -f "$here/stumble" ]; then
+        echo '{"reason":"compiler-message","package_id":"x#a@1.2.0","message":{"level":"error","message":"expected `;`"}}'
+        exit 101
+    fi
+    printf '    Building [=> ] 1/2: a\r' >&2
+    echo "$CQLDYNO_LOCK_FILE" > "$here/worker"
+    echo "{\"reason\":\"compiler-artifact\",\"executable\":\"$here/worker\"}"
+    ;;
+esac
+"##;
+const ADAPTER: &str = r#"
+    [package]
+    name = "cqldyno-driver-a"
+    [package.metadata.cqldyno]
+    crate = "a"
+    versions = ">=1.0.0, <2.0.0"
+    tested = ["1.9.0"]
+    [dependencies]
+    a = "=1.9.0"
+"#;
+
+struct Workshop {
+    sources: tempfile::TempDir,
+    dir: tempfile::TempDir,
+    builder: Builder,
+}
+
+impl Workshop {
+    fn new() -> Workshop {
+        let (sources_dir, sources) = sources_of(&[("a", ADAPTER)]);
+        let lock = "version = 4\n\n[[package]]\nname = \"tokio\"\nversion = \"1.54.1\"\n";
+        fs::write(sources_dir.path().join("Cargo.lock"), lock).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let builder = Builder::new(sources, &dir.path().join("cache"), &fake(dir.path(), CARGO)).unwrap();
+        Workshop { sources: sources_dir, dir, builder }
+    }
+
+    fn build(&self, order: &Order) -> Result<Built, String> {
+        let mut watch = Watch { progress: &mut |_| (), cancelled: &|| false, log: None };
+        self.builder.build(order, &mut watch).map_err(|error| error.to_string())
+    }
+
+    /// How often cargo was called so.
+    fn calls(&self, begins: &str) -> usize {
+        let calls = fs::read_to_string(self.dir.path().join("calls")).unwrap_or_default();
+        calls.lines().filter(|line| line.starts_with(begins)).count()
+    }
+}
+
+fn order(version: &str) -> Order {
+    let version = (!version.is_empty()).then(|| version.parse().unwrap());
+    Order { driver: "a".to_owned(), version, ..Order::default() }
+}
+
+#[test]
+fn what_was_built_once_is_found_again_beside_its_lock_file() {
+    let workshop = Workshop::new();
+    let first = workshop.build(&order("1.2.0")).unwrap();
+    assert_eq!(first.worker.file_name().unwrap(), "cqldyno-driver-a");
+    assert_eq!(first.adapter, "drivers/a");
+    let told = fs::read_to_string(&first.worker).unwrap();
+    assert!(told.trim().starts_with(&*workshop.builder.cache().display().to_string()), "its lock file is told: {told}");
+    assert!(fs::read_to_string(&first.lock_file).unwrap().contains("tokio"));
+    assert_eq!(workshop.build(&order("1.2.0")).unwrap(), first);
+    assert_eq!((workshop.calls("build"), workshop.calls("update")), (1, 1));
+    let other = workshop.build(&order("1.3.0")).unwrap();
+    assert!(other.key != first.key && first.worker.is_file());
+    fs::write(workshop.sources.path().join("drivers/a/src/lib.rs"), "// changed").unwrap();
+    assert_ne!(workshop.build(&order("1.2.0")).unwrap().key, first.key);
+    assert_eq!(workshop.calls("build"), 3);
+}
+
+#[test]
+fn the_beginning_of_a_version_is_asked_for_again_each_time() {
+    let workshop = Workshop::new();
+    let first = workshop.build(&order("1.2")).unwrap();
+    assert_eq!(workshop.build(&order("1.2")).unwrap(), first, "nothing newer came out");
+    assert_eq!((workshop.calls("build"), workshop.calls("update")), (1, 2));
+}
+
+#[test]
+fn dependencies_are_pinned_and_one_that_is_not_there_is_refused() {
+    let workshop = Workshop::new();
+    let with = |name: &str, version: &str| {
+        let pins = BTreeMap::from([(name.to_owned(), version.to_owned())]);
+        workshop.build(&Order { pins, ..order("1.2.0") })
+    };
+    with("tokio", "1.44.2").unwrap();
+    assert_eq!(workshop.calls("update --manifest-path"), 2);
+    let calls = fs::read_to_string(workshop.dir.path().join("calls")).unwrap();
+    assert!(calls.contains("--package tokio --precise 1.44.2"), "{calls}");
+    assert_eq!(
+        with("tokio", "9.0.0").unwrap_err(),
+        "it could not be built: tokio cannot be had at 9.0.0: no version 9.0.0 of tokio was found"
+    );
+    assert_eq!(
+        with("rand", "1.0.0").unwrap_err(),
+        "it could not be built: version 1.0.0 of rand was asked for, and the worker does not depend on rand; name one of its \
+         dependencies"
+    );
+}
+
+#[test]
+fn of_several_versions_in_a_lock_file_the_compatible_one_is_replaced() {
+    let lock = "[[package]]\nname = \"x\"\nversion = \"0.2.1\"\n\n[[package]]\nname = \"x\"\nversion = \"1.5.0\"\n";
+    assert_eq!(locked(lock, "x", "1.0.0").unwrap(), "x@1.5.0");
+    assert_eq!(locked(lock, "x", "0.2.9").unwrap(), "x@0.2.1");
+    let error = locked(lock, "x", "2.0.0").unwrap_err().to_string();
+    assert!(error.contains("the worker has x 0.2.1 and 1.5.0, which that cannot replace"), "{error}");
+}
+
+#[test]
+fn a_build_that_fails_leaves_nothing_and_succeeds_later() {
+    let workshop = Workshop::new();
+    let stumble = workshop.dir.path().join("stumble");
+    fs::write(&stumble, "").unwrap();
+    assert_eq!(workshop.build(&order("1.2.0")).unwrap_err(), "it could not be built: a 1.2.0: expected `;`");
+    assert!(!workshop.builder.cache().join("workers").exists());
+    fs::remove_file(stumble).unwrap();
+    workshop.build(&order("1.2.0")).unwrap();
+}
+
+#[test]
+fn two_processes_do_not_build_at_once_and_the_user_ends_the_wait() {
+    let workshop = Workshop::new();
+    fs::create_dir(workshop.builder.cache()).unwrap();
+    let other = File::create(workshop.builder.cache().join("lock")).unwrap();
+    other.lock().unwrap();
+    let waited = std::cell::Cell::new(0);
+    let cancelled = || waited.get() > 0;
+    let mut progress = |progress| {
+        assert_eq!(progress, Progress::Waiting);
+        waited.set(waited.get() + 1);
+    };
+    let mut watch = Watch { progress: &mut progress, cancelled: &cancelled, log: None };
+    let ended = workshop.builder.build(&order("1.2.0"), &mut watch);
+    assert!(matches!(ended, Err(BuildError::Cancelled)), "{ended:?}");
+    assert_eq!(workshop.calls(""), 0);
+    drop(other);
+    workshop.build(&order("1.2.0")).unwrap();
+}
+
+#[test]
+fn progress_is_heard_until_the_last_crate() {
+    let workshop = Workshop::new();
+    let mut heard = Vec::new();
+    let mut progress = |progress| heard.push(progress);
+    let mut watch = Watch { progress: &mut progress, cancelled: &|| false, log: None };
+    workshop.builder.build(&order("1.2.0"), &mut watch).unwrap();
+    assert_eq!(heard, [Progress::Locking, Progress::Compiling { done: 1, of: 2 }]);
+}
+
+/// A repository with one commit on a branch `main`, and how git is called there.
+fn repository() -> (tempfile::TempDir, impl Fn(&[&str])) {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().to_path_buf();
+    let git = move |arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@localhost", "-c", "commit.gpgsign=false"];
+        let output = Command::new("git").arg("-C").arg(&folder).args(identity).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    fs::write(dir.path().join("Cargo.toml"), "[package]\nname = \"a\"\n").unwrap();
+    git(&["init", "--quiet", "--initial-branch=main"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "First"]);
+    (dir, git)
+}
+
+#[test]
+fn a_folder_is_built_as_it_is_and_said_to_be_dirty_if_it_is() {
+    let (workshop, (driver, _git)) = (Workshop::new(), repository());
+    let path = format!("path:{}", driver.path().display());
+    let clean = workshop.build(&order(&path)).unwrap();
+    assert!(clean.revision.as_ref().is_some_and(|revision| revision.len() == 40) && !clean.dirty, "{clean:?}");
+    let manifest = fs::read_to_string(clean.lock_file.with_file_name("Cargo.toml")).unwrap();
+    assert!(
+        manifest.contains(&format!("path = \"{}\"", driver.path().canonicalize().unwrap().display())),
+        "{manifest}"
+    );
+    fs::write(driver.path().join("new.rs"), "").unwrap();
+    let dirty = workshop.build(&order(&path)).unwrap();
+    assert!(dirty.dirty && dirty.revision == clean.revision && dirty.key != clean.key);
+    fs::remove_dir_all(driver.path().join(".git")).unwrap();
+    assert_eq!(workshop.build(&order(&path)).unwrap().revision, None);
+}
+
+#[test]
+fn a_branch_of_a_local_repository_is_built_at_its_newest_commit() {
+    let (workshop, (driver, git)) = (Workshop::new(), repository());
+    let main = order(&format!("git:{}#main", driver.path().display()));
+    let first = workshop.build(&main).unwrap();
+    assert!(!first.dirty);
+    assert_eq!(workshop.build(&main).unwrap(), first);
+    fs::write(driver.path().join("new.rs"), "").unwrap();
+    assert_eq!(workshop.build(&main).unwrap(), first, "what is not committed is not built");
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "Second"]);
+    let second = workshop.build(&main).unwrap();
+    assert!(second.revision != first.revision && second.key != first.key);
+    let revision = first.revision.clone().unwrap();
+    let by_commit = workshop.build(&order(&format!("git:{}#{revision}", driver.path().display()))).unwrap();
+    assert_eq!(by_commit.revision, first.revision);
+    let error = workshop.build(&order(&format!("git:{}#none", driver.path().display()))).unwrap_err();
+    assert!(error.ends_with("it has no such commit, tag or branch; name one that it has"), "{error}");
+}
+
+#[test]
+fn sources_without_the_driver_are_refused() {
+    let workshop = Workshop::new();
+    let empty = tempfile::tempdir().unwrap();
+    let error = workshop.build(&order(&format!("path:{}", empty.path().display()))).unwrap_err();
+    assert!(error.ends_with("there is no Cargo.toml in it; give the folder of the driver's checkout"), "{error}");
+    assert!(
+        workshop.build(&order("path:/nowhere")).unwrap_err().contains("the driver's sources /nowhere cannot be used")
+    );
+}

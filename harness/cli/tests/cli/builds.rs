@@ -1,0 +1,201 @@
+//! Workers that are built on demand, with a stand-in for cargo.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::support::{Running, cqldyno, drivers, executable, json, says_hello, stderr, stdout, words, workers_and};
+
+const ADAPTER: &str = r#"
+[package]
+name = "cqldyno-driver-honest"
+[package.metadata.cqldyno]
+crate = "honest"
+versions = ">=1.0.0, <2.0.0"
+tested = ["1.2.3"]
+[dependencies]
+honest = "=1.2.3"
+"#;
+
+/// Sources with one adapter, and a cargo that does `build` when it is to build.
+fn workshop(folder: &Path, build: &str) {
+    let write = |file: &str, text: &str| {
+        let path = folder.join("sources").join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("Cargo.toml", include_str!("../../../../Cargo.toml"));
+    write("Cargo.lock", "version = 4\n\n[[package]]\nname = \"tokio\"\nversion = \"1.54.1\"\n");
+    write("harness/worker/Cargo.toml", "[package]\nname = \"cqldyno-worker\"\n");
+    write("drivers/honest/Cargo.toml", ADAPTER);
+    write("drivers/honest/src/main.rs", "fn main() {}\n");
+    let cargo = format!("here=$(dirname \"$0\")\necho \"$*\" >> $here/calls\nif [ \"$1\" = build ]; then\n{build}\nfi");
+    executable(&folder.join("cargo"), &cargo);
+    executable(&folder.join("built"), &(says_hello("honest", "") + "exit 3"));
+}
+
+/// The stand-in has built a worker.
+const BUILDS: &str = r#"echo "{\"reason\":\"compiler-artifact\",\"executable\":\"$here/built\"}""#;
+
+fn compare(folder: &Path, contenders: &[&str]) -> std::process::Command {
+    let mut all = vec!["compare"];
+    all.extend(contenders);
+    all.extend([
+        "--scenario",
+        "writes",
+        "-n",
+        "1000",
+        "--blocks",
+        "1",
+        "--no-counting",
+        "--format",
+        "json",
+        "--out",
+        "kept",
+    ]);
+    let mut command = cqldyno(folder, &all);
+    let path = std::env::var("PATH").unwrap();
+    command.env("PATH", format!("{}:{path}", folder.display())).env("CQLDYNO_SOURCES", folder.join("sources"));
+    command.env("CQLDYNO_CACHE", folder.join("cache"));
+    command
+}
+
+fn contender<'a>(whole: &'a Value, id: &str) -> &'a Value {
+    whole["run"]["contenders"].as_array().unwrap().iter().find(|one| one["id"] == id).unwrap()
+}
+
+fn calls(folder: &Path) -> String {
+    fs::read_to_string(folder.join("calls")).unwrap_or_default()
+}
+
+#[test]
+fn a_release_is_built_before_anything_is_measured_and_its_lock_file_is_kept() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    workshop(folder.path(), BUILDS);
+    let run = |out: &str| -> Output {
+        let mut command = compare(folder.path(), &["noop", "honest@1.2.3+tokio=1.44.2+settings=default"]);
+        command.arg("--reference").arg("noop").args(["--seed", "7"]);
+        let output = command.output().unwrap();
+        fs::rename(folder.path().join("kept"), folder.path().join(out)).unwrap();
+        output
+    };
+    let first = run("first");
+    let said = stderr(&first);
+    let built = said.find("Built honest@1.2.3+tokio=1.44.2 in ").unwrap_or_else(|| panic!("{said}"));
+    assert!(built < said.find("[1/").unwrap_or_else(|| panic!("{said}")), "{said}");
+    let whole = json(&first);
+    let row = contender(&whole, "honest@1.2.3+settings=default+tokio=1.44.2");
+    assert_eq!(row["label"], "honest@1.2.3+settings=default+tokio=1.44.2");
+    assert_eq!(row["built"]["adapter"], "drivers/honest");
+    assert_eq!(row["built"]["dependencies"]["tokio"], "1.44.2");
+    let lock = row["built"]["lock_file"].as_str().unwrap();
+    assert!(fs::read_to_string(folder.path().join("first").join(lock)).unwrap().contains("tokio"));
+    assert!(calls(folder.path()).contains("--package tokio --precise 1.44.2"), "{}", calls(folder.path()));
+    let again = run("again");
+    assert!(!stderr(&again).contains("Buil"), "it is in the cache: {}", stderr(&again));
+    assert_eq!(calls(folder.path()).lines().filter(|call| call.starts_with("build ")).count(), 1);
+}
+
+#[test]
+fn what_no_adapter_speaks_is_refused_before_a_build_and_leaves_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    workshop(folder.path(), BUILDS);
+    let output = compare(folder.path(), &["honest@2.0.0", "honest@1.2.3"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(
+        stderr(&output),
+        "Error: honest 2.0.0 was asked for, and no adapter of cqldyno speaks it: they speak >=1.0.0, <2.0.0; ask for one of these\n"
+    );
+    assert!(!folder.path().join("kept").exists() && calls(folder.path()).is_empty());
+    let output = compare(folder.path(), &["honest@fast"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("has the version \"fast\"; write a release such as 1.9.0"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_build_that_fails_is_a_row_with_the_compilers_first_error() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let fails = r#"echo '{"reason":"compiler-message","package_id":"x#honest@1.2.3","message":{"level":"error","message":"no method `x`"}}'; exit 101"#;
+    workshop(folder.path(), fails);
+    let output = compare(folder.path(), &["noop", "honest@1.2.3"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(
+        contender(&json(&output), "honest@1.2.3")["unavailable"],
+        "There is no worker for honest@1.2.3: it could not be built: honest 1.2.3: no method `x`; logs/build-honest-1.2.3.log has all of it."
+    );
+    assert!(folder.path().join("kept/logs/build-honest-1.2.3.log").exists());
+}
+
+#[test]
+fn ctrl_c_ends_a_build_and_nothing_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    workshop(folder.path(), "touch $here/builds; sleep 100");
+    let mut running = Running(compare(folder.path(), &["honest@1.2.3"]).spawn().unwrap());
+    while !folder.path().join("builds").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    running.signal(Signal::SIGINT);
+    assert_eq!(running.code(), Some(1));
+    assert!(!folder.path().join("kept").exists());
+}
+
+#[test]
+fn a_drivers_options_and_releases_are_listed() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    workshop(folder.path(), BUILDS);
+    let list = |name: &str| {
+        let mut command = cqldyno(folder.path(), &["drivers", name]);
+        command.env("CQLDYNO_SOURCES", folder.path().join("sources")).env("CQLDYNO_CACHE", folder.path().join("cache"));
+        command.env("CQLDYNO_WORKERS", workers_and(folder.path())).output().unwrap()
+    };
+    let text = words(&stdout(&list("noop")));
+    assert!(text.contains("+form=") && text.contains("[default: pending]"), "{text}");
+    assert!(text.contains("+allocator=system|jemalloc|mimalloc") && text.contains("+timeout=none|TIME"), "{text}");
+    let text = words(&stdout(&list("honest")));
+    assert!(text.contains("@1.2.3 >=1.0.0, <2.0.0 (adapter drivers/honest; tested: 1.2.3)"), "{text}");
+    let unknown = list("honesty");
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(stderr(&unknown).contains("there is no driver \"honesty\": there are scylla"), "{}", stderr(&unknown));
+}
+
+/// A worker that says what it is built from.
+fn built_from(folder: &Path, name: &str, id: &str, parts: &str) {
+    let says = says_hello(name, id).replace(r#""compiler":"#, &format!(r#""parts":{parts},"compiler":"#));
+    executable(&folder.join(format!("cqldyno-driver-{name}")), &(says + "exit 3"));
+}
+
+#[test]
+fn workers_are_refused_for_another_load_generator_and_compared_with_another_library() {
+    let folder = tempfile::tempdir().unwrap();
+    built_from(folder.path(), "one", "b1", r#"{"harness/worker/src/gauge.rs":"1","library tokio":"1.54.1"}"#);
+    built_from(folder.path(), "two", "b1", r#"{"harness/worker/src/gauge.rs":"1","library tokio":"1.44.2"}"#);
+    built_from(folder.path(), "six", "b2", r#"{"harness/worker/src/gauge.rs":"2","library tokio":"1.54.1"}"#);
+    let run = |contenders: &[&str], out: &str| {
+        let mut command = compare(folder.path(), contenders);
+        command.env("CQLDYNO_WORKERS", workers_and(folder.path())).args(["--seed", "7"]);
+        let output = command.output().unwrap();
+        fs::rename(folder.path().join("kept"), folder.path().join(out)).unwrap();
+        output
+    };
+    let refused = run(&["one", "six"], "refused");
+    assert_eq!(refused.status.code(), Some(1));
+    let said = words(&stderr(&refused));
+    assert!(
+        said.contains("the workers of one@1.2.3 and six@1.2.3 do not have the same load generator: harness/worker/src/gauge.rs differs. Build"),
+        "{said}"
+    );
+    let compared = run(&["one", "two"], "compared");
+    assert_eq!(
+        json(&compared)["run"]["differences"][0],
+        "The workers' builds differ: tokio is 1.44.2 for two@1.2.3, 1.54.1 for one@1.2.3."
+    );
+    let notes = cqldyno(folder.path(), &["report", "compared", "--notes"]).output().unwrap();
+    assert!(words(&stdout(&notes)).contains("tokio is 1.44.2 for two@1.2.3"), "{}", stdout(&notes));
+}
