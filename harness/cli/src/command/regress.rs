@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             .zip(&found)
             .map(|((trial, folder, judgements), recorded)| Found { trial, recorded, folder, judgements })
             .collect();
-        page::write(page, &regression, &all)?;
+        page::write(page, &regression, &all, &command(&regression, arguments.run.as_deref(), arguments.exact))?;
     }
     Ok(match Verdict::of(judgements.iter().map(|(_, one)| one)) {
         Verdict::Reproduced => Outcome::Done,
@@ -146,13 +146,18 @@ fn run_one(trial: &Trial, regression: &Regression, folder: &Path, arguments: &Ar
     let programs = Programs::find().context("the program does not know where it lies")?;
     let plan = plan(trial, arguments.exact, folder.to_path_buf())?;
     let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
-    let exact = if arguments.exact { " --exact" } else { "" };
-    finished.run.command = Some(format!("cqldyno regress {} --run {}{exact}", regression.name, trial.name));
+    finished.run.command = Some(command(regression, Some(&trial.name), arguments.exact));
     keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
     if let Some(trouble) = finished.trouble {
         anyhow::bail!("{trouble}");
     }
     Ok(Recorded { run: finished.run, cells: finished.cells, notes: Vec::new() })
+}
+
+/// The command that repeats a regression, or one run of it.
+fn command(regression: &Regression, run: Option<&str>, exact: bool) -> String {
+    let run = run.map(|name| format!(" --run {name}")).unwrap_or_default();
+    format!("cqldyno regress {}{run}{}", regression.name, if exact { " --exact" } else { "" })
 }
 
 /// The folder of one run: the regression's own if it has only one.

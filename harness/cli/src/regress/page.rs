@@ -33,11 +33,11 @@ pub struct Found<'a> {
     pub judgements: Vec<(&'a Expected, Judgement)>,
 }
 
-/// Puts the measured part into the page, and its pictures beside it.
+/// Puts the measured part into the page, with the command that measured it, and its pictures beside it.
 ///
 /// # Errors
 /// When there is no page with a place for it, or it cannot be written.
-pub fn write(page: &Path, regression: &Regression, all: &[Found]) -> Result<()> {
+pub fn write(page: &Path, regression: &Regression, all: &[Found], command: &str) -> Result<()> {
     let shown = page.display();
     let text = std::fs::read_to_string(page).map_err(|error| {
         usage(format!("the page {shown} cannot be read: {error}; name a page with the line {BEGIN}"))
@@ -48,7 +48,7 @@ pub fn write(page: &Path, regression: &Regression, all: &[Found]) -> Result<()> 
             "the page {shown} has no place for figures; write the lines {BEGIN} and {END} where they belong"
         )));
     };
-    let (block, pictures) = block(regression, all);
+    let (block, pictures) = block(regression, all, command);
     let folder = page.parent().unwrap_or(Path::new("."));
     for (name, bytes) in pictures {
         let path = folder.join(name);
@@ -59,7 +59,7 @@ pub fn write(page: &Path, regression: &Regression, all: &[Found]) -> Result<()> 
 }
 
 /// The measured part, and the pictures by file name.
-fn block(regression: &Regression, all: &[Found]) -> (String, BTreeMap<String, Vec<u8>>) {
+fn block(regression: &Regression, all: &[Found], command: &str) -> (String, BTreeMap<String, Vec<u8>>) {
     let mut text = String::new();
     let mut pictures = BTreeMap::new();
     let judgements: Vec<(&Expected, Judgement)> = all.iter().flat_map(|one| one.judgements.clone()).collect();
@@ -69,8 +69,7 @@ fn block(regression: &Regression, all: &[Found]) -> (String, BTreeMap<String, Ve
         let machine = &run.environment;
         let day = run.started.strftime("%Y-%m-%d");
         say(&format!(
-            "Measured on {day} with `cqldyno regress {}`: {} cores, {}, {}, {}.",
-            regression.name,
+            "Measured on {day} with `{command}`: {} cores, {}, {}, {}.",
             machine.cores,
             escape(&machine.cpu),
             escape(&machine.kernel),
@@ -219,7 +218,12 @@ mod tests {
             trial.expectations.iter().map(|expected| (expected, judge(expected, trial, &analysis))).collect()
         };
         let recorded = Recorded { run, cells, notes: Vec::new() };
-        write(&page, &regression, &[Found { trial, recorded: &recorded, folder: PathBuf::new(), judgements }])?;
+        write(
+            &page,
+            &regression,
+            &[Found { trial, recorded: &recorded, folder: PathBuf::new(), judgements }],
+            "cqldyno regress tiny",
+        )?;
         Ok(std::fs::read_to_string(&page).unwrap())
     }
 
