@@ -223,8 +223,7 @@ fn error_of(line: &str) -> Option<(String, String)> {
 
 /// The executable among cargo's messages.
 pub(crate) fn executable(messages: &str) -> Option<String> {
-    let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok());
-    artifacts.filter_map(|message| message.executable).last()
+    messages.lines().rev().find_map(|line| serde_json::from_str::<Message>(line).ok()?.executable)
 }
 
 /// `tokio 1.44.2` of a package's id such as `registry+https://...#tokio@1.44.2` or `path+file:///x/tokio#1.44.2`.
