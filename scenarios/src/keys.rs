@@ -133,7 +133,7 @@ impl<'a> Writer<'a> {
         for (ours, theirs) in self.key.iter().zip(&other.key) {
             let Some(offset) = offset(&ours.kind, &theirs.kind) else { return false };
             let (one, two, apart) = (self.numbers(ours), other.numbers(theirs), Apart::of([*ours].into_iter()));
-            match together.iter_mut().find(|(a, b, by, _)| (&*a, &*b, *by) == (&one, &two, offset)) {
+            match together.iter_mut().find(|(a, b, by, _)| (a, b, *by) == (&one, &two, offset)) {
                 Some((.., all)) => *all = all.and(apart),
                 None => together.push((one, two, offset, apart)),
             }

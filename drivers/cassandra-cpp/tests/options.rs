@@ -1,12 +1,14 @@
 //! What the server sees of each option.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cqldyno_driver_api::{ConnectOptions, Driver, DriverError, ErrorKind, Rows, Session, Value};
 use cqldyno_driver_cassandra_cpp::{CassandraCpp, CassandraCppSession};
 use cqldyno_driver_tests::Failure;
 use cqldyno_driver_tests::tap::{Request, Tap, opcode};
+use tokio::task::JoinSet;
 
 /// The flag of an EXECUTE with a timestamp (native_protocol_v4.spec section 4.1.4).
 const DEFAULT_TIMESTAMP: u8 = 0x20;
@@ -22,13 +24,20 @@ async fn connect(tap: &Tap, key: &str, value: &str) -> Result<CassandraCppSessio
 }
 
 /// Writes a hundred rows at once; returns the EXECUTEs.
-async fn writes(tap: &Tap, session: &CassandraCppSession) -> Result<Vec<Request>, Failure> {
+async fn writes(tap: &Tap, session: CassandraCppSession) -> Result<Vec<Request>, Failure> {
     session.query("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}").await?;
     session.query("CREATE TABLE k.t (pk bigint PRIMARY KEY, v text)").await?;
-    let insert = session.prepare("INSERT INTO k.t (pk, v) VALUES (?, ?)").await?;
+    let insert = Arc::new(session.prepare("INSERT INTO k.t (pk, v) VALUES (?, ?)").await?);
+    let (session, mut slots) = (Arc::new(session), JoinSet::new());
     for key in 0..100 {
-        let values = [Value::Bigint(key), Value::Text("written")];
-        session.execute(&insert, &values, &mut Rows::new()).await?;
+        let (session, insert) = (Arc::clone(&session), Arc::clone(&insert));
+        slots.spawn(async move {
+            let values = [Value::Bigint(key), Value::Text("written")];
+            session.execute(&insert, &values, &mut Rows::new()).await
+        });
+    }
+    while let Some(slot) = slots.join_next().await {
+        slot??;
     }
     let mut requests = tap.requests();
     requests.retain(|one| one.opcode == opcode::EXECUTE && one.has(b"written"));
@@ -40,7 +49,7 @@ async fn writes(tap: &Tap, session: &CassandraCppSession) -> Result<Vec<Request>
 async fn timestamps_go_with_statements_unless_they_are_left_to_the_server() -> Result<(), Failure> {
     for (value, expected) in [("client", DEFAULT_TIMESTAMP), ("server", 0)] {
         let tap = Tap::start().await?;
-        let requests = writes(&tap, &connect(&tap, "timestamps", value).await?).await?;
+        let requests = writes(&tap, connect(&tap, "timestamps", value).await?).await?;
         assert!(
             requests.iter().all(|one| one.execute_flags().map(|flags| flags & DEFAULT_TIMESTAMP) == Some(expected))
         );
@@ -55,7 +64,7 @@ async fn each_io_thread_has_connections_of_its_own_and_they_are_told() -> Result
     assert_eq!(CassandraCpp.connections(&asked), 2);
     let told = CassandraCpp.settings(&asked).into_iter().find(|one| one.name == "connections").map(|one| one.value);
     assert_eq!(told.as_deref(), Some("2 per node: 1 for each of 2 I/O threads"));
-    let requests = writes(&tap, &CassandraCpp.connect(&asked).await?).await?;
+    let requests = writes(&tap, CassandraCpp.connect(&asked).await?).await?;
     let connections: BTreeSet<usize> = requests.iter().map(|one| one.connection).collect();
     assert_eq!(connections.len(), 2, "connections that carried the statements");
     Ok(())
@@ -86,9 +95,9 @@ async fn a_heartbeat_is_sent_as_often_as_asked_for() -> Result<(), Failure> {
 
 #[tokio::test]
 async fn a_session_works_without_nodelay_and_with_other_routing() -> Result<(), Failure> {
-    for (key, value) in [("nodelay", "off"), ("routing", "round-robin"), ("queue", "64")] {
+    for (key, value) in [("nodelay", "off"), ("routing", "round-robin"), ("queue", "1024")] {
         let tap = Tap::start().await?;
-        writes(&tap, &connect(&tap, key, value).await?).await?;
+        writes(&tap, connect(&tap, key, value).await?).await?;
     }
     Ok(())
 }

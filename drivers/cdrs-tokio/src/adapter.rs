@@ -59,7 +59,9 @@ impl Driver for CdrsTokio {
                 Capability::Prepare,
                 Capability::Connect,
             ]
-            .into(),
+            .into_iter()
+            .filter(|capability| !release::LACKS.contains(capability))
+            .collect(),
             caveats: CAVEATS.iter().chain(release::CAVEATS).map(|&caveat| caveat.to_owned()).collect(),
             options: release::OPTIONS.to_vec(),
             ..DriverInfo::default()

@@ -1,5 +1,6 @@
 //! A session with nothing behind it.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use cqldyno_driver_api::{BatchRows, DriverError, Rows, Session, Value};
@@ -62,12 +63,7 @@ impl Session for NoopSession {
     async fn execute(&self, _statement: &(), _values: &[Value<'_>], _rows: &mut Rows) -> Result<(), DriverError> {
         match &self.0 {
             Form::Ready => {}
-            Form::Oneshot => {
-                let (sender, receiver) = oneshot::channel();
-                // Neither can fail: both ends are here.
-                let _ = sender.send(());
-                let _ = receiver.await;
-            }
+            Form::Oneshot => resolved().await,
             Form::Later(queue, _) => queue.wait().await,
         }
         Ok(())
@@ -80,6 +76,15 @@ impl Session for NoopSession {
     async fn query_values(&self, _cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
         self.execute(&(), values, rows).await
     }
+}
+
+/// Waits for a channel that is resolved already. Boxed, so that the other forms keep their small future.
+#[cold]
+fn resolved() -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    let (sender, receiver) = oneshot::channel();
+    // Neither can fail: both ends are here.
+    let _ = sender.send(());
+    Box::pin(async move { drop(receiver.await) })
 }
 
 #[cfg(test)]

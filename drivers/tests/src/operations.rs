@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cqldyno_cluster::Request;
 
 use super::server::Server;
-use super::{Failure, Outcome, cell, check, declared, execute, same};
+use super::{Failure, Outcome, Verdict, cell, check, declared, execute, same};
 use cqldyno_driver_api::{BatchRows, Capability, Driver, DriverError, Rows, Session, Value};
 
 const ROWS: i64 = 64;
@@ -145,7 +145,9 @@ pub async fn preparing_another_text_asks_the_server_each_time<D: Driver>() -> Ou
 /// Sessions made, used and closed in turn: each statement arrives once, and no connection stays open.
 pub async fn sessions_made_and_closed_in_turn_leave_no_connection_open<D: Driver>() -> Outcome {
     const SESSIONS: i64 = 10;
-    same("whether connecting again and again is declared", declared::<D>(Capability::Connect)?, true)?;
+    if !declared::<D>(Capability::Connect)? {
+        return Ok(Verdict::NotRun("the driver does not declare that a closed session closes its connections"));
+    }
     let server = Server::start().await?;
     let setup = server.connect::<D>().await?;
     let table = server.create_table(&setup, "turns", "pk bigint PRIMARY KEY").await?;

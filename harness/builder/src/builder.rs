@@ -24,6 +24,8 @@ use crate::version::Version;
 pub const CACHE_VARIABLE: &str = "CQLDYNO_CACHE";
 /// How often a wait for another process looks again.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often cargo may refuse a dependency's version before that is the end.
+const MOST_TURNS: usize = 20;
 /// Tells the worker's build script which lock file is in force.
 const LOCK_FILE_VARIABLE: &str = "CQLDYNO_LOCK_FILE";
 
@@ -349,31 +351,44 @@ impl Builder {
             cargo.run(arguments.chain(further.iter().map(OsStr::new)), &mut |_| ())
         };
         update(&["--workspace", "--quiet"])?;
-        let mut open: Vec<(&String, &String)> = order.pins.iter().collect();
+        let mut open: Vec<(String, String)> = order.pins.clone().into_iter().collect();
         // One may stand in another's way until that has its turn.
-        while !open.is_empty() {
-            let before = open.len();
-            let mut refused = None;
-            let mut left = Vec::new();
-            for (name, version) in open {
-                let text = fs::read_to_string(&lock).map_err(&failed)?;
-                match update(&["--package", &locked(&text, name, version)?, "--precise", version]) {
-                    Ok(_) => {}
-                    Err(BuildError::Failed(why)) => {
-                        refused.get_or_insert(BuildError::Failed(format!("{name} cannot be had at {version}: {why}")));
-                        left.push((name, version));
+        let mut refused = None;
+        let mut turns = MOST_TURNS;
+        while let Some((name, version)) = open.pop() {
+            let text = fs::read_to_string(&lock).map_err(&failed)?;
+            match update(&["--package", &locked(&text, &name, &version)?, "--precise", &version]) {
+                Ok(_) => refused = None,
+                Err(BuildError::Failed(why)) => {
+                    turns -= 1;
+                    let behind = in_step(&why, &text, &name).map(|other| (other, version.clone()));
+                    let why = BuildError::Failed(format!("{name} cannot be had at {version}: {why}"));
+                    let is_last = open.is_empty() && behind.is_none();
+                    let first = refused.take().unwrap_or(why);
+                    if is_last || turns == 0 {
+                        return Err(first);
                     }
-                    Err(error) => return Err(error),
+                    refused = Some(first);
+                    match behind {
+                        Some(behind) => open.extend([(name, version), behind]),
+                        None => open.insert(0, (name, version)),
+                    }
                 }
-            }
-            match refused {
-                Some(error) if left.len() == before => return Err(error),
-                _ => open = left,
+                Err(error) => return Err(error),
             }
         }
         fs::write(&is_locked, "").map_err(&failed)?;
         fs::read_to_string(&lock).map_err(failed)
     }
+}
+
+/// The package that keeps `name` where it is although both are released in step, such as `futures` of `futures-util`.
+fn in_step(refusal: &str, lock: &str, name: &str) -> Option<String> {
+    let (_, by) = refusal.split_once("required by package `")?;
+    let (other, version) = by.split_once('`')?.0.split_once(" v")?;
+    let version = version.split(' ').next()?;
+    let has = |name: &str| lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"\n"));
+    (has(name) && has(other)).then(|| other.to_owned())
 }
 
 /// How cargo calls the package `name` of which another version is wanted: among several, the one that is compatible with it.

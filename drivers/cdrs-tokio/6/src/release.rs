@@ -10,7 +10,7 @@ use cdrs_tokio::frame::frame_response::ResponseBody;
 use cdrs_tokio::query::QueryParams;
 use cdrs_tokio::retry::NeverReconnectionPolicy;
 use cdrs_tokio::statement::StatementParams;
-use cqldyno_driver_api::{DriverError, DriverOption, ErrorKind};
+use cqldyno_driver_api::{Capability, DriverError, DriverOption, ErrorKind};
 
 pub(crate) use cdrs_tokio::Error;
 pub(crate) use cdrs_tokio::consistency::Consistency;
@@ -33,13 +33,18 @@ use crate::session::DriverSession;
 pub(crate) const OPTIONS: &[DriverOption] =
     &[options::ROUTING, options::BUFFER, options::COMPRESSION, options::NODELAY];
 
+/// What these releases cannot do and others can.
+pub(crate) const LACKS: &[Capability] = &[Capability::Reprepare, Capability::Reconnect, Capability::Connect];
+
 /// What holds for these releases and not for all.
-pub(crate) const CAVEATS: &[&str] = &[];
+pub(crate) const CAVEATS: &[&str] =
+    &["Every error of the server breaks its connection, and all statements in flight there fail with that error."];
 
 /// The kind of an error while connecting.
 pub(crate) fn kind_at_connect(error: &Error) -> ErrorKind {
     match error {
         Error::Server(body) => ErrorKind::from_code(body.error_code),
+        Error::General(message) => code_in(message).map_or(ErrorKind::Connect, ErrorKind::from_code),
         _ => ErrorKind::Connect,
     }
 }
@@ -48,9 +53,16 @@ pub(crate) fn kind_at_connect(error: &Error) -> ErrorKind {
 pub(crate) fn kind_at_execution(error: &Error) -> ErrorKind {
     match error {
         Error::Server(body) => ErrorKind::from_code(body.error_code),
-        Error::Io(_) | Error::General(_) | Error::Timeout(_) => ErrorKind::ConnectionLost,
+        Error::General(message) => code_in(message).map_or(ErrorKind::ConnectionLost, ErrorKind::from_code),
+        Error::Io(_) | Error::Timeout(_) => ErrorKind::ConnectionLost,
         _ => ErrorKind::Codec,
     }
+}
+
+/// The server's error code, which these releases only leave in the text of the error that breaks the connection.
+fn code_in(message: &str) -> Option<i32> {
+    let (_, code) = message.split_once("error_code: ")?;
+    code.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// Makes connections outside of a session, each with one attempt.

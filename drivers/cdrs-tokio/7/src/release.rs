@@ -8,7 +8,7 @@ use cdrs_tokio::cluster::{KeyspaceHolder, TcpConnectionManager};
 use cdrs_tokio::frame::Version;
 use cdrs_tokio::frame_encoding::ProtocolFrameEncodingFactory;
 use cdrs_tokio::retry::NeverReconnectionPolicy;
-use cqldyno_driver_api::{DriverError, DriverOption, ErrorKind};
+use cqldyno_driver_api::{Capability, DriverError, DriverOption, ErrorKind};
 
 use crate::adapter::{Authenticator, CONNECTS_WITHIN, TcpSession};
 use crate::errors;
@@ -19,6 +19,9 @@ pub(crate) use crate::since_7::*;
 /// The options that these releases have.
 pub(crate) const OPTIONS: &[DriverOption] =
     &[options::ROUTING, options::BUFFER, options::COMPRESSION, options::NODELAY];
+
+/// What these releases cannot do and others can.
+pub(crate) const LACKS: &[Capability] = &[];
 
 /// What holds for these releases and not for all.
 pub(crate) const CAVEATS: &[&str] = &[DECODES_TWICE];

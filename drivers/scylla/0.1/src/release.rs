@@ -18,13 +18,19 @@ fn level(options: &ConnectOptions) -> Option<Consistency> {
 }
 
 pub(crate) fn configure(prepared: &mut PreparedStatement, options: &ConnectOptions) {
-    level(options).map(|level| prepared.set_consistency(level));
+    if let Some(level) = level(options) {
+        prepared.set_consistency(level);
+    }
 }
 
 pub(crate) fn configure_query(query: &mut Query, options: &ConnectOptions) {
-    level(options).map(|level| query.set_consistency(level));
+    if let Some(level) = level(options) {
+        query.set_consistency(level);
+    }
 }
 
 pub(crate) fn configure_batch(batch: &mut Batch, options: &ConnectOptions) {
-    level(options).map(|level| batch.set_consistency(level));
+    if let Some(level) = level(options) {
+        batch.set_consistency(level);
+    }
 }

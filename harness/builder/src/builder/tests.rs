@@ -12,6 +12,9 @@ case $1 in
 metadata) echo "{\"packages\":[{\"name\":\"a\",\"version\":\"1.2.0\",\"manifest_path\":\"$6\"}]}" ;;
 update)
     lock=$(dirname "$3")/Cargo.lock
+    if [ "$5 $7" = "tokio 1.0.0" ] && ! grep -q "# twin 1.0.0" "$lock"; then
+        echo 'error: failed to select\nrequired by package `twin v1.54.1`' >&2; exit 101
+    fi
     case "$7" in 9.*) echo "error: no version $7 of $5 was found" >&2; exit 101 ;; esac
     echo "# $5 $7" >> "$lock"
     ;;
@@ -46,7 +49,8 @@ struct Workshop {
 impl Workshop {
     fn new() -> Workshop {
         let (sources_dir, sources) = sources_of(&[("a", ADAPTER)]);
-        let lock = "version = 4\n\n[[package]]\nname = \"tokio\"\nversion = \"1.54.1\"\n";
+        let lock = "version = 4\n\n[[package]]\nname = \"tokio\"\nversion = \"1.54.1\"\n\n\
+                    [[package]]\nname = \"twin\"\nversion = \"1.54.1\"\n";
         fs::write(sources_dir.path().join("Cargo.lock"), lock).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let builder = Builder::new(sources, &dir.path().join("cache"), &fake(dir.path(), CARGO)).unwrap();
@@ -107,6 +111,9 @@ fn dependencies_are_pinned_and_one_that_is_not_there_is_refused() {
     assert_eq!(workshop.calls("update --manifest-path"), 2);
     let calls = fs::read_to_string(workshop.dir.path().join("calls")).unwrap();
     assert!(calls.contains("--package tokio --precise 1.44.2"), "{calls}");
+    with("tokio", "1.0.0").unwrap();
+    let calls = fs::read_to_string(workshop.dir.path().join("calls")).unwrap();
+    assert!(calls.contains("--package twin --precise 1.0.0"), "one that is released in step goes first: {calls}");
     assert_eq!(
         with("tokio", "9.0.0").unwrap_err(),
         "it could not be built: tokio cannot be had at 9.0.0: no version 9.0.0 of tokio was found"

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Cancel, Programs, drivers};
 use cqldyno_meter::Environment;
 use cqldyno_protocol::Hello;
@@ -134,6 +135,13 @@ fn workers() -> Result<Vec<Finding>> {
             let what = "no driver here loads it; `make build` provides it for cassandra-cpp";
             Finding::new(NATIVE_LIBRARY, true, what)
         }
+    });
+    all.push(match Builder::find(&programs.cqldyno) {
+        Ok(builder) => {
+            let (from, to) = (builder.sources().folder().display(), builder.cache().display());
+            Finding::new("other releases", false, format!("can be built, with adapters from {from}, into {to}"))
+        }
+        Err(why) => Finding::new("other releases", true, format!("cannot be built: {why}")),
     });
     Ok(all)
 }
