@@ -62,7 +62,7 @@ build: rust native
 	    if [[ -f $(NATIVE)/$$driver.reason ]]; then rm -f $$worker; cp $(NATIVE)/$$driver.reason $$worker.reason; \
 	    else cargo build --release --locked -p cqldyno-driver-$$driver; fi; \
 	done
-	rm -rf $(RELEASE)/cqldyno-sources; mkdir $(RELEASE)/cqldyno-sources
+	rm -rf $(RELEASE)/cqldyno-sources; mkdir -p $(RELEASE)/cqldyno-sources
 	tar --exclude=target -cf - Cargo.toml Cargo.lock drivers harness scenarios | tar -xf - -C $(RELEASE)/cqldyno-sources
 
 compare: build

@@ -113,7 +113,7 @@ pub fn run(
         }
         begun => begun?,
     };
-    if begun.introduced.len() < plan.contenders.len() {
+    if cancel.is_cancelled() || begun.introduced.len() < plan.contenders.len() {
         folder.discard()?;
         return Err(BenchError::Ended);
     }

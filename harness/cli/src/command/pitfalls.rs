@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use clap::ArgAction;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::{Plan, Programs, run as carry_out};
 
@@ -44,7 +45,7 @@ pub struct Arguments {
     blocks: u32,
     /// table or json
     #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT, hide_possible_values = true)]
-    #[arg(value_parser = PossibleValuesParser::new(["table", "json"]).map(|format| format == "json"))]
+    #[arg(value_parser = PossibleValuesParser::new(["table", "json"]).map(|format| format == "json"), action = ArgAction::Set)]
     format: bool,
     /// Folder of the run [default: cqldyno-runs/TIME]
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]

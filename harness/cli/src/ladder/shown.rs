@@ -186,7 +186,7 @@ mod tests {
         assert!(text.contains("The run ended before this step."), "{text}");
         assert!(text.contains("Peak memory: 400 MiB instead of 20."), "{text}");
         assert!(text.contains("Errors: 67,233 queue_full of 100,000 statements"), "{text}");
-        assert!(text.contains("one at a time, 40.0 times fewer statements per second."), "{text}");
+        assert!(text.replace("\n  ", " ").contains("one at a time, 40.0 times fewer statements per second."), "{text}");
         assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
     }
 

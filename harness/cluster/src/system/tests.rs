@@ -92,7 +92,7 @@ fn keyspaces_give_their_replication_as_json() {
     assert_eq!(rows, [format!("ks {json}")]);
     let mut names = texts(&query("SELECT keyspace_name FROM system_schema.keyspaces", &[]));
     names.sort();
-    assert_eq!(names, ["ks", "system", "system_schema"]);
+    assert_eq!(names, ["ks", "system", "system_schema", "system_traces"]);
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn restrictions_limits_and_tokens_hold_on_virtual_tables() {
     let all = query("SELECT table_name FROM system_schema.tables", &[]).len();
     assert_eq!(query("SELECT table_name FROM system_schema.tables LIMIT 2", &[]).len(), 2);
     assert_eq!(query("SELECT table_name FROM system_schema.tables LIMIT ?", &[Value::Bytes(&[0, 0, 0, 3])]).len(), 3);
-    assert_eq!(query("SELECT DISTINCT keyspace_name FROM system_schema.tables", &[]).len(), 3);
-    assert_eq!(query("SELECT table_name FROM system_schema.tables PER PARTITION LIMIT 1", &[]).len(), 3);
+    assert_eq!(query("SELECT DISTINCT keyspace_name FROM system_schema.tables", &[]).len(), 4);
+    assert_eq!(query("SELECT table_name FROM system_schema.tables PER PARTITION LIMIT 1", &[]).len(), 4);
     let low = query("SELECT table_name FROM system_schema.tables WHERE token(keyspace_name) <= 0", &[]).len();
     let high = query("SELECT table_name FROM system_schema.tables WHERE token(keyspace_name) > 0", &[]).len();
     assert_eq!(low + high, all);
