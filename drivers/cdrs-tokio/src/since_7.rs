@@ -73,6 +73,7 @@ pub(crate) fn null() -> DriverValue {
 
 /// The page of rows in an answer, or `None` if it is something else.
 #[inline]
+#[expect(clippy::result_large_err, reason = "the driver's own error; it is mapped where it is met")]
 pub(crate) fn page(answer: &Answer) -> Result<Option<BodyResResultRows>, Error> {
     Ok(match answer.response_body()? {
         ResponseBody::Result(ResResultBody::Rows(page)) => Some(page),
