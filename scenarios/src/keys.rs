@@ -491,6 +491,18 @@ mod tests {
     }
 
     #[test]
+    fn a_key_column_that_two_statements_share_is_no_matter_if_another_one_tells_them_apart() {
+        let text = scenario(
+            "{ type = \"int\", by = \"key\" }, { type = \"int\", by = \"place\" }",
+            "operation = \"batch\"\nsize = 6",
+        );
+        let second =
+            text.split_at(text.find("[[statement]]").unwrap()).1.replace("\"insert\"", "\"other\"\nweight = 2");
+        let scenario = Scenario::from_toml(&(text + &second), "x").unwrap();
+        assert!(Workload::new(&scenario, 30, 3, 7).is_ok());
+    }
+
+    #[test]
     fn a_key_of_one_column_is_refused_only_if_two_rows_are_alike() {
         let one = NonZeroU64::MIN;
         let text = scenario("{ type = \"int\" }", "");

@@ -134,6 +134,8 @@ mod tests {
         assert!(serde_json::to_value(&reads).unwrap().get("submit").is_none(), "its hash is what it was");
         let stream = Scenario { submit: Submit::Stream, ..reads.clone() };
         assert_eq!((stream.label().as_str(), stream.in_flight(64)), ("reads+stream", 64));
-        assert_eq!(Scenario { submit: Submit::Sequential, ..reads }.in_flight(64), 1);
+        assert_eq!(Scenario { submit: Submit::Sequential, ..reads.clone() }.in_flight(64), 1);
+        let limits = crate::Limits { concurrency: Some(8), ..reads.limits };
+        assert_eq!(Scenario { limits, ..reads }.in_flight(64), 8, "its own limit holds");
     }
 }
