@@ -44,7 +44,7 @@ pub(crate) fn timestamps(builder: SessionBuilder) -> SessionBuilder {
 }
 
 /// Stands in for a method that a release lacks; its own goes first.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "files that families share do not all use it")]
 trait Lacking {
     /// Since 0.13.
     fn set_use_cached_result_metadata(&mut self, _: bool) {}

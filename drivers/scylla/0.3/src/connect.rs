@@ -18,7 +18,7 @@ use crate::{consistency, errors};
 const POOL_FILLS_WITHIN: Duration = Duration::from_millis(250);
 
 /// Stands in for methods that a release lacks; its own go first.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "files that families share do not all use it")]
 trait Lacking: Sized {
     /// Since 0.5.
     fn request_timeout(self, _: Option<Duration>) -> Self {

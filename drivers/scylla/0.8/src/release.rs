@@ -22,7 +22,7 @@ pub(crate) fn no_retries() -> Box<dyn RetryPolicy> {
 }
 
 /// Stands in for methods that a release lacks; its own go first.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "files that families share do not all use it")]
 trait Lacking: Sized {
     /// Since 0.8.2; an option since 0.9.
     fn write_coalescing(self, _: bool) -> Self {
