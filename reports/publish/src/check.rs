@@ -12,7 +12,7 @@ use crate::archive::unpack;
 use crate::page::page;
 use crate::path::{machine_path, without_code};
 use crate::store::{
-    CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, is_inside, name_of,
+    CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, is_inside, name_of, named,
 };
 use crate::strangers::{files_in, stranger, strangers};
 
@@ -125,8 +125,8 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     }
     let own = [RUN, CELLS, TABLE].map(|file| (file, fs::read(folder.join(file)).unwrap_or_default()));
     let own = own.iter().map(|(file, bytes)| (*file, bytes));
-    let named = named(cells);
-    let packed = named.iter().filter_map(|file| Some((*file, files.get(*file)?)));
+    let named: BTreeSet<String> = named(run, cells).into_iter().filter(|file| is_inside(file)).collect();
+    let packed = named.iter().filter_map(|file| Some((file.as_str(), files.get(file)?)));
     for (file, bytes) in own.chain(packed) {
         let text = String::from_utf8_lossy(bytes);
         let text = if is_drawing(file) { without_code(&text) } else { text };
@@ -140,11 +140,6 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         say(TABLE, ": it is missing; publish the run again.".to_owned());
     }
     strangers(folder, &named, files.keys(), shown, found);
-}
-
-/// The files that cells name, in the run's folder.
-fn named(cells: &[Cell]) -> BTreeSet<&str> {
-    cells.iter().flat_map(|cell| cell.files.values()).filter(|file| is_inside(file)).map(String::as_str).collect()
 }
 
 /// Whether a file may hold a script of its own.

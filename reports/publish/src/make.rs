@@ -10,7 +10,7 @@ use cqldyno_reports::{Analysis, Cell, EXPORTERS, Look, Recorded, Run};
 use crate::archive::pack;
 use crate::check::check;
 use crate::store::{
-    BLOCKS, CELLS, CLASSIC, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, dates, is_inside, recorded, runs, used,
+    BLOCKS, CELLS, CLASSIC, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, dates, is_inside, named, recorded, runs, used,
 };
 
 /// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it.
@@ -51,9 +51,10 @@ pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>> {
 
 fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
     let Recorded { run, cells, .. } = recorded(folder)?;
-    if let Some(file) = cells.iter().flat_map(|cell| cell.files.values()).find(|file| !is_inside(file)) {
+    let files = named(&run, &cells);
+    if let Some(file) = files.iter().find(|file| !is_inside(file)) {
         bail!(
-            "the run {} cannot be published: its cells name the file {file:?}, which does not lie in the run's folder; take the files \
+            "the run {} cannot be published: it names the file {file:?}, which does not lie in the run's folder; take the files \
              as they were written, or run the comparison again",
             folder.display()
         );
@@ -72,7 +73,6 @@ fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
     for file in [RUN, CELLS] {
         fs::copy(folder.join(file), to.join(file)).with_context(used(&folder.join(file)))?;
     }
-    let files: BTreeSet<String> = cells.iter().flat_map(|cell| cell.files.values().cloned()).collect();
     pack(folder, &files, &to.join(FILES))?;
     render(&to, &run, &cells)
 }

@@ -4,11 +4,12 @@
 //! rendered from it (`page.html`, `table.md`). A date also has `README.md` and `chart.svg`, made from its runs, and `notes.md`,
 //! written by hand if there is something to tell. `cqldyno report DIR --format F` makes every other rendering.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
-use cqldyno_reports::Recorded;
+use cqldyno_reports::{Cell, Recorded, Run};
 
 use crate::shortened::command;
 
@@ -65,6 +66,12 @@ pub(crate) fn recorded(folder: &Path) -> Result<Recorded> {
         Recorded::from_folder(&run, &cells).with_context(|| format!("the run {} cannot be used", folder.display()))?;
     recorded.run.command = command(&recorded.run);
     Ok(recorded)
+}
+
+/// The files beside `run.json` and `cells.jsonl` that they name: those of cells, and the lock files of workers built on demand.
+pub(crate) fn named(run: &Run, cells: &[Cell]) -> BTreeSet<String> {
+    let locks = run.contenders.iter().filter_map(|one| one.built.as_ref()).map(|built| &built.lock_file);
+    cells.iter().flat_map(|cell| cell.files.values()).chain(locks).cloned().collect()
 }
 
 /// Whether a file that a cell names lies in the run's folder.

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::store::{CELLS, FILES, PAGE, RUN, TABLE, folders, name_of};
 
-/// Files and folders that no published run has, and what no cell names in its archive of `packed` files.
+/// Files and folders that no published run has, and what nothing names in its archive of `packed` files.
 pub(crate) fn strangers<'a>(
     folder: &Path,
-    named: &BTreeSet<&str>,
+    named: &BTreeSet<String>,
     packed: impl Iterator<Item = &'a String>,
     shown: &str,
     found: &mut Vec<String>,
@@ -25,9 +25,9 @@ pub(crate) fn strangers<'a>(
     // A run of schema version 1 does not name its histograms.
     let unnamed = packed.filter(|name| match named.is_empty() {
         true => !name.starts_with("hdr/"),
-        false => !named.contains(name.as_str()),
+        false => !named.contains(*name),
     });
-    found.extend(unnamed.map(|name| format!("{shown}/{FILES}: no cell names its {name}; publish the run again.")));
+    found.extend(unnamed.map(|name| format!("{shown}/{FILES}: nothing names its {name}; publish the run again.")));
 }
 
 pub(crate) fn stranger(shown: &str, name: &str) -> String {

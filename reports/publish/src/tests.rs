@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cqldyno_reports::measure::{CONNECTIONS, CPU_PER_STATEMENT, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
-use cqldyno_reports::{Analysis, Cell, Checksum, CutShort, Measure, Pass, Run, Unit};
+use cqldyno_reports::{Analysis, BuiltOnDemand, Cell, Checksum, CutShort, Measure, Pass, Run, Unit};
 use jsonschema::Validator;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -15,7 +15,7 @@ use crate::check::check;
 use crate::make::{publish, render_again};
 use crate::readme::{generated, write};
 use crate::sample;
-use crate::store::{CELLS, CHART, CLASSIC, FILES, NOTES, PAGE, README, RUN, TABLE, dates, runs};
+use crate::store::{CELLS, CHART, CLASSIC, FILES, NOTES, PAGE, README, RUN, TABLE, dates, named, runs};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -85,6 +85,8 @@ fn sound() -> (Run, Vec<Cell>) {
             (one.label, one.version) = ("cassandra-cpp@3.0.2".to_owned(), "3.0.2".to_owned());
         }
     }
+    let built = BuiltOnDemand { lock_file: "locks/scylla.lock".to_owned(), ..BuiltOnDemand::default() };
+    run.contenders[0].built = Some(built);
     let of_cdrs: Vec<Cell> = cells.iter().filter(|cell| cell.contender == "cdrs-tokio").cloned().collect();
     let as_cpp = |cell| Cell { contender: "cassandra-cpp".to_owned(), label: "cassandra-cpp@3.0.2".to_owned(), ..cell };
     cells.extend(of_cdrs.into_iter().map(as_cpp));
@@ -116,7 +118,7 @@ fn keep(folder: &Path, run: &Run, cells: &[Cell]) {
 fn kept((run, cells): &(Run, Vec<Cell>)) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     keep(folder.path(), run, cells);
-    for file in cells.iter().flat_map(|cell| cell.files.values()) {
+    for file in named(run, cells) {
         let path = folder.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "a histogram").unwrap();
@@ -392,7 +394,7 @@ fn a_file_outside_the_runs_folder_is_neither_copied_nor_looked_at() {
         let root = tempfile::tempdir().unwrap();
         let error = publish(&[kept.path().to_path_buf()], root.path()).unwrap_err().to_string();
         let expected =
-            format!("its cells name the file {file:?}, which does not lie in the run's folder; take the files as they");
+            format!("it names the file {file:?}, which does not lie in the run's folder; take the files as they");
         assert!(error.contains(&expected), "{error}");
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0, "nothing is left behind");
     }
@@ -522,7 +524,7 @@ fn files_that_were_changed_lost_or_added_are_reported() {
         "hdr/003.hlog: this hdr of cell 3 (",
         "table.md: it is missing; publish the run again.",
         "core: it is no file of a published run; remove it.",
-        "files.tar.gz: no cell names its result.json; publish the run again.",
+        "files.tar.gz: nothing names its result.json; publish the run again.",
         "logs/: it is no folder of a published run; remove it.",
     ] {
         assert_said(&said, &format!("2026-01-02/blocks/{expected}"));

@@ -155,7 +155,9 @@ impl Measured<'_> {
         let meter = &self.expected.meter;
         if let Some(name) = call(meter) {
             let cells = self.analysis.cells_of(here, who, Pass::Syscalls);
-            let cell = cells.first().ok_or("System calls were not counted by name.")?;
+            let cell = cells.first().ok_or_else(|| {
+                who.unavailable.clone().unwrap_or_else(|| "The run has no pass that counts system calls by name.".to_owned())
+            })?;
             if let Some(why) = cell.failed.as_ref().or(cell.void.as_ref()) {
                 return Err(why.clone());
             }
