@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::anyhow;
-use cassandra_cpp::{Cluster, LendingIterator, LogLevel, PreparedStatement, RetryPolicy, set_level};
-use cqldyno_idiomatic::{INSERT, PAGE_SIZE, Program, REQUEST_TIMEOUT, SELECT, Statement, Tickets};
+use cassandra_cpp::{Cluster, LendingIterator, LogLevel, PreparedStatement, RetryPolicy, TimestampGen, set_level};
+use cqldyno_idiomatic::{INSERT, PAGE_SIZE, Program, SELECT, Statement, Tickets};
 
 fn main() -> ExitCode {
     cqldyno_idiomatic::main::<Client>()
@@ -27,7 +28,9 @@ impl Program for Client {
         cluster.set_contact_points(&node.ip().to_string()).map_err(sentence)?;
         cluster.set_port(node.port()).map_err(sentence)?;
         cluster.set_protocol_version(4).map_err(sentence)?;
-        cluster.set_request_timeout(REQUEST_TIMEOUT);
+        cluster.set_request_timeout(Duration::ZERO);
+        cluster.set_timestamp_gen(&TimestampGen::gen_server_side_new());
+        cluster.set_tcp_keepalive(false, Duration::ZERO);
         cluster.set_retry_policy(RetryPolicy::fallthrough_new());
         let session = cluster.connect().await.map_err(sentence)?;
         let insert = session.prepare(INSERT).await.map_err(sentence)?;

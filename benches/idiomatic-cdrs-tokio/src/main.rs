@@ -35,7 +35,7 @@ impl Program for Client {
     type Adapter = cqldyno_driver_cdrs_tokio::CdrsTokio;
 
     async fn connect(node: SocketAddr) -> anyhow::Result<Client> {
-        // No compression is the driver's own; it has no time limit a statement, and selects carry the page size.
+        // No compression is the driver's own; it has no time limit per statement, and selects carry the page size.
         let nodes =
             NodeTcpConfigBuilder::new().with_contact_point(node.into()).with_version(Version::V4).build().await?;
         let session = TcpSessionBuilder::new(TopologyAwareLoadBalancingStrategy::new(None, false), nodes)

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use cqldyno_idiomatic::{INSERT, PAGE_SIZE, Program, REQUEST_TIMEOUT, SELECT, Statement, Tickets};
+use cqldyno_idiomatic::{INSERT, PAGE_SIZE, Program, SELECT, Statement, Tickets};
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
 use scylla::client::session::Session;
@@ -32,7 +32,8 @@ impl Program for Client {
         // Protocol v4, token-aware routing and no compression are the driver's own.
         let profile = ExecutionProfile::builder()
             .consistency(Consistency::LocalOne)
-            .request_timeout(Some(REQUEST_TIMEOUT))
+            .serial_consistency(None)
+            .request_timeout(None)
             .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
             .build();
         let session = SessionBuilder::new()

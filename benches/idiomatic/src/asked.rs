@@ -7,7 +7,7 @@ use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{Job, Mode};
 use cqldyno_scenarios::{Kind, Operation, Scenario, Statement, builtin};
 
-use crate::{INSERT, PAGE_SIZE, REQUEST_TIMEOUT, SELECT};
+use crate::{INSERT, PAGE_SIZE, SELECT};
 
 /// The option that turns tokio's LIFO slot off; only there when built with `--cfg tokio_unstable`.
 pub(crate) const LIFO_SLOT: &str = "lifo_slot";
@@ -50,7 +50,7 @@ impl Asked {
             (job.connections == 1, "1 connection"),
             (job.consistency == Consistency::LocalOne, "the consistency LOCAL_ONE"),
             (job.page_size == PAGE_SIZE, "pages of 5,000 rows"),
-            (job.request_timeout_ms == u64::try_from(REQUEST_TIMEOUT.as_millis()).ok(), "a time limit of 30 s"),
+            (job.request_timeout_ms.is_none(), "no time limit per statement"),
             (job.credentials.is_none(), "a cluster that asks for no password"),
             (job.target.len() == 1, "one node"),
             (job.concurrency > 0, "a concurrency of at least 1"),
@@ -157,7 +157,7 @@ pub(crate) mod tests {
             connections: 1,
             consistency: Consistency::LocalOne,
             page_size: PAGE_SIZE,
-            request_timeout_ms: Some(30_000),
+            request_timeout_ms: None,
             settings: Settings::Equal,
             options: BTreeMap::new(),
             windows: 1,
@@ -190,7 +190,7 @@ pub(crate) mod tests {
         assert!(refused(|job| job.settings = Settings::Default).contains("the equal settings"));
         assert!(refused(|job| job.connections = 2).contains("1 connection"));
         assert!(refused(|job| job.page_size = 10).contains("pages of 5,000 rows"));
-        assert!(refused(|job| job.request_timeout_ms = None).contains("a time limit of 30 s"));
+        assert!(refused(|job| job.request_timeout_ms = Some(30_000)).contains("no time limit per statement"));
         assert!(refused(|job| job.target.clear()).contains("one node"));
         assert!(refused(|job| drop(job.options.insert("lib".into(), "x".into()))).contains("lib=x"));
         let other = "the scenario mixed was asked for, and a hand-written program knows the built-in scenarios";

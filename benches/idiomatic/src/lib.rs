@@ -12,7 +12,6 @@ mod worker;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use cqldyno_driver_api::Driver;
 
@@ -25,8 +24,6 @@ pub const INSERT: &str = "INSERT INTO cqldyno.bench (pk, v1, v2) VALUES (?, ?, ?
 pub const SELECT: &str = "SELECT pk, v1, v2 FROM cqldyno.bench WHERE pk = ?";
 /// Rows per page of a select, as in the equal settings.
 pub const PAGE_SIZE: i32 = 5_000;
-/// The client's time limit per statement if the driver has one, as in the equal settings.
-pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The program that a driver's documentation would have you write.
 pub trait Program: Send + Sync + Sized + 'static {

@@ -60,7 +60,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The nine settings as a driver runs with them that takes all of `options`; each of `own` replaces the one of its name.
+    /// The eleven settings as a driver runs with them that takes all of `options`; each of `own` replaces the one of its name.
     pub fn equal(options: &ConnectOptions, own: impl IntoIterator<Item = Setting>) -> Vec<Setting> {
         let limit = options.request_timeout.map_or("none".to_owned(), |limit| format!("{limit:?}"));
         let mut settings = vec![
@@ -73,6 +73,8 @@ impl Setting {
             Setting::taken("connections", format_args!("{} per node", options.connections)),
             Setting::taken("page size", options.page_size),
             Setting::taken("request timeout", limit),
+            Setting::taken("timestamps", "server"),
+            Setting::taken("serial consistency", "none"),
         ];
         for own in own {
             if let Some(setting) = settings.iter_mut().find(|setting| setting.name == own.name) {

@@ -51,8 +51,8 @@ impl fmt::Display for Consistency {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settings {
-    /// Protocol v4, the given consistency, page size and number of data connections per node, token-aware routing; no
-    /// compression, retries or speculative execution.
+    /// What every driver can do is set the same for all. What one cannot do, all go without where they can. What still differs is
+    /// the driver's own default, a caveat, and an option with a price (harness/METHOD.md).
     #[default]
     Equal,
     /// Address, user and password only; everything else is the driver's default.
@@ -100,7 +100,7 @@ pub struct ConnectOptions {
 
 impl ConnectOptions {
     /// Equal settings for `contact_points`: one data connection per node, 1,024 statements in flight, LOCAL_ONE, pages of 5,000 rows,
-    /// a limit of 30 seconds per statement, no credentials.
+    /// no time limit per statement, no credentials.
     pub fn new(contact_points: Vec<SocketAddr>) -> ConnectOptions {
         ConnectOptions {
             contact_points,
@@ -109,7 +109,7 @@ impl ConnectOptions {
             in_flight: 1_024,
             consistency: Consistency::LocalOne,
             page_size: 5_000,
-            request_timeout: Some(Duration::from_secs(30)),
+            request_timeout: None,
             settings: Settings::Equal,
             options: BTreeMap::new(),
         }

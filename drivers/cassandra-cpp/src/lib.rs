@@ -11,8 +11,9 @@ mod session;
 mod values;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use cassandra_cpp::{Cluster, LogLevel, RetryPolicy, set_level};
+use cassandra_cpp::{Cluster, LogLevel, RetryPolicy, TimestampGen, set_level};
 use cqldyno_driver_api::{
     Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Library, Setting, Settings,
 };
@@ -63,8 +64,9 @@ impl Driver for CassandraCpp {
             .into(),
             caveats: [
                 "It runs one I/O thread in C++ beside the runtime's workers, or as many as `io-threads` says.",
-                "It sends a client timestamp with every statement, unlike the others, unless `timestamps=server` is set.",
-                "It skips the result's metadata, so its answers to a SELECT are shorter.",
+                "It always skips the result's metadata, so its answers to a SELECT are shorter.",
+                "It waits up to 200 us for further requests before it writes; the crate cannot set that.",
+                "It records the latency of every request in a histogram of its own, which cannot be switched off.",
                 "It cannot compress.",
                 "It sends what a bootstrapping node refuses (0x1002) to the next node, despite the retry policy.",
                 "After a server error (code 0) it drops the connection and reconnects in about two seconds.",
@@ -88,6 +90,7 @@ impl Driver for CassandraCpp {
                 ("connections", "1 per node"),
                 ("page size", "no paging"),
                 ("request timeout", "12s"),
+                ("timestamps", "client"),
             ],
         };
         let mut own: Vec<Setting> = own.into_iter().map(|(name, value)| Setting::taken(name, value)).collect();
@@ -145,6 +148,8 @@ fn cluster(options: &ConnectOptions) -> Result<Cluster, DriverError> {
         cluster.set_token_aware_routing(true);
         // 0 is libcassandra's word for no limit.
         cluster.set_request_timeout(options.request_timeout.unwrap_or_default());
+        cluster.set_timestamp_gen(&TimestampGen::gen_server_side_new());
+        cluster.set_tcp_keepalive(false, Duration::ZERO);
     }
     options::apply(options, &mut cluster)?;
     Ok(cluster)

@@ -12,9 +12,9 @@ pub(crate) const ALL: [DriverOption; 8] = [
     DriverOption::new("lib", "PATH", "the one it was linked with", "The shared library libcassandra that it loads."),
     DriverOption::new(
         "timestamps",
-        "client|server",
-        "client",
-        "Whether it sends a timestamp of eight bytes with every statement, or leaves that to the server.",
+        "server|client",
+        "server",
+        "Leaves the time of a write to the server, or sends one of the client's own, eight bytes, with every statement.",
     ),
     DriverOption::tried(
         "io-threads",
@@ -58,8 +58,8 @@ pub(crate) fn io_threads(options: &ConnectOptions) -> usize {
 /// The settings that options change.
 pub(crate) fn settings(options: &ConnectOptions) -> Vec<Setting> {
     let mut settings = Vec::new();
-    if let Some(routing) = options.option("routing") {
-        settings.push(Setting::taken("routing", routing));
+    for name in ["routing", "timestamps"] {
+        settings.extend(options.option(name).map(|value| Setting::taken(name, value)));
     }
     if options.option("schema") == Some("none") {
         settings.push(Setting::taken("routing", "round robin, because it keeps no schema"));
@@ -75,8 +75,13 @@ pub(crate) fn settings(options: &ConnectOptions) -> Vec<Setting> {
 /// Sets what the options say.
 pub(crate) fn apply(options: &ConnectOptions, cluster: &mut Cluster) -> Result<(), DriverError> {
     let number = |name| options.number("cassandra-cpp", name);
-    if options.option("timestamps") == Some("server") {
-        cluster.set_timestamp_gen(&TimestampGen::gen_server_side_new());
+    let timestamps = match options.option("timestamps") {
+        Some("client") => Some(TimestampGen::gen_monotonic_new()),
+        Some(_) => Some(TimestampGen::gen_server_side_new()),
+        None => None,
+    };
+    if let Some(timestamps) = timestamps {
+        cluster.set_timestamp_gen(&timestamps);
     }
     if let Some(threads) = number("io-threads")? {
         cluster.set_num_threads_io(threads).map_err(errors::at_connect)?;

@@ -26,8 +26,7 @@ pub(crate) type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>
 pub(crate) type TcpSession = TcpSessionBuilder<Routing>;
 
 /// What holds for every release with this adapter.
-const CAVEATS: [&str; 7] = [
-    "It has no time limit per statement: it waits for a lost answer until the connection breaks.",
+const CAVEATS: [&str; 6] = [
     "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 and later), \
      until its control connection breaks again.",
     "It never skips the result's metadata, so its answers to a SELECT are longer.",

@@ -20,13 +20,12 @@ use crate::threads::Threads;
 /// The time limit for a connection, and for waiting until the pool has one free.
 pub(crate) const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 
-const CAVEATS: [&str; 7] = [
+const CAVEATS: [&str; 6] = [
     "It blocks, so a connection has one request in flight: the row has its own concurrency, and no verdict.",
     "Each connection has a thread of its own. Handing a statement over to it costs some 7 to 11 us of CPU time.",
     "It asks with OPTIONS before every statement whether the connection still answers.",
     "It reads an answer from the socket in six parts, without a buffer.",
     "It knows only the addresses that it is given: it has no control connection and no token-aware routing.",
-    "It has no time limit per statement: it waits for a lost answer until the connection breaks.",
     "It never skips the result's metadata, so its answers to a SELECT are longer.",
 ];
 

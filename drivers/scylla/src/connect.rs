@@ -24,6 +24,7 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
         let connections = NonZeroUsize::new(options.connections).unwrap_or(NonZeroUsize::MIN);
         profile = profile
             .consistency(consistency::level(options.consistency))
+            .serial_consistency(None)
             .request_timeout(options.request_timeout)
             .retry_policy(release::no_retries())
             .speculative_execution_policy(None)

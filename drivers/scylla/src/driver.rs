@@ -45,7 +45,8 @@ impl Driver for Scylla {
             Settings::Equal => equal(options),
             Settings::Default => defaults(),
         };
-        let set = ["compression", "routing"].map(|name| options.option(name).map(|value| Setting::taken(name, value)));
+        let set = ["compression", "routing", "timestamps"];
+        let set = set.map(|name| options.option(name).map(|value| Setting::taken(name, value)));
         own.extend(set.into_iter().flatten());
         Setting::equal(options, own)
     }
@@ -92,6 +93,7 @@ fn defaults() -> Vec<Setting> {
         Setting::taken("connections", "1 per shard, or 1 per node without shards"),
         Setting::taken("page size", if since(0, 14) { "5000" } else { "none: a result comes in one page" }),
         Setting::taken("request timeout", if since(0, 5) { "30s" } else { NO_LIMIT }),
+        Setting::taken("serial consistency", if since(0, 3) { "LOCAL_SERIAL" } else { "none" }),
     ]
 }
 
@@ -110,7 +112,6 @@ fn caveats() -> Vec<String> {
              text or blob.",
         ),
         (!since(0, 11), "It does not check the types of bound values; the server does."),
-        (!since(0, 5), "It has no time limit per statement: it waits for a lost answer until the connection breaks."),
         (!since(0, 4), "If the server refuses a password (0x0100), it reports only that it has no connection."),
         (!since(0, 3), "It opens one data connection per node, and has no setting for more."),
         (
@@ -123,9 +124,10 @@ fn caveats() -> Vec<String> {
              several pages; never for an EXECUTE with one page.",
         ),
         (
-            since(0, 3),
-            "It sends a serial consistency with every statement, and no timestamp unless an option asks for one.",
+            since(0, 9),
+            "Before each write it lets other tasks run once, so that their requests go out with it, unless `coalescing=off` is set.",
         ),
+        (true, "Its channel to a connection holds 1,024 requests; with more in flight, some wait for room."),
         (
             !since(1, 9),
             "It reads the cluster's metadata every 60 seconds and after schema changes, also within the window.",

@@ -63,8 +63,8 @@ const OPTIONS: [((u64, u64), DriverOption); 7] = [
         (1, 0),
         DriverOption::new(
             "timestamps",
-            "none|client",
-            "none",
+            "server|client",
+            "server",
             "Leaves the time of a write to the server, or sends one of the client's own, which only grows.",
         ),
     ),

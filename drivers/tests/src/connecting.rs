@@ -14,7 +14,7 @@ use cqldyno_driver_api::{
     Value,
 };
 
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 11] = [
     "protocol version",
     "consistency",
     "compression",
@@ -24,7 +24,13 @@ const SETTINGS: [&str; 9] = [
     "connections",
     "page size",
     "request timeout",
+    "timestamps",
+    "serial consistency",
 ];
+
+/// Flags of an EXECUTE (native_protocol_v4.spec section 4.1.4).
+const SERIAL_CONSISTENCY: u8 = 0x10;
+const DEFAULT_TIMESTAMP: u8 = 0x20;
 
 /// Every setting is listed exactly once, with equal settings and with the driver's own; name and versions are there.
 pub async fn the_settings_are_told_one_by_one<D: Driver>() -> Outcome {
@@ -108,7 +114,11 @@ fn as_told(told: &[Setting], connections: &[Connection]) -> Result<(), Failure> 
     let sent: BTreeSet<Option<i32>> = connections.iter().flat_map(|seen| &seen.page_sizes).copied().collect();
     // Where it is no number, the driver says in words that it does not page.
     let page_size = value("page size")?.parse().ok();
-    same("page sizes of selects sent", sent, BTreeSet::from([page_size]))
+    same("page sizes of selects sent", sent, BTreeSet::from([page_size]))?;
+
+    let sent = connections.iter().flat_map(|seen| &seen.flags).fold(0, |all, flags| all | flags);
+    same("a timestamp was sent", sent & DEFAULT_TIMESTAMP != 0, value("timestamps")? == "client")?;
+    same("a serial consistency was sent", sent & SERIAL_CONSISTENCY != 0, value("serial consistency")? != "none")
 }
 
 /// The name of a consistency level on the wire (native_protocol_v4.spec section 3).

@@ -40,6 +40,8 @@ pub(crate) struct Connection {
     pub(crate) versions: BTreeSet<u8>,
     /// The consistency levels of its EXECUTEs of the behaviour's statements.
     pub(crate) consistencies: BTreeSet<u16>,
+    /// The flags of these EXECUTEs.
+    pub(crate) flags: BTreeSet<u8>,
     /// The page sizes of its EXECUTEs of the behaviour's selects; `None` is one without a page size.
     pub(crate) page_sizes: BTreeSet<Option<i32>>,
     /// Whether STARTUP asked for compression or any frame was compressed.
@@ -339,8 +341,9 @@ impl State {
                 if !text.contains(&self.own) {
                     return None;
                 }
-                if let Some(consistency) = parameters.first_chunk::<2>() {
-                    connection.consistencies.insert(u16::from_be_bytes(*consistency));
+                if let Some(&[high, low, flags]) = parameters.first_chunk::<3>() {
+                    connection.consistencies.insert(u16::from_be_bytes([high, low]));
+                    connection.flags.insert(flags);
                 }
                 if text.starts_with("SELECT")
                     && let Some(page_size) = page_size(parameters)

@@ -247,7 +247,7 @@ impl Plan {
             connections: 1,
             page_size: 5_000,
             consistency: Consistency::LocalOne,
-            request_timeout_ms: Some(30_000),
+            request_timeout_ms: None,
             settings: Settings::Equal,
             target: Target::Embedded,
             credentials: None,

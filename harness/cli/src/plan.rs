@@ -143,7 +143,7 @@ pub struct Asked {
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     page_size: i32,
     /// The driver's own time limit per statement, such as 5s, or `none`
-    #[arg(long, value_name = "TIME|none", value_parser = or_none(milliseconds), default_value = "30s")]
+    #[arg(long, value_name = "TIME|none", value_parser = or_none(milliseconds), default_value = "none")]
     #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
     request_timeout: Limit<u64>,
     /// Physical cores of worker and server: auto, off, or such as 2-3/0-1

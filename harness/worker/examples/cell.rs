@@ -58,7 +58,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         connections: 1,
         consistency: Consistency::LocalOne,
         page_size: 5_000,
-        request_timeout_ms: Some(30_000),
+        request_timeout_ms: None,
         settings: Settings::Equal,
         options: BTreeMap::new(),
         windows: 1,

@@ -34,7 +34,7 @@ fn is_usual(run: &Run) -> bool {
         && plan.serve_arguments.is_empty();
     let set_as_usual = plan.settings == "equal"
         && plan.consistency == "LOCAL_ONE"
-        && plan.request_timeout_ms == Some(30_000)
+        && plan.request_timeout_ms.is_none()
         && (plan.connections, plan.concurrency, plan.page_size) == (1, 1_024, 5_000);
     // Earlier versions repeated no block and did not state it, nor the passes, nor when a worker hangs.
     let repeated_as_usual = matches!((plan.noise_share, plan.most_attempts), (Some(0.1), 3) | (None, 0));
@@ -62,7 +62,7 @@ mod tests {
         let plan = &mut run.plan;
         (plan.count, plan.counting_count, plan.seed, plan.warmup) = (1_000_000, 250_000, 1, 20_000);
         (plan.noise_share, plan.most_attempts, plan.stall_ms) = (Some(0.1), 3, Some(30_000));
-        plan.reference = Some("scylla".to_owned());
+        (plan.reference, plan.request_timeout_ms) = (Some("scylla".to_owned()), None);
         let current =
             ArrangementInfo { id: "current".to_owned(), runtime: "current".to_owned(), ..plan.arrangements[0].clone() };
         plan.arrangements.push(current);
@@ -93,7 +93,7 @@ mod tests {
             |run| run.plan.seed = 2,
             |run| run.plan.warmup = 0,
             |run| run.plan.consistency = "QUORUM".to_owned(),
-            |run| run.plan.request_timeout_ms = None,
+            |run| run.plan.request_timeout_ms = Some(30_000),
             |run| run.plan.noise_share = Some(0.05),
             |run| (run.plan.noise_share, run.plan.most_attempts) = (None, 1),
             |run| run.plan.counting_count = 0,

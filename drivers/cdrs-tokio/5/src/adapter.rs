@@ -23,12 +23,11 @@ pub(crate) const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 
 type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>;
 
-const CAVEATS: [&str; 8] = [
+const CAVEATS: [&str; 7] = [
     "Each connection has one request in flight; other statements wait in the driver's pool, for 10 seconds at most.",
     "It asks with OPTIONS whether a connection that lay idle still answers, before it executes a statement on it.",
     "It reads an answer from the socket in six parts, without a buffer.",
     "It knows only the addresses that it is given: it has no control connection and no token-aware routing.",
-    "It has no time limit per statement: it waits for a lost answer until the connection breaks.",
     "It never skips the result's metadata, so its answers to a SELECT are longer.",
     "The adapter opens and closes one connection first, because the pool tries for ever and reports no kind of error.",
     "It does not check the types of bound values; the server does.",

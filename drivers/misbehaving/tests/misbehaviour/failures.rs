@@ -28,12 +28,15 @@ fn stall(plan: &mut Plan) {
 }
 
 #[test]
-fn a_driver_that_hangs_is_ended_after_the_time_of_a_stall() {
+fn a_driver_that_hangs_or_waits_for_a_lost_answer_is_ended_after_the_time_of_a_stall() {
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let sentence = failure("hangs", stall);
-            assert!(sentence.contains("said nothing new for 5 s and was ended; that was in the window"), "{sentence}");
-        });
+        for how in ["hangs", "loses-an-answer"] {
+            scope.spawn(move || {
+                let sentence = failure(how, stall);
+                let what = "issued no statement for 5 s (`--stall`) and was ended in the window: an answer was lost";
+                assert!(sentence.contains(what), "{sentence}");
+            });
+        }
         let sentence = failure("hangs-in-warm-up", stall);
         assert!(sentence.contains("said nothing new for 5 s and was ended; that was while it"), "{sentence}");
     });

@@ -54,6 +54,8 @@ pub enum How {
     HangsInWarmUp,
     /// Answers no more from the middle of the window on.
     Hangs,
+    /// Waits for ever for the answer to one statement, as a driver without a time limit does.
+    LosesAnAnswer,
     /// Keeps a mebibyte a statement.
     Leaks,
     /// Panics in the middle of the window.
@@ -69,7 +71,7 @@ pub enum How {
 }
 
 /// Each with its name.
-pub const ALL: [(&str, How); 29] = [
+pub const ALL: [(&str, How); 30] = [
     ("honestly", How::Honestly),
     ("skips-decoding", How::SkipsDecoding),
     ("decodes-one-column", How::DecodesOneColumn),
@@ -93,6 +95,7 @@ pub const ALL: [(&str, How); 29] = [
     ("pauses", How::Pauses),
     ("hangs-in-warm-up", How::HangsInWarmUp),
     ("hangs", How::Hangs),
+    ("loses-an-answer", How::LosesAnAnswer),
     ("leaks", How::Leaks),
     ("panics", How::Panics),
     ("aborts", How::Aborts),

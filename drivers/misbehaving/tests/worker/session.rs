@@ -95,6 +95,7 @@ impl MisbehavingSession {
                 }
             }
             How::Hangs if nth >= MIDDLE => pending().await,
+            How::LosesAnAnswer if nth == MIDDLE => pending().await,
             How::Leaks => {
                 let mut leaked = self.leaked.lock().unwrap_or_else(PoisonError::into_inner);
                 leaked.push(vec![1; LEAK_BYTES]);

@@ -203,6 +203,11 @@ impl Worker<'_> {
                 Err(_) => protocol(&why_no_message(&self.redaction, &line)),
             },
             (Err(Silence::TooLong(length)), _) => protocol(&LineError::TooLong(length).to_string()),
+            // No driver has a time limit of its own unless one was asked for, so this is what ends a cell with a lost answer.
+            (Err(Silence::TimedOut), _) if step == Step::End => format!(
+                "issued no statement for {} s (`--stall`) and was ended in the window: an answer was lost, or the driver hangs",
+                time.as_secs()
+            ),
             (Err(Silence::TimedOut), _) => {
                 format!("said nothing new for {} s and was ended; that was {}", time.as_secs(), step.doing())
             }

@@ -36,7 +36,7 @@ Examples:
   cqldyno compare --format html > page.html          a page to publish
 
 A contender is NAME[@VERSION][+KEY=VALUE]..., for example scylla@0.3.1,
-scylla@path:../checkout, scylla@git:URL#REV or scylla+tokio=1.44.2+timeout=none.
+scylla@path:../checkout, scylla@git:URL#REV or scylla+tokio=1.44.2+timeout=30s.
 What is not there is built first. `cqldyno drivers NAME` lists keys and releases.
 
 Exit codes: 0 done, 1 a contender failed, is void, or was named and is missing,
