@@ -5,20 +5,13 @@ mod shown;
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Arrangement, Contender, Plan};
-use cqldyno_protocol::Runtime;
 use cqldyno_scenarios::{Limits, Operation, Scenario, Submit, builtin};
 
 pub use self::climbed::climbed;
-pub use self::shown::{json, table};
+pub use self::shown::{json, tables};
 
 /// The scenario that every step changes in one thing.
 const SOUND: &str = "reads";
-
-/// The threads of every step but one.
-const MULTI: Arrangement = Arrangement { runtime: Runtime::Multi { workers: 2 }, pinned: false };
-
-/// One thread.
-const CURRENT: Arrangement = Arrangement { runtime: Runtime::Current, pinned: false };
 
 /// Statements of a cell with one statement in flight: a round trip takes long.
 const ONE_BY_ONE: u64 = 20_000;
@@ -35,7 +28,6 @@ pub struct Step {
     operation: Operation,
     /// Distinct keys; `None` for one per statement.
     keys: Option<u64>,
-    arrangement: Arrangement,
 }
 
 const RIGHT: Step = Step {
@@ -45,62 +37,51 @@ const RIGHT: Step = Step {
     submit: Submit::Slots,
     operation: Operation::Execute,
     keys: None,
-    arrangement: MULTI,
 };
 
 /// The steps, the naive one first and the sound one last.
-pub const STEPS: [Step; 7] = [
+pub const STEPS: [Step; 6] = [
     Step {
         name: "one-at-a-time",
         title: "one at a time",
-        wrong: "Each statement waits for the last answer: this is the time of a round trip.",
+        wrong: "Each statement waits for the last answer: this measures the round trip.",
         submit: Submit::Sequential,
         ..RIGHT
     },
     Step {
         name: "not-prepared",
         title: "not prepared",
-        wrong: "Text goes with every statement, and is parsed or prepared each time.",
+        wrong: "The text is sent, and parsed or prepared, every time.",
         operation: Operation::Unprepared,
         ..RIGHT
     },
     Step {
         name: "same-row",
-        title: "the same row again and again",
-        wrong: "One row stays in every cache, and mixed-up answers look right.",
+        title: "always the same row",
+        wrong: "The row stays in every cache, and a mixed-up answer looks right.",
         keys: Some(1),
         ..RIGHT
     },
     Step {
         name: "spawn-all",
-        title: "spawning without waiting",
-        wrong: "A task waits for every statement to come, so memory grows with their number.",
+        title: "a task for every statement",
+        wrong: "All tasks exist at once, so memory grows with the number of statements.",
         submit: Submit::SpawnAll,
         ..RIGHT
     },
     Step {
         name: "unlimited",
         title: "no limit",
-        wrong: "All statements are in flight at once: queues grow, and what overflows fails.",
+        wrong: "Everything is sent at once: queues fill, and the rest waits or fails.",
         submit: Submit::Unlimited,
-        ..RIGHT
-    },
-    Step {
-        name: "one-thread",
-        title: "one thread",
-        wrong: "One thread runs all, which can turn the order of drivers: measure both.",
-        arrangement: CURRENT,
         ..RIGHT
     },
     RIGHT,
 ];
 
 impl Step {
-    /// The step's scenario; `None` if the step differs from another one in its arrangement alone.
-    fn scenario(&self, sound: &Scenario) -> Option<Scenario> {
-        if self.arrangement != MULTI {
-            return None;
-        }
+    /// The step's scenario.
+    fn scenario(&self, sound: &Scenario) -> Scenario {
         let mut scenario = Scenario { name: self.name.to_owned(), submit: self.submit, ..sound.clone() };
         if self.submit == Submit::Sequential {
             scenario.limits = Limits { count: Some(ONE_BY_ONE), warmup: Some(ONE_BY_ONE / 20), concurrency: None };
@@ -108,12 +89,7 @@ impl Step {
         for statement in &mut scenario.statements {
             (statement.operation, statement.keys) = (self.operation, self.keys);
         }
-        Some(scenario)
-    }
-
-    /// What results call the step's scenario.
-    fn label(&self, sound: &Scenario) -> String {
-        self.scenario(sound).or_else(|| RIGHT.scenario(sound)).map(|scenario| scenario.label()).unwrap_or_default()
+        scenario
     }
 }
 
@@ -126,10 +102,9 @@ fn sound() -> Result<Scenario> {
 ///
 /// # Errors
 /// When the program lacks the scenario that all steps begin with.
-pub fn plan(contender: Contender, count: u64, blocks: u32) -> Result<Plan> {
+pub fn plan(contender: Contender, arrangements: Vec<Arrangement>, count: u64, blocks: u32) -> Result<Plan> {
     let sound = sound()?;
-    let scenarios = STEPS.iter().filter_map(|step| step.scenario(&sound)).collect();
-    let arrangements = vec![MULTI, CURRENT];
+    let scenarios = STEPS.iter().map(|step| step.scenario(&sound)).collect();
     Ok(Plan { arrangements, count, blocks, passes: Vec::new(), ..Plan::new(vec![contender], scenarios) })
 }
 
@@ -139,7 +114,7 @@ mod tests {
 
     #[test]
     fn every_step_has_a_scenario_that_runs_and_a_sentence_that_fits() {
-        let plan = plan("scylla".parse().unwrap(), 100_000, 3).unwrap();
+        let plan = plan("scylla".parse().unwrap(), vec!["multi:2".parse().unwrap()], 100_000, 3).unwrap();
         for scenario in &plan.scenarios {
             scenario.validate(&scenario.name).unwrap();
         }
@@ -155,9 +130,7 @@ mod tests {
                 "sound"
             ]
         );
-        let sound = sound().unwrap();
         for step in &STEPS {
-            assert!(labels.contains(&step.label(&sound)), "{}", step.name);
             let is_one_sentence = step.wrong.ends_with('.') && !step.wrong.contains(". ");
             assert!(is_one_sentence && step.wrong.len() <= 78, "{}", step.wrong);
         }

@@ -5,37 +5,78 @@ use cqldyno_reports::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT};
 use cqldyno_reports::{Analysis, Contender, Place, escape, list, plain, three_digits, whole, wrap};
 use serde_json::{Value, json};
 
-/// What the harness sets for every driver, and how it is built, beside what is as it is: one connection, glibc's allocator, no LTO between crates.
-const COMMON: [&str; 7] = [
-    "connections=2",
-    "connections=4",
-    "settings=default",
-    "allocator=jemalloc",
-    "allocator=mimalloc",
-    "lto=thin",
-    "lto=fat",
+/// The rows of every list in their order, each with the words for it; a driver's other options follow.
+const ROWS: [(&str, &str); 14] = [
+    ("timeout=30s", "a time limit per statement"),
+    ("timestamps=client", "the client dates each write"),
+    ("metadata=cached", "answers come without their columns' names and types"),
+    ("routing=round-robin", "each node in turn, whoever has the row"),
+    ("coalescing=off", "no waiting for further requests before a write"),
+    ("compression=lz4", "compressed frames"),
+    ("compression=snappy", "compressed frames"),
+    ("connections=2", "data connections per node"),
+    ("connections=4", "data connections per node"),
+    ("settings=default", "the settings of the documentation's first example"),
+    ("allocator=jemalloc", "instead of glibc's"),
+    ("allocator=mimalloc", "instead of glibc's"),
+    ("lto=thin", "link-time optimisation"),
+    ("lto=fat", "link-time optimisation"),
 ];
-/// Of drivers that have a time limit per statement.
-const TIMEOUT: &str = "timeout=none";
+/// The keys of [`ROWS`] that mean the same for every driver.
+const COMMON: [&str; 4] = ["connections", "settings", "allocator", "lto"];
+const NO_SETTING: &str = "the driver has no setting for it";
 
-/// What is counted per statement, each by the first meter that has a figure.
-const COUNTED: [(&str, &[&str]); 3] = [
-    ("system calls", &[SYSCALLS_PER_STATEMENT]),
-    ("allocations", &["allocations_per_statement"]),
-    ("instructions", &["processor_instructions_per_statement", "callgrind_instructions_per_statement"]),
+/// What is counted per statement, each by the first meter that has a figure: heading, heading in a terminal, meters.
+const COUNTED: [(&str, &str, &[&str]); 3] = [
+    ("system calls", "calls", &[SYSCALLS_PER_STATEMENT]),
+    ("allocations", "allocs", &["allocations_per_statement"]),
+    ("instructions", "instr.", &["processor_instructions_per_statement", "callgrind_instructions_per_statement"]),
 ];
+/// Columns of a terminal, and of the first two columns there.
+const WIDTH: usize = 80;
+const NAME: usize = 22;
+const CPU: usize = 29;
 
 /// The settings that a driver can be tried with, each written `KEY=VALUE`.
 pub fn settings(driver: &DriverInfo) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut own = Vec::new();
     for option in &driver.options {
         let is_word = |value: &&str| !value.starts_with(|c: char| c.is_ascii_uppercase());
         let values = option.values.split('|').filter(is_word).chain(option.tried.iter().map(|tried| &**tried));
-        all.extend(values.filter(|value| *value != option.default).map(|value| format!("{}={value}", option.name)));
+        own.extend(values.filter(|value| *value != option.default).map(|value| format!("{}={value}", option.name)));
     }
-    let timeout = driver.capabilities.contains(&Capability::RequestTimeout).then_some(TIMEOUT);
-    all.extend(timeout.into_iter().chain(COMMON).map(str::to_owned));
-    all
+    let is_row = |setting: &str| ROWS.iter().any(|(row, _)| *row == setting);
+    let none = absent(driver);
+    let rows = ROWS.iter().map(|(row, _)| *row).filter(|row| none.iter().all(|(absent, _)| absent != row));
+    let others = own.iter().filter(|setting| !is_row(setting)).cloned();
+    rows.map(str::to_owned).chain(others).collect()
+}
+
+/// The rows of every list that cannot be measured, each with the reason.
+pub fn absent(driver: &DriverInfo) -> Vec<(&'static str, &'static str)> {
+    let takes = |row: &str| {
+        let option = driver.options.iter().find(|option| option.name == key(row));
+        option.is_some_and(|option| option.takes(row.rsplit('=').next().unwrap_or_default()))
+    };
+    let why = |row: &str| match key(row) {
+        "timeout" => (!driver.capabilities.contains(&Capability::RequestTimeout)).then_some(NO_SETTING),
+        key if COMMON.contains(&key) => None,
+        _ if !takes(row) => Some(NO_SETTING),
+        "compression" => Some("the embedded cluster offers none"),
+        _ => None,
+    };
+    ROWS.iter().filter_map(|(row, _)| Some((*row, why(row)?))).collect()
+}
+
+fn key(setting: &str) -> &str {
+    setting.split('=').next().unwrap_or_default()
+}
+
+/// What a setting changes in a few words, if it is known.
+fn words(setting: &str, driver: Option<&DriverInfo>) -> String {
+    let option = || driver?.options.iter().find(|option| option.name == key(setting));
+    let row = ROWS.iter().find(|(row, _)| *row == setting).map(|(_, words)| (*words).to_owned());
+    row.or_else(|| Some(option()?.about.trim_end_matches('.').to_owned())).unwrap_or_default()
 }
 
 /// The prices of one driver in one scenario.
@@ -52,6 +93,8 @@ pub struct Prices {
 struct Price {
     /// The setting, or the driver's label.
     setting: String,
+    /// What the setting changes.
+    words: String,
     /// CPU time per statement in microseconds, its ratio to the base and where that lies.
     cpu: Option<f64>,
     ratio: Option<f64>,
@@ -63,55 +106,88 @@ struct Price {
 }
 
 impl Prices {
-    /// Of every scenario and arrangement of a run against its reference; none without one.
-    pub fn of(analysis: &Analysis) -> Vec<Prices> {
+    /// Of every scenario and arrangement of a run against its reference; none without one. The rows `absent` were not measured, for
+    /// the reason beside each.
+    pub fn of(analysis: &Analysis, driver: Option<&DriverInfo>, absent: &[(&str, &str)]) -> Vec<Prices> {
         let Some(base) = analysis.reference() else { return Vec::new() };
         let others = || analysis.run().contenders.iter().filter(|one| !one.control && one.id != base.id);
+        let price = |place: Place, one: &Contender| {
+            let setting = setting(one, base);
+            Price { words: words(&setting, driver), ..Price::of(analysis, place, one, setting) }
+        };
+        let none = |(row, why): &(&str, &str)| Price::absent(row, words(row, driver), why);
         let prices = |place: Place| Prices {
             place: format!("{}, {}", place.scenario.name, place.arrangement.id),
-            base: Price::of(analysis, place, base, base.label.clone()),
-            changed: others().map(|one| Price::of(analysis, place, one, setting(one, base))).collect(),
+            base: Price {
+                words: "as it is compared".to_owned(),
+                ..Price::of(analysis, place, base, base.label.clone())
+            },
+            changed: others().map(|one| price(place, one)).chain(absent.iter().map(none)).collect(),
         };
         analysis.places().map(prices).collect()
     }
 
+    /// The counts that any row has.
+    fn counted(&self) -> Vec<usize> {
+        let has = |at: &usize| self.rows().any(|row| row.counts.get(*at).is_some_and(Result::is_ok));
+        (0..COUNTED.len()).filter(has).collect()
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Price> {
+        std::iter::once(&self.base).chain(&self.changed)
+    }
+
     /// For a terminal of 80 columns.
     pub fn text(&self) -> String {
-        let head = format!(
-            "{}\n{:<24} {:>24} {:>9} {:>9} {:>9}\n",
-            self.place, "", "CPU time", "system", "alloca-", "instruc-"
-        );
-        let mut text =
-            format!("{head}{:<24} {:>24} {:>9} {:>9} {:>9}\n", "per statement", "", "calls", "tions", "tions");
-        let line = |name: &str, cpu: String, counts: &[String]| match name.chars().count() {
-            0..=24 => format!("{name:<24} {cpu:>24} {:>9} {:>9} {:>9}\n", counts[0], counts[1], counts[2]),
-            _ => format!("{name}\n{:<24} {cpu:>24} {:>9} {:>9} {:>9}\n", "", counts[0], counts[1], counts[2]),
+        let counted = self.counted();
+        let line = |name: &str, cpu: &str, counts: &[String]| {
+            let name = match name.chars().count() {
+                0..=NAME => name.to_owned(),
+                _ => format!("{name}\n"),
+            };
+            let lead = name.rsplit('\n').next().map_or(0, |last| last.chars().count());
+            let counts: String = counts.iter().map(|count| format!("{count:>9}")).collect();
+            format!("{name}{}{cpu:<CPU$}{counts}", " ".repeat(NAME + 1 - lead)).trim_end().to_owned() + "\n"
         };
-        text += &line(&plain(&self.base.setting), self.base.cpu_text(), &self.base.count_texts(None));
-        for price in &self.changed {
-            text += &line(&plain(&price.setting), price.change(), &price.count_texts(Some(&self.base)));
+        let heads: Vec<String> = counted.iter().map(|at| COUNTED[*at].1.to_owned()).collect();
+        let mut text = format!("{}\n{}", self.place, line("per statement", "    CPU time", &heads));
+        for (nth, row) in self.rows().enumerate() {
+            let name = plain(&row.setting);
+            text += &match &row.missing {
+                Some(why) => {
+                    let why = wrap(&plain(&format!("n/a: {why}")), WIDTH - NAME - 3, 0);
+                    line(&name, &why.replace('\n', &format!("\n{}", " ".repeat(NAME + 3))), &[])
+                        .replacen("n/a", "  n/a", 1)
+                }
+                None => {
+                    line(&name, &row.cpu_text(nth == 0), &row.count_texts(&counted, (nth > 0).then_some(&self.base)))
+                }
+            };
         }
-        for note in self.notes() {
-            text += &format!("{}\n", wrap(&plain(&note), 80, 2));
-        }
-        text
+        self.notes().iter().fold(text, |text, note| format!("{text}{}\n", wrap(&plain(note), WIDTH, 2)))
     }
 
     /// As a table of a page.
     pub fn markdown(&self) -> String {
-        let mut text = format!(
-            "### {}\n\n| per statement | CPU time | system calls | allocations | instructions |\n| --- | ---: | ---: | ---: | ---: |\n",
-            escape(&self.place)
-        );
-        let mut line = |name: &str, cpu: String, counts: Vec<String>| {
-            text += &format!("| `{name}` | {cpu} | {} |\n", counts.join(" | "));
-        };
-        line(&self.base.setting, self.base.cpu_text(), self.base.count_texts(None));
-        for price in &self.changed {
-            line(&price.setting, price.change(), price.count_texts(Some(&self.base)));
+        let counted = self.counted();
+        let heads: String = counted.iter().map(|at| format!(" {} |", COUNTED[*at].0)).collect();
+        let rule = " ---: |".repeat(counted.len());
+        let place = escape(&self.place);
+        let mut text =
+            format!("### {place}\n\n| setting | what it changes | CPU time |{heads}\n| --- | --- | ---: |{rule}\n");
+        for (nth, row) in self.rows().enumerate() {
+            let cpu = match &row.missing {
+                Some(why) => format!("n/a: {}", escape(why)),
+                None => row.cpu_text(nth == 0).split_whitespace().collect::<Vec<_>>().join(" "),
+            };
+            let counts = match row.missing {
+                Some(_) => vec![String::new(); counted.len()],
+                None => row.count_texts(&counted, (nth > 0).then_some(&self.base)),
+            };
+            let counts: String = counts.iter().map(|count| format!(" {count} |")).collect();
+            text += &format!("| `{}` | {} | {cpu} |{counts}\n", row.setting, escape(&row.words));
         }
-        let notes: Vec<String> = self.notes().iter().map(|note| format!("\n{}\n", escape(note))).collect();
-        text + &notes.concat()
+        self.notes().iter().fold(text, |text, note| format!("{text}\n{}\n", escape(note)))
     }
 
     /// As data.
@@ -120,35 +196,32 @@ impl Prices {
             let counts: serde_json::Map<String, Value> = COUNTED
                 .iter()
                 .zip(&price.counts)
-                .map(|((name, _), count)| {
+                .map(|((name, _, _), count)| {
                     (name.replace(' ', "_"), count.as_ref().map_or(Value::Null, |count| json!(count)))
                 })
                 .collect();
             json!({
-                "setting": price.setting, "cpu_us": price.cpu, "ratio": price.ratio, "interval": price.interval,
+                "setting": price.setting, "changes": price.words, "cpu_us": price.cpu, "ratio": price.ratio, "interval": price.interval,
                 "per_statement": counts, "missing": price.missing,
             })
         };
         json!({ "place": self.place, "base": row(&self.base), "changed": self.changed.iter().map(row).collect::<Vec<_>>() })
     }
 
-    /// Why figures are missing, each reason once with the settings that it holds for.
+    /// Why counts are missing, each reason once.
     fn notes(&self) -> Vec<String> {
         let mut notes: Vec<(String, Vec<String>)> = Vec::new();
-        for price in std::iter::once(&self.base).chain(&self.changed) {
-            let reasons = match &price.missing {
-                Some(why) => vec![why.clone()],
-                None => price.counts.iter().filter_map(|count| count.as_ref().err().cloned()).collect(),
-            };
-            for why in reasons {
-                match notes.iter_mut().find(|(known, _)| *known == why) {
-                    Some((_, settings)) if settings.contains(&price.setting) => {}
-                    Some((_, settings)) => settings.push(price.setting.clone()),
-                    None => notes.push((why, vec![price.setting.clone()])),
+        for (at, (name, ..)) in COUNTED.iter().enumerate() {
+            for row in self.rows().filter(|row| row.missing.is_none()) {
+                let Some(Err(why)) = row.counts.get(at) else { continue };
+                match notes.iter_mut().find(|(known, _)| known == why) {
+                    Some((_, all)) if all.iter().any(|one| one == name) => {}
+                    Some((_, all)) => all.push((*name).to_owned()),
+                    None => notes.push((why.clone(), vec![(*name).to_owned()])),
                 }
             }
         }
-        notes.into_iter().map(|(why, settings)| format!("n/a for {}: {why}", list(&settings))).collect()
+        notes.into_iter().map(|(why, names)| format!("n/a in {}: {why}", list(&names))).collect()
     }
 }
 
@@ -166,36 +239,42 @@ impl Price {
             .and_then(|row| row.unavailable.clone().or(row.failed.clone()).or(row.void.clone()));
         Price {
             setting,
+            words: String::new(),
             cpu: cpu.and_then(|row| row.level),
             ratio: cpu.and_then(|row| row.ratio),
             interval: cpu.and_then(|row| row.interval),
-            counts: COUNTED.iter().map(|(_, meters)| count(meters)).collect(),
+            counts: COUNTED.iter().map(|(.., meters)| count(meters)).collect(),
             missing,
         }
     }
 
-    fn cpu_text(&self) -> String {
-        self.cpu.map_or("n/a".to_owned(), |us| format!("{} us", three_digits(us)))
+    /// A row that was not measured.
+    fn absent(setting: &str, words: String, why: &str) -> Price {
+        let (setting, missing) = (setting.to_owned(), Some(why.to_owned()));
+        Price { setting, words, cpu: None, ratio: None, interval: None, counts: Vec::new(), missing }
     }
 
-    /// What it costs or saves, in hundredths.
-    fn change(&self) -> String {
+    /// The CPU time, or what it costs or saves in hundredths; a number ends in the same column on every row.
+    fn cpu_text(&self, is_base: bool) -> String {
         let share = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
-        match (self.ratio, self.interval) {
-            (None, _) => "n/a".to_owned(),
-            (Some(ratio), None) => format!("{} %", share(ratio)),
-            (Some(ratio), Some([low, high])) => format!("{} % ({} to {})", share(ratio), share(low), share(high)),
+        match (self.cpu, self.ratio, self.interval) {
+            (Some(us), _, _) if is_base => format!("{:>7} us", three_digits(us)),
+            (_, None, _) => format!("{:>7}", "n/a"),
+            (_, Some(ratio), None) => format!("{:>7} %", share(ratio)),
+            (_, Some(ratio), Some([low, high])) => {
+                format!("{:>7} %  ({} to {})", share(ratio), share(low), share(high))
+            }
         }
     }
 
     /// The counts, or how they differ from those of `base`.
-    fn count_texts(&self, base: Option<&Price>) -> Vec<String> {
-        let of = |at: usize| match (&self.counts[at], base.map(|base| &base.counts[at])) {
+    fn count_texts(&self, counted: &[usize], base: Option<&Price>) -> Vec<String> {
+        let of = |at: &usize| match (&self.counts[*at], base.map(|base| &base.counts[*at])) {
             (Ok(count), None) => figure(*count),
             (Ok(count), Some(Ok(base))) => difference(count - base, *base),
             _ => "n/a".to_owned(),
         };
-        (0..self.counts.len()).map(of).collect()
+        counted.iter().map(of).collect()
     }
 }
 
@@ -216,6 +295,9 @@ fn difference(by: f64, base: f64) -> String {
         base if base >= 1.0 => 2,
         _ => 3,
     };
+    if by.abs() >= 1_000.0 {
+        return format!("{}{}", if by < 0.0 { '-' } else { '+' }, whole(by.abs()));
+    }
     let text = format!("{by:+.digits$}");
     if text.trim_start_matches(['+', '-']).parse() == Ok(0.0) { "0".to_owned() } else { text }
 }
@@ -237,16 +319,17 @@ mod tests {
         ];
         let driver = DriverInfo { options, ..DriverInfo::default() };
         let found = settings(&driver);
-        assert_eq!(found[..2], ["routing=round-robin", "buffer=65536"]);
-        assert_eq!(found[2..], COMMON);
+        assert_eq!((found[0].as_str(), found.last().unwrap().as_str()), ("routing=round-robin", "buffer=65536"));
+        assert!(!found.contains(&"timeout=30s".to_owned()) && absent(&driver).contains(&("timeout=30s", NO_SETTING)));
         let limited = DriverInfo { capabilities: [Capability::RequestTimeout].into(), ..DriverInfo::default() };
-        assert_eq!(settings(&limited)[0], TIMEOUT);
+        assert_eq!(settings(&limited)[0], "timeout=30s");
+        assert_eq!(settings(&limited).len() + absent(&limited).len(), ROWS.len());
     }
 
     /// The sample as a price list: the second driver is the first one with another setting.
     fn priced() -> (Run, Vec<Cell>) {
         let (mut run, mut cells) = sample::blocks(12);
-        let id = "scylla+timeout=none";
+        let id = "scylla+timeout=30s";
         run.contenders.iter_mut().filter(|one| one.id == "cdrs-tokio").for_each(|one| one.id = id.to_owned());
         run.contenders.retain(|one| one.id.starts_with("scylla"));
         cells.iter_mut().filter(|one| one.contender == "cdrs-tokio").for_each(|one| one.contender = id.to_owned());
@@ -261,26 +344,28 @@ mod tests {
     #[test]
     fn a_setting_costs_what_it_takes_more_than_the_driver_as_it_is() {
         let (run, cells) = priced();
-        let prices = Prices::of(&Analysis::new(&run, &cells));
+        let prices = Prices::of(&Analysis::new(&run, &cells), None, &[("coalescing=off", NO_SETTING)]);
         let text = prices[0].text();
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let line = text.lines().find(|line| line.starts_with("timeout=none")).unwrap();
-        assert!(line.contains(" % (+") && line.contains("+0.023") && line.ends_with("n/a"), "{line}");
-        assert!(text.contains("n/a for scylla@1.9.0 and timeout=none: "), "{text}");
+        let line = text.lines().find(|line| line.starts_with("timeout=30s")).unwrap();
+        assert!(line.contains(" %  (+") && line.ends_with("+0.023"), "{line}");
+        assert!(text.contains("coalescing=off           n/a: the driver has no setting for it"), "{text}");
+        assert!(text.contains("n/a in allocations and instructions: It was not measured."), "{text}");
         let data = prices[0].json();
-        assert_eq!(data["changed"][0]["setting"], "timeout=none");
+        assert_eq!(data["changed"][0]["setting"], "timeout=30s");
         assert_eq!(data["base"]["per_statement"]["system_calls"], 0.1);
-        assert!(prices[0].markdown().contains("| `timeout=none` | +"), "{}", prices[0].markdown());
+        let page = prices[0].markdown();
+        assert!(page.contains("| `timeout=30s` | a time limit per statement | +"), "{page}");
     }
 
     #[test]
     fn a_setting_that_cannot_be_had_says_why() {
         let (mut run, mut cells) = priced();
-        cells.retain(|cell| cell.contender != "scylla+timeout=none");
-        let who = run.contenders.iter_mut().find(|one| one.id == "scylla+timeout=none").unwrap();
+        cells.retain(|cell| cell.contender != "scylla+timeout=30s");
+        let who = run.contenders.iter_mut().find(|one| one.id == "scylla+timeout=30s").unwrap();
         who.unavailable = Some("It cannot be built.".to_owned());
-        let text = Prices::of(&Analysis::new(&run, &cells))[0].text();
-        assert!(text.contains("n/a for timeout=none: It cannot be built."), "{text}");
+        let text = Prices::of(&Analysis::new(&run, &cells), None, &[])[0].text();
+        assert!(text.contains("timeout=30s              n/a: It cannot be built."), "{text}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::ArgAction;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use cqldyno_bench::{Plan, Programs, run as carry_out};
+use cqldyno_bench::{Arrangement, Plan, Programs, run as carry_out};
 
 use crate::arguments::heading::{OUTPUT, SIZE};
 use crate::count::count;
@@ -22,19 +22,23 @@ const COUNT: &str = "100k";
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno pitfalls scylla                 the ladder, in about a minute
+  cqldyno pitfalls scylla                 about a minute
   cqldyno pitfalls cdrs-tokio --blocks 1  faster, and noisier
 
-Every step changes one thing of the sound measurement, which is the last row.
+Every row changes one thing of the sound measurement, which is the last row.
 Exit codes: 0 done, 1 the driver is missing, 2 wrong usage, 130 Ctrl-C.";
 
-/// Measure a driver wrongly in six ways, and show how far off each is
+/// Measure a driver wrongly in five ways, and show how far off each is
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// A driver as NAME[@VERSION][+KEY=VALUE], such as scylla
     #[arg(value_name = "DRIVER", value_parser = Known(super::drivers::names), hide_possible_values = true)]
     contender: String,
+    /// Runtimes, such as multi:2,current: a table for each
+    #[arg(long, value_name = "NAME,...", default_value = "multi:2", value_delimiter = ',', help_heading = SIZE)]
+    #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
+    arrangement: Vec<Arrangement>,
     /// Statements per cell; one at a time at most 20k
     #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = COUNT, help_heading = SIZE)]
     #[arg(allow_hyphen_values = true)]
@@ -57,15 +61,21 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
-    let plan = ladder::plan(contender(&arguments.contender, &programs)?, arguments.count, arguments.blocks)?;
+    let contender = contender(&arguments.contender, &programs)?;
+    let plan = ladder::plan(contender, arguments.arrangement.clone(), arguments.count, arguments.blocks)?;
     let plan = Plan { out: arguments.out.clone(), ..plan };
     let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
     let Arguments { contender, count, blocks, .. } = arguments;
-    finished.run.command = Some(format!("cqldyno pitfalls {contender} --count {count} --blocks {blocks}"));
-    let climbed = ladder::climbed(&finished.run, &finished.cells)?;
+    let arrangements: Vec<String> = arguments.arrangement.iter().map(ToString::to_string).collect();
+    finished.run.command = Some(format!(
+        "cqldyno pitfalls {contender} --arrangement {} --count {count} --blocks {blocks}",
+        arrangements.join(",")
+    ));
+    let climbed = |name: String| Ok((name.clone(), ladder::climbed(&finished.run, &finished.cells, &name)?));
+    let climbed = arrangements.into_iter().map(climbed).collect::<Result<Vec<_>>>()?;
     let text = match arguments.format {
         true => format!("{:#}\n", ladder::json(&finished.run, &finished.cells, &climbed)),
-        false => ladder::table(&finished.run, &climbed),
+        false => ladder::tables(&finished.run, &climbed),
     };
     Progress::new(arguments.quiet, false).say(&format!("The run is kept in {}.", finished.folder.display()));
     terminal::print(&text)?;

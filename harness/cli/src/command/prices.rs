@@ -14,7 +14,7 @@ use crate::count::count;
 use crate::known::Known;
 use crate::measure::{keep, measure};
 use crate::outcome::{Outcome, usage};
-use crate::prices::{Prices, settings};
+use crate::prices::{Prices, absent, settings};
 use crate::recorded::read;
 use crate::terminal;
 
@@ -22,10 +22,10 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno prices scylla
   cqldyno prices cdrs-tokio --scenario reads --arrangement current
-  cqldyno prices scylla --only routing=round-robin --only timeout=none
+  cqldyno prices scylla --only routing=round-robin --only timeout=30s
 
-A setting's figures are those of the driver with that setting, less those of the
-driver as it is. CPU time has a 95 % interval from 8 blocks on.
+The first row is the driver as it is compared. Every other row is what one changed
+setting costs (+) or saves (-); CPU time has a 95 % interval from 8 blocks on.
 Exit codes: 0 done, 1 nothing could be measured, 2 wrong usage, 130 Ctrl-C.";
 
 /// The passes that count.
@@ -77,12 +77,23 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
-    let recorded = match &arguments.from {
-        Some(folder) => read(folder)?,
-        None => measured(arguments)?,
+    let programs = Programs::find().context("the program does not know where it lies")?;
+    let base: Contender = arguments.driver.parse().map_err(usage)?;
+    let known = drivers(&programs, &Cancel::new()).into_iter().find(|one| one.name == base.name());
+    let known =
+        known.ok_or_else(|| usage(format!("there is no driver {:?}; `cqldyno drivers` lists them", base.name())))?;
+    let (driver, base_name) = (known.hello.map(|hello| hello.driver), base.name().to_owned());
+    let is_wanted =
+        |(row, _): &(&str, &str)| arguments.only.is_empty() || arguments.only.iter().any(|only| only == row);
+    let absent: Vec<(&str, &str)> =
+        driver.as_ref().map_or_else(|_| Vec::new(), |driver| absent(driver).into_iter().filter(is_wanted).collect());
+    let recorded = match (&arguments.from, &driver) {
+        (Some(folder), _) => read(folder)?,
+        (None, Ok(driver)) => measured(arguments, &programs, base, &settings(driver), &absent)?,
+        (None, Err(why)) => return Err(anyhow!("the driver {base_name} is not available: {why}")),
     };
     let analysis = Analysis::new(&recorded.run, &recorded.cells);
-    let prices = Prices::of(&analysis);
+    let prices = Prices::of(&analysis, driver.as_ref().ok(), &absent);
     if prices.is_empty() {
         return Err(anyhow!(
             "the run has no driver as it is to take prices against; `cqldyno drivers` says why one is missing"
@@ -94,12 +105,17 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             serde_json::to_string_pretty(&json!({ "driver": arguments.driver, "places": places }))? + "\n"
         }
         "markdown" => format!(
-            "## {}\n\n{}{}",
+            "## {}\n\n{}{}\n",
             escape(&title(&analysis)),
             prices.iter().map(|one| one.markdown() + "\n").collect::<String>(),
             measured_on(&recorded)
         ),
-        _ => format!("{}\n\n{}", title(&analysis), prices.iter().map(Prices::text).collect::<Vec<_>>().join("\n")),
+        _ => format!(
+            "{}\n\n{}\n`cqldyno drivers {}` explains each setting.\n",
+            title(&analysis),
+            prices.iter().map(Prices::text).collect::<Vec<_>>().join("\n"),
+            base_name
+        ),
     };
     terminal::print(&text)?;
     Ok(if recorded.run.interrupted { Outcome::Interrupted } else { Outcome::Done })
@@ -124,20 +140,20 @@ fn measured_on(recorded: &Recorded) -> String {
     )
 }
 
-/// Runs the driver as it is and with each of its settings.
-fn measured(arguments: &Arguments) -> Result<Recorded> {
-    let programs = Programs::find().context("the program does not know where it lies")?;
-    let base: Contender = arguments.driver.parse().map_err(usage)?;
-    let known = drivers(&programs, &Cancel::new()).into_iter().find(|one| one.name == base.name());
-    let known =
-        known.ok_or_else(|| usage(format!("there is no driver {:?}; `cqldyno drivers` lists them", base.name())))?;
-    let hello = known.hello.map_err(|why| anyhow!("the driver {} is not available: {why}", base.name()))?;
-    let all = settings(&hello.driver);
-    let wanted = if arguments.only.is_empty() { all } else { arguments.only.clone() };
+/// Runs the driver as it is and with each of `all` settings, or with those that were asked for and are not `absent`.
+fn measured(
+    arguments: &Arguments,
+    programs: &Programs,
+    base: Contender,
+    all: &[String],
+    absent: &[(&str, &str)],
+) -> Result<Recorded> {
+    let wanted = if arguments.only.is_empty() { all } else { &arguments.only[..] };
     let given = base.to_string();
     let is_other = |setting: &String| {
         let key = setting.split('=').next().unwrap_or_default();
-        !given.split('+').skip(1).any(|own| own.split('=').next() == Some(key))
+        absent.iter().all(|(row, _)| row != setting)
+            && !given.split('+').skip(1).any(|own| own.split('=').next() == Some(key))
     };
     let with = |setting: &String| format!("{given}+{setting}").parse::<Contender>().map_err(usage);
     let others = wanted.iter().filter(|setting| is_other(setting)).map(with).collect::<Result<Vec<_>>>()?;
@@ -160,7 +176,7 @@ fn measured(arguments: &Arguments) -> Result<Recorded> {
         out: arguments.out.clone(),
         ..Plan::new(std::iter::once(base).chain(others).collect(), scenarios)
     };
-    let finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
+    let finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?;
     keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
     if let Some(trouble) = finished.trouble {
         return Err(anyhow!(trouble));

@@ -30,14 +30,14 @@ pub struct Figures {
     pub void: Option<String>,
 }
 
-/// Every step of the ladder in its order, from the run's cells.
+/// Every step of the ladder in its order, from the run's cells in one arrangement.
 ///
 /// # Errors
 /// When the program lacks the scenario that all steps begin with.
-pub fn climbed(run: &Run, cells: &[Cell]) -> Result<Vec<Climbed>> {
+pub fn climbed(run: &Run, cells: &[Cell], arrangement: &str) -> Result<Vec<Climbed>> {
     let sound = sound()?;
     let climbed = STEPS.iter().map(|step| {
-        let (label, arrangement) = (step.label(&sound), step.arrangement.to_string());
+        let label = step.scenario(&sound).label();
         let is_mine =
             |cell: &&Cell| cell.pass == Pass::Timing && cell.scenario == label && cell.arrangement == arrangement;
         let cells: Vec<&Cell> = cells.iter().filter(is_mine).collect();

@@ -13,21 +13,30 @@ const TITLE: usize = 30;
 /// Peak memory is told from this many times the sound one's.
 const MUCH_MEMORY: f64 = 1.5;
 
-/// The table, at most 80 columns wide.
-pub fn table(run: &Run, all: &[Climbed]) -> String {
+/// A table for each arrangement, at most 80 columns wide.
+pub fn tables(run: &Run, all: &[(String, Vec<Climbed>)]) -> String {
     let label = run.contenders.first().map_or("", |one| one.label.as_str());
     let plan = &run.plan;
     let head = format!(
-        "{label}: {} per cell, {} in flight unless a step says otherwise; medians of {}",
+        "{label}: {} statements per cell, {} in flight; medians of {}",
         short_count(plan.count),
         whole(plan.concurrency as f64),
         cqldyno_reports::count(plan.blocks.into(), "block")
     );
-    let mut text = wrap(&plain(&head), WIDTH, 2);
-    text += &format!(
-        "\n\n{:<TITLE$} {:>12} {:>9}   {:>9} {:>9}\n",
-        "step", "statements/s", "vs sound", "CPU us", "vs sound"
-    );
+    let tables: String = all.iter().map(|(arrangement, all)| format!("\n{}", table(arrangement, all))).collect();
+    let another = match all {
+        [_] => {
+            "\nOne arrangement is a pitfall, too: another one can turn the order of drivers.\n  \
+                `--arrangement multi:2,current` measures both.\n"
+        }
+        _ => "",
+    };
+    format!("{}\n{tables}{another}", wrap(&plain(&head), WIDTH, 2))
+}
+
+fn table(arrangement: &str, all: &[Climbed]) -> String {
+    let mut text =
+        format!("{arrangement:<TITLE$} {:>12} {:>9}   {:>9} {:>9}\n", "statements/s", "vs sound", "CPU us", "vs sound");
     let sound = Climbed::sound(all);
     for one in all {
         text += &row(one, sound);
@@ -75,7 +84,7 @@ fn sentences(one: &Climbed, sound: Option<&Figures>) -> Vec<String> {
             }
             sentences.extend(errors(figures).or_else(|| {
                 let is_free = one.step.submit == Submit::Unlimited;
-                is_free.then(|| format!("Here nothing overflowed: all {} were answered.", whole(figures.statements)))
+                is_free.then(|| "Here none failed: a statement that found no room waited.".to_owned())
             }));
             sentences.extend(figures.void.clone());
         }
@@ -89,22 +98,27 @@ fn errors(figures: &Figures) -> Option<String> {
     let kinds: Vec<String> =
         figures.errors.iter().map(|line| format!("{} {}", whole(line.count as f64), line.kind)).collect();
     Some(format!(
-        "Errors: {} of {} statements, such as \"{}\".",
+        "Failed: {} of {} statements, such as \"{}\".",
         list(&kinds),
         whole(figures.statements),
         commonest.first.trim_end_matches('.')
     ))
 }
 
-/// The ladder and the run's cells.
-pub fn json(run: &Run, cells: &[Cell], all: &[Climbed]) -> Value {
+/// The ladders and the run's cells.
+pub fn json(run: &Run, cells: &[Cell], all: &[(String, Vec<Climbed>)]) -> Value {
+    let steps = all.iter().flat_map(|(arrangement, all)| steps(arrangement, all));
+    json!({ "run": run, "cells": cells, "ladder": steps.collect::<Vec<Value>>() })
+}
+
+fn steps(arrangement: &str, all: &[Climbed]) -> Vec<Value> {
     let sound = Climbed::sound(all);
-    let steps: Vec<Value> = all
-        .iter()
+    all.iter()
         .map(|one| {
             let (throughput, cpu) = one.ratios(sound);
             let figures = one.figures.as_ref().ok();
             json!({
+                "arrangement": arrangement,
                 "step": one.step.name,
                 "title": one.step.title,
                 "wrong": one.step.wrong,
@@ -118,8 +132,7 @@ pub fn json(run: &Run, cells: &[Cell], all: &[Climbed]) -> Value {
                 "unavailable": one.figures.as_ref().err(),
             })
         })
-        .collect();
-    json!({ "run": run, "cells": cells, "ladder": steps })
+        .collect()
 }
 
 #[cfg(test)]
@@ -175,17 +188,16 @@ mod tests {
     #[test]
     fn every_step_stands_beside_the_sound_one_with_what_is_wrong_and_what_overflowed() {
         let (run, cells) = run();
-        let text = table(&run, &climbed(&run, &cells).unwrap());
+        let text = table("multi:2", &climbed(&run, &cells, "multi:2").unwrap());
         let line = |title: &str| text.lines().find(|line| line.starts_with(title)).unwrap().split_whitespace();
         assert!(line("one at a time").eq(["one", "at", "a", "time", "10.0k", "0.03x", "40.0", "10.00x"]), "{text}");
         assert!(line("sound").eq(["sound", "400k", "4.00"]), "{text}");
-        assert!(line("one thread").eq(["one", "thread", "500k", "1.25x", "2.00", "0.50x"]), "{text}");
         assert!(line("not prepared").eq(["not", "prepared", "n/a", "n/a"]), "{text}");
         assert!(text.contains("does not declare the capability"), "{text}");
-        assert!(line("spawning").eq(["spawning", "without", "waiting", "n/a", "n/a"]), "{text}");
+        assert!(line("a task").eq(["a", "task", "for", "every", "statement", "n/a", "n/a"]), "{text}");
         assert!(text.contains("The run ended before this step."), "{text}");
         assert!(text.contains("Peak memory: 400 MiB instead of 20."), "{text}");
-        assert!(text.contains("Errors: 67,233 queue_full of 100,000 statements"), "{text}");
+        assert!(text.contains("Failed: 67,233 queue_full of 100,000 statements"), "{text}");
         assert!(text.replace("\n  ", " ").contains("one at a time, 40.0 times fewer statements per second."), "{text}");
         assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
     }
@@ -193,13 +205,17 @@ mod tests {
     #[test]
     fn json_has_every_step_with_its_ratios_or_the_reason_why_there_are_none() {
         let (run, cells) = run();
-        let json = json(&run, &cells, &climbed(&run, &cells).unwrap());
+        let ladder = |name: &str| (name.to_owned(), climbed(&run, &cells, name).unwrap());
+        let all = [ladder("multi:2"), ladder("current")];
+        let json = json(&run, &cells, &all);
         let steps = json["ladder"].as_array().unwrap();
-        assert_eq!(steps.len(), 7);
+        assert_eq!((steps.len(), &steps[11]["arrangement"]), (12, &json!("current")));
+        assert!(!tables(&run, &all).contains("is a pitfall, too"));
+        assert!(tables(&run, &all[..1]).contains("is a pitfall, too"));
         assert_eq!((&steps[0]["step"], &steps[0]["throughput_ratio"]), (&json!("one-at-a-time"), &json!(0.025)));
         assert!(steps[1]["throughput"].is_null() && steps[1]["unavailable"].is_string());
         assert_eq!(steps[4]["errors"][0]["kind"], json!("queue_full"));
-        assert_eq!(steps[6]["cpu_per_statement_ratio"], json!(1.0));
+        assert_eq!(steps[5]["cpu_per_statement_ratio"], json!(1.0));
         assert_eq!(json["cells"].as_array().unwrap().len(), cells.len());
     }
 
@@ -210,7 +226,7 @@ mod tests {
         let overflowing = &mut cells[2];
         overflowing.measures.insert(measure::THROUGHPUT.to_owned(), Measure::value(0.0, Unit::PerSecond));
         overflowing.measures.insert(measure::CPU_PER_STATEMENT.to_owned(), Measure::unavailable("Nothing."));
-        let text = table(&run, &climbed(&run, &cells).unwrap());
+        let text = table("multi:2", &climbed(&run, &cells, "multi:2").unwrap());
         let line = text.lines().find(|line| line.starts_with("no limit")).unwrap();
         assert!(line.split_whitespace().eq(["no", "limit", "0", "0.00x", "n/a"]), "{text}");
         assert!(text.contains("one at a time, 40.0 times fewer"), "{text}");
