@@ -13,6 +13,8 @@ const HEAD: &str = "\
 The behaviour suite of each adapter, on each release that its manifest lists. `make test-versions` writes this table. Other releases in an
 adapter's range are built, too, and have not been tested.
 
+A capability that is not declared is one that the driver lacks: the suite then checks that it is absent. The driver's README says why.
+
 | driver | release | adapter | behaviour suite |
 | --- | --- | --- | --- |
 ";
