@@ -93,14 +93,15 @@ impl Package {
         let name = format!("cqldyno-driver-{}", family.driver);
         let library = target(&name.replace('-', "_"), text(&family.folder.join("src/lib.rs")));
         manifest.insert("lib".to_owned(), Value::Table(library));
-        let worker = target(&name, Value::String("main.rs".to_owned()));
-        manifest.insert("bin".to_owned(), Value::Array(vec![Value::Table(worker)]));
         // An older family has them only if they are not the newest one's.
         let newest = sources.folder().join("drivers").join(&family.driver);
         let file = |name: &str| Some(family.folder.join(name)).filter(|own| own.is_file()).unwrap_or(newest.join(name));
+        let (kind, only) = match tested {
+            true => ("test", target("behaviour", text(&file("tests/behaviour.rs")))),
+            false => ("bin", target(&name, Value::String("main.rs".to_owned()))),
+        };
+        manifest.insert(kind.to_owned(), Value::Array(vec![Value::Table(only)]));
         if tested {
-            let suite = target("behaviour", text(&file("tests/behaviour.rs")));
-            manifest.insert("test".to_owned(), Value::Array(vec![Value::Table(suite)]));
             let lints = Table::from_iter([("workspace".to_owned(), Value::Boolean(true))]);
             manifest.insert("lints".to_owned(), Value::Table(lints));
         }
