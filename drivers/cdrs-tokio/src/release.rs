@@ -9,7 +9,7 @@ use cdrs_tokio::cluster::session::SessionBuilder;
 use cdrs_tokio::cluster::{KeyspaceHolder, TcpConnectionManager};
 use cdrs_tokio::frame::Version;
 use cdrs_tokio::frame_encoding::ProtocolFrameEncodingFactory;
-use cqldyno_driver_api::{ConnectOptions, DriverError, DriverOption, ErrorKind, Settings};
+use cqldyno_driver_api::{Capability, ConnectOptions, DriverError, DriverOption, ErrorKind, Settings};
 
 use crate::adapter::{Authenticator, CONNECTS_WITHIN, TcpSession};
 use crate::options::{self, Chosen};
@@ -26,6 +26,9 @@ const HEARTBEAT: DriverOption = DriverOption::new(
     "30",
     "Time between two OPTIONS requests that keep each data connection alive.",
 );
+
+/// What these releases cannot do.
+pub(crate) const LACKS: &[Capability] = &[Capability::RequestTimeout, Capability::ControlConnection];
 
 /// What holds for these releases and not for all.
 pub(crate) const CAVEATS: &[&str] = &[DECODES_TWICE];

@@ -13,7 +13,8 @@ const HEAD: &str = "\
 The behaviour suite of each adapter, on each release that its manifest lists. `make test-versions` writes this table. Other releases in an
 adapter's range are built, too, and have not been tested.
 
-A capability that is not declared is one that the driver lacks: the suite then checks that it is absent. The driver's README says why.
+A capability that is not declared is one that the driver lacks: the suite skips what needs it, or checks that it is absent. The driver's
+README says why.
 
 | driver | release | adapter | behaviour suite |
 | --- | --- | --- | --- |
@@ -63,7 +64,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             lacks if lacks.is_empty() => "passes".to_owned(),
             lacks => format!("passes; not declared: {lacks}"),
         });
-        let result = result.unwrap_or_else(|error| error.to_string().replace('|', "/"));
+        let result = result.unwrap_or_else(|error| {
+            error.to_string().replace('|', "/").replace("it could not be built: these tests", "these tests")
+        });
         eprintln!("\r{order}: {result}");
         rows.insert(begin(entry), format!("{}{result} |", begin(entry)));
         // After each release, so that a run that is ended keeps what it found.

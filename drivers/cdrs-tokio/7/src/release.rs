@@ -8,13 +8,17 @@ use cdrs_tokio::cluster::{KeyspaceHolder, TcpConnectionManager};
 use cdrs_tokio::frame::Version;
 use cdrs_tokio::frame_encoding::ProtocolFrameEncodingFactory;
 use cdrs_tokio::retry::NeverReconnectionPolicy;
-use cqldyno_driver_api::{DriverError, ErrorKind};
+use cqldyno_driver_api::{Capability, DriverError, ErrorKind};
 
 use crate::adapter::{Authenticator, TcpSession};
 pub(crate) use crate::before_8::*;
 use crate::options::Chosen;
 use crate::session::DriverSession;
 pub(crate) use crate::since_7::*;
+
+/// What these releases cannot do.
+pub(crate) const LACKS: &[Capability] =
+    &[Capability::RequestTimeout, Capability::ControlConnection, Capability::Connect];
 
 /// What holds for these releases and not for all.
 pub(crate) const CAVEATS: &[&str] = &[DECODES_TWICE];
