@@ -3,7 +3,7 @@
 # make build     sets up what is missing, and builds `cqldyno` and a worker for each driver into target/release
 #
 # make test-versions  runs the behaviour suite of every adapter on each release that its manifest lists, and writes drivers/VERSIONS.md
-# make test-versions ONLY="scylla"   those of some drivers; the other rows stay
+# make test-versions ONLY="scylla cdrs-tokio@6.2.0"   those of some drivers, or some releases; the other rows stay
 #
 # make adapter-cost   compares each adapter with the program that its driver's documentation would have you write, for writes and reads
 # make adapter-cost OUT=DIR   keeps its runs in DIR/scylla and so on

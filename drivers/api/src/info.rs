@@ -36,6 +36,25 @@ pub enum Capability {
     Connect,
 }
 
+impl Capability {
+    /// What a driver of a cluster can that lacks only these.
+    pub fn all_but(lacks: &[Capability]) -> BTreeSet<Capability> {
+        let all = [
+            Capability::RequestTimeout,
+            Capability::Paging,
+            Capability::Reprepare,
+            Capability::Reconnect,
+            Capability::ControlConnection,
+            Capability::Credentials,
+            Capability::Batch,
+            Capability::Unprepared,
+            Capability::Prepare,
+            Capability::Connect,
+        ];
+        all.into_iter().filter(|capability| !lacks.contains(capability)).collect()
+    }
+}
+
 /// A library in the worker, read from the build or the running process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Library {

@@ -49,19 +49,7 @@ impl Driver for CassandraCpp {
                 },
                 lock::library("tokio")?,
             ],
-            capabilities: [
-                Capability::RequestTimeout,
-                Capability::Paging,
-                Capability::Reprepare,
-                Capability::Reconnect,
-                Capability::ControlConnection,
-                Capability::Credentials,
-                Capability::Batch,
-                Capability::Unprepared,
-                Capability::Prepare,
-                Capability::Connect,
-            ]
-            .into(),
+            capabilities: Capability::all_but(&[]),
             caveats: [
                 "It runs one I/O thread in C++ beside the runtime's workers, or as many as `io-threads` says.",
                 "It always skips the result's metadata, so its answers to a SELECT are shorter.",

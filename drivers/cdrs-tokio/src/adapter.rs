@@ -48,19 +48,7 @@ impl Driver for CdrsTokio {
             name: "cdrs-tokio".to_owned(),
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs-tokio")?.to_owned(),
             libraries: vec![lock::library("cassandra-protocol")?, lock::library("tokio")?],
-            capabilities: [
-                Capability::Paging,
-                Capability::Reprepare,
-                Capability::Reconnect,
-                Capability::Credentials,
-                Capability::Batch,
-                Capability::Unprepared,
-                Capability::Prepare,
-                Capability::Connect,
-            ]
-            .into_iter()
-            .filter(|capability| !release::LACKS.contains(capability))
-            .collect(),
+            capabilities: Capability::all_but(release::LACKS),
             caveats: CAVEATS.iter().chain(release::CAVEATS).map(|&caveat| caveat.to_owned()).collect(),
             options: release::OPTIONS.to_vec(),
             ..DriverInfo::default()
@@ -89,13 +77,13 @@ impl Driver for CdrsTokio {
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CdrsTokioSession, DriverError> {
-        let chosen = Chosen::of(options)?;
         if options.connections == 0 {
             return Err(DriverError::new(
                 ErrorKind::Other,
                 "0 connections per node were asked for; ask for at least 1",
             ));
         }
+        let chosen = Chosen::of(options)?;
         let authenticator: Authenticator = match &options.credentials {
             Some(credentials) => {
                 Arc::new(StaticPasswordAuthenticatorProvider::new(&credentials.user, &credentials.password))
@@ -108,13 +96,12 @@ impl Driver for CdrsTokio {
         let nodes =
             options.contact_points.iter().fold(nodes, |nodes, &address| nodes.with_contact_point(address.into()));
         let nodes = nodes.build().await.map_err(errors::connect)?;
-        let is_equal = options.settings == Settings::Equal;
         let mut builder = TcpSessionBuilder::new(Routing::new(chosen.is_token_aware), nodes)
             .with_compression(chosen.compression)
             .with_transport_buffer_size(chosen.buffer)
             .with_tcp_nodelay(chosen.nodelay)
-            .with_connection_pool_config(release::pool(is_equal.then_some(options.connections), &chosen));
-        if is_equal {
+            .with_connection_pool_config(chosen.pool);
+        if options.settings == Settings::Equal {
             builder = builder.with_retry_policy(Box::new(FallthroughRetryPolicy));
         }
         let connecting = async {

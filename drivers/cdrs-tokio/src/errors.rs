@@ -1,21 +1,14 @@
 //! The driver's errors, by kind.
 
-use std::fmt::Display;
-
 use cqldyno_driver_api::{DriverError, ErrorKind};
+use driver::Error;
 use tokio::time::error::Elapsed;
 
-use crate::release::{self, Error};
+use crate::release;
 
 /// An error while connecting.
 pub(crate) fn connect(error: Error) -> DriverError {
     DriverError::new(release::kind_at_connect(&error), error)
-}
-
-/// An error of `SessionBuilder::build`.
-#[allow(dead_code, reason = "an older family, which shares this file, builds without errors")]
-pub(crate) fn build(error: impl Display) -> DriverError {
-    DriverError::new(ErrorKind::Connect, error)
 }
 
 /// The driver went on trying without an error.

@@ -2,6 +2,9 @@
 //! between releases is in `release`.
 #![deny(missing_docs)]
 
+// As the files call it that adapters for crates of other names share.
+extern crate cdrs_tokio as driver;
+
 mod adapter;
 mod errors;
 mod options;

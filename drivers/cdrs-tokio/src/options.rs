@@ -1,7 +1,6 @@
 //! The options of `cdrs-tokio+KEY=VALUE`.
 
-use std::time::Duration;
-
+use cdrs_tokio::cluster::connection_pool::ConnectionPoolConfig;
 use cdrs_tokio::cluster::session::DEFAULT_TRANSPORT_BUFFER_SIZE;
 use cdrs_tokio::compression::Compression;
 use cqldyno_driver_api::{ConnectOptions, DriverError, DriverOption, Settings};
@@ -33,13 +32,6 @@ pub(crate) const NODELAY: DriverOption = DriverOption::new(
     "on",
     "Whether TCP_NODELAY is set on its connections, so that the kernel sends small requests at once.",
 );
-#[allow(dead_code, reason = "older families, which share this file, have no heartbeat")]
-pub(crate) const HEARTBEAT: DriverOption = DriverOption::new(
-    "heartbeat",
-    "SECONDS",
-    "30",
-    "Time between two OPTIONS requests that keep each data connection alive.",
-);
 
 /// What the options choose.
 pub(crate) struct Chosen {
@@ -47,8 +39,7 @@ pub(crate) struct Chosen {
     pub(crate) buffer: usize,
     pub(crate) compression: Compression,
     pub(crate) nodelay: bool,
-    #[allow(dead_code, reason = "older families, which share this file, have no heartbeat")]
-    pub(crate) heartbeat: Option<Duration>,
+    pub(crate) pool: ConnectionPoolConfig,
 }
 
 impl Chosen {
@@ -69,7 +60,7 @@ impl Chosen {
                 _ => Compression::None,
             },
             nodelay: options.option("nodelay") != Some("off"),
-            heartbeat: options.number("cdrs-tokio", "heartbeat")?.map(|seconds| Duration::from_secs(seconds.into())),
+            pool: release::pool(options)?,
         })
     }
 }

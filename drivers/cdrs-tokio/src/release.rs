@@ -1,26 +1,34 @@
 //! What `cdrs-tokio` from 8.1.0 on does otherwise than older releases.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use cdrs_tokio::Error;
 use cdrs_tokio::cluster::connection_pool::{ConnectionPoolConfig, ConnectionPoolConfigBuilder};
 use cdrs_tokio::cluster::session::SessionBuilder;
 use cdrs_tokio::cluster::{KeyspaceHolder, TcpConnectionManager};
 use cdrs_tokio::frame::Version;
 use cdrs_tokio::frame_encoding::ProtocolFrameEncodingFactory;
-use cqldyno_driver_api::{Capability, DriverError, DriverOption, ErrorKind};
+use cqldyno_driver_api::{Capability, ConnectOptions, DriverError, DriverOption, ErrorKind, Settings};
 
 use crate::adapter::{Authenticator, CONNECTS_WITHIN, TcpSession};
-use crate::errors;
 use crate::options::{self, Chosen};
 use crate::session::DriverSession;
 pub(crate) use crate::since_7::*;
 
 /// The options that these releases have.
 pub(crate) const OPTIONS: &[DriverOption] =
-    &[options::ROUTING, options::BUFFER, options::COMPRESSION, options::NODELAY, options::HEARTBEAT];
+    &[options::ROUTING, options::BUFFER, options::COMPRESSION, options::NODELAY, HEARTBEAT];
 
-/// What these releases cannot do and others can.
-pub(crate) const LACKS: &[Capability] = &[];
+const HEARTBEAT: DriverOption = DriverOption::new(
+    "heartbeat",
+    "SECONDS",
+    "30",
+    "Time between two OPTIONS requests that keep each data connection alive.",
+);
+
+/// What these releases cannot do.
+pub(crate) const LACKS: &[Capability] = &[Capability::RequestTimeout, Capability::ControlConnection];
 
 /// What holds for these releases and not for all.
 pub(crate) const CAVEATS: &[&str] = &[DECODES_TWICE];
@@ -62,20 +70,21 @@ pub(crate) fn connections(
     )
 }
 
-/// The pool of a node: so many connections (or the driver's own number) and the chosen heartbeat.
-pub(crate) fn pool(connections: Option<usize>, chosen: &Chosen) -> ConnectionPoolConfig {
+/// The pool of a node: as many connections as asked for (or the driver's own number), and the heartbeat.
+pub(crate) fn pool(options: &ConnectOptions) -> Result<ConnectionPoolConfig, DriverError> {
     let mut pool = ConnectionPoolConfigBuilder::new();
-    if let Some(connections) = connections {
+    if options.settings == Settings::Equal {
+        let connections = options.connections;
         pool =
             pool.with_local_size(connections).with_remote_size(connections).with_connect_timeout(Some(CONNECTS_WITHIN));
     }
-    if let Some(heartbeat) = chosen.heartbeat {
-        pool = pool.with_heartbeat_interval(heartbeat);
+    if let Some(seconds) = options.number("cdrs-tokio", "heartbeat")? {
+        pool = pool.with_heartbeat_interval(Duration::from_secs(seconds.into()));
     }
-    pool.build()
+    Ok(pool.build())
 }
 
 /// Builds the session, which connects.
 pub(crate) async fn build(builder: TcpSession) -> Result<DriverSession, DriverError> {
-    builder.build().await.map_err(errors::build)
+    builder.build().await.map_err(no_session)
 }

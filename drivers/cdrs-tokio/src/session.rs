@@ -4,16 +4,18 @@ use std::future::Future;
 use std::time::Duration;
 
 use cdrs_tokio::cluster::{ClusterMetadata, TcpConnectionManager};
+use cdrs_tokio::consistency::Consistency;
 use cdrs_tokio::load_balancing::{
     LoadBalancingStrategy, QueryPlan, Request, RoundRobinLoadBalancingStrategy, TopologyAwareLoadBalancingStrategy,
 };
-use cdrs_tokio::query::BatchQueryBuilder;
+use cdrs_tokio::query::{BatchQueryBuilder, PreparedQuery, QueryValues};
 use cdrs_tokio::transport::TransportTcp;
-use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Settings, Value};
+use cdrs_tokio::types::CBytes;
+use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Value};
 use tokio::time::sleep;
 
 use crate::errors;
-use crate::release::{self, BatchType, CBytes, Consistency, PreparedQuery, QueryValues};
+use crate::release::{self, BatchType};
 use crate::values::{self, Kind};
 
 /// How long to wait before looking again whether a session knows the cluster.
@@ -69,10 +71,7 @@ pub struct CdrsTokioStatement {
 
 impl CdrsTokioSession {
     pub(crate) fn new(session: DriverSession, options: &ConnectOptions) -> CdrsTokioSession {
-        let (consistency, page_size) = match options.settings {
-            Settings::Equal => (values::consistency(options.consistency), Some(options.page_size)),
-            Settings::Default => (Consistency::default(), None),
-        };
+        let (consistency, page_size) = values::consistency_and_page_size(options);
         CdrsTokioSession { session, consistency, page_size }
     }
 

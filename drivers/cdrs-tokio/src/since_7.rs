@@ -1,25 +1,31 @@
 //! What `cdrs-tokio` has under the same names since 7.0.0.
 
-use cdrs_tokio::frame::message_response::ResponseBody;
-use cdrs_tokio::query::QueryParams;
-use cdrs_tokio::statement::StatementParams;
+use std::fmt::Display;
 
-pub(crate) use cdrs_tokio::Error;
-pub(crate) use cdrs_tokio::consistency::Consistency;
+use cdrs_tokio::Error;
+use cdrs_tokio::consistency::Consistency;
+use cdrs_tokio::frame::message_response::ResponseBody;
+use cdrs_tokio::query::{PreparedQuery, QueryParams, QueryValues};
+use cdrs_tokio::statement::StatementParams;
+use cdrs_tokio::types::CBytes;
+use cdrs_tokio::types::rows::Row;
+use cdrs_tokio::types::value::Value as DriverValue;
+use cqldyno_driver_api::{DriverError, ErrorKind};
+
+pub(crate) use cdrs_tokio::frame::Envelope as Answer;
 pub(crate) use cdrs_tokio::frame::message_batch::BatchType;
 pub(crate) use cdrs_tokio::frame::message_result::{
     BodyResResultPrepared, BodyResResultRows, ColSpec, ColType, ResResultBody,
 };
-pub(crate) use cdrs_tokio::frame::{Envelope as Answer, Opcode};
-pub(crate) use cdrs_tokio::query::{PreparedQuery, QueryValues};
-pub(crate) use cdrs_tokio::types::blob::Blob;
-pub(crate) use cdrs_tokio::types::rows::Row;
-pub(crate) use cdrs_tokio::types::value::Value as DriverValue;
-pub(crate) use cdrs_tokio::types::{ByIndex, CBytes, IntoRustByIndex};
 
 /// A caveat of all these releases.
 pub(crate) const DECODES_TWICE: &str =
     "It decodes every answer twice: once to look for a new metadata id, and once for the caller.";
+
+/// An error of `SessionBuilder::build`.
+pub(crate) fn no_session(error: impl Display) -> DriverError {
+    DriverError::new(ErrorKind::Connect, error)
+}
 
 /// As `Session::prepare` does; protocol v4 has no id of the result's metadata.
 pub(crate) fn prepared(cql: &str, answer: BodyResResultPrepared) -> PreparedQuery {

@@ -1,26 +1,38 @@
 //! Values in and rows out, through the driver's own typed conversions.
 
-use cqldyno_driver_api::{Consistency, DriverError, ErrorKind, Rows, Value};
+use cqldyno_driver_api::{ConnectOptions, Consistency, DriverError, ErrorKind, Rows, Settings, Value};
+use driver::consistency::Consistency as Level;
+use driver::frame::Opcode;
+use driver::query::QueryValues;
+use driver::types::blob::Blob;
+use driver::types::rows::Row;
+use driver::types::{ByIndex, CBytes, IntoRustByIndex};
 use uuid::Uuid;
 
 use crate::errors;
-use crate::release::{
-    self, Answer, Blob, ByIndex, CBytes, ColSpec, ColType, IntoRustByIndex, Opcode, QueryValues, Row,
-};
+use crate::release::{self, Answer, ColSpec, ColType};
 
 /// The kind of a RESULT that is Rows (native_protocol_v4.spec section 4.2.5).
 const ROWS: [u8; 4] = [0, 0, 0, 2];
 
-pub(crate) fn consistency(consistency: Consistency) -> release::Consistency {
+/// Consistency and rows per page: as asked for, or as the driver has them by itself.
+pub(crate) fn consistency_and_page_size(options: &ConnectOptions) -> (Level, Option<i32>) {
+    match options.settings {
+        Settings::Equal => (level(options.consistency), Some(options.page_size)),
+        Settings::Default => (Level::default(), None),
+    }
+}
+
+fn level(consistency: Consistency) -> Level {
     match consistency {
-        Consistency::One => release::Consistency::One,
-        Consistency::Two => release::Consistency::Two,
-        Consistency::Three => release::Consistency::Three,
-        Consistency::Quorum => release::Consistency::Quorum,
-        Consistency::All => release::Consistency::All,
-        Consistency::LocalQuorum => release::Consistency::LocalQuorum,
-        Consistency::EachQuorum => release::Consistency::EachQuorum,
-        Consistency::LocalOne => release::Consistency::LocalOne,
+        Consistency::One => Level::One,
+        Consistency::Two => Level::Two,
+        Consistency::Three => Level::Three,
+        Consistency::Quorum => Level::Quorum,
+        Consistency::All => Level::All,
+        Consistency::LocalQuorum => Level::LocalQuorum,
+        Consistency::EachQuorum => Level::EachQuorum,
+        Consistency::LocalOne => Level::LocalOne,
     }
 }
 

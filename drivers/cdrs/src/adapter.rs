@@ -13,9 +13,9 @@ use cqldyno_worker::lock;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::errors;
 use crate::session::{CdrsSession, DriverSession};
 use crate::threads::Threads;
+use crate::{errors, release};
 
 /// The time limit for a connection, and for waiting until the pool has one free.
 pub(crate) const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
@@ -64,18 +64,7 @@ impl Driver for Cdrs {
             name: "cdrs".to_owned(),
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs")?.to_owned(),
             libraries: vec![lock::library("r2d2")?, lock::library("tokio")?],
-            capabilities: [
-                Capability::Paging,
-                Capability::Reprepare,
-                Capability::Reconnect,
-                Capability::ControlConnection,
-                Capability::Credentials,
-                Capability::Batch,
-                Capability::Unprepared,
-                Capability::Prepare,
-                Capability::Connect,
-            ]
-            .into(),
+            capabilities: Capability::all_but(&[Capability::RequestTimeout]),
             caveats: CAVEATS.map(str::to_owned).to_vec(),
             in_flight_per_connection: Some(1),
             ..DriverInfo::default()
@@ -83,37 +72,16 @@ impl Driver for Cdrs {
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
-        const NO_LIMIT: &str = "none: the driver has no time limit per statement";
-        const ROUTING: &str = "round robin over the addresses given";
-        let mut own = match options.settings {
-            Settings::Equal => vec![Setting::refused("routing", ROUTING)],
-            Settings::Default => vec![
-                Setting::taken("consistency", "ONE"),
-                Setting::taken("routing", ROUTING),
-                Setting::taken("connections", "10 per node"),
-                Setting::taken("page size", "none: a result comes in one page"),
-                Setting::taken("request timeout", NO_LIMIT),
-            ],
-        };
-        if options.settings == Settings::Equal && options.request_timeout.is_some() {
-            own.push(Setting::refused("request timeout", NO_LIMIT));
-        }
-        Setting::equal(options, own)
+        release::settings(options, [Setting::taken("connections", "10 per node")])
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CdrsSession, DriverError> {
         options.check("cdrs", &[])?;
-        let (connect, asked) = (options.clone(), options.connections);
-        let Ok(connections @ 1..) = u32::try_from(asked) else {
-            return Err(DriverError::new(
-                ErrorKind::Other,
-                format!("{asked} connections per node were asked for; ask for at least 1"),
-            ));
-        };
+        let (connect, connections) = (options.clone(), release::connections(options)?);
         let connecting = timeout(CONNECTS_WITHIN, spawn_blocking(move || connect_blocking(&connect, connections)));
         let session = connecting.await.map_err(errors::silent)?;
         let session = session.map_err(|error| DriverError::new(ErrorKind::Connect, error))??;
-        let threads = Threads::start(session, asked * options.contact_points.len())?;
+        let threads = Threads::start(session, options.connections * options.contact_points.len())?;
         Ok(CdrsSession::new(threads, options))
     }
 }

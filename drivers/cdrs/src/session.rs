@@ -1,30 +1,28 @@
 //! Preparing and executing.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cdrs::cluster::TcpConnectionPool;
 use cdrs::frame::frame_batch::BatchType;
 use cdrs::load_balancing::RoundRobin;
 use cdrs::query::{
     BatchExecutor, BatchQueryBuilder, ExecExecutor, PrepareExecutor, PreparedQuery, QueryExecutor, QueryParams,
-    QueryParamsBuilder, QueryValues,
+    QueryValues,
 };
-use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Settings, Value};
+use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Value};
 
 use crate::adapter::Login;
 use crate::errors;
-use crate::release::{self, Answer, CBytes, Consistency};
+use crate::release::{Answer, Columns, Requests};
 use crate::threads::Threads;
-use crate::values::{self, Kind};
+use crate::values;
 
 pub(crate) type DriverSession = cdrs::cluster::session::Session<RoundRobin<TcpConnectionPool<Login>>>;
 
 /// A connected session of the crate `cdrs`.
 pub struct CdrsSession {
     threads: Threads<DriverSession>,
-    consistency: Consistency,
-    /// Rows per page, or `None` for the driver's own default.
-    page_size: Option<i32>,
+    requests: Requests,
 }
 
 /// A prepared statement.
@@ -33,24 +31,10 @@ pub struct CdrsStatement(Arc<Prepared>);
 struct Prepared {
     /// One for each thread, because the driver's cannot be used by two at once.
     queries: Vec<Mutex<PreparedQuery>>,
-    /// The types of the result's columns from the first answer, none if it was not of kind Rows: the driver keeps nothing of
-    /// PREPARED but the id.
-    columns: OnceLock<Vec<Kind>>,
+    columns: Columns,
 }
 
 impl Prepared {
-    /// The types of the columns of such answers.
-    fn columns(&self, answer: &Answer) -> Result<&[Kind], DriverError> {
-        if let Some(columns) = self.columns.get() {
-            return Ok(columns);
-        }
-        let columns = match release::page(answer).map_err(errors::codec)? {
-            Some(page) => page.metadata.col_specs.iter().map(Kind::of).collect::<Result<_, _>>()?,
-            None => Vec::new(),
-        };
-        Ok(self.columns.get_or_init(|| columns))
-    }
-
     /// Executes on this thread.
     fn execute(&self, session: &DriverSession, thread: usize, parameters: QueryParams) -> Result<Answer, cdrs::Error> {
         let Some(query) = self.queries.get(thread) else { return Err("there is no such thread".into()) };
@@ -60,25 +44,7 @@ impl Prepared {
 
 impl CdrsSession {
     pub(crate) fn new(threads: Threads<DriverSession>, options: &ConnectOptions) -> CdrsSession {
-        let (consistency, page_size) = match options.settings {
-            Settings::Equal => (values::consistency(options.consistency), Some(options.page_size)),
-            Settings::Default => (Consistency::One, None),
-        };
-        CdrsSession { threads, consistency, page_size }
-    }
-
-    fn parameters(&self, values: &[Value<'_>], page_size: Option<i32>, paging_state: Option<CBytes>) -> QueryParams {
-        let mut parameters = QueryParamsBuilder::new().consistency(self.consistency);
-        if let Some(values) = values::bind(values) {
-            parameters = parameters.values(values);
-        }
-        if let Some(page_size) = page_size {
-            parameters = parameters.page_size(page_size);
-        }
-        if let Some(paging_state) = paging_state {
-            parameters = parameters.paging_state(paging_state);
-        }
-        parameters.finalize()
+        CdrsSession { threads, requests: Requests::new(options) }
     }
 
     /// Executes unprepared text.
@@ -92,14 +58,14 @@ impl Session for CdrsSession {
     type Statement = CdrsStatement;
 
     async fn query(&self, cql: &str) -> Result<(), DriverError> {
-        self.unprepared(cql.to_owned(), self.parameters(&[], None, None)).await.map(drop)
+        self.unprepared(cql.to_owned(), self.requests.parameters(&[], None, None)).await.map(drop)
     }
 
     async fn prepare(&self, cql: &str) -> Result<CdrsStatement, DriverError> {
         let cql = cql.to_owned();
         let prepared = self.threads.run(move |session, _| session.prepare(cql)).await?.map_err(errors::execution)?;
         let queries = (0..self.threads.count()).map(|_| Mutex::new(prepared.clone())).collect();
-        Ok(CdrsStatement(Arc::new(Prepared { queries, columns: OnceLock::new() })))
+        Ok(CdrsStatement(Arc::new(Prepared { queries, columns: Columns::default() })))
     }
 
     async fn execute(
@@ -111,13 +77,12 @@ impl Session for CdrsSession {
         let prepared = &statement.0;
         let mut paging_state = None;
         loop {
-            let may_be_answered = prepared.columns.get().is_none_or(|columns| !columns.is_empty());
-            let page_size = if may_be_answered { self.page_size } else { None };
-            let parameters = self.parameters(values, page_size, paging_state);
+            let page_size = if prepared.columns.may_be_there() { self.requests.page_size } else { None };
+            let parameters = self.requests.parameters(values, page_size, paging_state);
             let query = Arc::clone(prepared);
             let answer = self.threads.run(move |session, thread| query.execute(session, thread, parameters)).await?;
             let answer = answer.map_err(errors::execution)?;
-            let columns = prepared.columns(&answer)?;
+            let columns = prepared.columns.of(&answer)?;
             if !values::is_page(&answer) {
                 return Ok(());
             }
@@ -129,7 +94,7 @@ impl Session for CdrsSession {
     }
 
     async fn batch(&self, statement: &CdrsStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
-        let consistency = self.consistency;
+        let consistency = self.requests.consistency;
         let prepared = Arc::clone(&statement.0);
         let values: Vec<_> =
             rows.iter().map(|row| values::bind(row).unwrap_or(QueryValues::SimpleValues(Vec::new()))).collect();
@@ -149,7 +114,7 @@ impl Session for CdrsSession {
     async fn query_values(&self, cql: &str, values: &[Value<'_>], rows: &mut Rows) -> Result<(), DriverError> {
         let mut paging_state = None;
         loop {
-            let parameters = self.parameters(values, self.page_size, paging_state);
+            let parameters = self.requests.parameters(values, self.requests.page_size, paging_state);
             let answer = self.unprepared(cql.to_owned(), parameters).await?;
             if !values::is_page(&answer) {
                 return Ok(());

@@ -34,18 +34,7 @@ impl Driver for Floor {
             name: "floor".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             libraries: vec![lock::library("tokio")?],
-            capabilities: [
-                Capability::Paging,
-                Capability::Reprepare,
-                Capability::Reconnect,
-                Capability::ControlConnection,
-                Capability::Credentials,
-                Capability::Batch,
-                Capability::Unprepared,
-                Capability::Prepare,
-                Capability::Connect,
-            ]
-            .into(),
+            capabilities: Capability::all_but(&[Capability::RequestTimeout]),
             caveats: [
                 "It is a lower bound, not a driver: no metadata, events, policies or request timeout.",
                 "It skips the result's metadata.",

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use cqldyno_driver_api::{ConnectOptions, DriverError, Settings};
 
-use crate::release::{self, Compression, DefaultPolicy, ExecutionProfile, PoolSize, SessionBuilder};
+use crate::errors;
+// All of it, because it has methods that the release lacks.
+use crate::release::*;
 use crate::session::ScyllaSession;
-use crate::{consistency, errors};
+use crate::shared::consistency;
 
 /// Time for further connections: `Session::connect` returns with the first one to each node and does not report the others.
 const POOL_FILLS_WITHIN: Duration = Duration::from_millis(250);
@@ -26,7 +28,7 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
             .consistency(consistency::level(options.consistency))
             .serial_consistency(None)
             .request_timeout(options.request_timeout)
-            .retry_policy(release::no_retries())
+            .retry_policy(Policy::new(FallthroughRetryPolicy::new()))
             .speculative_execution_policy(None)
             .load_balancing_policy(DefaultPolicy::builder().token_aware(true).build());
         builder = builder.pool_size(PoolSize::PerHost(connections)).compression(None);
@@ -41,13 +43,13 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
             ("compression", "lz4") => builder = builder.compression(Some(Compression::Lz4)),
             ("compression", "snappy") => builder = builder.compression(Some(Compression::Snappy)),
             ("schema", value) => builder = builder.fetch_schema_metadata(value == "fetched"),
-            ("coalescing", value) => builder = release::coalescing(builder, value == "on"),
-            ("timestamps", "client") => builder = release::timestamps(builder),
+            ("coalescing", value) => builder = builder.write_coalescing(value == "on"),
+            ("timestamps", "client") => builder = timestamps(builder),
             _ => {}
         }
     }
     if let Some(seconds) = options.number("scylla", "refresh")? {
-        builder = release::refresh(builder, Duration::from_secs(seconds.into()));
+        builder = builder.cluster_metadata_refresh_interval(Duration::from_secs(seconds.into()));
     }
     let builder = builder.default_execution_profile_handle(profile.build().into_handle());
     let session = builder.build().await.map_err(errors::connect)?;

@@ -1,10 +1,13 @@
 //! The driver's errors, by kind.
 
 use cqldyno_driver_api::{DriverError, ErrorKind};
+pub(crate) use scylla::errors::DbError;
 use scylla::errors::{
-    BadQuery, ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, DbError, ExecutionError,
-    MetadataError, NewSessionError, PrepareError, RequestAttemptError,
+    BadQuery, ConnectionError, ConnectionPoolError, ConnectionSetupRequestErrorKind, ExecutionError, MetadataError,
+    NewSessionError, PrepareError, RequestAttemptError,
 };
+
+use crate::shared::server_error::server_kind;
 
 /// An error of `SessionBuilder::build`.
 pub(crate) fn connect(error: NewSessionError) -> DriverError {
@@ -68,23 +71,5 @@ fn attempt_kind(error: &RequestAttemptError) -> ErrorKind {
         | RequestAttemptError::CqlResultParseError(_)
         | RequestAttemptError::CqlErrorParseError(_) => ErrorKind::Codec,
         _ => ErrorKind::Other,
-    }
-}
-
-fn server_kind(error: &DbError) -> ErrorKind {
-    match error {
-        DbError::ProtocolError => ErrorKind::Protocol,
-        DbError::AuthenticationError => ErrorKind::BadCredentials,
-        DbError::Unavailable { .. } => ErrorKind::Unavailable,
-        DbError::Overloaded => ErrorKind::Overloaded,
-        DbError::IsBootstrapping => ErrorKind::Bootstrapping,
-        DbError::WriteTimeout { .. } | DbError::ReadTimeout { .. } => ErrorKind::ServerTimeout,
-        DbError::SyntaxError => ErrorKind::Syntax,
-        DbError::Unauthorized => ErrorKind::Unauthorized,
-        DbError::Invalid => ErrorKind::Invalid,
-        DbError::AlreadyExists { .. } => ErrorKind::AlreadyExists,
-        DbError::Unprepared { .. } => ErrorKind::Unprepared,
-        DbError::Other(code) => ErrorKind::from_code(*code),
-        _ => ErrorKind::Server,
     }
 }

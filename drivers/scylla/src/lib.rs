@@ -2,15 +2,12 @@
 #![deny(missing_docs)]
 
 mod bound;
-mod compression;
 mod connect;
-mod consistency;
-mod driver;
 mod errors;
-mod options;
 mod release;
 mod rows;
 mod session;
+mod shared;
 
-pub use driver::Scylla;
 pub use session::{ScyllaSession, ScyllaStatement};
+pub use shared::driver::Scylla;

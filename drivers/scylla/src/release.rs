@@ -1,7 +1,8 @@
 //! The names and ways of releases from 1.0 on, where those of older ones differ.
 
 use std::sync::Arc;
-use std::time::Duration;
+/// What holds a policy.
+pub(crate) use std::sync::Arc as Policy;
 
 pub(crate) use scylla::client::execution_profile::ExecutionProfile;
 pub(crate) use scylla::client::session::Session;
@@ -10,6 +11,7 @@ pub(crate) use scylla::client::{Compression, PoolSize};
 pub(crate) use scylla::cluster::metadata::{ColumnType, NativeType};
 pub(crate) use scylla::deserialize::value::DeserializeValue;
 pub(crate) use scylla::policies::load_balancing::DefaultPolicy;
+pub(crate) use scylla::policies::retry::FallthroughRetryPolicy;
 pub(crate) use scylla::response::query_result::QueryResult;
 pub(crate) use scylla::response::{PagingState, PagingStateResponse};
 pub(crate) use scylla::serialize::value::SerializeValue;
@@ -20,33 +22,10 @@ pub(crate) use scylla::statement::prepared::PreparedStatement;
 pub(crate) use scylla::value::CqlTimestamp;
 
 use scylla::frame::response::result::ColumnSpec;
-use scylla::policies::retry::{FallthroughRetryPolicy, RetryPolicy};
 use scylla::policies::timestamp_generator::MonotonicTimestampGenerator;
-
-pub(crate) fn no_retries() -> Arc<dyn RetryPolicy> {
-    Arc::new(FallthroughRetryPolicy::new())
-}
-
-pub(crate) fn coalescing(builder: SessionBuilder, on: bool) -> SessionBuilder {
-    builder.write_coalescing(on)
-}
-
-pub(crate) fn refresh(builder: SessionBuilder, every: Duration) -> SessionBuilder {
-    builder.cluster_metadata_refresh_interval(every)
-}
 
 pub(crate) fn timestamps(builder: SessionBuilder) -> SessionBuilder {
     builder.timestamp_generator(Arc::new(MonotonicTimestampGenerator::new()))
-}
-
-/// Whether answers to the statement have rows, as the server announced when it was prepared.
-#[allow(deprecated, reason = "the method that replaces it came with 1.4")]
-pub(crate) fn has_rows(prepared: &PreparedStatement) -> bool {
-    prepared.get_result_set_col_specs().len() > 0
-}
-
-pub(crate) fn cache_metadata(prepared: &mut PreparedStatement) {
-    prepared.set_use_cached_result_metadata(true);
 }
 
 #[inline(always)]

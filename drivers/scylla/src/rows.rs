@@ -6,15 +6,12 @@ use uuid::Uuid;
 
 use crate::release::{CqlTimestamp, DeserializeValue, NativeType, QueryResult, native_type};
 
-/// Whether the answer has rows, be it none.
-#[inline]
-pub(crate) fn is_rows(page: &QueryResult) -> bool {
-    page.is_rows()
-}
-
-/// Decodes one page into `rows`.
+/// Decodes one page into `rows`, if the answer has rows.
 #[inline]
 pub(crate) fn decode(page: QueryResult, rows: &mut Rows) -> Result<(), DriverError> {
+    if !page.is_rows() {
+        return Ok(());
+    }
     let page = page.into_rows_result().map_err(codec)?;
     for row in page.rows::<ColumnIterator>().map_err(codec)? {
         for column in row.map_err(codec)? {

@@ -10,7 +10,7 @@ use crate::errors;
 use crate::release::{
     self, Batch, BatchType, PagingState, PagingStateResponse, PreparedStatement, QueryResult, Statement,
 };
-use crate::rows::{decode, is_rows};
+use crate::rows::decode;
 
 /// A request other than the hot path's, compiled apart from it.
 ///
@@ -89,6 +89,12 @@ impl ScyllaSession {
     }
 }
 
+/// Whether answers to the statement have rows, as the server announced when it was prepared.
+#[allow(deprecated, clippy::len_zero, reason = "not every release has the methods that would replace these")]
+fn has_rows(prepared: &PreparedStatement) -> bool {
+    prepared.get_result_set_col_specs().len() > 0
+}
+
 impl Session for ScyllaSession {
     type Statement = ScyllaStatement;
 
@@ -102,9 +108,9 @@ impl Session for ScyllaSession {
             prepared.set_page_size(page_size);
         }
         if self.cached_metadata {
-            release::cache_metadata(&mut prepared);
+            prepared.set_use_cached_result_metadata(true);
         }
-        let has_rows = release::has_rows(&prepared);
+        let has_rows = has_rows(&prepared);
         Ok(ScyllaStatement { prepared, has_rows, batch: OnceLock::new() })
     }
 
@@ -119,8 +125,7 @@ impl Session for ScyllaSession {
             if !statement.has_rows {
                 return match self.session.execute_unpaged(&statement.prepared, Bound(values)).await {
                     // A lightweight transaction's PREPARED announces no columns, and its answer has a row.
-                    Ok(result) if is_rows(&result) => decode(result, rows),
-                    Ok(_) => Ok(()),
+                    Ok(result) => decode(result, rows),
                     Err(error) => Err(errors::execution(error)),
                 };
             }
@@ -162,9 +167,7 @@ impl Session for ScyllaSession {
         let mut page = PagingState::start();
         loop {
             let (result, next) = self.query_page_aside(statement(), values, page).await?;
-            if is_rows(&result) {
-                decode(result, rows)?;
-            }
+            decode(result, rows)?;
             page = match next {
                 PagingStateResponse::HasMorePages { state } => state,
                 PagingStateResponse::NoMorePages => return Ok(()),

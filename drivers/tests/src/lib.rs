@@ -145,7 +145,12 @@ fn same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> Result<
 }
 
 fn declared<D: Driver>(capability: Capability) -> Result<bool, Failure> {
-    Ok(D::default().describe()?.capabilities.contains(&capability))
+    let is_declared = D::default().describe()?.capabilities.contains(&capability);
+    if !is_declared {
+        // `make test-versions` reads it.
+        println!("not declared: {capability:?}");
+    }
+    Ok(is_declared)
 }
 
 async fn execute<S: Session>(session: &S, statement: &S::Statement, values: &[Value<'_>]) -> Result<Rows, DriverError> {

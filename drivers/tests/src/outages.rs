@@ -188,7 +188,10 @@ pub async fn a_control_connection_that_breaks_alone_costs_the_session_as_declare
             )
         })?,
     }
-    until_back::<D>(&server, &session, &insert, &values).await??;
+    // Without reconnecting, the session is lost for good.
+    if declared::<D>(Capability::Reconnect)? {
+        until_back::<D>(&server, &session, &insert, &values).await??;
+    }
     server.end(&server.connect::<D>().await?).await
 }
 

@@ -1,10 +1,9 @@
 //! Runs the behaviour suite of every adapter on each release that its manifest lists as tested, and writes `drivers/VERSIONS.md`.
 //!
-//! Arguments name the drivers; without any it is all of them. Rows of other drivers stay.
+//! Arguments name drivers or releases, such as `scylla` or `scylla@0.3.1`; without any it is all of them. The other rows stay.
 
+use std::collections::HashMap;
 use std::error::Error;
-use std::fmt::Write;
-use std::path::Path;
 
 use cqldyno_builder::{Builder, Order, Progress, Version, Watch};
 
@@ -13,6 +12,9 @@ const HEAD: &str = "\
 
 The behaviour suite of each adapter, on each release that its manifest lists. `make test-versions` writes this table. Other releases in an
 adapter's range are built, too, and have not been tested.
+
+A capability that is not declared is one that the driver lacks: the suite skips what needs it, or checks that it is absent. The driver's
+README says why.
 
 | driver | release | adapter | behaviour suite |
 | --- | --- | --- | --- |
@@ -25,37 +27,51 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut names: Vec<String> =
         std::fs::read_dir(&drivers)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     names.sort();
-    let table = Path::new(&drivers).join("VERSIONS.md");
-    let known = std::fs::read_to_string(&table).unwrap_or_default();
-    let mut text = HEAD.to_owned();
-    let mut has_failed = false;
+    let mut plan = Vec::new();
     for name in names {
         let Ok(mut families) = builder.families(&name) else { continue };
-        if !asked.is_empty() && !asked.contains(&name) {
-            let rows = known.lines().filter(|line| line.starts_with(&format!("| {name} | ")));
-            rows.for_each(|row| text += &format!("{row}\n"));
-            continue;
-        }
         families.retain(|family| family.library.is_some());
-        for family in families.iter().rev() {
-            for release in &family.tested {
-                let version = Some(Version::Release(release.clone()));
-                let order = Order { driver: name.clone(), version, ..Order::default() };
-                eprintln!("{order} ...");
-                let mut progress = |progress| {
-                    if let Progress::Compiling { done, of } = progress {
-                        eprint!("\r{done} of {of} crates ");
-                    }
-                };
-                let mut watch = Watch { progress: &mut progress, cancelled: &|| false, log: None };
-                let result = builder.test(&order, &mut watch);
-                has_failed |= result.is_err();
-                let result = result.map_or_else(|error| error.to_string().replace('|', "/"), |()| "passes".to_owned());
-                eprintln!("\r{order}: {result}");
-                writeln!(text, "| {name} | {release} | {} | {result} |", family.name(builder.sources()))?;
-            }
+        for family in families.into_iter().rev() {
+            let adapter = family.name(builder.sources());
+            plan.extend(family.tested.iter().map(|release| (adapter.clone(), name.clone(), release.clone())));
         }
     }
-    std::fs::write(&table, text)?;
+
+    let table = drivers.join("VERSIONS.md");
+    let known = std::fs::read_to_string(&table).unwrap_or_default();
+    let begin = |(adapter, name, release): &(String, String, _)| format!("| {name} | {release} | {adapter} | ");
+    let row_of = |entry| Some((begin(entry), known.lines().find(|row| row.starts_with(&begin(entry)))?.to_owned()));
+    let mut rows: HashMap<String, String> = plan.iter().filter_map(row_of).collect();
+    let mut has_failed = false;
+    for entry in &plan {
+        let (adapter, name, release) = entry;
+        let order =
+            Order { driver: name.clone(), version: Some(Version::Release(release.clone())), ..Order::default() };
+        if !asked.is_empty() && !asked.contains(name) && !asked.contains(&order.to_string()) {
+            continue;
+        }
+        eprintln!("{order} ...");
+        let mut progress = |progress| {
+            if let Progress::Compiling { done, of } = progress {
+                eprint!("\r{done} of {of} crates ");
+            }
+        };
+        let mut watch = Watch { progress: &mut progress, cancelled: &|| false, log: None };
+        let is_newest = plan.iter().rfind(|(other, ..)| other == adapter) == Some(entry);
+        let result = builder.test(&order, is_newest, &mut watch);
+        has_failed |= result.is_err();
+        let result = result.map(|lacks| match lacks.into_iter().collect::<Vec<_>>().join(", ") {
+            lacks if lacks.is_empty() => "passes".to_owned(),
+            lacks => format!("passes; not declared: {lacks}"),
+        });
+        let result = result.unwrap_or_else(|error| {
+            error.to_string().replace('|', "/").replace("it could not be built: these tests", "these tests")
+        });
+        eprintln!("\r{order}: {result}");
+        rows.insert(begin(entry), format!("{}{result} |", begin(entry)));
+        // After each release, so that a run that is ended keeps what it found.
+        let text = plan.iter().filter_map(|entry| rows.get(&begin(entry))).map(|row| format!("{row}\n"));
+        std::fs::write(&table, HEAD.to_owned() + &text.collect::<String>())?;
+    }
     if has_failed { Err("a release failed its behaviour suite; the table says which".into()) } else { Ok(()) }
 }

@@ -1,6 +1,6 @@
 //! From an order to a worker in the cache.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
@@ -26,6 +26,8 @@ pub const CACHE_VARIABLE: &str = "CQLDYNO_CACHE";
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often cargo may refuse a dependency's version before that is the end.
 const MOST_TURNS: usize = 20;
+/// What the behaviour suite prints before the name of such a capability.
+const NOT_DECLARED: &str = "not declared: ";
 /// Tells the worker's build script which lock file is in force.
 const LOCK_FILE_VARIABLE: &str = "CQLDYNO_LOCK_FILE";
 
@@ -188,25 +190,43 @@ impl Builder {
         Ok(built)
     }
 
-    /// Runs the behaviour suite of the family that speaks the order's version.
+    /// Runs the behaviour suite of the family that speaks the order's version, after clippy if `lints`. Returns the capabilities that
+    /// the adapter does not declare, as far as the suite looks.
     ///
     /// # Errors
     /// When it cannot be built, or fails.
-    pub fn test<'a>(&'a self, order: &Order, watch: &mut Watch<'a>) -> Result<(), BuildError> {
+    pub fn test<'a>(
+        &'a self,
+        order: &Order,
+        lints: bool,
+        watch: &mut Watch<'a>,
+    ) -> Result<BTreeSet<String>, BuildError> {
         let _lock = self.lock(watch)?;
         let prepared = self.prepare(order, true, watch)?;
         let cargo = self.cargo(&prepared, watch);
         self.resolve(order, &prepared, &cargo, watch.progress)?;
         let (manifest, target) = (prepared.folder.join("Cargo.toml"), self.cache.join("target"));
-        let arguments = ["test", "--locked", "--test", "behaviour", "--manifest-path"].map(OsStr::new);
-        let place = [manifest.as_os_str(), OsStr::new("--target-dir"), target.as_os_str()];
+        let place =
+            [OsStr::new("--manifest-path"), manifest.as_os_str(), OsStr::new("--target-dir"), target.as_os_str()];
         let progress = &mut *watch.progress;
-        let said = cargo
-            .hear(arguments.into_iter().chain(place), &mut |(done, of)| progress(Progress::Compiling { done, of }))?;
+        let mut call = |before: &[&'static str], after: &[&'static str]| {
+            let (before, after) = (before.iter().map(OsStr::new), after.iter().map(OsStr::new));
+            let arguments = before.chain(place).chain([OsStr::new("--")]).chain(after);
+            cargo.hear(arguments, &mut |(done, of)| progress(Progress::Compiling { done, of }))
+        };
+        if lints {
+            let said = call(&["clippy", "--locked", "--lib"], &["-D", "warnings"])?;
+            if !said.success {
+                return Err(said.failure());
+            }
+        }
+        let said = call(&["test", "--locked", "--test", "behaviour"], &["--show-output"])?;
         let failed: Vec<&str> =
             said.out.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED")).collect();
         match (said.success, failed.is_empty()) {
-            (true, _) => Ok(()),
+            (true, _) => {
+                Ok(said.out.lines().filter_map(|line| line.strip_prefix(NOT_DECLARED)).map(str::to_owned).collect())
+            }
             (false, false) => Err(BuildError::Failed(format!("these tests fail: {}", failed.join(", ")))),
             (false, true) => Err(said.failure()),
         }

@@ -15,9 +15,9 @@ pub enum BuildError {
     /// A driver without an adapter, and those that have one.
     #[error("cqldyno has no adapter for {0} that could be built; there are adapters for {1}")]
     NoAdapter(String, String),
-    /// A driver, the version that was asked for, and the releases that adapters speak.
-    #[error("{0} {1} was asked for, and no adapter of cqldyno speaks it: they speak {2}; ask for one of these")]
-    NotSpoken(String, String, String),
+    /// A driver, the version that was asked for, why no adapter speaks it if that is known, and the releases that adapters speak.
+    #[error("{0} {1} was asked for, and no adapter of cqldyno speaks it{2}: they speak {3}; ask for one of these")]
+    NotSpoken(String, String, String, String),
     /// A driver of ours, which has one version only.
     #[error("{0} is a part of cqldyno and has no other version than cqldyno's; leave the version out")]
     NoOtherVersion(String),

@@ -26,6 +26,8 @@ pub struct Family {
     /// Folders of other adapters, from its own, of which it takes source files.
     pub(crate) shares: Vec<String>,
     pub(crate) manifest: Table,
+    /// Releases that no family speaks, and why: what follows `because`.
+    unspoken: Vec<(semver::Version, String)>,
     requirement: VersionReq,
 }
 
@@ -83,8 +85,12 @@ impl Family {
         if tested.is_empty() {
             tested.extend(semver::Version::parse(versions.trim_start_matches('=')));
         }
+        let unspoken = own.and_then(|own| own.get("unspoken")).and_then(Value::as_table).into_iter().flatten();
+        let unspoken = unspoken
+            .map(|(release, why)| Ok((semver::Version::parse(release)?, why.as_str().unwrap_or_default().to_owned())));
+        let unspoken = unspoken.collect::<Result<_, _>>().map_err(|error: semver::Error| wrong(&error))?;
         let (folder, driver) = (folder.to_path_buf(), driver.to_owned());
-        Ok(Some(Family { folder, driver, library, versions, tested, shares, manifest, requirement }))
+        Ok(Some(Family { folder, driver, library, versions, tested, shares, manifest, unspoken, requirement }))
     }
 
     /// Whether it speaks this release.
@@ -149,7 +155,12 @@ pub(crate) fn choose(
     let Some(family) = family else {
         let versions = families.iter().map(|family| family.versions.clone()).collect::<Vec<_>>();
         let asked = found.map_or_else(|| version.to_string(), |found| format!("{found} ({version})"));
-        return Err(BuildError::NotSpoken(driver, asked, versions.join(" and ")));
+        let is_meant = |release: &semver::Version| found.map_or(version.takes(release), |found| found == release);
+        let mut unspoken = families.iter().flat_map(|family| &family.unspoken);
+        let why = unspoken
+            .find(|(release, _)| is_meant(release))
+            .map_or(String::new(), |(_, why)| format!(", because {why}"));
+        return Err(BuildError::NotSpoken(driver, asked, why, versions.join(" and ")));
     };
     let spoken = &families[family].versions;
     let requirement = version.requirement().map(|wanted| match version {
@@ -173,6 +184,7 @@ mod tests {
         crate = "a"
         versions = ">=1.0.0, <2.0.0"
         tested = ["1.0.0", "1.9.0"]
+        unspoken = { "0.12.1" = "its authors withdrew it from crates.io" }
         [dependencies]
         a.workspace = true
     "#;
@@ -235,6 +247,13 @@ mod tests {
              these"
         );
         assert!(chosen("3").is_err() && chosen("0.20").is_err());
+        for asked in ["0.12.1", "0.12"] {
+            let begin = format!(
+                "a {asked} was asked for, and no adapter of cqldyno speaks it, because its authors withdrew it"
+            );
+            let error = chosen(asked).unwrap_err();
+            assert!(error.starts_with(&begin), "{error}");
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Package {
         let root = fs::read_to_string(&root_path).map_err(|error| wrong(&root_path, &error))?;
         let root: Table = root.parse().map_err(|error| wrong(&root_path, &error))?;
         let mut shared = root.get("workspace").and_then(Value::as_table).cloned().unwrap_or_default();
-        shared.retain(|key, _| ["resolver", "package", "dependencies"].contains(&key));
+        shared.retain(|key, _| ["resolver", "package", "dependencies", "lints"].contains(&key));
         absolute(shared.get_mut("dependencies"), sources.folder());
 
         let mut manifest = family.manifest.clone();
@@ -93,16 +93,22 @@ impl Package {
         let name = format!("cqldyno-driver-{}", family.driver);
         let library = target(&name.replace('-', "_"), text(&family.folder.join("src/lib.rs")));
         manifest.insert("lib".to_owned(), Value::Table(library));
-        let worker = target(&name, Value::String("main.rs".to_owned()));
-        manifest.insert("bin".to_owned(), Value::Array(vec![Value::Table(worker)]));
+        // An older family has them only if they are not the newest one's.
+        let newest = sources.folder().join("drivers").join(&family.driver);
+        let file = |name: &str| Some(family.folder.join(name)).filter(|own| own.is_file()).unwrap_or(newest.join(name));
+        let (kind, only) = match tested {
+            true => ("test", target("behaviour", text(&file("tests/behaviour.rs")))),
+            false => ("bin", target(&name, Value::String("main.rs".to_owned()))),
+        };
+        manifest.insert(kind.to_owned(), Value::Array(vec![Value::Table(only)]));
         if tested {
-            let suite = target("behaviour", text(&family.folder.join("tests/behaviour.rs")));
-            manifest.insert("test".to_owned(), Value::Array(vec![Value::Table(suite)]));
+            let lints = Table::from_iter([("workspace".to_owned(), Value::Boolean(true))]);
+            manifest.insert("lints".to_owned(), Value::Table(lints));
         }
         manifest.insert("workspace".to_owned(), Value::Table(shared));
         manifest.insert("profile".to_owned(), Value::Table(profile(&root, order)));
 
-        let main_path = family.folder.join("src/main.rs");
+        let main_path = file("src/main.rs");
         let mut main = fs::read_to_string(&main_path).map_err(|error| wrong(&main_path, &error))?;
         if let Some((allocator, dependency, value)) = order.own_allocator().and_then(allocator) {
             main += &format!("\n#[global_allocator]\nstatic ALLOCATOR: {value} = {value};\n");

@@ -15,8 +15,8 @@ use cqldyno_worker::lock;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use crate::errors;
 use crate::session::CdrsTokioSession;
+use crate::{errors, release};
 
 /// The time limit for a connection, and for waiting until the pool has one free.
 pub(crate) const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
@@ -45,54 +45,23 @@ impl Driver for CdrsTokio {
             name: "cdrs-tokio".to_owned(),
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs-tokio")?.to_owned(),
             libraries: vec![lock::library("bb8")?, lock::library("tokio")?],
-            capabilities: [
-                Capability::Paging,
-                Capability::Reprepare,
-                Capability::Reconnect,
-                Capability::ControlConnection,
-                Capability::Credentials,
-                Capability::Batch,
-                Capability::Unprepared,
-                Capability::Prepare,
-                Capability::Connect,
-            ]
-            .into(),
+            capabilities: Capability::all_but(&[Capability::RequestTimeout]),
             caveats: CAVEATS.map(str::to_owned).to_vec(),
             ..DriverInfo::default()
         })
     }
 
     fn settings(&self, options: &ConnectOptions) -> Vec<Setting> {
-        const NO_LIMIT: &str = "none: the driver has no time limit per statement";
-        const ROUTING: &str = "round robin over the addresses given";
-        let mut own = match options.settings {
-            Settings::Equal => vec![Setting::refused("routing", ROUTING)],
-            Settings::Default => vec![
-                Setting::taken("consistency", "ONE"),
-                Setting::taken("retries", "the driver's default policy"),
-                Setting::taken("routing", ROUTING),
-                Setting::taken("connections", "up to 10 per node"),
-                Setting::taken("page size", "none: a result comes in one page"),
-                Setting::taken("request timeout", NO_LIMIT),
-            ],
-        };
-        if options.settings == Settings::Equal && options.request_timeout.is_some() {
-            own.push(Setting::refused("request timeout", NO_LIMIT));
-        }
-        Setting::equal(options, own)
+        let own = [
+            Setting::taken("retries", "the driver's default policy"),
+            Setting::taken("connections", "up to 10 per node"),
+        ];
+        release::settings(options, own)
     }
 
     async fn connect(&self, options: &ConnectOptions) -> Result<CdrsTokioSession, DriverError> {
         options.check("cdrs-tokio", &[])?;
-        let connections = match u32::try_from(options.connections) {
-            Ok(connections) if connections > 0 => connections,
-            _ => {
-                return Err(DriverError::new(
-                    ErrorKind::Other,
-                    format!("{} connections per node were asked for; ask for at least 1", options.connections),
-                ));
-            }
-        };
+        let connections = release::connections(options)?;
         let authenticator: Authenticator = match &options.credentials {
             Some(credentials) => {
                 Arc::new(StaticPasswordAuthenticatorProvider::new(&credentials.user, &credentials.password))

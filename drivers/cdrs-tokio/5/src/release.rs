@@ -1,17 +1,21 @@
-//! What `cdrs-tokio` 5 names and does otherwise than other releases.
+//! What `cdrs` 4 and its first successor, `cdrs-tokio` 5, do otherwise than later releases.
 
-use cdrs_tokio::frame::frame_response::ResponseBody;
-use cqldyno_driver_api::ErrorKind;
+use std::sync::OnceLock;
 
-pub(crate) use cdrs_tokio::Error;
-pub(crate) use cdrs_tokio::consistency::Consistency;
-pub(crate) use cdrs_tokio::frame::frame_result::{BodyResResultRows, ColSpec, ColType, ResResultBody};
-pub(crate) use cdrs_tokio::frame::{Frame as Answer, Opcode};
-pub(crate) use cdrs_tokio::query::QueryValues;
-pub(crate) use cdrs_tokio::types::blob::Blob;
-pub(crate) use cdrs_tokio::types::rows::Row;
-pub(crate) use cdrs_tokio::types::value::Value as DriverValue;
-pub(crate) use cdrs_tokio::types::{ByIndex, CBytes, IntoRustByIndex};
+use cqldyno_driver_api::{ConnectOptions, DriverError, ErrorKind, Setting, Settings, Value as Given};
+use driver::Error;
+use driver::consistency::Consistency;
+use driver::frame::frame_response::ResponseBody;
+use driver::query::{QueryParams, QueryParamsBuilder};
+use driver::types::CBytes;
+use driver::types::rows::Row;
+use driver::types::value::Value;
+
+pub(crate) use driver::frame::Frame as Answer;
+pub(crate) use driver::frame::frame_result::{BodyResResultRows, ColSpec, ColType, ResResultBody};
+
+use crate::errors;
+use crate::values::{self, Kind};
 
 /// The kind of an error while connecting.
 pub(crate) fn kind_at_connect(error: &Error) -> ErrorKind {
@@ -32,14 +36,14 @@ pub(crate) fn kind_at_execution(error: &Error) -> ErrorKind {
 
 /// The value null.
 #[inline(always)]
-pub(crate) fn null() -> DriverValue {
-    DriverValue::new_null()
+pub(crate) fn null() -> Value {
+    Value::new_null()
 }
 
 /// The page of rows in an answer, or `None` if it is something else.
 #[inline]
 pub(crate) fn page(answer: &Answer) -> Result<Option<BodyResResultRows>, Error> {
-    Ok(match answer.body()? {
+    Ok(match ResponseBody::from(&answer.body, &answer.opcode)? {
         ResponseBody::Result(ResResultBody::Rows(page)) => Some(page),
         _ => None,
     })
@@ -49,4 +53,93 @@ pub(crate) fn page(answer: &Answer) -> Result<Option<BodyResResultRows>, Error> 
 #[inline]
 pub(crate) fn rows(page: BodyResResultRows) -> Vec<Row> {
     Row::from_frame_body(page)
+}
+
+/// The settings, with those of `own` that the driver has by itself.
+pub(crate) fn settings<const N: usize>(options: &ConnectOptions, own: [Setting; N]) -> Vec<Setting> {
+    let no_limit = "none: the driver has no time limit per statement";
+    let routing = "round robin over the addresses given";
+    let mut all = match options.settings {
+        Settings::Equal => vec![Setting::refused("routing", routing)],
+        Settings::Default => vec![
+            Setting::taken("consistency", "ONE"),
+            Setting::taken("routing", routing),
+            Setting::taken("page size", "none: a result comes in one page"),
+            Setting::taken("request timeout", no_limit),
+        ],
+    };
+    match options.settings {
+        Settings::Default => all.extend(own),
+        Settings::Equal => all.extend(options.request_timeout.map(|_| Setting::refused("request timeout", no_limit))),
+    }
+    Setting::equal(options, all)
+}
+
+/// How many connections per node are asked for.
+pub(crate) fn connections(options: &ConnectOptions) -> Result<u32, DriverError> {
+    u32::try_from(options.connections).ok().filter(|connections| *connections > 0).ok_or_else(|| {
+        DriverError::new(
+            ErrorKind::Other,
+            format!("{} connections per node were asked for; ask for at least 1", options.connections),
+        )
+    })
+}
+
+/// What requests have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Requests {
+    pub(crate) consistency: Consistency,
+    /// Rows per page, or `None` for the driver's own default.
+    pub(crate) page_size: Option<i32>,
+}
+
+impl Requests {
+    pub(crate) fn new(options: &ConnectOptions) -> Requests {
+        let (consistency, page_size) = values::consistency_and_page_size(options);
+        Requests { consistency, page_size }
+    }
+
+    /// The parameters of one of them.
+    pub(crate) fn parameters(
+        &self,
+        values: &[Given<'_>],
+        page_size: Option<i32>,
+        paging_state: Option<CBytes>,
+    ) -> QueryParams {
+        let mut parameters = QueryParamsBuilder::new().consistency(self.consistency);
+        if let Some(values) = values::bind(values) {
+            parameters = parameters.values(values);
+        }
+        if let Some(page_size) = page_size {
+            parameters = parameters.page_size(page_size);
+        }
+        if let Some(paging_state) = paging_state {
+            parameters = parameters.paging_state(paging_state);
+        }
+        parameters.finalize()
+    }
+}
+
+/// The types of a statement's columns from its first answer, none if that was not of kind Rows: the driver keeps nothing of PREPARED
+/// but the id.
+#[derive(Default)]
+pub(crate) struct Columns(OnceLock<Vec<Kind>>);
+
+impl Columns {
+    /// Whether answers have rows; assumed until the first one.
+    pub(crate) fn may_be_there(&self) -> bool {
+        self.0.get().is_none_or(|columns| !columns.is_empty())
+    }
+
+    /// Those of such answers.
+    pub(crate) fn of(&self, answer: &Answer) -> Result<&[Kind], DriverError> {
+        if let Some(columns) = self.0.get() {
+            return Ok(columns);
+        }
+        let columns = match page(answer).map_err(errors::codec)? {
+            Some(page) => page.metadata.col_specs.iter().map(Kind::of).collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        };
+        Ok(self.0.get_or_init(|| columns))
+    }
 }

@@ -2,39 +2,39 @@
 
 use std::sync::Arc;
 
-use cdrs_tokio::cluster::connection_pool::ConnectionPoolConfig;
+use cdrs_tokio::Error;
 use cdrs_tokio::cluster::session::SessionBuilder;
 use cdrs_tokio::cluster::{KeyspaceHolder, TcpConnectionManager};
+use cdrs_tokio::consistency::Consistency;
 use cdrs_tokio::frame::Version;
 use cdrs_tokio::frame::frame_response::ResponseBody;
-use cdrs_tokio::query::QueryParams;
+use cdrs_tokio::query::{PreparedQuery, QueryParams, QueryValues};
 use cdrs_tokio::retry::NeverReconnectionPolicy;
 use cdrs_tokio::statement::StatementParams;
-use cqldyno_driver_api::{Capability, DriverError, DriverOption, ErrorKind};
+use cdrs_tokio::types::CBytes;
+use cdrs_tokio::types::rows::Row;
+use cdrs_tokio::types::value::Value as DriverValue;
+use cqldyno_driver_api::{Capability, DriverError, ErrorKind};
 
-pub(crate) use cdrs_tokio::Error;
-pub(crate) use cdrs_tokio::consistency::Consistency;
+pub(crate) use cdrs_tokio::frame::Frame as Answer;
 pub(crate) use cdrs_tokio::frame::frame_batch::BatchType;
 pub(crate) use cdrs_tokio::frame::frame_result::{
     BodyResResultPrepared, BodyResResultRows, ColSpec, ColType, ResResultBody,
 };
-pub(crate) use cdrs_tokio::frame::{Frame as Answer, Opcode};
-pub(crate) use cdrs_tokio::query::{PreparedQuery, QueryValues};
-pub(crate) use cdrs_tokio::types::blob::Blob;
-pub(crate) use cdrs_tokio::types::rows::Row;
-pub(crate) use cdrs_tokio::types::value::Value as DriverValue;
-pub(crate) use cdrs_tokio::types::{ByIndex, CBytes, IntoRustByIndex};
 
-use crate::adapter::{Authenticator, CONNECTS_WITHIN, TcpSession};
-use crate::options::{self, Chosen};
+use crate::adapter::{Authenticator, TcpSession};
+pub(crate) use crate::before_8::*;
+use crate::options::Chosen;
 use crate::session::DriverSession;
 
-/// The options that these releases have.
-pub(crate) const OPTIONS: &[DriverOption] =
-    &[options::ROUTING, options::BUFFER, options::COMPRESSION, options::NODELAY];
-
-/// What these releases cannot do and others can.
-pub(crate) const LACKS: &[Capability] = &[Capability::Reprepare, Capability::Reconnect, Capability::Connect];
+/// What these releases cannot do.
+pub(crate) const LACKS: &[Capability] = &[
+    Capability::RequestTimeout,
+    Capability::ControlConnection,
+    Capability::Reprepare,
+    Capability::Reconnect,
+    Capability::Connect,
+];
 
 /// What holds for these releases and not for all.
 pub(crate) const CAVEATS: &[&str] =
@@ -80,14 +80,6 @@ pub(crate) fn connections(
         chosen.nodelay,
         Version::V4,
     )
-}
-
-/// The pool of a node: so many connections, or the driver's own number.
-pub(crate) fn pool(connections: Option<usize>, _chosen: &Chosen) -> ConnectionPoolConfig {
-    match connections {
-        Some(connections) => ConnectionPoolConfig::new(connections, connections, Some(CONNECTS_WITHIN)),
-        None => ConnectionPoolConfig::default(),
-    }
 }
 
 /// Builds the session, which goes on connecting by itself.

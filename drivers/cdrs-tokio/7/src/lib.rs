@@ -1,8 +1,12 @@
 //! The adapter for the crate `cdrs-tokio` 7: the newest one's files, and what differs in `release`.
 #![deny(missing_docs)]
 
+// As the files call it that adapters for crates of other names share.
+extern crate cdrs_tokio as driver;
+
 #[path = "../../src/adapter.rs"]
 mod adapter;
+mod before_8;
 #[path = "../../src/errors.rs"]
 mod errors;
 #[path = "../../src/options.rs"]

@@ -2,26 +2,23 @@
 
 use std::sync::Arc;
 
-use cdrs_tokio::cluster::connection_pool::ConnectionPoolConfig;
+use cdrs_tokio::Error;
 use cdrs_tokio::cluster::session::SessionBuilder;
 use cdrs_tokio::cluster::{KeyspaceHolder, TcpConnectionManager};
 use cdrs_tokio::frame::Version;
 use cdrs_tokio::frame_encoding::ProtocolFrameEncodingFactory;
 use cdrs_tokio::retry::NeverReconnectionPolicy;
-use cqldyno_driver_api::{Capability, DriverError, DriverOption, ErrorKind};
+use cqldyno_driver_api::{Capability, DriverError, ErrorKind};
 
-use crate::adapter::{Authenticator, CONNECTS_WITHIN, TcpSession};
-use crate::errors;
-use crate::options::{self, Chosen};
+use crate::adapter::{Authenticator, TcpSession};
+pub(crate) use crate::before_8::*;
+use crate::options::Chosen;
 use crate::session::DriverSession;
 pub(crate) use crate::since_7::*;
 
-/// The options that these releases have.
-pub(crate) const OPTIONS: &[DriverOption] =
-    &[options::ROUTING, options::BUFFER, options::COMPRESSION, options::NODELAY];
-
-/// What these releases cannot do and others can.
-pub(crate) const LACKS: &[Capability] = &[];
+/// What these releases cannot do.
+pub(crate) const LACKS: &[Capability] =
+    &[Capability::RequestTimeout, Capability::ControlConnection, Capability::Connect];
 
 /// What holds for these releases and not for all.
 pub(crate) const CAVEATS: &[&str] = &[DECODES_TWICE];
@@ -62,15 +59,7 @@ pub(crate) fn connections(
     )
 }
 
-/// The pool of a node: so many connections, or the driver's own number.
-pub(crate) fn pool(connections: Option<usize>, _chosen: &Chosen) -> ConnectionPoolConfig {
-    match connections {
-        Some(connections) => ConnectionPoolConfig::new(connections, connections, Some(CONNECTS_WITHIN)),
-        None => ConnectionPoolConfig::default(),
-    }
-}
-
 /// Builds the session, which goes on connecting by itself.
 pub(crate) async fn build(builder: TcpSession) -> Result<DriverSession, DriverError> {
-    builder.build().map_err(errors::build)
+    builder.build().map_err(no_session)
 }

@@ -1,36 +1,23 @@
 //! The ways of releases 0.1 and 0.2, where those of others differ.
 
-use cqldyno_driver_api::{ConnectOptions, Settings};
-use scylla::batch::Batch;
-use scylla::prepared_statement::PreparedStatement;
-use scylla::query::Query;
-use scylla::statement::Consistency;
-
-use crate::consistency;
+use cqldyno_driver_api::ConnectOptions;
+pub(crate) use scylla::SessionBuilder;
 
 pub(crate) fn milliseconds(timestamp: chrono::Duration) -> i64 {
     timestamp.num_milliseconds()
 }
 
-/// Statements have the consistency: the session has no setting for it.
-fn level(options: &ConnectOptions) -> Option<Consistency> {
-    (options.settings == Settings::Equal).then(|| consistency::level(options.consistency))
-}
-
-pub(crate) fn configure(prepared: &mut PreparedStatement, options: &ConnectOptions) {
-    if let Some(level) = level(options) {
-        prepared.set_consistency(level);
+/// Stands in for a method that these releases lack.
+pub(crate) trait Lacking: Sized {
+    /// Since 0.4.
+    fn fetch_schema_metadata(self, _: bool) -> Self {
+        self
     }
 }
 
-pub(crate) fn configure_query(query: &mut Query, options: &ConnectOptions) {
-    if let Some(level) = level(options) {
-        query.set_consistency(level);
-    }
-}
+impl Lacking for SessionBuilder {}
 
-pub(crate) fn configure_batch(batch: &mut Batch, options: &ConnectOptions) {
-    if let Some(level) = level(options) {
-        batch.set_consistency(level);
-    }
+/// Statements have the consistency, and a node has one connection: the session has no setting for either.
+pub(crate) fn configure(builder: SessionBuilder, _: &ConnectOptions) -> SessionBuilder {
+    builder
 }

@@ -1,25 +1,21 @@
 //! The adapter for the crate `scylla`, 0.15.
 #![deny(missing_docs)]
 
+#[path = "../../0.8/src/before_1.rs"]
+mod before_1;
 #[path = "../../src/bound.rs"]
 mod bound;
-#[path = "../../src/compression.rs"]
-mod compression;
 #[path = "../../src/connect.rs"]
 mod connect;
-#[path = "../../src/consistency.rs"]
-mod consistency;
-#[path = "../../src/driver.rs"]
-mod driver;
 #[path = "../../0.3/src/errors.rs"]
 mod errors;
-#[path = "../../src/options.rs"]
-mod options;
 mod release;
 #[path = "../../src/rows.rs"]
 mod rows;
 #[path = "../../src/session.rs"]
 mod session;
+#[path = "../../src/shared/mod.rs"]
+mod shared;
 
-pub use driver::Scylla;
 pub use session::{ScyllaSession, ScyllaStatement};
+pub use shared::driver::Scylla;

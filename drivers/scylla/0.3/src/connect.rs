@@ -1,37 +1,20 @@
-//! Connects with the settings that were asked for, in releases from 0.3 to 0.7.
+//! Connects with the settings that were asked for, in releases before 0.8.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use cqldyno_driver_api::{ConnectOptions, DriverError, Settings};
-use scylla::SessionBuilder;
 use scylla::load_balancing::{LoadBalancingPolicy, RoundRobinPolicy, TokenAwarePolicy};
 use scylla::retry_policy::FallthroughRetryPolicy;
 use scylla::transport::Compression;
-use scylla::transport::session::PoolSize;
 
+use crate::errors;
+// All of it, because it has methods that the release lacks.
+use crate::release::*;
 use crate::session::ScyllaSession;
-use crate::{consistency, errors};
 
 /// Time for further connections: `Session::connect` returns with the first one to each node and does not report the others.
 const POOL_FILLS_WITHIN: Duration = Duration::from_millis(250);
-
-/// Stands in for methods that a release lacks; its own go first.
-#[allow(dead_code, reason = "files that families share do not all use it")]
-trait Lacking: Sized {
-    /// Since 0.5.
-    fn request_timeout(self, _: Option<Duration>) -> Self {
-        self
-    }
-
-    /// Since 0.4.
-    fn fetch_schema_metadata(self, _: bool) -> Self {
-        self
-    }
-}
-
-impl Lacking for SessionBuilder {}
 
 /// Opens the session.
 pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, DriverError> {
@@ -41,13 +24,9 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
     }
     let mut page_size = None;
     if options.settings == Settings::Equal {
-        let connections = NonZeroUsize::new(options.connections).unwrap_or(NonZeroUsize::MIN);
-        builder = builder
-            .default_consistency(consistency::level(options.consistency))
-            .request_timeout(options.request_timeout)
+        builder = configure(builder, options)
             .retry_policy(Box::new(FallthroughRetryPolicy::new()))
             .load_balancing(routing("token-aware"))
-            .pool_size(PoolSize::PerHost(connections))
             .compression(None);
         page_size = Some(options.page_size);
     }

@@ -1,7 +1,10 @@
 //! The errors of releases before 1.0, by kind.
 
 use cqldyno_driver_api::{DriverError, ErrorKind};
-use scylla::transport::errors::{DbError, NewSessionError, QueryError};
+pub(crate) use scylla::transport::errors::DbError;
+use scylla::transport::errors::{NewSessionError, QueryError};
+
+use crate::shared::server_error::server_kind;
 
 /// An error of `SessionBuilder::build`.
 pub(crate) fn connect(error: NewSessionError) -> DriverError {
@@ -46,23 +49,5 @@ fn named(error: &str) -> ErrorKind {
         | "CqlErrorParseError"
         | "InvalidMessage" => ErrorKind::Codec,
         _ => ErrorKind::Other,
-    }
-}
-
-fn server_kind(error: &DbError) -> ErrorKind {
-    match error {
-        DbError::ProtocolError => ErrorKind::Protocol,
-        DbError::AuthenticationError => ErrorKind::BadCredentials,
-        DbError::Unavailable { .. } => ErrorKind::Unavailable,
-        DbError::Overloaded => ErrorKind::Overloaded,
-        DbError::IsBootstrapping => ErrorKind::Bootstrapping,
-        DbError::WriteTimeout { .. } | DbError::ReadTimeout { .. } => ErrorKind::ServerTimeout,
-        DbError::SyntaxError => ErrorKind::Syntax,
-        DbError::Unauthorized => ErrorKind::Unauthorized,
-        DbError::Invalid => ErrorKind::Invalid,
-        DbError::AlreadyExists { .. } => ErrorKind::AlreadyExists,
-        DbError::Unprepared { .. } => ErrorKind::Unprepared,
-        DbError::Other(code) => ErrorKind::from_code(*code),
-        _ => ErrorKind::Server,
     }
 }

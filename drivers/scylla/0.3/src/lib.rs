@@ -2,19 +2,13 @@
 #![deny(missing_docs)]
 
 mod bound;
-#[path = "../../src/compression.rs"]
-mod compression;
 mod connect;
-#[path = "../../src/consistency.rs"]
-mod consistency;
-#[path = "../../src/driver.rs"]
-mod driver;
 mod errors;
-#[path = "../../src/options.rs"]
-mod options;
 mod release;
 mod rows;
 mod session;
+#[path = "../../src/shared/mod.rs"]
+mod shared;
 
-pub use driver::Scylla;
 pub use session::{ScyllaSession, ScyllaStatement};
+pub use shared::driver::Scylla;

@@ -6,12 +6,6 @@ use scylla::frame::response::result::CqlValue;
 
 use crate::release::milliseconds;
 
-/// Whether the answer has rows, be it none.
-#[allow(dead_code, reason = "not every release needs to know")]
-pub(crate) fn is_rows(page: &QueryResult) -> bool {
-    page.rows.is_some()
-}
-
 /// Takes one page into `rows`, if the answer has rows.
 #[inline]
 pub(crate) fn decode(page: QueryResult, rows: &mut Rows) -> Result<(), DriverError> {

@@ -3,14 +3,17 @@
 use std::pin::Pin;
 use std::sync::OnceLock;
 
-use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Value};
+use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, Settings, Value};
 use scylla::batch::{Batch, BatchType};
 use scylla::prepared_statement::PreparedStatement;
 use scylla::query::Query;
+use scylla::statement::Consistency;
 
 use crate::bound::{self, Bound};
+use crate::errors;
 use crate::rows::decode;
-use crate::{errors, release};
+use crate::shared::consistency;
+use crate::shared::options::since;
 
 /// A request other than the hot path's, compiled apart from it: see the newest adapter's session.
 type Aside<'a, T> = Pin<Box<dyn Future<Output = Result<T, DriverError>> + Send + 'a>>;
@@ -18,8 +21,12 @@ type Aside<'a, T> = Pin<Box<dyn Future<Output = Result<T, DriverError>> + Send +
 /// A connected session of the crate `scylla`.
 pub struct ScyllaSession {
     session: scylla::Session,
-    /// What statements are prepared with.
-    options: ConnectOptions,
+    /// Of each statement, in releases whose session has no setting for it.
+    consistency: Option<Consistency>,
+    /// Whether statements go without a serial consistency, which releases from 0.3 on send by default.
+    has_no_serial: bool,
+    /// Whether the result's metadata comes with PREPARE only.
+    cached_metadata: bool,
     /// Rows per page of a SELECT, or `None` for the driver's own default.
     page_size: Option<i32>,
 }
@@ -31,20 +38,46 @@ pub struct ScyllaStatement {
     batch: OnceLock<(usize, Batch)>,
 }
 
+/// Stands in for methods that a release lacks; its own go first.
+#[allow(dead_code, reason = "some of these releases have their own")]
+trait Lacking {
+    /// Since 0.2.
+    fn set_serial_consistency(&mut self, _: Option<()>) {}
+
+    /// Since 0.13.
+    fn set_use_cached_result_metadata(&mut self, _: bool) {}
+}
+
+impl Lacking for PreparedStatement {}
+impl Lacking for Query {}
+impl Lacking for Batch {}
+
 impl ScyllaStatement {
-    fn new_batch(&self, rows: usize, options: &ConnectOptions) -> Batch {
+    fn new_batch(&self, rows: usize, session: &ScyllaSession) -> Batch {
         let mut batch = Batch::new(BatchType::Unlogged);
         for _ in 0..rows {
             batch.append_statement(self.prepared.clone());
         }
-        release::configure_batch(&mut batch, options);
+        if let Some(consistency) = session.consistency {
+            batch.set_consistency(consistency);
+        }
+        if session.has_no_serial {
+            batch.set_serial_consistency(None);
+        }
         batch
     }
 }
 
 impl ScyllaSession {
     pub(crate) fn new(session: scylla::Session, options: &ConnectOptions, page_size: Option<i32>) -> ScyllaSession {
-        ScyllaSession { session, options: options.clone(), page_size }
+        let is_equal = options.settings == Settings::Equal;
+        ScyllaSession {
+            session,
+            consistency: (is_equal && !since(0, 3)).then(|| consistency::level(options.consistency)),
+            has_no_serial: is_equal,
+            cached_metadata: options.option("metadata") == Some("cached"),
+            page_size,
+        }
     }
 
     /// The page size for a statement of this text: these releases announce no columns when they prepare.
@@ -69,7 +102,12 @@ impl ScyllaSession {
             if let Some(page_size) = self.page_size(cql) {
                 query.set_page_size(page_size);
             }
-            release::configure_query(&mut query, &self.options);
+            if let Some(consistency) = self.consistency {
+                query.set_consistency(consistency);
+            }
+            if self.has_no_serial {
+                query.set_serial_consistency(None);
+            }
             let mut next = None;
             loop {
                 let page = self.session.query_paged(query.clone(), Bound(values), next).await;
@@ -96,7 +134,15 @@ impl Session for ScyllaSession {
         if let Some(page_size) = self.page_size(cql) {
             prepared.set_page_size(page_size);
         }
-        release::configure(&mut prepared, &self.options);
+        if let Some(consistency) = self.consistency {
+            prepared.set_consistency(consistency);
+        }
+        if self.has_no_serial {
+            prepared.set_serial_consistency(None);
+        }
+        if self.cached_metadata {
+            prepared.set_use_cached_result_metadata(true);
+        }
         Ok(ScyllaStatement { prepared, batch: OnceLock::new() })
     }
 
@@ -125,7 +171,7 @@ impl Session for ScyllaSession {
     }
 
     async fn batch(&self, statement: &ScyllaStatement, rows: BatchRows<'_>) -> Result<(), DriverError> {
-        let new = || statement.new_batch(rows.len(), &self.options);
+        let new = || statement.new_batch(rows.len(), self);
         let (size, known) = statement.batch.get_or_init(|| (rows.len(), new()));
         match *size == rows.len() {
             true => self.batch_aside(known, rows).await,

@@ -156,7 +156,9 @@ impl Measured<'_> {
         if let Some(name) = call(meter) {
             let cells = self.analysis.cells_of(here, who, Pass::Syscalls);
             let cell = cells.first().ok_or_else(|| {
-                who.unavailable.clone().unwrap_or_else(|| "The run has no pass that counts system calls by name.".to_owned())
+                who.unavailable
+                    .clone()
+                    .unwrap_or_else(|| "The run has no pass that counts system calls by name.".to_owned())
             })?;
             if let Some(why) = cell.failed.as_ref().or(cell.void.as_ref()) {
                 return Err(why.clone());

@@ -3,9 +3,10 @@
 use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Setting, Settings};
 use cqldyno_worker::lock;
 
-use crate::options::{options, since};
+use super::options::{options, since};
+use super::{compression, consistency};
+use crate::connect;
 use crate::session::ScyllaSession;
-use crate::{compression, connect, consistency};
 
 /// The crate `scylla`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,25 +16,11 @@ impl Driver for Scylla {
     type Session = ScyllaSession;
 
     fn describe(&self) -> Result<DriverInfo, DriverError> {
-        let mut capabilities = vec![
-            Capability::Paging,
-            Capability::Reprepare,
-            Capability::Reconnect,
-            Capability::ControlConnection,
-            Capability::Credentials,
-            Capability::Batch,
-            Capability::Unprepared,
-            Capability::Prepare,
-            Capability::Connect,
-        ];
-        if since(0, 5) {
-            capabilities.push(Capability::RequestTimeout);
-        }
         Ok(DriverInfo {
             name: "scylla".to_owned(),
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "scylla")?.to_owned(),
             libraries: vec![lock::library("tokio")?],
-            capabilities: capabilities.into_iter().collect(),
+            capabilities: Capability::all_but(if since(0, 5) { &[] } else { &[Capability::RequestTimeout] }),
             caveats: caveats(),
             options: options(),
             ..DriverInfo::default()
