@@ -9,7 +9,7 @@ pub struct Regression {
     pub name: String,
     /// What went wrong, in one line.
     pub title: String,
-    /// Where it was reported and mended.
+    /// Where it was reported and fixed.
     pub source: String,
     /// What was published about it.
     pub published: String,

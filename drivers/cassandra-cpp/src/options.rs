@@ -16,13 +16,7 @@ pub(crate) const ALL: [DriverOption; 8] = [
         "server",
         "Leaves the time of a write to the server, or sends one of the client's own, eight bytes, with every statement.",
     ),
-    DriverOption::tried(
-        "io-threads",
-        "COUNT",
-        "1",
-        "Its I/O threads in C++, each with connections of its own: there are so many times more.",
-        "2",
-    ),
+    DriverOption::tried("io-threads", "COUNT", "1", "Its I/O threads in C++; each opens its own connections.", "2"),
     DriverOption::new(
         "routing",
         "token-aware|round-robin",

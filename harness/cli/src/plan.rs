@@ -62,8 +62,8 @@ pub struct Asked {
     arrangement: Vec<Arrangement>,
     /// Nodes as HOST[:PORT],...
     ///
-    /// `embedded` is the embedded cluster: one node of ours in memory, started afresh for every cell. Addresses name the nodes of a
-    /// cluster that runs already.
+    /// `embedded` is the embedded cluster: one node in memory, started afresh for every cell. Addresses name the nodes of a cluster
+    /// that is already running.
     #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true)]
     target: Target,
@@ -75,10 +75,11 @@ pub struct Asked {
     settings: Settings,
     /// How statements are submitted: slots, stream, spawn, ...
     ///
-    /// `slots` are tasks with a plain loop, as many as statements are in flight. `stream` is one `buffer_unordered` per thread,
-    /// and `stream-unconstrained` one without tokio's cooperative budget. `spawn` is a task per statement under a semaphore.
-    /// `spawn-all` spawns all of them before they wait for it, and `unlimited` has none. `sequential` is one at a time. Separate
-    /// several with commas: every scenario runs with each. [default: what the scenario says, else slots]
+    /// `slots` has a task with a plain loop per statement in flight. `stream` has one `buffer_unordered` per thread;
+    /// `stream-unconstrained` is the same without tokio's cooperative budget. `spawn` spawns a task per statement when a semaphore
+    /// has a permit. `spawn-all` spawns all tasks at once, and each waits for a permit. `unlimited` does so without a semaphore.
+    /// `sequential` runs one statement at a time. Separate several with commas: every scenario runs with each. [default: the
+    /// scenario's own, else slots]
     #[arg(long, value_name = "WAY", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = str::parse::<Submit>, allow_hyphen_values = true, hide_short_help = true)]
     submit: Vec<Submit>,
@@ -86,7 +87,7 @@ pub struct Asked {
     ///
     /// Each pass adds short cells after the timed ones. Separate several with commas. `counting` (how many system calls) always
     /// runs unless --no-counting is set. `latency` takes response times below saturation. `syscalls` counts system calls by
-    /// name. `allocations` and `instructions` count those. `flamegraph` samples stacks. `all` is all of them.
+    /// name. `allocations` and `instructions` count those. `flamegraph` samples stacks. `all` runs all of them.
     #[arg(long, value_name = "PASS", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = PossibleValuesParser::new(passes()), hide_possible_values = true)]
     pass: Vec<String>,
@@ -146,9 +147,9 @@ pub struct Asked {
     #[arg(long, value_name = "TIME|none", value_parser = or_none(milliseconds), default_value = "none")]
     #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
     request_timeout: Limit<u64>,
-    /// Physical cores of worker and server: auto, off, or such as 2-3/0-1
+    /// Physical cores of worker and server: auto, off, or as in 2-3/0-1
     ///
-    /// `auto` shares the cores out if there are four or more and no arrangement says `pinned+`. `off` lets both use all cores.
+    /// `auto` splits the cores between them if there are four or more and no arrangement says `pinned+`. `off` lets both use all cores.
     /// 2-3/0-1 gives the worker cores 2 and 3, and the server 0 and 1.
     #[arg(long, value_name = "WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
     #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
@@ -156,20 +157,20 @@ pub struct Asked {
     /// How the embedded cluster writes answers [default: batched]
     ///
     /// `batched` answers all requests of one read with one write. `cassandra` writes as many answers at once as Cassandra 5.0 did: the square
-    /// root of those in flight on a connection. COUNT is at most so many per write. `each` makes one write per answer. `reordered`
+    /// root of those in flight on a connection. COUNT limits the answers per write. `each` makes one write per answer. `reordered`
     /// is batched in random order.
     #[arg(long, value_name = "batched|cassandra|COUNT|each|reordered", value_parser = answers, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     answers: Option<Writing>,
-    /// Let the embedded cluster hold each answer back, such as 100us [default: 0]
+    /// Delay of every answer by the embedded cluster, such as 100us [default: 0]
     #[arg(long, value_name = "TIME", value_parser = delay, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     delay: Option<String>,
 
     /// Repeat a block if other processes used more than this share, or `none`
     ///
-    /// The share is of the cores' time in a window, steal included. A disturbed block runs again as a whole, up to twice. Repeats take at
-    /// most half as long as the blocks. Every attempt is kept; the last whole one counts.
+    /// The share is of the cores' time during a window, steal included. A disturbed block runs again as a whole, up to twice. Repeats
+    /// take at most half as long as the blocks. Every attempt is kept; the last complete one counts.
     #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
     #[arg(help_heading = LIMITS, allow_hyphen_values = true, hide_short_help = true)]
     noise_share: Limit<f64>,
@@ -181,7 +182,7 @@ pub struct Asked {
     #[arg(long, value_name = "TIME", value_parser = patience, default_value = "30s", help_heading = LIMITS)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     stall: Duration,
-    /// End a worker with more resident memory, such as 4G [default: no limit]
+    /// End a worker that uses more resident memory, such as 4G [default: no limit]
     #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = LIMITS)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     memory: Option<u64>,

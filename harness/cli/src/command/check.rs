@@ -17,16 +17,18 @@ Examples:
   cqldyno check latest --threshold 5% --require-power 5%
   cqldyno check run.json --against baseline.json --threshold 1%
 
-A result is inconclusive if its interval holds the threshold. The summary then says which difference the run could have found.
+A result is inconclusive if its interval contains the threshold. The summary then names the smallest difference that the run could \
+have found.
 
-Counts (--against) come from one cell and have no interval. A count is greater if it exceeds the threshold by more than counts of one \
-build differ from run to run: 1 % for allocations, 4 % for their bytes, 3 % for frees and instructions. The same 3 % holds for system calls of \
-one or two threads on the arrangement `current`. Cells of 20k statements or fewer (50k for bytes and frees) get more room. Nearer to \
-the threshold a count is inconclusive, and so are system calls of several threads. The summary says why.
+A count (--against) comes from one cell and has no interval, so it has a margin: how far counts of one build differ from run to run. \
+The margin is 1 % for allocations, 4 % for their bytes, and 3 % for frees and instructions. It is 3 % for system calls of one or two \
+threads on `current`, too. Cells of fewer than 20k statements (50k for bytes and frees) have wider margins. A count within its margin of \
+the threshold is inconclusive. So are system calls of several threads, always.
 
-Exit codes: 0 passed or inconclusive; 1 dearer than the threshold, weaker than required, or a contender failed or is void. It is also 1, \
-with nothing on standard output, if no check is possible: a file is damaged or of another version, the runs cannot be compared, or the \
-contenders did not take turns. 2 wrong usage, no such file, or too few blocks for an interval.";
+Exit codes: 0 passed or inconclusive; 1 failed; 2 wrong usage, no such file, or too few blocks for an interval.
+A check fails if a contender is dearer than the threshold, failed or is void, or if the run is weaker than required. No check is \
+possible if a file is damaged or of another version, the runs cannot be compared, or the contenders did not take turns. The code is \
+then 1, with nothing on standard output.";
 
 /// Judge a run in CI: fail if a contender costs more than the reference
 #[derive(clap::Args)]
@@ -39,7 +41,7 @@ pub struct Arguments {
     more: Vec<PathBuf>,
     /// How much more a contender may cost
     ///
-    /// The check fails if the whole interval lies beyond it.
+    /// The check fails only if the whole interval lies beyond it.
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%", allow_hyphen_values = true)]
     threshold: f64,
     /// Fail if the run could not have found this difference
@@ -53,7 +55,7 @@ pub struct Arguments {
     contender: Vec<String>,
     /// Judge counts against this earlier run
     ///
-    /// Counts are system calls, allocations and instructions, and conditions must be equal. Times are never judged across runs.
+    /// Counts are system calls, allocations and instructions. Both runs need equal conditions. Times are never judged across runs.
     #[arg(long, value_name = "RUN")]
     against: Option<PathBuf>,
     #[command(flatten)]

@@ -27,9 +27,9 @@ Examples:
   cqldyno compare -n 10M                  10 million statements each, once
   cqldyno compare --publish               20 blocks of a million statements
   cqldyno compare --publish --within 10min           as many of them as fit
-  cqldyno compare --resume latest         go on with the newest run
+  cqldyno compare --resume latest         continue the newest run
   cqldyno compare scylla cdrs-tokio --scenario reads
-  cqldyno compare --arrangement multi:2,current      tables for each of both
+  cqldyno compare --arrangement multi:2,current      a table for each runtime
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
   cqldyno compare -n 10M --format time    the classic table of real, user and sys
   cqldyno compare --format json > result.json        run, cells, summary, warnings
@@ -37,9 +37,9 @@ Examples:
 
 A contender is NAME[@VERSION][+KEY=VALUE]..., for example scylla@0.3.1,
 scylla@path:../checkout, scylla@git:URL#REV or scylla+tokio=1.44.2+timeout=30s.
-What is not there is built first. `cqldyno drivers NAME` lists keys and releases.
+Missing workers are built first. `cqldyno drivers NAME` lists keys and releases.
 
-Exit codes: 0 done, 1 a contender failed, is void, or was named and is missing,
+Exit codes: 0 done, 1 a contender failed, is void, or was named but is missing,
 2 wrong usage, 130 Ctrl-C; finished cells are shown and kept.";
 
 /// Compare drivers under the same load
@@ -53,7 +53,7 @@ pub struct Arguments {
     asked: Asked,
     #[command(flatten)]
     conditions: Conditions,
-    /// Take ratios against this one [default: first]
+    /// Contender to take ratios against [default: first]
     #[arg(long, value_name = "NAME", help_heading = WHAT)]
     #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
     reference: Option<String>,
@@ -62,10 +62,10 @@ pub struct Arguments {
     #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
     #[arg(help = names(), hide_possible_values = true)]
     format: Format,
-    /// Go on with the run in a folder, or with the latest
+    /// Continue the run in a folder, or the latest one
     ///
-    /// Takes a folder, or `latest` for the newest run in cqldyno-runs. Whole blocks stay; the one under way starts again. What was asked is in
-    /// the folder's run.json. Give user, password and --within again if you need them.
+    /// Takes a folder, or `latest` for the newest run in cqldyno-runs. Complete blocks stay; the interrupted one starts again. All other
+    /// options come from the folder's run.json. Give --user, --password-file and --within again if you need them.
     #[arg(long, value_name = "RUN", conflicts_with_all = planned(), help_heading = OUTPUT)]
     resume: Option<PathBuf>,
 }

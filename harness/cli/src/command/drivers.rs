@@ -14,17 +14,17 @@ use crate::terminal;
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno drivers                what there is, with versions
+  cqldyno drivers                all of them, with versions
   cqldyno drivers scylla         its options, and the releases that can be built
   make build                     build those that are missing
 
-Exit codes: 0 done, whatever is missing, 2 wrong usage.";
+Exit codes: 0 done, even if a driver is missing, 2 wrong usage.";
 
-/// List the drivers, or the options and releases of some
+/// List the drivers, or the options and releases of those you name
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Show options and releases of these
+    /// Show the options and releases of these drivers
     #[arg(value_parser = Known(names), hide_possible_values = true)]
     name: Vec<String>,
 }

@@ -20,9 +20,9 @@ use crate::terminal;
 
 const EXAMPLES: &str = "\
 Examples:
-  cqldyno regress                              list what there is
+  cqldyno regress                              list them
   cqldyno regress unbuffered-io                repeat one
-  cqldyno regress unbuffered-io --exact        by counts, whatever the noise
+  cqldyno regress unbuffered-io --exact        judge counts only, in less time
   cqldyno regress mine.toml                    one of your own
 
 Exit codes: 0 reproduced, 1 not reproduced, 2 wrong usage, 3 cannot be measured
@@ -35,18 +35,18 @@ pub struct Arguments {
     /// A regression, or the path of a TOML file
     #[arg(value_name = "NAME|FILE", value_parser = Known(names), hide_possible_values = true)]
     regression: Option<String>,
-    /// Only what is counted: system calls, allocations, instructions, polls
+    /// Judge counts only: system calls, allocations, instructions, polls
     ///
-    /// Counts do not depend on noise. One block is enough, and times are not judged.
+    /// Noise does not change counts, so one block is enough. Times are not judged.
     #[arg(long, requires = "regression")]
     exact: bool,
-    /// Only the run of this name, if the regression has several
+    /// Only the run with this name, if the regression has several
     #[arg(long, value_name = "RUN", requires = "regression")]
     run: Option<String>,
-    /// Judge the runs in a folder again instead of measuring
+    /// Judge the runs in this folder again instead of measuring
     #[arg(long, value_name = "DIR", requires = "regression", conflicts_with = "out")]
     from: Option<PathBuf>,
-    /// Write what was measured into this page, with its charts beside it
+    /// Write the result into this Markdown page, and its charts beside it
     #[arg(long, value_name = "FILE", requires = "regression", help_heading = OUTPUT)]
     page: Option<PathBuf>,
     /// Folder of the runs [default: cqldyno-runs/NAME-TIME]

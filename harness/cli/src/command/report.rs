@@ -20,7 +20,8 @@ Examples:
   cqldyno report LAPTOP SERVER                 two runs side by side
   cqldyno report LAPTOP SERVER --format html > both.html
 
-Several runs show medians side by side: ratios hold within one run only.
+Several runs show medians side by side, without ratios: those are valid within
+one run only.
 Exit codes: 0 done, 1 a run cannot be read, 2 wrong usage.";
 
 /// Show earlier runs again; several side by side

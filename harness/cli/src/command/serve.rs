@@ -32,13 +32,13 @@ pub struct Arguments {
     port: u16,
     #[command(flatten)]
     login: Login,
-    /// Hold each answer back for this long, such as 100us
+    /// Delay each answer by this long, such as 100us
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0", allow_hyphen_values = true)]
     delay: Duration,
     /// How answers are written: batched, each, reordered or COUNT
     ///
     /// `batched` answers all requests of one read with one write. `each` makes one write per answer. `reordered` is batched in
-    /// random order. COUNT is at most so many answers per write.
+    /// random order. COUNT limits the answers per write.
     #[arg(long, value_name = "HOW", default_value = "batched", allow_hyphen_values = true)]
     answers: Answers,
     /// Rows to get memory ready for in the first table, such as 10M

@@ -46,8 +46,8 @@ pub fn verdict(name: &str, judgements: &[(&Expected, Judgement)]) -> String {
     let of = |is: fn(&Judged) -> bool| judgements.iter().filter(|(_, one)| is(&one.judged)).count();
     let counts = [
         (of(|one| *one == Judged::Holds), "as expected"),
-        (of(|one| *one == Judged::Fails), "otherwise"),
-        (of(|one| matches!(one, Judged::Unknown(_))), "without a figure that decides"),
+        (of(|one| *one == Judged::Fails), "not as expected"),
+        (of(|one| matches!(one, Judged::Unknown(_))), "undecided"),
     ];
     let counts: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
@@ -58,7 +58,7 @@ pub fn verdict(name: &str, judgements: &[(&Expected, Judgement)]) -> String {
     format!(
         "{name}: {} ({}).{}",
         verdict.name(),
-        if counts.is_empty() { "it expects nothing of a count".to_owned() } else { counts.join(", ") },
+        if counts.is_empty() { "no expectation is a count".to_owned() } else { counts.join(", ") },
         why.unwrap_or_default()
     )
 }
@@ -71,7 +71,7 @@ pub fn asked(trial: &Trial) -> String {
         let ways: Vec<&str> = trial.submit.iter().map(|way| way.name()).collect();
         parts.push(format!("submitted by {}", ways.join("/")));
     }
-    parts.extend(trial.delay.iter().map(|time| format!("answers held back by {time}")));
+    parts.extend(trial.delay.iter().map(|time| format!("answers delayed by {time}")));
     format!("{}: {}", trial.name, parts.join(", "))
 }
 
@@ -153,17 +153,14 @@ mod tests {
         assert_eq!(head(&tiny, 80), "Two calls for one.\nSource: https://example.org/1\nPublished: Twice.\n");
         assert_eq!(
             run(trial, &judgements, 80),
-            "\ncalls: writes, 1,024 in flight, multi:2, answers held back by 1ms\n  yes: Half the calls.\n    syscalls:sendto: \
+            "\ncalls: writes, 1,024 in flight, multi:2, answers delayed by 1ms\n  yes: Half the calls.\n    syscalls:sendto: \
              1.00 a@1 -> 0.0430 a@2\n    ratio 0.0430, expected at most 0.980\n    published: 1 to 0.5\n"
         );
         assert_eq!(verdict("tiny", &judgements), "tiny: reproduced (1 as expected).");
         let unknown = Judgement { found: None, judged: Judged::Unknown("No counter.".to_owned()), ..judgement };
         let judgements = [(&trial.expectations[0], unknown)];
         assert!(run(trial, &judgements, 80).contains("    no ratio, expected at most 0.980\n"));
-        assert_eq!(
-            verdict("tiny", &judgements),
-            "tiny: cannot be measured here (1 without a figure that decides). No counter."
-        );
-        assert_eq!(verdict("tiny", &[]), "tiny: cannot be measured here (it expects nothing of a count).");
+        assert_eq!(verdict("tiny", &judgements), "tiny: cannot be measured here (1 undecided). No counter.");
+        assert_eq!(verdict("tiny", &[]), "tiny: cannot be measured here (no expectation is a count).");
     }
 }

@@ -62,9 +62,9 @@ fn a_regression_is_repeated_kept_and_written_into_its_page() {
         .unwrap();
     let (code, text) = regress(folder.path(), "stays", "rises", &["--from", "kept", "--page", "tiny.md"]);
     assert_eq!(code, Some(1), "{text}");
-    assert!(text.ends_with("tiny: not reproduced (1 otherwise).\n"), "{text}");
+    assert!(text.ends_with("tiny: not reproduced (1 not as expected).\n"), "{text}");
     let page = std::fs::read_to_string(folder.path().join("tiny.md")).unwrap();
-    assert!(page.contains("**tiny: not reproduced (1 otherwise).**"), "{page}");
+    assert!(page.contains("**tiny: not reproduced (1 not as expected).**"), "{page}");
 }
 
 #[test]
@@ -73,10 +73,10 @@ fn what_cannot_be_measured_ends_with_its_reason_and_a_code_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let (code, text) = regress(folder.path(), "noop+form=ready", "nothing", &["--out", "kept"]);
     assert_eq!(code, Some(3), "{text}");
-    assert!(words(&text).contains("tiny: cannot be measured here (1 without a figure that decides). "), "{text}");
+    assert!(words(&text).contains("tiny: cannot be measured here (1 undecided). "), "{text}");
     let (code, text) = regress(folder.path(), "meter = \"statements\"", "meter = \"wall\"", &["--out", "other"]);
     assert_eq!(code, Some(3), "{text}");
-    assert!(text.contains("cannot be measured here (it expects nothing of a count)"), "{text}");
+    assert!(text.contains("cannot be measured here (no expectation is a count)"), "{text}");
 }
 
 #[test]
