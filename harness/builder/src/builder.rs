@@ -284,7 +284,7 @@ impl Builder {
             ("base", &base),
             ("pins", &pins),
             ("toolchain", &toolchain),
-            ("flags", &flags(&self.sources)),
+            ("flags", &flags(&self.sources, env::vars_os())),
             ("native", &native_text),
         ]);
         let folder = self.cache.join("packages").join(&ask);
