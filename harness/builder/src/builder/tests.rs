@@ -9,7 +9,11 @@ const CARGO: &str = r##"
 here=$(dirname "$0")
 echo "$*" >> "$here/calls"
 case $1 in
-metadata) echo "{\"packages\":[{\"name\":\"a\",\"version\":\"1.2.0\",\"manifest_path\":\"$6\"}]}" ;;
+metadata)
+    root=$(dirname "$6")
+    if [ -f "$root/../Cargo.toml" ]; then root=$(dirname "$root"); fi
+    echo "{\"workspace_root\":\"$root\",\"packages\":[{\"name\":\"a\",\"version\":\"1.2.0\",\"manifest_path\":\"$6\"}]}"
+    ;;
 update)
     lock=$(dirname "$3")/Cargo.lock
     if [ "$5 $7" = "tokio 1.0.0" ] && ! grep -q "# twin 1.0.0" "$lock"; then
@@ -235,7 +239,27 @@ fn sources_without_the_driver_are_refused() {
     let empty = tempfile::tempdir().unwrap();
     let error = workshop.build(&order(&format!("path:{}", empty.path().display()))).unwrap_err();
     assert!(error.ends_with("there is no Cargo.toml in it; give the folder of the driver's checkout"), "{error}");
+#[test]
+fn a_change_of_a_neighbour_in_the_drivers_workspace_is_another_worker() {
+    let (workshop, driver) = (Workshop::new(), tempfile::tempdir().unwrap());
+    for file in ["Cargo.toml", "a/Cargo.toml", "a/target/built", "b/src/target/mod.rs"] {
+        let path = driver.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    let path = order(&format!("path:{}", driver.path().join("a").display()));
+    let first = workshop.build(&path).unwrap();
+    fs::write(driver.path().join("a/target/built"), "more").unwrap();
+    assert_eq!(workshop.build(&path).unwrap(), first, "what cargo built is no source");
+    fs::write(driver.path().join("b/src/target/mod.rs"), "fn x() {}").unwrap();
+    assert_ne!(workshop.build(&path).unwrap().key, first.key);
+}
+
     assert!(
         workshop.build(&order("path:/nowhere")).unwrap_err().contains("the driver's sources /nowhere cannot be used")
     );
 }
+    let mut copies = fs::read_dir(workshop.builder.cache().join("git")).unwrap().map(|entry| entry.unwrap().path());
+    let copy = copies.find(|folder| folder.join(".git").exists()).unwrap();
+    fs::remove_file(copy.join("Cargo.toml")).unwrap();
+    assert_eq!(workshop.build(&main).unwrap(), first, "a copy that was interrupted is made again");
