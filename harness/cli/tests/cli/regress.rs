@@ -57,7 +57,7 @@ fn a_regression_is_repeated_kept_and_written_into_its_page() {
     assert!(text.contains("yes: Both issue as many statements.") && !text.contains("A time is not judged"), "{text}");
     assert!(text.ends_with("tiny: reproduced (1 as expected).\n"), "{text}");
     let page = std::fs::read_to_string(folder.path().join("kept/page.html")).unwrap();
-    assert!(page.contains("cqldyno regress tiny --run one --exact"), "{page}");
+    assert!(page.contains("cqldyno regress tiny.toml --run one --exact"), "{page}");
     std::fs::write(folder.path().join("tiny.md"), "# Tiny\n<!-- measured -->\n<!-- end of what is measured -->\n")
         .unwrap();
     let (code, text) = regress(folder.path(), "stays", "rises", &["--from", "kept", "--page", "tiny.md"]);
