@@ -14,6 +14,7 @@ use crate::count::count;
 use crate::known::Known;
 use crate::measure::{keep, measure};
 use crate::outcome::{Outcome, usage};
+use crate::plan::blocks;
 use crate::prices::{Prices, settings};
 use crate::recorded::read;
 use crate::terminal;
@@ -59,8 +60,8 @@ pub struct Arguments {
     #[arg(short, long, value_name = "N", value_parser = count, default_value = "1024", help_heading = SIZE)]
     concurrency: u64,
     /// Runs of every setting
-    #[arg(long, value_name = "N", value_parser = count, default_value = "12", help_heading = SIZE)]
-    blocks: u64,
+    #[arg(long, value_name = "N", value_parser = blocks, default_value = "12", help_heading = SIZE)]
+    blocks: u32,
     /// table, markdown or json
     #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT, hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(["table", "markdown", "json"]))]
@@ -132,15 +133,17 @@ fn measured(arguments: &Arguments) -> Result<Recorded> {
     let known =
         known.ok_or_else(|| usage(format!("there is no driver {:?}; `cqldyno drivers` lists them", base.name())))?;
     let hello = known.hello.map_err(|why| anyhow!("the driver {} is not available: {why}", base.name()))?;
-    let all = settings(&hello.driver);
-    let wanted = if arguments.only.is_empty() { all } else { arguments.only.clone() };
     let given = base.to_string();
     let is_other = |setting: &String| {
         let key = setting.split('=').next().unwrap_or_default();
         !given.split('+').skip(1).any(|own| own.split('=').next() == Some(key))
     };
+    let wanted: Vec<String> = match arguments.only.as_slice() {
+        [] => settings(&hello.driver).into_iter().filter(is_other).collect(),
+        only => only.to_vec(),
+    };
     let with = |setting: &String| format!("{given}+{setting}").parse::<Contender>().map_err(usage);
-    let others = wanted.iter().filter(|setting| is_other(setting)).map(with).collect::<Result<Vec<_>>>()?;
+    let others = wanted.iter().map(with).collect::<Result<Vec<_>>>()?;
     let names = if arguments.scenario.is_empty() {
         ["writes", "reads"].map(str::to_owned).to_vec()
     } else {
@@ -151,7 +154,7 @@ fn measured(arguments: &Arguments) -> Result<Recorded> {
         arrangements: vec![arguments.arrangement],
         count: arguments.count,
         concurrency: usize::try_from(arguments.concurrency).map_err(usage)?,
-        blocks: u32::try_from(arguments.blocks).map_err(usage)?,
+        blocks: arguments.blocks,
         passes: PASSES.to_vec(),
         control: true,
         noise_share: Some(NOISE_SHARE),

@@ -120,5 +120,8 @@ fn a_price_list_has_a_line_for_every_setting_and_can_be_shown_again() {
     assert!(text.lines().any(|line| line.starts_with("form=ready ")), "{text}");
     let again = cqldyno(folder.path(), &["prices", "noop", "--from", "kept", "--format", "json"]).output().unwrap();
     assert_eq!(json(&again)["places"][0]["changed"][0]["setting"], "form=ready");
+    let twice = refused(&["prices", "noop+form=ready", "--only", "form=oneshot"]);
+    assert!(twice.contains("has the option `form` twice; give it once"), "{twice}");
+    assert!(refused(&["prices", "noop", "--blocks", "5000000000"]).contains("a run has at most"));
     assert!(refused(&["prices", "nothing"]).contains("there is no driver \"nothing\""));
 }
