@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use super::*;
@@ -11,6 +12,7 @@ const CARGO: &str = r##"
 here=$(dirname "$0")
 echo "$*" >> "$here/calls"
 case $1 in
+-vV) cat "$here/toolchain" 2>/dev/null || true ;;
 metadata)
     root=$(dirname "$6")
     if [ -f "$root/../Cargo.toml" ]; then root=$(dirname "$root"); fi
@@ -99,6 +101,26 @@ fn what_was_built_once_is_found_again_beside_its_lock_file() {
     fs::write(workshop.sources.path().join("drivers/a/src/lib.rs"), "// changed").unwrap();
     assert_ne!(workshop.build(&order("1.2.0")).unwrap().key, first.key);
     assert_eq!(workshop.calls("build"), 3);
+}
+
+#[test]
+fn another_toolchain_lock_file_or_native_library_is_another_worker() {
+    let workshop = Workshop::new();
+    let native = workshop.sources.path().join("drivers/a/native");
+    fs::write(&native, "#!/bin/sh\ncat variables\n").unwrap();
+    fs::set_permissions(&native, fs::Permissions::from_mode(0o755)).unwrap();
+    let variables = workshop.sources.path().join("variables");
+    fs::write(&variables, "LIBRARY=1\n").unwrap();
+    let key = || workshop.build(&order("1.2.0")).unwrap().key;
+    let mut keys = vec![key()];
+    fs::write(&variables, "LIBRARY=2\n").unwrap();
+    keys.push(key());
+    fs::write(workshop.dir.path().join("toolchain"), "cargo 2\n").unwrap();
+    keys.push(key());
+    let lock = workshop.sources.path().join("Cargo.lock");
+    fs::write(&lock, fs::read_to_string(&lock).unwrap() + "# other\n").unwrap();
+    keys.push(key());
+    assert!((1..keys.len()).all(|at| !keys[..at].contains(&keys[at])), "{keys:?}");
 }
 
 #[test]
