@@ -95,6 +95,8 @@ struct Prepared {
     folder: PathBuf,
     ask: String,
     environment: Vec<(String, String)>,
+    /// The dependency that is the driver.
+    library: Option<String>,
     built: Built,
 }
 
@@ -304,7 +306,7 @@ impl Builder {
             ("base", &base),
             ("pins", &pins),
             ("toolchain", &toolchain),
-            ("flags", &flags(&self.sources)),
+            ("flags", &flags(&self.sources, env::vars_os())),
             ("native", &native_text),
         ]);
         let folder = self.cache.join("packages").join(&ask);
@@ -318,7 +320,7 @@ impl Builder {
             ..Built::default()
         };
         let environment = native.into_iter().chain([lock_file]).collect();
-        Ok(Prepared { package, folder, ask, environment, built })
+        Ok(Prepared { package, folder, ask, environment, library: family.library.clone(), built })
     }
 
     fn base_lock(&self) -> PathBuf {
@@ -361,6 +363,9 @@ impl Builder {
         progress(Progress::Locking);
         let write = || -> io::Result<()> {
             fs::create_dir_all(folder)?;
+            if is_locked.exists() {
+                fs::remove_file(&is_locked)?;
+            }
             fs::write(folder.join("main.rs"), &prepared.package.main)?;
             fs::write(&manifest, &prepared.package.manifest)?;
             fs::copy(self.base_lock(), &lock).map(drop)
@@ -371,6 +376,10 @@ impl Builder {
             cargo.run(arguments.chain(further.iter().map(OsStr::new)), &mut |_| ())
         };
         update(&["--workspace", "--quiet"])?;
+        if let (false, Some(library)) = (stays, &prepared.library) {
+            // Ours has a release that may be meant, but need not be the newest.
+            update(&["--package", library])?;
+        }
         let mut open: Vec<(String, String)> = order.pins.clone().into_iter().collect();
         // One may stand in another's way until that has its turn.
         let mut refused = None;
@@ -397,8 +406,14 @@ impl Builder {
                 Err(error) => return Err(error),
             }
         }
+        let text = fs::read_to_string(&lock).map_err(&failed)?;
+        // One that was chosen later may have moved it.
+        if let Some((name, version)) = order.pins.iter().find(|(name, version)| !is_in(&text, name, version)) {
+            let why = format!("{name} cannot be had at {version}: another dependency needs another version of it");
+            return Err(BuildError::Failed(why));
+        }
         fs::write(&is_locked, "").map_err(&failed)?;
-        fs::read_to_string(&lock).map_err(failed)
+        Ok(text)
     }
 }
 
@@ -407,8 +422,12 @@ fn in_step(refusal: &str, lock: &str, name: &str) -> Option<String> {
     let (_, by) = refusal.split_once("required by package `")?;
     let (other, version) = by.split_once('`')?.0.split_once(" v")?;
     let version = version.split(' ').next()?;
-    let has = |name: &str| lock.contains(&format!("name = \"{name}\"\nversion = \"{version}\"\n"));
-    (has(name) && has(other)).then(|| other.to_owned())
+    (is_in(lock, name, version) && is_in(lock, other, version)).then(|| other.to_owned())
+}
+
+/// Whether a lock file has the package in this version, whatever build metadata comes after it.
+fn is_in(lock: &str, name: &str, version: &str) -> bool {
+    ['"', '+'].iter().any(|end| lock.contains(&format!("name = \"{name}\"\nversion = \"{version}{end}")))
 }
 
 /// How cargo calls the package `name` of which another version is wanted: among several, the one that is compatible with it.
@@ -416,25 +435,23 @@ fn locked(lock: &str, name: &str, wanted: &str) -> Result<String, BuildError> {
     let packages: toml::Table = lock.parse().unwrap_or_default();
     let all = packages.get("package").and_then(toml::Value::as_array).into_iter().flatten();
     let text = |package: &toml::Value, key: &str| package.get(key).and_then(toml::Value::as_str).map(str::to_owned);
-    let versions: BTreeMap<String, ()> = all
+    let versions: BTreeSet<String> = all
         .filter(|package| text(package, "name").as_deref() == Some(name))
-        .filter_map(|package| Some((text(package, "version")?, ())))
+        .filter_map(|package| text(package, "version"))
         .collect();
-    let compatible = |version: &&String| {
-        let requirement = semver::VersionReq::parse(version).ok().zip(semver::Version::parse(wanted).ok());
-        let floor = |version: &str| {
-            semver::Version::parse(version).map(|found| (found.major, if found.major == 0 { found.minor } else { 0 }))
-        };
-        requirement.is_some() && floor(version).ok() == floor(wanted).ok()
+    let line = |version: &str| {
+        let version = semver::Version::parse(version).ok()?;
+        Some((version.major, if version.major == 0 { version.minor } else { 0 }))
     };
-    match (versions.len(), versions.keys().find(compatible)) {
+    let compatible = |version: &&String| line(version).is_some_and(|own| line(wanted) == Some(own));
+    match (versions.len(), versions.iter().find(compatible)) {
         (0, _) => Err(BuildError::Failed(format!(
             "version {wanted} of {name} was asked for, and the worker does not depend on {name}; name one of its dependencies"
         ))),
         (1, _) => Ok(name.to_owned()),
         (_, Some(version)) => Ok(format!("{name}@{version}")),
         (_, None) => {
-            let there: Vec<String> = versions.into_keys().collect();
+            let there: Vec<String> = versions.into_iter().collect();
             Err(BuildError::Failed(format!(
                 "version {wanted} of {name} was asked for, and the worker has {name} {}, which that cannot replace",
                 there.join(" and ")

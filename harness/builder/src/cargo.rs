@@ -19,8 +19,17 @@ use crate::error::BuildError;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The longest reason that fits a table's notes.
 const LONGEST_REASON: usize = 400;
-/// Variables of a cargo or a make above us, which mean their own children.
-const NOT_OURS: [&str; 5] = ["MAKEFLAGS", "MFLAGS", "CARGO_MAKEFLAGS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
+/// Variables of a cargo, a make or a git above us, which mean their own children.
+pub(crate) const NOT_OURS: [&str; 8] = [
+    "MAKEFLAGS",
+    "MFLAGS",
+    "CARGO_MAKEFLAGS",
+    "CARGO_TARGET_DIR",
+    "CARGO_BUILD_TARGET_DIR",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_WORK_TREE",
+];
 
 /// How to start cargo.
 pub(crate) struct Cargo<'a> {
@@ -123,10 +132,13 @@ impl Cargo<'_> {
         command.process_group(0);
         let mut log = self.log.and_then(|path| File::options().create(true).append(true).open(path).ok());
         let mut child = Running(command.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound if self.program == Path::new("git") => {
+                BuildError::NoProgram("git", "install it, and try again")
+            }
             io::ErrorKind::NotFound => {
                 BuildError::NoProgram("cargo", "install Rust 1.95 or newer from https://rustup.rs, and try again")
             }
-            _ => BuildError::Failed(format!("cargo could not be started: {error}")),
+            _ => BuildError::Failed(format!("{} could not be started: {error}", self.program.display())),
         })?);
         let (sender, lines) = sync_channel(64);
         follow(child.0.stdout.take(), sender.clone(), Line::Out);

@@ -1,10 +1,11 @@
 //! A driver's own sources: a folder, or a commit of a repository.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::iter::once;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -25,7 +26,7 @@ pub(crate) struct Checkout {
     pub(crate) revision: Option<String>,
     /// Whether files differ from the commit's.
     pub(crate) dirty: bool,
-    /// A digest of all of its files.
+    /// A digest of all files of its workspace, and of the folders beyond it that the workspace depends on.
     pub(crate) contents: String,
 }
 
@@ -39,6 +40,7 @@ impl Checkout {
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
+    workspace_root: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -46,6 +48,13 @@ struct Package {
     name: String,
     version: semver::Version,
     manifest_path: PathBuf,
+    #[serde(default)]
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    path: Option<PathBuf>,
 }
 
 /// Finds the crate `library` in the folder or the commit that `version` names; `None` for a release. Commits are checked out below `cache`.
@@ -59,7 +68,7 @@ pub(crate) fn checkout(
         Some(Version::Path(folder)) => folder
             .canonicalize()
             .map_err(|error| BuildError::Checkout(folder.display().to_string(), format!("{error}; give a folder")))?,
-        Some(Version::Git { url, revision }) => clone(url, revision, cache)?,
+        Some(Version::Git { url, revision }) => clone(url, revision, cache, cargo)?,
         _ => return Ok(None),
     };
     let wrong = |why: String| BuildError::Checkout(folder.display().to_string(), why);
@@ -70,20 +79,29 @@ pub(crate) fn checkout(
     let arguments = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path"];
     let said = cargo.run(arguments.map(OsStr::new).into_iter().chain([manifest.as_os_str()]), &mut |_| {})?;
     let metadata: Metadata = serde_json::from_str(&said).map_err(|error| wrong(error.to_string()))?;
+    // A driver's crate may take a part of its code from a neighbour.
+    let paths = metadata.packages.iter().flat_map(|package| &package.dependencies).filter_map(|one| one.path.clone());
+    let beyond = paths.filter(|path| !path.starts_with(&metadata.workspace_root));
+    let folders: BTreeSet<PathBuf> = once(metadata.workspace_root.clone()).chain(beyond).collect();
+    let contents: io::Result<String> = folders.iter().map(|folder| digest(folder, &[])).collect();
+    let contents = contents.map_err(|error| wrong(error.to_string()))?;
     let found = metadata.packages.into_iter().find(|package| package.name == library);
     let Some(Package { version, manifest_path, .. }) = found else {
         return Err(wrong(format!("there is no package {library} in it; give the folder of the driver's checkout")));
     };
     let package = manifest_path.parent().unwrap_or(&folder).to_path_buf();
-    let revision = git(&folder, &["rev-parse", "HEAD"]).ok();
-    let dirty = revision.is_some() && git(&folder, &["status", "--porcelain"]).is_ok_and(|files| !files.is_empty());
-    let contents = digest(&folder, &[]).map_err(|error| wrong(error.to_string()))?;
+    let revision = git(cargo, &folder, &["rev-parse", "HEAD"]).ok();
+    let dirty = revision.is_some() && !is_clean(cargo, &folder);
     Ok(Some(Checkout { package, version, revision, dirty, contents }))
 }
 
 /// The folder of a commit, which is fetched if it is not there.
-fn clone(url: &str, revision: &str, cache: &Path) -> Result<PathBuf, BuildError> {
-    let wrong = |why: String| BuildError::Checkout(format!("{url}#{revision}"), why);
+fn clone(url: &str, revision: &str, cache: &Path, cargo: &Cargo<'_>) -> Result<PathBuf, BuildError> {
+    let wrong = |error: BuildError| match error {
+        BuildError::Failed(why) => BuildError::Checkout(format!("{url}#{revision}"), why),
+        error => error,
+    };
+    let git = |folder: &Path, arguments: &[&str]| git(cargo, folder, arguments);
     let io = |error: io::Error| BuildError::Cache(cache.to_path_buf(), error);
     // A folder is named as git would take it from here, not from the cache.
     let origin = Path::new(url).canonicalize().map_or_else(|_| url.to_owned(), |path| path.display().to_string());
@@ -108,11 +126,15 @@ fn clone(url: &str, revision: &str, cache: &Path) -> Result<PathBuf, BuildError>
             known(&format!("refs/remotes/origin/{revision}"))
                 .or_else(|| known(revision))
                 .or_else(|| fetched().and_then(|_| known("FETCH_HEAD")))
-                .ok_or_else(|| wrong("it has no such commit, tag or branch; name one that it has".to_owned()))?
+                .ok_or_else(|| {
+                    wrong(BuildError::Failed("it has no such commit, tag or branch; name one that it has".to_owned()))
+                })?
         }
     };
     let folder = cache.join("git").join(format!("{}-{}", &name[..16], &commit[..12.min(commit.len())]));
-    if !folder.join(".git").exists() {
+    // What was interrupted, or changed by hand, is not the commit.
+    if !folder.join(".git").exists() || !is_clean(cargo, &folder) {
+        let _ = fs::remove_dir_all(&folder);
         let path = folder.display().to_string();
         git(&repository, &["worktree", "prune"]).map_err(wrong)?;
         git(&repository, &["worktree", "add", "--quiet", "--force", "--detach", &path, &commit]).map_err(wrong)?;
@@ -120,24 +142,24 @@ fn clone(url: &str, revision: &str, cache: &Path) -> Result<PathBuf, BuildError>
     Ok(folder)
 }
 
-/// What git prints, or why it did nothing.
-fn git(folder: &Path, arguments: &[&str]) -> Result<String, String> {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(folder).args(arguments).env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
-    // Set while git runs a hook, and meant for that repository.
-    git.env_remove("GIT_DIR").env_remove("GIT_INDEX_FILE").env_remove("GIT_WORK_TREE");
-    let output = git.output().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "git was not found; install it".to_owned(),
-        _ => error.to_string(),
-    })?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    match output.status.success() {
-        true => Ok(text(&output.stdout)),
-        false => Err(format!("git says: {}", text(&output.stderr).replace('\n', " "))),
+fn is_clean(cargo: &Cargo<'_>, folder: &Path) -> bool {
+    git(cargo, folder, &["status", "--porcelain"]).is_ok_and(|files| files.is_empty())
+}
+
+/// What git prints, or why it did nothing. It is ended as `cargo` is, and never asks for a password.
+fn git(cargo: &Cargo<'_>, folder: &Path, arguments: &[&str]) -> Result<String, BuildError> {
+    let silent = [("GIT_TERMINAL_PROMPT", "0"), ("SSH_ASKPASS_REQUIRE", "force"), ("SSH_ASKPASS", "false")];
+    let environment = silent.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let git = Cargo { program: Path::new("git"), environment, ..*cargo };
+    let place = [OsStr::new("-C"), folder.as_os_str()].into_iter();
+    let said = git.hear(place.chain(arguments.iter().map(OsStr::new)), &mut |_| ())?;
+    match said.success {
+        true => Ok(said.out.trim().to_owned()),
+        false => Err(BuildError::Failed(format!("git says: {}", said.errors.join(" ")))),
     }
 }
 
-/// A digest of all files below `folder` but hidden ones, what cargo built, and folders with one of the names `without`.
+/// A digest of all files below `folder` but hidden ones and, beside a manifest, what cargo built and folders with one of the names `without`.
 pub(crate) fn digest(folder: &Path, without: &[&str]) -> io::Result<String> {
     let mut files = Vec::new();
     collect(folder, without, &mut files)?;
@@ -156,7 +178,8 @@ fn collect(folder: &Path, without: &[&str], files: &mut Vec<PathBuf>) -> io::Res
         let entry = entry?;
         let (path, kind) = (entry.path(), entry.file_type()?);
         let name = entry.file_name();
-        let is_left_out = || name == "target" || without.iter().any(|other| name == *other);
+        let is_left_out =
+            || (name == "target" || without.iter().any(|other| name == *other)) && folder.join("Cargo.toml").is_file();
         if name.as_encoded_bytes().starts_with(b".") || (kind.is_dir() && is_left_out()) {
             continue;
         }

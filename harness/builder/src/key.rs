@@ -1,6 +1,7 @@
 //! What tells two builds apart.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,20 +9,28 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
+use crate::cargo::NOT_OURS;
 use crate::checkout::digest;
 use crate::family::Family;
 use crate::sources::Sources;
 
-/// Environment variables that change what cargo builds.
-const VARIABLES: [&str; 8] = [
-    "RUSTFLAGS",
+/// Environment variables that change what cargo builds, and those whose names go on from these with `_`, such as `CC_x86_64_...`.
+const VARIABLES: [&str; 15] = [
+    "AR",
+    "CARGO_BUILD",
     "CARGO_ENCODED_RUSTFLAGS",
-    "CARGO_BUILD_RUSTFLAGS",
-    "CARGO_BUILD_TARGET",
-    "RUSTUP_TOOLCHAIN",
-    "RUSTC_BOOTSTRAP",
+    "CARGO_PROFILE",
+    "CARGO_TARGET",
     "CC",
     "CFLAGS",
+    "CPPFLAGS",
+    "CXX",
+    "CXXFLAGS",
+    "JEMALLOC_SYS",
+    "LDFLAGS",
+    "RUSTC",
+    "RUSTFLAGS",
+    "RUSTUP_TOOLCHAIN",
 ];
 
 /// Folders that no worker is built from.
@@ -80,17 +89,23 @@ fn paths(manifest: &Table, folder: &Path, root: &Table, sources: &Sources) -> Ve
 }
 
 /// What else cargo takes flags from: the environment, and its configuration files.
-pub(crate) fn flags(sources: &Sources) -> String {
-    let set = |name: &str| env::var(name).ok().map(|value| format!("{name}={value}\n"));
-    let profile = env::vars().filter(|(name, _)| name.starts_with("CARGO_PROFILE_RELEASE_"));
-    let mut profile: Vec<String> = profile.map(|(name, value)| format!("{name}={value}\n")).collect();
-    profile.sort();
+pub(crate) fn flags(sources: &Sources, environment: impl Iterator<Item = (OsString, OsString)>) -> String {
+    let environment = environment.map(|(name, value)| (name.to_string_lossy().into_owned(), value));
+    let changes = |name: &str| {
+        let mut rests = VARIABLES.iter().filter_map(|known| name.strip_prefix(known));
+        rests.any(|rest| rest.is_empty() || rest.starts_with('_')) && !NOT_OURS.contains(&name)
+    };
+    let mut set: Vec<String> = environment
+        .filter(|(name, _)| changes(name))
+        .map(|(name, value)| format!("{name}={}\n", value.to_string_lossy()))
+        .collect();
+    set.sort();
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
     let files = sources.folder().ancestors().map(|folder| folder.join(".cargo")).chain(home);
     let files = files.flat_map(|folder| ["config.toml", "config"].map(|name| folder.join(name)));
     let files = files.filter_map(|file| fs::read_to_string(file).ok());
-    VARIABLES.iter().filter_map(|name| set(name)).chain(profile).chain(files).collect()
+    set.into_iter().chain(files).collect()
 }
 
 #[cfg(test)]
@@ -122,6 +137,30 @@ mod tests {
             fs::write(&path, text).unwrap();
         }
         assert_eq!(now(), before);
+    }
+
+    #[test]
+    fn a_variable_that_changes_what_is_built_is_another_key_and_one_that_cargo_does_not_see_is_none() {
+        use std::os::unix::ffi::OsStringExt;
+        let (_dir, found) = sources_of(&[]);
+        let with = |name: &str, value: &[u8]| {
+            flags(&found, std::iter::once((name.into(), OsString::from_vec(value.to_vec()))))
+        };
+        let none = flags(&found, std::iter::empty());
+        for name in [
+            "RUSTFLAGS",
+            "RUSTC_WRAPPER",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS",
+            "CARGO_PROFILE_RELEASE_LTO",
+            "CXXFLAGS",
+            "CC_x86_64-unknown-linux-gnu",
+        ] {
+            assert!(with(name, b"x") != none && with(name, b"x") != with(name, b"y"), "{name}");
+        }
+        for name in ["CARGO_TARGET_DIR", "CARGO_HOME_PAGE", "CCACHE", "RUST_LOG"] {
+            assert_eq!(with(name, b"x"), none, "{name}");
+        }
+        assert_ne!(with("CFLAGS", b"\xff"), none, "a value need not be text");
     }
 
     #[test]

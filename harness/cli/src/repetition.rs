@@ -82,7 +82,7 @@ fn milliseconds(time: Option<u64>) -> String {
 }
 
 /// A word as a POSIX shell takes it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
     match word.chars().all(is_plain) && !word.is_empty() {
         true => word.to_owned(),

@@ -84,20 +84,18 @@ impl Reception<'_> {
     /// Looks for the contender's worker among those that are there; its log goes to `log`.
     pub(crate) fn seek(&self, contender: &Contender, log: Option<PathBuf>) -> Sought {
         let there = |found| Sought::There(Box::new(found));
+        let is_plain = contender.order == Order { driver: contender.name().to_owned(), ..Order::default() };
         match self.programs.worker(contender.name()) {
             Ok(program) => match self.introduce(contender, program, log) {
                 Ok(found) if contender.is_served_by(&found.hello) => there(Ok(found)),
                 Ok(found) => Sought::Build(Some(Box::new(found.hello))),
                 // Another build may work where this one does not.
-                Err(CellFailure::Worker(_)) if contender.order.version.is_some() => Sought::Build(None),
+                Err(CellFailure::Worker(_)) if !is_plain => Sought::Build(None),
                 Err(failure) => there(Err(failure)),
             },
             // A driver of the list is built by `make build`.
-            Err(error) if contender.order == Order { driver: contender.name().to_owned(), ..Order::default() } => {
-                match KNOWN.contains(&contender.name()) {
-                    true => there(Err(CellFailure::Unavailable(error.to_string()))),
-                    false => Sought::Build(None),
-                }
+            Err(error) if is_plain && KNOWN.contains(&contender.name()) => {
+                there(Err(CellFailure::Unavailable(error.to_string())))
             }
             Err(_) => Sought::Build(None),
         }

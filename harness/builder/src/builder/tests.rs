@@ -1,21 +1,32 @@
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use super::*;
 use crate::cargo::tests::fake;
 use crate::sources::tests::sources_of;
 
-/// A cargo that writes down how it is called: versions from 9 on do not exist, and the compiler stumbles over a file `stumble`.
+/// A cargo that writes down how it is called: versions from 9 on do not exist, tokio 1.50.0 moves twin, and the compiler stumbles over a
+/// file `stumble`.
 const CARGO: &str = r##"
 here=$(dirname "$0")
 echo "$*" >> "$here/calls"
 case $1 in
-metadata) echo "{\"packages\":[{\"name\":\"a\",\"version\":\"1.2.0\",\"manifest_path\":\"$6\"}]}" ;;
+-vV) cat "$here/toolchain" 2>/dev/null || true ;;
+metadata)
+    root=$(dirname "$6")
+    if [ -f "$root/../Cargo.toml" ]; then root=$(dirname "$root"); fi
+    echo "{\"workspace_root\":\"$root\",\"packages\":[{\"name\":\"a\",\"version\":\"1.2.0\",\"manifest_path\":\"$6\"}]}"
+    ;;
 update)
+    if [ -f "$here/offline" ]; then echo 'error: failed to download' >&2; exit 101; fi
     lock=$(dirname "$3")/Cargo.lock
     if [ "$5 $7" = "tokio 1.0.0" ] && ! grep -q "# twin 1.0.0" "$lock"; then
         echo 'error: failed to select\nrequired by package `twin v1.54.1`' >&2; exit 101
     fi
     case "$7" in 9.*) echo "error: no version $7 of $5 was found" >&2; exit 101 ;; esac
+    if [ -n "$7" ]; then sed -i "/^name = \"$5\"/{n;s/.*/version = \"$7\"/;}" "$lock"; fi
+    if [ "$5 $7" = "tokio 1.50.0" ]; then sed -i '/^name = "twin"/{n;s/.*/version = "1.50.0"/;}' "$lock"; fi
     echo "# $5 $7" >> "$lock"
     ;;
 build)
@@ -93,11 +104,47 @@ fn what_was_built_once_is_found_again_beside_its_lock_file() {
 }
 
 #[test]
-fn the_beginning_of_a_version_is_asked_for_again_each_time() {
+fn another_toolchain_lock_file_or_native_library_is_another_worker() {
+    let workshop = Workshop::new();
+    let native = workshop.sources.path().join("drivers/a/native");
+    fs::write(&native, "#!/bin/sh\ncat variables\n").unwrap();
+    fs::set_permissions(&native, fs::Permissions::from_mode(0o755)).unwrap();
+    let variables = workshop.sources.path().join("variables");
+    fs::write(&variables, "LIBRARY=1\n").unwrap();
+    let key = || workshop.build(&order("1.2.0")).unwrap().key;
+    let mut keys = vec![key()];
+    fs::write(&variables, "LIBRARY=2\n").unwrap();
+    keys.push(key());
+    fs::write(workshop.dir.path().join("toolchain"), "cargo 2\n").unwrap();
+    keys.push(key());
+    let lock = workshop.sources.path().join("Cargo.lock");
+    fs::write(&lock, fs::read_to_string(&lock).unwrap() + "# other\n").unwrap();
+    keys.push(key());
+    assert!((1..keys.len()).all(|at| !keys[..at].contains(&keys[at])), "{keys:?}");
+}
+
+#[test]
+fn the_beginning_of_a_version_is_asked_for_again_each_time_and_means_the_newest_whatever_our_lock_file_has() {
     let workshop = Workshop::new();
     let first = workshop.build(&order("1.2")).unwrap();
     assert_eq!(workshop.build(&order("1.2")).unwrap(), first, "nothing newer came out");
-    assert_eq!((workshop.calls("build"), workshop.calls("update")), (1, 2));
+    assert_eq!((workshop.calls("build"), workshop.calls("update")), (1, 4));
+    let calls = fs::read_to_string(workshop.dir.path().join("calls")).unwrap();
+    assert_eq!(calls.lines().filter(|line| line.ends_with("Cargo.toml --package a")).count(), 2, "{calls}");
+}
+
+#[test]
+fn versions_that_were_chosen_in_part_are_chosen_again() {
+    let workshop = Workshop::new();
+    let first = workshop.build(&order("newest")).unwrap();
+    let packages: Vec<PathBuf> =
+        fs::read_dir(workshop.builder.cache().join("packages")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(packages.len() == 1 && packages[0].join("locked").is_file());
+    fs::write(workshop.dir.path().join("offline"), "").unwrap();
+    workshop.build(&order("newest")).unwrap_err();
+    assert!(!packages[0].join("locked").exists(), "a lock file that is not finished is not taken for one");
+    fs::remove_file(workshop.dir.path().join("offline")).unwrap();
+    assert_eq!(workshop.build(&order("newest")).unwrap(), first);
 }
 
 #[test]
@@ -117,6 +164,11 @@ fn dependencies_are_pinned_and_one_that_is_not_there_is_refused() {
     assert_eq!(
         with("tokio", "9.0.0").unwrap_err(),
         "it could not be built: tokio cannot be had at 9.0.0: no version 9.0.0 of tokio was found"
+    );
+    let pins = BTreeMap::from([("tokio", "1.50.0"), ("twin", "1.40.0")].map(|(a, b)| (a.to_owned(), b.to_owned())));
+    assert_eq!(
+        workshop.build(&Order { pins, ..order("1.2.0") }).unwrap_err(),
+        "it could not be built: twin cannot be had at 1.40.0: another dependency needs another version of it"
     );
     assert_eq!(
         with("rand", "1.0.0").unwrap_err(),
@@ -210,12 +262,32 @@ fn a_folder_is_built_as_it_is_and_said_to_be_dirty_if_it_is() {
 }
 
 #[test]
+fn a_change_of_a_neighbour_in_the_drivers_workspace_is_another_worker() {
+    let (workshop, driver) = (Workshop::new(), tempfile::tempdir().unwrap());
+    for file in ["Cargo.toml", "a/Cargo.toml", "a/target/built", "b/src/target/mod.rs"] {
+        let path = driver.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    let path = order(&format!("path:{}", driver.path().join("a").display()));
+    let first = workshop.build(&path).unwrap();
+    fs::write(driver.path().join("a/target/built"), "more").unwrap();
+    assert_eq!(workshop.build(&path).unwrap(), first, "what cargo built is no source");
+    fs::write(driver.path().join("b/src/target/mod.rs"), "fn x() {}").unwrap();
+    assert_ne!(workshop.build(&path).unwrap().key, first.key);
+}
+
+#[test]
 fn a_branch_of_a_local_repository_is_built_at_its_newest_commit() {
     let (workshop, (driver, git)) = (Workshop::new(), repository());
     let main = order(&format!("git:{}#main", driver.path().display()));
     let first = workshop.build(&main).unwrap();
     assert!(!first.dirty);
     assert_eq!(workshop.build(&main).unwrap(), first);
+    let mut copies = fs::read_dir(workshop.builder.cache().join("git")).unwrap().map(|entry| entry.unwrap().path());
+    let copy = copies.find(|folder| folder.join(".git").exists()).unwrap();
+    fs::remove_file(copy.join("Cargo.toml")).unwrap();
+    assert_eq!(workshop.build(&main).unwrap(), first, "a copy that was interrupted is made again");
     fs::write(driver.path().join("new.rs"), "").unwrap();
     assert_eq!(workshop.build(&main).unwrap(), first, "what is not committed is not built");
     git(&["add", "."]);

@@ -79,6 +79,9 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     };
     Progress::new(arguments.quiet, false).say(&format!("The run is kept in {}.", finished.folder.display()));
     terminal::print(&text)?;
+    if let Some(trouble) = finished.trouble {
+        anyhow::bail!("{trouble}");
+    }
     Ok(match &finished.run {
         run if run.interrupted => Outcome::Interrupted,
         run if run.contenders.iter().any(|one| one.unavailable.is_some()) => Outcome::Failed,

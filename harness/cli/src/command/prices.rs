@@ -14,6 +14,7 @@ use crate::count::count;
 use crate::known::Known;
 use crate::measure::{keep, measure};
 use crate::outcome::{Outcome, usage};
+use crate::plan::blocks;
 use crate::prices::{Prices, absent, settings};
 use crate::recorded::read;
 use crate::terminal;
@@ -59,8 +60,8 @@ pub struct Arguments {
     #[arg(short, long, value_name = "N", value_parser = count, default_value = "1024", help_heading = SIZE)]
     concurrency: u64,
     /// Runs of every setting
-    #[arg(long, value_name = "N", value_parser = count, default_value = "12", help_heading = SIZE)]
-    blocks: u64,
+    #[arg(long, value_name = "N", value_parser = blocks, default_value = "12", help_heading = SIZE)]
+    blocks: u32,
     /// table, markdown or json
     #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT, hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(["table", "markdown", "json"]))]
@@ -148,15 +149,17 @@ fn measured(
     all: &[String],
     absent: &[(&str, &str)],
 ) -> Result<Recorded> {
-    let wanted = if arguments.only.is_empty() { all } else { &arguments.only[..] };
     let given = base.to_string();
-    let is_other = |setting: &String| {
+    let is_other = |setting: &&String| {
         let key = setting.split('=').next().unwrap_or_default();
-        absent.iter().all(|(row, _)| row != setting)
-            && !given.split('+').skip(1).any(|own| own.split('=').next() == Some(key))
+        !given.split('+').skip(1).any(|own| own.split('=').next() == Some(key))
+    };
+    let wanted: Vec<&String> = match arguments.only.as_slice() {
+        [] => all.iter().filter(is_other).collect(),
+        only => only.iter().filter(|setting| absent.iter().all(|(row, _)| row != setting)).collect(),
     };
     let with = |setting: &String| format!("{given}+{setting}").parse::<Contender>().map_err(usage);
-    let others = wanted.iter().filter(|setting| is_other(setting)).map(with).collect::<Result<Vec<_>>>()?;
+    let others = wanted.into_iter().map(with).collect::<Result<Vec<_>>>()?;
     let names = if arguments.scenario.is_empty() {
         ["writes", "reads"].map(str::to_owned).to_vec()
     } else {
@@ -167,7 +170,7 @@ fn measured(
         arrangements: vec![arguments.arrangement],
         count: arguments.count,
         concurrency: usize::try_from(arguments.concurrency).map_err(usage)?,
-        blocks: u32::try_from(arguments.blocks).map_err(usage)?,
+        blocks: arguments.blocks,
         passes: PASSES.to_vec(),
         control: true,
         noise_share: Some(NOISE_SHARE),

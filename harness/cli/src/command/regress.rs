@@ -16,6 +16,7 @@ use crate::regress::judge::{Judgement, Verdict, judge};
 use crate::regress::page::{self, Found};
 use crate::regress::plan::{is_exact, plan};
 use crate::regress::text;
+use crate::repetition::quoted;
 use crate::terminal;
 
 const EXAMPLES: &str = "\
@@ -68,20 +69,25 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         return Ok(Outcome::Done);
     };
     let regression = find(asked)?;
+    let called = if regressions().contains(&regression) { &regression.name } else { asked };
     terminal::print(&text::head(&regression, width))?;
     if let Some(name) = arguments.run.as_ref().filter(|name| !regression.runs.iter().any(|trial| trial.name == **name))
     {
         let names: Vec<String> = regression.runs.iter().map(|trial| trial.name.clone()).collect();
         return Err(usage(format!("{} has no run {name:?}; it has {}", regression.name, list(&names))));
     }
+    let folder = arguments.from.clone().or_else(|| arguments.out.clone()).unwrap_or_else(|| default(&regression));
+    // What is wrong in the last of them is said before the first one takes its time.
+    for trial in wanted(&regression, arguments) {
+        plan(trial, arguments.exact, folder.clone())?;
+    }
     let mut all = Vec::new();
     let mut found: Vec<Recorded> = Vec::new();
-    let folder = arguments.from.clone().or_else(|| arguments.out.clone()).unwrap_or_else(|| default(&regression));
     for trial in wanted(&regression, arguments) {
         let folder = of(&folder, &regression, trial);
         let recorded = match &arguments.from {
             Some(_) => read(&folder)?,
-            None => run_one(trial, &regression, &folder, arguments)?,
+            None => run_one(trial, called, &folder, arguments)?,
         };
         let interrupted = recorded.run.interrupted;
         let analysis = Analysis::new(&recorded.run, &recorded.cells);
@@ -102,7 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             .zip(&found)
             .map(|((trial, folder, judgements), recorded)| Found { trial, recorded, folder, judgements })
             .collect();
-        page::write(page, &regression, &all, &command(&regression, arguments.run.as_deref(), arguments.exact))?;
+        page::write(page, &regression, &all, &command(called, arguments.run.as_deref(), arguments.exact))?;
     }
     Ok(match Verdict::of(judgements.iter().map(|(_, one)| one)) {
         Verdict::Reproduced => Outcome::Done,
@@ -142,11 +148,11 @@ fn judged<'a>(trial: &'a Trial, analysis: &Analysis, exact: bool) -> Vec<(&'a Ex
 }
 
 /// Carries out one run, and keeps it as any other run is kept.
-fn run_one(trial: &Trial, regression: &Regression, folder: &Path, arguments: &Arguments) -> Result<Recorded> {
+fn run_one(trial: &Trial, called: &str, folder: &Path, arguments: &Arguments) -> Result<Recorded> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let plan = plan(trial, arguments.exact, folder.to_path_buf())?;
     let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
-    finished.run.command = Some(command(regression, Some(&trial.name), arguments.exact));
+    finished.run.command = Some(command(called, Some(&trial.name), arguments.exact));
     keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
     if let Some(trouble) = finished.trouble {
         anyhow::bail!("{trouble}");
@@ -154,10 +160,10 @@ fn run_one(trial: &Trial, regression: &Regression, folder: &Path, arguments: &Ar
     Ok(Recorded { run: finished.run, cells: finished.cells, notes: Vec::new() })
 }
 
-/// The command that repeats a regression, or one run of it.
-fn command(regression: &Regression, run: Option<&str>, exact: bool) -> String {
+/// The command that repeats the regression of that name or file, or one run of it.
+fn command(called: &str, run: Option<&str>, exact: bool) -> String {
     let run = run.map(|name| format!(" --run {name}")).unwrap_or_default();
-    format!("cqldyno regress {}{run}{}", regression.name, if exact { " --exact" } else { "" })
+    format!("cqldyno regress {}{run}{}", quoted(called), if exact { " --exact" } else { "" })
 }
 
 /// The folder of one run: the regression's own if it has only one.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use cqldyno_reports::{Analysis, Contender, Pass, Place, SummaryRow, growth, list, three_digits};
 use cqldyno_scenarios::{Claim, Expected, Trial};
 
-use super::plan::{call, id, is_exact, place};
+use super::plan::{call, id, is_exact, scenario};
 
 /// What was found for one expectation.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,8 +189,7 @@ impl Measured<'_> {
 
     fn find(&self, contender: &str, at: Option<u64>) -> Result<(Place<'_>, &Contender), String> {
         let run = self.analysis.run();
-        let here = run.scenarios.get(place(self.trial, self.expected.submit, at));
-        let here = here.zip(run.plan.arrangements.first());
+        let here = scenario(run, self.trial, self.expected.submit, at).zip(run.plan.arrangements.first());
         let (scenario, arrangement) = here.ok_or("The run has other scenarios than this regression.")?;
         let who = run.contender(&id(contender)).ok_or_else(|| {
             let there: Vec<String> = run.contenders.iter().map(|one| one.id.clone()).collect();
@@ -207,6 +206,7 @@ fn no_figure(row: &SummaryRow) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_reports::{Cell, Measure, Run, ScenarioInfo, Unit};
     use cqldyno_scenarios::{Direction, Regression};
 
     use super::*;
@@ -214,9 +214,14 @@ mod tests {
 
     /// A regression of the sample's contenders with one expectation.
     fn expecting(expectation: &str) -> Trial {
+        trial("", expectation)
+    }
+
+    /// The same with more lines about the run.
+    fn trial(more: &str, expectation: &str) -> Trial {
         let text = format!(
             "name = 'a'\ntitle = 'a'\nsource = 'a'\npublished = 'a'\n[[run]]\nname = 'a'\ncontenders = ['scylla', 'cdrs-tokio', \
-             'cassandra-cpp', 'nobody']\nscenario = 'writes'\n[[run.expect]]\nsays = 'It does.'\n{expectation}"
+             'cassandra-cpp', 'nobody']\nscenario = 'writes'\n{more}\n[[run.expect]]\nsays = 'It does.'\n{expectation}"
         );
         Regression::from_toml(&text, "a").unwrap_or_else(|error| panic!("{error}")).runs.remove(0)
     }
@@ -255,6 +260,71 @@ mod tests {
         assert!(matches!(of("direction = 'rises'", 1).judged, Judged::Unknown(_)), "one block has no interval");
         let figure = found("meter = 'cpu_per_statement'\nof = 'scylla'\nfigure = [0.0, 9.0]", 12);
         assert!(matches!(&figure.judged, Judged::Unknown(why) if why.contains("only their ratios")), "{figure:?}");
+    }
+
+    #[test]
+    fn a_time_is_compared_with_the_contender_before_whatever_the_runs_reference_is() {
+        let back = "meter = 'cpu_per_statement'\nfrom = 'cdrs-tokio'\nto = 'scylla'\ndirection = 'falls'";
+        let (there, back) = (found(&format!("{TIME}direction = 'rises'"), 12), found(back, 12));
+        assert_eq!(back.judged, Judged::Holds, "{back:?}");
+        assert!((there.found.unwrap() * back.found.unwrap() - 1.0).abs() < 0.05, "{there:?} {back:?}");
+    }
+
+    /// A run with several numbers in flight, in which a statement of scylla makes a sixteenth of a system call for each.
+    fn growing(trial: &Trial) -> (Run, Vec<Cell>) {
+        let (run, cells) = sample::run();
+        let mut all = Vec::new();
+        let mut scenarios = Vec::new();
+        for number in &trial.concurrency {
+            let name = format!("writes-{number}");
+            scenarios.push(ScenarioInfo { name: name.clone(), ..run.scenarios[0].clone() });
+            for cell in cells.iter().filter(|cell| cell.scenario == run.scenarios[0].name) {
+                let mut cell = Cell { scenario: name.clone(), ..cell.clone() };
+                if cell.pass == Pass::Counting && cell.contender == "scylla" {
+                    let calls = Measure::value(*number as f64 / 16.0, Unit::Count);
+                    cell.measures.insert("syscalls_per_statement".to_owned(), calls);
+                }
+                all.push(cell);
+            }
+        }
+        // Wherever they stand, they are found by what they are called.
+        scenarios.reverse();
+        (Run { scenarios, ..run }, all)
+    }
+
+    #[test]
+    fn a_cost_per_statement_that_rises_with_the_number_in_flight_is_quadratic() {
+        let judged = |expectation: &str| {
+            let trial = trial("concurrency = [16, 64, 256]", expectation);
+            let (run, cells) = growing(&trial);
+            judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells))
+        };
+        let calls = "meter = 'syscalls_per_statement'\nof = 'scylla'";
+        let quadratic = judged(&format!("{calls}\nexponent = [1.9, 2.1]"));
+        assert!(quadratic.judged == Judged::Holds && (quadratic.found.unwrap() - 2.0).abs() < 1e-6, "{quadratic:?}");
+        assert_eq!(quadratic.figures, [("scylla".to_owned(), Some(16.0))], "the most in flight");
+        assert_eq!(judged(&format!("{calls}\nexponent = [0.9, 1.1]")).judged, Judged::Fails);
+        let at = judged(&format!("{calls}\nat = 64\nfigure = [4.0, 4.0]"));
+        assert_eq!((at.judged, at.found), (Judged::Holds, Some(4.0)));
+    }
+
+    #[test]
+    fn calls_of_one_name_are_judged_and_those_of_a_void_cell_are_not() {
+        let judged = |change: fn(&mut Cell)| {
+            let (run, mut cells) = sample::run();
+            for cell in cells.iter_mut().filter(|cell| cell.pass == Pass::Counting) {
+                cell.pass = Pass::Syscalls;
+                cell.breakdowns.insert("syscalls".to_owned(), [("sendto".to_owned(), 0.5)].into());
+                change(cell);
+            }
+            let expectation = "meter = 'syscalls:sendto'\nof = 'scylla'\nfigure = [0.5, 0.5]";
+            let trial = trial("", expectation);
+            judge(&trial.expectations[0], &trial, &Analysis::new(&run, &cells)).judged
+        };
+        assert_eq!(judged(|_| ()), Judged::Holds);
+        assert_eq!(judged(|cell| cell.breakdowns.values_mut().for_each(|calls| calls.clear())), Judged::Fails);
+        assert_eq!(judged(|cell| cell.void = Some("It lies.".to_owned())), Judged::Unknown("It lies.".to_owned()));
+        assert_eq!(judged(|cell| cell.failed = Some("It fell.".to_owned())), Judged::Unknown("It fell.".to_owned()));
     }
 
     #[test]

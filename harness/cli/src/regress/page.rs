@@ -11,7 +11,7 @@ use cqldyno_reports::{
 use cqldyno_scenarios::{Expected, Regression, Trial};
 
 use super::judge::{Judged, Judgement};
-use super::plan::{declared, place};
+use super::plan::{declared, scenario};
 use super::text::{asked, bounds, found, meter, number, verdict, word};
 use crate::outcome::usage;
 
@@ -155,7 +155,7 @@ fn growths(one: &Found) -> Vec<(String, String, String)> {
         for way in &trial.submit {
             for who in run.contenders.iter().filter(|one| !one.control) {
                 let point = |number: &u64| {
-                    let scenario = run.scenarios.get(place(trial, Some(*way), Some(*number)))?;
+                    let scenario = scenario(run, trial, Some(*way), Some(*number))?;
                     let arrangement = run.plan.arrangements.first()?;
                     Some((*number as f64, analysis.row(Place { scenario, arrangement }, who, meter)?.level?))
                 };

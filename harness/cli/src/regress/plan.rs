@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Contender, Plan};
-use cqldyno_reports::{MeasureInfo, Pass, Unit};
-use cqldyno_scenarios::{Claim, Expected, Scenario, Submit, Trial, builtin};
+use cqldyno_reports::{MeasureInfo, Pass, Run, ScenarioInfo, Unit};
+use cqldyno_scenarios::{Claim, Scenario, Submit, Trial, builtin, suggestion};
 
 use crate::outcome::usage;
 
@@ -24,10 +24,12 @@ pub fn plan(trial: &Trial, exact: bool, out: PathBuf) -> Result<Plan> {
         trial.contenders.iter().map(|text| text.parse::<Contender>().map_err(usage)).collect::<Result<Vec<_>>>()?;
     let most = trial.concurrency.last().copied().unwrap_or(1);
     let new = Plan::new(contenders, scenarios(trial)?);
-    let is_judged = |expected: &&Expected| !exact || is_exact(&expected.meter);
-    let meters = trial.expectations.iter().filter(is_judged).map(|expected| pass_of(&expected.meter));
-    let asked = trial.passes.iter().filter_map(|name| Pass::ALL.into_iter().find(|pass| pass.name() == name));
-    let needed: Vec<Pass> = meters.chain(asked.filter(|pass| !(exact && *pass == Pass::Flamegraph))).collect();
+    let meters: Vec<&String> = trial.expectations.iter().map(|expected| &expected.meter).collect();
+    let read = meters.iter().map(|meter| pass_of(trial, meter)).collect::<Result<Vec<Pass>>>()?;
+    let judged = meters.iter().zip(read).filter(|(meter, _)| !exact || is_exact(meter)).map(|(_, pass)| pass);
+    let asked = trial.passes.iter().map(|name| named(trial, name)).collect::<Result<Vec<Pass>>>()?;
+    let asked = asked.into_iter().filter(|pass| !(exact && *pass == Pass::Flamegraph));
+    let needed: Vec<Pass> = judged.chain(asked).collect();
     Ok(Plan {
         arrangements: vec![trial.arrangement.parse().map_err(usage)?],
         count: trial.count,
@@ -66,7 +68,13 @@ fn scenarios(trial: &Trial) -> Result<Vec<Scenario>> {
             let mut one = base.clone();
             if trial.concurrency.len() > 1 {
                 one.name = format!("{}-{number}", base.name);
-                one.limits.concurrency = Some(one.limits.concurrency.map_or(*number, |most| most.min(*number)));
+                if let Some(most) = one.limits.concurrency.filter(|most| most < number) {
+                    return Err(usage(format!(
+                        "the run {} asks for {number} in flight, and the scenario {} allows {most}; name numbers up to that",
+                        trial.name, trial.scenario
+                    )));
+                }
+                one.limits.concurrency = Some(*number);
             }
             one.submit = *way;
             all.push(one);
@@ -75,11 +83,12 @@ fn scenarios(trial: &Trial) -> Result<Vec<Scenario>> {
     Ok(all)
 }
 
-/// Where the scenario of an expectation is among those of the run.
-pub fn place(trial: &Trial, submit: Option<Submit>, at: Option<u64>) -> usize {
+/// The scenario of an expectation among those of a run.
+pub fn scenario<'a>(run: &'a Run, trial: &Trial, submit: Option<Submit>, at: Option<u64>) -> Option<&'a ScenarioInfo> {
     let way = submit.and_then(|way| trial.submit.iter().position(|one| *one == way)).unwrap_or(0);
     let number = at.and_then(|at| trial.concurrency.iter().position(|one| *one == at)).unwrap_or(0);
-    way * trial.concurrency.len() + number
+    let label = scenarios(trial).ok()?.get(way * trial.concurrency.len() + number)?.label();
+    run.scenarios.iter().find(|one| one.name == label)
 }
 
 /// The name of the system call that the meter counts, if it counts one.
@@ -89,14 +98,31 @@ pub fn call(meter: &str) -> Option<&str> {
 
 /// Whether a meter counts, so that its figure does not depend on time.
 pub fn is_exact(meter: &str) -> bool {
-    call(meter).is_some() || declared(meter).is_none_or(|known| matches!(known.unit, Unit::Count | Unit::Bytes))
+    call(meter).is_some() || declared(meter).is_some_and(|known| matches!(known.unit, Unit::Count | Unit::Bytes))
 }
 
-fn pass_of(meter: &str) -> Pass {
-    match call(meter) {
-        Some(_) => Pass::Syscalls,
-        None => declared(meter).map_or(Pass::Timing, |known| known.pass),
+/// The pass in which the meter is read.
+fn pass_of(trial: &Trial, meter: &str) -> Result<Pass> {
+    if call(meter).is_some() {
+        return Ok(Pass::Syscalls);
     }
+    declared(meter).map(|known| known.pass).ok_or_else(|| {
+        let own = cqldyno_meter::ALL.iter().flat_map(|one| one.measures).map(|one| one.id);
+        let meant = suggestion(meter, own.chain(cqldyno_reports::measure::DEFINITIONS.iter().map(|one| one.id)));
+        usage(format!("the run {} has an expectation of {meter:?}, and there is no such meter.{meant}", trial.name))
+    })
+}
+
+/// The pass of that name.
+fn named(trial: &Trial, name: &str) -> Result<Pass> {
+    Pass::ALL.into_iter().find(|pass| pass.name() == name).ok_or_else(|| {
+        let all = Pass::ALL.map(Pass::name);
+        usage(format!(
+            "the run {} has the pass {name:?}, and there is no such pass; name one of {}",
+            trial.name,
+            all.join(", ")
+        ))
+    })
 }
 
 /// The measure as its meter declares it.
@@ -120,14 +146,30 @@ mod tests {
                     assert_eq!(plan.scenarios.len(), trial.submit.len() * trial.concurrency.len());
                     for expected in &trial.expectations {
                         let meter = &expected.meter;
-                        assert!(call(meter).is_some() || declared(meter).is_some(), "{}: {meter}", regression.name);
-                        let pass = pass_of(meter);
+                        let pass = pass_of(trial, meter).unwrap();
                         assert!(pass == Pass::Timing || plan.passes.contains(&pass) || exact && !is_exact(meter));
                     }
                     assert!(!exact || plan.blocks == 1 && !plan.passes.contains(&Pass::Flamegraph));
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_a_file_asks_for_and_is_not_there_is_refused_before_anything_is_run() {
+        let refused = |change: fn(&mut Trial)| {
+            let mut trial = regressions().remove(0).runs.remove(0);
+            change(&mut trial);
+            let error = plan(&trial, true, PathBuf::from("out")).unwrap_err();
+            assert!(error.to_string().contains(&format!("the run {} ", trial.name)), "{error}");
+            error.to_string()
+        };
+        let meter = refused(|trial| trial.expectations[0].meter = "cpu_per_statment".to_owned());
+        assert!(meter.ends_with("there is no such meter. Did you mean `cpu_per_statement`?"), "{meter}");
+        let pass = refused(|trial| trial.passes = vec!["syscals".to_owned()]);
+        assert!(pass.contains("has the pass \"syscals\", and there is no such pass; name one of "), "{pass}");
+        let limit = refused(|trial| (trial.scenario, trial.concurrency) = ("batch".to_owned(), vec![64, 1_024]));
+        assert!(limit.ends_with("asks for 1024 in flight, and the scenario batch allows 64; name numbers up to that"));
     }
 
     #[test]

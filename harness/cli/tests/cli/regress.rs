@@ -57,7 +57,7 @@ fn a_regression_is_repeated_kept_and_written_into_its_page() {
     assert!(text.contains("yes: Both issue as many statements.") && !text.contains("A time is not judged"), "{text}");
     assert!(text.ends_with("tiny: reproduced (1 as expected).\n"), "{text}");
     let page = std::fs::read_to_string(folder.path().join("kept/page.html")).unwrap();
-    assert!(page.contains("cqldyno regress tiny --run one --exact"), "{page}");
+    assert!(page.contains("cqldyno regress tiny.toml --run one --exact"), "{page}");
     std::fs::write(folder.path().join("tiny.md"), "# Tiny\n<!-- measured -->\n<!-- end of what is measured -->\n")
         .unwrap();
     let (code, text) = regress(folder.path(), "stays", "rises", &["--from", "kept", "--page", "tiny.md"]);
@@ -120,5 +120,8 @@ fn a_price_list_has_a_line_for_every_setting_and_can_be_shown_again() {
     assert!(text.lines().any(|line| line.starts_with("form=ready ")), "{text}");
     let again = cqldyno(folder.path(), &["prices", "noop", "--from", "kept", "--format", "json"]).output().unwrap();
     assert_eq!(json(&again)["places"][0]["changed"][0]["setting"], "form=ready");
+    let twice = refused(&["prices", "noop+form=ready", "--only", "form=oneshot"]);
+    assert!(twice.contains("has the option `form` twice; give it once"), "{twice}");
+    assert!(refused(&["prices", "noop", "--blocks", "5000000000"]).contains("a run has at most"));
     assert!(refused(&["prices", "nothing"]).contains("there is no driver \"nothing\""));
 }
