@@ -1,6 +1,6 @@
 //! From an order to a worker in the cache.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
