@@ -54,6 +54,7 @@ impl Asked {
             (job.credentials.is_none(), "a cluster that asks for no password"),
             (job.target.len() == 1, "one node"),
             (job.concurrency > 0, "a concurrency of at least 1"),
+            (job.turns == 1, "one turn"),
         ];
         if let Some((_, known)) = known.into_iter().find(|(is_so, _)| !is_so) {
             return Err(format!(
@@ -160,7 +161,7 @@ pub(crate) mod tests {
             request_timeout_ms: Some(30_000),
             settings: Settings::Equal,
             options: BTreeMap::new(),
-            windows: 1,
+            turns: 1,
             progress_ms: 500,
         }
     }

@@ -49,6 +49,7 @@ fn work<P: Program>(parent: &Arc<Parent>) -> Result<(), Failure> {
         settings: settings(&ConnectOptions::new(Vec::new())),
         // It does not have the load generator that this identifies.
         build: BuildInfo { id: String::new(), parts: Default::default(), ..build_info() },
+        turns: false,
     };
     at(FailureKind::Protocol, parent.say(&WorkerMessage::Hello(Box::new(hello))))?;
     let job = at(FailureKind::Protocol, parent.job())?;

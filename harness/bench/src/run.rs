@@ -209,6 +209,10 @@ impl Bench<'_> {
         let differences = differences(workers());
 
         let mut plan = plan.clone();
+        let takes_turns = |found: &Introduced| found.hello.turns;
+        if !plan.allows_turns() || !introduced.iter().flatten().all(takes_turns) {
+            plan = plan.with_cells();
+        }
         let reference = reference(&plan, &rows);
         plan.reference = plan.reference.or_else(|| reference.map(|at| rows[at].id.clone()));
         // A run that is ended while contenders are introduced has no cells to compare.

@@ -3,7 +3,7 @@
 use super::column::{Column, Entry, Row, Standing, columns};
 use super::head::{arrangement, head, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow};
-use super::text::{plain, sentence};
+use super::text::{count, plain, sentence};
 use crate::Place;
 use crate::measure::{PEAK_RSS, THREADS, WALL};
 use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, why_cut_short};
@@ -11,7 +11,7 @@ use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, why_cut_short};
 /// A cell, or a whole row, without figures.
 const FAILED: &str = "failed";
 /// Why a ratio is not the quotient of the figures beside it.
-const FITTED: &str = "Figures are medians of the blocks. Ratios are fitted over all blocks, so they differ a little from the quotients of medians.";
+const FITTED: &str = "Figures are medians of the blocks or turns. Ratios are fitted over all of them, so they differ a little from the quotients of medians.";
 /// A field of a row without figures.
 const NOTHING: &str = "-";
 
@@ -218,8 +218,8 @@ impl At<'_> {
         let blocks = here.find_map(|row| row.blocks.filter(|_| !row.exploratory))?;
         (blocks < run.blocks() as usize).then(|| {
             format!(
-                "The intervals are of {blocks} of {} blocks: those in which every compared driver finished.",
-                run.blocks()
+                "The intervals are of {blocks} of {}: those in which every compared driver finished.",
+                count(run.blocks().into(), run.plan.repeated())
             )
         })
     }
@@ -238,7 +238,10 @@ impl At<'_> {
             let mine = self.cells_of(contender, pass);
             let of = |some: usize| match (pass, mine.len()) {
                 (Pass::Timing, all) if some == all => String::new(),
-                (Pass::Timing, all) => format!(" in {some} of {all} blocks"),
+                (Pass::Timing, all) => match self.analysis.run().plan.turns {
+                    None => format!(" in {some} of {all} blocks"),
+                    Some(_) => format!(" in {some} of {all} turns"),
+                },
                 _ => format!(" in the {} pass", pass.name()),
             };
             type Why = fn(&Cell) -> Option<&String>;

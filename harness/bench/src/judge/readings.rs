@@ -16,9 +16,9 @@ use crate::plan::placement::Placement;
 const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
 
 /// Data connections to a cluster that is not ours, by the bytes that they carried.
-pub(crate) fn busy(before: Result<Traffic, Refusal>, after: Result<Traffic, Refusal>) -> Result<u64, String> {
-    let (before, after) = (before.map_err(|error| error.to_string())?, after.map_err(|error| error.to_string())?);
-    match busy_connections(&before, &after) {
+pub(crate) fn busy(before: &Result<Traffic, Refusal>, after: &Result<Traffic, Refusal>) -> Result<u64, String> {
+    let known = |edge: &'_ Result<Traffic, Refusal>| edge.as_ref().map_err(ToString::to_string).cloned();
+    match busy_connections(&known(before)?, &known(after)?) {
         0 => {
             Err("The worker had no busy connection to the addresses of the target, so which ones it used is not known."
                 .to_owned())
@@ -60,6 +60,7 @@ pub(crate) fn window_of(
         }),
         connections: connections.clone(),
         latencies: None,
+        between_us: None,
     }
 }
 
@@ -150,6 +151,20 @@ pub(crate) fn below_concurrency(done: &Done) -> Option<String> {
     })
 }
 
+/// A worker that used more than this share of its CPU time between its turns did not sleep there.
+const BETWEEN_SHARE: f64 = 0.01;
+
+/// A finding when the worker used much CPU time between its `turns`, which it is charged with.
+pub(crate) fn worked_between(between_us: u64, in_turns_us: u64, turns: u32) -> Option<String> {
+    let share = between_us as f64 / (between_us + in_turns_us).max(1) as f64;
+    (share > BETWEEN_SHARE).then(|| {
+        format!(
+            "{:.1} % of its CPU time fell between its {turns} turns, while others had theirs; it is charged with that time.",
+            share * 100.0
+        )
+    })
+}
+
 /// Errors by kind, in the protocol's words, their messages as `redact` leaves them.
 pub(crate) fn errors(done: &Done, redact: &dyn Fn(&str) -> String) -> Vec<ErrorLine> {
     done.errors
@@ -180,6 +195,14 @@ mod tests {
         for none in [Ok(Counted::default()), Err("The target is not ours.".to_owned())] {
             assert!(super::reads(&none).iter().all(|(_, measure)| measure.reason().is_some()), "{none:?}");
         }
+    }
+
+    #[test]
+    fn a_worker_that_does_not_sleep_between_its_turns_is_told_of() {
+        assert_eq!(worked_between(9_900, 1_000_000, 5), None);
+        assert_eq!(worked_between(0, 0, 1), None);
+        let sentence = worked_between(250_000, 750_000, 5).unwrap();
+        assert!(sentence.starts_with("25.0 % of its CPU time fell between its 5 turns"), "{sentence}");
     }
 
     #[test]

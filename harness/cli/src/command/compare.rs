@@ -92,6 +92,9 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             let contenders = if contender.is_empty() { &all } else { contender };
             let mut plan = asked.plan(contenders, reference.clone(), conditions, &programs, true)?;
             plan.named = !contender.is_empty();
+            if format.name() == "time" {
+                plan = plan.with_cells();
+            }
             measure(conditions.quiet, |progress, cancel| {
                 asked.remark().into_iter().for_each(|remark| progress.say(remark));
                 carry_out(&plan, &programs, progress, cancel)
