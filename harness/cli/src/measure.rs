@@ -53,7 +53,7 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
             false => format!("The run is kept in {shown}."),
         }];
         lines.extend(why_cut_short(run).map(|why| why + "."));
-        if run.interrupted || run.cut_short.is_some() {
+        if run.interrupted || why_cut_short(run).is_some() {
             lines.push(resume);
         }
         if !is_table(format) {

@@ -255,6 +255,11 @@ impl Asked {
                 serve_arguments.join(" ")
             )));
         }
+        if self.turn.is_some() && !self.takes_turns(compares) {
+            return Err(usage(
+                "--turn was given for a run in cells; leave it out, or compare on the embedded cluster, where contenders take turns",
+            ));
+        }
         let (blocks, count) = match self.publish {
             true => PUBLISHED,
             false => (self.blocks(compares), self.count.unwrap_or(if self.quick { QUICK_COUNT } else { COUNT })),

@@ -133,7 +133,7 @@ impl Waiting<'_> {
 
     /// The figures of a turn after which others follow, and what voids them.
     pub(super) fn judge(&self, cell: Cell, mut turn: Turn) -> Cell {
-        let (cell, outcome) = self.setup.figures(cell, &mut turn);
+        let (cell, outcome) = self.setup.figures(Cell { more: true, ..cell }, &mut turn);
         self.setup.judged(cell, turn, outcome, &self.ready, &self.served, None)
     }
 

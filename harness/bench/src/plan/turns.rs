@@ -30,7 +30,7 @@ const ROUNDS: (u32, u32) = (2, 5);
 /// A round takes a second and a half at most where a statement takes two and a half times what is guessed.
 const ROUND_SECONDS: f64 = 0.6;
 /// The start of a contender of a generation, with its node and its warm-up.
-const START_SECONDS: f64 = 0.35;
+const START_SECONDS: f64 = 0.25;
 /// Generations are fitted into this share of the time, at so many times the guessed time of a statement.
 const SHARE: f64 = 0.8;
 const SLOWER: f64 = 2.0;

@@ -116,7 +116,7 @@ impl Course<'_> {
                 continue;
             }
             at += 1;
-            let next = &self.fitting(&left[at..], &limit);
+            let next = &self.fitting(&left[at - 1..], &limit)[1..];
             loop {
                 let attempts = self.attempts(&ended.cells, &block);
                 if attempts.whole > 0 {
@@ -260,9 +260,9 @@ impl Course<'_> {
             observer.cell_starts(&CellStart {
                 number: there + 1,
                 of: there + behind + self.schedule.first_attempts(next).count(),
-                label: match group.cells.len() {
-                    1 => &self.run.contenders[planned.contender].label,
-                    _ => "",
+                label: match planned.rounds {
+                    None => &self.run.contenders[planned.contender].label,
+                    Some(_) => "",
                 },
                 scenario: &self.run.scenarios[planned.scenario].name,
                 arrangement: &self.run.plan.arrangements[planned.arrangement].id,
