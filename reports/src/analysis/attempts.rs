@@ -131,7 +131,9 @@ pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
         noisy += u64::from(for_noise > 0);
         further_attempts += for_noise as u64;
         broken_off += u64::from(further > for_noise);
-        if counting.last.get(of).and_then(|(number, _)| attempts.get(number)).is_some_and(|attempt| attempt.noisy) {
+        let counts = counting.last.get(of).and_then(|(number, _)| attempts.get(number));
+        // Generations do not run again because of noise.
+        if run.plan.turns.is_none() && counts.is_some_and(|attempt| attempt.noisy) {
             let whole = each.iter().filter(|attempt| is_whole(of, attempt)).count();
             let is_ended = (run.interrupted || run.ended.is_none()) && last_cell.as_ref() == Some(of);
             let why = match whole >= most as usize {

@@ -8,10 +8,16 @@ use crate::Place;
 use crate::measure::{PEAK_RSS, THREADS, WALL};
 use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, why_cut_short};
 
+/// Why a ratio is not the quotient of the figures beside it.
+fn fitted(run: &Run) -> String {
+    let (medians, all) = if run.plan.turns.is_some() { ("turns", "generations") } else { ("blocks", "blocks") };
+    format!(
+        "Figures are medians of the {medians}. Ratios are fitted over all {all}, so they differ a little from the quotients of medians."
+    )
+}
+
 /// A cell, or a whole row, without figures.
 const FAILED: &str = "failed";
-/// Why a ratio is not the quotient of the figures beside it.
-const FITTED: &str = "Figures are medians of the blocks or turns. Ratios are fitted over all of them, so they differ a little from the quotients of medians.";
 /// A field of a row without figures.
 const NOTHING: &str = "-";
 
@@ -25,8 +31,8 @@ pub(crate) struct Document {
     pub notes: Notes,
     /// What a reader must know of the contenders, and of their order.
     pub caveats: Vec<String>,
-    /// Whether ratios are fitted.
-    is_fitted: bool,
+    /// How ratios are fitted, if they are.
+    fitted: Option<String>,
 }
 
 /// One scenario in one arrangement.
@@ -67,7 +73,8 @@ impl Document {
             analysis.changes().into_iter().chain(caveats).chain(libraries).chain(on_demand).chain(differences);
         let caveats = caveats.chain(ours.map(|role| is(role).to_owned())).collect();
         let is_fitted = analysis.rows().iter().any(|row| row.interval.is_some());
-        Document { head, tables, notes, caveats, is_fitted }
+        let fitted = is_fitted.then(|| fitted(analysis.run()));
+        Document { head, tables, notes, caveats, fitted }
     }
 
     /// Every column.
@@ -78,7 +85,7 @@ impl Document {
             parts.extend(table.sheets.drain(..).map(Part::Sheet));
             parts.extend(Part::list(table.remarks.clone()));
         }
-        parts.extend(self.is_fitted.then(|| Part::Text(FITTED.to_owned())));
+        parts.extend(self.fitted.take().map(Part::Text));
         parts.extend((!self.notes.0.is_empty()).then(|| Part::Notes(self.notes.0.clone())));
         parts
     }

@@ -59,7 +59,10 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     };
     let asked = format!(
         "{} after {} to warm up, {} in flight, {settings}, seed {}",
-        run.size(),
+        match plan.turns {
+            None => format!("{} of {} statements", count(plan.blocks.into(), "block"), whole(plan.count as f64)),
+            Some(_) => run.size(),
+        },
         whole(plan.warmup as f64),
         whole(plan.concurrency as f64),
         plan.seed,

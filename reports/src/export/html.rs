@@ -223,7 +223,7 @@ impl<'a> Page<'a> {
             "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per {} ({}), {} in flight, \
              {}, against {target}, on {}.",
             count(drivers as u64, "client driver"),
-            whole(plan.turns.map_or(plan.count, |turns| turns.count) as f64),
+            whole(plan.statements() as f64),
             if plan.turns.is_some() { "turn" } else { "cell" },
             scenarios.join(", "),
             whole(plan.concurrency as f64),

@@ -209,7 +209,7 @@ fn differences(named: &[(String, &Recorded)]) -> Option<String> {
         ("number of cores", |one| one.run.environment.cores.to_string()),
         ("kernel", |one| one.run.environment.kernel.clone()),
         ("target", |one| one.run.plan.target.about.clone()),
-        ("count", |one| one.run.plan.count.to_string()),
+        ("count", |one| one.run.plan.statements().to_string()),
         ("concurrency", |one| one.run.plan.concurrency.to_string()),
         ("settings", |one| one.run.plan.settings.clone()),
         ("load generator", |one| one.run.load_generators()),

@@ -202,6 +202,11 @@ impl PlanInfo {
     pub fn repeated(&self) -> &'static str {
         if self.turns.is_some() { "generation" } else { "block" }
     }
+
+    /// Statements of a timing cell, or of a turn.
+    pub fn statements(&self) -> u64 {
+        self.turns.map_or(self.count, |turns| turns.count)
+    }
 }
 
 /// How client and server sit on the machine.

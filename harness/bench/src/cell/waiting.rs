@@ -241,7 +241,7 @@ impl Setup<'_> {
 
         cell.findings.extend(outcome.findings.iter().map(|finding| redact(finding)));
         if cell.pass == Pass::Timing {
-            cell.findings.extend(below_concurrency(&done));
+            cell.findings.extend(below_concurrency(&done, self.load.concurrency));
         }
         for artifact in outcome.files {
             let written = match cell.round {

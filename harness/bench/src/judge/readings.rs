@@ -137,10 +137,10 @@ fn working(threads: f64, runtime: Runtime) -> f64 {
     workers + (threads - waiting - workers).max(0.0)
 }
 
-/// A finding when the slots were not at work for too many of the statements.
-pub(crate) fn below_concurrency(done: &Done) -> Option<String> {
+/// A finding when the slots were not at work for too many of the statements. The first one of each slot is always one of these.
+pub(crate) fn below_concurrency(done: &Done, slots: usize) -> Option<String> {
     let below = done.below_concurrency?;
-    let share = below as f64 / done.issued.max(1) as f64;
+    let share = below.saturating_sub(slots as u64) as f64 / done.issued.max(1) as f64;
     (share > BELOW_CONCURRENCY_SHARE).then(|| {
         format!(
             "{} of {} statements were issued while fewer than 99 % of the slots were at work; with more statements the share \
@@ -195,6 +195,16 @@ mod tests {
         for none in [Ok(Counted::default()), Err("The target is not ours.".to_owned())] {
             assert!(super::reads(&none).iter().all(|(_, measure)| measure.reason().is_some()), "{none:?}");
         }
+    }
+
+    #[test]
+    fn idle_slots_are_told_of_unless_it_is_for_the_first_statement_of_each() {
+        let of = |below| {
+            let done = Done { issued: 50_000, below_concurrency: Some(below), ..Done::default() };
+            below_concurrency(&done, 1_024)
+        };
+        assert_eq!(of(1_024 + 250), None);
+        assert!(of(1_024 + 251).unwrap().starts_with("1,275 of 50,000 statements were issued while fewer than 99 %"));
     }
 
     #[test]

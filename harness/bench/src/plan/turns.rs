@@ -52,16 +52,17 @@ impl Plan {
             (((generation - takers as f64 * START_SECONDS) / round) as u32).clamp(least, most)
         });
         self.blocks = if self.within.is_some() { MOST_GENERATIONS } else { BLOCKS };
-        // A disturbance reaches all contenders of a round, and another generation is as good as the same one again.
-        self.most_attempts = 1;
         self.turns = Some(Turns { count, rounds });
         self
     }
 
-    /// The plan with a cell of its own for each contender.
+    /// The plan with cells in the place of turns, if it has any.
     #[must_use]
     pub fn with_cells(self) -> Plan {
-        Plan { turns: None, blocks: self.blocks.min(BLOCKS), ..self }
+        match self.turns {
+            None => self,
+            Some(_) => Plan { turns: None, blocks: self.blocks.min(BLOCKS), ..self },
+        }
     }
 
     /// Whether the scenarios can be run in turns: as many statements as a generation has, on the worker's own session.
@@ -116,6 +117,10 @@ mod tests {
     fn what_connects_for_each_statement_or_has_few_of_them_is_run_in_cells() {
         let allows = |scenario| plan(&["a"], &[scenario]).with_turns(Some(50_000)).allows_turns();
         assert_eq!(["writes", "reads", "batch", "connect"].map(allows), [true, true, false, false]);
-        assert_eq!(plan(&["a"], &["writes"]).with_turns(None).with_cells().turns, None);
+        let within = Some(Duration::from_secs(300));
+        let cells = Plan { within, ..plan(&["a"], &["writes"]) }.with_turns(None).with_cells();
+        assert_eq!((cells.turns, cells.blocks), (None, BLOCKS));
+        let sized = Plan { blocks: 100, ..plan(&["a"], &["writes"]) };
+        assert_eq!(sized.with_cells().blocks, 100, "what has cells stays as it was asked for");
     }
 }

@@ -218,7 +218,7 @@ mod tests {
             &["--turn", "20k"],
         ] {
             let plan = planned(turns);
-            assert_eq!((within(&plan), plan.most_attempts, plan.turns.is_some()), (Some(300), 1, true), "{turns:?}");
+            assert_eq!((within(&plan), plan.turns.is_some()), (Some(300), true), "{turns:?}");
         }
         assert_eq!(planned(&["--turn", "20k"]).turns.unwrap().count, 20_000);
         for cells in [
