@@ -47,6 +47,6 @@ pub use model::checksum::Checksum;
 pub use model::recorded::{Recorded, RecordedError, foreign};
 pub use model::run::{
     ArrangementInfo, BuiltOnDemand, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION,
-    ScenarioInfo, Setting, TargetInfo,
+    ScenarioInfo, Setting, TargetInfo, TurnsInfo,
 };
 pub use model::series::Series;

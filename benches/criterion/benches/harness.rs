@@ -39,7 +39,7 @@ fn job(name: &str, runtime: Runtime, form: &str) -> Job {
         request_timeout_ms: None,
         settings: Settings::Equal,
         options: BTreeMap::from([("form".to_owned(), form.to_owned())]),
-        windows: 1,
+        turns: 1,
         progress_ms: 0,
     }
 }

@@ -28,6 +28,8 @@ pub(crate) enum Mix {
 pub(crate) struct Asked {
     pub(crate) mix: Mix,
     pub(crate) count: u64,
+    /// How many share the count.
+    pub(crate) turns: u32,
     pub(crate) warmup: u64,
     pub(crate) concurrency: usize,
     pub(crate) seed: u64,
@@ -54,6 +56,7 @@ impl Asked {
             (job.credentials.is_none(), "a cluster that asks for no password"),
             (job.target.len() == 1, "one node"),
             (job.concurrency > 0, "a concurrency of at least 1"),
+            (job.turns > 0, "at least one turn"),
         ];
         if let Some((_, known)) = known.into_iter().find(|(is_so, _)| !is_so) {
             return Err(format!(
@@ -71,6 +74,7 @@ impl Asked {
         Ok(Asked {
             mix,
             count: job.count,
+            turns: job.turns,
             warmup: job.warmup,
             concurrency: job.concurrency,
             seed: job.seed,
@@ -78,17 +82,6 @@ impl Asked {
             shift,
             lifo_slot: lifo_slot(&job.options)?,
         })
-    }
-
-    /// Statements of the window by the scenario's names.
-    pub(crate) fn by_statement(&self) -> BTreeMap<String, u64> {
-        let selects = match self.mix {
-            Mix::Writes => 0,
-            Mix::Reads => self.count,
-            Mix::Mixed => self.count / 2,
-        };
-        let counts = [("select", selects), ("insert", self.count - selects)];
-        counts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count)).collect()
     }
 }
 
@@ -160,7 +153,7 @@ pub(crate) mod tests {
             request_timeout_ms: None,
             settings: Settings::Equal,
             options: BTreeMap::new(),
-            windows: 1,
+            turns: 1,
             progress_ms: 500,
         }
     }
@@ -171,8 +164,6 @@ pub(crate) mod tests {
             let asked = Asked::of(&job(name)).unwrap();
             assert_eq!((asked.mix, asked.shift, asked.lifo_slot), (mix, shift, true), "{name}");
         }
-        assert_eq!(Asked::of(&job("mixed")).unwrap().by_statement().into_values().collect::<Vec<_>>(), [501, 500]);
-        assert_eq!(Asked::of(&job("reads")).unwrap().by_statement(), [("select".to_owned(), 1_001)].into());
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(crate) struct Parent {
 }
 
 impl Parent {
-    /// Says `message`, with which a window is over.
+    /// Says `message`, with which a turn is over.
     ///
     /// # Errors
     /// When nobody listens.
@@ -54,13 +54,13 @@ impl Parent {
         }
         *self.window.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(window));
         let every = every.max(Duration::from_millis(500));
-        let parent = Arc::clone(self);
+        let (parent, own) = (Arc::clone(self), Arc::clone(window));
         tokio::spawn(async move {
             let mut ticks = interval_at(Instant::now() + every, every);
             loop {
                 ticks.tick().await;
                 let window = parent.window.lock().unwrap_or_else(PoisonError::into_inner);
-                let Some(tickets) = &*window else { return };
+                let Some(tickets) = window.as_ref().filter(|tickets| Arc::ptr_eq(tickets, &own)) else { return };
                 // A missing parent is noticed at the window's end.
                 let _ = write(&WorkerMessage::Progress { issued: tickets.taken() });
             }

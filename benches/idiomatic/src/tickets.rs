@@ -1,7 +1,10 @@
 //! Which statement and which key each ticket is.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cqldyno_protocol::tickets;
 use cqldyno_scenarios::Permutation;
 
 use crate::asked::{Asked, Mix};
@@ -19,7 +22,7 @@ pub enum Statement {
 #[derive(Debug)]
 pub struct Tickets {
     next: AtomicU64,
-    end: u64,
+    range: Range<u64>,
     mix: Mix,
     part: Part,
     shift: i64,
@@ -34,24 +37,38 @@ enum Part {
 }
 
 impl Tickets {
-    /// The statements of the window.
-    pub(crate) fn window(asked: &Asked) -> Tickets {
+    /// The statements of the turn `nth`, from 0.
+    pub(crate) fn turn(asked: &Asked, nth: u32) -> Tickets {
         let permutation = Permutation::new(asked.count, asked.seed);
-        Tickets::of(asked, asked.count, Part::Window { permutation, loaded: asked.count / 2 })
+        let range = tickets(asked.count, asked.turns, nth);
+        Tickets::of(asked, range, Part::Window { permutation, loaded: asked.count / 2 })
     }
 
-    /// The statements before the window, on other keys.
+    /// The statements before the first turn, on other keys.
     pub(crate) fn warm_up(asked: &Asked) -> Tickets {
-        Tickets::of(asked, asked.warmup, Part::WarmUp { count: asked.count, warmup: asked.warmup })
+        Tickets::of(asked, 0..asked.warmup, Part::WarmUp { count: asked.count, warmup: asked.warmup })
     }
 
-    fn of(asked: &Asked, end: u64, part: Part) -> Tickets {
-        Tickets { next: AtomicU64::new(0), end, mix: asked.mix, part, shift: asked.shift }
+    fn of(asked: &Asked, range: Range<u64>, part: Part) -> Tickets {
+        Tickets { next: AtomicU64::new(range.start), range, mix: asked.mix, part, shift: asked.shift }
     }
 
     /// How many were taken.
     pub(crate) fn taken(&self) -> u64 {
-        self.next.load(Ordering::Relaxed).min(self.end)
+        self.next.load(Ordering::Relaxed).min(self.range.end) - self.range.start
+    }
+
+    /// Statements by the scenario's names.
+    pub(crate) fn by_statement(&self) -> BTreeMap<String, u64> {
+        let mut counts = BTreeMap::new();
+        for ticket in self.range.clone() {
+            let name = match self.statement(ticket) {
+                Statement::Select(_) => "select",
+                Statement::Insert(_) => "insert",
+            };
+            *counts.entry(name).or_default() += 1;
+        }
+        counts.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
     }
 
     /// The loaded row of this key: pk, v1 and v2.
@@ -64,7 +81,7 @@ impl Tickets {
     #[inline]
     pub fn take(&self) -> Option<Statement> {
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
-        (ticket < self.end).then(|| self.statement(ticket))
+        (ticket < self.range.end).then(|| self.statement(ticket))
     }
 
     #[inline]
@@ -97,7 +114,7 @@ mod tests {
             let job = job(name);
             let asked = Asked::of(&job).unwrap();
             let workload = Workload::new(&job.scenario, job.count, job.warmup, job.seed).unwrap();
-            let window = Tickets::window(&asked);
+            let window = Tickets::turn(&asked, 0);
             let expected = |issue: cqldyno_scenarios::Issue| {
                 let key = issue.key as i64;
                 let Some(expect) = &job.scenario.statements[issue.statement].expect else {
@@ -114,6 +131,13 @@ mod tests {
                 assert_eq!(window.take(), Some(expected(workload.issue(ticket))), "{name} {ticket}");
             }
             assert_eq!((window.take(), window.taken()), (None, 1001));
+            let second = Tickets::turn(&Asked { turns: 3, ..asked.clone() }, 1);
+            assert_eq!((second.take(), second.taken()), (Some(expected(workload.issue(333))), 1));
+            let whole: u64 = second.by_statement().values().sum();
+            let selects = window.by_statement().get("select").copied().unwrap_or(0);
+            let due =
+                [("writes", 0), ("reads", 1_001), ("mixed", 500)].into_iter().find(|one| one.0 == name).unwrap().1;
+            assert_eq!((whole, selects), (334, due));
             let warm_up = Tickets::warm_up(&asked);
             for ticket in 0..30 {
                 assert_eq!(warm_up.take(), Some(expected(workload.warmup_issue(ticket))), "{name} {ticket}");

@@ -1,4 +1,4 @@
-//! One cell of a hand-written program.
+//! One job of a hand-written program.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -49,6 +49,7 @@ fn work<P: Program>(parent: &Arc<Parent>) -> Result<(), Failure> {
         settings: settings(&ConnectOptions::new(Vec::new())),
         // It does not have the load generator that this identifies.
         build: BuildInfo { id: String::new(), parts: Default::default(), ..build_info() },
+        turns: true,
     };
     at(FailureKind::Protocol, parent.say(&WorkerMessage::Hello(Box::new(hello))))?;
     let job = at(FailureKind::Protocol, parent.job())?;
@@ -110,29 +111,34 @@ async fn cell<P: Program>(
     let client = Arc::new(client);
     let warm_up = execute_all(&client, &Arc::new(Tickets::warm_up(asked)), asked.concurrency).await;
     at(FailureKind::WarmUp, warm_up.context("the warm-up broke off"))?;
-    let tickets = Arc::new(Tickets::window(asked));
-    at(
-        FailureKind::Protocol,
-        parent.say(&WorkerMessage::Ready(Ready { settings, connections: None, threads: threads() })),
-    )?;
+    let ready = WorkerMessage::Ready(Ready { settings, connections: None, threads: threads() });
+    at(FailureKind::Protocol, parent.say(&ready))?;
+    for nth in 0..asked.turns {
+        turn(parent, &client, &Arc::new(Tickets::turn(asked, nth)), asked.concurrency, progress).await?;
+    }
+    Ok(())
+}
+
+async fn turn<P: Program>(
+    parent: &Arc<Parent>,
+    client: &Arc<P>,
+    tickets: &Arc<Tickets>,
+    concurrency: usize,
+    progress: Duration,
+) -> Result<(), Failure> {
     at(FailureKind::Protocol, parent.wait_for(&ParentMessage::Go))?;
 
     let unmeasured = "the system does not tell the process' time or resource usage";
-    parent.tell_of(&tickets, progress);
+    parent.tell_of(tickets, progress);
     let begin = at(FailureKind::Job, Edge::begin().context(unmeasured))?;
-    let verified = execute_all(&client, &tickets, asked.concurrency).await;
+    let verified = execute_all(client, tickets, concurrency).await;
     let end = at(FailureKind::Job, begin.until_now().context(unmeasured))?;
     let verified = at(FailureKind::Crash, verified.context("the program broke off at the window's first error"))?;
     at(FailureKind::Protocol, parent.say(&WorkerMessage::End(end)))?;
     at(FailureKind::Protocol, parent.wait_for(&ParentMessage::Ack))?;
 
-    let done = Done {
-        issued: asked.count,
-        answered: asked.count,
-        verified,
-        issued_by_statement: asked.by_statement(),
-        threads: threads(),
-        ..Done::default()
-    };
+    let issued_by_statement = tickets.by_statement();
+    let issued = issued_by_statement.values().sum();
+    let done = Done { issued, answered: issued, verified, issued_by_statement, threads: threads(), ..Done::default() };
     at(FailureKind::Protocol, parent.say(&WorkerMessage::Done(Box::new(done))))
 }

@@ -35,11 +35,11 @@ fn main() {
 }
 
 /// A server that listens nowhere: its second snapshot says that connection 1 inserted `--claim N` rows, without it as many as
-/// were expected. With `--windows N` there are two snapshots per window, and each window inserted its share. With `--crash` there is none, and with `--close` no more output. With `--stop` it stops itself after the first.
+/// were expected. With `--turns N` there are two snapshots per turn, and each turn inserted its share. With `--crash` there is none, and with `--close` no more output. With `--stop` it stops itself after the first.
 fn serve(arguments: &[String]) {
     let behind = |flag: &str| arguments.iter().position(|argument| argument == flag).map(|at| &arguments[at + 1]);
     let claim = behind("--claim").or(behind("--expect-rows")).and_then(|claim| claim.parse().ok()).unwrap_or(0);
-    let windows = behind("--windows").and_then(|windows| windows.parse().ok()).unwrap_or(1);
+    let turns = behind("--turns").and_then(|turns| turns.parse().ok()).unwrap_or(1);
     reply(&Listening {
         listening: ([127, 0, 0, 1], 1).into(),
         version: String::new(),
@@ -54,7 +54,7 @@ fn serve(arguments: &[String]) {
         if nth == 1 && arguments.iter().any(|argument| argument == "--close") {
             close();
         }
-        let count = tickets(claim, windows, nth as u32 / 2 + nth as u32 % 2).start;
+        let count = tickets(claim, turns, nth as u32 / 2 + nth as u32 % 2).start;
         let executes = [("aa".to_owned(), count)].into();
         reply(&Snapshot {
             connections: vec![ConnectionSnapshot { id: 1, executes, ..ConnectionSnapshot::default() }],
@@ -161,6 +161,7 @@ fn worker(name: &str) {
         },
         settings: vec![Setting::taken("consistency", "LOCAL_ONE")],
         build: BuildInfo { id: build(name).to_owned(), profile: "debug".to_owned(), ..BuildInfo::default() },
+        turns: name != "turnless",
     })));
     let ParentMessage::Job(job) = hear() else { exit(4) };
     at("ready", name, job.count);
@@ -178,8 +179,8 @@ fn worker(name: &str) {
     }
     let settings = vec![Setting::taken("consistency", "LOCAL_ONE")];
     say(&WorkerMessage::Ready(Ready { settings, connections: None, threads: 1 }));
-    for window in 0..job.windows {
-        let share = tickets(job.count, job.windows, window);
+    for turn in 0..job.turns {
+        let share = tickets(job.count, job.turns, turn);
         hear();
         at("window", name, job.count);
         say(&WorkerMessage::End(End {

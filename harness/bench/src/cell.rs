@@ -1,7 +1,8 @@
-//! Cells with real processes.
+//! Cells and turns with real processes.
 //!
-//! A cell is a sequence of stages. Each is made of the one before, so that none runs without what it needs: `Served` (who answers),
-//! `Loaded` (tables and rows are there), `Waiting` (the contender waits for `go`), one or more `Window`s, and the judged cells.
+//! A worker's life is a sequence of stages. Each is made of the one before, so that none runs without what it needs: `Served` (who
+//! answers), `Loaded` (tables and rows are there), `Waiting` (the contender waits for `go`). Then it takes its turns: one in a cell
+//! of its own, several in a generation, whose contenders are alive at once. Its last turn closes it.
 
 mod floor;
 mod loaded;
@@ -14,16 +15,20 @@ use cqldyno_meter::ALL;
 use cqldyno_reports::{Cell, Measure, Pass, Role, Run};
 
 use self::setup::Setup;
+use self::waiting::Waiting;
 use crate::judge::redaction::Redaction;
 use crate::plan::pass::{Load, at_half, kind};
 use crate::plan::placement::Placement;
-use crate::plan::schedule::Schedule;
+use crate::plan::schedule::{Group, Schedule};
 use crate::plan::{Plan, PlannedCell};
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::{Introduced, sentence};
 use crate::process::programs::Programs;
 use crate::record::folder::{RunFolder, file_stem};
+
+/// The log of all workers and nodes that took turns.
+const TURNS_LOG: &str = "turns";
 
 /// Where a cell is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +44,7 @@ pub enum Stage {
     },
     /// The contender connects, prepares and warms up.
     Connecting,
-    /// The window.
+    /// The window of a turn.
     Window {
         /// Statements issued so far.
         issued: u64,
@@ -55,20 +60,26 @@ pub(crate) enum RunEnds {
     Cancelled,
     /// The cluster refused user or password, as the sentence says.
     Refused(String),
+    /// A result could not be kept.
+    NotKept,
 }
 
-/// Runs one cell. Tests have one without processes.
+/// Takes each cell as it ends.
+pub(crate) type Take<'a> = &'a mut dyn FnMut(Cell) -> Result<(), RunEnds>;
+
+/// Runs contenders that are alive at once. Tests have one without processes.
 pub(crate) trait Executor {
-    /// The windows of the cell with their figures, or one without any that says why; `cells` are those that ended before.
+    /// Gives `take` the figures of every turn as soon as it has ended, or why there are none; `cells` are those that ended before.
     ///
     /// # Errors
-    /// When the run is to end; there is no such cell then.
+    /// When the run is to end. What was taken stays.
     fn execute(
         &mut self,
-        cell: &PlannedCell,
+        group: &Group,
         cells: &[Cell],
         stage: &mut dyn FnMut(Stage),
-    ) -> Result<Vec<Cell>, RunEnds>;
+        take: Take<'_>,
+    ) -> Result<(), RunEnds>;
 }
 
 /// What all cells of a run share.
@@ -163,43 +174,89 @@ impl<'a> CellBench<'a> {
 impl Executor for CellBench<'_> {
     fn execute(
         &mut self,
-        planned: &PlannedCell,
+        group: &Group,
         cells: &[Cell],
         stage: &mut dyn FnMut(Stage),
-    ) -> Result<Vec<Cell>, RunEnds> {
-        self.number += 1;
+        take: Take<'_>,
+    ) -> Result<(), RunEnds> {
+        let numbers = self.number + 1..;
+        self.number += group.cells.len();
         let bench: &CellBench<'_> = self;
-        let mut cell = bench.identity(planned);
+        let mut setups = Vec::with_capacity(group.cells.len());
+        for (planned, number) in group.cells.iter().zip(numbers) {
+            setups.push(bench.set_up(planned, number, cells, take)?);
+        }
+        let mut alive: Vec<Option<Waiting<'_>>> = Vec::with_capacity(setups.len());
+        for setup in &setups {
+            alive.push(match setup {
+                None => None,
+                Some(setup) => bench.taken(&setup.cell, setup.start(stage), take)?,
+            });
+        }
+        for (order, number) in group.rounds.iter().zip(1..) {
+            for at in order {
+                let Some(mut waiting) = alive[*at].take() else { continue };
+                let setup = waiting.setup;
+                let cell = setup.cell_of(number);
+                let closes = setup.planned.rounds.is_none_or(|rounds| rounds.last <= number);
+                let Some(turn) = bench.taken(&cell, waiting.turn(stage), take)? else { continue };
+                if !closes {
+                    take(waiting.judge(cell, turn))?;
+                    alive[*at] = Some(waiting);
+                } else if let Some(mut closed) = bench.taken(&cell.clone(), waiting.close(cell, turn), take)? {
+                    let reference = bench.context.run.plan.reference.as_deref();
+                    let trouble = pictures::draw(bench.context.folder, &setup.stem, reference, cells, &mut closed);
+                    closed.findings.extend(trouble.iter().map(|trouble| sentence(trouble)));
+                    take(closed)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CellBench<'_> {
+    /// What the cell with this number runs; `None` for one without processes, of which all is said.
+    fn set_up<'b>(
+        &'b self,
+        planned: &'b PlannedCell,
+        number: usize,
+        cells: &[Cell],
+        take: Take<'_>,
+    ) -> Result<Option<Setup<'b>>, RunEnds> {
+        let mut cell = self.identity(planned);
         let probed = || (kind(cell.pass).probe)().err().map(|refusal| refusal.to_string()).unwrap_or_default();
-        let refused = (planned.count == 0).then(probed).or_else(|| bench.refused(planned));
+        let refused = (planned.count == 0).then(probed).or_else(|| self.refused(planned));
         if let Some(why) = refused {
-            bench.not_allowed(&mut cell, &why);
-            return Ok(vec![cell]);
+            self.not_allowed(&mut cell, &why);
+            take(cell)?;
+            return Ok(None);
         }
         let parts = [&cell.scenario, &cell.contender, &cell.arrangement].map(|part| file_stem(part)).join("-");
         let step = cell.step.as_ref().map_or(String::new(), |step| format!("-{}", file_stem(step)));
-        let stem = format!("{:03}-{parts}-{}{step}-{}", bench.number, cell.pass.name(), cell.block);
-        let (log, log_name) = bench.context.folder.log(&stem);
+        let stem = format!("{number:03}-{parts}-{}{step}-{}", cell.pass.name(), cell.block);
+        let (log, name) = self.context.folder.log(if planned.rounds.is_some() { TURNS_LOG } else { &stem });
         // Results name it, so it is there even when the worker has nothing to say.
-        cell.log = std::fs::File::create(&log).is_ok().then_some(log_name);
-        let ended = bench.load(planned, &cell, cells).and_then(|load| {
-            let setup = Setup::new(bench, planned, load, &stem, log)?;
-            setup.run(&cell, stage)
+        let made = std::fs::OpenOptions::new().create(true).append(true).open(log);
+        cell.log = made.is_ok().then_some(name);
+        let setup = self.load(planned, &cell, cells).and_then(|load| {
+            let own = cell.clone();
+            Setup::new(self, planned, load, number, own, stem)
         });
+        self.taken(&cell, setup, take)
+    }
+
+    /// What succeeded; else the cell is taken with the reason.
+    fn taken<T>(&self, cell: &Cell, ended: Result<T, CellFailure>, take: Take<'_>) -> Result<Option<T>, RunEnds> {
         match ended {
-            Ok(mut judged) => {
-                let reference = bench.context.run.plan.reference.as_deref();
-                for cell in &mut judged {
-                    let trouble = pictures::draw(bench.context.folder, &stem, reference, cells, cell);
-                    cell.findings.extend(trouble.iter().map(|trouble| sentence(trouble)));
-                }
-                return Ok(judged);
+            Ok(ended) => Ok(Some(ended)),
+            Err(CellFailure::Cancelled) => Err(RunEnds::Cancelled),
+            Err(CellFailure::Refused(why)) => Err(RunEnds::Refused(why)),
+            Err(failure) => {
+                let failed = Some(self.redaction.apply(&failure.to_string()));
+                take(Cell { failed, ..cell.clone() }).map(|()| None)
             }
-            Err(CellFailure::Cancelled) => return Err(RunEnds::Cancelled),
-            Err(CellFailure::Refused(why)) => return Err(RunEnds::Refused(why)),
-            Err(failure) => cell.failed = Some(bench.redaction.apply(&failure.to_string())),
         }
-        Ok(vec![cell])
     }
 }
 
@@ -228,7 +285,13 @@ mod tests {
         };
         let counting = schedule.first_attempts(schedule.blocks()).last().unwrap();
         let mut stages = 0;
-        let cell = CellBench::new(context, 0).execute(&counting, &[], &mut |_| stages += 1).unwrap().remove(0);
+        let mut taken = Vec::new();
+        let take: Take<'_> = &mut |cell| {
+            taken.push(cell);
+            Ok(())
+        };
+        CellBench::new(context, 0).execute(&Group::alone(counting), &[], &mut |_| stages += 1, take).unwrap();
+        let cell = taken.remove(0);
         assert_eq!((stages, &cell.failed, &cell.log), (0, &None, &None));
         let ids: Vec<&str> = cell.measures.keys().map(String::as_str).collect();
         assert_eq!(ids, ["syscalls", "syscalls_per_statement"]);

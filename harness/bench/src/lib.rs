@@ -1,14 +1,14 @@
 //! The plan, the supervision of workers and the files of a run.
 //!
-//! [`run()`] carries out a [`Plan`]. It asks each [`Contender`]'s worker who it is, and runs cell after cell with a fresh server and
-//! worker. It compares what the server counted with what the worker issued, and keeps everything in a [`RunFolder`].
+//! [`run()`] carries out a [`Plan`]. It asks each [`Contender`]'s worker who it is, and runs cell after cell, or
+//! generation after generation of turns, with fresh servers and workers. It compares what the server counted with what the worker issued, and keeps everything in a [`RunFolder`].
 //!
 //! There are six rooms, and each uses only those before it:
 //! - `plan`: what is run, and in which order;
 //! - `judge`: whether figures count, and how results hold them;
 //! - `process`: programs, and how to talk to them;
 //! - `record`: what a run keeps;
-//! - `cell`: one cell, stage by stage;
+//! - `cell`: cells and turns, stage by stage;
 //! - `run`: all of them.
 
 pub use cqldyno_builder as builder;
@@ -27,7 +27,8 @@ pub use plan::pass::{headline, passes};
 pub use plan::placement::{PINNING_CORES, Pin, Placement, PlacementError, place};
 pub use plan::target::{PASSWORD_VARIABLE, Target, TargetError, credentials};
 pub use plan::topology::Topology;
-pub use plan::{CONTROL_BLOCKS, COUNTING_COUNT, Deadlines, Plan, PlanError, PlannedCell};
+pub use plan::turns::{BLOCKS, Turns};
+pub use plan::{CONTROL_BLOCKS, COUNTING_COUNT, Deadlines, Plan, PlanError, PlannedCell, Rounds};
 pub use process::cancel::Cancel;
 pub use process::failure::CellFailure;
 pub use process::gate;

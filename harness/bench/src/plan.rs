@@ -10,6 +10,7 @@ pub(crate) mod schedule;
 mod shuffle;
 pub(crate) mod target;
 pub(crate) mod topology;
+pub(crate) mod turns;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +27,7 @@ use crate::plan::pass::kind;
 use crate::plan::placement::{Pin, Placement, PlacementError, place};
 use crate::plan::target::Target;
 use crate::plan::topology::Topology;
+use crate::plan::turns::Turns;
 
 /// The most statements of a counting cell: the count per statement does not change with more.
 pub const COUNTING_COUNT: u64 = 250_000;
@@ -60,13 +62,13 @@ pub struct Plan {
     pub pin: Pin,
     /// Statements of a timing cell.
     pub count: u64,
-    /// Windows that share them, one after the other in one worker, each with figures of its own.
-    pub windows: u32,
+    /// How the timing cells take turns; `None` where they run one after the other.
+    pub turns: Option<Turns>,
     /// Statements in flight.
     pub concurrency: usize,
     /// Statements before the window.
     pub warmup: u64,
-    /// Blocks: timing cells of each contender, scenario and arrangement.
+    /// Blocks of every scenario and arrangement: a timing cell of each contender, or a generation of turns.
     pub blocks: u32,
     /// The passes after the timing blocks, each with a block of every scenario and arrangement.
     pub passes: Vec<Pass>,
@@ -219,8 +221,26 @@ pub struct PlannedCell {
     pub step: usize,
     /// From 1; more when its block runs again.
     pub attempt: u32,
-    /// Statements in the window.
+    /// Statements of all its turns.
     pub count: u64,
+    /// The rounds in which it takes turns; `None` for a cell, which has one.
+    pub rounds: Option<Rounds>,
+}
+
+/// Rounds of a generation, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rounds {
+    /// The first one.
+    pub first: u32,
+    /// The last one.
+    pub last: u32,
+}
+
+impl PlannedCell {
+    /// How many turns it takes.
+    pub(crate) fn turns(&self) -> u32 {
+        self.rounds.map_or(1, |rounds| rounds.last - rounds.first + 1)
+    }
 }
 
 impl Plan {
@@ -233,7 +253,7 @@ impl Plan {
             arrangements: vec![Arrangement { runtime: Runtime::Multi { workers: 2 }, pinned: false }],
             pin: Pin::Auto,
             count: 250_000,
-            windows: 1,
+            turns: None,
             concurrency: 1_024,
             warmup: 20_000,
             blocks: 1,
@@ -278,7 +298,8 @@ impl Plan {
             ("the count", self.count == 0),
             ("the concurrency", self.concurrency == 0),
             ("the number of blocks", self.blocks == 0),
-            ("the number of windows", self.windows == 0),
+            ("the number of statements of a turn", self.turns.is_some_and(|turns| turns.count == 0)),
+            ("the number of rounds", self.turns.is_some_and(|turns| turns.rounds == 0)),
             ("the number of attempts at a block", self.most_attempts == 0),
             ("the count of a counting cell", self.counting_count == Some(0)),
             ("the rate", self.rate == Some(0)),
@@ -299,7 +320,8 @@ impl Plan {
                 return Err(PlanError::NoRate(scenario.label(), scenario.submit));
             }
             let others = self.passes.iter().flat_map(|pass| (kind(*pass).steps)(self));
-            for count in std::iter::once(self.count).chain(others.map(|step| step.load.count)) {
+            let turns = self.turns.map(|turns| turns.count.saturating_mul(turns.rounds.into()));
+            for count in turns.into_iter().chain([self.count]).chain(others.map(|step| step.load.count)) {
                 let limits = &scenario.limits;
                 Workload::new(scenario, limits.count(count), limits.warmup(self.warmup), self.seed)?;
             }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cqldyno_bench::{
     Arrangement, BenchError, Cancel, CellStart, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage, Target,
-    resume, run,
+    Turns, resume, run,
 };
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Measure, Pass, Run};
@@ -93,8 +93,11 @@ fn failure(name: &str) -> String {
 fn nothing_left(out: &Path) {
     for entry in fs::read_dir(out.join("logs")).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
-        for pid in text.lines().filter_map(|line| line.strip_prefix("pid ")) {
-            assert!(!Path::new("/proc").join(pid).exists(), "process {pid} is still there");
+        // The log of all turns says first whose line it is.
+        let own =
+            |line: &'_ str| line.rsplit_once(": ").map_or(line, |(_, own)| own).strip_prefix("pid ").map(str::to_owned);
+        for pid in text.lines().filter_map(own) {
+            assert!(!Path::new("/proc").join(&pid).exists(), "process {pid} is still there");
         }
     }
 }
@@ -136,40 +139,76 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
     assert_eq!(run.contenders[0].label, "honest@1.2.3");
 }
 
-#[test]
-fn two_windows_of_one_worker_have_readings_of_their_own_that_sum_up_to_those_of_one() {
-    let place = Place::new(&["honest"]);
-    let of = |windows: u32| {
-        let serve_arguments = vec!["--windows".to_owned(), windows.to_string()];
-        let out = Some(place.dir.path().join(windows.to_string()));
-        place.run(&Plan { windows, count: 1_001, serve_arguments, out, ..place.plan(&["honest"]) })
-    };
-    let (one, two) = (of(1), of(2));
-    let numbers = |of: &Finished| of.cells.iter().map(|cell| cell.window).collect::<Vec<_>>();
-    assert_eq!((numbers(&one), numbers(&two)), (vec![None], vec![Some(1), Some(2)]));
-    for cell in one.cells.iter().chain(&two.cells) {
-        assert_eq!((cell.failed.as_deref(), cell.void.as_deref()), (None, None));
-        assert_eq!(cell.measures["read_back"].get(), Some(1_001.0), "of the whole cell");
-    }
-    for id in ["wall", "verified", "statements", "server_executes", "voluntary_switches"] {
-        let sum: f64 = two.cells.iter().map(|cell| cell.get(id).unwrap()).sum();
-        let windows = if id == "voluntary_switches" { 2.0 } else { 1.0 };
-        assert!((sum - windows * one.cells[0].get(id).unwrap()).abs() < 1e-9, "{id}: {sum}");
-    }
-    let shares: Vec<u64> = two.cells.iter().flat_map(|cell| cell.issued_by_statement.values().copied()).collect();
-    assert_eq!(shares, [500, 501]);
-    assert!(two.cells[0].started < two.cells[1].started);
-    assert_eq!((one.run.plan.windows, two.run.plan.windows), (None, Some(2)));
-    nothing_left(&place.dir.path().join("2"));
+/// With turns of 500 statements, in generations of two rounds.
+fn in_turns(plan: Plan) -> Plan {
+    let serve_arguments = vec!["--turns".to_owned(), "2".to_owned()];
+    Plan { turns: Some(Turns { count: 500, rounds: 2 }), serve_arguments, ..plan }
 }
 
 #[test]
-fn a_worker_that_ends_after_the_first_of_two_windows_is_a_row_with_the_reason() {
-    let cell = row_of("exit-at-done", |plan| {
-        (plan.windows, plan.serve_arguments) = (2, vec!["--windows".to_owned(), "2".to_owned()]);
-    });
-    assert_eq!(cell.window, None);
-    assert!(cell.failed.unwrap().contains("exited with code 3"));
+fn contenders_take_turns_that_have_readings_of_their_own_and_the_last_one_is_told_of_all() {
+    let place = Place::new(&["honest", "other"]);
+    let one = place.run(&Plan { out: Some(place.dir.path().join("one")), ..place.plan(&["honest"]) });
+    let two = place.run(&in_turns(place.plan(&["honest", "other"])));
+    let of = |who: &str| two.cells.iter().filter(|cell| cell.contender == who).collect::<Vec<_>>();
+    for turns in [of("honest"), of("other")] {
+        let numbers: Vec<_> = turns.iter().map(|cell| (cell.block, cell.round, cell.more)).collect();
+        assert_eq!(numbers, [(1, Some(1), true), (1, Some(2), false)]);
+        assert!(turns.iter().all(|cell| cell.failed.is_none() && cell.void.is_none()), "{turns:?}");
+        assert_eq!(turns[1].measures["read_back"].get(), Some(1_000.0), "of both turns");
+        assert!(!turns[0].measures.contains_key("read_back"));
+        assert!(turns[1].measures["cpu_between_turns"].get().is_some());
+        for id in ["wall", "verified", "statements", "server_executes", "voluntary_switches"] {
+            let sum: f64 = turns.iter().map(|cell| cell.get(id).unwrap()).sum();
+            let times = if id == "voluntary_switches" { 2.0 } else { 1.0 };
+            assert!((sum - times * one.cells[0].get(id).unwrap()).abs() < 1e-9, "{id}: {sum}");
+        }
+    }
+    let order: Vec<Option<u32>> = two.cells.iter().map(|cell| cell.round).collect();
+    assert_eq!(order, [1, 1, 2, 2].map(Some), "round after round");
+    assert!(one.cells[0].round.is_none() && one.run.plan.turns.is_none() && two.run.plan.turns.is_some());
+    let logs: Vec<_> = fs::read_dir(place.out().join("logs")).unwrap().map(|log| log.unwrap().file_name()).collect();
+    assert!(logs.iter().all(|log| log == "turns.log" || log.to_str().unwrap().starts_with("hello-")), "{logs:?}");
+    nothing_left(&place.out());
+}
+
+#[test]
+fn a_worker_that_ends_after_its_first_turn_is_a_row_with_the_reason_and_the_others_go_on() {
+    let place = Place::new(&["exit-at-done", "honest"]);
+    let finished = place.run(&in_turns(place.plan(&["exit-at-done", "honest"])));
+    let of = |who: &str| finished.cells.iter().filter(|cell| cell.contender == who).collect::<Vec<_>>();
+    let failed = of("exit-at-done");
+    assert_eq!((failed.len(), failed[0].round, failed[0].more), (1, Some(1), false));
+    assert!(failed[0].failed.as_ref().unwrap().contains("exited with code 3"));
+    assert_eq!(of("honest").iter().filter(|cell| cell.counts()).count(), 2);
+    nothing_left(&place.out());
+}
+
+#[test]
+fn a_run_with_a_worker_that_takes_no_turns_has_cells() {
+    let place = Place::new(&["turnless", "honest"]);
+    let plan = in_turns(place.plan(&["turnless", "honest"]));
+    let finished = place.run(&Plan { serve_arguments: Vec::new(), ..plan });
+    assert!(finished.run.plan.turns.is_none() && finished.cells.iter().all(|cell| cell.round.is_none()));
+    assert_eq!(finished.cells.iter().filter(|cell| cell.counts()).count(), 2);
+}
+
+#[test]
+fn a_run_that_was_killed_in_a_generation_starts_it_again() {
+    let place = Place::new(&["honest", "other"]);
+    let finished = place.run(&Plan { blocks: 2, ..in_turns(place.plan(&["honest", "other"])) });
+    assert_eq!(finished.cells.len(), 8);
+    // As a kill leaves it: five turns on disk, and no end.
+    let (file, json) = (place.out().join("cells.jsonl"), place.out().join("run.json"));
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.split_inclusive('\n').take(5).collect::<String>()).unwrap();
+    let run = Run { ended: None, checksum: None, ..finished.run };
+    fs::write(&json, serde_json::to_string(&run).unwrap()).unwrap();
+    let again = resume(&place.out(), None, None, &place.programs, &mut Silent, &Cancel::new()).unwrap();
+    let attempts: Vec<(u32, u32)> = again.cells.iter().map(|cell| (cell.block, cell.attempt)).collect();
+    assert_eq!(attempts, [vec![(1, 1); 4], vec![(2, 1)], vec![(2, 2); 4]].concat());
+    assert!(again.cells.iter().all(Cell::counts));
+    nothing_left(&place.out());
 }
 
 #[test]
@@ -260,7 +299,7 @@ fn a_worker_that_cannot_be_introduced_is_an_unavailable_contender_and_the_others
         "something went wrong; that was before it had said `hello`",
         "Segmentation fault (core dumped)",
         "said nothing new for 4 s",
-        "speaks version 2 of the worker protocol, and this cqldyno speaks version 1",
+        "speaks version 3 of the worker protocol, and this cqldyno speaks version 2",
         "There is no worker for missing",
         "Version 9 of honest was asked for, the worker cqldyno-driver-honest has 1.2.3",
         "available",

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError};
-use cqldyno_reports::{Analysis, Contender, EXPORTERS, Look, Role, plain, why_cut_short};
+use cqldyno_reports::{Analysis, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Role, plain, why_cut_short};
 
 use crate::format::{Format, is_table, page, render};
 use crate::interrupt::on_interrupt;
@@ -53,7 +53,8 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
             false => format!("The run is kept in {shown}."),
         }];
         lines.extend(why_cut_short(run).map(|why| why + "."));
-        if run.interrupted || run.cut_short.is_some() {
+        let has_enough = |cut: CutShort| run.plan.turns.is_some() && cut.blocks as usize >= LEAST_BLOCKS;
+        if run.interrupted || run.cut_short.is_some_and(|cut| !has_enough(cut)) {
             lines.push(resume);
         }
         if !is_table(format) {

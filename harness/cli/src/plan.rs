@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{Arrangement, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
+use cqldyno_bench::{Arrangement, BLOCKS, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::Pass;
@@ -28,13 +28,11 @@ const QUICK_COUNT: u64 = 100_000;
 const CONCURRENCY: u64 = 1_024;
 /// Statements per cell from which on one block is enough: such a cell takes as long as many short ones.
 const CLASSIC_COUNT: u64 = 5_000_000;
-/// Blocks of `compare`: enough for intervals of some percent.
-const COMPARED_BLOCKS: u32 = 12;
 /// Blocks of `run`, and of a run without verdicts (`--quick`).
 const FEW_BLOCKS: u32 = 3;
 /// Blocks, and statements per cell, of a run for publication.
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
-/// The time limit of `compare` if its size is not set.
+/// The time limit of a comparison in turns.
 const WITHIN: Duration = Duration::from_secs(5 * 60);
 /// The time limit of `--quick`.
 const QUICK: Duration = Duration::from_secs(30);
@@ -126,6 +124,14 @@ pub struct Asked {
     /// 20 blocks of 1M statements per cell
     #[arg(long, conflicts_with_all = ["count", "blocks"], help_heading = SIZE)]
     publish: bool,
+    /// Statements per turn [default: 50k, or what fits into a round of 1.5 s]
+    ///
+    /// Without --count, --blocks, --rate, --quick, --publish and --target, `compare` lets all contenders live at once and take
+    /// turns. A round is a turn of each in shuffled order; a generation is some rounds of fresh processes and nodes. There
+    /// are as many generations as --within allows.
+    #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["count", "blocks", "publish", "quick", "rate"], hide_short_help = true)]
+    turn: Option<u64>,
     /// Statements before each window, which are not measured
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k", help_heading = SIZE)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
@@ -195,12 +201,11 @@ pub struct Asked {
 /// What a resumed run may be asked again.
 #[derive(clap::Args)]
 pub struct Conditions {
-    /// Time limit [default: 5min if no size is set]
+    /// Time limit [default: 5min in turns]
     ///
-    /// From 1s to a day (1440min), or `none`. No further round of blocks, and no repeat, starts that would not end in time. The
-    /// first round and the other passes always run. A resumed run counts the time from then on. The default holds for `compare`
-    /// on the embedded cluster without --count, --concurrency, --blocks, --publish, --scenario, a second arrangement, --pass, --rate,
-    /// --counting-count and --delay. With --quick it is 30s.
+    /// From 1s to a day (1440min), or `none`. Nothing starts that would not end in time, but the first block or generation of
+    /// each table and the other passes always run. A resumed run counts the time from then on. The default holds where
+    /// contenders take turns (see --turn). With --quick it is 30s.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     #[arg(allow_hyphen_values = true)]
     within: Option<Limit<Duration>>,
@@ -251,12 +256,17 @@ impl Asked {
                 serve_arguments.join(" ")
             )));
         }
+        if self.turn.is_some() && !self.takes_turns(compares) {
+            return Err(usage(
+                "--turn was given for a run in cells; leave it out, or compare on the embedded cluster, where contenders take turns",
+            ));
+        }
         let (blocks, count) = match self.publish {
             true => PUBLISHED,
             false => (self.blocks(compares), self.count.unwrap_or(if self.quick { QUICK_COUNT } else { COUNT })),
         };
-        Ok(Plan {
-            windows: 1,
+        let plan = Plan {
+            turns: None,
             contenders: contenders.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
             scenarios: self
                 .submitted(scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat()),
@@ -287,7 +297,15 @@ impl Asked {
             deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
             memory_limit_bytes: self.memory,
             out: self.out.clone(),
-        })
+        };
+        Ok(if self.takes_turns(compares) { plan.with_turns(self.turn) } else { plan })
+    }
+
+    /// Whether contenders take turns: in comparisons on the embedded cluster whose cells the user does not size.
+    fn takes_turns(&self, compares: bool) -> bool {
+        let has_cells =
+            self.publish || self.quick || self.blocks.is_some() || self.count.is_some() || self.rate.is_some();
+        compares && self.target.is_embedded() && !has_cells
     }
 
     /// Each scenario with each way of submitting that was asked for.
@@ -320,25 +338,17 @@ impl Asked {
         match (self.blocks, self.count) {
             (Some(blocks), _) => blocks,
             (None, Some(count)) if count >= CLASSIC_COUNT => 1,
-            _ if compares && !self.quick => COMPARED_BLOCKS,
+            _ if compares && !self.quick => BLOCKS,
             _ => FEW_BLOCKS,
         }
     }
 
-    /// A run whose size the user sets takes the time that it needs.
+    /// A run in cells takes the time that it needs.
     fn time_limit(&self, conditions: &Conditions, compares: bool) -> Option<Duration> {
-        let is_sized = self.publish
-            || !self.scenario.is_empty()
-            || self.arrangement.len() > 1
-            || self.submit.len() > 1
-            || !self.pass.is_empty()
-            || self.blocks.is_some()
-            || self.delay.is_some()
-            || [self.count, self.concurrency, self.rate, self.counting_count].iter().any(Option::is_some);
         match conditions.within {
             Some(Limit(asked)) => asked,
             None if self.quick => Some(QUICK),
-            None => (compares && self.target.is_embedded() && !is_sized).then_some(WITHIN),
+            None => self.takes_turns(compares).then_some(WITHIN),
         }
     }
 

@@ -221,7 +221,7 @@ impl Observer for Progress {
             most => format!(" Disturbed blocks run again, which adds at most about {}.", time(most)),
         };
         let within = within.map_or(String::new(), |time| {
-            format!(" It stops after {}: no further round of blocks starts that would not end in time.", lasting(time))
+            format!(" It stops after {}: nothing starts that would not end in time.", lasting(time))
         });
         let about = format!("This takes about {}, a rough guess before the first round", time(estimate));
         self.say(&format!("{about}: {cells}.{repeats}{within}"));
@@ -251,13 +251,16 @@ impl Observer for Progress {
 
     fn cell_starts(&mut self, start: &CellStart<'_>) {
         let what = match start.pass {
-            Pass::Timing if start.attempt > 1 => format!("block {}, attempt {}", start.block, start.attempt),
-            Pass::Timing => format!("block {}", start.block),
+            Pass::Timing => {
+                let noun = if start.label.is_empty() { "generation" } else { "block" };
+                let attempt = if start.attempt > 1 { format!(", attempt {}", start.attempt) } else { String::new() };
+                format!("{noun} {}{attempt}", start.block)
+            }
             _ => start.doing.to_owned(),
         };
         let width = start.of.to_string().len();
         let number = format!("[{:>width$}/{}]", start.number, start.of);
-        let place = [start.label, start.scenario, start.arrangement].map(plain).join(" ");
+        let place = [start.label, start.scenario, start.arrangement].map(plain).join(" ").trim_start().to_owned();
         self.cell = Running::new(number, place, &what, start.left, start.behind);
         if let Shown::Bars(bars) = &self.shown {
             bars.fit();
@@ -302,6 +305,12 @@ impl Observer for Progress {
         };
         let said = said.trim_end_matches('.');
         let Running { number, what, who, .. } = &self.cell;
+        // In a generation it is one of several.
+        let of = |what: &str| match cell.round {
+            None => what.to_owned(),
+            Some(_) => format!("{} {what}", plain(&cell.label)),
+        };
+        let (what, who) = (of(what), of(who));
         let line = match &self.shown {
             Shown::Bars(bars) => {
                 // The result comes first: a narrow line may be cut.

@@ -17,13 +17,18 @@ fn arguments(run: &Run) -> Vec<String> {
     for scenario in &run.scenarios {
         flag("scenario", scenario.name.clone());
     }
-    flag("count", plan.count.to_string());
-    flag("blocks", plan.blocks.to_string());
+    match plan.turns {
+        None => {
+            flag("count", plan.count.to_string());
+            flag("blocks", plan.blocks.to_string());
+        }
+        Some(turns) => flag("turn", turns.count.to_string()),
+    }
     flag("concurrency", plan.concurrency.to_string());
     flag("warmup", plan.warmup.to_string());
     flag("noise-share", plan.noise_share.map_or("none".to_owned(), |share| share.to_string()));
-    if let Some(time) = plan.within_ms {
-        flag("within", milliseconds(Some(time)));
+    if plan.within_ms.is_some() || plan.turns.is_some() {
+        flag("within", milliseconds(plan.within_ms));
     }
     let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
     flag("arrangement", arrangements.join(","));

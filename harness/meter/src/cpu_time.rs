@@ -12,7 +12,7 @@ use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusa
 
 // The sum is exact, but the tick only samples the split: a true 50/50 reads 46 to 52 % in 200 ms and 48 to 51 % in a second.
 // Tables leave the split out below half a second.
-const MEASURES: [Declaration; 4] = [
+const MEASURES: [Declaration; 5] = [
     declared::USER,
     declared::SYS,
     Declaration::new(
@@ -20,9 +20,16 @@ const MEASURES: [Declaration; 4] = [
         "cpu",
         Unit::Seconds,
         Better::Lower,
-        "CPU time of the worker, user and system, exact",
+        "CPU time of the worker, user and system, exact, with what it used since its turn before",
     ),
     declared::CPU_PER_STATEMENT,
+    Declaration::new(
+        Pass::Timing,
+        "cpu_between_turns",
+        Unit::Seconds,
+        Better::Lower,
+        "CPU time of the worker from one of its turns to the next, while others had theirs",
+    ),
 ];
 
 /// CPU time that the process `pid` and all its threads, ended ones too, have used so far, in nanoseconds.
@@ -34,7 +41,8 @@ pub fn process_cpu_ns(pid: i32) -> io::Result<u64> {
     Ok(clock.now()?.num_nanoseconds().unsigned_abs())
 }
 
-/// User and system time of the window, their sum, and the sum per statement.
+/// User and system time of the window, their sum, and the sum per statement. What the worker used between two turns is charged to
+/// the second one.
 pub const CPU_TIME: Meter = Meter::new("CPU time", &MEASURES, attach)
     .needs("getrusage in the worker and, to cross-check it, the CPU clock of another process")
     .probed(probe);
@@ -54,10 +62,11 @@ fn attach(subject: &Subject) -> Box<dyn Attachment> {
 
 fn figures(clock: Both<u64>, window: &Window) -> Outcome {
     let told_us = window.user_us + window.sys_us;
-    let sum = told_us as f64;
+    let sum = (told_us + window.between_us.unwrap_or(0)) as f64;
     let values = [window.user_us as f64 / 1e6, window.sys_us as f64 / 1e6, sum / 1e6];
     let [user, sys, cpu] = values.map(Ok);
-    let mut outcome = Outcome::of(&MEASURES, [user, sys, cpu, per_statement(sum, window)]);
+    let between = window.between_us.map(|us| us as f64 / 1e6).ok_or_else(|| NO_TURN_BEFORE.to_owned());
+    let mut outcome = Outcome::of(&MEASURES, [user, sys, cpu, per_statement(sum, window), between]);
     match difference(clock) {
         Ok(clock_ns) if told_us * 1_000 < clock_ns => outcome.voids.extend(disagreement(told_us, clock_ns)),
         Ok(clock_ns) => outcome.findings.extend(disagreement(told_us, clock_ns)),
@@ -65,6 +74,8 @@ fn figures(clock: Both<u64>, window: &Window) -> Outcome {
     }
     outcome
 }
+
+const NO_TURN_BEFORE: &str = "The worker had no turn before this one.";
 
 /// More than this many microseconds, and more than 1 %, is too far apart. The kernel accounts for a thread on another core
 /// once per tick of 4 ms, so each edge may miss a tick per thread. One of 2,000 cells on a busy machine was 9 ms apart.
@@ -123,6 +134,15 @@ mod tests {
         let outcome = figures(Ok((&0, &1_000_000_000)), &window());
         assert_eq!(outcome.readings[2].value, Ok(1.0));
         assert_eq!(outcome.readings[3].value, Ok(1.0));
+    }
+
+    #[test]
+    fn what_a_worker_used_since_its_turn_before_is_charged_to_it_and_told() {
+        let outcome = figures(Ok((&0, &1_000_000_000)), &Window { between_us: Some(500_000), ..window() });
+        let values: Vec<_> = outcome.readings[2..].iter().map(|reading| reading.value.clone()).collect();
+        assert_eq!(values, [Ok(1.5), Ok(1.5), Ok(0.5)]);
+        assert!(outcome.voids.is_empty() && outcome.findings.is_empty(), "its clock is checked in the turn alone");
+        assert!(figures(Ok((&0, &0)), &window()).readings[4].value.is_err());
     }
 
     #[test]

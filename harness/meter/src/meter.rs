@@ -153,6 +153,8 @@ pub struct Window {
     pub connections: Result<u64, String>,
     /// How long answers took; `None` if the worker does not say.
     pub latencies: Option<Latencies>,
+    /// CPU time of the worker since its turn before, microseconds; `None` if there was none.
+    pub between_us: Option<u64>,
 }
 
 /// The server's own account of the window.
@@ -335,6 +337,7 @@ pub(crate) fn window() -> Window {
         }),
         connections: Ok(1),
         latencies: None,
+        between_us: None,
     }
 }
 

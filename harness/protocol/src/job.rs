@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 pub enum ParentMessage {
     /// What to run; the answer to `hello`.
     Job(Box<Job>),
-    /// Start a window; the answer to `ready`, and to `done` if there are further windows.
+    /// Start the window of a turn; the answer to `ready`, and to `done` if there are further turns.
     Go,
     /// The parent has read its meters; the answer to `end`.
     Ack,
-    /// End this window early: issue no more, wait for the statements in flight, then `end` as usual.
+    /// End this turn early: issue no more, wait for the statements in flight, then `end` as usual.
     Stop,
 }
 
@@ -30,12 +30,12 @@ pub struct Job {
     pub mode: Mode,
     /// The statements.
     pub scenario: Scenario,
-    /// Statements in all windows together.
+    /// Statements of all turns together.
     pub count: u64,
-    /// How many windows share them, each with a `go` of its own; at least 1.
+    /// How many turns share them, each with a `go` of its own; at least 1. More only for a worker that takes turns.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub windows: u32,
-    /// Statements before the window, on keys outside of it.
+    pub turns: u32,
+    /// Statements before the first turn, on keys outside of it.
     pub warmup: u64,
     /// Statements in flight; at a rate the most of them.
     pub concurrency: usize,
@@ -70,9 +70,9 @@ pub struct Job {
     pub progress_ms: u64,
 }
 
-/// The tickets of the window `nth` (from 0) where `windows` share the tickets `0..count`, in their order and as evenly as can be.
-pub fn tickets(count: u64, windows: u32, nth: u32) -> Range<u64> {
-    let edge = |nth: u32| (u128::from(count) * u128::from(nth) / u128::from(windows.max(1))) as u64;
+/// The tickets of the turn `nth` (from 0) where `turns` share the tickets `0..count`, in their order and as evenly as can be.
+pub fn tickets(count: u64, turns: u32, nth: u32) -> Range<u64> {
+    let edge = |nth: u32| (u128::from(count) * u128::from(nth) / u128::from(turns.max(1))) as u64;
     edge(nth)..edge(nth.saturating_add(1)).min(count)
 }
 
@@ -81,8 +81,8 @@ fn one() -> u32 {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_one(windows: &u32) -> bool {
-    *windows == 1
+fn is_one(turns: &u32) -> bool {
+    *turns == 1
 }
 
 /// What a job's statements are for.
@@ -169,12 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn windows_share_all_tickets_in_their_order_and_differ_by_one_at_most() {
-        for (count, windows) in [(10, 1), (10, 3), (2, 3), (0, 2), (u64::MAX, 7)] {
-            let shares: Vec<Range<u64>> = (0..windows).map(|nth| tickets(count, windows, nth)).collect();
+    fn turns_share_all_tickets_in_their_order_and_differ_by_one_at_most() {
+        for (count, turns) in [(10, 1), (10, 3), (2, 3), (0, 2), (u64::MAX, 7)] {
+            let shares: Vec<Range<u64>> = (0..turns).map(|nth| tickets(count, turns, nth)).collect();
             assert_eq!((shares[0].start, shares[shares.len() - 1].end), (0, count));
             assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start), "{shares:?}");
-            assert!(shares.iter().all(|share| (share.end - share.start).abs_diff(count / u64::from(windows)) <= 1));
+            assert!(shares.iter().all(|share| (share.end - share.start).abs_diff(count / u64::from(turns)) <= 1));
         }
     }
 }

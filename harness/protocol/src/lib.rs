@@ -11,7 +11,7 @@ pub use line::{LineError, MAX_LINE_BYTES, decode, encode};
 pub use report::{BuildInfo, Done, End, ErrorCount, Failed, FailureKind, Hello, Pace, Ready, WorkerMessage};
 
 /// The version of this protocol; a worker says it in `hello`, and the parent refuses another one.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// The most statements that a job may have in flight: a worker has a slot for each.
 pub const MOST_IN_FLIGHT: usize = 1 << 20;

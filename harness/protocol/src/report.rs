@@ -20,7 +20,7 @@ pub enum WorkerMessage {
     },
     /// The window is over; written before any other work.
     End(End),
-    /// What was counted in the window; the last message of the last window.
+    /// What was counted in the turn; the last message of the last turn.
     Done(Box<Done>),
     /// The cell cannot go on; the last message.
     Failed(Failed),
@@ -37,6 +37,9 @@ pub struct Hello {
     pub settings: Vec<Setting>,
     /// How the worker was built.
     pub build: BuildInfo,
+    /// Whether it takes several turns in one job, and sleeps between them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub turns: bool,
 }
 
 /// How a worker was built.

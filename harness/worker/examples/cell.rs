@@ -61,7 +61,7 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         request_timeout_ms: None,
         settings: Settings::Equal,
         options: BTreeMap::new(),
-        windows: 1,
+        turns: 1,
         progress_ms: 1_000,
     };
     while let Some(flag) = words.next() {

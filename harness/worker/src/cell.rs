@@ -13,6 +13,7 @@ use cqldyno_protocol::{
 use cqldyno_scenarios::{Column, LoadPart, Operation, Statement, Submit, Workload};
 use quanta::Clock;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::binding::Columns;
@@ -79,10 +80,10 @@ pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
     if job.target.is_empty() && !info.capabilities.contains(&Capability::Offline) {
         return refuse("no address of a cluster was given; give at least one".to_owned());
     }
-    if job.windows == 0 || (job.windows > 1 && matches!(job.mode, Mode::Load | Mode::ReadBack)) {
+    if job.turns == 0 || (job.turns > 1 && matches!(job.mode, Mode::Load | Mode::ReadBack)) {
         return refuse(format!(
-            "{} windows were asked for; ask for 1, or for more where statements are measured",
-            job.windows
+            "{} turns were asked for; ask for 1, or for more where statements are measured",
+            job.turns
         ));
     }
     job.scenario.validate(&job.scenario.name).map_err(|error| failed(FailureKind::Job, error.to_string()))?;
@@ -127,7 +128,6 @@ pub(crate) async fn cell<D: Driver>(
         failed(kind, format!("{} could not connect to {}: {error}", info.name, nodes.join(", ")))
     })?;
     let offline = info.capabilities.contains(&Capability::Offline);
-    report_progress(link, job.progress_ms);
     let (bench, source, names) = match job.mode {
         Mode::Measure | Mode::Connect => {
             let connect: Connect<D::Session> = {
@@ -160,13 +160,14 @@ pub(crate) async fn cell<D: Driver>(
     let connections = Some(driver.connections(&options)).filter(|own| *own != options.connections);
     let ready = Ready { settings: driver.settings(&options), connections, threads: threads() };
     let mut message = WorkerMessage::Ready(ready);
-    for nth in 0..job.windows {
-        let gauge = Arc::new(Gauge::of(tickets(source.count(), job.windows, nth), way.tasks()));
+    for nth in 0..job.turns {
+        let gauge = Arc::new(Gauge::of(tickets(source.count(), job.turns, nth), way.tasks()));
         let (source, clock) = (source.clone(), clock.clone());
         link.arm(&gauge);
         link.say(&message, Phase::Ready);
         expect(inbox).await;
 
+        let reporting = Reporting::begin(link, job.progress_ms);
         let begin = Edge::begin().map_err(|error| unmeasured(&error))?;
         let mut polls = None;
         let (counted, pace) = match (job.mode, job.rate) {
@@ -195,6 +196,8 @@ pub(crate) async fn cell<D: Driver>(
                 (counted.map_err(|error| crashed(&error))?, None)
             }
         };
+        // Between two turns the process sleeps.
+        drop(reporting);
         let threads = threads();
         expect(inbox).await;
         // Only slots know how many of them are at work.
@@ -309,7 +312,7 @@ async fn warm_up<S: Session>(
     workload: &Workload,
     job: &Job,
     clock: Clock,
-    link: &Link,
+    link: &Arc<Link>,
 ) -> Result<(), Failed> {
     if job.warmup == 0 {
         return Ok(());
@@ -320,6 +323,7 @@ async fn warm_up<S: Session>(
         // Tells the parent that the warm-up begins.
         link.say_progress();
     }
+    let _reporting = Reporting::begin(link, job.progress_ms);
     let source = Source::WarmUp(workload.clone());
     let counted = run(bench, source, &gauge, clock, OnError::Stop, || {}).await.map_err(|error| crashed(&error))?;
     no_errors(&counted, FailureKind::WarmUp, "the warm-up", job.warmup)
@@ -341,21 +345,31 @@ pub(crate) fn no_errors(counted: &Counted, kind: FailureKind, what: &str, count:
     }
 }
 
-/// Reads one counter and writes one line, twice a second at most.
-fn report_progress(link: &Arc<Link>, every_ms: u64) {
-    if every_ms == 0 {
-        return;
-    }
-    let every = Duration::from_millis(every_ms).max(PROGRESS_AT_MOST_EVERY);
-    let mut ticks = interval_at(Instant::now() + every, every);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let link = Arc::clone(link);
-    tokio::spawn(async move {
-        loop {
-            ticks.tick().await;
-            link.say_progress();
+/// A task that reads one counter and writes one line, twice a second at most, until this is dropped.
+struct Reporting(Option<JoinHandle<()>>);
+
+impl Reporting {
+    fn begin(link: &Arc<Link>, every_ms: u64) -> Reporting {
+        if every_ms == 0 {
+            return Reporting(None);
         }
-    });
+        let every = Duration::from_millis(every_ms).max(PROGRESS_AT_MOST_EVERY);
+        let mut ticks = interval_at(Instant::now() + every, every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let link = Arc::clone(link);
+        Reporting(Some(tokio::spawn(async move {
+            loop {
+                ticks.tick().await;
+                link.say_progress();
+            }
+        })))
+    }
+}
+
+impl Drop for Reporting {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
 }
 
 /// A window without the system's figures has no result.

@@ -24,7 +24,8 @@
 //! ```
 //!
 //! Within the window nothing of ours runs but the slots of the load generator and, at most twice a second, a task that
-//! reads one counter for `progress`. A statement costs no allocation, lock, channel or spawn of ours.
+//! reads one counter for `progress`. A statement costs no allocation, lock, channel or spawn of ours. Between two turns
+//! nothing of ours runs.
 #![deny(missing_docs)]
 
 mod ahead;
@@ -108,6 +109,7 @@ fn work<D: Driver>(link: &Arc<Link>) -> Result<(), Failed> {
         driver: info.clone(),
         settings: driver.settings(&ConnectOptions::new(Vec::new())),
         build: build_info(),
+        turns: true,
     };
     link.say(&WorkerMessage::Hello(Box::new(hello)), Phase::Greeted);
     let mut input = Input::open().map_err(system)?;

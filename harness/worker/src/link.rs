@@ -38,7 +38,7 @@ pub(crate) enum Phase {
     Preparing,
     /// The driver is connected and its statements are prepared: nothing may come until `ready`.
     WarmUp,
-    /// `ready` was said, or `done` of a window before the last: `go` comes next.
+    /// `ready` was said, or `done` of a turn before the last: `go` comes next.
     Ready,
     /// `go` was heard: `stop` may come.
     Window,
@@ -66,8 +66,8 @@ impl Phase {
 struct Output {
     file: File,
     phase: Phase,
-    /// Windows that are to begin.
-    windows: u32,
+    /// Turns that are to begin.
+    turns: u32,
     /// The gauge that `progress` reports and `stop` stops.
     gauge: Option<Arc<Gauge>>,
 }
@@ -82,7 +82,7 @@ impl Link {
     pub(crate) fn open() -> io::Result<Link> {
         let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         nix::unistd::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
-        let output = Mutex::new(Output { file, phase: Phase::Greeted, windows: 0, gauge: None });
+        let output = Mutex::new(Output { file, phase: Phase::Greeted, turns: 0, gauge: None });
         Ok(Link { output })
     }
 
@@ -165,10 +165,10 @@ impl Link {
         }
     }
 
-    /// Whether the `ack` of the last window was heard.
+    /// Whether the `ack` of the last turn was heard.
     fn has_heard_all(&self) -> bool {
         let output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        output.windows == 0 && matches!(output.phase, Phase::Acknowledged | Phase::Closed)
+        output.turns == 0 && matches!(output.phase, Phase::Acknowledged | Phase::Closed)
     }
 
     /// The next complete message that a cell waits for; a wrong one ends the process.
@@ -191,11 +191,11 @@ impl Link {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let (next, heard) = match (output.phase, message) {
             (Phase::Greeted, ParentMessage::Job(job)) => {
-                output.windows = job.windows;
+                output.turns = job.turns;
                 (Phase::Preparing, Heard::PassOn)
             }
             (Phase::Ready, ParentMessage::Go) => {
-                output.windows = output.windows.saturating_sub(1);
+                output.turns = output.turns.saturating_sub(1);
                 (Phase::Window, Heard::PassOn)
             }
             (Phase::Window, ParentMessage::Stop) => {

@@ -49,10 +49,10 @@ fn a_cell_goes_from_hello_to_done_in_order_for_every_scenario_and_runtime() {
 }
 
 #[test]
-fn windows_of_one_job_share_its_statements_and_each_has_figures_of_its_own() {
+fn turns_of_one_job_share_its_statements_and_each_has_figures_of_its_own() {
     for (rate, runtime) in [(None, RUNTIMES[0]), (None, RUNTIMES[1]), (Some(100_000), RUNTIMES[1])] {
         let mut shared = job("mixed", 3_001);
-        (shared.windows, shared.rate, shared.runtime) = (3, rate, runtime);
+        (shared.turns, shared.rate, shared.runtime) = (3, rate, runtime);
         let mut worker = Worker::ready(shared);
         let mut whole = (0, 0, std::collections::BTreeMap::new());
         for share in [1_000, 1_000, 1_001] {
@@ -77,9 +77,9 @@ fn windows_of_one_job_share_its_statements_and_each_has_figures_of_its_own() {
 }
 
 #[test]
-fn a_window_is_stopped_alone_and_the_parent_may_leave_before_the_last_one() {
+fn a_turn_is_stopped_alone_and_the_parent_may_leave_before_the_last_one() {
     let mut slow = faulty("writes", 2_000_000, "slow");
-    slow.windows = 2;
+    slow.turns = 2;
     let mut worker = Worker::going(slow);
     for more in [true, false] {
         worker.say(&ParentMessage::Stop);
@@ -94,7 +94,7 @@ fn a_window_is_stopped_alone_and_the_parent_may_leave_before_the_last_one() {
     assert_eq!(worker.exit_code(), Some(0));
 
     let mut two = job("writes", 100);
-    two.windows = 2;
+    two.turns = 2;
     let mut worker = Worker::going(two.clone());
     worker.end();
     worker.say(&ParentMessage::Ack);
@@ -104,9 +104,9 @@ fn a_window_is_stopped_alone_and_the_parent_may_leave_before_the_last_one() {
 
     two.mode = Mode::Load;
     let message = refused(two.clone(), FailureKind::Job);
-    assert_eq!(message, "2 windows were asked for; ask for 1, or for more where statements are measured");
-    (two.mode, two.windows) = (Mode::Measure, 0);
-    assert!(refused(two, FailureKind::Job).starts_with("0 windows were asked for"));
+    assert_eq!(message, "2 turns were asked for; ask for 1, or for more where statements are measured");
+    (two.mode, two.turns) = (Mode::Measure, 0);
+    assert!(refused(two, FailureKind::Job).starts_with("0 turns were asked for"));
 }
 
 #[test]

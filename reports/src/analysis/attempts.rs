@@ -13,7 +13,8 @@ type Block<'a> = (&'a str, &'a str, Pass, u32);
 /// An attempt that was broken off would mix figures of two times.
 #[derive(Clone)]
 pub(crate) struct Attempts<'a> {
-    last: BTreeMap<Block<'a>, u32>,
+    /// With who ran to its end in it.
+    last: BTreeMap<Block<'a>, (u32, BTreeSet<&'a str>)>,
 }
 
 impl<'a> Attempts<'a> {
@@ -21,18 +22,21 @@ impl<'a> Attempts<'a> {
     pub fn of(cells: &'a [Cell]) -> Attempts<'a> {
         let mut ran: BTreeMap<Block, BTreeMap<u32, BTreeSet<&str>>> = BTreeMap::new();
         for cell in cells {
-            ran.entry(block(cell)).or_default().entry(cell.attempt).or_default().insert(&cell.contender);
+            let who = ran.entry(block(cell)).or_default().entry(cell.attempt).or_default();
+            who.extend((!cell.more).then_some(cell.contender.as_str()));
         }
-        let last = |attempts: BTreeMap<u32, BTreeSet<&str>>| {
+        let last = |attempts: BTreeMap<u32, BTreeSet<&'a str>>| {
             let most = attempts.values().map(BTreeSet::len).max().unwrap_or(0);
-            attempts.into_iter().rev().find(|(_, who)| who.len() == most).map_or(0, |(attempt, _)| attempt)
+            attempts.into_iter().rev().find(|(_, who)| who.len() == most).unwrap_or_default()
         };
         Attempts { last: ran.into_iter().map(|(block, attempts)| (block, last(attempts))).collect() }
     }
 
-    /// Whether the cell is of the attempt that counts.
+    /// Whether the cell is of the attempt that counts, and its worker came to its end in it: turns that were broken off are not
+    /// checked.
     pub fn counts(&self, cell: &Cell) -> bool {
-        self.last.get(&block(cell)) == Some(&cell.attempt)
+        let last = self.last.get(&block(cell));
+        last.is_some_and(|(attempt, who)| *attempt == cell.attempt && who.contains(cell.contender.as_str()))
     }
 }
 
@@ -40,10 +44,12 @@ fn block(cell: &Cell) -> Block<'_> {
     (&cell.scenario, &cell.arrangement, cell.pass, cell.block)
 }
 
-/// One attempt at a block: who ran, and whether other processes disturbed one of its cells.
+/// One attempt at a block: who ran, and whether other processes disturbed one of its cells, or most of its turns.
 #[derive(Default)]
 struct Attempt<'a> {
     ran: BTreeSet<&'a str>,
+    cells: usize,
+    noisy_cells: usize,
     noisy: bool,
 }
 
@@ -52,8 +58,14 @@ fn timing_attempts(cells: &[Cell]) -> BTreeMap<Block<'_>, BTreeMap<u32, Attempt<
     let mut found: BTreeMap<Block, BTreeMap<u32, Attempt>> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing) {
         let attempt = found.entry(block(cell)).or_default().entry(cell.attempt).or_default();
-        attempt.ran.insert(&cell.contender);
-        attempt.noisy |= cell.noisy.is_some();
+        attempt.ran.extend((!cell.more).then_some(cell.contender.as_str()));
+        attempt.cells += 1;
+        attempt.noisy_cells += usize::from(cell.noisy.is_some());
+        // Turns come to all alike, so a few that were disturbed say little.
+        attempt.noisy = match cell.round {
+            None => attempt.noisy_cells > 0,
+            Some(_) => 2 * attempt.noisy_cells > attempt.cells,
+        };
     }
     found
 }
@@ -61,6 +73,8 @@ fn timing_attempts(cells: &[Cell]) -> BTreeMap<Block<'_>, BTreeMap<u32, Attempt<
 /// How many timing blocks other processes disturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noise {
+    /// What they are called: `block`, or `generation`.
+    pub(crate) noun: &'static str,
     /// Blocks whose attempt that counts was disturbed.
     pub disturbed: usize,
     /// All blocks, of every scenario and arrangement.
@@ -72,9 +86,10 @@ impl Noise {
         run.plan.noise_share?;
         let (blocks, counting) = (timing_attempts(cells), Attempts::of(cells));
         let is_disturbed = |(of, attempts): &(&Block, &BTreeMap<u32, Attempt>)| {
-            counting.last.get(*of).and_then(|number| attempts.get(number)).is_some_and(|attempt| attempt.noisy)
+            counting.last.get(*of).and_then(|(number, _)| attempts.get(number)).is_some_and(|attempt| attempt.noisy)
         };
-        Some(Noise { disturbed: blocks.iter().filter(is_disturbed).count(), blocks: blocks.len() })
+        let disturbed = blocks.iter().filter(is_disturbed).count();
+        Some(Noise { noun: run.plan.repeated(), disturbed, blocks: blocks.len() })
     }
 
     /// A warning if noise touched more than a tenth of the blocks.
@@ -86,7 +101,7 @@ impl Noise {
             format!(
                 "{} of {} {were} disturbed; prefer a quiet machine.",
                 self.disturbed,
-                count(self.blocks as u64, "block")
+                count(self.blocks as u64, self.noun)
             )
         })
     }
@@ -116,7 +131,9 @@ pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
         noisy += u64::from(for_noise > 0);
         further_attempts += for_noise as u64;
         broken_off += u64::from(further > for_noise);
-        if counting.last.get(of).and_then(|number| attempts.get(number)).is_some_and(|attempt| attempt.noisy) {
+        let counts = counting.last.get(of).and_then(|(number, _)| attempts.get(number));
+        // Generations do not run again because of noise.
+        if run.plan.turns.is_none() && counts.is_some_and(|attempt| attempt.noisy) {
             let whole = each.iter().filter(|attempt| is_whole(of, attempt)).count();
             let is_ended = (run.interrupted || run.ended.is_none()) && last_cell.as_ref() == Some(of);
             let why = match whole >= most as usize {
@@ -128,7 +145,7 @@ pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
         }
     }
 
-    let of_all = |some: u64| format!("{some} of {}", count(blocks.len() as u64, "block"));
+    let of_all = |some: u64| format!("{some} of {}", count(blocks.len() as u64, run.plan.repeated()));
     let mut sentences = Vec::new();
     if noisy > 0 {
         let share = run.plan.noise_share.map_or(String::new(), |share| {
@@ -151,7 +168,10 @@ pub(crate) fn repeats(run: &Run, cells: &[Cell]) -> Option<String> {
         ));
     }
     sentences.extend(still.into_iter().map(|((whole, why), some)| {
-        format!("in {} attempt {whole} of {most} counts although it was noisy, because {why}", count(some, "block"))
+        format!(
+            "in {} attempt {whole} of {most} counts although it was noisy, because {why}",
+            count(some, run.plan.repeated())
+        )
     }));
     (!sentences.is_empty()).then(|| sentences.join("; "))
 }
@@ -257,7 +277,7 @@ mod tests {
         };
         disturb(&mut cells, "writes", 1);
         disturb(&mut cells, "reads", 5);
-        assert_eq!(Noise::of(&run, &cells), Some(Noise { disturbed: 2, blocks: 24 }));
+        assert_eq!(Noise::of(&run, &cells), Some(Noise { noun: run.plan.repeated(), disturbed: 2, blocks: 24 }));
         assert_eq!(warned(&run, &cells), [""; 0], "2 of 24 are fewer than a tenth");
         disturb(&mut cells, "reads", 6);
         assert_eq!(warned(&run, &cells), ["3 of 24 blocks were disturbed; prefer a quiet machine."]);

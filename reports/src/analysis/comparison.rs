@@ -18,13 +18,13 @@ use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
 /// The share on both sides of 1 within which two contenders are the same.
 pub(crate) const BAND: f64 = 0.02;
 
-/// The summary's rows of one scenario, arrangement and meter, and their figures by block and window.
+/// The summary's rows of one scenario, arrangement and meter, and their figures by block, or by generation and round.
 pub(crate) struct Table {
     pub rows: Vec<SummaryRow>,
     /// One per row.
     pub figures: Vec<Figures>,
-    /// The blocks that other processes disturbed in the attempt that counts.
-    pub disturbed: BTreeSet<u32>,
+    /// The blocks or rounds that other processes disturbed in the attempt that counts.
+    pub disturbed: BTreeSet<Repetition>,
 }
 
 /// Fills level, ratio, interval, verdict and smallest difference of every row; returns the warnings about the control.
@@ -132,7 +132,7 @@ fn control_warning<'a>(rows: impl Iterator<Item = &'a SummaryRow>, reference: &C
 struct Prepared {
     group: Group,
     columns: Vec<usize>,
-    /// Whether more than half of the blocks were disturbed.
+    /// Whether more than half of the blocks or rounds were disturbed.
     too_noisy: bool,
 }
 
@@ -164,7 +164,7 @@ impl Table {
         };
         let first = columns.first().map(|first| &self.figures[*first]);
         let rows: BTreeMap<Repetition, Vec<f64>> = first.into_iter().flat_map(BTreeMap::keys).filter_map(of).collect();
-        let is_disturbed = |at: &&Repetition| at.first().is_some_and(|block| self.disturbed.contains(block));
+        let is_disturbed = |at: &&Repetition| self.disturbed.contains(*at);
         let too_noisy = 2 * rows.keys().filter(is_disturbed).count() > rows.len();
         let blocks = outermost(rows);
         let column = |is: &dyn Fn(&SummaryRow) -> bool| -> Vec<usize> {

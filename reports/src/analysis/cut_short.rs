@@ -27,11 +27,26 @@ impl Run {
     pub fn blocks(&self) -> u32 {
         self.cut_short.map_or(self.plan.blocks, |cut_short| cut_short.blocks)
     }
+
+    /// How much was run of every scenario and arrangement, for example `12 generations of 5 rounds of 50,000 statements`.
+    pub fn size(&self) -> String {
+        let blocks = count(self.blocks().into(), self.plan.repeated());
+        match self.plan.turns {
+            None => format!("{blocks} of {} statements", whole(self.plan.count as f64)),
+            Some(turns) => {
+                format!(
+                    "{blocks} of {} of {} statements",
+                    count(turns.rounds.into(), "round"),
+                    whole(turns.count as f64)
+                )
+            }
+        }
+    }
 }
 
-/// How many blocks ran and why not all, without the full stop; `None` if all ran.
+/// How many blocks ran and why not all, without the full stop; `None` if all ran. Of generations as many run as fit.
 pub fn why_cut_short(run: &Run) -> Option<String> {
-    let CutShort { within_ms, blocks, missing_ms } = run.cut_short?;
+    let CutShort { within_ms, blocks, missing_ms } = run.cut_short.filter(|_| run.plan.turns.is_none())?;
     let (asked, missing) = (run.plan.blocks, run.plan.blocks.saturating_sub(blocks));
     let one = missing == 1;
     Some(format!(
@@ -48,8 +63,9 @@ pub fn why_cut_short(run: &Run) -> Option<String> {
 pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
     if (run.interrupted || run.ended.is_none()) && run.plan.blocks as usize >= least {
         return Some(format!(
-            "An interval needs at least {least} blocks in which every contender ran to its end, and there {} {found}, because the run \
+            "An interval needs at least {least} {}s in which every contender ran to its end, and there {} {found}, because the run \
              {}; resume it.",
+            run.plan.repeated(),
             if found == 1 { "is" } else { "are" },
             if run.interrupted { "was ended" } else { "is under way or broke off" },
         ));
@@ -57,8 +73,9 @@ pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
     let cut_short = run.cut_short.filter(|cut_short| (cut_short.blocks as usize) < least)?;
     (run.plan.blocks as usize >= least).then(|| {
         format!(
-            "An interval needs at least {least} blocks in which every contender ran to its end, and there {} {found}, because \
+            "An interval needs at least {least} {}s in which every contender ran to its end, and there {} {found}, because \
              the time limit was {}.",
+            run.plan.repeated(),
             if found == 1 { "is" } else { "are" },
             lasting(Duration::from_millis(cut_short.within_ms)),
         )

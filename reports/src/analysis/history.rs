@@ -182,7 +182,7 @@ fn under(run: &Run) -> Conditions {
     let mut all: Conditions = conditions(run).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     all.push((
         "the count".to_owned(),
-        format!("{}, {} before the window", count(plan.count, "statement"), whole(plan.warmup as f64)),
+        format!("{}, {} before the window", count(plan.statements(), "statement"), whole(plan.warmup as f64)),
     ));
     all
 }

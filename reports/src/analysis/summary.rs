@@ -10,12 +10,12 @@ use crate::comparison::{Table, compare};
 use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT, WALL};
 use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit, whole};
 
-/// One contender's figures for one meter, by block and, where its worker had several, by window.
+/// One contender's figures for one meter, by block, or by generation and round.
 pub(crate) type Figures = BTreeMap<Repetition, f64>;
 
 /// Where the cell's figures repeat.
 fn repetition(cell: &Cell) -> Repetition {
-    std::iter::once(cell.block).chain(cell.window).collect()
+    std::iter::once(cell.block).chain(cell.round).collect()
 }
 
 /// One scenario in one arrangement.
@@ -180,7 +180,7 @@ pub(crate) fn summed(run: &Run, cells: &[&Cell], reference: Option<&Contender>) 
         let is_here = |cell: &&&Cell| cell.scenario == place.scenario.name && cell.arrangement == place.arrangement.id;
         let here: Vec<&Cell> = cells.iter().filter(is_here).copied().collect();
         let noisy = here.iter().filter(|cell| cell.pass == Pass::Timing && cell.noisy.is_some());
-        let disturbed: BTreeSet<u32> = noisy.map(|cell| cell.block).collect();
+        let disturbed: BTreeSet<Repetition> = noisy.map(|cell| repetition(cell)).collect();
         for id in &ids {
             let (rows, figures) = run.contenders.iter().map(|contender| row(run, &here, contender, place, id)).unzip();
             tables.push(Table { rows, figures, disturbed: disturbed.clone() });
@@ -202,7 +202,7 @@ pub fn reference(run: &Run) -> Option<&Contender> {
     }
 }
 
-/// The contender's cells of one pass in one place: one per block.
+/// The contender's cells of one pass in one place: one per block, or one per turn.
 pub(crate) fn cells_of<'a>(cells: &[&'a Cell], contender: &Contender, place: Place, pass: Pass) -> Vec<&'a Cell> {
     let is_mine = |cell: &&&Cell| {
         cell.contender == contender.id

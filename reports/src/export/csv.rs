@@ -5,13 +5,14 @@ use super::{ExportError, Exporter, Look};
 use crate::{Analysis, History, Measure, Recorded};
 
 /// One record of the file; the names are its header.
-const HEADER: [&str; 16] = [
+const HEADER: [&str; 17] = [
     "contender",
     "label",
     "control",
     "scenario",
     "arrangement",
     "block",
+    "round",
     "pass",
     "attempt",
     "started",
@@ -85,6 +86,7 @@ fn rows(out: &mut String, name: Option<&str>, analysis: &Analysis) {
             scenario: &cell.scenario,
             arrangement: &cell.arrangement,
             block: cell.block.to_string(),
+            round: cell.round.map(|round| round.to_string()).unwrap_or_default(),
             pass: cell.pass.name(),
             attempt: cell.attempt.to_string(),
             started: cell.started.to_string(),
@@ -117,6 +119,7 @@ struct Record<'a> {
     scenario: &'a str,
     arrangement: &'a str,
     block: String,
+    round: String,
     pass: &'a str,
     attempt: String,
     started: String,
@@ -139,6 +142,7 @@ impl Record<'_> {
             text(self.scenario),
             text(self.arrangement),
             self.block.clone(),
+            self.round.clone(),
             self.pass.to_owned(),
             self.attempt.clone(),
             self.started.clone(),

@@ -3,15 +3,21 @@
 use super::column::{Column, Entry, Row, Standing, columns};
 use super::head::{arrangement, head, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow};
-use super::text::{plain, sentence};
+use super::text::{count, plain, sentence};
 use crate::Place;
 use crate::measure::{PEAK_RSS, THREADS, WALL};
 use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, why_cut_short};
 
+/// Why a ratio is not the quotient of the figures beside it.
+fn fitted(run: &Run) -> String {
+    let (medians, all) = if run.plan.turns.is_some() { ("turns", "generations") } else { ("blocks", "blocks") };
+    format!(
+        "Figures are medians of the {medians}. Ratios are fitted over all {all}, so they differ a little from the quotients of medians."
+    )
+}
+
 /// A cell, or a whole row, without figures.
 const FAILED: &str = "failed";
-/// Why a ratio is not the quotient of the figures beside it.
-const FITTED: &str = "Figures are medians of the blocks. Ratios are fitted over all blocks, so they differ a little from the quotients of medians.";
 /// A field of a row without figures.
 const NOTHING: &str = "-";
 
@@ -25,8 +31,8 @@ pub(crate) struct Document {
     pub notes: Notes,
     /// What a reader must know of the contenders, and of their order.
     pub caveats: Vec<String>,
-    /// Whether ratios are fitted.
-    is_fitted: bool,
+    /// How ratios are fitted, if they are.
+    fitted: Option<String>,
 }
 
 /// One scenario in one arrangement.
@@ -67,7 +73,8 @@ impl Document {
             analysis.changes().into_iter().chain(caveats).chain(libraries).chain(on_demand).chain(differences);
         let caveats = caveats.chain(ours.map(|role| is(role).to_owned())).collect();
         let is_fitted = analysis.rows().iter().any(|row| row.interval.is_some());
-        Document { head, tables, notes, caveats, is_fitted }
+        let fitted = is_fitted.then(|| fitted(analysis.run()));
+        Document { head, tables, notes, caveats, fitted }
     }
 
     /// Every column.
@@ -78,7 +85,7 @@ impl Document {
             parts.extend(table.sheets.drain(..).map(Part::Sheet));
             parts.extend(Part::list(table.remarks.clone()));
         }
-        parts.extend(self.is_fitted.then(|| Part::Text(FITTED.to_owned())));
+        parts.extend(self.fitted.take().map(Part::Text));
         parts.extend((!self.notes.0.is_empty()).then(|| Part::Notes(self.notes.0.clone())));
         parts
     }
@@ -218,8 +225,8 @@ impl At<'_> {
         let blocks = here.find_map(|row| row.blocks.filter(|_| !row.exploratory))?;
         (blocks < run.blocks() as usize).then(|| {
             format!(
-                "The intervals are of {blocks} of {} blocks: those in which every compared driver finished.",
-                run.blocks()
+                "The intervals are of {blocks} of {}: those in which every compared driver finished.",
+                count(run.blocks().into(), run.plan.repeated())
             )
         })
     }
@@ -238,7 +245,10 @@ impl At<'_> {
             let mine = self.cells_of(contender, pass);
             let of = |some: usize| match (pass, mine.len()) {
                 (Pass::Timing, all) if some == all => String::new(),
-                (Pass::Timing, all) => format!(" in {some} of {all} blocks"),
+                (Pass::Timing, all) => match self.analysis.run().plan.turns {
+                    None => format!(" in {some} of {all} blocks"),
+                    Some(_) => format!(" in {some} of {all} turns"),
+                },
                 _ => format!(" in the {} pass", pass.name()),
             };
             type Why = fn(&Cell) -> Option<&String>;

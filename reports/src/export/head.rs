@@ -14,7 +14,10 @@ pub(crate) fn title(run: &Run) -> String {
         _ => String::new(),
     };
     let mut asked = vec![
-        format!("{blocks}{} statements", short_count(plan.count)),
+        match plan.turns {
+            None => format!("{blocks}{} statements", short_count(plan.count)),
+            Some(turns) => format!("{blocks}{} turns of {} statements", turns.rounds, short_count(turns.count)),
+        },
         format!("{} in flight{on}", whole(plan.concurrency as f64)),
     ];
     if plan.connections != 1 {
@@ -55,9 +58,11 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
         )
     };
     let asked = format!(
-        "{} of {} statements after {} to warm up, {} in flight, {settings}, seed {}",
-        count(plan.blocks.into(), "block"),
-        whole(plan.count as f64),
+        "{} after {} to warm up, {} in flight, {settings}, seed {}",
+        match plan.turns {
+            None => format!("{} of {} statements", count(plan.blocks.into(), "block"), whole(plan.count as f64)),
+            Some(_) => run.size(),
+        },
         whole(plan.warmup as f64),
         whole(plan.concurrency as f64),
         plan.seed,

@@ -220,13 +220,21 @@ impl<'a> Page<'a> {
         let scenarios: Vec<String> = self.run.scenarios.iter().map(|one| plain(&one.name)).collect();
         let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { plain(&plan.target.id) };
         format!(
-            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per cell ({}), {} in flight, \
+            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per {} ({}), {} in flight, \
              {}, against {target}, on {}.",
             count(drivers as u64, "client driver"),
-            whole(plan.count as f64),
+            whole(plan.statements() as f64),
+            if plan.turns.is_some() { "turn" } else { "cell" },
             scenarios.join(", "),
             whole(plan.concurrency as f64),
-            count(self.run.blocks().into(), "block"),
+            match plan.turns {
+                None => count(self.run.blocks().into(), "block"),
+                Some(turns) => format!(
+                    "{} of {}",
+                    count(self.run.blocks().into(), "generation"),
+                    count(turns.rounds.into(), "round")
+                ),
+            },
             plain(&self.run.environment.cpu),
         )
     }

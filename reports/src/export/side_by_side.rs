@@ -176,8 +176,10 @@ fn field(row: Option<&SummaryRow>, show: fn(f64) -> String) -> Field {
 /// How many blocks there are, and of how many if the run was cut short.
 fn blocks(run: &Run) -> String {
     match run.cut_short {
-        None => count(run.plan.blocks.into(), "block"),
-        Some(cut_short) => format!("{} of {}", cut_short.blocks, count(run.plan.blocks.into(), "block")),
+        Some(cut_short) if run.plan.turns.is_none() => {
+            format!("{} of {}", cut_short.blocks, count(run.plan.blocks.into(), "block"))
+        }
+        _ => count(run.blocks().into(), run.plan.repeated()),
     }
 }
 
@@ -189,7 +191,10 @@ fn about(one: &Recorded) -> String {
         run.started.to_string(),
         format!("{}, {}, {}", plain(&machine.cpu), count(machine.cores.into(), "core"), plain(&machine.kernel)),
         format!("target {}", plain(&run.plan.target.id)),
-        format!("{} of {} statements", blocks(run), whole(run.plan.count as f64)),
+        match run.plan.turns {
+            None => format!("{} of {} statements", blocks(run), whole(run.plan.count as f64)),
+            Some(_) => run.size(),
+        },
         format!("cqldyno {}", plain(&run.cqldyno)),
     ];
     let notes = notes.iter().map(|note| format!(". {}", plain(note.trim_end_matches('.'))));
@@ -204,7 +209,7 @@ fn differences(named: &[(String, &Recorded)]) -> Option<String> {
         ("number of cores", |one| one.run.environment.cores.to_string()),
         ("kernel", |one| one.run.environment.kernel.clone()),
         ("target", |one| one.run.plan.target.about.clone()),
-        ("count", |one| one.run.plan.count.to_string()),
+        ("count", |one| one.run.plan.statements().to_string()),
         ("concurrency", |one| one.run.plan.concurrency.to_string()),
         ("settings", |one| one.run.plan.settings.clone()),
         ("load generator", |one| one.run.load_generators()),

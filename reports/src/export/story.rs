@@ -57,7 +57,11 @@ fn cell(parts: &mut Vec<Part>, run: &Run, cell: &Cell, counts: bool, width: usiz
     };
     let step = cell.step.as_ref().map_or(String::new(), |step| format!(", {}", plain(step)));
     let name = plain(&cell.scenario);
-    parts.push(Part::Title(format!("{name}, block {}{attempt}, {} pass{step}", cell.block, cell.pass.name())));
+    let place = match cell.round {
+        None => format!("block {}", cell.block),
+        Some(round) => format!("generation {}, round {round}", cell.block),
+    };
+    parts.push(Part::Title(format!("{name}, {place}{attempt}, {} pass{step}", cell.pass.name())));
     let place = run.plan.arrangements.iter().find(|place| place.id == cell.arrangement).map(arrangement);
     let failed = cell.failed.iter().map(|why| format!("It failed: {}", plain(why)));
     let void = cell.void.iter().map(|why| format!("It is void: {}", plain(why)));

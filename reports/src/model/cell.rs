@@ -1,4 +1,4 @@
-//! One window of one worker, as files hold it.
+//! A turn of a worker, as files hold it: the only one of a cell, or one of several.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Measure, measure};
 
-/// One window of one worker: who, on what, and what was read off. One line of `cells.jsonl`.
+/// A turn of a worker, or its only one: who, on what, and what was read off. One line of `cells.jsonl`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cell {
@@ -21,15 +21,18 @@ pub struct Cell {
     pub scenario_hash: String,
     /// [`crate::ArrangementInfo::id`].
     pub arrangement: String,
-    /// The block, from 1.
+    /// The block, from 1; the generation where contenders take turns.
     pub block: u32,
     /// The kind of figures that the cell is for.
     pub pass: Pass,
     /// From 1; more if its block ran again.
     pub attempt: u32,
-    /// Which window of its worker it is, from 1; absent for the only one.
+    /// The round of the generation, from 1; absent if contenders took no turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<u32>,
+    pub round: Option<u32>,
+    /// Whether other turns of its worker followed. The last one has what holds for all of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
     /// When it started.
     pub started: jiff::Timestamp,
     /// What was measured, keyed with the ids of [`crate::measure`].
@@ -80,11 +83,6 @@ impl Cell {
     /// The figure of the measure `id`, if there is one.
     pub fn get(&self, id: &str) -> Option<f64> {
         self.measures.get(id).and_then(Measure::get)
-    }
-
-    /// Whether its worker has no further window, where each has so many. Windows are written in their order.
-    pub fn is_last_of(&self, windows: u32) -> bool {
-        self.window.is_none_or(|number| number >= windows)
     }
 
     /// Whether its figures may be compared: it ran to its end and nothing voids it.

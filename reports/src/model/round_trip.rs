@@ -14,7 +14,7 @@ use crate::schema::{complaints, validator};
 use crate::{
     ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CutShort, Environment, ErrorLine, Latency,
     Library, Measure, MeasureInfo, Pass, PlanInfo, Recorded, Role, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting,
-    TargetInfo, Unit,
+    TargetInfo, TurnsInfo, Unit,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -133,7 +133,8 @@ fn arrangement() -> impl Strategy<Value = ArrangementInfo> {
 
 fn plan() -> impl Strategy<Value = PlanInfo> {
     let numbers = (any::<[u64; 6]>(), option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u64>()));
-    let limits = (option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u32>()));
+    let turns = (any::<u64>(), any::<u32>()).prop_map(|(count, rounds)| TurnsInfo { count, rounds });
+    let limits = (option::of(any::<u64>()), option::of(any::<u64>()), option::of(turns));
     let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<[bool; 2]>());
     let words = (text(), text(), option::of(text()), vec(text(), 0..3), vec(pass(), 0..4), [text(), text()]);
     (numbers, more, words, vec(arrangement(), 1..3), any::<bool>()).prop_map(
@@ -143,14 +144,14 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 [blocks, most_attempts],
                 page_size,
                 noise_share,
-                (memory_limit_bytes, within_ms, windows),
+                (memory_limit_bytes, within_ms, turns),
                 [with_user, named],
             ) = more;
             let (consistency, settings, reference, serve_arguments, passes, [id, about]) = words;
             PlanInfo {
                 seed,
                 count,
-                windows,
+                turns,
                 counting_count,
                 rate,
                 passes,
@@ -293,13 +294,13 @@ prop_compose! {
         reasons in [option::of(text()), option::of(text()), option::of(text()), option::of(text())],
     ) -> Cell {
         let [contender, label, scenario, scenario_hash, arrangement] = texts;
-        let (block, attempt, window, started, pass) = numbers;
+        let (block, attempt, round, started, pass) = numbers;
         let (step, breakdowns, files, latency) = more;
         let [noisy, void, failed, log] = reasons;
         let line = |([kind, first], count): ([String; 2], u64)| ErrorLine { kind, count, first };
         Cell {
-            contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, window, started, measures,
-            issued_by_statement, series, step, breakdowns, files, latency,
+            contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, round, started, measures,
+            more: round.is_some_and(|round| round % 2 == 0), issued_by_statement, series, step, breakdowns, files, latency,
             error_kinds: error_kinds.into_iter().map(line).collect(),
             settings, findings, noisy, void, failed, log,
         }

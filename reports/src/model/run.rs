@@ -126,9 +126,9 @@ pub struct PlanInfo {
     pub seed: u64,
     /// Statements per timing cell.
     pub count: u64,
-    /// Windows that share the statements of a timing cell; absent for one.
+    /// How contenders take turns; absent if each has a cell of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub windows: Option<u32>,
+    pub turns: Option<TurnsInfo>,
     /// Statements per counting cell; 0 without a counting pass.
     pub counting_count: u64,
     /// Statements per second of the latency pass; absent for half of what the slowest driver reached.
@@ -139,7 +139,7 @@ pub struct PlanInfo {
     pub passes: Vec<Pass>,
     /// Statements in flight.
     pub concurrency: u64,
-    /// Blocks: each runs every contender once.
+    /// Blocks: each runs every contender once. With turns the most generations.
     pub blocks: u32,
     /// The share of the cores' time, from 0 to 1, that steal or other processes may take before a block runs again; absent if no
     /// block does.
@@ -185,6 +185,28 @@ pub struct PlanInfo {
     pub arrangements: Vec<ArrangementInfo>,
     /// Who answered.
     pub target: TargetInfo,
+}
+
+/// The turns of a generation: contenders that are alive at once take them in rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TurnsInfo {
+    /// Statements of a turn.
+    pub count: u64,
+    /// Rounds of a generation.
+    pub rounds: u32,
+}
+
+impl PlanInfo {
+    /// What repeats, in one word: a block of cells, or a generation of turns.
+    pub fn repeated(&self) -> &'static str {
+        if self.turns.is_some() { "generation" } else { "block" }
+    }
+
+    /// Statements of a timing cell, or of a turn.
+    pub fn statements(&self) -> u64 {
+        self.turns.map_or(self.count, |turns| turns.count)
+    }
 }
 
 /// How client and server sit on the machine.

@@ -27,7 +27,7 @@ pub fn run() -> (Run, Vec<Cell>) {
         executable: String::new(),
         plan: PlanInfo {
             seed: 42,
-            windows: None,
+            turns: None,
             count: 500_000,
             passes: vec![Pass::Counting],
             rate: None,
@@ -228,7 +228,8 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
         })
         .collect();
     Cell {
-        window: None,
+        round: None,
+        more: false,
         contender: contender.id.clone(),
         label: contender.label.clone(),
         scenario: scenario.name.clone(),

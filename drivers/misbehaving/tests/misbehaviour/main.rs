@@ -6,3 +6,4 @@ mod keys;
 mod pauses;
 mod place;
 mod rows;
+mod turns;

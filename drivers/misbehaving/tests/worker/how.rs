@@ -50,6 +50,10 @@ pub enum How {
     BeginsLate,
     /// Pauses for 200 ms once a second, and is quick otherwise.
     Pauses,
+    /// Works half of the time, whether or not it is its turn.
+    NeverSleeps,
+    /// Sends its last statement once more whenever nothing is asked of it.
+    ExecutesBetweenTurns,
     /// Never answers a statement of the warm-up.
     HangsInWarmUp,
     /// Answers no more from the middle of the window on.
@@ -71,7 +75,7 @@ pub enum How {
 }
 
 /// Each with its name.
-pub const ALL: [(&str, How); 30] = [
+pub const ALL: [(&str, How); 32] = [
     ("honestly", How::Honestly),
     ("skips-decoding", How::SkipsDecoding),
     ("decodes-one-column", How::DecodesOneColumn),
@@ -93,6 +97,8 @@ pub const ALL: [(&str, How); 30] = [
     ("halves-cpu-time", How::HalvesCpuTime),
     ("begins-late", How::BeginsLate),
     ("pauses", How::Pauses),
+    ("never-sleeps", How::NeverSleeps),
+    ("executes-between-turns", How::ExecutesBetweenTurns),
     ("hangs-in-warm-up", How::HangsInWarmUp),
     ("hangs", How::Hangs),
     ("loses-an-answer", How::LosesAnAnswer),

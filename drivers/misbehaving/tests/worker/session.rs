@@ -22,6 +22,8 @@ const MIDDLE: u64 = 3_000;
 /// What a driver that leaks keeps of each statement.
 const LEAK_BYTES: usize = 1 << 20;
 
+/// After so long without a statement it is another's turn.
+const IDLE: Duration = Duration::from_millis(2);
 /// A driver that pauses does so from the middle of each second on.
 const HALF: Duration = Duration::from_millis(500);
 /// For so long.
@@ -33,7 +35,7 @@ pub struct MisbehavingSession {
     floor: Arc<FloorSession>,
     cache: HashMap<i64, [i64; 3]>,
     /// Statements executed so far, the warm-up's too.
-    executed: AtomicU64,
+    executed: Arc<AtomicU64>,
     leaked: Mutex<Vec<Vec<u8>>>,
     connected: Instant,
     /// The statement of a driver that prepares only one.
@@ -77,7 +79,7 @@ impl MisbehavingSession {
             how,
             floor,
             cache,
-            executed: AtomicU64::new(0),
+            executed: Arc::default(),
             leaked,
             connected: Instant::now(),
             prepared: Mutex::default(),
@@ -115,8 +117,34 @@ impl MisbehavingSession {
                 let _ = std::io::stderr().write_all(&line);
             }
             How::PrintsGarbage if nth == MIDDLE => lies::print_garbage(),
+            How::NeverSleeps if nth == WARM_UP + 1 => drop(std::thread::spawn(|| {
+                for _ in 0..1_000_000 {
+                    let began = Instant::now();
+                    while began.elapsed() < IDLE {
+                        std::hint::spin_loop();
+                    }
+                    std::thread::sleep(IDLE);
+                }
+            })),
             _ => {}
         }
+    }
+
+    /// Executes the statement again and again, whenever nothing else was executed for some time.
+    fn execute_when_idle(&self, statement: &MisbehavingStatement, values: &[Value<'_>]) {
+        let (floor, statement) = (Arc::clone(&self.floor), Arc::clone(&statement.floor));
+        let (executed, values) = (Arc::clone(&self.executed), values.iter().map(|one| bigint(Some(one))));
+        let values: Vec<i64> = values.collect();
+        tokio::spawn(async move {
+            loop {
+                let before = executed.load(Ordering::Relaxed);
+                tokio::time::sleep(IDLE).await;
+                if executed.load(Ordering::Relaxed) == before {
+                    let values: Vec<Value<'_>> = values.iter().copied().map(Value::Bigint).collect();
+                    let _ = floor.execute(&statement, &values, &mut Rows::new()).await;
+                }
+            }
+        });
     }
 
     /// Sends an insert and does not wait for its answer.
@@ -160,6 +188,9 @@ impl Session for MisbehavingSession {
         let nth = self.executed.fetch_add(1, Ordering::Relaxed) + 1;
         let how = if nth <= WARM_UP && self.how != How::HangsInWarmUp { How::Honestly } else { self.how };
         self.break_down(how, nth).await;
+        if self.how == How::ExecutesBetweenTurns && nth == WARM_UP + 1 {
+            self.execute_when_idle(statement, values);
+        }
         let is_thousandth = nth.is_multiple_of(1_000);
         let key = bigint(values.first());
         let mut unread = Rows::new();

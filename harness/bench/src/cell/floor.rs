@@ -39,7 +39,7 @@ impl Setup<'_> {
         }
     }
 
-    /// Reads a sample of the rows back that the window wrote.
+    /// Reads a sample of the rows back that the contender wrote.
     pub(super) fn read_back(&self, served: &mut Served<'_>, exits: &mut Vec<String>) -> Result<ReadBack, CellFailure> {
         let none = |why: &str| Ok(ReadBack { measure: Measure::unavailable(why), doubt: None });
         if let (Served::Nobody, Err(why)) = (&*served, served.process()) {
@@ -75,8 +75,7 @@ impl Setup<'_> {
     ) -> Result<(Done, Option<String>), CellFailure> {
         let program = self.bench.context.programs.worker(FLOOR);
         let program = program.map_err(|error| CellFailure::Unavailable(error.to_string()))?;
-        let (log, _) = self.bench.context.folder.log(&format!("{}-{what}", self.stem));
-        let (launch, bounds) = self.launch(&program, log);
+        let (launch, bounds) = self.launch(&program, &format!("-{what}"));
         let (mut floor, _) = WorkerAtGate::start(launch, bounds)?.open()?;
         floor.job(self.job(mode, nodes), look)?;
         floor.go(look, progress)?;

@@ -9,7 +9,7 @@ use cqldyno_protocol::{Mode, Ready};
 use super::Stage;
 use super::served::Served;
 use super::setup::Setup;
-use super::waiting::Waiting;
+use super::waiting::{Waiting, Whole};
 use crate::plan::pass::Shape;
 use crate::process::child::file_name;
 use crate::process::failure::CellFailure;
@@ -52,7 +52,7 @@ impl<'a> Loaded<'a> {
         })?;
         match start(setup, &mut served, scratch.path()) {
             Ok((attachments, worker, ready)) => {
-                Ok(Waiting { attachments, worker, scratch, served, ready, exits, setup })
+                Ok(Waiting { attachments, worker, scratch, served, ready, exits, setup, whole: Whole::default() })
             }
             Err(failure) => Err(served.blame(failure, setup.bench.context.cancel)),
         }

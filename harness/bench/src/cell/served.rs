@@ -25,7 +25,7 @@ const FOREIGN: &str = "The target is not ours: what it did and what it cost is n
 pub(super) enum Served<'a> {
     /// Nobody: noop sends nothing.
     Nobody,
-    /// An embedded node, started for this cell.
+    /// An embedded node, started for this contender.
     Node(Server),
     /// A cluster that is not ours.
     Cluster(&'a [SocketAddr]),
@@ -49,10 +49,8 @@ impl<'a> Served<'a> {
             Target::Addresses { nodes, .. } => Ok(Served::Cluster(nodes)),
             Target::Embedded => {
                 stage(Stage::Server);
-                let log = context.folder.log(&format!("{}-server", setup.stem)).0;
-                let cqldyno = &context.programs.cqldyno;
-                let launch =
-                    Launch { cores: setup.placement.server_cores(), ..Launch::new(cqldyno, cqldyno, Some(log)) };
+                let launch = setup.logged(&context.programs.cqldyno, "-server");
+                let launch = Launch { cores: setup.placement.server_cores(), ..launch };
                 let (rows, arguments) = (setup.workload.rows(), &context.plan.serve_arguments);
                 Server::start(launch, rows, arguments, context.cancel).map(Served::Node)
             }
@@ -105,13 +103,13 @@ impl<'a> Served<'a> {
 
 /// What the server counted between two edges, and the connections that carried the statements; else why that is not known.
 pub(super) fn between(
-    edges: (Edge, Edge),
+    edges: (&Edge, &Edge),
     scenario: &Scenario,
     done: &Done,
 ) -> (Result<Counted, String>, Result<u64, String>) {
     match edges {
         (Edge::Counted(before), Edge::Counted(after)) => {
-            let counted = Counted::between(&before, &after, scenario);
+            let counted = Counted::between(before, after, scenario);
             let connections = counted.connections;
             (Ok(counted), Ok(connections))
         }

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::ops::Range;
+use std::path::Path;
 
 use cqldyno_driver_api::Settings;
-use cqldyno_protocol::{Job, Mode, Runtime};
-use cqldyno_reports::{Cell, Pass, Role};
+use cqldyno_protocol::{Job, Mode, Runtime, tickets};
+use cqldyno_reports::{Cell, Role};
 use cqldyno_scenarios::{Permutation, Scenario, Workload};
 
 use super::served::Served;
-use super::{CellBench, CellContext, Stage};
+use super::waiting::Waiting;
+use super::{CellBench, CellContext, Stage, TURNS_LOG};
 use crate::plan::PlannedCell;
 use crate::plan::estimate::delay;
 use crate::plan::pass::{Load, Shape};
@@ -32,14 +34,15 @@ pub(super) struct Setup<'a> {
     pub bench: &'a CellBench<'a>,
     pub introduced: &'a Introduced,
     pub planned: &'a PlannedCell,
+    /// Without figures.
+    pub cell: Cell,
     pub load: Load,
     /// With what is loaded in this cell only, and with the page size in force.
     pub scenario: Scenario,
     pub workload: Workload,
     pub placement: &'a Placement,
     /// What the names of the cell's files begin with.
-    pub stem: &'a str,
-    pub log: PathBuf,
+    pub stem: String,
 }
 
 impl<'a> Setup<'a> {
@@ -47,12 +50,13 @@ impl<'a> Setup<'a> {
         bench: &'a CellBench<'a>,
         planned: &'a PlannedCell,
         load: Load,
-        stem: &'a str,
-        log: PathBuf,
+        number: usize,
+        cell: Cell,
+        stem: String,
     ) -> Result<Setup<'a>, CellFailure> {
         let CellContext { plan, placements, introduced, .. } = bench.context;
         let introduced = introduced[planned.contender].as_ref().map_err(Clone::clone)?;
-        let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, bench.number));
+        let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, number));
         scenario.page_size = match introduced.own.in_force(plan).settings {
             Settings::Equal => {
                 let asked = u32::try_from(plan.page_size).unwrap_or(u32::MAX);
@@ -64,19 +68,22 @@ impl<'a> Setup<'a> {
         let workload = Workload::new(&scenario, load.count, load.warmup, plan.seed)
             .map_err(|error| CellFailure::Machine(error.to_string()))?;
         let placement = &placements[planned.arrangement];
-        Ok(Setup { bench, introduced, planned, load, scenario, workload, placement, stem, log })
+        Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem })
     }
 
-    /// Runs the cell through its stages.
-    pub(super) fn run(&self, cell: &Cell, stage: &mut dyn FnMut(Stage)) -> Result<Vec<Cell>, CellFailure> {
-        let mut waiting = Served::start(self, stage)?.load(self, stage)?.connect(self, stage)?;
-        let windows = (0..self.windows()).map(|nth| waiting.window(nth, stage)).collect::<Result<Vec<_>, _>>()?;
-        waiting.judge(windows, cell)
+    /// Starts everything that the contender needs, and its worker.
+    pub(super) fn start(&'a self, stage: &mut dyn FnMut(Stage)) -> Result<Waiting<'a>, CellFailure> {
+        Served::start(self, stage)?.load(self, stage)?.connect(self, stage)
     }
 
-    /// Windows of the contender's worker. Only time is taken in several.
-    pub(super) fn windows(&self) -> u32 {
-        if self.planned.pass == Pass::Timing { self.bench.context.plan.windows } else { 1 }
+    /// The statements of the contender's turn `nth`, from 0.
+    pub(super) fn tickets(&self, nth: u32) -> Range<u64> {
+        tickets(self.load.count, self.planned.turns(), nth)
+    }
+
+    /// The cell of the turn in this round, without figures.
+    pub(super) fn cell_of(&self, round: u32) -> Cell {
+        Cell { round: self.planned.rounds.map(|_| round), ..self.cell.clone() }
     }
 
     /// Whether the contender is noop, the only one that needs no server.
@@ -87,7 +94,7 @@ impl<'a> Setup<'a> {
     /// How the contender's worker starts.
     pub(super) fn contender(&self, scratch: &Path) -> (Launch<'_>, Bounds<'_>) {
         let start = (self.bench.context.schedule.step(self.planned).start)(scratch);
-        let (launch, bounds) = self.launch(&self.introduced.program, self.log.clone());
+        let (launch, bounds) = self.launch(&self.introduced.program, "");
         let deadlines = start.deadlines(bounds.deadlines);
         let launch = Launch {
             library_folder: self.introduced.library_folder.clone(),
@@ -98,16 +105,27 @@ impl<'a> Setup<'a> {
         (launch, Bounds { deadlines, memory_bytes: self.bench.context.plan.memory_limit_bytes, ..bounds })
     }
 
-    /// How any worker starts that has no bounds of its own.
-    pub(super) fn launch<'b>(&'b self, program: &'b Path, log: PathBuf) -> (Launch<'b>, Bounds<'b>) {
-        let CellContext { plan, programs, cancel, .. } = self.bench.context;
+    /// How any worker starts that has no bounds of its own; `what` it is for ends the name of its log.
+    pub(super) fn launch<'b>(&'b self, program: &'b Path, what: &str) -> (Launch<'b>, Bounds<'b>) {
+        let CellContext { plan, cancel, .. } = self.bench.context;
         let launch = Launch {
             cores: self.placement.worker_cores(),
             redaction: self.bench.redaction.clone(),
-            ..Launch::new(&programs.cqldyno, program, Some(log))
+            ..self.logged(program, what)
         };
         let deadlines = plan.deadlines.held_back(delay(&plan.serve_arguments));
         (launch, Bounds { deadlines, memory_bytes: None, cancel })
+    }
+
+    /// A launch of `program` with its log: a file of its own in a cell, lines in that of all in a turn.
+    pub(super) fn logged<'b>(&'b self, program: &'b Path, what: &str) -> Launch<'b> {
+        let CellContext { programs, folder, .. } = self.bench.context;
+        let name = format!("{}{what}", self.stem);
+        let (file, prefix) = match self.planned.rounds {
+            None => (folder.log(&name).0, None),
+            Some(_) => (folder.log(TURNS_LOG).0, Some(name)),
+        };
+        Launch { log_prefix: prefix, ..Launch::new(&programs.cqldyno, program, Some(file)) }
     }
 
     pub(super) fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
@@ -123,7 +141,7 @@ impl<'a> Setup<'a> {
             mode,
             scenario,
             count: self.load.count,
-            windows: if is_floors { 1 } else { self.windows() },
+            turns: if is_floors { 1 } else { self.planned.turns() },
             warmup: self.load.warmup,
             concurrency: self.load.concurrency,
             rate: match self.load.shape {

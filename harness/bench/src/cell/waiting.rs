@@ -1,28 +1,27 @@
-//! The third stage: the contender waits for `go`. Windows come from it, and with one or more of them it is judged.
+//! The third stage: the contender waits for `go`. It takes its turns, and with the last one it is closed.
 
-use std::mem::take;
-use std::ops::Range;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use cqldyno_driver_api::Settings;
-use cqldyno_meter::{Attachment, Seen, Window as Told};
-use cqldyno_protocol::{Done, End, Ready, tickets};
+use cqldyno_meter::{Attachment, Outcome, Seen, Window, process_cpu_ns};
+use cqldyno_protocol::{Done, End, Ready};
 use cqldyno_reports::{Cell, Pass, Series};
 use cqldyno_scenarios::Operation;
 use tempfile::TempDir;
 
 use super::Stage;
-use super::served::{Served, between};
+use super::served::{Edge, Served, between};
 use super::setup::Setup;
 use crate::judge::agreement::Counted;
 use crate::judge::due::{rows, sessions};
 use crate::judge::latency::Latencies;
-use crate::judge::readings::{below_concurrency, errors, measure, read, reads, utilisation, window_of};
+use crate::judge::readings::{below_concurrency, errors, measure, read, reads, utilisation, window_of, worked_between};
 use crate::judge::{Evidence, ReadBack};
 use crate::plan::pass::Shape;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::{sentence, setting};
 use crate::process::worker::Worker;
+use crate::record::folder::file_stem;
 
 /// The measure of what was read back.
 const READ_BACK: &str = "read_back";
@@ -38,120 +37,218 @@ pub(super) struct Waiting<'a> {
     /// Sentences about workers that exited badly after their work.
     pub exits: Vec<String>,
     pub setup: &'a Setup<'a>,
+    pub whole: Whole,
 }
 
-/// What one window gave.
-pub(super) struct Window {
-    /// From 0.
-    nth: u32,
+/// What all turns so far came to together.
+#[derive(Default)]
+pub(super) struct Whole {
+    turns: u32,
+    /// The first edge.
+    began: Option<(Edge, Instant)>,
+    /// Without histograms.
+    done: Done,
+    /// The worker's CPU time in turns and between them, in microseconds.
+    cpu_us: u64,
+    between_us: u64,
+    /// The worker's CPU clock when it had said the last `done`, in nanoseconds.
+    slept_at_ns: Option<u64>,
+}
+
+impl Whole {
+    fn add(&mut self, turn: &Turn) {
+        self.turns += 1;
+        self.cpu_us += turn.end.user_us + turn.end.sys_us;
+        self.between_us += turn.between_us.unwrap_or(0);
+        let Done { issued, answered, verified, issued_by_statement, errors, .. } = &turn.done;
+        self.done.issued += issued;
+        self.done.answered += answered;
+        self.done.verified += verified;
+        for (name, count) in issued_by_statement {
+            *self.done.issued_by_statement.entry(name.clone()).or_default() += count;
+        }
+        for (kind, error) in errors {
+            let sum = self.done.errors.entry(*kind).or_default();
+            sum.count += error.count;
+        }
+    }
+}
+
+/// What one turn gave.
+pub(super) struct Turn {
+    /// Its statements.
+    asked: u64,
     began: SystemTime,
+    /// CPU time of the worker since it said the last `done`, in microseconds; `None` in its first turn.
+    between_us: Option<u64>,
     end: End,
     done: Done,
+    after: Edge,
     counted: Result<Counted, String>,
     connections: Result<u64, String>,
     seen: Vec<Seen>,
 }
 
+/// What is known of a contender only after its last turn.
+struct Closing {
+    read_back: ReadBack,
+    /// Sentences about workers that exited badly after their work, and about the worker's sleep.
+    findings: Vec<String>,
+    /// What voids all of its turns.
+    voids: Vec<String>,
+}
+
 impl Waiting<'_> {
-    /// The window `nth`, from 0: as many as the job has, in their order.
-    pub(super) fn window(&mut self, nth: u32, stage: &mut dyn FnMut(Stage)) -> Result<Window, CellFailure> {
-        self.measure(nth, stage).map_err(|failure| self.served.blame(failure, self.setup.bench.context.cancel))
+    /// Its next turn.
+    pub(super) fn turn(&mut self, stage: &mut dyn FnMut(Stage)) -> Result<Turn, CellFailure> {
+        self.take_turn(stage).map_err(|failure| self.served.blame(failure, self.setup.bench.context.cancel))
     }
 
     /// `go`, the window, `end`. The meters are read at its edges; the last one at `go` is the first one at `end`.
-    fn measure(&mut self, nth: u32, stage: &mut dyn FnMut(Stage)) -> Result<Window, CellFailure> {
+    fn take_turn(&mut self, stage: &mut dyn FnMut(Stage)) -> Result<Turn, CellFailure> {
         let (cancel, pid) = (self.setup.bench.context.cancel, self.worker.pid());
-        let (of, before_it) = (self.setup.load.count, self.setup.tickets(nth).start);
+        let tickets = self.setup.tickets(self.whole.turns);
+        let of = tickets.end - tickets.start;
         let before = self.served.edge(pid, cancel)?;
-        let began = SystemTime::now();
-        stage(Stage::Window { issued: before_it, of });
+        let clock = process_cpu_ns(pid).ok();
+        let between_us = self.whole.slept_at_ns.zip(clock).map(|(was, is)| is.saturating_sub(was) / 1_000);
+        let (began, clock) = (SystemTime::now(), Instant::now());
+        stage(Stage::Window { issued: 0, of });
         self.attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
         let mut look = || {
             self.attachments.iter_mut().for_each(|attachment| attachment.meanwhile());
             self.served.ended()
         };
-        let end = self.worker.go(&mut look, |issued| stage(Stage::Window { issued: before_it + issued, of }))?;
+        let end = self.worker.go(&mut look, |issued| stage(Stage::Window { issued, of }))?;
         let seen = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
         let after = self.served.edge(pid, cancel)?;
         let done = self.worker.ack()?;
-        let (counted, connections) = between((before, after), &self.setup.scenario, &done);
-        Ok(Window { nth, began, end, done, counted, connections, seen })
+        self.whole.slept_at_ns = process_cpu_ns(pid).ok();
+        let (counted, connections) = between((&before, &after), &self.setup.scenario, &done);
+        self.whole.began.get_or_insert((before, clock));
+        let turn = Turn { asked: of, began, between_us, end, done, after, counted, connections, seen };
+        self.whole.add(&turn);
+        Ok(turn)
     }
 
-    /// One cell like `cell` per window, with its figures and what voids them.
-    pub(super) fn judge(self, windows: Vec<Window>, cell: &Cell) -> Result<Vec<Cell>, CellFailure> {
-        let Waiting { attachments, worker, scratch: _scratch, mut served, ready, mut exits, setup } = self;
+    /// The figures of a turn after which others follow, and what voids them.
+    pub(super) fn judge(&self, cell: Cell, mut turn: Turn) -> Cell {
+        let (cell, outcome) = self.setup.figures(Cell { more: true, ..cell }, &mut turn);
+        self.setup.judged(cell, turn, outcome, &self.ready, &self.served, None)
+    }
+
+    /// Ends the worker after its last turn: the turn's figures, with what voids all of its turns.
+    pub(super) fn close(self, cell: Cell, mut turn: Turn) -> Result<Cell, CellFailure> {
+        let Waiting { attachments, worker, scratch: _scratch, mut served, ready, mut exits, setup, whole } = self;
         exits.extend(worker.finish());
-        let mut readings = Vec::new();
-        for mut window in windows {
-            let seen = take(&mut window.seen);
-            let Window { nth, began, end, done, counted, connections, .. } = &window;
-            let lasted = Duration::from_nanos(end.wall_ns);
-            let latencies = Latencies::of(done, *began, lasted, &setup.load);
-            let (latencies, unread) =
-                latencies.map_or_else(|why| (Latencies::default(), Some(why)), |told| (told, None));
-            let told = window_of(end, done, counted, connections, rows(&setup.scenario, done));
-            let mut outcome = read(seen, &Told { latencies: latencies.told.clone(), ..told });
-            outcome.findings.extend(unread);
-            outcome.files.extend(latencies.log);
-            let number = (setup.windows() > 1).then_some(nth + 1);
-            let started = if *nth == 0 { cell.started } else { (*began).try_into().unwrap_or(cell.started) };
-            readings.push((
-                window,
-                outcome,
-                Cell { window: number, started, latency: latencies.driver, ..cell.clone() },
-            ));
-        }
+        let (cell, outcome) = setup.figures(cell, &mut turn);
         drop(attachments);
+        let voids = match whole.began {
+            Some((before, clock)) if whole.turns > 1 => {
+                let (counted, connections) = between((&before, &turn.after), &setup.scenario, &whole.done);
+                let lasted = u64::try_from(clock.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                let asked = setup.load.count;
+                let found = setup.voids(asked, &whole.done, lasted, &counted, connections, &ready, &served);
+                found.into_iter().map(|sentence| format!("Over all its turns: {sentence}")).collect()
+            }
+            _ => Vec::new(),
+        };
         let read_back = setup.read_back(&mut served, &mut exits)?;
-        let judged = readings
-            .into_iter()
-            .map(|(window, outcome, cell)| setup.judged(cell, window, outcome, &ready, &served, &read_back, &exits));
-        Ok(judged.collect())
+        exits.extend(worked_between(whole.between_us, whole.cpu_us, whole.turns));
+        let closing = Closing { read_back, findings: exits, voids };
+        Ok(setup.judged(cell, turn, outcome, &ready, &served, Some(closing)))
     }
 }
 
 impl Setup<'_> {
-    /// The statements of the contender's window `nth`, from 0.
-    fn tickets(&self, nth: u32) -> Range<u64> {
-        tickets(self.load.count, self.windows(), nth)
+    /// What the meters read off the turn.
+    fn figures(&self, cell: Cell, turn: &mut Turn) -> (Cell, Outcome) {
+        let seen = std::mem::take(&mut turn.seen);
+        let Turn { began, between_us, end, done, counted, connections, .. } = &*turn;
+        let tag = cell.round.map(|_| self.tag(&cell));
+        let latencies = Latencies::of(done, (*began, Duration::from_nanos(end.wall_ns)), &self.load, tag.as_deref());
+        let (latencies, unread) = latencies.map_or_else(|why| (Latencies::default(), Some(why)), |told| (told, None));
+        let told = window_of(end, done, counted, connections, rows(&self.scenario, done));
+        let window = Window { latencies: latencies.told, between_us: *between_us, ..told };
+        let mut outcome = read(seen, &window);
+        outcome.findings.extend(unread);
+        outcome.files.extend(latencies.log);
+        let started = cell.round.and_then(|_| (*began).try_into().ok()).unwrap_or(cell.started);
+        (Cell { started, latency: latencies.driver, ..cell }, outcome)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "they are what a cell is judged from")]
+    /// Names the turn in a file that all share.
+    fn tag(&self, cell: &Cell) -> String {
+        let parts = [&cell.contender, &cell.scenario, &cell.arrangement].map(|part| file_stem(part)).join("/");
+        format!("{parts}/{}/{}/{}", cell.block, cell.round.unwrap_or_default(), cell.attempt)
+    }
+
+    /// What voids the statements `asked`, of which the worker says `done`.
+    #[expect(clippy::too_many_arguments, reason = "they are what a turn is judged from")]
+    fn voids(
+        &self,
+        asked: u64,
+        done: &Done,
+        wall_ns: u64,
+        counted: &Result<Counted, String>,
+        connections: Result<u64, String>,
+        ready: &Ready,
+        served: &Served<'_>,
+    ) -> Vec<String> {
+        let own = self.introduced.own.in_force(self.bench.context.plan);
+        let nodes = served.nodes().len().max(1) as u64;
+        let due = ready.connections.unwrap_or(own.connections) as u64;
+        let connecting = self.load.shape == Shape::Connecting;
+        let has_own = self.scenario.statements.iter().any(|one| one.operation != Operation::Connect);
+        let is_asked = own.settings == Settings::Equal && !connecting;
+        Evidence {
+            scenario: &self.scenario,
+            workload: &self.workload,
+            load: &self.load,
+            asked,
+            done,
+            wall_ns,
+            counted: counted.as_ref().ok(),
+            connections: connections.ok().filter(|_| is_asked).map(|found| (found, due, nodes, has_own)),
+            sessions: sessions(&self.scenario, done),
+        }
+        .voids()
+    }
+
     fn judged(
         &self,
         mut cell: Cell,
-        window: Window,
-        mut outcome: cqldyno_meter::Outcome,
+        turn: Turn,
+        mut outcome: Outcome,
         ready: &Ready,
         served: &Served<'_>,
-        read_back: &ReadBack,
-        exits: &[String],
+        closing: Option<Closing>,
     ) -> Cell {
-        let Window { nth, end, done, counted, connections, .. } = window;
+        let Turn { asked, end, done, counted, connections, .. } = turn;
         let folder = self.bench.context.folder;
         let own = self.introduced.own.in_force(self.bench.context.plan);
         let redact = |text: &str| self.bench.redaction.apply(text);
-        let nodes = served.nodes().len().max(1) as u64;
-        let asked = ready.connections.unwrap_or(own.connections) as u64;
 
         let taken = outcome.readings.iter().filter(|reading| reading.measure.is_taken_in(cell.pass));
         cell.measures.extend(taken.map(|reading| (reading.measure.id.to_owned(), measure(reading))));
-        let data_connections = connections.as_ref().copied().unwrap_or(asked * nodes);
-        let used: Vec<_> = utilisation(&cell.measures, self.placement, data_connections).collect();
+        let due = ready.connections.unwrap_or(own.connections) as u64 * served.nodes().len().max(1) as u64;
+        let used: Vec<_> =
+            utilisation(&cell.measures, self.placement, connections.as_ref().copied().unwrap_or(due)).collect();
         cell.measures.extend(reads(&counted).into_iter().chain(used).map(|(id, measure)| (id.to_owned(), measure)));
-        cell.measures.insert(READ_BACK.to_owned(), read_back.measure.clone());
         cell.breakdowns.extend(outcome.breakdowns.into_iter().map(|(kind, figures)| (kind.to_owned(), figures)));
         let mut of = |series| outcome.series.remove(series).unwrap_or_default();
         cell.series = Series::new(done.per_second.clone(), of("cpu_us"), of("server_cpu_us"));
 
-        cell.findings.extend(outcome.findings.iter().chain(exits).map(|finding| redact(finding)));
+        cell.findings.extend(outcome.findings.iter().map(|finding| redact(finding)));
         if cell.pass == Pass::Timing {
-            cell.findings.extend(below_concurrency(&done));
+            cell.findings.extend(below_concurrency(&done, self.load.concurrency));
         }
-        let stem = cell.window.map_or_else(|| self.stem.to_owned(), |number| format!("{}-{number}", self.stem));
         for artifact in outcome.files {
-            match folder.write_artifact(&stem, &artifact) {
+            let written = match cell.round {
+                None => folder.write_artifact(&self.stem, &artifact),
+                Some(_) => folder.append_artifact(&artifact),
+            };
+            match written {
                 Ok(name) => drop(cell.files.insert(artifact.kind.to_owned(), name)),
                 Err(error) => cell.findings.push(sentence(&error.to_string())),
             }
@@ -160,28 +257,17 @@ impl Setup<'_> {
         cell.settings.iter_mut().for_each(|setting| setting.value = redact(&setting.value));
         cell.error_kinds = errors(&done, &redact);
 
-        let Range { start, end: behind } = self.tickets(nth);
-        let asked_for = behind - start;
-        let connecting = self.load.shape == Shape::Connecting;
-        let has_own = self.scenario.statements.iter().any(|one| one.operation != Operation::Connect);
-        let is_asked = own.settings == Settings::Equal && !connecting;
-        let mut voids = Evidence {
-            scenario: &self.scenario,
-            workload: &self.workload,
-            load: &self.load,
-            asked: asked_for,
-            done: &done,
-            wall_ns: end.wall_ns,
-            counted: counted.as_ref().ok(),
-            connections: connections.ok().filter(|_| is_asked).map(|found| (found, asked, nodes, has_own)),
-            sessions: sessions(&self.scenario, &done),
-        }
-        .voids();
+        let mut voids = self.voids(asked, &done, end.wall_ns, &counted, connections, ready, served);
         voids.extend(outcome.voids);
-        // Replicas may lag behind at a consistency that allows it.
-        match served {
-            Served::Cluster(_) => cell.findings.extend(read_back.doubt.as_deref().map(redact)),
-            Served::Nobody | Served::Node(_) => voids.extend(read_back.doubt.clone()),
+        if let Some(Closing { read_back, findings, voids: of_all }) = closing {
+            cell.measures.insert(READ_BACK.to_owned(), read_back.measure);
+            cell.findings.extend(findings.iter().map(|finding| redact(finding)));
+            voids.extend(of_all);
+            // Replicas may lag behind at a consistency that allows it.
+            match served {
+                Served::Cluster(_) => cell.findings.extend(read_back.doubt.as_deref().map(redact)),
+                Served::Nobody | Served::Node(_) => voids.extend(read_back.doubt),
+            }
         }
         cell.void = (!voids.is_empty()).then(|| redact(&voids.join(" ")));
         cell.issued_by_statement = done.issued_by_statement;

@@ -55,14 +55,19 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// Of a window of `load` that began at `began` and took `lasted`.
+    /// Of a window of `load` that began at a time and took another; `tag` names it in a log that several share.
     ///
     /// # Errors
     /// A sentence when a histogram cannot be read or written.
-    pub(crate) fn of(done: &Done, began: SystemTime, lasted: Duration, load: &Load) -> Result<Latencies, String> {
+    pub(crate) fn of(
+        done: &Done,
+        (began, lasted): (SystemTime, Duration),
+        load: &Load,
+        tag: Option<&str>,
+    ) -> Result<Latencies, String> {
         let driver = done.histogram.as_deref().map(read).transpose()?;
         let Some(driver) = driver else { return Ok(Latencies::default()) };
-        let mut tagged = vec![(None, driver.clone())];
+        let mut tagged = vec![(tag, driver.clone())];
         let told = match (load.shape, &done.pace) {
             (Shape::AtRate(_), Some(pace)) => {
                 let (response, lateness) = (read(&pace.response)?, read(&pace.lateness)?);
@@ -110,11 +115,7 @@ pub(crate) fn not_paced(done: &Done, shape: Shape) -> Option<String> {
 }
 
 /// The log of a window that began at `began` and took `lasted`, with its histograms by tag.
-fn log(
-    began: SystemTime,
-    lasted: Duration,
-    histograms: &[(Option<&'static str>, Histogram<u64>)],
-) -> Result<Artifact, String> {
+fn log(began: SystemTime, lasted: Duration, histograms: &[(Option<&str>, Histogram<u64>)]) -> Result<Artifact, String> {
     let failed = |error: &dyn std::fmt::Debug| format!("The worker's histogram cannot be written as a log: {error:?}.");
     let mut bytes = Vec::new();
     let mut serializer = V2DeflateSerializer::new();

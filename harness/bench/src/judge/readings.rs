@@ -16,9 +16,9 @@ use crate::plan::placement::Placement;
 const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
 
 /// Data connections to a cluster that is not ours, by the bytes that they carried.
-pub(crate) fn busy(before: Result<Traffic, Refusal>, after: Result<Traffic, Refusal>) -> Result<u64, String> {
-    let (before, after) = (before.map_err(|error| error.to_string())?, after.map_err(|error| error.to_string())?);
-    match busy_connections(&before, &after) {
+pub(crate) fn busy(before: &Result<Traffic, Refusal>, after: &Result<Traffic, Refusal>) -> Result<u64, String> {
+    let known = |edge: &'_ Result<Traffic, Refusal>| edge.as_ref().map_err(ToString::to_string).cloned();
+    match busy_connections(&known(before)?, &known(after)?) {
         0 => {
             Err("The worker had no busy connection to the addresses of the target, so which ones it used is not known."
                 .to_owned())
@@ -60,6 +60,7 @@ pub(crate) fn window_of(
         }),
         connections: connections.clone(),
         latencies: None,
+        between_us: None,
     }
 }
 
@@ -136,16 +137,30 @@ fn working(threads: f64, runtime: Runtime) -> f64 {
     workers + (threads - waiting - workers).max(0.0)
 }
 
-/// A finding when the slots were not at work for too many of the statements.
-pub(crate) fn below_concurrency(done: &Done) -> Option<String> {
+/// A finding when the slots were not at work for too many of the statements. The first one of each slot is always one of these.
+pub(crate) fn below_concurrency(done: &Done, slots: usize) -> Option<String> {
     let below = done.below_concurrency?;
-    let share = below as f64 / done.issued.max(1) as f64;
+    let share = below.saturating_sub(slots as u64) as f64 / done.issued.max(1) as f64;
     (share > BELOW_CONCURRENCY_SHARE).then(|| {
         format!(
             "{} of {} statements were issued while fewer than 99 % of the slots were at work; with more statements the share \
              falls.",
             grouped(below),
             grouped(done.issued)
+        )
+    })
+}
+
+/// A worker that used more than this share of its CPU time between its turns did not sleep there.
+const BETWEEN_SHARE: f64 = 0.01;
+
+/// A finding when the worker used much CPU time between its `turns`, which it is charged with.
+pub(crate) fn worked_between(between_us: u64, in_turns_us: u64, turns: u32) -> Option<String> {
+    let share = between_us as f64 / (between_us + in_turns_us).max(1) as f64;
+    (share > BETWEEN_SHARE).then(|| {
+        format!(
+            "{:.1} % of its CPU time fell between its {turns} turns, while others had theirs; it is charged with that time.",
+            share * 100.0
         )
     })
 }
@@ -180,6 +195,24 @@ mod tests {
         for none in [Ok(Counted::default()), Err("The target is not ours.".to_owned())] {
             assert!(super::reads(&none).iter().all(|(_, measure)| measure.reason().is_some()), "{none:?}");
         }
+    }
+
+    #[test]
+    fn idle_slots_are_told_of_unless_it_is_for_the_first_statement_of_each() {
+        let of = |below| {
+            let done = Done { issued: 50_000, below_concurrency: Some(below), ..Done::default() };
+            below_concurrency(&done, 1_024)
+        };
+        assert_eq!(of(1_024 + 250), None);
+        assert!(of(1_024 + 251).unwrap().starts_with("1,275 of 50,000 statements were issued while fewer than 99 %"));
+    }
+
+    #[test]
+    fn a_worker_that_does_not_sleep_between_its_turns_is_told_of() {
+        assert_eq!(worked_between(9_900, 1_000_000, 5), None);
+        assert_eq!(worked_between(0, 0, 1), None);
+        let sentence = worked_between(250_000, 750_000, 5).unwrap();
+        assert!(sentence.starts_with("25.0 % of its CPU time fell between its 5 turns"), "{sentence}");
     }
 
     #[test]

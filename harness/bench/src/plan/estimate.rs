@@ -14,6 +14,8 @@ use crate::plan::{Plan, PlannedCell};
 
 /// A cell besides its statements: processes, connections, schema, a sample read back.
 const CELL_SECONDS: f64 = 0.06;
+/// A turn besides its statements.
+const TURN_SECONDS: f64 = 0.01;
 /// A row that floor loads.
 const LOAD_SECONDS: f64 = 0.2e-6;
 /// A request with many others in flight.
@@ -51,12 +53,15 @@ impl<'a> Estimate<'a> {
         Estimate { plan, schedule, ended: BTreeMap::new() }
     }
 
-    /// Learns how long `cell` took.
-    pub(crate) fn ended(&mut self, cell: &PlannedCell, took: Duration) {
-        let guessed = self.guess(cell);
-        let so_far = self.ended.entry(key(cell)).or_default();
-        so_far.took += took.as_secs_f64();
-        so_far.guessed += guessed;
+    /// Learns how long `cells` took together, of which each is taken to have had its share.
+    pub(crate) fn ended(&mut self, cells: &[PlannedCell], took: Duration) {
+        let all: f64 = cells.iter().map(|cell| self.guess(cell)).sum();
+        for cell in cells {
+            let guessed = self.guess(cell);
+            let so_far = self.ended.entry(key(cell)).or_default();
+            so_far.took += took.as_secs_f64() * if all > 0.0 { guessed / all } else { 0.0 };
+            so_far.guessed += guessed;
+        }
     }
 
     /// How long these cells take together.
@@ -96,13 +101,23 @@ impl<'a> Estimate<'a> {
         }
         let (plan, scenario) = (self.plan, &self.plan.scenarios[cell.scenario]);
         let limits = &scenario.limits;
-        let (warmup, concurrency) = (limits.warmup(plan.warmup), scenario.in_flight(plan.concurrency));
-        let held_back = ROUND_TRIP_SECONDS + delay(&plan.serve_arguments).as_secs_f64();
-        let each = mean(scenario, plan.page_size).max(held_back / concurrency.max(1) as f64);
+        let (warmup, each) = (limits.warmup(plan.warmup), plan.statement_seconds(scenario));
         let workload = Workload::new(scenario, cell.count, warmup, plan.seed);
         let loaded: u64 = workload.map_or(0, |workload| workload.load().iter().map(LoadPart::rows).sum());
         let Cost { seconds, factor } = self.cost(cell);
-        CELL_SECONDS + seconds + loaded as f64 * LOAD_SECONDS + (cell.count + warmup) as f64 * each * factor
+        CELL_SECONDS
+            + TURN_SECONDS * f64::from(cell.turns())
+            + seconds
+            + loaded as f64 * LOAD_SECONDS
+            + (cell.count + warmup) as f64 * each * factor
+    }
+}
+
+impl Plan {
+    /// Guessed seconds per statement.
+    pub(crate) fn statement_seconds(&self, scenario: &Scenario) -> f64 {
+        let held_back = ROUND_TRIP_SECONDS + delay(&self.serve_arguments).as_secs_f64();
+        mean(scenario, self.page_size).max(held_back / scenario.in_flight(self.concurrency).max(1) as f64)
     }
 }
 
@@ -161,7 +176,7 @@ mod tests {
         let mut estimate = Estimate::new(&plan, &schedule);
         let before = estimate.of(cells.clone());
         let first = estimate.of([cells[0]]);
-        estimate.ended(&cells[0], first * 10);
+        estimate.ended(&cells[..1], first * 10);
         assert!(estimate.of([cells[0]]).abs_diff(first * 10) < Duration::from_millis(1));
         let timing =
             |estimate: &Estimate<'_>| estimate.of(cells.iter().copied().filter(|cell| cell.pass == Pass::Timing));
@@ -169,7 +184,7 @@ mod tests {
         assert!(timing(&estimate) > guessed * 9, "the others are taken to be slower, too");
         let whole = estimate.of(cells.clone());
         assert!(whole > before * 4 && whole < before * 9, "but not what it takes to begin counting");
-        estimate.ended(&cells[0], first * 20);
+        estimate.ended(&cells[..1], first * 20);
         assert!(estimate.of([cells[0]]).abs_diff(first * 15) < Duration::from_millis(1), "the mean of what there is");
     }
 
@@ -181,7 +196,7 @@ mod tests {
             |cell: &PlannedCell| Duration::from_millis(10 + 700 * cell.contender as u64 + 90 * cell.scenario as u64);
         let mut estimate = Estimate::new(&plan, &schedule);
         let (round, rest) = cells.split_at(6);
-        round.iter().for_each(|cell| estimate.ended(cell, took(cell)));
+        round.iter().for_each(|cell| estimate.ended(&[*cell], took(cell)));
         let expected: Duration = rest.iter().map(took).sum();
         assert!(estimate.of(rest.iter().copied()).abs_diff(expected) < Duration::from_millis(1));
     }

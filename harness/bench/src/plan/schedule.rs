@@ -1,17 +1,19 @@
 //! The order of a run: randomised complete blocks.
 //!
-//! Ratios are taken within a block, so its cells run one right after the other. Each scenario and arrangement has one block per
-//! round: a drift of the machine hits all of them alike, and a run that ends early has as many blocks of each, give or take one.
-//! After the last round come the blocks of the other passes.
+//! Ratios are taken within a block, so its cells run one right after the other, or its contenders take turns: then the block is
+//! a generation, and every round of it has an order of its own. Each scenario and arrangement has one block per
+//! lap: a drift of the machine hits all of them alike, and a run that ends early has as many blocks of each, give or take one.
+//! After the last lap come the blocks of the other passes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cqldyno_reports::{Cell, Pass, Run};
+use cqldyno_reports::{Cell, Pass, Role, Run};
 use cqldyno_scenarios::{Limits, Operation, Scenario, Statement};
 
 use crate::plan::pass::{Step, kind};
 use crate::plan::shuffle::shuffle;
-use crate::plan::{Plan, PlannedCell};
+use crate::plan::turns::Turns;
+use crate::plan::{Plan, PlannedCell, Rounds};
 
 /// Every contender once on one scenario in one arrangement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,21 @@ pub(crate) struct Block {
     pub pass: Pass,
 }
 
+/// Contenders that are alive at once: those of a generation, or one of a block of cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub cells: Vec<PlannedCell>,
+    /// The order of every round, by places in `cells`.
+    pub rounds: Vec<Vec<usize>>,
+}
+
+impl Group {
+    /// A cell by itself.
+    pub(crate) fn alone(cell: PlannedCell) -> Group {
+        Group { cells: vec![cell], rounds: vec![vec![0]] }
+    }
+}
+
 /// What is run, in which order.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
@@ -35,6 +52,9 @@ pub(crate) struct Schedule {
     steps: BTreeMap<Pass, Vec<Step>>,
     contenders: Vec<usize>,
     control: Option<usize>,
+    turns: Option<Turns>,
+    /// Who is there for scale only, and takes one turn of a generation.
+    scale: BTreeSet<usize>,
     /// Of each scenario, with whether all of its statements are EXECUTEs.
     scenarios: Vec<(Limits, bool)>,
     /// Who is not asked what: contender and scenario.
@@ -54,10 +74,10 @@ impl Schedule {
         // A block of nobody would never be done.
         if !available.is_empty() {
             for number in 1..=plan.blocks {
-                blocks.extend(round(plan, number, Pass::Timing));
+                blocks.extend(lap(plan, number, Pass::Timing));
             }
             for pass in &plan.passes {
-                blocks.extend(round(plan, 1, *pass));
+                blocks.extend(lap(plan, 1, *pass));
             }
         }
         let contenders = available.iter().copied().chain(control).collect();
@@ -68,12 +88,17 @@ impl Schedule {
         };
         let executes = |statement: &Statement| statement.operation == Operation::Execute;
         let scenario = |scenario: &Scenario| (scenario.limits, scenario.statements.iter().all(executes));
+        let ids = plan.ids();
+        let is_scale =
+            |who: &usize| plan.contenders[*who].role() != Role::Driver && plan.reference.as_ref() != Some(&ids[*who]);
         Schedule {
             seed: plan.seed,
             blocks,
             steps: passes.map(steps).collect(),
             contenders,
             control,
+            turns: plan.turns,
+            scale: (0..plan.contenders.len()).filter(is_scale).collect(),
             scenarios: plan.scenarios.iter().map(scenario).collect(),
             left_out: BTreeSet::new(),
         }
@@ -101,8 +126,7 @@ impl Schedule {
         let takes_part =
             |who: &usize| (times || Some(*who) != self.control) && !self.left_out.contains(&(*who, block.scenario));
         let mut order: Vec<usize> = self.contenders.iter().copied().filter(takes_part).collect();
-        let place = [1, block.number.into(), block.pass as u64, block.scenario as u64, block.arrangement as u64];
-        shuffle(&mut order, self.seed, &[&place[..], &[attempt.into()]].concat());
+        shuffle(&mut order, self.seed, &place(block, attempt, 0));
         let cell = |contender: &usize, step: usize, count| PlannedCell {
             contender: *contender,
             scenario: block.scenario,
@@ -112,11 +136,39 @@ impl Schedule {
             step,
             attempt,
             count,
+            rounds: None,
         };
+        if let Some(Turns { count, rounds }) = self.turns.filter(|_| times) {
+            let in_turns = |who: &usize| {
+                let one = block.number % rounds + 1;
+                let (first, last) = if self.scale.contains(who) { (one, one) } else { (1, rounds) };
+                PlannedCell {
+                    rounds: Some(Rounds { first, last }),
+                    ..cell(who, 0, count * u64::from(last - first + 1))
+                }
+            };
+            return order.iter().map(in_turns).collect();
+        }
         let (limits, executes) = self.scenarios[block.scenario];
         let steps = self.steps[&block.pass].iter().enumerate().filter(|(_, step)| executes || !step.executes_only);
         let order = &order;
         steps.flat_map(|(at, step)| order.iter().map(move |who| cell(who, at, limits.count(step.load.count)))).collect()
+    }
+
+    /// The same cells, those together that are alive at once.
+    pub(crate) fn groups(&self, block: &Block, attempt: u32) -> Vec<Group> {
+        let cells = self.cells(block, attempt);
+        let Some(Turns { rounds, .. }) = self.turns.filter(|_| block.pass == Pass::Timing) else {
+            return cells.into_iter().map(Group::alone).collect();
+        };
+        let order = |round: u32| {
+            let takes_part = |cell: &PlannedCell| cell.rounds.is_some_and(|of| (of.first..=of.last).contains(&round));
+            let mut order: Vec<usize> = (0..cells.len()).filter(|at| takes_part(&cells[*at])).collect();
+            shuffle(&mut order, self.seed, &place(block, attempt, round));
+            order
+        };
+        let rounds = (1..=rounds).map(order).collect();
+        vec![Group { cells, rounds }]
     }
 
     /// The step of a cell of this schedule.
@@ -136,7 +188,7 @@ impl Schedule {
             cells.iter().any(|cell| {
                 (cell.contender.as_str(), cell.scenario.as_str(), cell.arrangement.as_str()) == place
                     && (cell.block, cell.pass, cell.step.as_deref()) == (planned.block, planned.pass, step)
-                    && cell.is_last_of(run.plan.windows.unwrap_or(1))
+                    && !cell.more
             })
         })
     }
@@ -147,8 +199,16 @@ impl Schedule {
     }
 }
 
+/// What the order of a block's cells follows from, and that of a round of its turns.
+fn place(block: &Block, attempt: u32, round: u32) -> Vec<u64> {
+    let Block { scenario, arrangement, number, pass } = *block;
+    let mut place = vec![1, number.into(), pass as u64, scenario as u64, arrangement as u64, attempt.into()];
+    place.extend((round > 0).then_some(u64::from(round)));
+    place
+}
+
 /// One block of each scenario and arrangement.
-fn round(plan: &Plan, number: u32, pass: Pass) -> Vec<Block> {
+fn lap(plan: &Plan, number: u32, pass: Pass) -> Vec<Block> {
     let mut blocks: Vec<Block> = (0..plan.arrangements.len())
         .flat_map(|arrangement| (0..plan.scenarios.len()).map(move |scenario| (scenario, arrangement)))
         .map(|(scenario, arrangement)| Block { scenario, arrangement, number, pass })
@@ -169,21 +229,47 @@ mod tests {
     }
 
     #[test]
-    fn every_contender_runs_once_a_block_and_every_block_once_a_round() {
+    fn every_contender_runs_once_a_block_and_every_block_once_a_lap() {
         let schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), &|_| true);
         assert_eq!(schedule.blocks().len(), 13 * 6);
-        for (nth, round) in schedule.blocks().chunks(6).enumerate() {
-            let places: BTreeSet<_> = round.iter().map(|block| (block.scenario, block.arrangement)).collect();
+        for (nth, lap) in schedule.blocks().chunks(6).enumerate() {
+            let places: BTreeSet<_> = lap.iter().map(|block| (block.scenario, block.arrangement)).collect();
             assert_eq!(places.len(), 6, "a run that is ended early has whole blocks of everything");
             let counting = nth == 12;
             let number = if counting { 1 } else { u32::try_from(nth).unwrap() + 1 };
-            for block in round {
+            for block in lap {
                 assert_eq!((block.number, block.pass == Pass::Counting), (number, counting));
                 let mut who: Vec<usize> = schedule.cells(block, 1).iter().map(|cell| cell.contender).collect();
                 who.sort_unstable();
                 assert_eq!(who, if counting { vec![0, 1, 2] } else { vec![0, 1, 2, 3] }, "the control is not counted");
             }
         }
+    }
+
+    #[test]
+    fn everybody_takes_a_turn_in_each_round_in_another_order_and_who_is_there_for_scale_in_one() {
+        let turns = Some(Turns { count: 50, rounds: 3 });
+        let schedule = Schedule::new(&Plan { turns, ..six() }, &[0, 1, 2], Some(3), &|_| true);
+        let mut orders = BTreeSet::new();
+        let mut scale = BTreeSet::new();
+        for block in schedule.blocks().iter().filter(|block| block.pass == Pass::Timing) {
+            let groups = schedule.groups(block, 1);
+            let [Group { cells, rounds }] = &groups[..] else { panic!("one generation") };
+            assert_eq!((cells.len(), rounds.len()), (4, 3));
+            for (order, number) in rounds.iter().zip(1u32..) {
+                let mut who: Vec<usize> = order.iter().map(|at| cells[*at].contender).collect();
+                orders.insert(who.clone());
+                who.sort_unstable();
+                assert!(who.contains(&0) && who.contains(&3), "driver and control: {who:?}");
+                scale.extend(who.contains(&1).then_some(number));
+            }
+            let taken = |who| rounds.iter().flatten().filter(|at| cells[**at].contender == who).count();
+            assert_eq!((taken(1), taken(2)), (1, 1), "floor and noop");
+            assert!(cells.iter().all(|cell| cell.count == 50 * u64::from(cell.turns())));
+        }
+        assert!(orders.len() > 10 && scale.len() == 3, "{orders:?}");
+        let counting = schedule.blocks().last().unwrap();
+        assert_eq!(schedule.groups(counting, 1).len(), 3, "other passes have cells");
     }
 
     #[test]
@@ -227,12 +313,12 @@ mod tests {
         let all = |plan: &Plan, attempt| (0..72).map(|nth| order(plan, nth, attempt)).collect::<Vec<_>>();
         assert_ne!(all(&plan, 1), all(&plan, 2));
         assert_ne!(all(&plan, 1), all(&Plan { seed: 8, ..plan.clone() }, 1));
-        let rounds: Vec<Vec<(usize, usize)>> = Schedule::new(&plan, &[0], None, &|_| true)
+        let laps: Vec<Vec<(usize, usize)>> = Schedule::new(&plan, &[0], None, &|_| true)
             .blocks()
             .chunks(6)
-            .map(|round| round.iter().map(|block| (block.scenario, block.arrangement)).collect())
+            .map(|lap| lap.iter().map(|block| (block.scenario, block.arrangement)).collect())
             .collect();
-        assert!(rounds.iter().collect::<BTreeSet<_>>().len() > 6, "scenarios change places, too: {rounds:?}");
+        assert!(laps.iter().collect::<BTreeSet<_>>().len() > 6, "scenarios change places, too: {laps:?}");
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(crate) struct Launch<'a> {
     pub cores: Option<&'a [usize]>,
     /// Where its standard error goes.
     pub log: Option<PathBuf>,
+    /// Begins each of its lines there, where others write, too.
+    pub log_prefix: Option<String>,
     /// What may not get out.
     pub redaction: Redaction,
 }
@@ -67,6 +69,7 @@ impl<'a> Launch<'a> {
             library_folder: None,
             cores: None,
             log,
+            log_prefix: None,
             redaction: Redaction::default(),
         }
     }
@@ -119,7 +122,7 @@ impl AtGate {
         let (Some(input), Some(output), Some(errors)) = streams else {
             return Err(io::Error::other("the child has no pipes"));
         };
-        let log = Log::follow(errors, launch.log.as_deref(), launch.redaction)?;
+        let log = Log::follow(errors, launch.log.as_deref(), launch.log_prefix, launch.redaction)?;
         let (sender, lines) = sync_channel(LINES_AHEAD);
         std::thread::Builder::new().name("lines".to_owned()).spawn(move || read_lines(output, &sender))?;
         Ok(AtGate {

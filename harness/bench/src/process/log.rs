@@ -1,7 +1,7 @@
 //! What a child says on standard error: into a file, without passwords, and its last lines for messages.
 
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ChildStderr;
@@ -23,6 +23,8 @@ const TAIL_WIDTH: usize = 300;
 /// A file that is made for the first line: a child that says nothing leaves none.
 struct Sink {
     path: Option<PathBuf>,
+    /// Begins each line of a file in which others write, too.
+    prefix: Option<String>,
     file: Option<File>,
     room: usize,
 }
@@ -33,10 +35,18 @@ impl Sink {
         let Some(room) = self.room.checked_sub(line.len() + 1) else { return Ok(()) };
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(File::create(path)?),
+            none => none.insert(match self.prefix {
+                None => File::create(path)?,
+                Some(_) => OpenOptions::new().create(true).append(true).open(path)?,
+            }),
         };
         self.room = room;
-        writeln!(file, "{line}")
+        // One write per line, so that lines of several stay whole.
+        let text = match &self.prefix {
+            None => format!("{line}\n"),
+            Some(prefix) => format!("{prefix}: {line}\n"),
+        };
+        file.write_all(text.as_bytes())
     }
 }
 
@@ -47,12 +57,17 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Reads `stderr` into the file at `path`, if there is one.
+    /// Reads `stderr` into the file at `path`, if there is one; with a `prefix` others write there, too.
     ///
     /// # Errors
     /// When the thread cannot be made.
-    pub(crate) fn follow(stderr: ChildStderr, path: Option<&Path>, redaction: Redaction) -> io::Result<Log> {
-        let mut sink = Sink { path: path.map(Path::to_path_buf), file: None, room: MOST_BYTES };
+    pub(crate) fn follow(
+        stderr: ChildStderr,
+        path: Option<&Path>,
+        prefix: Option<String>,
+        redaction: Redaction,
+    ) -> io::Result<Log> {
+        let mut sink = Sink { path: path.map(Path::to_path_buf), prefix, file: None, room: MOST_BYTES };
         let tail = Arc::new(Mutex::new(VecDeque::new()));
         let (sender, ended) = channel();
         let kept = Arc::clone(&tail);

@@ -170,6 +170,20 @@ impl RunFolder {
         Ok(relative)
     }
 
+    /// Appends a meter's file to `KIND/turns.EXTENSION`, in which all turns are. Returns its name in results.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(crate) fn append_artifact(&self, artifact: &Artifact) -> Result<String, FolderError> {
+        let relative = format!("{}/turns.{}", artifact.kind, artifact.extension);
+        let path = self.path.join(&relative);
+        let write = || -> io::Result<()> {
+            fs::create_dir_all(self.path.join(artifact.kind))?;
+            OpenOptions::new().create(true).append(true).open(&path)?.write_all(&artifact.bytes)
+        };
+        write().map(|()| relative).map_err(|error| FolderError::Io(path.clone(), error))
+    }
+
     /// Keeps a copy of a worker's lock file. Returns its name in results.
     ///
     /// # Errors

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use cqldyno_driver_api::Settings;
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{ArrangementInfo, Pass, PlanInfo, Run, ScenarioInfo, TargetInfo};
+use cqldyno_reports::{ArrangementInfo, Pass, PlanInfo, Run, ScenarioInfo, TargetInfo, TurnsInfo};
 use cqldyno_scenarios::Scenario;
 use sha2::{Digest, Sha256};
 
 use crate::plan::contender::Contender;
 use crate::plan::placement::{Pin, Placement};
 use crate::plan::target::Target;
+use crate::plan::turns::Turns;
 use crate::plan::{Deadlines, Plan};
 
 /// Ends the id and the label of a control that nobody named.
@@ -24,7 +25,7 @@ impl Plan {
         PlanInfo {
             seed: self.seed,
             count: self.count,
-            windows: Some(self.windows).filter(|windows| *windows > 1),
+            turns: self.turns.map(|Turns { count, rounds }| TurnsInfo { count, rounds }),
             passes: self.passes.clone(),
             rate: self.rate,
             counting_count: if self.passes.contains(&Pass::Counting) { self.counted() } else { 0 },
@@ -52,10 +53,15 @@ impl Plan {
             target: TargetInfo {
                 id: self.target.to_string(),
                 about: match embedded {
-                    true => std::iter::once("one embedded node in memory, started afresh for every cell")
-                        .chain(self.serve_arguments.iter().map(String::as_str))
-                        .collect::<Vec<_>>()
-                        .join(" "),
+                    true => std::iter::once(match self.turns {
+                        None => "one embedded node in memory, started afresh for every cell",
+                        Some(_) => {
+                            "one embedded node in memory for each contender, started afresh for every generation"
+                        }
+                    })
+                    .chain(self.serve_arguments.iter().map(String::as_str))
+                    .collect::<Vec<_>>()
+                    .join(" "),
                     false => "an existing cluster".to_owned(),
                 },
                 embedded,
@@ -82,7 +88,7 @@ impl Plan {
             arrangements: placements.iter().map(|placement| placement.arrangement).collect(),
             pin: Pin::Off,
             count: info.count,
-            windows: info.windows.unwrap_or(1).max(1),
+            turns: info.turns.map(|TurnsInfo { count, rounds }| Turns { count, rounds }),
             concurrency: usize::try_from(info.concurrency).map_err(|_| wrong("concurrency", &info.concurrency))?,
             warmup: info.warmup,
             blocks: info.blocks,
@@ -181,6 +187,7 @@ mod tests {
             arrangements: vec!["current".parse().unwrap(), "pinned+multi:3".parse().unwrap()],
             counting_count: Some(77),
             noise_share: Some(0.25),
+            turns: Some(Turns { count: 50_000, rounds: 5 }),
             most_attempts: 3,
             within: Some(Duration::from_secs(300)),
             settings: Settings::Default,

@@ -1,19 +1,20 @@
-//! A run under way: block after block, and a block again where others disturbed it.
+//! A run under way: block after block, and a block again where others disturbed it. A lap is one block of every scenario and
+//! arrangement.
 //!
 //! No result influences the order, only noise and durations. A block with a noisy timing cell runs again, right away and whole,
 //! until an attempt is quiet or the plan's most attempts are made. Repeats take at most [`REPEATS`] times what the blocks
 //! take once. Every attempt is kept; the last whole one counts.
 //!
-//! With a limit of time no round starts that would not finish in it, and no repeat that would cost a round ([`Limit`]). The first
-//! round and the other passes always run. Every scenario and arrangement has as many blocks.
+//! With a limit of time no lap starts that would not finish in it, and no repeat that would cost a lap ([`Limit`]). The first
+//! lap and the other passes always run. Every scenario and arrangement has as many blocks.
 
 use std::collections::BTreeSet;
 use std::mem::replace;
 use std::time::Duration;
 
-use cqldyno_reports::{Cell, CutShort, LEAST_BLOCKS, Pass, Run, lasting, whole};
+use cqldyno_reports::{Cell, CutShort, LEAST_BLOCKS, Pass, Run, count, lasting, whole};
 
-use crate::cell::{Executor, RunEnds};
+use crate::cell::{Executor, RunEnds, Take};
 use crate::judge::noise::noise;
 use crate::plan::estimate::Estimate;
 use crate::plan::schedule::{Block, Schedule};
@@ -35,7 +36,7 @@ pub(crate) struct Ended {
     pub cells: Vec<Cell>,
     /// Whether the run came to its end.
     pub complete: bool,
-    /// The rounds for which there was no time, if there were any.
+    /// The laps for which there was no time, if there were any.
     pub cut_short: Option<CutShort>,
     /// What ended it early, besides the user.
     pub trouble: Option<BenchError>,
@@ -82,7 +83,7 @@ impl Course<'_> {
             .collect();
 
         let pace = Estimate::new(self.plan, self.schedule);
-        let mut limit = Limit::new(self.plan.within, self.clock, pace, self.round());
+        let mut limit = Limit::new(self.plan.within, self.clock, pace, self.lap());
         let of_blocks = |limit: &Limit<'_>, blocks: &[Block]| limit.time_of(self.schedule.first_attempts(blocks));
         let whole = of_blocks(&limit, &left);
         let repeats = if self.plan.noise_share.is_some() && self.plan.most_attempts > 1 {
@@ -90,27 +91,32 @@ impl Course<'_> {
         } else {
             Duration::ZERO
         };
-        let cells = self.schedule.first_attempts(&left).count();
-        observer.starts(&Outlook { cells, estimate: whole, repeats, within: self.plan.within });
+        let fitting = self.fitting(&left, &limit);
+        let cells = self.schedule.first_attempts(&fitting).count();
+        let estimate = of_blocks(&limit, &fitting);
+        observer.starts(&Outlook { cells, estimate, repeats, within: self.plan.within });
 
         let mut repeating = Duration::ZERO;
         let mut ended = Ended { cells: there, complete: false, cut_short: None, trouble: None };
         let mut at = 0;
         let mut looked_ahead = false;
         while let Some(block) = left.get(at).copied() {
-            if begins_another_round(&left, at) && !replace(&mut looked_ahead, true) {
+            if begins_another_lap(&left, at) && !replace(&mut looked_ahead, true) {
                 self.too_few(&left[at..], &limit).iter().for_each(|sentence| observer.too_few(sentence));
             }
-            if begins_another_round(&left, at) && !self.has_time_for(1, &left[at..], &limit) {
+            if begins_another_lap(&left, at) && !self.has_time_for(1, &left[at..], &limit) {
                 let cut_short = self.cut_short(&left[at..], &limit);
-                observer.cut_short(&self.without_rounds(&block, &cut_short));
+                // Of generations as many run as fit.
+                if self.plan.turns.is_none() || (cut_short.blocks as usize) < LEAST_BLOCKS {
+                    observer.cut_short(&self.without_laps(&block, &cut_short));
+                }
                 ended.cut_short = Some(cut_short);
                 let others = left.split_off(at).into_iter().filter(|block| block.pass != Pass::Timing);
                 left.extend(others);
                 continue;
             }
             at += 1;
-            let next = &left[at..];
+            let next = &self.fitting(&left[at - 1..], &limit)[1..];
             loop {
                 let attempts = self.attempts(&ended.cells, &block);
                 if attempts.whole > 0 {
@@ -140,35 +146,48 @@ impl Course<'_> {
         ended
     }
 
-    /// The cells of a whole round, once each.
-    fn round(&self) -> Vec<PlannedCell> {
+    /// The cells of a whole lap, once each.
+    fn lap(&self) -> Vec<PlannedCell> {
         let blocks = self.schedule.blocks();
-        self.schedule.first_attempts(&one_round(blocks).copied().collect::<Vec<_>>()).collect()
+        self.schedule.first_attempts(&one_lap(blocks).copied().collect::<Vec<_>>()).collect()
     }
 
-    /// Whether the next `rounds` of `left` end in time, with the other passes after them.
-    fn has_time_for(&self, rounds: u32, left: &[Block], limit: &Limit<'_>) -> bool {
-        let end = left.first().map_or(0, |block| block.number.saturating_add(rounds));
+    /// Whether the next `laps` of `left` end in time, with the other passes after them.
+    fn has_time_for(&self, laps: u32, left: &[Block], limit: &Limit<'_>) -> bool {
+        let end = left.first().map_or(0, |block| block.number.saturating_add(laps));
         let blocks: Vec<Block> =
             left.iter().filter(|block| block.pass != Pass::Timing || block.number < end).copied().collect();
         limit.allows(self.schedule.first_attempts(&blocks))
     }
 
-    /// Says, while the user can still do something, that there will be too few blocks for an interval; the rounds `left` are to come.
+    /// Those of `left` that there is time for, as far as is known now; all of them unless they are generations.
+    fn fitting(&self, left: &[Block], limit: &Limit<'_>) -> Vec<Block> {
+        if self.plan.turns.is_none() || self.plan.within.is_none() {
+            return left.to_vec();
+        }
+        let laps = (1..=self.plan.blocks).take_while(|laps| self.has_time_for(*laps, left, limit)).count();
+        let end =
+            left.first().map_or(0, |block| block.number.saturating_add(u32::try_from(laps.max(1)).unwrap_or(u32::MAX)));
+        left.iter().filter(|block| block.pass != Pass::Timing || block.number < end).copied().collect()
+    }
+
+    /// Says, while the user can still do something, that there will be too few blocks for an interval; the laps `left` are to come.
     fn too_few(&self, left: &[Block], limit: &Limit<'_>) -> Option<String> {
         let (within, most) = (self.plan.within?, self.plan.blocks);
         let there = left.first()?.number.saturating_sub(1);
         if !self.wants_interval() {
             return None;
         }
-        let rounds = (1..=most - there).take(LEAST_BLOCKS).take_while(|rounds| self.has_time_for(*rounds, left, limit));
-        let rounds = rounds.count();
-        let blocks = there as usize + rounds;
-        // Without time for another round that is what is said.
-        (rounds > 0 && blocks < LEAST_BLOCKS).then(|| {
+        let laps = (1..=most - there).take(LEAST_BLOCKS).take_while(|laps| self.has_time_for(*laps, left, limit));
+        let laps = laps.count();
+        let blocks = there as usize + laps;
+        // Without time for another lap that is what is said.
+        (laps > 0 && blocks < LEAST_BLOCKS).then(|| {
             format!(
-                "There is time for about {blocks} of {most} blocks within {}, and an interval needs {LEAST_BLOCKS}. Let the run end, or \
+                "There is time for about {blocks}{} {}s within {}, and an interval needs {LEAST_BLOCKS}. Let the run end, or \
                  end it with Ctrl-C, and go on with `cqldyno compare --resume DIR`.",
+                if self.plan.turns.is_none() { format!(" of {most}") } else { String::new() },
+                self.run.plan.repeated(),
                 lasting(within)
             )
         })
@@ -180,7 +199,7 @@ impl Course<'_> {
         is_compared && self.plan.blocks as usize >= LEAST_BLOCKS
     }
 
-    /// What results say of a run without the rounds `left`.
+    /// What results say of a run without the laps `left`.
     fn cut_short(&self, left: &[Block], limit: &Limit<'_>) -> CutShort {
         let missing: Vec<Block> = left.iter().filter(|block| block.pass == Pass::Timing).copied().collect();
         let milliseconds = |time: Duration| (time.as_secs_f64() * 1_000.0).round() as u64;
@@ -191,18 +210,24 @@ impl Course<'_> {
         }
     }
 
-    /// Why the rounds from that of `block` on are not run.
-    fn without_rounds(&self, block: &Block, cut_short: &CutShort) -> String {
+    /// Why the laps from that of `block` on are not run.
+    fn without_laps(&self, block: &Block, cut_short: &CutShort) -> String {
         let (first, last) = (block.number, self.plan.blocks);
         let number = |number: u32| whole(number.into());
+        let within = lasting(Duration::from_millis(cut_short.within_ms));
+        if self.plan.turns.is_some() {
+            return format!(
+                "There was time for {} within {within}, and an interval needs {LEAST_BLOCKS}.",
+                count(cut_short.blocks.into(), self.run.plan.repeated())
+            );
+        }
         let which = match first == last {
             true => format!("Block {}", number(first)),
             false => format!("Blocks {} to {}", number(first), number(last)),
         };
         format!(
-            "{which} of every scenario and arrangement {} left out, because there is no time for another one of each within {}{}.",
+            "{which} of every scenario and arrangement {} left out, because there is no time for another one of each within {within}{}.",
             if first == last { "is" } else { "are" },
-            lasting(Duration::from_millis(cut_short.within_ms)),
             match self.wants_interval() && (cut_short.blocks as usize) < LEAST_BLOCKS {
                 true => format!(", and an interval needs {LEAST_BLOCKS}"),
                 false => String::new(),
@@ -223,45 +248,59 @@ impl Course<'_> {
         observer: &mut dyn Observer,
         keep: Keep<'_>,
     ) -> bool {
-        let cells = self.schedule.cells(block, attempt);
+        let groups = self.schedule.groups(block, attempt);
         let left = |limit: &Limit<'_>, from: usize| {
-            limit.left(cells[from..].iter().copied().chain(self.schedule.first_attempts(next)))
+            let behind = groups[from..].iter().flat_map(|group| group.cells.iter().copied());
+            limit.left(behind.chain(self.schedule.first_attempts(next)))
         };
-        for (at, planned) in cells.iter().enumerate() {
-            let there = ended.cells.iter().filter(|cell| cell.window.is_none_or(|number| number == 1)).count();
+        for (at, group) in groups.iter().enumerate() {
+            let Some(planned) = group.cells.first() else { continue };
+            let there = ended.cells.iter().filter(|cell| !cell.more).count();
+            let behind = groups[at..].iter().map(|group| group.cells.len()).sum::<usize>();
             observer.cell_starts(&CellStart {
                 number: there + 1,
-                of: there + cells.len() - at + self.schedule.first_attempts(next).count(),
-                label: &self.run.contenders[planned.contender].label,
+                of: there + behind + self.schedule.first_attempts(next).count(),
+                label: match planned.rounds {
+                    None => &self.run.contenders[planned.contender].label,
+                    Some(_) => "",
+                },
                 scenario: &self.run.scenarios[planned.scenario].name,
                 arrangement: &self.run.plan.arrangements[planned.arrangement].id,
                 block: planned.block,
                 pass: planned.pass,
                 doing: self.schedule.step(planned).doing,
                 attempt,
-                count: planned.count,
+                count: planned.count / u64::from(planned.turns()),
                 left: left(limit, at),
                 behind: left(limit, at + 1),
             });
             let began = self.clock.elapsed();
-            let windows = match executor.execute(planned, &ended.cells, &mut |stage| observer.stage(stage)) {
-                Ok(windows) => windows,
-                Err(RunEnds::Cancelled) => return false,
-                Err(RunEnds::Refused(why)) => {
-                    ended.trouble = Some(BenchError::Refused(why));
-                    return false;
-                }
-            };
-            limit.ended(planned, self.clock.elapsed().saturating_sub(began));
-            for mut cell in windows {
+            let (mut taken, mut trouble) = (Vec::new(), None);
+            let behind = left(limit, at + 1);
+            let observer = std::cell::RefCell::new(&mut *observer);
+            let take: Take<'_> = &mut |mut cell| {
                 cell.noisy = noise(&cell, self.plan.noise_share, self.cores(planned));
                 let kept = keep(&cell);
-                if cell.is_last_of(self.plan.windows) {
-                    observer.cell_ended(&cell, left(limit, at + 1));
+                if !cell.more {
+                    observer.borrow_mut().cell_ended(&cell, behind);
                 }
-                ended.cells.push(cell);
-                if let Err(error) = kept {
-                    ended.trouble = Some(error.into());
+                taken.push(cell);
+                kept.map_err(|error| {
+                    trouble = Some(error.into());
+                    RunEnds::NotKept
+                })
+            };
+            let ran = executor.execute(group, &ended.cells, &mut |stage| observer.borrow_mut().stage(stage), take);
+            ended.cells.extend(taken);
+            match ran {
+                Ok(()) => limit.ended(&group.cells, self.clock.elapsed().saturating_sub(began)),
+                Err(RunEnds::Cancelled) => return false,
+                Err(RunEnds::NotKept) => {
+                    ended.trouble = trouble;
+                    return false;
+                }
+                Err(RunEnds::Refused(why)) => {
+                    ended.trouble = Some(BenchError::Refused(why));
                     return false;
                 }
             }
@@ -306,9 +345,7 @@ impl Course<'_> {
             let has = |planned: &PlannedCell| {
                 let step = self.schedule.step(planned).name;
                 let id = &self.run.contenders[planned.contender].id;
-                of_it.iter().any(|cell| {
-                    cell.contender == *id && cell.step.as_deref() == step && cell.is_last_of(self.plan.windows)
-                })
+                of_it.iter().any(|cell| cell.contender == *id && cell.step.as_deref() == step && !cell.more)
             };
             if self.schedule.cells(block, attempt).iter().all(has) {
                 found.whole += 1;
@@ -319,14 +356,14 @@ impl Course<'_> {
     }
 }
 
-/// Whether a round begins with the block at `at` while another one was before it.
-fn begins_another_round(left: &[Block], at: usize) -> bool {
+/// Whether a lap begins with the block at `at` while another one was before it.
+fn begins_another_lap(left: &[Block], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| left.get(before));
     left.get(at).zip(before).is_some_and(|(block, before)| block.pass == Pass::Timing && block.number != before.number)
 }
 
-/// The blocks of the round that is the first of `blocks`.
-fn one_round(blocks: &[Block]) -> impl Iterator<Item = &Block> {
+/// The blocks of the lap that is the first of `blocks`.
+fn one_lap(blocks: &[Block]) -> impl Iterator<Item = &Block> {
     let of_it = |first: &Block, block: &Block| block.pass == Pass::Timing && block.number == first.number;
     let first = blocks.first().copied();
     blocks.iter().take_while(move |block| first.is_some_and(|first| of_it(&first, block)))

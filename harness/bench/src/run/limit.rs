@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::plan::PlannedCell;
 use crate::plan::estimate::Estimate;
 
-/// This part of a round stays in reserve: a machine may become slower.
-const KEPT_OF_ROUND: f64 = 0.25;
+/// This part of a lap stays in reserve: a machine may become slower.
+const KEPT_OF_LAP: f64 = 0.25;
 /// This share of the time stays for what follows the last cell: tables and the page.
 const KEPT_SHARE: f64 = 0.02;
 
@@ -29,8 +29,8 @@ pub(crate) struct Limit<'a> {
     within: Option<Duration>,
     clock: &'a dyn Clock,
     pace: Estimate<'a>,
-    /// The cells of one round, once each.
-    round: Vec<PlannedCell>,
+    /// The cells of one lap, once each.
+    lap: Vec<PlannedCell>,
 }
 
 impl<'a> Limit<'a> {
@@ -38,20 +38,20 @@ impl<'a> Limit<'a> {
         within: Option<Duration>,
         clock: &'a dyn Clock,
         pace: Estimate<'a>,
-        round: Vec<PlannedCell>,
+        lap: Vec<PlannedCell>,
     ) -> Limit<'a> {
-        Limit { within, clock, pace, round }
+        Limit { within, clock, pace, lap }
     }
 
-    /// Learns how long `cell` took, whatever came of it.
-    pub(crate) fn ended(&mut self, cell: &PlannedCell, took: Duration) {
-        self.pace.ended(cell, took);
+    /// Learns how long `cells` took together, whatever came of them.
+    pub(crate) fn ended(&mut self, cells: &[PlannedCell], took: Duration) {
+        self.pace.ended(cells, took);
     }
 
     /// Whether the run ends in time when all of `cells` still run.
     pub(crate) fn allows(&self, cells: impl IntoIterator<Item = PlannedCell>) -> bool {
         let Some(within) = self.within else { return true };
-        let kept = self.pace.of(self.round.iter().copied()).mul_f64(KEPT_OF_ROUND) + within.mul_f64(KEPT_SHARE);
+        let kept = self.pace.of(self.lap.iter().copied()).mul_f64(KEPT_OF_LAP) + within.mul_f64(KEPT_SHARE);
         self.clock.elapsed() + self.pace.of(cells) + kept <= within
     }
 

@@ -7,14 +7,14 @@ use cqldyno_reports::{Cell, Contender, Pass};
 
 use crate::cell::Stage;
 
-/// A cell that is about to run.
+/// A cell or a generation that is about to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellStart<'a> {
     /// Its place in the run, from 1.
     pub number: usize,
     /// Cells of the run so far: a block that runs again adds to them.
     pub of: usize,
-    /// The contender's label.
+    /// The contender's label; empty for a generation, which has several.
     pub label: &'a str,
     /// The scenario's name.
     pub scenario: &'a str,
@@ -28,7 +28,7 @@ pub struct CellStart<'a> {
     pub doing: &'static str,
     /// From 1; more when its block runs again.
     pub attempt: u32,
-    /// Statements in the window.
+    /// Statements in a window.
     pub count: u64,
     /// Time that the rest of the run will take, this cell included.
     pub left: Duration,
@@ -110,7 +110,7 @@ pub trait Observer {
         let _ = stage;
     }
 
-    /// A cell has ended, well or not; `left` is what the rest of the run will take.
+    /// A cell, or the last turn of a contender, has ended, well or not; `left` is what the rest of the run will take.
     fn cell_ended(&mut self, cell: &Cell, left: Duration) {
         let _ = (cell, left);
     }

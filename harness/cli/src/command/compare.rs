@@ -24,6 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno compare --quick                 all drivers, figures in 30 seconds
   cqldyno compare                         all drivers, with intervals, in 5 minutes
+  cqldyno compare --within 20min          more generations, narrower intervals
   cqldyno compare -n 10M                  10 million statements each, once
   cqldyno compare --publish               20 blocks of a million statements
   cqldyno compare --publish --within 10min           as many of them as fit
@@ -92,6 +93,9 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             let contenders = if contender.is_empty() { &all } else { contender };
             let mut plan = asked.plan(contenders, reference.clone(), conditions, &programs, true)?;
             plan.named = !contender.is_empty();
+            if format.name() == "time" {
+                plan = plan.with_cells();
+            }
             measure(conditions.quiet, |progress, cancel| {
                 asked.remark().into_iter().for_each(|remark| progress.say(remark));
                 carry_out(&plan, &programs, progress, cancel)
@@ -106,7 +110,7 @@ mod tests {
     use std::time::Duration;
 
     use clap::{CommandFactory, Parser};
-    use cqldyno_bench::Plan;
+    use cqldyno_bench::{BLOCKS, Plan};
     use cqldyno_reports::{Pass, Run};
 
     use super::*;
@@ -199,31 +203,49 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_whose_size_is_ours_is_given_five_minutes_and_any_other_what_it_is_asked_to_be() {
-        let within = |further: &[&str]| planned_of(further).within.map(|time| time.as_secs());
-        for ours in [&[][..], &["--seed", "2"], &["--pin", "off"], &["--no-counting"], &["--arrangement", "current"]] {
-            assert_eq!(within(ours), Some(300), "{ours:?}");
+    fn a_comparison_takes_turns_for_five_minutes_unless_the_user_sizes_its_cells() {
+        let planned = |further: &[&str]| planned_of(further);
+        let within = |plan: &Plan| plan.within.map(|time| time.as_secs());
+        for turns in [
+            &[][..],
+            &["--seed", "2"],
+            &["--scenario", "reads"],
+            &["--arrangement", "multi:2,current"],
+            &["--pass", "latency"],
+            &["--counting-count", "1k"],
+            &["-c", "1024"],
+            &["--delay", "10ms"],
+            &["--turn", "20k"],
+        ] {
+            let plan = planned(turns);
+            assert_eq!((within(&plan), plan.turns.is_some()), (Some(300), true), "{turns:?}");
         }
-        for theirs in [
+        assert_eq!(planned(&["--turn", "20k"]).turns.unwrap().count, 20_000);
+        for cells in [
             &["--publish"][..],
             &["--count", "250k"],
             &["-n", "250k"],
             &["--blocks", "12"],
-            &["--scenario", "reads"],
-            &["--arrangement", "multi:2,current"],
-            &["--pass", "latency"],
             &["--rate", "10k"],
-            &["--counting-count", "1k"],
-            &["--concurrency", "1"],
-            &["-c", "1024"],
-            &["--delay", "10ms"],
             &["--target", "10.0.0.1"],
-            &["--within", "none"],
         ] {
-            assert_eq!(within(theirs), None, "{theirs:?}");
+            let plan = planned(cells);
+            assert_eq!((within(&plan), plan.turns), (None, None), "{cells:?}");
         }
-        assert_eq!(within(&["--publish", "--within", "20min"]), Some(1_200));
-        assert_eq!(within(&["--within", "1s"]), Some(1));
+        let unlimited = planned(&["--within", "none"]);
+        assert_eq!((within(&unlimited), unlimited.blocks, unlimited.turns.is_some()), (None, BLOCKS, true));
+        assert_eq!(within(&planned(&["--publish", "--within", "20min"])), Some(1_200));
+        assert_eq!(within(&planned(&["--within", "1s"])), Some(1));
+    }
+
+    #[test]
+    fn the_command_of_a_run_in_turns_asks_for_turns() {
+        let mut run = unusual();
+        run.plan.turns = Some(cqldyno_reports::TurnsInfo { count: 20_000, rounds: 3 });
+        let plan = parsed(&run);
+        assert_eq!((plan.turns.map(|turns| turns.count), plan.within.is_some()), (Some(20_000), true));
+        run.plan.within_ms = None;
+        assert_eq!(parsed(&run).within, None);
     }
 
     #[test]

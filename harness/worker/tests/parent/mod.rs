@@ -34,7 +34,7 @@ pub fn job(scenario: &str, count: u64) -> Job {
         request_timeout_ms: None,
         settings: Settings::Equal,
         options: BTreeMap::new(),
-        windows: 1,
+        turns: 1,
         progress_ms: 0,
     }
 }

@@ -183,7 +183,8 @@ fn differences(then: &Run, now: &Run) -> Vec<Difference> {
 
 fn statements(run: &Run) -> String {
     let plan = &run.plan;
-    let [timed, counted, before] = [plan.count, plan.counting_count, plan.warmup].map(|count| whole(count as f64));
+    let [timed, counted, before] =
+        [plan.statements(), plan.counting_count, plan.warmup].map(|count| whole(count as f64));
     format!("{timed} ({counted} in a cell that counts, {before} before the window)")
 }
 

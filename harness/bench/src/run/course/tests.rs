@@ -3,7 +3,9 @@
 use super::*;
 use crate::cell::Stage;
 use crate::plan::plan;
+use crate::plan::schedule::Group;
 use crate::plan::topology::Topology;
+use crate::plan::turns::Turns;
 use crate::record::sample_run;
 use cqldyno_reports::{Measure, Unit, measure};
 
@@ -40,13 +42,33 @@ struct Executed<'a> {
 }
 
 impl Executor for Executed<'_> {
-    fn execute(&mut self, cell: &PlannedCell, _: &[Cell], stage: &mut dyn FnMut(Stage)) -> Result<Vec<Cell>, RunEnds> {
-        self.seen.push(*cell);
+    fn execute(
+        &mut self,
+        group: &Group,
+        _: &[Cell],
+        stage: &mut dyn FnMut(Stage),
+        take: Take<'_>,
+    ) -> Result<(), RunEnds> {
         stage(Stage::Connecting);
-        self.clock.wait((self.takes)(cell));
-        if self.seen.len() == self.cancel_at {
-            return Err(self.ends.clone());
+        for (order, number) in group.rounds.iter().zip(1..) {
+            for cell in order.iter().map(|at| &group.cells[*at]) {
+                if cell.contender == self.failing && number > 1 {
+                    continue;
+                }
+                self.seen.push(*cell);
+                self.clock.wait((self.takes)(cell) / cell.turns());
+                if self.seen.len() == self.cancel_at {
+                    return Err(self.ends.clone());
+                }
+                take(self.figures(cell, number))?;
+            }
         }
+        Ok(())
+    }
+}
+
+impl Executed<'_> {
+    fn figures(&self, cell: &PlannedCell, round: u32) -> Cell {
         let noisy = self
             .noisy
             .iter()
@@ -57,21 +79,19 @@ impl Executor for Executed<'_> {
             ("machine_steal", seconds(0.0)),
             ("machine_other_cpu", seconds(if noisy { 0.9 } else { 0.0 })),
         ];
-        let cell = Cell {
+        let failed = (cell.contender == self.failing).then(|| "It crashed.".to_owned());
+        Cell {
             contender: self.run.contenders[cell.contender].id.clone(),
             scenario: self.run.scenarios[cell.scenario].name.clone(),
             arrangement: self.run.plan.arrangements[cell.arrangement].id.clone(),
             block: cell.block,
+            round: cell.rounds.map(|_| round),
+            more: failed.is_none() && cell.rounds.is_some_and(|rounds| round < rounds.last),
             pass: cell.pass,
             attempt: cell.attempt,
             measures: measures.map(|(id, value)| (id.to_owned(), value)).into(),
-            failed: (cell.contender == self.failing).then(|| "It crashed.".to_owned()),
+            failed,
             ..Cell::default()
-        };
-        let numbers = (1..=self.run.plan.windows.unwrap_or(1)).map(Some);
-        match self.run.plan.windows {
-            Some(_) if cell.failed.is_none() => Ok(numbers.map(|window| Cell { window, ..cell.clone() }).collect()),
-            _ => Ok(vec![cell]),
         }
     }
 }
@@ -439,18 +459,55 @@ fn a_cell_that_cannot_be_kept_ends_the_run_and_is_still_shown() {
     assert!(ended.trouble.unwrap().to_string().contains("cells.jsonl"));
 }
 
+/// Two drivers and noop, two scenarios, generations of three rounds.
+fn in_turns(within: Option<u64>) -> Plan {
+    let plan =
+        Plan { blocks: 20, noise_share: None, passes: Vec::new(), ..plan(&["a", "b", "noop"], &["writes", "reads"]) };
+    let turns = Some(Turns { count: 50, rounds: 3 });
+    Plan { turns, within: within.map(|seconds| SECOND * u32::try_from(seconds).unwrap()), ..plan }
+}
+
 #[test]
-fn every_window_is_kept_and_a_block_without_its_last_one_starts_again() {
-    let plan = Plan { windows: 3, noise_share: None, passes: Vec::new(), blocks: 1, ..asked() };
+fn every_turn_is_kept_and_a_generation_that_broke_off_starts_again() {
+    let plan = Plan { blocks: 1, ..in_turns(None) };
     let (whole, seen, heard) = go(&plan, Vec::new(), |_| {});
-    assert_eq!((seen.len(), whole.cells.len(), heard.ended), (4, 12, 4));
-    assert_eq!((heard.started, heard.of), (vec![1, 2, 3, 4], vec![4; 4]));
+    assert_eq!((seen.len(), whole.cells.len(), heard.ended), (14, 14, 6), "noop takes one turn");
+    assert_eq!((heard.started, heard.of), (vec![1, 4], vec![6; 2]));
     let (ended, seen, _) = go(&plan, whole.cells.clone(), |_| {});
-    assert_eq!((seen.len(), ended.cells.len()), (0, 12), "nothing is left");
+    assert_eq!((seen.len(), ended.cells.len()), (0, 14), "nothing is left");
     let mut torn = whole.cells;
     torn.pop();
     let (ended, seen, heard) = go(&plan, torn.clone(), |_| {});
-    assert_eq!((seen.len(), ended.cells.len(), heard.started[0]), (2, 11 + 6, 5));
+    assert!(seen.iter().all(|cell| cell.attempt == 2));
+    assert_eq!((seen.len(), ended.cells.len(), heard.started[0]), (7, 13 + 7, 6));
     let (schedule, run) = sample(&plan);
     assert!(schedule.lacks_none(&ended.cells, &run) && !schedule.lacks_none(&torn, &run));
+}
+
+#[test]
+fn a_contender_that_fails_in_a_turn_leaves_the_others_theirs() {
+    let plan = Plan { blocks: 1, ..in_turns(None) };
+    let (ended, seen, _) = go(&plan, Vec::new(), |executor| executor.failing = 0);
+    assert_eq!((seen.len(), ended.complete), (10, true));
+    let (schedule, run) = sample(&plan);
+    assert!(schedule.lacks_none(&ended.cells, &run));
+}
+
+#[test]
+fn there_are_as_many_generations_as_the_time_allows_and_nobody_is_told_of_more() {
+    // 6 s a lap; 1.5 s of a lap and 1.2 s of 60 s are kept.
+    let (ended, seen, heard) = go(&in_turns(Some(60)), Vec::new(), a_second);
+    assert_eq!((ended.complete, ended.cut_short.map(|cut| cut.blocks)), (true, Some(9)));
+    assert_eq!((seen.len(), heard.cut_short.len(), heard.too_few.len()), (9 * 14, 0, 0));
+    assert_eq!((heard.of.last(), heard.started.last()), (Some(&54), Some(&52)));
+    let (ended, seen, _) = go(&in_turns(Some(60)), ended.cells, a_second);
+    assert_eq!((seen.len(), ended.cut_short.map(|cut| cut.blocks)), (9 * 14, Some(18)), "it goes on with more");
+    let few = Plan { reference: Some("a".to_owned()), ..in_turns(Some(30)) };
+    let said = [
+        "There is time for about 4 generations within 30 s, and an interval needs 8. Let the run end, or end it with Ctrl-C, and go on \
+         with `cqldyno compare --resume DIR`.",
+        "There was time for 4 generations within 30 s, and an interval needs 8.",
+    ];
+    let (_, _, heard) = go(&few, Vec::new(), a_second);
+    assert_eq!((&heard.too_few[..], &heard.cut_short[..]), (&[said[0].to_owned()][..], &[said[1].to_owned()][..]));
 }

@@ -1,0 +1,42 @@
+//! What a driver does between its turns, or in one of them, is told, and the others go on.
+
+use crate::place::Place;
+use cqldyno_bench::{Plan, Turns};
+use cqldyno_reports::Cell;
+
+/// The turns of `misbehaving+how=HOW`; the honest one beside it is not disturbed.
+fn turns(how: &str) -> Vec<Cell> {
+    let place = Place::new();
+    let turns = Some(Turns { count: 2_000, rounds: 3 });
+    let cells = place.run(&Plan { turns, ..place.plan("reads", &["honestly", how]) });
+    let (mine, others): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| cell.contender.ends_with(how));
+    assert_eq!(others.iter().filter(|cell| cell.counts()).count(), 3, "{others:?}");
+    mine
+}
+
+#[test]
+fn a_driver_that_does_not_sleep_between_its_turns_is_charged_and_told_of() {
+    let turns = turns("never-sleeps");
+    assert!(turns.iter().all(Cell::counts), "{turns:?}");
+    let between: f64 = turns.iter().filter_map(|cell| cell.get("cpu_between_turns")).sum();
+    assert!(between > 0.0);
+    let last = turns.last().unwrap();
+    let found = last.findings.iter().find(|finding| finding.contains("fell between its 3 turns"));
+    assert!(found.is_some(), "{:?}", last.findings);
+}
+
+#[test]
+fn statements_between_turns_void_the_last_one() {
+    let turns = turns("executes-between-turns");
+    let why = turns.last().unwrap().void.clone().unwrap();
+    assert!(why.contains("Over all its turns: The server counted 6,"), "{why}");
+}
+
+#[test]
+fn a_driver_that_breaks_in_its_second_turn_has_its_first_one_and_the_reason() {
+    let turns = turns("aborts");
+    let rounds: Vec<_> = turns.iter().map(|cell| (cell.round, cell.more, cell.failed.is_some())).collect();
+    assert_eq!(rounds, [(Some(1), true, false), (Some(2), false, true)]);
+    let why = turns[1].failed.as_deref().unwrap();
+    assert!(why.contains("was ended by SIGABRT") && why.contains("about to abort"), "{why}");
+}

@@ -1,0 +1,126 @@
+//! How long turns are, and how many a generation has.
+//!
+//! Fresh processes of one executable differ by some percent, whatever they do, so an interval needs several generations. Short
+//! generations give more of them, and each pays for its start and its warm-up.
+
+use cqldyno_scenarios::{Operation, Scenario};
+
+use crate::plan::Plan;
+
+/// The turns of a generation. Its contenders are alive at once, each with a node of its own; while one takes a turn the others sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// Statements of a turn.
+    pub count: u64,
+    /// Rounds of a generation: in each every contender takes a turn, in shuffled order.
+    pub rounds: u32,
+}
+
+/// Blocks of cells, or generations, for intervals of some percent.
+pub const BLOCKS: u32 = 12;
+/// The most generations of a run, which has as many as its time allows.
+const MOST_GENERATIONS: u32 = 60;
+/// Statements of a turn. Shorter ones are biased by their edges, on which not all slots are at work.
+const TURN_COUNT: u64 = 50_000;
+/// The least rounds of a generation, and the most.
+const ROUNDS: (u32, u32) = (2, 5);
+
+// Guesses, for any driver on any machine.
+
+/// A round takes a second and a half at most where a statement takes two and a half times what is guessed.
+const ROUND_SECONDS: f64 = 0.6;
+/// The start of a contender of a generation, with its node and its warm-up.
+const START_SECONDS: f64 = 0.25;
+/// Generations are fitted into this share of the time, at so many times the guessed time of a statement.
+const SHARE: f64 = 0.8;
+const SLOWER: f64 = 2.0;
+
+impl Plan {
+    /// The plan with turns of `count` statements, or of as many as a round has time for.
+    #[must_use]
+    pub fn with_turns(mut self, count: Option<u64>) -> Plan {
+        let slowest = self.scenarios.iter().map(|one| self.statement_seconds(one)).fold(0.0, f64::max);
+        let (places, takers) = (self.scenarios.len() * self.arrangements.len(), self.contenders.len() + 1);
+        // Two digits are exact enough.
+        let fitting = (ROUND_SECONDS / (slowest * takers as f64)) as u64;
+        let digit = 10u64.pow(fitting.max(1).ilog10().saturating_sub(1));
+        let count = count.unwrap_or((fitting / digit * digit).clamp(1, TURN_COUNT));
+        let (least, most) = ROUNDS;
+        let rounds = self.within.map_or(most, |within| {
+            let generation = within.as_secs_f64() * SHARE / (f64::from(BLOCKS) * places.max(1) as f64);
+            let round = takers as f64 * count as f64 * slowest * SLOWER;
+            (((generation - takers as f64 * START_SECONDS) / round) as u32).clamp(least, most)
+        });
+        self.blocks = if self.within.is_some() { MOST_GENERATIONS } else { BLOCKS };
+        self.turns = Some(Turns { count, rounds });
+        self
+    }
+
+    /// The plan with cells in the place of turns, if it has any.
+    #[must_use]
+    pub fn with_cells(self) -> Plan {
+        match self.turns {
+            None => self,
+            Some(_) => Plan { turns: None, blocks: self.blocks.min(BLOCKS), ..self },
+        }
+    }
+
+    /// Whether the scenarios can be run in turns: as many statements as a generation has, on the worker's own session.
+    pub(crate) fn allows_turns(&self) -> bool {
+        let Some(Turns { count, rounds }) = self.turns else { return false };
+        let all = count.saturating_mul(rounds.into());
+        let allows = |one: &Scenario| {
+            one.limits.count(all) == all && one.statements.iter().all(|one| one.operation != Operation::Connect)
+        };
+        self.scenarios.iter().all(allows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::plan::plan;
+
+    fn turns(plan: Plan) -> Turns {
+        plan.with_turns(None).turns.unwrap()
+    }
+
+    #[test]
+    fn a_turn_has_as_many_statements_as_a_short_round_has_time_for() {
+        let many = |concurrency| Plan { concurrency, ..plan(&["a", "b", "c"], &["writes", "reads"]) };
+        assert_eq!(turns(many(1_024)).count, TURN_COUNT);
+        let few = turns(many(1)).count;
+        assert!((1_000..5_000).contains(&few) && few % 100 == 0, "{few}");
+        let delayed = Plan { serve_arguments: ["--delay", "60s"].map(str::to_owned).to_vec(), ..many(8) };
+        assert_eq!(turns(delayed).count, 1);
+        assert_eq!(many(1).with_turns(Some(7)).turns.unwrap().count, 7);
+    }
+
+    #[test]
+    fn a_generation_has_fewer_rounds_where_time_is_short_and_many_places_share_it() {
+        let within = |seconds, scenarios: &[&str]| {
+            let within = Some(Duration::from_secs(seconds));
+            let planned = Plan { within, concurrency: 1_024, ..plan(&["a", "b", "c", "floor"], scenarios) };
+            planned.with_turns(None)
+        };
+        let rounds = |seconds, scenarios: &[&str]| within(seconds, scenarios).turns.unwrap().rounds;
+        assert_eq!(rounds(300, &["writes", "reads", "mixed"]), 5);
+        assert_eq!(rounds(40, &["writes", "reads", "mixed"]), 2);
+        assert!(rounds(90, &["writes"]) > rounds(90, &["writes", "reads"]));
+        assert_eq!(within(300, &["writes"]).blocks, MOST_GENERATIONS);
+        assert_eq!(plan(&["a"], &["writes"]).with_turns(None).blocks, BLOCKS, "without a limit of time");
+    }
+
+    #[test]
+    fn what_connects_for_each_statement_or_has_few_of_them_is_run_in_cells() {
+        let allows = |scenario| plan(&["a"], &[scenario]).with_turns(Some(50_000)).allows_turns();
+        assert_eq!(["writes", "reads", "batch", "connect"].map(allows), [true, true, false, false]);
+        let within = Some(Duration::from_secs(300));
+        let cells = Plan { within, ..plan(&["a"], &["writes"]) }.with_turns(None).with_cells();
+        assert_eq!((cells.turns, cells.blocks), (None, BLOCKS));
+        let sized = Plan { blocks: 100, ..plan(&["a"], &["writes"]) };
+        assert_eq!(sized.with_cells().blocks, 100, "what has cells stays as it was asked for");
+    }
+}
