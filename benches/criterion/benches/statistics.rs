@@ -6,14 +6,17 @@ use cqldyno_statistics::{Comparison, Group, compare};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 const SCENARIOS: usize = 25;
-const BLOCKS: usize = 20;
+const BLOCKS: u32 = 20;
 const CONTENDERS: usize = 20;
 
 fn cells() -> Vec<Group> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut block = || (0..CONTENDERS).map(|_| 2.0 + random.f64() / 10.0).collect();
     (0..SCENARIOS)
-        .map(|_| Group { blocks: (0..BLOCKS).map(|_| block()).collect(), reference: 0, controls: vec![1] })
+        .map(|_| {
+            let rows = (1..=BLOCKS).map(|number| (vec![number], block())).collect();
+            Group { rows, controls: vec![1], ..Group::default() }
+        })
         .collect()
 }
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cqldyno_statistics as statistics;
-use cqldyno_statistics::{Comparison, Fitted, Group, Repetition, outermost};
+use cqldyno_statistics::{Comparison, Fitted, Group, Repetition};
 
 use crate::bottleneck::Bottleneck;
 use crate::cut_short::too_few;
@@ -15,7 +15,7 @@ use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::summary::{Figures, comparable};
 use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
 
-/// The share on both sides of 1 within which two contenders are the same.
+/// The share on both sides of 1 within which two contenders are the same, and that an adapter may be off by.
 pub(crate) const BAND: f64 = 0.02;
 
 /// The summary's rows of one scenario, arrangement and meter, and their figures by block, or by generation and round.
@@ -108,6 +108,11 @@ pub(crate) fn is_control(contender: &str, control: bool, reference: &Contender) 
     control && contender.rsplit_once('#').is_some_and(|(of, _)| of == reference.id)
 }
 
+/// The driver's name in a contender's id, without version, settings and mark. What shares it shares an adapter.
+fn driver(id: &str) -> &str {
+    id.split(['@', '+', '#']).next().unwrap_or(id)
+}
+
 /// The warning that the same program under two names differs.
 fn control_warning<'a>(rows: impl Iterator<Item = &'a SummaryRow>, reference: &Contender) -> Option<String> {
     let off: Vec<String> = rows
@@ -166,13 +171,14 @@ impl Table {
         let rows: BTreeMap<Repetition, Vec<f64>> = first.into_iter().flat_map(BTreeMap::keys).filter_map(of).collect();
         let is_disturbed = |at: &&Repetition| self.disturbed.contains(*at);
         let too_noisy = 2 * rows.keys().filter(is_disturbed).count() > rows.len();
-        let blocks = outermost(rows);
         let column = |is: &dyn Fn(&SummaryRow) -> bool| -> Vec<usize> {
             (0..columns.len()).filter(|column| is(&self.rows[columns[*column]])).collect()
         };
         let references = column(&|row| row.contender == reference.id);
         let controls = column(&|row| is_control(&row.contender, row.control, reference));
-        let group = Group { blocks, reference: references.first().copied().unwrap_or(usize::MAX), controls };
+        let is_sibling = |row: &SummaryRow| driver(&row.contender) == driver(&reference.id);
+        let siblings = if self.meter() == CPU_PER_STATEMENT { column(&is_sibling) } else { Vec::new() };
+        let group = Group { rows, reference: references.first().copied().unwrap_or(usize::MAX), controls, siblings };
         Prepared { group, columns, too_noisy }
     }
 
@@ -199,6 +205,7 @@ impl Table {
         let bases = std::iter::once(&prepared.group.reference).chain(&prepared.group.controls);
         let bases_are_their_own =
             bases.into_iter().all(|column| is_its_own_rate(&self.rows[prepared.columns[*column]]));
+        let blocks: BTreeSet<Option<&u32>> = prepared.group.rows.keys().map(|at| at.first()).collect();
         for (row, level) in prepared.columns.iter().zip(levels) {
             self.rows[*row].level = Some(level);
         }
@@ -209,7 +216,7 @@ impl Table {
             row.ratio = Some(estimate.ratio);
             row.interval = Some(estimate.interval);
             row.detectable = Some(estimate.detectable);
-            row.blocks = Some(prepared.group.blocks.len());
+            row.blocks = Some(blocks.len());
             let judged = !prepared.group.controls.contains(&column)
                 && (is_primary || (row.meter == THROUGHPUT && bases_are_their_own && is_its_own_rate(row)));
             row.verdict = judged.then(|| match prepared.too_noisy {
@@ -247,6 +254,28 @@ mod tests {
         assert!(!is_control("scylla#control", false, &scylla) && !is_control("cdrs-tokio#control", true, &scylla));
         let second = Contender { id: "scylla#2".to_owned(), ..scylla };
         assert!(is_control("scylla#2#control", true, &second) && !is_control("scylla#2", true, &second));
+    }
+
+    #[test]
+    fn between_versions_of_one_driver_an_interval_that_excludes_1_is_enough() {
+        let (run, cells) = sample::blocks(12);
+        let row = |id: &str, factor: f64| {
+            let (mut run, mut cells) = (run.clone(), cells.clone());
+            run.contenders.iter_mut().filter(|one| one.id == "cdrs-tokio").for_each(|one| one.id = id.to_owned());
+            for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
+                cell.contender = id.to_owned();
+                let cpu = cell.get(CPU_PER_STATEMENT).unwrap() * factor;
+                cell.measures
+                    .insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(cpu, crate::Unit::Microseconds));
+            }
+            let is = |row: &&SummaryRow| row.contender == id && row.scenario == "writes" && !row.exploratory;
+            crate::Analysis::new(&run, &cells).rows().iter().find(is).unwrap().clone()
+        };
+        let low = row("cdrs-tokio", 1.0).interval.unwrap()[0];
+        let (other, version) = (row("cdrs-tokio", 1.01 / low), row("scylla@0.9.1+tokio=1.44.2", 1.01 / low));
+        assert_eq!(other.interval, version.interval);
+        assert_eq!((other.verdict, version.verdict), (Some(Verdict::Inconclusive), Some(Verdict::Dearer)));
+        assert!(version.detectable < other.detectable);
     }
 
     #[test]

@@ -107,9 +107,9 @@ impl SummaryRow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It costs less: the whole interval lies beyond 2 %.
+    /// It costs less: the whole interval lies beyond 2 %, or below 1 if both are the same driver.
     Cheaper,
-    /// It costs more: the whole interval lies beyond 2 %.
+    /// It costs more: the whole interval lies beyond 2 %, or above 1 if both are the same driver.
     Dearer,
     /// It takes less time or serves more per second: the whole interval lies beyond 2 %.
     Faster,

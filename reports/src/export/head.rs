@@ -156,8 +156,8 @@ pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
     Some(format!(
         "Figures of short tables are fitted levels, those of wide tables are medians of the blocks. A ratio is the level of CPU time \
          per statement over that of {}, within blocks. {hold}. Cheaper or dearer means that the whole interval lies beyond {band:.0} %, \
-         same that all of it lies within. The smallest difference is what this run would have found with a chance of 90 %. Every other \
-         figure is exploratory.",
+         or excludes 1 if both are the same driver; same means that all of it lies within. The smallest difference is what this run \
+         would have found with a chance of 90 %. Every other figure is exploratory.",
         plain(&reference.label),
         band = BAND * 100.0,
     ))

@@ -1,28 +1,36 @@
 //! From the figures of a table to ratios, intervals and verdicts.
 
-use std::fmt;
+use std::collections::BTreeMap;
+use std::{fmt, iter};
 
-use crate::fit::fit;
+use crate::chance::{Chance, pooled};
+use crate::fit::{Levels, Rows, Spread, common, cuts, median, of_pairs};
+use crate::generations::generations;
 use crate::interval::{Verdict, rounded};
 use crate::quantile::student_quantile;
 
-/// Fewer blocks have no interval: at 5, intervals of small tables held in 90 to 94 of 100 simulated runs only (README.md).
+/// Fewer generations have no interval, nor have fewer blocks of single cells (README.md).
 pub const LEAST_BLOCKS: usize = 8;
 /// The chance to find a difference of [`Estimate::detectable`].
 const CHANCE: f64 = 0.9;
-/// The share of (blocks - 1) x (contenders - 1) degrees of freedom that downweighting leaves: from simulation, see README.md.
-const FREEDOM: f64 = 0.65;
+
+/// Where a row repeats: its generation, then its round within it; of a block of single cells its number alone.
+pub type Repetition = Vec<u32>;
 
 /// The figures of one scenario in one arrangement.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
-    /// A positive measure: one row per block, and in it one figure per contender.
-    pub blocks: Vec<Vec<f64>>,
+    /// A positive measure: one row per round that counts, and in it one figure per contender. Generations may have different
+    /// numbers of rounds.
+    pub rows: BTreeMap<Repetition, Vec<f64>>,
     /// The column that ratios are taken against.
     pub reference: usize,
     /// Columns that are the reference once more under another name. Their levels and the reference's are pooled for the others;
     /// they themselves are compared with the reference alone.
     pub controls: Vec<usize>,
+    /// Columns that share the reference's adapter, such as other versions of its driver. They differ from it if their interval
+    /// excludes 1; others do if all of it lies beyond the band.
+    pub siblings: Vec<usize>,
 }
 
 /// What is compared, and how surely.
@@ -69,6 +77,14 @@ pub struct Fitted {
     pub estimates: Vec<Option<Estimate>>,
 }
 
+impl Fitted {
+    /// The greatest half of an interval, as a share: 0.02 if all ratios are known to 2 % or better.
+    pub fn half_width(&self) -> f64 {
+        let half = |one: &Estimate| (one.interval[1] / one.interval[0]).sqrt() - 1.0;
+        self.estimates.iter().flatten().map(half).fold(0.0, f64::max)
+    }
+}
+
 /// Why there are no intervals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoInterval {
@@ -112,80 +128,94 @@ impl std::error::Error for NoInterval {}
 /// # Errors
 /// Per group, why it has no intervals.
 pub fn compare(groups: &[Group], how: &Comparison) -> Vec<Result<Fitted, NoInterval>> {
-    let sound: Vec<Result<(), NoInterval>> = groups.iter().map(Group::check).collect();
-    let all: usize =
-        groups.iter().zip(&sound).filter(|(_, sound)| sound.is_ok()).map(|(group, _)| group.contenders() - 1).sum();
-    let comparisons = if how.simultaneous { all } else { 1 };
+    let fits: Vec<Result<Fit, NoInterval>> = {
+        let sound = groups.iter().map(|group| group.check().map(|()| generations(&group.rows)));
+        let sound: Vec<Result<Rows, NoInterval>> = sound.collect();
+        let pairs = |rows: &Rows| of_pairs(std::slice::from_ref(rows));
+        let freedoms = sound.iter().flatten().map(|rows| (rows.len() - 1) * (rows[0].len() - 1));
+        let freedom = freedoms.sum::<usize>() as f64;
+        let of_all = sound.iter().flatten().map(|rows| common(&pairs(rows)));
+        let of_all = of_all.sum::<f64>() / sound.iter().flatten().count().max(1) as f64;
+        let fit = |rows: Rows| {
+            let cuts = cuts(&pairs(&rows), of_all, rows.len(), freedom);
+            let levels = Levels::fit(&rows, &cuts);
+            Fit { spread: levels.spread(&rows, &cuts), levels }
+        };
+        sound.into_iter().map(|rows| rows.map(fit)).collect()
+    };
+    let sound = || fits.iter().flatten();
+    let comparisons = if how.simultaneous { sound().map(|fit| fit.levels.contenders.len() - 1).sum() } else { 1 };
     // By logarithms: 1 - confidence^(1 / comparisons) without losing digits.
     let tail = -(how.confidence.ln() / comparisons.max(1) as f64).exp_m1();
-    groups.iter().zip(sound).map(|(group, sound)| sound.map(|()| group.fitted(tail, how))).collect()
+    let all = pooled(sound().map(|fit| (&fit.spread, fit.levels.rows.len())));
+    let fitted = |(group, fit): (&Group, Result<Fit, NoInterval>)| {
+        let Fit { levels, spread } = fit?;
+        let chance = Chance::new(&spread, levels.rows.len(), all, group.sames());
+        Ok(group.fitted(levels, &chance, tail, how))
+    };
+    groups.iter().zip(fits).map(fitted).collect()
+}
+
+/// The levels of a group and the variances behind them.
+struct Fit {
+    levels: Levels,
+    spread: Spread,
 }
 
 impl Group {
-    fn contenders(&self) -> usize {
-        self.blocks.first().map_or(0, Vec::len)
-    }
-
     fn check(&self) -> Result<(), NoInterval> {
-        let contenders = self.contenders();
+        let contenders = self.rows.values().next().map_or(0, Vec::len);
         let there = |column: &usize| *column < contenders;
-        if self.blocks.len() < LEAST_BLOCKS {
-            return Err(NoInterval::Blocks { found: self.blocks.len() });
+        let mut generations: Vec<Option<&u32>> = self.rows.keys().map(|at| at.first()).collect();
+        generations.dedup();
+        if generations.len() < LEAST_BLOCKS {
+            return Err(NoInterval::Blocks { found: generations.len() });
         }
-        if contenders < 2
-            || !there(&self.reference)
-            || !self.controls.iter().all(there)
-            || self.blocks.iter().any(|block| block.len() != contenders)
-        {
+        if contenders < 2 || !self.sames().iter().all(there) || self.rows.values().any(|row| row.len() != contenders) {
             return Err(NoInterval::Shape);
         }
-        match self.blocks.iter().flatten().all(|figure| figure.is_finite() && *figure > 0.0) {
+        match self.rows.values().flatten().all(|figure| figure.is_finite() && *figure > 0.0) {
             true => Ok(()),
             false => Err(NoInterval::NotPositive),
         }
     }
 
-    /// The factor on the M-estimator's standard error, which takes the block levels as known: from simulation, see README.md.
-    fn too_small(&self) -> f64 {
-        1.0 + 0.2 / self.contenders().max(3) as f64
+    /// The reference and its controls.
+    fn sames(&self) -> Vec<usize> {
+        iter::once(self.reference).chain(self.controls.iter().copied()).collect()
     }
 
-    /// The fit, each of its intervals missing the truth with probability `tail`.
-    fn fitted(&self, tail: f64, how: &Comparison) -> Fitted {
-        let logs: Vec<Vec<f64>> =
-            self.blocks.iter().map(|block| block.iter().map(|figure| figure.ln()).collect()).collect();
-        let fit = fit(&logs);
-        let freedom = (FREEDOM * (self.blocks.len() - 1) as f64 * (self.contenders() - 1) as f64).max(1.0);
-        let wide = self.too_small() * student_quantile(tail, freedom);
-        let likely = self.too_small() * student_quantile(2.0 * (1.0 - CHANCE), freedom);
-        let sames: Vec<usize> = std::iter::once(self.reference).chain(self.controls.iter().copied()).collect();
-        let against = |columns: &[usize]| {
-            let of = columns.len() as f64;
-            let level = columns.iter().map(|column| fit.levels[*column]).sum::<f64>() / of;
-            (level, columns.iter().map(|column| fit.variances[*column]).sum::<f64>() / (of * of))
-        };
-        let estimates: Vec<Option<Estimate>> = (0..self.contenders())
-            .map(|column| {
-                if column == self.reference {
-                    return None;
-                }
-                let (level, variance) =
-                    if self.controls.contains(&column) { against(&[self.reference]) } else { against(&sames) };
-                let log = fit.levels[column] - level;
-                let error = (fit.variances[column] + variance).sqrt();
-                let interval = [log - wide * error, log + wide * error].map(|end| rounded(end.exp()));
-                Some(Estimate {
-                    ratio: rounded(log.exp()),
-                    interval,
-                    verdict: Verdict::of(interval, how.band, how.lower_is_better),
-                    detectable: (how.band.ln_1p() + (wide + likely) * error).exp_m1(),
-                })
+    /// Intervals of which each misses the truth with probability `tail`.
+    fn fitted(&self, levels: Levels, chance: &Chance, tail: f64, how: &Comparison) -> Fitted {
+        let Levels { contenders, rows } = levels;
+        let mean =
+            |columns: &[usize]| columns.iter().map(|column| contenders[*column]).sum::<f64>() / columns.len() as f64;
+        let sames = self.sames();
+        let estimate = |column: usize| {
+            if column == self.reference {
+                return None;
+            }
+            let base = if self.controls.contains(&column) { &sames[..1] } else { &sames };
+            let beyond = if self.siblings.contains(&column) { 0.0 } else { how.band };
+            let log = contenders[column] - mean(base);
+            let variance = chance.of_difference(column, base);
+            let error = variance.value.sqrt();
+            let wide = student_quantile(tail, variance.freedom);
+            let likely = student_quantile(2.0 * (1.0 - CHANCE), variance.freedom);
+            let interval = [log - wide * error, log + wide * error].map(|end| rounded(end.exp()));
+            Some(Estimate {
+                ratio: rounded(log.exp()),
+                interval,
+                verdict: Verdict::of(interval, beyond, how.band, how.lower_is_better),
+                detectable: (beyond.ln_1p() + (wide + likely) * error).exp_m1(),
             })
-            .collect();
-        let pooled = (fit.centre + against(&sames).0).exp();
+        };
+        let estimates: Vec<Option<Estimate>> = (0..contenders.len()).map(estimate).collect();
+        let centre = median(rows);
+        let pooled = (centre + mean(&sames)).exp();
         let level = |(column, estimate): (usize, &Option<Estimate>)| match estimate {
             None => pooled,
-            Some(_) if self.controls.contains(&column) => (fit.centre + fit.levels[column]).exp(),
+            Some(_) if self.controls.contains(&column) => (centre + contenders[column]).exp(),
             Some(estimate) => pooled * estimate.ratio,
         };
         Fitted { levels: estimates.iter().enumerate().map(level).collect(), estimates }
@@ -201,7 +231,8 @@ mod tests {
         let row = |block: usize| {
             vec![2.0 * noise[block % 8], 3.0 * noise[(block * 3 + 1) % 8], 2.0 * noise[(block * 5 + 2) % 8]]
         };
-        Group { blocks: (0..blocks).map(row).collect(), reference: 0, controls: vec![2] }
+        let rows = (0..blocks).map(|block| (vec![block as u32], row(block))).collect();
+        Group { rows, controls: vec![2], ..Group::default() }
     }
 
     #[test]
@@ -264,14 +295,36 @@ mod tests {
             why(group(1)),
             "An interval needs at least 8 blocks in which every contender ran to its end, and there is 1; ask for more blocks."
         );
-        assert!(why(Group { blocks: Vec::new(), reference: 0, controls: Vec::new() }).contains("there are 0"));
+        assert!(why(Group::default()).contains("there are 0"));
         let mut zero = group(9);
-        zero.blocks[3][1] = 0.0;
+        zero.rows.entry(vec![3]).or_default()[1] = 0.0;
         assert!(why(zero).contains("above 0"));
         assert!(why(Group { reference: 7, ..group(9) }).contains("a reference"));
-        assert!(why(Group { blocks: vec![vec![1.0]; 9], reference: 0, controls: vec![] }).contains("second contender"));
+        let rows = (0..9).map(|block| (vec![block], vec![1.0])).collect();
+        assert!(why(Group { rows, ..Group::default() }).contains("second contender"));
         let mut ragged = group(9);
-        ragged.blocks[2].pop();
+        ragged.rows.entry(vec![2]).or_default().pop();
         assert!(why(ragged).contains("one figure of each"));
+    }
+
+    #[test]
+    fn a_version_of_the_references_driver_differs_if_its_interval_excludes_1() {
+        let mut near = group(12);
+        near.rows.values_mut().for_each(|row| row[1] *= 1.02 / 1.5);
+        let of = |siblings: Vec<usize>| {
+            let group = Group { siblings, ..near.clone() };
+            compare(&[group], &Comparison::default()).remove(0).unwrap().estimates[1].unwrap()
+        };
+        let (other, sibling) = (of(vec![]), of(vec![1]));
+        assert_eq!((other.interval, other.verdict), (sibling.interval, Verdict::Inconclusive));
+        assert!(sibling.interval[0] > 1.0 && sibling.verdict == Verdict::Worse, "{sibling:?}");
+        assert!(sibling.detectable < other.detectable - 0.019, "{sibling:?}");
+    }
+
+    #[test]
+    fn the_half_width_is_that_of_the_widest_interval() {
+        let fitted = compare(&[group(12)], &Comparison::default()).remove(0).unwrap();
+        let widest = fitted.estimates.iter().flatten().map(|one| one.interval[1] / one.interval[0]).fold(1.0, f64::max);
+        assert!((fitted.half_width() - (widest.sqrt() - 1.0)).abs() < 1e-12 && fitted.half_width() > 0.005);
     }
 }

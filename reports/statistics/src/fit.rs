@@ -1,125 +1,119 @@
-//! The robust two-way fit: the level of each contender, without what a block has in common.
+//! The robust two-way fit: the level of each contender, without what a row has in common.
 //!
-//! The logarithm of a figure is level of the contender + level of the block + noise. An M-estimator with Tukey's biweight finds
-//! the levels (A. E. Beaton and J. W. Tukey, Technometrics 16, 1974). A cell that a neighbour on the machine slowed down counts
+//! The logarithm of a figure is level of the contender + level of the row + noise. An M-estimator with Tukey's biweight finds
+//! the levels (A. E. Beaton and J. W. Tukey, Technometrics 16, 1974). A figure that a neighbour on the machine slowed down counts
 //! less the further off it lies, whosever it is.
 
 /// Residuals beyond this many standard deviations count nothing.
 const CUT: f64 = 6.0;
-/// How much of each contender's spread is its own; the rest is that of all contenders together.
+/// By how much the cut is wider, over the degrees of freedom: a spread of few rows is hardly known. From simulation.
+const CAUTION: f64 = 9.0;
+/// How much of the spread that sets a contender's cut is its own; the rest is that of all contenders.
 const OWN: f64 = 0.5;
 /// The least share of the common spread that a contender's own one is taken to be.
-const LEAST_OWN: f64 = 0.1;
+pub(crate) const LEAST_OWN: f64 = 0.1;
 /// The most steps of the iteration, which nearly always settles long before.
 const STEPS: usize = 100;
 /// Levels that move less than this have settled.
-const SETTLED: f64 = 1e-10;
+const SETTLED: f64 = 1e-8;
 /// The median of the size of a standard normal variable, inverted.
-const MAD_TO_SIGMA: f64 = 1.482_602_218_5;
+pub(crate) const MAD_TO_SIGMA: f64 = 1.482_602_218_5;
 
-/// What a scenario's blocks say of its contenders.
+/// Logarithms: one row per round or generation, one column per contender.
+pub(crate) type Rows = Vec<Vec<f64>>;
+
+/// The levels that rows come to.
 #[derive(Debug)]
-pub(crate) struct Fit {
-    /// The level of each contender on the log scale, up to a constant for all.
-    pub levels: Vec<f64>,
-    /// The variance of each level. The variance of a difference is the sum of two.
-    pub variances: Vec<f64>,
-    /// What the median block adds to every level.
-    pub centre: f64,
+pub(crate) struct Levels {
+    /// Of each contender, up to a constant for all.
+    pub contenders: Vec<f64>,
+    /// Of each row.
+    pub rows: Vec<f64>,
 }
 
-/// Fits `logs`: one row per block, one column per contender, at least two of each, all finite.
-pub(crate) fn fit(logs: &[Vec<f64>]) -> Fit {
-    let (blocks, contenders) = (logs.len() as f64, logs[0].len() as f64);
-    let mut levels = Levels::start(logs);
-    // A residual spreads less than its cell, because two levels were fitted to it.
-    let shrink = ((1.0 - 1.0 / contenders) * (1.0 - 1.0 / blocks)).sqrt();
-    let cuts: Vec<f64> = spreads(logs).iter().map(|spread| CUT * shrink * spread).collect();
-    levels.choose_blocks(logs, &cuts);
-    for _ in 0..STEPS {
-        if levels.improve(logs, &cuts) < SETTLED {
-            break;
-        }
-    }
-    let variances = levels.variances(logs, &cuts);
-    Fit { levels: levels.contenders, variances, centre: median(levels.blocks) }
-}
-
-struct Levels {
-    contenders: Vec<f64>,
-    blocks: Vec<f64>,
+/// How much a row's figures vary about the levels.
+#[derive(Debug)]
+pub(crate) struct Spread {
+    /// The variance of each contender's figures, unless there are but two and nothing tells them apart.
+    pub own: Vec<f64>,
+    /// The mean of all contenders' variances.
+    pub common: f64,
 }
 
 impl Levels {
-    /// Median polish (J. W. Tukey, Exploratory Data Analysis, 1977), three sweeps.
-    fn start(logs: &[Vec<f64>]) -> Levels {
-        let mut levels = Levels { contenders: vec![0.0; logs[0].len()], blocks: vec![0.0; logs.len()] };
-        for contender in 1..logs[0].len() {
-            levels.contenders[contender] = median(logs.iter().map(|block| block[contender] - block[0]).collect());
-        }
-        levels.set_blocks(logs);
-        for _ in 0..2 {
-            for contender in 0..logs[0].len() {
-                let of = logs.iter().zip(&levels.blocks).map(|(block, level)| block[contender] - level);
-                levels.contenders[contender] = median(of.collect());
+    /// Fits finite rows of at least two columns.
+    pub fn fit(logs: &Rows, cuts: &[f64]) -> Levels {
+        let mut levels = Levels::polish(logs);
+        levels.choose(logs, cuts);
+        for _ in 0..STEPS {
+            if levels.improve(logs, cuts) < SETTLED {
+                break;
             }
-            levels.set_blocks(logs);
         }
         levels
     }
 
-    fn set_blocks(&mut self, logs: &[Vec<f64>]) {
-        for (block, level) in logs.iter().zip(&mut self.blocks) {
-            *level = median(block.iter().zip(&self.contenders).map(|(log, contender)| log - contender).collect());
+    /// Median polish (J. W. Tukey, Exploratory Data Analysis, 1977), three sweeps.
+    pub fn polish(logs: &Rows) -> Levels {
+        let mut levels = Levels { contenders: vec![0.0; logs[0].len()], rows: vec![0.0; logs.len()] };
+        for contender in 1..logs[0].len() {
+            levels.contenders[contender] = median(logs.iter().map(|row| row[contender] - row[0]).collect());
+        }
+        levels.set_rows(logs);
+        for _ in 0..2 {
+            for contender in 0..logs[0].len() {
+                let of = logs.iter().zip(&levels.rows).map(|(row, level)| row[contender] - level);
+                levels.contenders[contender] = median(of.collect());
+            }
+            levels.set_rows(logs);
+        }
+        levels
+    }
+
+    fn set_rows(&mut self, logs: &Rows) {
+        for (row, level) in logs.iter().zip(&mut self.rows) {
+            *level = median(row.iter().zip(&self.contenders).map(|(log, contender)| log - contender).collect());
         }
     }
 
-    /// Puts the level of each block where its cells agree best: their middle, or one of them if the middle is near none.
+    /// Puts each level where its figures agree best: their middle, or one of them if the middle is near none.
     ///
     /// Otherwise the last digit decides to which side the iteration leaves such a middle.
-    fn choose_blocks(&mut self, logs: &[Vec<f64>], cuts: &[f64]) {
-        for (block, level) in logs.iter().zip(&mut self.blocks) {
-            let own: Vec<f64> = block.iter().zip(&self.contenders).map(|(log, contender)| log - contender).collect();
-            let loss = |level: f64| -> f64 {
-                own.iter()
-                    .zip(cuts)
-                    .map(|(own, cut)| 1.0 - (1.0 - share(own - level, *cut).powi(2)).max(0.0).powi(3))
-                    .sum()
-            };
-            let mut least = loss(*level);
-            for at in &own {
-                let here = loss(*at);
-                if here < least - 1e-6 {
-                    (least, *level) = (here, *at);
-                }
-            }
+    fn choose(&mut self, logs: &Rows, cuts: &[f64]) {
+        for (one, level) in self.contenders.iter_mut().enumerate() {
+            let own: Vec<f64> = logs.iter().zip(&self.rows).map(|(row, level)| row[one] - level).collect();
+            *level = best(*level, &own, |_| cuts[one]);
+        }
+        for (row, level) in logs.iter().zip(&mut self.rows) {
+            let own: Vec<f64> = row.iter().zip(&self.contenders).map(|(log, contender)| log - contender).collect();
+            *level = best(*level, &own, |one| cuts[one]);
         }
     }
 
-    fn residual(&self, logs: &[Vec<f64>], block: usize, contender: usize) -> f64 {
-        logs[block][contender] - self.contenders[contender] - self.blocks[block]
+    fn residual(&self, logs: &Rows, row: usize, contender: usize) -> f64 {
+        logs[row][contender] - self.contenders[contender] - self.rows[row]
     }
 
     /// One step of iterated weighted least squares; returns how far the levels moved.
-    fn improve(&mut self, logs: &[Vec<f64>], cuts: &[f64]) -> f64 {
+    fn improve(&mut self, logs: &Rows, cuts: &[f64]) -> f64 {
         let others = logs[0].len() - 1;
-        // The normal equations with the blocks eliminated and the first contender at 0.
+        // The normal equations with the rows eliminated and the first contender at 0.
         let mut matrix = vec![vec![0.0; others]; others];
         let mut right = vec![0.0; others];
-        let weights: Vec<Vec<f64>> = (0..logs.len())
-            .map(|block| (0..=others).map(|one| biweight(share(self.residual(logs, block, one), cuts[one]))).collect())
+        let weights: Rows = (0..logs.len())
+            .map(|row| (0..=others).map(|one| biweight(share(self.residual(logs, row, one), cuts[one]))).collect())
             .collect();
-        for (block, weights) in logs.iter().zip(&weights) {
+        for (row, weights) in logs.iter().zip(&weights) {
             let total: f64 = weights.iter().sum();
             if total <= f64::EPSILON {
                 continue;
             }
-            let mean = weights.iter().zip(block).map(|(weight, log)| weight * log).sum::<f64>() / total;
-            for row in 0..others {
-                right[row] += weights[row + 1] * (block[row + 1] - mean);
-                matrix[row][row] += weights[row + 1];
-                for column in 0..others {
-                    matrix[row][column] -= weights[row + 1] * weights[column + 1] / total;
+            let mean = weights.iter().zip(row).map(|(weight, log)| weight * log).sum::<f64>() / total;
+            for one in 0..others {
+                right[one] += weights[one + 1] * (row[one + 1] - mean);
+                matrix[one][one] += weights[one + 1];
+                for other in 0..others {
+                    matrix[one][other] -= weights[one + 1] * weights[other + 1] / total;
                 }
             }
         }
@@ -128,90 +122,106 @@ impl Levels {
         let next: Vec<f64> = std::iter::once(0.0).chain(solved).collect();
         let moved = next.iter().zip(&self.contenders).map(|(new, old)| (new - (old - base)).abs()).fold(0.0, f64::max);
         self.contenders = next;
-        for (at, (block, weights)) in logs.iter().zip(&weights).enumerate() {
-            let over = |level: f64, (log, contender): (&f64, &f64)| log - contender - level;
+        for (at, (row, weights)) in logs.iter().zip(&weights).enumerate() {
+            let own = || row.iter().zip(&self.contenders).map(|(log, contender)| log - contender);
             let total: f64 = weights.iter().sum();
-            self.blocks[at] = if total > f64::EPSILON {
-                let pairs = block.iter().zip(&self.contenders);
-                weights.iter().zip(pairs).map(|(weight, pair)| weight * over(0.0, pair)).sum::<f64>() / total
+            self.rows[at] = if total > f64::EPSILON {
+                own().zip(weights).map(|(own, weight)| weight * own).sum::<f64>() / total
             } else {
-                median(block.iter().zip(&self.contenders).map(|pair| over(0.0, pair)).collect())
+                median(own().collect())
             };
         }
         moved
     }
 
-    /// The M-estimator's variances (P. J. Huber, Robust Statistics, 1981, section 7.6).
-    ///
-    /// Half is the contender's own and half that of all, because a few blocks say little of one contender's spread.
-    fn variances(&self, logs: &[Vec<f64>], cuts: &[f64]) -> Vec<f64> {
-        let (blocks, contenders) = (logs.len() as f64, cuts.len() as f64);
+    /// The M-estimator's variances, times the rows (P. J. Huber, Robust Statistics, 1981, section 7.6).
+    pub fn spread(&self, logs: &Rows, cuts: &[f64]) -> Spread {
+        let (rows, contenders) = (logs.len() as f64, cuts.len() as f64);
         let mut squares = vec![0.0; cuts.len()];
         let mut slope = 0.0;
-        for block in 0..logs.len() {
+        for row in 0..logs.len() {
             for (one, cut) in cuts.iter().enumerate() {
-                let residual = self.residual(logs, block, one);
+                let residual = self.residual(logs, row, one);
                 let u = share(residual, *cut);
                 squares[one] += (biweight(u) * residual).powi(2);
                 slope += if u.abs() < 1.0 { (1.0 - u * u) * (1.0 - 5.0 * u * u) } else { 0.0 };
             }
         }
-        let slope = (slope / (blocks * contenders)).max(0.2);
-        let spread: Vec<f64> = squares.iter().map(|sum| sum / (blocks - 1.0) / (slope * slope)).collect();
-        let total = spread.iter().sum::<f64>() / (1.0 - 1.0 / contenders);
-        let common = total / contenders;
-        spread
-            .iter()
-            .map(|of| {
-                // Each residual holds part of every contender's noise, through the mean of its block.
-                let own = match cuts.len() {
-                    2 => common,
-                    _ => (of - total / (contenders * contenders)) / (1.0 - 2.0 / contenders),
-                };
-                (OWN * own.max(LEAST_OWN * common) + (1.0 - OWN) * common) / blocks
-            })
-            .collect()
+        let slope = (slope / (rows * contenders)).max(0.2);
+        let factor = 1.0 / (slope * slope * (rows - 1.0));
+        let total = squares.iter().sum::<f64>() * factor / (1.0 - 1.0 / contenders);
+        let own = |square: f64| match cuts.len() {
+            2 => total / 2.0,
+            // Each residual holds part of every contender's noise, through the level of its row.
+            _ => (square * factor - total / (contenders * contenders)) / (1.0 - 2.0 / contenders),
+        };
+        Spread { own: squares.into_iter().map(own).collect(), common: total / contenders }
     }
 }
 
-/// The standard deviation of each contender's noise, from the median deviations of the differences within blocks.
+/// The variances of the differences between two contenders, from the median deviations within each part.
 ///
-/// Half is the contender's own and half that of all.
-fn spreads(logs: &[Vec<f64>]) -> Vec<f64> {
-    let contenders = logs[0].len();
-    let correction = logs.len() as f64 / (logs.len() as f64 - 1.0);
-    let mut of_pairs = vec![vec![0.0; contenders]; contenders];
-    let mut all = Vec::new();
+/// A contender's spread in one part says little; all parts together tell where the cut is.
+pub(crate) fn of_pairs(parts: &[Rows]) -> Rows {
+    let contenders = parts[0][0].len();
+    let mut pairs = vec![vec![0.0; contenders]; contenders];
     for one in 0..contenders {
         for other in one + 1..contenders {
-            let differences: Vec<f64> = logs.iter().map(|block| block[other] - block[one]).collect();
-            let variance = deviation(differences).powi(2) * correction;
-            (of_pairs[one][other], of_pairs[other][one]) = (variance, variance);
-            all.push(variance / 2.0);
+            let mut off = Vec::new();
+            for part in parts.iter().filter(|part| part.len() > 1) {
+                let differences: Vec<f64> = part.iter().map(|row| row[other] - row[one]).collect();
+                let centre = median(differences.clone());
+                let rows = part.len() as f64;
+                off.extend(differences.iter().map(|value| (value - centre).abs() * (rows / (rows - 1.0)).sqrt()));
+            }
+            let plain = off.iter().map(|off| off * off).sum::<f64>() / off.len().max(1) as f64;
+            // More than half of the values may be equal.
+            let variance = (MAD_TO_SIGMA * median(off)).powi(2);
+            (pairs[one][other], pairs[other][one]) = {
+                let variance = if variance > 0.0 { variance } else { plain };
+                (variance, variance)
+            };
         }
     }
-    let total = all.iter().sum::<f64>() * 2.0 / (contenders as f64 - 1.0);
-    let common = median(all);
-    of_pairs
-        .iter()
-        .map(|row| {
-            let own = match contenders {
-                2 => common,
-                _ => (row.iter().sum::<f64>() - total) / (contenders as f64 - 2.0),
-            };
-            (OWN * own.max(LEAST_OWN * common) + (1.0 - OWN) * common).sqrt()
-        })
-        .collect()
+    pairs
 }
 
-/// A standard deviation from the median deviation, or the plain one if more than half of the values are equal.
-fn deviation(values: Vec<f64>) -> f64 {
-    let centre = median(values.clone());
-    let deviation = MAD_TO_SIGMA * median(values.iter().map(|value| (value - centre).abs()).collect());
-    if deviation > 0.0 {
-        return deviation;
+/// The mean of the contenders' variances, from those of their differences.
+pub(crate) fn common(pairs: &Rows) -> f64 {
+    let contenders = pairs.len() as f64;
+    pairs.iter().flatten().sum::<f64>() / (2.0 * contenders * (contenders - 1.0))
+}
+
+/// Where each contender's residuals stop to count, in parts of so many rows; `freedom` is that of all that `common` is from.
+pub(crate) fn cuts(pairs: &Rows, common: f64, rows: usize, freedom: f64) -> Vec<f64> {
+    let (rows, contenders) = (rows as f64, pairs.len() as f64);
+    // A residual spreads less than its figure, because two levels were fitted to it.
+    let shrink = ((1.0 - 1.0 / contenders) * (1.0 - 1.0 / rows)).sqrt();
+    let total = self::common(pairs) * contenders;
+    let spread = |row: &Vec<f64>| {
+        let own = match pairs.len() {
+            2 => total / 2.0,
+            _ => (row.iter().sum::<f64>() - total) / (contenders - 2.0),
+        };
+        (OWN * own.max(LEAST_OWN * common) + (1.0 - OWN) * common).sqrt()
+    };
+    pairs.iter().map(|row| CUT * (1.0 + CAUTION / freedom.max(1.0)) * shrink * spread(row)).collect()
+}
+
+/// `middle`, or the first of the values that the others clearly lie closer to.
+fn best(middle: f64, values: &[f64], cut: impl Fn(usize) -> f64) -> f64 {
+    let loss = |level: f64| -> f64 {
+        let of = |(one, value): (usize, &f64)| (1.0 - share(value - level, cut(one)).powi(2)).max(0.0).powi(3);
+        -values.iter().enumerate().map(of).sum::<f64>()
+    };
+    let (mut least, mut best) = (loss(middle), middle);
+    for value in values {
+        let here = loss(*value);
+        if here < least - 1e-6 {
+            (least, best) = (here, *value);
+        }
     }
-    (values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
+    best
 }
 
 fn share(residual: f64, cut: f64) -> f64 {
@@ -223,7 +233,7 @@ fn biweight(u: f64) -> f64 {
 }
 
 /// The middle value, or the mean of the two middle ones; 0 of none.
-fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {
@@ -233,8 +243,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Gauss elimination of a positive definite matrix; `None` if it is singular because no block has two cells that count.
-fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
+/// Gauss elimination of a positive definite matrix; `None` if it is singular because no row has two figures that count.
+fn solve(mut matrix: Rows, mut right: Vec<f64>) -> Option<Vec<f64>> {
     let size = right.len();
     for at in 0..size {
         let pivot = matrix[at].clone();
@@ -260,45 +270,51 @@ fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
 mod tests {
     use super::*;
 
-    /// Four blocks whose levels differ much, three contenders at 0, 1 and 3, little noise of a fixed pattern.
-    fn blocks() -> Vec<Vec<f64>> {
+    /// Five rows whose levels differ much, three contenders at 0, 1 and 3, little noise of a fixed pattern.
+    fn rows() -> Rows {
         let noise = [0.01, -0.02, 0.015, -0.01, 0.02, -0.005, 0.0, 0.01, -0.015, 0.005, -0.01, 0.02, -0.02, 0.0, 0.01];
-        (0..5)
-            .map(|block| (0..3).map(|one| [0.0, 1.0, 3.0][one] + block as f64 + noise[block * 3 + one]).collect())
-            .collect()
+        (0..5).map(|row| (0..3).map(|one| [0.0, 1.0, 3.0][one] + row as f64 + noise[row * 3 + one]).collect()).collect()
+    }
+
+    fn fit(logs: &Rows) -> (Levels, Spread) {
+        let pairs = of_pairs(std::slice::from_ref(logs));
+        let cuts = cuts(&pairs, common(&pairs), logs.len(), 8.0);
+        let levels = Levels::fit(logs, &cuts);
+        let spread = levels.spread(logs, &cuts);
+        (levels, spread)
     }
 
     #[test]
-    fn levels_are_found_whatever_the_blocks_have_in_common() {
-        let fit = fit(&blocks());
-        for (found, known) in fit.levels.iter().zip([0.0, 1.0, 3.0]) {
-            assert!((found - fit.levels[0] - known).abs() < 0.02, "{fit:?}");
+    fn levels_are_found_whatever_the_rows_have_in_common() {
+        let levels = fit(&rows()).0.contenders;
+        for (found, known) in levels.iter().zip([0.0, 1.0, 3.0]) {
+            assert!((found - levels[0] - known).abs() < 0.02, "{levels:?}");
         }
     }
 
     #[test]
-    fn a_cell_far_off_moves_nothing() {
-        let clean = fit(&blocks());
-        let mut logs = blocks();
+    fn a_figure_far_off_moves_nothing() {
+        let clean = fit(&rows()).0.contenders;
+        let mut logs = rows();
         logs[2][1] += 5.0;
-        let disturbed = fit(&logs);
-        assert!((clean.levels[1] - disturbed.levels[1]).abs() < 0.02, "{disturbed:?}");
-        assert!((clean.levels[2] - disturbed.levels[2]).abs() < 0.02, "{disturbed:?}");
+        let disturbed = fit(&logs).0.contenders;
+        assert!((clean[1] - disturbed[1]).abs() < 0.02, "{disturbed:?}");
+        assert!((clean[2] - disturbed[2]).abs() < 0.02, "{disturbed:?}");
     }
 
     #[test]
     fn figures_without_any_noise_have_levels_without_variance() {
-        let fit = fit(&vec![vec![1.0, 2.0]; 6]);
-        assert_eq!((fit.levels[1] - fit.levels[0], fit.variances[0]), (1.0, 0.0));
+        let (levels, spread) = fit(&vec![vec![1.0, 2.0]; 6]);
+        assert_eq!((levels.contenders[1] - levels.contenders[0], spread.common), (1.0, 0.0));
     }
 
     #[test]
     fn a_noisier_contender_has_a_greater_variance() {
-        let mut logs = blocks();
-        for (block, row) in logs.iter_mut().enumerate() {
-            row[2] += if block % 2 == 0 { 0.06 } else { -0.06 };
+        let mut logs = rows();
+        for (at, row) in logs.iter_mut().enumerate() {
+            row[2] += if at % 2 == 0 { 0.06 } else { -0.06 };
         }
-        let fit = fit(&logs);
-        assert!(fit.variances[2] > 1.5 * fit.variances[0], "{fit:?}");
+        let spread = fit(&logs).1;
+        assert!(spread.own[2] > 1.5 * spread.own[0], "{spread:?}");
     }
 }

@@ -3,9 +3,9 @@
 /// What an interval says of a contender against the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The whole interval lies beyond the band on the better side.
+    /// The whole interval lies on the better side.
     Better,
-    /// The whole interval lies beyond the band on the worse side.
+    /// The whole interval lies on the worse side.
     Worse,
     /// The whole interval lies within the band.
     Same,
@@ -14,12 +14,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Reads the verdict from an interval as it is printed, with a band of `band` (0.02 for 2 %) on both sides of 1;
-    /// `lower_is_better` says which side is the better one.
-    pub fn of([low, high]: [f64; 2], band: f64, lower_is_better: bool) -> Verdict {
+    /// Reads the verdict from an interval as it is printed: better or worse beyond `beyond` on either side of 1 (0.02 for 2 %),
+    /// else the same within `band`; `lower_is_better` says which side is the better one.
+    pub fn of([low, high]: [f64; 2], beyond: f64, band: f64, lower_is_better: bool) -> Verdict {
         // The printed digits decide, not their binary fractions.
         const SLACK: f64 = 1e-9;
-        let (below, above) = (high < 1.0 - band - SLACK, low > 1.0 + band + SLACK);
+        let (below, above) = (high < 1.0 - beyond - SLACK, low > 1.0 + beyond + SLACK);
         match (below, above) {
             (true, _) if lower_is_better => Verdict::Better,
             (true, _) => Verdict::Worse,
@@ -65,11 +65,13 @@ mod tests {
             ([1.021, 1.100], Verdict::Worse),
             ([0.500, 2.000], Verdict::Inconclusive),
         ] {
-            assert_eq!(Verdict::of(interval, 0.02, true), verdict, "{interval:?}");
+            assert_eq!(Verdict::of(interval, 0.02, 0.02, true), verdict, "{interval:?}");
         }
-        assert_eq!(Verdict::of([1.021, 1.1], 0.02, false), Verdict::Better);
-        assert_eq!(Verdict::of([0.9, 0.979], 0.02, false), Verdict::Worse);
-        assert_eq!(Verdict::of([1.021, 1.1], 0.05, true), Verdict::Inconclusive);
+        assert_eq!(Verdict::of([1.021, 1.1], 0.02, 0.02, false), Verdict::Better);
+        assert_eq!(Verdict::of([0.9, 0.979], 0.02, 0.02, false), Verdict::Worse);
+        assert_eq!(Verdict::of([1.021, 1.1], 0.05, 0.05, true), Verdict::Inconclusive);
+        assert_eq!(Verdict::of([1.001, 1.015], 0.0, 0.02, true), Verdict::Worse);
+        assert_eq!(Verdict::of([1.0, 1.015], 0.0, 0.02, true), Verdict::Same);
     }
 
     #[test]

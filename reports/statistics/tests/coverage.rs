@@ -5,84 +5,79 @@
 #[path = "../examples/simulate/world.rs"]
 mod world;
 
-use std::collections::BTreeMap;
-
-use cqldyno_statistics::{Comparison, Group, Repetition, Verdict, compare, outermost};
+use cqldyno_statistics::{Comparison, Estimate, Group, Verdict, compare};
 use fastrand::Rng;
-use world::{World, normal};
+use world::World;
 
-const RUNS: usize = 500;
+const RUNS: usize = 300;
+/// The mean seconds from one burst to the next.
+const BURSTS: f64 = 45.0;
 
-/// How often all intervals of the default table held the truth, and how often a difference of 5 % was found.
-fn held_and_found(blocks: usize, noise: f64) -> (f64, f64) {
-    let world =
-        World { costs: vec![1.0, 1.05, 0.95, 1.0], noise: vec![noise; 4], blocks, scenarios: 3, contaminated: 0.1 };
+/// How often all intervals held the truth, and how often the second contender was found to cost more.
+fn held_and_found(world: &World, siblings: &[usize], change: fn(Group) -> Group) -> (f64, f64) {
     let mut random = Rng::with_seed(1);
     let (mut held, mut found) = (0, 0);
     for _ in 0..RUNS {
+        let group = |group| change(Group { siblings: siblings.to_vec(), ..group });
+        let groups: Vec<Group> = world.run(&mut random).into_iter().map(group).collect();
         let mut all = true;
-        for estimates in compare(&world.run(&mut random), &Comparison::default()) {
-            let estimates = estimates.expect("there are enough blocks").estimates;
+        for fitted in compare(&groups, &Comparison::default()) {
+            let estimates: Vec<Option<Estimate>> = fitted.expect("there are enough generations").estimates;
             for (one, truth) in estimates.iter().zip(&world.costs) {
                 all &= one.is_none_or(|one| one.interval[0] <= *truth && *truth <= one.interval[1]);
             }
-            let says = |column: usize, verdict| estimates[column].is_some_and(|one| one.verdict == verdict);
-            found += usize::from(says(1, Verdict::Worse)) + usize::from(says(2, Verdict::Better));
+            found += usize::from(estimates[1].is_some_and(|one| one.verdict == Verdict::Worse));
         }
         held += usize::from(all);
     }
-    (held as f64 / RUNS as f64, found as f64 / (RUNS * 6) as f64)
+    (held as f64 / RUNS as f64, found as f64 / (RUNS * world.scenarios) as f64)
+}
+
+fn held(world: &World) -> f64 {
+    held_and_found(world, &[], |group| group).0
 }
 
 #[test]
-fn all_intervals_of_a_table_hold_the_truth_at_once_about_as_often_as_they_say() {
-    for (blocks, noise) in [(12, 0.01), (12, 0.02), (12, 0.05), (20, 0.01), (20, 0.02), (20, 0.05)] {
-        let (held, _) = held_and_found(blocks, noise);
-        assert!((0.92..=0.98).contains(&held), "{blocks} blocks, noise {noise}: {held}");
-    }
-}
-
-#[test]
-fn a_difference_of_5_percent_is_found_in_20_blocks_of_2_percent_noise() {
-    let (_, found) = held_and_found(20, 0.02);
-    assert!(found >= 0.88, "{found}");
-}
-
-#[test]
-fn more_noise_finds_less() {
-    let (_, quiet) = held_and_found(12, 0.02);
-    let (_, loud) = held_and_found(12, 0.05);
-    assert!(loud < quiet, "{loud} {quiet}");
-}
-
-/// Blocks of fresh processes, each of which is some percent off in all of its windows; a column per contender.
-fn of_processes(random: &mut Rng, blocks: u32, windows: u32) -> BTreeMap<Repetition, Vec<f64>> {
-    let mut rows = BTreeMap::new();
-    for block in 1..=blocks {
-        let processes: Vec<f64> = (0..4).map(|_| 0.02 * normal(random)).collect();
-        for window in 1..=windows {
-            let figure = |process: &f64| (process + 0.01 * normal(random)).exp();
-            rows.insert(vec![block, window], processes.iter().map(figure).collect());
+fn all_intervals_of_a_run_hold_the_truth_at_once_about_as_often_as_they_say() {
+    for contenders in [2, 4] {
+        for effect in [0.0, 0.02] {
+            let held = held(&World { effect, ..World::of(contenders) });
+            assert!((0.92..=0.985).contains(&held), "{contenders} contenders, effect {effect}: {held}");
         }
     }
-    rows
 }
 
 #[test]
-fn windows_of_one_process_do_not_stand_for_processes_and_intervals_of_blocks_hold() {
-    let mut random = Rng::with_seed(1);
-    let (mut held, mut held_by_windows) = (0, 0);
-    for _ in 0..RUNS {
-        let rows = of_processes(&mut random, 10, 8);
-        let holds = |blocks: Vec<Vec<f64>>| {
-            let group = Group { blocks, reference: 0, controls: vec![3] };
-            let estimates =
-                compare(&[group], &Comparison::default()).remove(0).expect("there are enough blocks").estimates;
-            estimates.into_iter().flatten().all(|one| one.interval[0] <= 1.0 && 1.0 <= one.interval[1])
-        };
-        held_by_windows += usize::from(holds(rows.values().cloned().collect()));
-        held += usize::from(holds(outermost(rows)));
+fn bursts_that_contenders_feel_unequally_and_rounds_that_do_not_count_leave_the_intervals_true() {
+    let held = held(&World { effect: 0.01, quiet: BURSTS, missing: 0.3, ..World::of(4) });
+    assert!((0.92..=0.985).contains(&held), "{held}");
+}
+
+#[test]
+fn blocks_of_single_cells_have_intervals_that_hold() {
+    for contenders in [2, 4] {
+        let held = held(&World::blocks(contenders));
+        assert!((0.92..=0.985).contains(&held), "{contenders} contenders: {held}");
     }
-    let (held, held_by_windows) = (held as f64 / RUNS as f64, held_by_windows as f64 / RUNS as f64);
-    assert!((0.92..=0.98).contains(&held) && held_by_windows < 0.7, "{held} by blocks, {held_by_windows} by windows");
+}
+
+#[test]
+fn rounds_of_one_process_do_not_stand_for_processes() {
+    let as_generations = |group: Group| {
+        let rows = group.rows.into_values().zip(1..).map(|(row, number)| (vec![number], row)).collect();
+        Group { rows, ..group }
+    };
+    let (held, _) = held_and_found(&World::of(4), &[], as_generations);
+    assert!(held < 0.6, "{held}");
+}
+
+#[test]
+fn a_difference_of_3_percent_is_found_within_one_driver_and_one_of_5_between_two() {
+    let found = |cost: f64, siblings: &[usize]| {
+        let mut world = World { effect: 0.01, ..World::of(4) };
+        world.costs[1] = cost;
+        held_and_found(&world, siblings, |group| group).1
+    };
+    let (within, between, neither) = (found(1.03, &[1]), found(1.05, &[]), found(1.03, &[]));
+    assert!(within > 0.88 && between > 0.88 && neither < 0.3, "{within} {between} {neither}");
 }

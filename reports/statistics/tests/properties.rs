@@ -5,13 +5,25 @@
 use cqldyno_statistics::{Comparison, Estimate, Group, compare};
 use proptest::prelude::*;
 
-/// Blocks of up to five contenders, any of whose cells may be far off.
+/// Generations of rounds of which any turn may be far off.
 fn groups() -> impl Strategy<Value = Group> {
-    (8usize..24, 2usize..6).prop_flat_map(|(blocks, contenders)| {
-        let cell = prop_oneof![9 => 0.9f64..1.1, 1 => 1.1f64..3.0];
-        let block = prop::collection::vec(cell, contenders);
-        prop::collection::vec(block, blocks).prop_map(|blocks| Group { blocks, reference: 0, controls: Vec::new() })
-    })
+    groups_of(prop_oneof![9 => 0.9f64..1.1, 1 => 1.1f64..3.0])
+}
+
+/// Generations of one round, or of five to eight, of up to five contenders.
+fn groups_of(turn: impl Strategy<Value = f64> + Clone) -> impl Strategy<Value = Group> {
+    (8usize..24, 2usize..6, prop_oneof![1usize..2, 5usize..9]).prop_flat_map(
+        move |(generations, contenders, rounds)| {
+            let rounds = prop::collection::vec(prop::collection::vec(turn.clone(), contenders), rounds);
+            prop::collection::vec(rounds, generations).prop_map(|generations| {
+                let of = |(generation, rounds): (u32, Vec<Vec<f64>>)| {
+                    rounds.into_iter().zip(1..).map(move |(row, round)| (vec![generation, round], row))
+                };
+                let rows = (1..).zip(generations).flat_map(of).collect();
+                Group { rows, ..Group::default() }
+            })
+        },
+    )
 }
 
 fn estimates(group: &Group) -> Vec<Option<Estimate>> {
@@ -39,11 +51,9 @@ proptest! {
     }
 
     #[test]
-    fn what_a_block_has_in_common_changes_nothing(group in groups(), factors in prop::collection::vec(0.01f64..100.0, 24)) {
+    fn the_unit_changes_nothing(group in groups(), factor in 0.01f64..100.0) {
         let mut scaled = group.clone();
-        for (block, factor) in scaled.blocks.iter_mut().zip(factors) {
-            block.iter_mut().for_each(|cell| *cell *= factor);
-        }
+        scaled.rows.values_mut().flatten().for_each(|turn| *turn *= factor);
         for (one, other) in estimates(&group).into_iter().flatten().zip(estimates(&scaled).into_iter().flatten()) {
             prop_assert!(near(one.ratio, other.ratio), "{one:?} {other:?}");
             prop_assert!(same(one.detectable, other.detectable), "{one:?} {other:?}");
@@ -66,7 +76,7 @@ proptest! {
             compare(std::slice::from_ref(group), &Comparison::default()).remove(0).expect("groups have enough blocks")
         };
         let mut scaled = group.clone();
-        scaled.blocks.iter_mut().flatten().for_each(|cell| *cell *= factor);
+        scaled.rows.values_mut().flatten().for_each(|turn| *turn *= factor);
         let (one, other) = (fitted(&group), fitted(&scaled));
         for (at, estimate) in one.estimates.iter().enumerate() {
             prop_assert!(near(one.levels[at] * factor / other.levels[at], 1.0), "{one:?} {other:?}");
@@ -76,20 +86,21 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_blocks_changes_nothing(group in groups(), turn in 0usize..24) {
-        let mut turned = group.clone();
-        let places = turned.blocks.len();
-        turned.blocks.rotate_left(turn % places);
+    fn the_order_of_generations_changes_nothing(group in groups(), by in 0u32..24) {
+        let number = |at: &[u32]| vec![(at[0] + by) % 24, at[1]];
+        let rows = group.rows.iter().map(|(at, row)| (number(at), row.clone())).collect();
+        let turned = Group { rows, ..group.clone() };
         for (one, other) in estimates(&group).into_iter().flatten().zip(estimates(&turned).into_iter().flatten()) {
             prop_assert!(near(one.ratio, other.ratio), "{one:?} {other:?}");
         }
     }
 
+    /// As long as all rounds are about as fast and so all count.
     #[test]
-    fn more_noise_makes_wider_intervals(group in groups(), more in 1.2f64..2.0) {
+    fn more_noise_makes_wider_intervals(group in groups_of(0.98f64..1.02), more in 1.2f64..2.0) {
         let mut louder = group.clone();
-        for cell in louder.blocks.iter_mut().flatten() {
-            *cell = cell.powf(more);
+        for turn in louder.rows.values_mut().flatten() {
+            *turn = turn.powf(more);
         }
         for (quiet, loud) in estimates(&group).into_iter().flatten().zip(estimates(&louder).into_iter().flatten()) {
             prop_assert!(near(loud.ratio, quiet.ratio.powf(more)), "{quiet:?} {loud:?}");

@@ -66,8 +66,8 @@ pub fn is_shown_first(column: &Column) -> bool {
 pub fn meaning(column: &Column) -> &'static str {
     match column.kind {
         Kind::Verdict => {
-            "What the interval of CPU time says. Cheaper or dearer: all of it lies beyond 2 %. Same: all of it lies within. Otherwise \
-             inconclusive. Too noisy: more than half of the blocks were disturbed. Withheld: the control or a remark makes it doubtful."
+            "What the interval of CPU time says. Cheaper or dearer: all of it lies beyond 2 %, or excludes 1 for versions and settings of \
+             one driver. Same: all of it lies within. Otherwise inconclusive. Too noisy: more than half of the blocks were disturbed. Withheld: the control or a remark makes it doubtful."
         }
         Kind::Smallest => "The smallest difference in CPU time that this run would have found with a chance of 90 %.",
         Kind::Bottleneck => "What kept the row from being faster: the worker with the driver, or the server.",

@@ -1,161 +1,217 @@
-//! Runs tables of which the truth is known, and prints how often each method's intervals held it, and how often what was there
-//! was found: the tables of the README beside this crate.
+//! Runs comparisons of which the truth is known, and prints how often each method's intervals held it, and how often what was
+//! there was found: the tables of the README beside this crate.
 //!
-//! `cargo run --release -p cqldyno-statistics --example simulate [RUNS]`, 4,000 runs a setting by default.
+//! `cargo run --release -p cqldyno-statistics --example simulate [RUNS] [TABLE]`, 1,000 runs a setting by default.
 
 mod candidates;
 mod world;
 
-use candidates::{CANDIDATES, Candidate, Intervals, chosen, uncertainty};
-use cqldyno_statistics::Verdict;
+use candidates::{CANDIDATES, Intervals, chosen};
+use cqldyno_statistics::{Comparison, Estimate, Group, LEAST_BLOCKS, Verdict, compare, normal_quantile};
 use fastrand::Rng;
 use world::World;
 
-const SEED: u64 = 20_261_120;
-const BAND: f64 = 0.02;
-const SCENARIOS: usize = 3;
-/// The default table: three drivers and the control.
-const COSTS: &[f64] = &[1.0, 1.05, 0.95, 1.0];
+const SEED: u64 = 20_261_123;
+/// The mean seconds from one burst to the next.
+const BURSTS: f64 = 45.0;
 
 fn main() {
-    let runs = std::env::args().nth(1).and_then(|runs| runs.parse().ok()).unwrap_or(4_000);
-    println!(
-        "{runs} runs a setting, a quarter of that for the bootstraps; a share of 95 % is within {:.1} % of the truth.\n",
-        100.0 * uncertainty(0.95, runs)
-    );
-    methods(runs);
-    grid(runs);
-    chances(runs);
-}
-
-fn world(costs: &[f64], noise: f64, blocks: usize, contaminated: f64) -> World {
-    World { costs: costs.to_vec(), noise: vec![noise; costs.len()], blocks, scenarios: SCENARIOS, contaminated }
-}
-
-/// How often all intervals of a table held the truth, and how often those of the second and third contender lay wholly beyond
-/// the band.
-fn held(
-    world: &World,
-    runs: usize,
-    intervals: impl Fn(&[cqldyno_statistics::Group], &mut Rng) -> Intervals,
-) -> [f64; 3] {
-    let mut random = Rng::with_seed(SEED);
-    let mut held = 0;
-    let mut found = [0, 0];
-    for _ in 0..runs {
-        let table = intervals(&world.run(&mut random), &mut random);
-        let truths = || world.costs[1..].iter().map(|cost| cost.ln());
-        let holds = |[low, high]: &[f64; 2], truth: f64| *low <= truth + 1e-12 && truth <= *high + 1e-12;
-        held += usize::from(table.iter().all(|group| group.iter().zip(truths()).all(|(one, truth)| holds(one, truth))));
-        for group in &table {
-            found[0] += usize::from(group[0][0] > (1.0 + BAND).ln());
-            found[1] += usize::from(group.get(1).is_some_and(|one| one[1] < (1.0 - BAND).ln()));
-        }
+    let mut arguments = std::env::args().skip(1);
+    let runs: usize = arguments.next().and_then(|runs| runs.parse().ok()).unwrap_or(1_000);
+    let wanted = arguments.next();
+    let error = normal_quantile(0.975) * (0.95 * 0.05 / runs as f64).sqrt();
+    println!("{runs} runs a setting; a share of 95 % is within {:.1} % of the truth.", 100.0 * error);
+    let tables: [(&str, fn(usize)); 6] = [
+        ("methods", methods),
+        ("effects", effects),
+        ("sizes", sizes),
+        ("loud", loud),
+        ("stopping", stopping),
+        ("found", found),
+    ];
+    for (name, print) in tables.iter().filter(|(name, _)| wanted.as_ref().is_none_or(|wanted| wanted == name)) {
+        println!("\n## {name}\n");
+        print(runs);
     }
-    let of = |some: usize, all: usize| some as f64 / all as f64;
-    [of(held, runs), of(found[0], runs * world.scenarios), of(found[1], runs * world.scenarios)]
+}
+
+/// How often all intervals held the truth, and the mean half width of those of the second contender in percent.
+fn held(world: &World, runs: usize, intervals: impl Fn(&[Group], &mut Rng) -> Intervals) -> (f64, f64) {
+    let mut random = Rng::with_seed(SEED);
+    let (mut held, mut half) = (0, 0.0);
+    for _ in 0..runs {
+        let groups = world.run(&mut random);
+        let table = intervals(&groups, &mut random);
+        held += usize::from(table.iter().all(|group| holds(world, group)));
+        half += table.iter().map(|group| (group[0][1] - group[0][0]) / 2.0).sum::<f64>() / table.len() as f64;
+    }
+    (held as f64 / runs as f64, 100.0 * half / runs as f64)
+}
+
+fn holds(world: &World, group: &[[f64; 2]]) -> bool {
+    let truths = world.costs[1..].iter().map(|cost| cost.ln());
+    group.iter().zip(truths).all(|([low, high], truth)| *low <= truth + 1e-9 && truth <= high + 1e-9)
+}
+
+/// One row of a table: a share and a half width per world.
+fn line(name: &str, worlds: impl IntoIterator<Item = World>, runs: usize) {
+    let mut line = format!("| {name} |");
+    for world in worlds {
+        let (held, half) = held(&world, runs, |groups, _| chosen(groups));
+        line.push_str(&format!(" {} ± {half:.1} |", percent(held)));
+    }
+    println!("{line}");
+}
+
+/// The five machines of the tables.
+fn machines(world: &World) -> Vec<World> {
+    let effects = [0.0, 0.01, 0.02, 0.03].map(|effect| World { effect, ..world.clone() });
+    effects.into_iter().chain([World { effect: 0.01, quiet: BURSTS, ..world.clone() }]).collect()
 }
 
 fn methods(runs: usize) {
-    println!("## Methods\n");
-    println!("| method | from | 12 blocks, 1 % | 2 % | 5 % | 20 blocks, 1 % | 2 % | 5 % | +5 % found | -5 % found |");
-    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-    for Candidate { name, source, intervals, slow } in CANDIDATES {
-        let runs = if *slow { runs / 4 } else { runs };
-        let mut line = format!("| {name} | {source} |");
-        let mut found = [0.0; 2];
-        for blocks in [12, 20] {
-            for noise in [0.01, 0.02, 0.05] {
-                let [held, slower, faster] = held(&world(COSTS, noise, blocks, 0.1), runs, intervals);
-                line.push_str(&format!(" {} |", percent(held)));
-                if blocks == 20 && noise == 0.02 {
-                    found = [slower, faster];
+    println!("| method | effect 0 | 1 % | 2 % | 3 % | 1 %, bursts |\n| --- | ---: | ---: | ---: | ---: | ---: |");
+    for candidate in CANDIDATES {
+        let mut line = format!("| {} |", candidate.name);
+        for world in machines(&World::of(4)) {
+            let (held, half) = held(&world, runs, candidate.intervals);
+            line.push_str(&format!(" {} ± {half:.1} |", percent(held)));
+        }
+        println!("{line}");
+    }
+}
+
+fn effects(runs: usize) {
+    println!("| contenders | effect 0 | 1 % | 2 % | 3 % | 1 %, bursts |\n| --- | ---: | ---: | ---: | ---: | ---: |");
+    for contenders in [2, 3, 4, 5, 7] {
+        line(&contenders.to_string(), machines(&World::of(contenders)), runs);
+    }
+}
+
+fn sizes(runs: usize) {
+    println!("| contenders, figures | 8 | 10 | 12 | 20 |\n| --- | ---: | ---: | ---: | ---: |");
+    let long = |world: World| [8, 10, 12, 20].map(|generations| World { generations, ..world.clone() });
+    for contenders in [2, 3, 4, 7] {
+        let bursts = World { effect: 0.01, quiet: BURSTS, ..World::of(contenders) };
+        line(&format!("{contenders}, generations, bursts"), long(bursts), runs);
+        line(&format!("{contenders}, blocks of cells"), long(World::blocks(contenders)), runs);
+    }
+    let bursts = World { effect: 0.01, quiet: BURSTS, ..World::of(4) };
+    for rounds in [5, 20] {
+        line(&format!("4, generations of {rounds} rounds, bursts"), long(World { rounds, ..bursts.clone() }), runs);
+    }
+    line("4, generations, 30 % of rounds missing, bursts", long(World { missing: 0.3, ..bursts }), runs);
+}
+
+fn loud(runs: usize) {
+    println!("| what | 8 | 10 | 12 | 20 |\n| --- | ---: | ---: | ---: | ---: |");
+    let long = |world: World| [8, 10, 12, 20].map(|generations| World { generations, ..world.clone() });
+    for contenders in [3, 4, 7] {
+        for (name, who) in [("a driver", vec![1]), ("the reference", vec![0, contenders - 1])] {
+            let mut loud = vec![1.0; contenders];
+            who.into_iter().for_each(|who| loud[who] = 2.0);
+            let turns = World { effect: 0.01, loud: loud.clone(), ..World::of(contenders) };
+            line(&format!("{contenders}, {name} twice as noisy"), long(turns), runs);
+            if contenders == 4 {
+                let blocks = World { loud, ..World::blocks(contenders) };
+                line(&format!("{contenders}, {name} twice as noisy, blocks"), long(blocks), runs);
+            }
+        }
+    }
+    for contenders in [2, 4] {
+        let of = World { effect: 0.01, ..World::of(contenders) };
+        for scenarios in [1, 6] {
+            line(&format!("{contenders}, {scenarios} scenarios"), long(World { scenarios, ..of.clone() }), runs);
+        }
+        line(&format!("{contenders}, a scenario twice as noisy"), long(World { last_scenario: 2.0, ..of }), runs);
+    }
+}
+
+/// A run that ends as soon as all half intervals are narrow enough, looked at after each generation from the eighth to the 30th.
+fn stopping(runs: usize) {
+    println!(
+        "| contenders | until | effect | bursts | held | mean generations |\n| --- | ---: | ---: | --- | ---: | ---: |"
+    );
+    for contenders in [2, 4] {
+        for (effect, until) in [(0.01, 0.02), (0.02, 0.025)] {
+            for quiet in [f64::INFINITY, BURSTS] {
+                let world = World { effect, quiet, generations: 30, ..World::of(contenders) };
+                let mut random = Rng::with_seed(SEED);
+                let (mut held, mut generations) = (0, 0);
+                for _ in 0..runs {
+                    let groups = world.run(&mut random);
+                    let (table, at) = stopped(&groups, world.generations, until);
+                    held += usize::from(table.iter().all(|group| holds(&world, group)));
+                    generations += at;
+                }
+                let bursts = if quiet.is_finite() { "yes" } else { "no" };
+                let mean = f64::from(generations) / runs as f64;
+                let (share, until, effect) = (percent(held as f64 / runs as f64), 100.0 * until, 100.0 * effect);
+                println!("| {contenders} | {until:.1} % | {effect:.1} % | {bursts} | {share} | {mean:.1} |");
+            }
+        }
+    }
+}
+
+fn stopped(groups: &[Group], most: u32, until: f64) -> (Intervals, u32) {
+    for generations in LEAST_BLOCKS as u32..=most {
+        let so_far: Vec<Group> = groups
+            .iter()
+            .map(|group| {
+                let rows = group.rows.range(..vec![generations + 1]);
+                Group { rows: rows.map(|(at, row)| (at.clone(), row.clone())).collect(), ..group.clone() }
+            })
+            .collect();
+        let found = compare(&so_far, &Comparison::default());
+        if generations == most || found.iter().flatten().all(|fitted| fitted.half_width() <= until) {
+            return (chosen(&so_far), generations);
+        }
+    }
+    unreachable!("the last generation returns")
+}
+
+/// What is said of the second contender, which costs so much more: worse, same, inconclusive, better of 100.
+fn found(runs: usize) {
+    println!("| effect | half interval | difference | between drivers | within one driver |");
+    println!("| ---: | ---: | ---: | ---: | ---: |");
+    for effect in [0.005, 0.01, 0.015, 0.02] {
+        for difference in [0.0, 0.02, 0.03, 0.05] {
+            let mut world = World { effect, ..World::of(4) };
+            world.costs[1] = 1.0 + difference;
+            let mut random = Rng::with_seed(SEED);
+            let (mut counts, mut half) = ([[0usize; 4]; 2], 0.0);
+            for _ in 0..runs {
+                let groups = world.run(&mut random);
+                for (siblings, counts) in [vec![], vec![1]].into_iter().zip(&mut counts) {
+                    let of = |group: &Group| Group { siblings: siblings.clone(), ..group.clone() };
+                    for fitted in compare(&groups.iter().map(of).collect::<Vec<_>>(), &Comparison::default()) {
+                        let Some(Estimate { verdict, interval, .. }) =
+                            fitted.ok().and_then(|fitted| fitted.estimates[1])
+                        else {
+                            continue;
+                        };
+                        counts[match verdict {
+                            Verdict::Worse => 0,
+                            Verdict::Same => 1,
+                            Verdict::Inconclusive => 2,
+                            Verdict::Better => 3,
+                        }] += 1;
+                        half += (interval[1] / interval[0]).ln() / 4.0;
+                    }
                 }
             }
-        }
-        println!("{line} {} | {} |", percent(found[0]), percent(found[1]));
-    }
-    println!();
-}
-
-fn grid(runs: usize) {
-    println!("## Coverage\n");
-    println!(
-        "| contenders | noise | slowed cells | 8 blocks | 12 | 16 | 20 | 30 | +5 % found in 20 | -5 % found in 20 |"
-    );
-    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-    let tables: [(&str, &[f64]); 5] = [
-        ("2", &[1.0, 1.05]),
-        ("3", &[1.0, 1.05, 1.0]),
-        ("4", COSTS),
-        ("5", &[1.0, 1.05, 0.95, 1.1, 1.0]),
-        ("7", &[1.0, 1.05, 0.95, 1.1, 2.0, 1.0, 1.0]),
-    ];
-    for (name, costs) in tables {
-        for contaminated in [0.0, 0.1] {
-            for noise in [0.01, 0.02, 0.05] {
-                line(name, &format!("{:.0} %", noise * 100.0), &world(costs, noise, 0, contaminated), runs);
-            }
+            let all = (runs * world.scenarios) as f64;
+            let words = counts.map(|counts| counts.map(|count| percent(count as f64 / all)).join(" / "));
+            println!(
+                "| {:.1} % | {:.1} % | +{:.0} % | {} | {} |",
+                100.0 * effect,
+                100.0 * half / all,
+                100.0 * difference,
+                words[0],
+                words[1]
+            );
         }
     }
-    for (what, of) in
-        [("2 %, one at 4 %", [0.02, 0.02, 0.04, 0.02]), ("2 %, reference at 4 %", [0.04, 0.02, 0.02, 0.04])]
-    {
-        for contaminated in [0.0, 0.1] {
-            line("4", what, &World { noise: of.to_vec(), ..world(COSTS, 0.02, 0, contaminated) }, runs);
-        }
-    }
-    println!();
-}
-
-fn line(contenders: &str, noise: &str, world: &World, runs: usize) {
-    let mut line = format!("| {contenders} | {noise} | {:.0} % |", world.contaminated * 100.0);
-    let mut found = [0.0; 2];
-    for blocks in [8, 12, 16, 20, 30] {
-        let [held, slower, faster] = held(&World { blocks, ..world.clone() }, runs, |groups, _| chosen(groups));
-        line.push_str(&format!(" {} |", percent(held)));
-        if blocks == 20 {
-            found = [slower, faster];
-        }
-    }
-    let faster = if world.costs.get(2).is_some_and(|cost| *cost < 1.0) { percent(found[1]) } else { "-".to_owned() };
-    println!("{line} {} | {faster} |", percent(found[0]));
-}
-
-fn chances(runs: usize) {
-    println!("## Verdicts\n");
-    println!("| blocks | noise | +0 % | +2 % | +3 % | +5 % | +10 % |");
-    println!("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
-    for blocks in [8, 12, 20, 30] {
-        for noise in [0.01, 0.02, 0.05] {
-            let mut line = format!("| {blocks} | {:.0} % |", noise * 100.0);
-            for difference in [0.0, 0.02, 0.03, 0.05, 0.1] {
-                let costs = [1.0, 1.0 + difference, 1.0, 1.0];
-                let [slower, same, none, faster] = verdicts(&world(&costs, noise, blocks, 0.1), runs);
-                let wrong = if faster >= 0.0005 { format!(" (faster {})", percent(faster)) } else { String::new() };
-                line.push_str(&format!(" {} / {} / {}{wrong} |", percent(slower), percent(same), percent(none)));
-            }
-            println!("{line}");
-        }
-    }
-}
-
-/// How often the second contender was called slower, same, inconclusive and faster.
-fn verdicts(world: &World, runs: usize) -> [f64; 4] {
-    let mut random = Rng::with_seed(SEED);
-    let mut counts = [0usize; 4];
-    for _ in 0..runs {
-        for group in chosen(&world.run(&mut random)) {
-            let place = match Verdict::of(group[0].map(f64::exp), BAND, true) {
-                Verdict::Worse => 0,
-                Verdict::Same => 1,
-                Verdict::Inconclusive => 2,
-                Verdict::Better => 3,
-            };
-            counts[place] += 1;
-        }
-    }
-    counts.map(|count| count as f64 / (runs * world.scenarios) as f64)
 }
 
 fn percent(share: f64) -> String {
