@@ -183,8 +183,8 @@ fn what_was_measured_is_published_whole_and_what_was_rendered_before_is_not() {
     names.sort();
     assert_eq!(names, [CELLS, FILES, PAGE, RUN, TABLE]);
     let files = unpack(&folder.join(FILES)).unwrap();
-    assert_eq!(files.len(), cells.len());
-    assert!(files.iter().all(|(name, bytes)| name.starts_with("hdr/") && bytes == b"a histogram"));
+    assert_eq!(files.len(), cells.len() + 1, "a histogram for each, and a lock file");
+    assert!(files.contains_key("locks/scylla.lock") && files.values().all(|bytes| bytes == b"a histogram"));
     assert!(date(&root).join(CLASSIC).is_dir());
     let again = kept(&(run, cells));
     let error = publish(&[again.path().to_path_buf()], &root.path().join("reports/published")).unwrap_err().to_string();

@@ -108,9 +108,10 @@ pub(crate) fn is_control(contender: &str, control: bool, reference: &Contender) 
     control && contender.rsplit_once('#').is_some_and(|(of, _)| of == reference.id)
 }
 
-/// The driver's name in a contender's id, without version, settings and mark. What shares it shares an adapter.
-fn driver(id: &str) -> &str {
-    id.split(['@', '+', '#']).next().unwrap_or(id)
+/// The folder of a contender's adapter. Old releases of a driver may have another one than the newest.
+fn adapter(contender: &Contender) -> String {
+    let name = || contender.id.split(['@', '+', '#']).next().unwrap_or_default();
+    contender.built.as_ref().map_or_else(|| format!("drivers/{}", name()), |built| built.adapter.clone())
 }
 
 /// The warning that the same program under two names differs.
@@ -176,7 +177,8 @@ impl Table {
         };
         let references = column(&|row| row.contender == reference.id);
         let controls = column(&|row| is_control(&row.contender, row.control, reference));
-        let is_sibling = |row: &SummaryRow| driver(&row.contender) == driver(&reference.id);
+        let is_sibling =
+            |row: &SummaryRow| run.contender(&row.contender).is_some_and(|one| adapter(one) == adapter(reference));
         let siblings = if self.meter() == CPU_PER_STATEMENT { column(&is_sibling) } else { Vec::new() };
         let group = Group { rows, reference: references.first().copied().unwrap_or(usize::MAX), controls, siblings };
         Prepared { group, columns, too_noisy }
@@ -261,7 +263,11 @@ mod tests {
         let (run, cells) = sample::blocks(12);
         let row = |id: &str, factor: f64| {
             let (mut run, mut cells) = (run.clone(), cells.clone());
-            run.contenders.iter_mut().filter(|one| one.id == "cdrs-tokio").for_each(|one| one.id = id.to_owned());
+            for one in run.contenders.iter_mut().filter(|one| one.id == "cdrs-tokio") {
+                let adapter = if id.contains("@0.8") { "drivers/scylla/0.8" } else { "drivers/scylla" };
+                let built = crate::BuiltOnDemand { adapter: adapter.to_owned(), ..Default::default() };
+                (one.id, one.built) = (id.to_owned(), id.contains('@').then_some(built));
+            }
             for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
                 cell.contender = id.to_owned();
                 let cpu = cell.get(CPU_PER_STATEMENT).unwrap() * factor;
@@ -272,8 +278,13 @@ mod tests {
             crate::Analysis::new(&run, &cells).rows().iter().find(is).unwrap().clone()
         };
         let low = row("cdrs-tokio", 1.0).interval.unwrap()[0];
-        let (other, version) = (row("cdrs-tokio", 1.01 / low), row("scylla@0.9.1+tokio=1.44.2", 1.01 / low));
+        let (other, version) = (row("cdrs-tokio", 1.01 / low), row("scylla@1.8.0+tokio=1.44.2", 1.01 / low));
         assert_eq!(other.interval, version.interval);
+        assert_eq!(
+            row("scylla@0.8.2", 1.01 / low).verdict,
+            Some(Verdict::Inconclusive),
+            "it has an adapter of its own"
+        );
         assert_eq!((other.verdict, version.verdict), (Some(Verdict::Inconclusive), Some(Verdict::Dearer)));
         assert!(version.detectable < other.detectable);
     }

@@ -15,15 +15,19 @@ const SLOW: f64 = 3.0;
 const SLOW_AT_LEAST: f64 = 0.1;
 /// What last digits may come to.
 const ROUNDING: f64 = 1e-9;
+/// Logarithms are kept to this, so that the unit of the figures decides nothing where two rounds are equally slow.
+const GRID: f64 = 1e12;
 /// This share of the generations counts even so, the fastest first.
 const KEPT: f64 = 2.0 / 3.0;
 
 /// The logarithms of positive figures: one row per generation.
 pub(crate) fn generations(rows: &BTreeMap<Repetition, Vec<f64>>) -> Rows {
+    let unit = rows.values().flatten().next().map_or(0.0, |figure| figure.ln());
+    let log = |figure: &f64| ((figure.ln() - unit) * GRID).round() / GRID;
     let mut parts: BTreeMap<u32, Rows> = BTreeMap::new();
     for (at, row) in rows {
         let generation = at.first().copied().unwrap_or_default();
-        parts.entry(generation).or_default().push(row.iter().map(|figure| figure.ln()).collect());
+        parts.entry(generation).or_default().push(row.iter().map(log).collect());
     }
     let parts = quiet(parts.into_values().collect());
     let freedom: usize = parts.iter().map(|part| (part.len() - 1) * (part[0].len() - 1)).sum();
@@ -37,7 +41,11 @@ pub(crate) fn generations(rows: &BTreeMap<Repetition, Vec<f64>>) -> Rows {
         let centre = median(rows);
         contenders.into_iter().map(|level| level + centre).collect()
     };
-    parts.into_iter().map(of).collect()
+    let in_unit = |mut row: Vec<f64>| {
+        row.iter_mut().for_each(|log| *log += unit);
+        row
+    };
+    parts.into_iter().map(of).map(in_unit).collect()
 }
 
 /// The rounds that the machine did not slow down as a whole.

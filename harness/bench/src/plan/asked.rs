@@ -108,7 +108,7 @@ mod tests {
     fn who_cannot_do_a_scenario_is_told_why() {
         let hello = |capabilities: &str| -> Hello {
             let text = format!(
-                r#"{{"protocol":1,"driver":{{"name":"a","version":"1","libraries":[],"capabilities":[{capabilities}],"caveats":[]}},
+                r#"{{"protocol":2,"driver":{{"name":"a","version":"1","libraries":[],"capabilities":[{capabilities}],"caveats":[]}},
                 "settings":[],"build":{{"id":"","compiler":"","profile":""}}}}"#
             );
             serde_json::from_str(&text).unwrap()
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_driver_that_blocks_has_as_many_in_flight_as_connections() {
         let hello: Hello = serde_json::from_str(
-            r#"{"protocol":1,"driver":{"name":"a","version":"1","libraries":[],"capabilities":[],"caveats":[],
+            r#"{"protocol":2,"driver":{"name":"a","version":"1","libraries":[],"capabilities":[],"caveats":[],
             "in_flight_per_connection":1},"settings":[],"build":{"id":"","compiler":"","profile":""}}"#,
         )
         .unwrap();
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_driver_that_cannot_have_as_many_in_flight_is_left_out_with_both_numbers() {
         let hello: Hello = serde_json::from_str(
-            r#"{"protocol":1,"driver":{"name":"a","version":"1","libraries":[],"capabilities":["connect"],"caveats":[],
+            r#"{"protocol":2,"driver":{"name":"a","version":"1","libraries":[],"capabilities":["connect"],"caveats":[],
             "most_in_flight":{"default":8192}},"settings":[],"build":{"id":"","compiler":"","profile":""}}"#,
         )
         .unwrap();

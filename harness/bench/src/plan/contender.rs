@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn a_worker_that_is_there_serves_its_own_version_without_keys_of_the_builder() {
         let hello: Hello = serde_json::from_str(
-            r#"{"protocol":1,"driver":{"name":"a","version":"1.9.0","libraries":[],"capabilities":[],"caveats":[]},"settings":[],
+            r#"{"protocol":2,"driver":{"name":"a","version":"1.9.0","libraries":[],"capabilities":[],"caveats":[]},"settings":[],
             "build":{"id":"","compiler":"","profile":""}}"#,
         )
         .unwrap();

@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn a_label_has_the_options_that_the_driver_does_not_speak_of_itself() {
         let mut hello: Hello = serde_json::from_str(
-            r#"{"protocol":1,"driver":{"name":"a","version":"1","variant":"lib=b-2","libraries":[],"capabilities":[],"caveats":[]},
+            r#"{"protocol":2,"driver":{"name":"a","version":"1","variant":"lib=b-2","libraries":[],"capabilities":[],"caveats":[]},
             "settings":[],"build":{"id":"","compiler":"","profile":""}}"#,
         )
         .unwrap();

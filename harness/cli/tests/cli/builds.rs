@@ -33,7 +33,10 @@ fn workshop(folder: &Path, build: &str) {
     write("harness/worker/Cargo.toml", "[package]\nname = \"cqldyno-worker\"\n");
     write("drivers/honest/Cargo.toml", ADAPTER);
     write("drivers/honest/src/main.rs", "fn main() {}\n");
-    let cargo = format!("here=$(dirname \"$0\")\necho \"$*\" >> $here/calls\nif [ \"$1\" = build ]; then\n{build}\nfi");
+    let cargo = format!(
+        "here=$(dirname \"$0\")\necho \"$*\" >> $here/calls\ncase \"$*\" in\nbuild*)\n{build}\n;;\n\
+         *--precise*) for last; do :; done; sed -i \"s/1.54.1/$last/\" \"$(dirname \"$3\")/Cargo.lock\" ;;\nesac"
+    );
     executable(&folder.join("cargo"), &cargo);
     executable(&folder.join("built"), &(says_hello("honest", "") + "exit 3"));
 }

@@ -79,7 +79,7 @@ fn a_contender_whose_whole_interval_lies_beyond_the_threshold_fails_the_check() 
     assert_eq!(code, Some(1), "{text}");
     assert!(text.starts_with("### cqldyno check failed: 1 of 1 comparisons\n"), "{text}");
     assert!(
-        text.contains("| **dearer** |") && text.contains("It costs 1.4") && text.contains("more than 5 % above"),
+        text.contains("| **dearer** |") && text.contains("It costs 1.5") && text.contains("more than 5 % above"),
         "{text}"
     );
     let (code, text) = check(&[&path, "--threshold", "60%"]);
