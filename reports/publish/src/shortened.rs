@@ -18,7 +18,9 @@ pub(crate) fn command(run: &Run) -> Option<String> {
         (blocks, all) => format!("--count {} --blocks {blocks}", millions(all)),
     };
     let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
-    Some(format!("cqldyno compare {size} --arrangement {}", arrangements.join(",")))
+    // Before 2026-11-23 the limit was 30 s unless another one was asked for.
+    let limit = plan.request_timeout_ms.map_or(String::new(), |limit| format!(" --request-timeout {limit}ms"));
+    Some(format!("cqldyno compare {size} --arrangement {}{limit}", arrangements.join(",")))
 }
 
 /// Whether everything that the short command leaves out is a default of `cqldyno compare`.
@@ -34,7 +36,6 @@ fn is_usual(run: &Run) -> bool {
         && plan.serve_arguments.is_empty();
     let set_as_usual = plan.settings == "equal"
         && plan.consistency == "LOCAL_ONE"
-        && plan.request_timeout_ms.is_none()
         && (plan.connections, plan.concurrency, plan.page_size) == (1, 1_024, 5_000);
     // Earlier versions repeated no block and did not state it, nor the passes, nor when a worker hangs.
     let repeated_as_usual = matches!((plan.noise_share, plan.most_attempts), (Some(0.1), 3) | (None, 0));
@@ -77,6 +78,9 @@ mod tests {
         run.contenders.retain(|one| !one.control);
         let classic = "cqldyno compare --count 10M --arrangement multi:2,current";
         assert_eq!(command(&run).unwrap(), classic);
+        run.plan.request_timeout_ms = Some(30_000);
+        assert_eq!(command(&run).unwrap(), format!("{classic} --request-timeout 30000ms"));
+        run.plan.request_timeout_ms = None;
         // As an earlier version told of it.
         (run.plan.noise_share, run.plan.most_attempts, run.plan.stall_ms) = (None, 0, None);
         run.plan.passes.clear();
@@ -87,13 +91,12 @@ mod tests {
 
     #[test]
     fn a_run_with_any_other_value_is_shown_by_the_command_that_it_states() {
-        let changes: [fn(&mut Run); 14] = [
+        let changes: [fn(&mut Run); 13] = [
             |run| run.plan.passes.push(Pass::Latency),
             |run| run.plan.rate = Some(5_000),
             |run| run.plan.seed = 2,
             |run| run.plan.warmup = 0,
             |run| run.plan.consistency = "QUORUM".to_owned(),
-            |run| run.plan.request_timeout_ms = Some(30_000),
             |run| run.plan.noise_share = Some(0.05),
             |run| (run.plan.noise_share, run.plan.most_attempts) = (None, 1),
             |run| run.plan.counting_count = 0,
