@@ -15,13 +15,16 @@ const SEED: u64 = 20_261_123;
 /// The mean seconds from one burst to the next.
 const BURSTS: f64 = 45.0;
 
+/// Prints one of the tables, from so many runs a setting.
+type Table = fn(usize);
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let runs: usize = arguments.next().and_then(|runs| runs.parse().ok()).unwrap_or(1_000);
     let wanted = arguments.next();
     let error = normal_quantile(0.975) * (0.95 * 0.05 / runs as f64).sqrt();
     println!("{runs} runs a setting; a share of 95 % is within {:.1} % of the truth.", 100.0 * error);
-    let tables: [(&str, fn(usize)); 6] = [
+    let tables: [(&str, Table); 6] = [
         ("methods", methods),
         ("effects", effects),
         ("sizes", sizes),
