@@ -1,16 +1,17 @@
 //! `cqldyno prices`: what each setting of a driver costs.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
-use cqldyno_bench::{Arrangement, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
+use cqldyno_bench::{Arrangement, BLOCKS, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
 use cqldyno_reports::{Analysis, Pass, Recorded, escape};
 use serde_json::json;
 
 use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
 use crate::command::scenarios;
-use crate::count::count;
+use crate::count::{count, patience};
 use crate::known::Known;
 use crate::measure::{keep, measure};
 use crate::outcome::{Outcome, usage};
@@ -26,7 +27,8 @@ Examples:
   cqldyno prices scylla --only routing=round-robin --only timeout=30s
 
 The first row is the driver as it is compared. Every other row is what one changed
-setting costs (+) or saves (-); CPU time has a 95 % interval from 8 blocks on.
+setting costs (+) or saves (-). All take turns, so that CPU time has a narrow 95 %
+interval; with little time or many settings there is none.
 Exit codes: 0 done, 1 nothing could be measured, 2 wrong usage, 130 Ctrl-C.";
 
 /// The passes that count.
@@ -34,6 +36,8 @@ const PASSES: [Pass; 3] = [Pass::Counting, Pass::Allocations, Pass::Instructions
 /// How often a block runs at most because of noise, and the share of others' time that is noise.
 const MOST_ATTEMPTS: u32 = 2;
 const NOISE_SHARE: f64 = 0.1;
+/// Statements of a turn: a round of so many settings takes a few seconds.
+const TURN_COUNT: u64 = 30_000;
 
 /// Show what each setting of a driver costs or saves
 #[derive(clap::Args)]
@@ -53,15 +57,18 @@ pub struct Arguments {
     /// Only these settings, as KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE", help_heading = WHAT)]
     only: Vec<String>,
-    /// Statements per cell
+    /// Statements per cell of --blocks, and of those that count
     #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "100k", help_heading = SIZE)]
     count: u64,
     /// Statements in flight
     #[arg(short, long, value_name = "N", value_parser = count, default_value = "1024", help_heading = SIZE)]
     concurrency: u64,
-    /// Runs of every setting
-    #[arg(long, value_name = "N", value_parser = blocks, default_value = "12", help_heading = SIZE)]
-    blocks: u32,
+    /// Time for turns and for counting
+    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "15min", help_heading = SIZE)]
+    within: Duration,
+    /// Cells of every setting, one after the other, instead of turns
+    #[arg(long, value_name = "N", value_parser = blocks, conflicts_with = "within", help_heading = SIZE)]
+    blocks: Option<u32>,
     /// table, markdown or json
     #[arg(long, value_name = "FORMAT", default_value = "table", help_heading = OUTPUT, hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(["table", "markdown", "json"]))]
@@ -170,7 +177,7 @@ fn measured(
         arrangements: vec![arguments.arrangement],
         count: arguments.count,
         concurrency: usize::try_from(arguments.concurrency).map_err(usage)?,
-        blocks: arguments.blocks,
+        blocks: arguments.blocks.unwrap_or(BLOCKS),
         passes: PASSES.to_vec(),
         control: true,
         noise_share: Some(NOISE_SHARE),
@@ -178,6 +185,10 @@ fn measured(
         reference: Some(given),
         out: arguments.out.clone(),
         ..Plan::new(std::iter::once(base).chain(others).collect(), scenarios)
+    };
+    let plan = match arguments.blocks {
+        Some(_) => plan,
+        None => Plan { within: Some(arguments.within), ..plan }.with_turns(Some(TURN_COUNT)),
     };
     let finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, programs, progress, cancel))?;
     keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
