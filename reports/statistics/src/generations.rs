@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::compare::Repetition;
 use crate::fit::{Levels, MAD_TO_SIGMA, Rows, common, cuts, median, of_pairs};
 
-/// Rounds do not count if they are slower than the quiet ones by more than this many standard deviations of a round's speed,
+/// A round does not count if it is slower than the quiet ones by more than this many standard deviations,
 const SLOW: f64 = 3.0;
 /// and by at least this much on the log scale.
 const SLOW_AT_LEAST: f64 = 0.1;

@@ -83,8 +83,8 @@ impl World {
         World { slowed: 0.1, drift: 0.01, ..cells }
     }
 
-    /// One run: a group per scenario. A generation has all rounds of one scenario after another; within a round the contenders
-    /// take turns in shuffled order while the machine's speed moves in a line from this round's level to the next one's.
+    /// One run: a group per scenario. A generation has all rounds of one scenario, one after the other. Within a round the
+    /// contenders take turns in shuffled order. The machine's speed moves in a line from this round's level to the next one's.
     pub fn run(&self, random: &mut Rng) -> Vec<Group> {
         let feels: Vec<f64> = self.unequal(&vec![1.0; self.costs.len()], UNEQUAL.0, random);
         let mut machine = Machine { now: 0.0, start: f64::INFINITY, end: f64::INFINITY, felt: feels.clone() };
