@@ -13,8 +13,6 @@ use crate::fit::{Levels, MAD_TO_SIGMA, Rows, common, cuts, median, of_pairs};
 const SLOW: f64 = 3.0;
 /// and by at least this much on the log scale.
 const SLOW_AT_LEAST: f64 = 0.1;
-/// What last digits may come to.
-const ROUNDING: f64 = 1e-9;
 /// Logarithms are kept to this, so that the unit of the figures decides nothing where two rounds are equally slow.
 const GRID: f64 = 1e12;
 /// This share of the generations counts even so, the fastest first.
@@ -63,7 +61,7 @@ fn quiet(parts: Vec<Rows>) -> Vec<Rows> {
     let kept = (KEPT * parts.len() as f64).ceil() as usize;
     let limit = fastest[..kept].last().map_or(limit, |level| limit.max(*level));
     let counting = |(part, levels): (Rows, Vec<f64>)| -> Rows {
-        part.into_iter().zip(levels).filter(|(_, level)| *level <= limit + ROUNDING).map(|(row, _)| row).collect()
+        part.into_iter().zip(levels).filter(|(_, level)| *level <= limit).map(|(row, _)| row).collect()
     };
     parts.into_iter().zip(levels).map(counting).filter(|part| !part.is_empty()).collect()
 }
@@ -76,8 +74,7 @@ fn shortest_half(values: &[f64]) -> f64 {
     let mut shortest: (f64, &[f64]) = (f64::INFINITY, &[]);
     for stretch in stretches {
         let width = stretch[stretch.len() - 1] - stretch[0];
-        // Not the last digit decides between two of one width.
-        if width < shortest.0 - ROUNDING {
+        if width < shortest.0 {
             shortest = (width, stretch);
         }
     }
