@@ -22,6 +22,8 @@ pub enum Capability {
     Reconnect,
     /// Goes on when only its control connection breaks.
     ControlConnection,
+    /// Notices that the server closed a connection: what is in flight there fails, and a control connection is opened again.
+    NoticesClose,
     /// Logs in with user and password.
     Credentials,
     /// Sends nothing, so that no cluster is needed (noop).
@@ -45,6 +47,7 @@ impl Capability {
             Capability::Reprepare,
             Capability::Reconnect,
             Capability::ControlConnection,
+            Capability::NoticesClose,
             Capability::Credentials,
             Capability::Batch,
             Capability::Unprepared,

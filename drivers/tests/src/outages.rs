@@ -116,9 +116,20 @@ pub async fn a_server_that_is_gone_gives_errors_until_it_is_back<D: Driver>() ->
         }
         Ok::<(), Failure>(())
     };
-    timeout(FAILS_WITHIN, all)
-        .await
-        .map_err(|_| Failure::new("a statement in flight hangs when the server goes"))??;
+    match declared::<D>(Capability::NoticesClose)? {
+        true => timeout(FAILS_WITHIN, all)
+            .await
+            .map_err(|_| Failure::new("a statement in flight hangs when the server goes"))??,
+        false => match timeout(LOST_AFTER, all).await {
+            Ok(result) => {
+                result?;
+                return Err(Failure::new(
+                    "every statement in flight failed when the server went, which is not declared",
+                ));
+            }
+            Err(_) => in_flight.abort_all(),
+        },
+    }
     for _ in 0..5 {
         let attempt = timeout(FAILS_WITHIN, execute(&*session, &insert, &[Value::Bigint(1), Value::Bigint(1)])).await;
         expect_outage(attempt.map_err(|_| Failure::new("a statement hangs when the server is gone"))?)?;
@@ -165,10 +176,18 @@ pub async fn a_control_connection_that_breaks_alone_costs_the_session_as_declare
             sleep(Duration::from_millis(20)).await;
         }
     };
-    let seconds = RECONNECTS_WITHIN.as_secs();
-    timeout(RECONNECTS_WITHIN, back)
-        .await
-        .map_err(|_| Failure::new(format!("the control connection was not open again within {seconds} seconds")))?;
+    let notices = declared::<D>(Capability::NoticesClose)?;
+    let within = if notices { RECONNECTS_WITHIN } else { LOST_AFTER };
+    match (notices, timeout(within, back).await) {
+        (true, Err(_)) => {
+            let seconds = within.as_secs();
+            return Err(Failure::new(format!("the control connection was not open again within {seconds} seconds")));
+        }
+        (false, Ok(())) if before > 0 => {
+            return Err(Failure::new("the control connection was open again, which is not declared"));
+        }
+        _ => {}
+    }
     let mut failed = 0;
     for _ in 0..OF_STATEMENTS {
         let result = timeout(FAILS_WITHIN, execute(&session, &insert, &values)).await;

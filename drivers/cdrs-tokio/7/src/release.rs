@@ -16,9 +16,8 @@ use crate::options::Chosen;
 use crate::session::DriverSession;
 pub(crate) use crate::since_7::*;
 
-/// What these releases cannot do.
-pub(crate) const LACKS: &[Capability] =
-    &[Capability::RequestTimeout, Capability::ControlConnection, Capability::Connect];
+/// What these releases cannot do. They read on from a connection that the server closed, and go on without a control connection.
+pub(crate) const LACKS: &[Capability] = &[Capability::RequestTimeout, Capability::NoticesClose, Capability::Connect];
 
 /// What holds for these releases and not for all.
 pub(crate) const CAVEATS: &[&str] = &[DECODES_TWICE];

@@ -177,6 +177,7 @@ fn words(capability: Capability) -> &'static str {
         Capability::Reprepare => "prepare again if the server forgot",
         Capability::Reconnect => "reconnect",
         Capability::ControlConnection => "survive a broken control connection",
+        Capability::NoticesClose => "notice that the server closed a connection",
         Capability::Credentials => "log in",
         Capability::Offline => "run without a cluster",
         Capability::Batch => "send batches",
