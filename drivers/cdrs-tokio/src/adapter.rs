@@ -26,15 +26,22 @@ pub(crate) type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>
 pub(crate) type TcpSession = TcpSessionBuilder<Routing>;
 
 /// What holds for every release with this adapter.
-const CAVEATS: [&str; 6] = [
-    "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 and later), \
-     until its control connection breaks again.",
+const CAVEATS: [&str; 5] = [
     "It never skips the result's metadata, so its answers to a SELECT are longer.",
     "It sends a batch to any node, not to a replica of its first row.",
     "The adapter opens and closes one connection first, because a refused session reports nothing.",
     "It does not check the types of bound values; the server does.",
     "Its channel to a connection holds 1,024 requests unless `buffer` is set; with more in flight, some wait for room.",
 ];
+
+/// What the next releases of a family do better.
+fn mended_since(version: &str) -> Option<&'static str> {
+    match version {
+        "8.1.0" => Some("Every error of the server breaks its connection, and for a while the driver finds no node."),
+        "8.1.1" | "8.1.2" | "8.1.3" => Some("It does not notice that the server closed a connection."),
+        _ => None,
+    }
+}
 
 /// The crate `cdrs-tokio`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,12 +51,14 @@ impl Driver for CdrsTokio {
     type Session = CdrsTokioSession;
 
     fn describe(&self) -> Result<DriverInfo, DriverError> {
+        let version = lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs-tokio")?;
+        let caveats = CAVEATS.iter().chain(release::CAVEATS).copied().chain(mended_since(version));
         Ok(DriverInfo {
             name: "cdrs-tokio".to_owned(),
-            version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs-tokio")?.to_owned(),
+            version: version.to_owned(),
             libraries: vec![lock::library("cassandra-protocol")?, lock::library("tokio")?],
             capabilities: Capability::all_but(release::LACKS),
-            caveats: CAVEATS.iter().chain(release::CAVEATS).map(|&caveat| caveat.to_owned()).collect(),
+            caveats: caveats.map(str::to_owned).collect(),
             options: release::OPTIONS.to_vec(),
             ..DriverInfo::default()
         })

@@ -31,7 +31,11 @@ const HEARTBEAT: DriverOption = DriverOption::new(
 pub(crate) const LACKS: &[Capability] = &[Capability::RequestTimeout, Capability::ControlConnection];
 
 /// What holds for these releases and not for all.
-pub(crate) const CAVEATS: &[&str] = &[DECODES_TWICE];
+pub(crate) const CAVEATS: &[&str] = &[
+    DECODES_TWICE,
+    "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 and later), \
+     until its control connection breaks again.",
+];
 
 /// The kind of an error while connecting.
 pub(crate) fn kind_at_connect(error: &Error) -> ErrorKind {

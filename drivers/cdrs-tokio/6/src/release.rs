@@ -37,8 +37,10 @@ pub(crate) const LACKS: &[Capability] = &[
 ];
 
 /// What holds for these releases and not for all.
-pub(crate) const CAVEATS: &[&str] =
-    &["Every error of the server breaks its connection, and all statements in flight there fail with that error."];
+pub(crate) const CAVEATS: &[&str] = &[
+    "Every error of the server breaks its connection, and all statements in flight there fail with that error.",
+    "If only its control connection breaks, it gives up every node that reports its broadcast port (Cassandra 4.0 and later).",
+];
 
 /// The kind of an error while connecting.
 pub(crate) fn kind_at_connect(error: &Error) -> ErrorKind {

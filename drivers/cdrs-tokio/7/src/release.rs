@@ -20,7 +20,7 @@ pub(crate) use crate::since_7::*;
 pub(crate) const LACKS: &[Capability] = &[Capability::RequestTimeout, Capability::NoticesClose, Capability::Connect];
 
 /// What holds for these releases and not for all.
-pub(crate) const CAVEATS: &[&str] = &[DECODES_TWICE];
+pub(crate) const CAVEATS: &[&str] = &[DECODES_TWICE, "It does not notice that the server closed a connection."];
 
 /// The kind of an error while connecting.
 pub(crate) fn kind_at_connect(error: &Error) -> ErrorKind {
