@@ -34,14 +34,16 @@ const CAVEATS: [&str; 5] = [
     "Its channel to a connection holds 1,024 requests unless `buffer` is set; with more in flight, some wait for room.",
 ];
 
-/// What the next releases of a family do better.
-fn mended_since(version: &str) -> Option<&'static str> {
-    match version {
-        "8.1.0" => Some("Every error of the server breaks its connection, and for a while the driver finds no node."),
-        "8.1.1" | "8.1.2" | "8.1.3" => Some("It does not notice that the server closed a connection."),
-        _ => None,
-    }
-}
+/// What releases 8.1.N lack that later ones have, each with its first N and a sentence.
+const SINCE_8_1: [(u32, Capability, &str); 3] = [
+    (
+        1,
+        Capability::Reprepare,
+        "Every error of the server breaks its connection, and for a while the driver finds no node.",
+    ),
+    (4, Capability::NoticesClose, "It does not notice that the server closed a connection."),
+    (9, Capability::Connect, "A session that is dropped leaves its connections open."),
+];
 
 /// The crate `cdrs-tokio`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,12 +54,15 @@ impl Driver for CdrsTokio {
 
     fn describe(&self) -> Result<DriverInfo, DriverError> {
         let version = lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs-tokio")?;
-        let caveats = CAVEATS.iter().chain(release::CAVEATS).copied().chain(mended_since(version));
+        let patch = version.strip_prefix("8.1.").and_then(|patch| patch.parse().ok()).unwrap_or(u32::MAX);
+        let lacking: Vec<_> = SINCE_8_1.into_iter().filter(|(since, ..)| patch < *since).collect();
+        let lacks: Vec<_> = release::LACKS.iter().copied().chain(lacking.iter().map(|(_, lacks, _)| *lacks)).collect();
+        let caveats = CAVEATS.iter().chain(release::CAVEATS).copied().chain(lacking.iter().map(|(.., words)| *words));
         Ok(DriverInfo {
             name: "cdrs-tokio".to_owned(),
             version: version.to_owned(),
             libraries: vec![lock::library("cassandra-protocol")?, lock::library("tokio")?],
-            capabilities: Capability::all_but(release::LACKS),
+            capabilities: Capability::all_but(&lacks),
             caveats: caveats.map(str::to_owned).collect(),
             options: release::OPTIONS.to_vec(),
             ..DriverInfo::default()
