@@ -122,20 +122,22 @@ pub fn run(
 
 /// Goes on with the run in `folder`: whole blocks stay, the one under way starts again. A run that lacks nothing stays as it is.
 ///
-/// `credentials` are in no file and are needed again; `within` takes the place of the time that the run had before.
+/// `credentials` are in no file and are needed again. `within` takes the place of the time that the run had before; without it a run in
+/// turns, which has no other end, has as much time again, and one in cells has no limit.
 ///
 /// # Errors
 /// [`ResumeError`] when there is no run, its files are damaged, or machine, cqldyno or a worker changed. Else as [`run`].
 pub fn resume(
     folder: &Path,
     credentials: Option<JobCredentials>,
-    within: Option<Duration>,
+    within: Option<Option<Duration>>,
     programs: &Programs,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<Finished, BenchError> {
     let clock = Instant::now();
     let Reopened { folder, run: began, cells, plan, placements, torn } = reopen(folder, credentials)?;
+    let within = within.unwrap_or_else(|| plan.turns.and(plan.within));
     let plan = Plan { within, ..plan };
     let left_as_it_is = |run: Run, cells: Vec<Cell>, nothing_left: bool| Finished {
         run,

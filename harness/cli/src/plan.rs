@@ -217,9 +217,9 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The time limit that was asked for.
-    pub fn within(&self) -> Option<Duration> {
-        self.within.and_then(|Limit(time)| time)
+    /// The time limit, or that there is to be none, if it was asked for.
+    pub fn within(&self) -> Option<Option<Duration>> {
+        self.within.map(|Limit(time)| time)
     }
 }
 
@@ -299,6 +299,17 @@ impl Asked {
             out: self.out.clone(),
         };
         Ok(if self.takes_turns(compares) { plan.with_turns(self.turn) } else { plan })
+    }
+
+    /// The plan with cells in the place of turns, and without a time limit unless one was asked for.
+    pub fn in_cells(&self, plan: Plan, conditions: &Conditions) -> Result<Plan> {
+        match (plan.turns, self.turn) {
+            (None, _) => Ok(plan),
+            (Some(_), Some(_)) => {
+                Err(usage("--turn was given, and --format time shows whole cells; leave out one of them"))
+            }
+            (Some(_), None) => Ok(Plan { within: conditions.within().flatten(), ..plan.with_cells() }),
+        }
     }
 
     /// Whether contenders take turns: in comparisons on the embedded cluster whose cells the user does not size.

@@ -32,8 +32,9 @@ const COUNTED: [(&str, &str, &[&str]); 3] = [
     ("allocations", "allocs", &["allocations_per_statement"]),
     ("instructions", "instr.", &["processor_instructions_per_statement", "callgrind_instructions_per_statement"]),
 ];
-/// Columns of a terminal, and of the first two columns there.
-const WIDTH: usize = 80;
+/// Columns of a terminal.
+pub const WIDTH: usize = 80;
+/// Columns of its first two.
 const NAME: usize = 22;
 const CPU: usize = 29;
 

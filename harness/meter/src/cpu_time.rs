@@ -68,8 +68,8 @@ fn figures(clock: Both<u64>, window: &Window) -> Outcome {
     let between = window.between_us.map(|us| us as f64 / 1e6).ok_or_else(|| NO_TURN_BEFORE.to_owned());
     let mut outcome = Outcome::of(&MEASURES, [user, sys, cpu, per_statement(sum, window), between]);
     match difference(clock) {
-        Ok(clock_ns) if told_us * 1_000 < clock_ns => outcome.voids.extend(disagreement(told_us, clock_ns)),
-        Ok(clock_ns) => outcome.findings.extend(disagreement(told_us, clock_ns)),
+        Ok(clock_ns) if told_us * 1_000 < clock_ns => outcome.voids.extend(cpu_disagreement(told_us, clock_ns, 1)),
+        Ok(clock_ns) => outcome.findings.extend(cpu_disagreement(told_us, clock_ns, 1)),
         Err(why) => outcome.findings.push(why),
     }
     outcome
@@ -81,11 +81,13 @@ const NO_TURN_BEFORE: &str = "The worker had no turn before this one.";
 /// once per tick of 4 ms, so each edge may miss a tick per thread. One of 2,000 cells on a busy machine was 9 ms apart.
 const APART_US: u64 = 10_000;
 
-/// A sentence if the worker's account and the parent's clock are too far apart.
-fn disagreement(told_us: u64, clock_ns: u64) -> Option<String> {
+/// A sentence if the worker's account of several turns and its process clock are too far apart: what each may miss adds up like
+/// chance, and what is left out on purpose adds up.
+pub fn cpu_disagreement(told_us: u64, clock_ns: u64, turns: u32) -> Option<String> {
     let clock_us = clock_ns / 1_000;
     let apart = told_us.abs_diff(clock_us);
-    (apart > APART_US && apart * 100 > told_us.max(clock_us)).then(|| {
+    let most_us = APART_US as f64 * f64::from(turns.max(1)).sqrt();
+    (apart as f64 > most_us && apart * 100 > told_us.max(clock_us)).then(|| {
         format!(
             "The worker says that it used {:.3} s of CPU time in the window, its process clock says {:.3} s.",
             told_us as f64 / 1e6,
@@ -121,11 +123,13 @@ mod tests {
 
     #[test]
     fn more_than_one_percent_apart_is_too_far_and_a_few_milliseconds_are_not() {
-        assert_eq!(disagreement(2_000_000, 2_019_000_000), None);
-        assert_eq!(disagreement(10_000, 14_000_000), None);
-        assert_eq!(disagreement(702_000, 711_000_000), None);
-        assert!(disagreement(702_000, 713_000_000).is_some());
-        let sentence = disagreement(1_000_000, 1_100_000_000).unwrap();
+        assert_eq!(cpu_disagreement(2_000_000, 2_019_000_000, 1), None);
+        assert_eq!(cpu_disagreement(10_000, 14_000_000, 1), None);
+        assert_eq!(cpu_disagreement(702_000, 711_000_000, 1), None);
+        assert!(cpu_disagreement(702_000, 713_000_000, 1).is_some());
+        assert_eq!(cpu_disagreement(702_000, 713_000_000, 4), None);
+        assert!(cpu_disagreement(702_000, 738_000_000, 4).is_some(), "nine milliseconds of each turn are left out");
+        let sentence = cpu_disagreement(1_000_000, 1_100_000_000, 1).unwrap();
         assert!(sentence.contains("1.000 s") && sentence.contains("1.100 s"), "{sentence}");
     }
 

@@ -50,7 +50,7 @@ mod wire;
 pub use cqldyno_measure::{Better, Declaration, Pass, Unit};
 
 pub use allocations::{ALLOCATIONS, allocations_environment};
-pub use cpu_time::{CPU_TIME, process_cpu_ns};
+pub use cpu_time::{CPU_TIME, cpu_disagreement, process_cpu_ns};
 pub use environment::Environment;
 pub use faults::FAULTS;
 pub use flamegraph::{FLAME_GRAPHS, PictureError, STACKS, differential, picture};

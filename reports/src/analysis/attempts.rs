@@ -205,6 +205,19 @@ mod tests {
     }
 
     #[test]
+    fn turns_of_a_contender_that_did_not_come_to_its_end_do_not_count() {
+        let (_, mut cells) = sample::run();
+        for cell in &mut cells {
+            cell.round = Some(1);
+            cell.more = cell.contender == "scylla";
+        }
+        let attempts = Attempts::of(&cells);
+        let counting: BTreeSet<&str> =
+            cells.iter().filter(|cell| attempts.counts(cell)).map(|cell| cell.contender.as_str()).collect();
+        assert!(!counting.contains("scylla") && !counting.is_empty(), "{counting:?}");
+    }
+
+    #[test]
     fn what_was_run_again_is_said_with_its_reason() {
         let (mut run, mut cells) = sample::run();
         assert_eq!(repeats(&run, &cells), None);

@@ -28,9 +28,17 @@ impl Run {
         self.cut_short.map_or(self.plan.blocks, |cut_short| cut_short.blocks)
     }
 
+    /// Whether nobody knows how many generations ran: they are as many as there was time for, and the run was ended before.
+    pub(crate) fn is_open(&self) -> bool {
+        self.plan.turns.is_some() && self.cut_short.is_none() && (self.interrupted || self.ended.is_none())
+    }
+
     /// How much was run of every scenario and arrangement, for example `12 generations of 5 rounds of 50,000 statements`.
     pub fn size(&self) -> String {
-        let blocks = count(self.blocks().into(), self.plan.repeated());
+        let blocks = match self.is_open() {
+            true => format!("{}s", self.plan.repeated()),
+            false => count(self.blocks().into(), self.plan.repeated()),
+        };
         match self.plan.turns {
             None => format!("{blocks} of {} statements", whole(self.plan.count as f64)),
             Some(turns) => {

@@ -223,7 +223,7 @@ impl At<'_> {
         let run = self.analysis.run();
         let mut here = run.contenders.iter().flat_map(|contender| self.analysis.rows_of(self.place, contender));
         let blocks = here.find_map(|row| row.blocks.filter(|_| !row.exploratory))?;
-        (blocks < run.blocks() as usize).then(|| {
+        (blocks < run.blocks() as usize && !run.is_open()).then(|| {
             format!(
                 "The intervals are of {blocks} of {}: those in which every compared driver finished.",
                 count(run.blocks().into(), run.plan.repeated())

@@ -8,7 +8,7 @@ use crate::{Analysis, ArrangementInfo, Run, why_cut_short};
 /// What was run, on one line.
 pub(crate) fn title(run: &Run) -> String {
     let plan = &run.plan;
-    let blocks = if run.blocks() > 1 { format!("{} x ", run.blocks()) } else { String::new() };
+    let blocks = if run.blocks() > 1 && !run.is_open() { format!("{} x ", run.blocks()) } else { String::new() };
     let on = match plan.arrangements.as_slice() {
         [only] => format!(" on {}", plain(&only.id)),
         _ => String::new(),

@@ -229,6 +229,9 @@ impl<'a> Page<'a> {
             whole(plan.concurrency as f64),
             match plan.turns {
                 None => count(self.run.blocks().into(), "block"),
+                Some(turns) if self.run.is_open() => {
+                    format!("generations of {}", count(turns.rounds.into(), "round"))
+                }
                 Some(turns) => format!(
                     "{} of {}",
                     count(self.run.blocks().into(), "generation"),

@@ -179,6 +179,7 @@ fn blocks(run: &Run) -> String {
         Some(cut_short) if run.plan.turns.is_none() => {
             format!("{} of {}", cut_short.blocks, count(run.plan.blocks.into(), "block"))
         }
+        _ if run.is_open() => format!("{}s", run.plan.repeated()),
         _ => count(run.blocks().into(), run.plan.repeated()),
     }
 }

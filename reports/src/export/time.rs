@@ -30,9 +30,14 @@ impl Exporter for Time {
     fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
         let run = analysis.run();
         let mut parts = vec![Part::Text(title(run))];
-        let median =
-            if run.blocks() > 1 { format!(", each the median of {} blocks", run.blocks()) } else { String::new() };
-        parts.push(Part::Text(format!("Time to run all statements of a scenario, as `time` prints it{median}.")));
+        let median = match run.blocks() {
+            _ if run.plan.turns.is_some() => ", each the median of all turns".to_owned(),
+            1 => String::new(),
+            blocks => format!(", each the median of {blocks} blocks"),
+        };
+        let what =
+            if run.plan.turns.is_some() { "Time of one turn" } else { "Time to run all statements of a scenario" };
+        parts.push(Part::Text(format!("{what}, as `time` prints it{median}.")));
         parts.extend(doubts(analysis));
         let mut notes = Notes::default();
         for one in &run.plan.arrangements {

@@ -6,12 +6,22 @@ use cqldyno_reports::Cell;
 
 /// The turns of `misbehaving+how=HOW`; the honest one beside it is not disturbed.
 fn turns(how: &str) -> Vec<Cell> {
+    turns_of(how, Turns { count: 2_000, rounds: 3 })
+}
+
+fn turns_of(how: &str, turns: Turns) -> Vec<Cell> {
     let place = Place::new();
-    let turns = Some(Turns { count: 2_000, rounds: 3 });
-    let cells = place.run(&Plan { turns, ..place.plan("reads", &["honestly", how]) });
+    let cells = place.run(&Plan { turns: Some(turns), ..place.plan("reads", &["honestly", how]) });
     let (mine, others): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| cell.contender.ends_with(how));
-    assert_eq!(others.iter().filter(|cell| cell.counts()).count(), 3, "{others:?}");
+    assert_eq!(others.iter().filter(|cell| cell.counts()).count(), turns.rounds as usize, "{others:?}");
     mine
+}
+
+#[test]
+fn cpu_time_that_is_hidden_in_each_turn_voids_the_sum_of_them() {
+    let turns = turns_of("hides-cpu-time", Turns { count: 20_000, rounds: 8 });
+    let why = turns.last().unwrap().void.clone().unwrap();
+    assert!(why.contains("Over all its turns: The worker says that it used"), "{why}");
 }
 
 #[test]

@@ -52,7 +52,8 @@ impl<'a> Loaded<'a> {
         })?;
         match start(setup, &mut served, scratch.path()) {
             Ok((attachments, worker, ready)) => {
-                Ok(Waiting { attachments, worker, scratch, served, ready, exits, setup, whole: Whole::default() })
+                let whole = Whole::of(worker.pid());
+                Ok(Waiting { attachments, worker, scratch, served, ready, exits, setup, whole })
             }
             Err(failure) => Err(served.blame(failure, setup.bench.context.cancel)),
         }

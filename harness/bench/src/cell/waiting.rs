@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use cqldyno_driver_api::Settings;
-use cqldyno_meter::{Attachment, Outcome, Seen, Window, process_cpu_ns};
+use cqldyno_meter::{Attachment, Outcome, Seen, Window, cpu_disagreement, process_cpu_ns};
 use cqldyno_protocol::{Done, End, Ready};
 use cqldyno_reports::{Cell, Pass, Series};
 use cqldyno_scenarios::Operation;
@@ -15,7 +15,9 @@ use super::setup::Setup;
 use crate::judge::agreement::Counted;
 use crate::judge::due::{rows, sessions};
 use crate::judge::latency::Latencies;
-use crate::judge::readings::{below_concurrency, errors, measure, read, reads, utilisation, window_of, worked_between};
+use crate::judge::readings::{
+    below_concurrency, errors, measure, read, reads, utilisation, window_of, worked_beside, worked_between,
+};
 use crate::judge::{Evidence, ReadBack};
 use crate::plan::pass::Shape;
 use crate::process::failure::CellFailure;
@@ -51,11 +53,20 @@ pub(super) struct Whole {
     /// The worker's CPU time in turns and between them, in microseconds.
     cpu_us: u64,
     between_us: u64,
-    /// The worker's CPU clock when it had said the last `done`, in nanoseconds.
+    /// What its process clock says of its turns, in nanoseconds, if it could be read at every edge.
+    clock_ns: Option<u64>,
+    /// What it used beside its turns, in microseconds: after `ready` and before the first `go`, and between each `end` and `done`.
+    beside_us: u64,
+    /// The worker's CPU clock when it had said `ready` or the last `done`, in nanoseconds.
     slept_at_ns: Option<u64>,
 }
 
 impl Whole {
+    /// Of the process `pid` that has said `ready`.
+    pub(super) fn of(pid: i32) -> Whole {
+        Whole { clock_ns: Some(0), slept_at_ns: process_cpu_ns(pid).ok(), ..Whole::default() }
+    }
+
     fn add(&mut self, turn: &Turn) {
         self.turns += 1;
         self.cpu_us += turn.end.user_us + turn.end.sys_us;
@@ -110,8 +121,9 @@ impl Waiting<'_> {
         let tickets = self.setup.tickets(self.whole.turns);
         let of = tickets.end - tickets.start;
         let before = self.served.edge(pid, cancel)?;
-        let clock = process_cpu_ns(pid).ok();
-        let between_us = self.whole.slept_at_ns.zip(clock).map(|(was, is)| is.saturating_sub(was) / 1_000);
+        let at_go = process_cpu_ns(pid).ok();
+        let slept_us = since_us(self.whole.slept_at_ns, at_go);
+        let between_us = slept_us.filter(|_| self.whole.turns > 0);
         let (began, clock) = (SystemTime::now(), Instant::now());
         stage(Stage::Window { issued: 0, of });
         self.attachments.iter_mut().rev().for_each(|attachment| attachment.at_go());
@@ -121,9 +133,15 @@ impl Waiting<'_> {
         };
         let end = self.worker.go(&mut look, |issued| stage(Stage::Window { issued, of }))?;
         let seen = self.attachments.iter_mut().map(|attachment| attachment.at_end()).collect();
+        let at_end = process_cpu_ns(pid).ok();
         let after = self.served.edge(pid, cancel)?;
         let done = self.worker.ack()?;
-        self.whole.slept_at_ns = process_cpu_ns(pid).ok();
+        let at_done = process_cpu_ns(pid).ok();
+        self.whole.clock_ns =
+            self.whole.clock_ns.zip(at_go.zip(at_end)).map(|(sum, (go, end))| sum + end.saturating_sub(go));
+        let before_us = slept_us.filter(|_| self.whole.turns == 0);
+        self.whole.beside_us += before_us.unwrap_or(0) + since_us(at_end, at_done).unwrap_or(0);
+        self.whole.slept_at_ns = at_done;
         let (counted, connections) = between((&before, &after), &self.setup.scenario, &done);
         self.whole.began.get_or_insert((before, clock));
         let turn = Turn { asked: of, began, between_us, end, done, after, counted, connections, seen };
@@ -149,15 +167,23 @@ impl Waiting<'_> {
                 let lasted = u64::try_from(clock.elapsed().as_nanos()).unwrap_or(u64::MAX);
                 let asked = setup.load.count;
                 let found = setup.voids(asked, &whole.done, lasted, &counted, connections, &ready, &served);
-                found.into_iter().map(|sentence| format!("Over all its turns: {sentence}")).collect()
+                let clock = whole.clock_ns.filter(|clock_ns| whole.cpu_us * 1_000 < *clock_ns);
+                let untold = clock.and_then(|clock_ns| cpu_disagreement(whole.cpu_us, clock_ns, whole.turns));
+                found.into_iter().chain(untold).map(|sentence| format!("Over all its turns: {sentence}")).collect()
             }
             _ => Vec::new(),
         };
         let read_back = setup.read_back(&mut served, &mut exits)?;
         exits.extend(worked_between(whole.between_us, whole.cpu_us, whole.turns));
+        exits.extend(worked_beside(whole.beside_us, whole.cpu_us, whole.turns));
         let closing = Closing { read_back, findings: exits, voids };
         Ok(setup.judged(cell, turn, outcome, &ready, &served, Some(closing)))
     }
+}
+
+/// Microseconds from one look at a CPU clock to another.
+fn since_us(was_ns: Option<u64>, is_ns: Option<u64>) -> Option<u64> {
+    was_ns.zip(is_ns).map(|(was, is)| is.saturating_sub(was) / 1_000)
 }
 
 impl Setup<'_> {

@@ -15,6 +15,9 @@ use crate::plan::placement::Placement;
 /// More statements than this share issued below the concurrency are a finding.
 const BELOW_CONCURRENCY_SHARE: f64 = 0.005;
 
+/// The measure of what a worker used between its turns, which its CPU time holds.
+const CPU_BETWEEN_TURNS: &str = "cpu_between_turns";
+
 /// Data connections to a cluster that is not ours, by the bytes that they carried.
 pub(crate) fn busy(before: &Result<Traffic, Refusal>, after: &Result<Traffic, Refusal>) -> Result<u64, String> {
     let known = |edge: &'_ Result<Traffic, Refusal>| edge.as_ref().map_err(ToString::to_string).cloned();
@@ -110,20 +113,23 @@ pub(crate) fn utilisation(
     placement: &Placement,
     connections: u64,
 ) -> impl Iterator<Item = (&'static str, Measure)> {
-    let of = |cpu: &str, cores: &[usize], most: f64| {
+    // What a worker used between its turns is no part of the window.
+    let between = measures.get(CPU_BETWEEN_TURNS).and_then(Measure::get).unwrap_or(0.0);
+    let of = |cpu: &str, without: f64, cores: &[usize], most: f64| {
         let (cpu, wall) = (measures.get(cpu)?, measures.get(WALL)?);
         Some(match (cpu.get(), wall.get()) {
             (Some(cpu), Some(wall)) => {
-                Measure::value(100.0 * cpu / (wall * most.clamp(1.0, cores.len().max(1) as f64)), Unit::Percent)
+                let could = wall * most.clamp(1.0, cores.len().max(1) as f64);
+                Measure::value(100.0 * (cpu - without) / could, Unit::Percent)
             }
             _ => Measure::unavailable(cpu.reason().or(wall.reason()).unwrap_or_default()),
         })
     };
     let worker = measures.get(THREADS).and_then(|threads| match threads.get() {
-        Some(threads) => of("cpu", &placement.worker, working(threads, placement.arrangement.runtime)),
+        Some(threads) => of("cpu", between, &placement.worker, working(threads, placement.arrangement.runtime)),
         None => Some(Measure::unavailable(threads.reason().unwrap_or_default())),
     });
-    let server = of(SERVER_CPU, &placement.server, connections as f64);
+    let server = of(SERVER_CPU, 0.0, &placement.server, connections as f64);
     let worker = worker.map(|measure| (WORKER_UTILISATION, measure));
     worker.into_iter().chain(server.map(|measure| (SERVER_UTILISATION, measure)))
 }
@@ -161,6 +167,22 @@ pub(crate) fn worked_between(between_us: u64, in_turns_us: u64, turns: u32) -> O
         format!(
             "{:.1} % of its CPU time fell between its {turns} turns, while others had theirs; it is charged with that time.",
             share * 100.0
+        )
+    })
+}
+
+/// What a worker may use before its first turn and after the end of each, per turn in microseconds: it encodes its histograms then.
+const EDGES_US: u64 = 5_000;
+
+/// A finding when the worker used much CPU time beside its `turns`: after `ready` and before the first `go`, or between an `end` and
+/// its `done`. No figure holds that time.
+pub(crate) fn worked_beside(beside_us: u64, in_turns_us: u64, turns: u32) -> Option<String> {
+    let most = (in_turns_us as f64 * BETWEEN_SHARE) as u64 + EDGES_US * u64::from(turns);
+    (beside_us > most).then(|| {
+        format!(
+            "It used {:.3} s of CPU time before its first turn and after the ends of turns, which no figure holds; its turns took {:.3} s.",
+            beside_us as f64 / 1e6,
+            in_turns_us as f64 / 1e6
         )
     })
 }
@@ -216,6 +238,13 @@ mod tests {
     }
 
     #[test]
+    fn what_a_worker_does_beside_its_turns_is_told_unless_it_is_little() {
+        assert_eq!(worked_beside(34_000, 1_000_000, 5), None);
+        let sentence = worked_beside(36_000, 1_000_000, 5).unwrap();
+        assert!(sentence.starts_with("It used 0.036 s of CPU time before its first turn"), "{sentence}");
+    }
+
+    #[test]
     fn utilisation_is_the_cpu_time_over_the_time_of_the_cores_that_each_could_use() {
         let placement = Placement {
             arrangement: "pinned+multi:3".parse().unwrap(),
@@ -227,6 +256,8 @@ mod tests {
         let found = |measures: &BTreeMap<String, Measure>| utilisation(measures, &placement, 1).collect::<Vec<_>>();
         let percent = |value| Measure::value(value, Unit::Percent);
         assert_eq!(found(&measures), [("worker_utilisation", percent(50.0)), ("server_utilisation", percent(75.0))]);
+        measures.insert(CPU_BETWEEN_TURNS.to_owned(), Measure::value(1.5, Unit::Seconds));
+        assert_eq!(found(&measures)[0].1, percent(25.0), "what it did between its turns does not count");
         measures.insert("server_cpu".to_owned(), Measure::unavailable("The target is not ours."));
         assert_eq!(found(&measures)[1].1.reason(), Some("The target is not ours."));
         measures.insert("threads".to_owned(), Measure::unavailable("It is gone."));

@@ -170,7 +170,8 @@ impl RunFolder {
         Ok(relative)
     }
 
-    /// Appends a meter's file to `KIND/turns.EXTENSION`, in which all turns are. Returns its name in results.
+    /// Appends a meter's file to `KIND/turns.EXTENSION`, in which all turns are, and waits until it is on the disk. Returns its name in
+    /// results.
     ///
     /// # Errors
     /// When the system refuses.
@@ -178,8 +179,16 @@ impl RunFolder {
         let relative = format!("{}/turns.{}", artifact.kind, artifact.extension);
         let path = self.path.join(&relative);
         let write = || -> io::Result<()> {
-            fs::create_dir_all(self.path.join(artifact.kind))?;
-            OpenOptions::new().create(true).append(true).open(&path)?.write_all(&artifact.bytes)
+            let folder = self.path.join(artifact.kind);
+            fs::create_dir_all(&folder)?;
+            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+            let before = file.metadata()?.len();
+            let written = file.write_all(&artifact.bytes).and_then(|()| file.sync_data());
+            if written.is_err() {
+                let _ = file.set_len(before);
+            }
+            written?;
+            if before == 0 { sync_folder(&folder) } else { Ok(()) }
         };
         write().map(|()| relative).map_err(|error| FolderError::Io(path.clone(), error))
     }

@@ -94,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             let mut plan = asked.plan(contenders, reference.clone(), conditions, &programs, true)?;
             plan.named = !contender.is_empty();
             if format.name() == "time" {
-                plan = plan.with_cells();
+                plan = asked.in_cells(plan, conditions)?;
             }
             measure(conditions.quiet, |progress, cancel| {
                 asked.remark().into_iter().for_each(|remark| progress.say(remark));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
 use cqldyno_bench::{Arrangement, BLOCKS, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
-use cqldyno_reports::{Analysis, Pass, Recorded, escape};
+use cqldyno_reports::{Analysis, Pass, Recorded, escape, plain, whole, wrap};
 use serde_json::json;
 
 use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
@@ -16,7 +16,7 @@ use crate::known::Known;
 use crate::measure::{keep, measure};
 use crate::outcome::{Outcome, usage};
 use crate::plan::blocks;
-use crate::prices::{Prices, absent, settings};
+use crate::prices::{Prices, WIDTH, absent, settings};
 use crate::recorded::read;
 use crate::terminal;
 
@@ -107,20 +107,24 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             "the run has no driver as it is to take prices against; `cqldyno drivers` says why one is missing"
         ));
     }
+    let warnings = warnings(&analysis);
     let text = match arguments.format.as_str() {
         "json" => {
             let places: Vec<_> = prices.iter().map(Prices::json).collect();
-            serde_json::to_string_pretty(&json!({ "driver": arguments.driver, "places": places }))? + "\n"
+            let value = json!({ "driver": arguments.driver, "warnings": warnings, "places": places });
+            serde_json::to_string_pretty(&value)? + "\n"
         }
         "markdown" => format!(
-            "## {}\n\n{}{}\n",
+            "## {}\n\n{}{}{}\n",
             escape(&title(&analysis)),
+            warnings.iter().map(|warning| format!("**{}**\n\n", escape(warning))).collect::<String>(),
             prices.iter().map(|one| one.markdown() + "\n").collect::<String>(),
             measured_on(&recorded)
         ),
         _ => format!(
-            "{}\n\n{}\n`cqldyno drivers {}` explains each setting.\n",
+            "{}\n\n{}{}\n`cqldyno drivers {}` explains each setting.\n",
             title(&analysis),
+            warnings.iter().map(|warning| wrap(&plain(warning), WIDTH, 2) + "\n\n").collect::<String>(),
             prices.iter().map(Prices::text).collect::<Vec<_>>().join("\n"),
             base_name
         ),
@@ -134,17 +138,23 @@ fn title(analysis: &Analysis) -> String {
     format!("{label}: what one changed setting costs (+) or saves (-)")
 }
 
-/// The last lines of a page.
+/// What is doubtful about the figures, and why there is no interval if there is none.
+fn warnings(analysis: &Analysis) -> Vec<String> {
+    let none = || analysis.rows().iter().find_map(|row| row.no_interval.clone());
+    let has_interval = analysis.rows().iter().any(|row| row.interval.is_some());
+    analysis.warnings().iter().cloned().chain(if has_interval { None } else { none() }).collect()
+}
+
+/// The last lines of a page: what it takes to repeat it.
 fn measured_on(recorded: &Recorded) -> String {
     let (run, plan) = (&recorded.run, &recorded.run.plan);
     format!(
-        "{} blocks of {} statements, {} in flight; measured on {} on {} cores, {}.\n",
-        plan.blocks,
-        plan.count,
-        plan.concurrency,
+        "{}, {} in flight, on the embedded cluster; measured on {} on {} cores, {}.\n",
+        run.size(),
+        whole(plan.concurrency as f64),
         run.started.strftime("%Y-%m-%d"),
         run.environment.cores,
-        escape(&run.environment.cpu)
+        escape(&run.environment.cpu),
     )
 }
 
@@ -196,4 +206,27 @@ fn measured(
         return Err(anyhow!(trouble));
     }
     Ok(Recorded { run: finished.run, cells: finished.cells, notes: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_list_says_what_its_run_cannot_tell_and_how_much_ran() {
+        let (run, cells) = sample::run();
+        let said = warnings(&Analysis::new(&run, &cells));
+        assert!(said.iter().any(|one| one.contains("An interval needs at least 8 blocks")), "{said:?}");
+        let (run, mut cells) = sample::blocks(12);
+        assert_eq!(warnings(&Analysis::new(&run, &cells)), [""; 0]);
+        for cell in cells.iter_mut().filter(|cell| cell.contender.ends_with("#control")) {
+            let cpu = cell.measures.get_mut("cpu_per_statement").unwrap();
+            *cpu = cqldyno_reports::Measure::value(cpu.get().unwrap() * 2.0, cqldyno_reports::Unit::Microseconds);
+        }
+        let said = warnings(&Analysis::new(&run, &cells));
+        assert!(said[0].contains("control"), "{said:?}");
+        let recorded = Recorded { run, cells, notes: Vec::new() };
+        assert!(measured_on(&recorded).starts_with(&recorded.run.size()), "{}", measured_on(&recorded));
+    }
 }

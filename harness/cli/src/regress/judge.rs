@@ -112,6 +112,9 @@ impl Measured<'_> {
         if !exact && self.is_too_noisy() {
             return Err("Other processes disturbed more than half of the blocks, so times say nothing.".to_owned());
         }
+        if let Some(doubt) = self.analysis.doubts().first().filter(|_| !exact) {
+            return Err(doubt.clone());
+        }
         match &self.expected.claim {
             Claim::Change { from, to, .. } => {
                 match (self.figure(from, self.expected.at)?, self.figure(to, self.expected.at)?) {
@@ -173,9 +176,6 @@ impl Measured<'_> {
 
     /// The ratio of a time, against the contender before, with its interval.
     fn ratio(&self, from: &str, to: &str) -> Found {
-        if let Some(doubt) = self.analysis.doubts().first() {
-            return Err(doubt.clone());
-        }
         let (here, who) = self.find(to, self.expected.at)?;
         let turned = self.analysis.turned(&id(from));
         let row = turned.row(here, who, &self.expected.meter).ok_or("The run has no such figure.")?;

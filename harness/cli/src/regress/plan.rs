@@ -96,9 +96,14 @@ pub fn call(meter: &str) -> Option<&str> {
     meter.strip_prefix(BY_NAME)
 }
 
-/// Whether a meter counts, so that its figure does not depend on time.
+/// Whether a meter counts what the driver does, so that its figure does not depend on time: those of passes that count, polls, and
+/// bytes on the wire. Faults, switches and resident memory are counts, too, and follow the machine.
 pub fn is_exact(meter: &str) -> bool {
-    call(meter).is_some() || declared(meter).is_some_and(|known| matches!(known.unit, Unit::Count | Unit::Bytes))
+    let counts = |known: &&MeasureInfo| matches!(known.unit, Unit::Count | Unit::Bytes);
+    let is_of = |known: &MeasureInfo| {
+        known.pass != Pass::Timing || known.id.starts_with("polls_") || known.id.starts_with("bytes_")
+    };
+    call(meter).is_some() || declared(meter).as_ref().filter(counts).is_some_and(is_of)
 }
 
 /// The pass in which the meter is read.
@@ -174,10 +179,10 @@ mod tests {
 
     #[test]
     fn a_count_is_exact_and_a_time_is_not() {
-        for meter in ["syscalls:sendto", "syscalls_per_statement", "allocations_per_statement"] {
+        for meter in ["syscalls:sendto", "syscalls_per_statement", "allocations_per_statement", "polls_per_statement"] {
             assert!(is_exact(meter), "{meter}");
         }
-        for meter in ["cpu_per_statement", "throughput", "wall"] {
+        for meter in ["cpu_per_statement", "throughput", "wall", "voluntary_switches", "peak_rss", "minor_faults"] {
             assert!(!is_exact(meter), "{meter}");
         }
     }

@@ -373,3 +373,11 @@ fn a_folder_with_other_files_is_refused_for_a_run() {
     assert!(error.contains("has other files in it and no run; name a new or an empty folder with --out"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn turns_are_refused_where_there_are_cells() {
+    let said = refused(&["compare", "floor", "noop", "--format", "time", "--turn", "20k"]);
+    assert!(said.contains("--turn was given, and --format time shows whole cells; leave out one of them"), "{said}");
+    let said = refused(&["compare", "floor", "noop", "--count", "1k", "--turn", "20k"]);
+    assert!(said.contains("--turn was given for a run in cells"), "{said}");
+}
