@@ -96,14 +96,16 @@ pub fn call(meter: &str) -> Option<&str> {
     meter.strip_prefix(BY_NAME)
 }
 
-/// Whether a meter counts what the driver does, so that its figure does not depend on time: those of passes that count, polls, and
-/// bytes on the wire. Faults, switches and resident memory are counts, too, and follow the machine.
+/// Counts of the timing pass that do not follow the machine, as faults, switches and resident memory do.
+const EXACT: [&str; 5] =
+    ["statements", "errors", "polls_per_statement", "bytes_sent_per_statement", "bytes_received_per_statement"];
+
+/// Whether a meter counts what the driver does, so that its figure does not depend on time.
 pub fn is_exact(meter: &str) -> bool {
-    let counts = |known: &&MeasureInfo| matches!(known.unit, Unit::Count | Unit::Bytes);
-    let is_of = |known: &MeasureInfo| {
-        known.pass != Pass::Timing || known.id.starts_with("polls_") || known.id.starts_with("bytes_")
+    let counts = |known: &MeasureInfo| {
+        matches!(known.unit, Unit::Count | Unit::Bytes) && (known.pass != Pass::Timing || EXACT.contains(&meter))
     };
-    call(meter).is_some() || declared(meter).as_ref().filter(counts).is_some_and(is_of)
+    call(meter).is_some() || declared(meter).as_ref().is_some_and(counts)
 }
 
 /// The pass in which the meter is read.

@@ -379,5 +379,5 @@ fn turns_are_refused_where_there_are_cells() {
     let said = refused(&["compare", "floor", "noop", "--format", "time", "--turn", "20k"]);
     assert!(said.contains("--turn was given, and --format time shows whole cells; leave out one of them"), "{said}");
     let said = refused(&["compare", "floor", "noop", "--count", "1k", "--turn", "20k"]);
-    assert!(said.contains("--turn was given for a run in cells"), "{said}");
+    assert!(said.contains("--count was given together with --turn, and they exclude each other"), "{said}");
 }
