@@ -9,11 +9,13 @@ pub(crate) mod cut_short;
 pub(crate) mod findings;
 pub(crate) mod history;
 pub(crate) mod ranking;
+pub(crate) mod rounds;
 pub(crate) mod short_label;
 pub(crate) mod summary;
 
 use self::attempts::{Attempts, Noise, repeats};
 use self::comparison::is_control;
+use self::rounds::CountedRounds;
 use self::summary::{Place, cells_of, reference, summed};
 use crate::{Cell, Contender, Pass, Run, SummaryRow};
 
@@ -23,6 +25,7 @@ pub struct Analysis<'a> {
     run: &'a Run,
     every_cell: &'a [Cell],
     attempts: Attempts<'a>,
+    rounds: CountedRounds<'a>,
     cells: Vec<&'a Cell>,
     reference: Option<&'a Contender>,
     rows: Vec<SummaryRow>,
@@ -39,11 +42,13 @@ impl<'a> Analysis<'a> {
         let attempts = Attempts::of(cells);
         let counted: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
         let reference = reference(run);
-        let (rows, doubts) = summed(run, &counted, reference);
+        let rounds = CountedRounds::of(run, cells);
+        let (rows, doubts) = summed(run, &counted, &rounds, reference);
         let bare = Analysis {
             run,
             every_cell: cells,
             attempts,
+            rounds,
             cells: counted,
             reference,
             repeats: repeats(run, cells),
@@ -65,8 +70,11 @@ impl<'a> Analysis<'a> {
     }
 
     fn concluded(self, reference: Option<&'a Contender>, rows: Vec<SummaryRow>, doubts: Vec<String>) -> Analysis<'a> {
-        let findings = findings::findings(self.run, reference, &rows, doubts.first().map(String::as_str));
-        let warnings = doubts.iter().cloned().chain(self.noise().and_then(Noise::warning)).collect();
+        let doubt = doubts.first().map(String::as_str);
+        let findings = findings::findings(self.run, reference, &rows, doubt, self.rounds.counting().is_some());
+        let too_few = self.rounds.sentence().filter(|_| self.has_too_few_rounds());
+        let noise = self.noise().and_then(Noise::warning);
+        let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(noise).collect();
         Analysis { reference, rows, doubts, warnings, findings, ..self }
     }
 
@@ -130,9 +138,19 @@ impl<'a> Analysis<'a> {
         self.repeats.as_deref()
     }
 
-    /// How many blocks other processes disturbed; `None` if the run did not look.
+    /// How many blocks other processes disturbed; `None` if the run did not look. Of rounds [`Analysis::rounds`] tells.
     pub fn noise(&self) -> Option<Noise> {
-        Noise::of(self.run, self.every_cell)
+        Noise::of(self.run, self.every_cell).filter(|_| self.rounds.counting().is_none())
+    }
+
+    /// Which rounds count.
+    pub fn rounds(&self) -> &CountedRounds<'a> {
+        &self.rounds
+    }
+
+    /// Whether fewer than half of the rounds count. Then the run has figures and no verdict, and its first line is to say so.
+    pub fn has_too_few_rounds(&self) -> bool {
+        self.rounds.are_too_few()
     }
 
     /// Whether the order of the drivers changes with the arrangement: sentences, none for one arrangement.

@@ -23,7 +23,7 @@ pub use model::measure;
 #[cfg(test)]
 pub(crate) use model::schema;
 
-pub(crate) use analysis::{attempts, bottleneck, check, comparison, cut_short, ranking};
+pub(crate) use analysis::{attempts, bottleneck, check, comparison, cut_short, ranking, rounds};
 pub(crate) use export::{head, quantity, text};
 
 pub use analysis::Analysis;
@@ -33,6 +33,7 @@ pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Difference, Finding, Judgement, Line};
 pub use analysis::cut_short::{CutShort, why_cut_short};
 pub use analysis::history::{By, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
+pub use analysis::rounds::CountedRounds;
 pub use analysis::short_label::short;
 pub(crate) use analysis::summary;
 pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
@@ -42,7 +43,7 @@ pub use export::quantity::{lasting, memory, rate, short_count, three_digits, who
 pub use export::text::{count, escape, list, pair, plain, wrap};
 pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter};
 pub use measure::{Better, Declaration, Measure, MeasureInfo, Unit};
-pub use model::cell::{Cell, ErrorLine, Latency, Pass};
+pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};
 pub use model::checksum::Checksum;
 pub use model::recorded::{Recorded, RecordedError, foreign};
 pub use model::run::{

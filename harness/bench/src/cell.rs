@@ -10,12 +10,14 @@ mod pictures;
 mod served;
 mod setup;
 mod waiting;
+mod watch;
 
 use cqldyno_meter::ALL;
 use cqldyno_reports::{Cell, Measure, Pass, Role, Run};
 
 use self::setup::Setup;
 use self::waiting::Waiting;
+use self::watch::Watch;
 use crate::judge::redaction::Redaction;
 use crate::plan::pass::{Load, at_half, kind};
 use crate::plan::placement::Placement;
@@ -193,8 +195,16 @@ impl Executor for CellBench<'_> {
                 Some(setup) => bench.taken(&setup.cell, setup.start(stage), take)?,
             });
         }
+        let mut watch = bench.watch(&alive);
         for (order, number) in group.rounds.iter().zip(1..) {
-            for at in order {
+            let takers: Vec<usize> = order.iter().copied().filter(|at| alive[*at].is_some()).collect();
+            for (nth, at) in takers.iter().enumerate() {
+                let take: Take<'_> = &mut |mut cell| {
+                    if nth + 1 == takers.len() {
+                        cell.cores = watch.as_mut().map(Watch::round);
+                    }
+                    take(cell)
+                };
                 let Some(mut waiting) = alive[*at].take() else { continue };
                 let setup = waiting.setup;
                 let cell = setup.cell_of(number);
@@ -216,6 +226,15 @@ impl Executor for CellBench<'_> {
 }
 
 impl CellBench<'_> {
+    /// Watches the cores of a generation, unless no noise matters.
+    fn watch(&self, alive: &[Option<Waiting<'_>>]) -> Option<Watch> {
+        self.context.plan.noise_share?;
+        let mut of_turns = alive.iter().flatten().filter(|one| one.setup.planned.rounds.is_some()).peekable();
+        let cores = of_turns.peek()?.setup.cores();
+        let ours = of_turns.flat_map(|one| std::iter::once(one.worker.pid()).chain(one.served.process().ok()));
+        Some(Watch::begin(cores, ours.collect()))
+    }
+
     /// What the cell with this number runs; `None` for one without processes, of which all is said.
     fn set_up<'b>(
         &'b self,

@@ -6,12 +6,16 @@ pub(crate) mod resume;
 
 use std::collections::BTreeMap;
 
+use cqldyno_meter::in_words;
 use cqldyno_reports::Environment;
 
 use crate::plan::topology::write_list;
 
 /// The environment's name for the cores that may be used.
 pub(crate) const CORES: &str = "usable cores";
+
+/// The environment's name for what a loop takes on all cores at once.
+pub(crate) const CROWDING: &str = "loop on all cores at once";
 
 /// The machine as results hold it.
 pub(crate) fn environment(machine: &cqldyno_meter::Environment) -> Environment {
@@ -22,7 +26,9 @@ pub(crate) fn environment(machine: &cqldyno_meter::Environment) -> Environment {
             more.insert(name.to_owned(), value);
         }
     };
-    add("governor", machine.governor.clone());
+    for (name, known) in machine.facts() {
+        add(name, Some(in_words(known)));
+    }
     add("perf_event_paranoid", machine.perf_event_paranoid.map(|level| level.to_string()));
     add("virtual machine", Some(if machine.virtual_machine { "yes" } else { "no" }.to_owned()));
     add("load average at start", machine.load_average.clone());

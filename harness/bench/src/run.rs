@@ -5,10 +5,12 @@ mod introductions;
 mod limit;
 pub(crate) mod observer;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cqldyno_builder::BuildError;
+use cqldyno_meter::{crowding, in_words};
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Checksum, Contender as Row, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
@@ -28,10 +30,10 @@ use crate::process::failure::CellFailure;
 use crate::process::introduction::Introduced;
 use crate::process::load_generator::{OtherGenerator, differences, one_build};
 use crate::process::programs::Programs;
-use crate::record::environment;
 use crate::record::folder::{FolderError, RunFolder};
 use crate::record::plan::{CONTROL_MARK, scenario_info};
 use crate::record::resume::{Reopened, ResumeError, reopen, same};
+use crate::record::{CROWDING, environment};
 use crate::run::course::{Course, Ended};
 use crate::run::introductions::{Introductions, introductions};
 use crate::run::observer::Observer;
@@ -100,13 +102,14 @@ pub fn run(
 ) -> Result<Finished, BenchError> {
     let clock = Instant::now();
     let machine = cqldyno_meter::Environment::read();
-    let placements = plan.check(&Topology::read(&machine.cores))?;
+    let topology = Topology::read(&machine.cores);
+    let placements = plan.check(&topology)?;
     plan.check_connections(open_files())?;
     plan.target.check_listens()?;
     let started = jiff::Timestamp::now();
     let folder = RunFolder::create(plan.out.as_deref(), started)?;
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
-    let begun = match bench.begin(plan, &machine, started, observer) {
+    let mut begun = match bench.begin(plan, &machine, started, observer) {
         Err(refused @ BenchError::Build(_)) => {
             folder.discard()?;
             return Err(refused);
@@ -117,6 +120,7 @@ pub fn run(
         folder.discard()?;
         return Err(BenchError::Ended);
     }
+    bench.look_at_cores(&mut begun.run, &topology, machine.virtual_machine);
     bench.carry_out(begun, Vec::new(), observer)
 }
 
@@ -244,6 +248,21 @@ impl Bench<'_> {
             checksum: None,
         };
         Ok(Begun { plan, introduced, run, building })
+    }
+
+    /// Writes down whether the cores of the run are cores of their own: where each arrangement tells of its cores, and as a figure.
+    fn look_at_cores(&self, run: &mut Run, topology: &Topology, virtual_machine: bool) {
+        let embedded = run.plan.target.embedded;
+        let all: BTreeSet<usize> = self.placements.iter().flat_map(|one| one.cores(embedded)).collect();
+        let crowding = crowding(&all.into_iter().collect::<Vec<_>>());
+        for (arrangement, placement) in run.plan.arrangements.iter_mut().zip(self.placements) {
+            let found = crowding.as_ref().ok().copied().filter(|_| virtual_machine);
+            let said = topology.one_core(&placement.cores(embedded), found);
+            let notes = arrangement.note.take().into_iter().chain(said).collect::<Vec<_>>();
+            arrangement.note = (!notes.is_empty()).then(|| notes.join(" "));
+        }
+        let crowding = crowding.map(|times| format!("{times:.2} times the time of one core alone"));
+        run.environment.more.insert(CROWDING.to_owned(), in_words(&crowding));
     }
 
     /// Runs what is missing after the cells `there`.

@@ -142,7 +142,7 @@ fn an_honest_worker_has_every_measure_or_the_reason_why_not() {
 /// With turns of 500 statements, in generations of two rounds.
 fn in_turns(plan: Plan) -> Plan {
     let serve_arguments = vec!["--turns".to_owned(), "2".to_owned()];
-    Plan { turns: Some(Turns { count: 500, rounds: 2 }), serve_arguments, ..plan }
+    Plan { turns: Some(Turns { count: 500, rounds: 2 }), noise_share: Some(0.1), serve_arguments, ..plan }
 }
 
 #[test]
@@ -166,6 +166,8 @@ fn contenders_take_turns_that_have_readings_of_their_own_and_the_last_one_is_tol
     }
     let order: Vec<Option<u32>> = two.cells.iter().map(|cell| cell.round).collect();
     assert_eq!(order, [1, 1, 2, 2].map(Some), "round after round");
+    let cores: Vec<bool> = two.cells.iter().map(|cell| cell.cores.is_some()).collect();
+    assert_eq!(cores, [false, true, false, true], "with the last turn of each round");
     assert!(one.cells[0].round.is_none() && one.run.plan.turns.is_none() && two.run.plan.turns.is_some());
     let logs: Vec<_> = fs::read_dir(place.out().join("logs")).unwrap().map(|log| log.unwrap().file_name()).collect();
     assert!(logs.iter().all(|log| log == "turns.log" || log.to_str().unwrap().starts_with("hello-")), "{logs:?}");
@@ -180,6 +182,11 @@ fn a_worker_that_ends_after_its_first_turn_is_a_row_with_the_reason_and_the_othe
     let failed = of("exit-at-done");
     assert_eq!((failed.len(), failed[0].round, failed[0].more), (1, Some(1), false));
     assert!(failed[0].failed.as_ref().unwrap().contains("exited with code 3"));
+    assert_eq!(
+        finished.cells.iter().filter(|cell| cell.cores.is_some()).count(),
+        2,
+        "whoever had the last turn of a round"
+    );
     assert_eq!(of("honest").iter().filter(|cell| cell.counts()).count(), 2);
     nothing_left(&place.out());
 }

@@ -54,7 +54,7 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
         }];
         lines.extend(why_cut_short(run).map(|why| why + "."));
         let has_enough = |cut: CutShort| run.plan.turns.is_some() && cut.blocks as usize >= LEAST_BLOCKS;
-        if run.interrupted || run.cut_short.is_some_and(|cut| !has_enough(cut)) {
+        if run.interrupted || analysis.has_too_few_rounds() || run.cut_short.is_some_and(|cut| !has_enough(cut)) {
             lines.push(resume);
         }
         if !is_table(format) {

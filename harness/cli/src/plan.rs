@@ -173,10 +173,11 @@ pub struct Asked {
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     delay: Option<String>,
 
-    /// Repeat a block if other processes used more than this share, or `none`
+    /// Share of the cores that other processes may use, or `none`
     ///
-    /// The share is of the cores' time during a window, steal included. A disturbed block runs again as a whole, up to twice. Repeats
-    /// take at most half as long as the blocks. Every attempt is kept; the last complete one counts.
+    /// Steal is included. In turns, a round in which others used more does not count; nor does one next to which a calibration loop was
+    /// over 10 % slower than its best. A disturbed block of cells runs again as a whole, up to twice. Repeats take at most half as
+    /// long as the blocks. Every attempt is kept; the last complete one counts. `none` switches the rule off.
     #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
     #[arg(help_heading = LIMITS, allow_hyphen_values = true, hide_short_help = true)]
     noise_share: Limit<f64>,

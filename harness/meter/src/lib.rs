@@ -22,6 +22,7 @@
 //! slow ones stand last. Counting that disturbs time needs a pass of its own, which is an arm of `kind` in the bench.
 
 mod allocations;
+mod calibration;
 mod cpu_time;
 mod environment;
 mod faults;
@@ -50,8 +51,9 @@ mod wire;
 pub use cqldyno_measure::{Better, Declaration, Pass, Unit};
 
 pub use allocations::{ALLOCATIONS, allocations_environment};
+pub use calibration::{CALIBRATION, crowding, speeds};
 pub use cpu_time::{CPU_TIME, cpu_disagreement, process_cpu_ns};
-pub use environment::Environment;
+pub use environment::{Environment, Known, in_words};
 pub use faults::FAULTS;
 pub use flamegraph::{FLAME_GRAPHS, PictureError, STACKS, differential, picture};
 pub use instructions::{CALLGRIND, PROCESSOR_COUNTERS, callgrind_in_front};
@@ -60,7 +62,7 @@ pub use memory::{PEAK_MEMORY, resident_bytes};
 pub use meter::{
     Artifact, Attachment, Meter, Outcome, Probe, Reading, Refusal, Seen, ServerWindow, Span, Subject, Window,
 };
-pub use noise::NOISE;
+pub use noise::{Had, NOISE, Others};
 pub use operations::OPERATIONS;
 pub use polls::POLLS;
 pub use proportional_memory::PROPORTIONAL_MEMORY;

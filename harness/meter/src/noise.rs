@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Instant;
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use nix::unistd::{SysconfVar, sysconf};
 
 use crate::cpu_time::process_cpu_ns;
@@ -38,19 +41,77 @@ fn attach(subject: &Subject) -> Box<dyn Attachment> {
     cell.extend(subject.server.as_ref().ok());
     let (cores, number) = (subject.cores.clone(), subject.cores.len());
     let look = move |_| {
-        let mine = cell.iter().filter_map(|&pid| process_cpu_ns(pid).ok()).sum::<u64>() as f64 / 1e9;
-        let all = CoreTime::now(&cores).map_err(|why| format!("{UNREADABLE}: {why}."))?;
-        Ok(CoreTime { busy: all.busy - mine, ..all })
+        let all = CoreTime::now(&cores).map_err(unreadable)?;
+        Ok(CoreTime { busy: all.busy - seconds_of(&cell), ..all })
     };
     at_edges(look, move |both, window| figures(both, number, window))
 }
 
 const UNREADABLE: &str = "The load of other processes cannot be read";
 
+fn unreadable(why: impl std::fmt::Display) -> String {
+    format!("{UNREADABLE}: {why}.")
+}
+
+/// CPU time of the processes that are there, in seconds.
+fn seconds_of(processes: &[i32]) -> f64 {
+    processes.iter().filter_map(|&pid| process_cpu_ns(pid).ok()).sum::<u64>() as f64 / 1e9
+}
+
+/// Watches what other processes do on some cores. This process and its ended children are none of them.
+pub struct Others {
+    cores: Vec<usize>,
+    ours: Vec<i32>,
+    began: Instant,
+    at: CoreTime,
+}
+
+/// What others had of some cores, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Had {
+    /// How long it was watched.
+    pub wall_s: f64,
+    /// CPU time of other processes, of all these cores together, to 0.01 s per core.
+    pub others_s: f64,
+    /// The time that the hypervisor gave to others, likewise.
+    pub steal_s: f64,
+}
+
+impl Others {
+    /// Watches `cores` from now on. The children `ours` are none of the others, too, whether they end meanwhile or not.
+    ///
+    /// # Errors
+    /// A sentence if the kernel's account cannot be read.
+    pub fn watch(cores: &[usize], ours: &[i32]) -> Result<Others, String> {
+        let (cores, ours) = (cores.to_vec(), ours.to_vec());
+        let at = Others::look(&cores, &ours)?;
+        Ok(Others { cores, ours, began: Instant::now(), at })
+    }
+
+    /// What others had since then.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn had(&self) -> Result<Had, String> {
+        let now = Others::look(&self.cores, &self.ours)?;
+        let (others_s, steal_s) = now.since(&self.at);
+        Ok(Had { wall_s: self.began.elapsed().as_secs_f64(), others_s, steal_s })
+    }
+
+    /// Without our own CPU time. A child that ends moves from the first sum of it to the second one.
+    fn look(cores: &[usize], ours: &[i32]) -> Result<CoreTime, String> {
+        let living = seconds_of(ours) + seconds_of(&[std::process::id().cast_signed()]);
+        let ended = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(unreadable)?;
+        let ended = (ended.user_time() + ended.system_time()).num_microseconds() as f64 / 1e6;
+        let all = CoreTime::now(cores).map_err(unreadable)?;
+        Ok(CoreTime { busy: all.busy - living - ended, ..all })
+    }
+}
+
 /// `both` is without the CPU time of the cell's own processes.
 fn figures(both: Both<CoreTime>, cores: usize, window: &Window) -> Outcome {
-    let values = match both {
-        Ok((go, end)) => [Ok((end.steal - go.steal).max(0.0)), Ok((end.busy - go.busy).max(0.0))],
+    let values = match both.map(|(go, end)| end.since(go)) {
+        Ok((others, steal)) => [Ok(steal), Ok(others)],
         Err(why) => [Err(why.clone()), Err(why)],
     };
     let findings = match &values {
@@ -60,10 +121,26 @@ fn figures(both: Both<CoreTime>, cores: usize, window: &Window) -> Outcome {
     Outcome { findings, ..Outcome::of(&MEASURES, values) }
 }
 
+/// What the hypervisor has taken of `cores` since the machine started, in words.
+pub(crate) fn steal(cores: &[usize]) -> Result<String, String> {
+    let CoreTime { busy, interrupts, steal, .. } = CoreTime::now(cores)?;
+    let used = busy + interrupts + steal;
+    Ok(match used > 0.0 && steal > 0.0 {
+        true => format!("{:.1} % of the CPU time since the machine started", 100.0 * steal / used),
+        false => "none since the machine started, as far as the hypervisor tells".to_owned(),
+    })
+}
+
 /// Seconds of CPU time of some cores since the machine started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct CoreTime {
+    /// Without interrupts.
     busy: f64,
+    /// Software interrupts, such as the receiving side of loopback, and those of devices.
+    interrupts: f64,
+    /// Whether the kernel accounts interrupts apart (CONFIG_IRQ_TIME_ACCOUNTING). Otherwise the time of a process holds those that it
+    /// was interrupted by, and no tick falls into one of a device.
+    apart: bool,
     steal: f64,
 }
 
@@ -72,6 +149,13 @@ impl CoreTime {
         let stat = fs::read_to_string("/proc/stat").map_err(|error| format!("/proc/stat: {error}"))?;
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().unwrap_or(100);
         CoreTime::parse(&stat, cores, ticks as f64)
+    }
+
+    /// CPU time and steal since an earlier look.
+    fn since(&self, earlier: &CoreTime) -> (f64, f64) {
+        let interrupts = if self.apart { 0.0 } else { self.interrupts - earlier.interrupts };
+        let busy = self.busy - earlier.busy + interrupts;
+        (busy.max(0.0), (self.steal - earlier.steal).max(0.0))
     }
 
     /// The sum over `cores`. Fields of a line `cpuN`: user nice system idle iowait irq softirq steal; user and nice hold guest
@@ -90,7 +174,9 @@ impl CoreTime {
             let [user, nice, system, _, _, irq, softirq, steal] =
                 ticks.get(core).ok_or_else(|| format!("/proc/stat has no line `cpu{core}` with eight numbers"))?;
             Ok(CoreTime {
-                busy: sum.busy + (user + nice + system + irq + softirq) / ticks_a_second,
+                busy: sum.busy + (user + nice + system) / ticks_a_second,
+                interrupts: sum.interrupts + (irq + softirq) / ticks_a_second,
+                apart: sum.apart || *irq > 0.0,
                 steal: sum.steal + steal / ticks_a_second,
             })
         })
@@ -120,12 +206,45 @@ mod tests {
                     cpu1 100 20 30 4000 50 6 7 80 9 0\n\
                     cpu11 1 2 3 4 5 6 7 8 9 10\n\
                     intr 1 2 3\n";
-        assert_eq!(CoreTime::parse(stat, &[1], 100.0), Ok(CoreTime { busy: 1.63, steal: 0.8 }));
+        let one = CoreTime { busy: 1.5, interrupts: 0.13, apart: true, steal: 0.8 };
+        assert_eq!(CoreTime::parse(stat, &[1], 100.0), Ok(one));
         let both = CoreTime::parse(stat, &[1, 11], 1.0).unwrap();
-        assert_eq!(both, CoreTime { busy: 163.0 + 19.0, steal: 88.0 });
+        assert_eq!(both, CoreTime { busy: 150.0 + 6.0, interrupts: 13.0 + 13.0, apart: true, steal: 88.0 });
         let missing = "/proc/stat has no line `cpu2` with eight numbers";
         assert_eq!(CoreTime::parse(stat, &[1, 2], 100.0).unwrap_err(), missing);
         assert_eq!(CoreTime::parse("cpu2 1 2 3\n", &[2], 100.0).unwrap_err(), missing);
+    }
+
+    #[test]
+    fn interrupts_count_unless_the_kernel_keeps_them_out_of_the_time_of_processes() {
+        let used = |irq: u32| {
+            let [before, after] = [0, 1].map(|edge| {
+                let stat = format!("cpu0 {} 0 0 0 0 {irq} {} {}\n", 50 * edge, 20 * edge, 10 * edge);
+                CoreTime::parse(&stat, &[0], 100.0).unwrap()
+            });
+            after.since(&before)
+        };
+        assert_eq!((used(0), used(1)), ((0.7, 0.1), (0.5, 0.1)));
+    }
+
+    #[test]
+    fn a_child_of_ours_that_ends_is_none_of_the_others() {
+        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let pid = child.id().cast_signed();
+        while process_cpu_ns(pid).unwrap() < 200_000_000 {}
+        let watch = Others::watch(&cores(), &[pid]).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let had = watch.had().unwrap();
+        // Its 0.2 s are more than there was time for.
+        let most = had.wall_s * cores().len() as f64 + 0.1;
+        assert!(had.others_s <= most && had.steal_s <= most, "{had:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        let missing = Others::watch(&[1 << 20], &[]).err().unwrap();
+        assert!(missing.starts_with("The load of other processes cannot be read: /proc/stat has no line"), "{missing}");
     }
 
     #[test]

@@ -98,6 +98,9 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     for doubt in analysis.doubts() {
         say(CELLS, format!(": {doubt}"));
     }
+    if let Some(too_few) = analysis.rounds().sentence().filter(|_| analysis.has_too_few_rounds()) {
+        say(CELLS, format!(": {too_few}"));
+    }
     if let Some(noise) = analysis.noise().filter(|noise| 2 * noise.disturbed > noise.blocks) {
         say(
             CELLS,

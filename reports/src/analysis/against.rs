@@ -22,7 +22,7 @@ impl<'a> Analysis<'a> {
         let own = if self.is_turned() { Analysis::new(self.run, self.every_cell) } else { self.clone() };
         let other = self.run.contender(reference).filter(|one| own.reference.is_none_or(|base| base.id != one.id));
         let (Some(other), Some(base)) = (other, own.reference) else { return own };
-        let (mut rows, mut doubts) = summed(self.run, &own.cells, Some(other));
+        let (mut rows, mut doubts) = summed(self.run, &own.cells, &own.rounds, Some(other));
         let primary = || own.rows.iter().filter(|row| !row.exploratory);
         let has_control = primary().any(|row| is_control(&row.contender, row.control, base));
         for row in &mut rows {

@@ -32,6 +32,11 @@ impl<'a> Attempts<'a> {
         Attempts { last: ran.into_iter().map(|(block, attempts)| (block, last(attempts))).collect() }
     }
 
+    /// Whether the cell is of the attempt that counts, whether or not its worker came to its end in it.
+    pub fn is_last(&self, cell: &Cell) -> bool {
+        self.last.get(&block(cell)).is_some_and(|(attempt, _)| *attempt == cell.attempt)
+    }
+
     /// Whether the cell is of the attempt that counts, and its worker came to its end in it: turns that were broken off are not
     /// checked.
     pub fn counts(&self, cell: &Cell) -> bool {

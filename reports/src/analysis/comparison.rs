@@ -1,8 +1,9 @@
 //! The ratios, intervals and verdicts of a run's summary.
 //!
 //! CPU time per statement is the primary meter: its intervals hold over all drivers, scenarios and arrangements at once. The
-//! other meters are exploratory: each interval holds by itself. floor and noop are no drivers and have no intervals. If noise reached
-//! more than half of the blocks, ratio and interval stay and the verdict is withheld.
+//! other meters are exploratory: each interval holds by itself. floor and noop are no drivers and have no intervals. Rounds that do not
+//! count have no part in any of it. If more than half of the rounds do not, or noise reached more than half of the blocks, ratio and
+//! interval are of all, and the verdict is withheld.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +26,10 @@ pub(crate) struct Table {
     pub figures: Vec<Figures>,
     /// The blocks or rounds that other processes disturbed in the attempt that counts.
     pub disturbed: BTreeSet<Repetition>,
+    /// How many rounds here do not count.
+    pub missing: usize,
+    /// Whether too few rounds count for a verdict.
+    pub withheld: bool,
 }
 
 /// Fills level, ratio, interval, verdict and smallest difference of every row; returns the warnings about the control.
@@ -138,7 +143,7 @@ fn control_warning<'a>(rows: impl Iterator<Item = &'a SummaryRow>, reference: &C
 struct Prepared {
     group: Group,
     columns: Vec<usize>,
-    /// Whether more than half of the blocks or rounds were disturbed.
+    /// Whether more than half of the blocks were disturbed, or too few rounds count.
     too_noisy: bool,
 }
 
@@ -171,7 +176,7 @@ impl Table {
         let first = columns.first().map(|first| &self.figures[*first]);
         let rows: BTreeMap<Repetition, Vec<f64>> = first.into_iter().flat_map(BTreeMap::keys).filter_map(of).collect();
         let is_disturbed = |at: &&Repetition| self.disturbed.contains(*at);
-        let too_noisy = 2 * rows.keys().filter(is_disturbed).count() > rows.len();
+        let too_noisy = self.withheld || 2 * rows.keys().filter(is_disturbed).count() > rows.len();
         let column = |is: &dyn Fn(&SummaryRow) -> bool| -> Vec<usize> {
             (0..columns.len()).filter(|column| is(&self.rows[columns[*column]])).collect()
         };
@@ -197,7 +202,7 @@ impl Table {
             Err(why) => {
                 if is_primary {
                     let others = prepared.columns.iter().enumerate().filter(|(at, _)| *at != prepared.group.reference);
-                    let why = no_interval(run, &why);
+                    let why = no_interval(run, &why, self.missing);
                     others.for_each(|(_, row)| self.rows[*row].no_interval = Some(why.clone()));
                 }
                 return;
@@ -229,9 +234,16 @@ impl Table {
     }
 }
 
-/// Why there is no interval, with what to do in this run.
-fn no_interval(run: &Run, why: &statistics::NoInterval) -> String {
+/// Why there is no interval, with what to do in this run, of whose rounds here so many do not count.
+fn no_interval(run: &Run, why: &statistics::NoInterval, missing: usize) -> String {
     let of_time = match why {
+        statistics::NoInterval::Blocks { found } if missing > 0 => Some(format!(
+            "An interval needs at least {} generations with rounds that count, and there {} {found}; {missing} {} not, because the \
+             cores were not there. Run it again on a quiet machine, or for longer.",
+            statistics::LEAST_BLOCKS,
+            if *found == 1 { "is" } else { "are" },
+            if missing == 1 { "round does" } else { "rounds do" },
+        )),
         statistics::NoInterval::Blocks { found } => too_few(run, *found, statistics::LEAST_BLOCKS),
         _ => None,
     };

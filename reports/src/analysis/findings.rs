@@ -11,15 +11,17 @@ use crate::{ArrangementInfo, Contender, Role, Run, SummaryRow, Verdict, list, pl
 
 /// Why a run gives no verdict at all.
 const TOO_NOISY: &str = "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";
+const TOO_FEW_ROUNDS: &str = "Fewer than half of its rounds count; run it again on a quiet machine.";
 
 /// The findings of a run, at least one: an entry per arrangement, and one about drivers without a verdict.
 ///
-/// `doubt` is why verdicts are withheld, if they are.
+/// `doubt` is why verdicts are withheld, if they are; `counts_rounds` whether the run knows which of its rounds count.
 pub(crate) fn findings(
     run: &Run,
     reference: Option<&Contender>,
     rows: &[SummaryRow],
     doubt: Option<&str>,
+    counts_rounds: bool,
 ) -> Vec<String> {
     let Some(reference) = reference else {
         return vec!["No driver took part, so there is nothing to compare.".to_owned()];
@@ -44,8 +46,12 @@ pub(crate) fn findings(
         return vec![format!("This run calls no driver cheaper or dearer. {}", plain(why))];
     }
     if !has(|row| row.verdict.is_some_and(Verdict::holds)) {
-        let is_noisy = has(|row| row.verdict == Some(Verdict::TooNoisy));
-        if let Some(why) = if is_noisy { Some(TOO_NOISY) } else { doubt } {
+        let why = match has(|row| row.verdict == Some(Verdict::TooNoisy)) {
+            true if counts_rounds => Some(TOO_FEW_ROUNDS),
+            true => Some(TOO_NOISY),
+            false => doubt,
+        };
+        if let Some(why) = why {
             return vec![format!("This run gives no verdict. {}", plain(why))];
         }
     }

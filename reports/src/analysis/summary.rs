@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::bottleneck::Bottleneck;
 use crate::comparison::{Table, compare};
 use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT, WALL};
+use crate::rounds::CountedRounds;
 use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit, whole};
 
 /// One contender's figures for one meter, by block, or by generation and round.
@@ -119,7 +120,8 @@ pub enum Verdict {
     Same,
     /// Neither.
     Inconclusive,
-    /// Withheld: other processes disturbed more than half of the blocks that the interval comes from.
+    /// Withheld: other processes disturbed more than half of the blocks that the interval comes from, or fewer than half of the
+    /// rounds count.
     TooNoisy,
 }
 
@@ -173,7 +175,12 @@ impl Verdict {
 }
 
 /// All rows of a run with ratios to `reference`, and what the control says of them: `cells` are those that count.
-pub(crate) fn summed(run: &Run, cells: &[&Cell], reference: Option<&Contender>) -> (Vec<SummaryRow>, Vec<String>) {
+pub(crate) fn summed(
+    run: &Run,
+    cells: &[&Cell],
+    rounds: &CountedRounds,
+    reference: Option<&Contender>,
+) -> (Vec<SummaryRow>, Vec<String>) {
     let ids = ids(run, cells);
     let mut tables = Vec::new();
     for place in Place::all(run) {
@@ -182,8 +189,16 @@ pub(crate) fn summed(run: &Run, cells: &[&Cell], reference: Option<&Contender>) 
         let noisy = here.iter().filter(|cell| cell.pass == Pass::Timing && cell.noisy.is_some());
         let disturbed: BTreeSet<Repetition> = noisy.map(|cell| repetition(cell)).collect();
         for id in &ids {
-            let (rows, figures) = run.contenders.iter().map(|contender| row(run, &here, contender, place, id)).unzip();
-            tables.push(Table { rows, figures, disturbed: disturbed.clone() });
+            let row = |contender| row(run, &here, rounds, contender, place, id);
+            let (rows, figures) = run.contenders.iter().map(row).unzip();
+            let missing = rounds.missing_in(&place.scenario.name, &place.arrangement.id);
+            tables.push(Table {
+                rows,
+                figures,
+                disturbed: disturbed.clone(),
+                missing,
+                withheld: rounds.withhold(place),
+            });
         }
     }
     let warnings = compare(run, reference, &mut tables);
@@ -214,11 +229,19 @@ pub(crate) fn cells_of<'a>(cells: &[&'a Cell], contender: &Contender, place: Pla
 }
 
 /// The row before the comparison, and its figures.
-fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str) -> (SummaryRow, Figures) {
+fn row(
+    run: &Run,
+    cells: &[&Cell],
+    rounds: &CountedRounds,
+    contender: &Contender,
+    place: Place,
+    id: &str,
+) -> (SummaryRow, Figures) {
     let Place { scenario, arrangement } = place;
     let pass = run.measure(id).map_or_else(|| pass_of(cells, id), |known| known.pass);
     let mine = cells_of(cells, contender, place, pass);
-    let ended: Vec<&Cell> = mine.iter().copied().filter(|cell| cell.failed.is_none()).collect();
+    let counting: Vec<&Cell> = mine.iter().copied().filter(|cell| !rounds.leave_out(cell)).collect();
+    let ended: Vec<&Cell> = counting.iter().copied().filter(|cell| cell.failed.is_none()).collect();
     let measures: Vec<&Measure> = ended.iter().filter_map(|cell| cell.measures.get(id)).collect();
     let figures: Figures = ended.iter().filter_map(|cell| Some((repetition(cell), cell.get(id)?))).collect();
     let mut values: Vec<f64> = figures.values().copied().collect();
@@ -229,8 +252,13 @@ fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str
             .or_else(|| contender.unavailable.clone())
             .or_else(|| scenario.left_out.get(&contender.id).cloned())
             .or_else(|| failed.clone())
-            .unwrap_or_else(|| why_not_measured(run, pass, mine.is_empty()))
+            .unwrap_or_else(|| match counting.is_empty() && !mine.is_empty() {
+                true => "None of its rounds counts, because the cores were not there.".to_owned(),
+                false => why_not_measured(run, pass, mine.is_empty()),
+            })
     });
+    let timed = cells_of(cells, contender, place, Pass::Timing).into_iter().filter(|cell| !rounds.leave_out(cell));
+    let timed: Vec<&Cell> = timed.collect();
     let row = SummaryRow {
         contender: contender.id.clone(),
         label: contender.label.clone(),
@@ -248,7 +276,7 @@ fn row(run: &Run, cells: &[&Cell], contender: &Contender, place: Place, id: &str
         detectable: None,
         blocks: None,
         no_interval: own_concurrency(run, contender),
-        bottleneck: Bottleneck::of(&cells_of(cells, contender, place, Pass::Timing)),
+        bottleneck: Bottleneck::of(&timed),
         control: contender.control,
         void: mine.iter().find_map(|cell| cell.void.clone()),
         failed,

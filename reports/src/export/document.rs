@@ -1,7 +1,7 @@
 //! The tables with every column, their notes and caveats.
 
 use super::column::{Column, Entry, Row, Standing, columns};
-use super::head::{arrangement, head, verdicts};
+use super::head::{arrangement, head, rounds, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow};
 use super::text::{count, plain, sentence};
 use crate::Place;
@@ -59,6 +59,7 @@ impl Document {
             analysis.places().map(|place| At { analysis, columns: &columns, place }.table(&mut notes)).collect();
         let mut head = head(run);
         head.extend(verdicts(analysis).map(|said| ("verdicts".to_owned(), said)));
+        head.extend(rounds(analysis).map(|said| ("rounds".to_owned(), said)));
         head.extend(analysis.attempts().map(|said| ("attempts".to_owned(), said.to_owned())));
         let caveats = run.contenders.iter().filter_map(|one| {
             let said: Vec<String> = caveats(one, analysis.cells().iter().copied()).map(|said| plain(&said)).collect();
@@ -106,15 +107,16 @@ impl Document {
     }
 }
 
-/// What makes the figures doubtful or few.
-pub(crate) fn doubts(analysis: &Analysis) -> Vec<Part> {
+/// What makes the figures doubtful or few: first what belongs above everything else, then the rest.
+pub(crate) fn doubts(analysis: &Analysis) -> [Vec<Part>; 2] {
     let run = analysis.run();
     let mut parts: Vec<Part> = analysis.warnings().iter().map(|warning| Part::Warning(plain(warning))).collect();
     parts.extend(
         run.interrupted.then(|| Part::Warning("The run ended early: unfinished cells are missing.".to_owned())),
     );
     parts.extend(why_cut_short(run).map(|why| Part::Text(sentence(&why))));
-    parts
+    let later = parts.split_off(usize::from(analysis.has_too_few_rounds()));
+    [parts, later]
 }
 
 /// What a role is, in a sentence.

@@ -144,6 +144,21 @@ fn cores(cores: &[u32]) -> String {
     format!("{noun} {}", list.join(","))
 }
 
+/// How many rounds count, and why others do not; nothing if nobody looked.
+pub(crate) fn rounds(analysis: &Analysis) -> Option<String> {
+    let (counting, all) = analysis.rounds().counting()?;
+    let why = analysis.rounds().sentence().map_or(String::new(), |why| format!(". {why}"));
+    Some(format!("{} of {} count{why}", whole(counting as f64), whole(all as f64)))
+}
+
+/// How many rounds count if not all do, and enough for a verdict.
+pub(crate) fn fewer_rounds(analysis: &Analysis) -> Option<String> {
+    let (counting, all) = analysis.rounds().counting()?;
+    let some = counting < all && !analysis.has_too_few_rounds();
+    let [counting, all] = [counting, all].map(|number| whole(number as f64));
+    some.then(|| format!("{counting} of {all} rounds count; in the others the cores were not there."))
+}
+
 /// How to read figures and verdicts, or why there are no verdicts; nothing if there is nobody to compare.
 pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
     let reference = analysis.reference()?;

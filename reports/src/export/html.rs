@@ -268,7 +268,9 @@ impl<'a> Page<'a> {
     fn charts(&self, place: Place, detail: Detail) -> Vec<Chart> {
         let is_here =
             |cell: &&&crate::Cell| cell.scenario == place.scenario.name && cell.arrangement == place.arrangement.id;
-        let cells = self.analysis.cells().iter().filter(is_here).copied().collect();
+        let rounds = self.analysis.rounds();
+        let cells = self.analysis.cells().iter().filter(is_here).filter(|cell| !rounds.leave_out(cell)).copied();
+        let cells = cells.collect();
         let Place { scenario, arrangement } = place;
         Here { scenario, arrangement, cells, faces: &self.faces, detail }.charts(&self.views)
     }

@@ -1,7 +1,7 @@
 //! Texts as GitHub shows them.
 
 use super::document::{Document, doubts};
-use super::head::title;
+use super::head::{fewer_rounds, title};
 use super::part::{Part, Sheet};
 use super::short::{Short, response_times};
 use super::text::{capital, escape, plain};
@@ -27,9 +27,11 @@ impl Exporter for Markdown {
     /// Findings, warnings and the short table; every column and how it was measured open on request.
     fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
         let mut document = Document::of(analysis);
-        let mut parts: Vec<Part> = analysis.findings().iter().map(|finding| Part::Text(plain(finding))).collect();
-        parts.extend(doubts(analysis));
+        let [mut parts, doubts] = doubts(analysis);
+        parts.extend(analysis.findings().iter().map(|finding| Part::Text(plain(finding))));
+        parts.extend(doubts);
         parts.push(Part::Text(title(analysis.run())));
+        parts.extend(fewer_rounds(analysis).map(Part::Text));
         parts.push(Part::Short(Short::of(analysis)));
         parts.extend(response_times(analysis).map(Part::Sheet));
         parts.push(Part::Folded("Every column", document.wide()));

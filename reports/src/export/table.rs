@@ -10,11 +10,12 @@ use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
 use super::document::{Document, doubts};
+use super::head::{fewer_rounds, title};
 use super::part::{Field, Part, Sheet, TableRow};
 use super::short::{Line, Short, response_times};
 use super::story::story;
 use super::text::{cut, label_lines, pair, plain, wrap};
-use super::{ExportError, Exporter, head::title, side_by_side};
+use super::{ExportError, Exporter, side_by_side};
 use crate::{Analysis, History, Recorded};
 
 /// Parts of labels longer than this are broken if room is short.
@@ -80,7 +81,10 @@ impl Exporter for Table {
 
     /// What was run, the short tables, then what was asked for by `look`, at last warnings and findings.
     fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
-        let mut parts = vec![Part::Text(title(analysis.run())), Part::Short(Short::of(analysis))];
+        let [mut parts, doubts] = doubts(analysis);
+        parts.push(Part::Text(title(analysis.run())));
+        parts.extend(fewer_rounds(analysis).map(Part::Text));
+        parts.push(Part::Short(Short::of(analysis)));
         parts.extend(response_times(analysis).map(Part::Sheet));
         if look.wide || look.notes {
             let mut document = Document::of(analysis);
@@ -94,7 +98,7 @@ impl Exporter for Table {
                 parts.extend(document.about());
             }
         }
-        parts.extend(doubts(analysis));
+        parts.extend(doubts);
         parts.extend(analysis.findings().iter().map(|finding| Part::Text(plain(finding))));
         Ok(terminal(&parts, look))
     }

@@ -2,7 +2,7 @@
 
 use super::column::times;
 use super::document::{At, doubts, trouble};
-use super::head::{arrangement, title};
+use super::head::{arrangement, fewer_rounds, title};
 use super::part::{Field, Notes, Part, Sheet, TableRow};
 use super::table::terminal;
 use super::text::plain;
@@ -29,7 +29,8 @@ impl Exporter for Time {
     /// One table per arrangement, a row per contender and a column per scenario; of several blocks the medians.
     fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
         let run = analysis.run();
-        let mut parts = vec![Part::Text(title(run))];
+        let [mut parts, doubts] = doubts(analysis);
+        parts.push(Part::Text(title(run)));
         let median = match run.blocks() {
             _ if run.plan.turns.is_some() => ", each the median of all turns".to_owned(),
             1 => String::new(),
@@ -38,7 +39,8 @@ impl Exporter for Time {
         let what =
             if run.plan.turns.is_some() { "Time of one turn" } else { "Time to run all statements of a scenario" };
         parts.push(Part::Text(format!("{what}, as `time` prints it{median}.")));
-        parts.extend(doubts(analysis));
+        parts.extend(fewer_rounds(analysis).map(Part::Text));
+        parts.extend(doubts);
         let mut notes = Notes::default();
         for one in &run.plan.arrangements {
             let places: Vec<Place> = analysis.places().filter(|place| place.arrangement.id == one.id).collect();

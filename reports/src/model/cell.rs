@@ -33,6 +33,9 @@ pub struct Cell {
     /// Whether other turns of its worker followed. The last one has what holds for all of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub more: bool,
+    /// What its round had of the cores; the last turn of a round has it, unless [`crate::PlanInfo::noise_share`] is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<RoundCores>,
     /// When it started.
     pub started: jiff::Timestamp,
     /// What was measured, keyed with the ids of [`crate::measure`].
@@ -65,7 +68,7 @@ pub struct Cell {
     #[serde(default)]
     pub findings: Vec<String>,
     /// Why the machine was too noisy, as a full sentence: steal or other load above [`crate::PlanInfo::noise_share`].
-    /// The whole block then runs again.
+    /// The whole block then runs again. Turns have `cores` in its place.
     #[serde(default)]
     pub noisy: Option<String>,
     /// Why the cell's figures must not be compared, as a full sentence: an error, a wrong row, a count that differs.
@@ -112,6 +115,41 @@ pub struct Latency {
     pub p999_us: f64,
     /// The longest.
     pub max_us: f64,
+}
+
+/// What a round had of the cores that its workers and nodes may use, or why that is not known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum RoundCores {
+    /// What was found.
+    Found {
+        /// The calibration loop on each core.
+        loops: Vec<CoreLoop>,
+        /// How long the round took, in seconds.
+        wall_s: f64,
+        /// CPU time of other processes on these cores in the round, in seconds.
+        others_s: f64,
+        /// Their time that the hypervisor gave to others, in seconds.
+        steal_s: f64,
+    },
+    /// Nothing.
+    Unknown {
+        /// Why, as a full sentence.
+        unavailable: String,
+    },
+}
+
+/// The speed of the calibration loop on one core, while it ran on all cores at once.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CoreLoop {
+    /// The kernel's number of the core.
+    pub core: u32,
+    /// Steps per microsecond just before the round.
+    pub before: f64,
+    /// Steps per microsecond just after it.
+    pub after: f64,
 }
 
 /// Errors of one kind.

@@ -12,9 +12,9 @@ use serde_json::Value;
 use crate::export::shown::json;
 use crate::schema::{complaints, validator};
 use crate::{
-    ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CutShort, Environment, ErrorLine, Latency,
-    Library, Measure, MeasureInfo, Pass, PlanInfo, Recorded, Role, Run, SCHEMA_VERSION, ScenarioInfo, Series, Setting,
-    TargetInfo, TurnsInfo, Unit,
+    ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CoreLoop, CutShort, Environment, ErrorLine,
+    Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, Recorded, Role, RoundCores, Run, SCHEMA_VERSION,
+    ScenarioInfo, Series, Setting, TargetInfo, TurnsInfo, Unit,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -101,6 +101,15 @@ fn latency() -> impl Strategy<Value = Latency> {
         p999_us,
         max_us,
     })
+}
+
+fn cores() -> impl Strategy<Value = RoundCores> {
+    let one = (any::<u32>(), float(), float()).prop_map(|(core, before, after)| CoreLoop { core, before, after });
+    let found = (vec(one, 0..3), [float(), float(), float()]);
+    prop_oneof![
+        found.prop_map(|(loops, [wall_s, others_s, steal_s])| RoundCores::Found { loops, wall_s, others_s, steal_s }),
+        text().prop_map(|unavailable| RoundCores::Unknown { unavailable }),
+    ]
 }
 
 fn json_value() -> impl Strategy<Value = Value> {
@@ -284,7 +293,7 @@ prop_compose! {
     fn cell()(
         texts in [text(), text(), text(), text(), text()],
         numbers in (any::<u32>(), any::<u32>(), option::of(any::<u32>()), time(), pass()),
-        measures in map(measure()),
+        (measures, cores) in (map(measure()), option::of(cores())),
         issued_by_statement in map(any::<u64>()),
         series in series(),
         more in (option::of(text()), map(map(float())), map(text()), option::of(latency())),
@@ -299,7 +308,7 @@ prop_compose! {
         let [noisy, void, failed, log] = reasons;
         let line = |([kind, first], count): ([String; 2], u64)| ErrorLine { kind, count, first };
         Cell {
-            contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, round, started, measures,
+            contender, label, scenario, scenario_hash, arrangement, block, pass, attempt, round, cores, started, measures,
             more: round.is_some_and(|round| round % 2 == 0), issued_by_statement, series, step, breakdowns, files, latency,
             error_kinds: error_kinds.into_iter().map(line).collect(),
             settings, findings, noisy, void, failed, log,

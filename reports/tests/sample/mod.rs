@@ -230,6 +230,7 @@ fn cell(contender: &Contender, scenario: &ScenarioInfo, block: u32, pass: Pass, 
     Cell {
         round: None,
         more: false,
+        cores: None,
         contender: contender.id.clone(),
         label: contender.label.clone(),
         scenario: scenario.name.clone(),

@@ -63,13 +63,12 @@ impl<'a> Loaded<'a> {
 type Started<'a> = (Vec<Box<dyn Attachment>>, Worker<'a>, Ready);
 
 fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> Result<Started<'a>, CellFailure> {
-    let context = &setup.bench.context;
     let (launch, bounds) = setup.contender(scratch);
     let gate = WorkerAtGate::start(launch, bounds)?;
     let subject = Subject {
         worker: gate.pid(),
         server: served.process(),
-        cores: setup.placement.cores(context.plan.target.is_embedded()),
+        cores: setup.cores(),
         scratch: scratch.to_path_buf(),
         nodes: served.nodes().to_vec(),
     };

@@ -86,6 +86,11 @@ impl<'a> Setup<'a> {
         Cell { round: self.planned.rounds.map(|_| round), ..self.cell.clone() }
     }
 
+    /// The cores that its processes may use.
+    pub(super) fn cores(&self) -> Vec<usize> {
+        self.placement.cores(self.bench.context.plan.target.is_embedded())
+    }
+
     /// Whether the contender is noop, the only one that needs no server.
     pub(super) fn is_noop(&self) -> bool {
         self.bench.context.run.contenders[self.planned.contender].role == Role::Noop

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use cqldyno_meter::CALIBRATION;
 use cqldyno_reports::Pass;
 use cqldyno_scenarios::{LoadPart, Operation, Scenario, Statement, Workload};
 
@@ -105,7 +106,10 @@ impl<'a> Estimate<'a> {
         let workload = Workload::new(scenario, cell.count, warmup, plan.seed);
         let loaded: u64 = workload.map_or(0, |workload| workload.load().iter().map(LoadPart::rows).sum());
         let Cost { seconds, factor } = self.cost(cell);
+        // The loops before and after the rounds, shared among those that take turns.
+        let loops = cell.rounds.filter(|_| plan.noise_share.is_some()).map_or(0, |_| cell.turns() + 1);
         CELL_SECONDS
+            + CALIBRATION.as_secs_f64() * f64::from(loops) / plan.contenders.len().max(1) as f64
             + TURN_SECONDS * f64::from(cell.turns())
             + seconds
             + loaded as f64 * LOAD_SECONDS

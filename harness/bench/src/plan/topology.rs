@@ -3,6 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use cqldyno_reports::count;
+
+/// From here on a loop is markedly slower on all cores at once. All cores have a lower frequency than one, by 10 to 20 %; hardware
+/// threads of one core halve each other's speed.
+const CROWDED: f64 = 1.3;
+
 /// The cores that this program may use, grouped by the physical core that they belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
@@ -32,6 +38,28 @@ impl Topology {
     /// Each physical core with its hyperthreads.
     pub(crate) fn physical(&self) -> &[Vec<usize>] {
         &self.physical
+    }
+
+    /// That two of `cores` are or may be one core, as a sentence. `crowding` is how many times as long a loop takes on all of them at once
+    /// as on one alone, if that is known: on a virtual machine the lists of hyperthreads may be wrong.
+    pub fn one_core(&self, cores: &[usize], crowding: Option<f64>) -> Option<String> {
+        let of_them = |threads: &Vec<usize>| threads.iter().copied().filter(|core| cores.contains(core)).collect();
+        let physical: Vec<Vec<usize>> =
+            self.physical.iter().map(of_them).filter(|one: &Vec<usize>| !one.is_empty()).collect();
+        if let Some(threads) = physical.iter().find(|threads| threads.len() > 1) {
+            return Some(format!(
+                "These {} cores are hardware threads of {} (for example {}), so each slows another one down.",
+                cores.len(),
+                count(physical.len() as u64, "core"),
+                write_list(threads)
+            ));
+        }
+        crowding.filter(|times| cores.len() > 1 && *times >= CROWDED).map(|times| {
+            format!(
+                "A loop takes {times:.1} times as long on all cores at once as on one alone, so two of these cores may be one core of \
+                 the host."
+            )
+        })
     }
 
     /// Every core that may be used, ascending.
@@ -86,6 +114,20 @@ mod tests {
         assert_eq!(unknown.physical(), [vec![0], vec![5]]);
         let part = Topology::of(&[1, 2, 3], |core| Some(vec![core % 2, core % 2 + 2]));
         assert_eq!(part.physical(), [vec![2], vec![1, 3]], "a sibling that may not be used is left out");
+    }
+
+    #[test]
+    fn two_cores_that_may_be_one_are_told_by_their_siblings_or_by_the_loop() {
+        let threads = Topology::sample(2, 2);
+        let told = "These 4 cores are hardware threads of 2 cores (for example 0,2), so each slows another one down.";
+        assert_eq!(threads.one_core(&[0, 1, 2, 3], None).as_deref(), Some(told));
+        assert_eq!(threads.one_core(&[0, 1], Some(1.29)), None, "one thread of each");
+        let crowded = threads.one_core(&[0, 1], Some(1.3)).unwrap();
+        assert!(
+            crowded.starts_with("A loop takes 1.3 times as long on all cores at once as on one alone"),
+            "{crowded}"
+        );
+        assert_eq!((threads.one_core(&[0], Some(1.9)), threads.one_core(&[0, 1], None)), (None, None));
     }
 
     #[test]

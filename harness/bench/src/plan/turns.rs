@@ -3,6 +3,10 @@
 //! Fresh processes of one executable differ by some percent, whatever they do, so an interval needs several generations. Short
 //! generations give more of them, and each pays for its start and its warm-up.
 
+use std::collections::BTreeMap;
+
+use cqldyno_meter::CALIBRATION;
+use cqldyno_reports::{Cell, CountedRounds, Pass, Run};
 use cqldyno_scenarios::{Operation, Scenario};
 
 use crate::plan::Plan;
@@ -18,8 +22,10 @@ pub struct Turns {
 
 /// Blocks of cells, or generations, for intervals of some percent.
 pub const BLOCKS: u32 = 12;
-/// The most generations of a run, which has as many as its time allows.
-const MOST_GENERATIONS: u32 = 60;
+/// A run in turns has as many generations as its time allows: until it has the rounds of so many that count,
+const ENOUGH_GENERATIONS: u32 = 60;
+/// and at most so many, of which some do not count.
+const MOST_GENERATIONS: u32 = 240;
 /// Statements of a turn. Shorter ones are biased by their edges, on which not all slots are at work.
 const TURN_COUNT: u64 = 50_000;
 /// The least rounds of a generation, and the most.
@@ -48,8 +54,9 @@ impl Plan {
         let (least, most) = ROUNDS;
         let rounds = self.within.map_or(most, |within| {
             let generation = within.as_secs_f64() * SHARE / (f64::from(BLOCKS) * places.max(1) as f64);
-            let round = takers as f64 * count as f64 * slowest * SLOWER;
-            (((generation - takers as f64 * START_SECONDS) / round) as u32).clamp(least, most)
+            let calibration = CALIBRATION.as_secs_f64();
+            let round = takers as f64 * count as f64 * slowest * SLOWER + calibration;
+            (((generation - takers as f64 * START_SECONDS - calibration) / round) as u32).clamp(least, most)
         });
         self.blocks = if self.within.is_some() { MOST_GENERATIONS } else { BLOCKS };
         self.turns = Some(Turns { count, rounds });
@@ -74,6 +81,24 @@ impl Plan {
         };
         self.scenarios.iter().all(allows)
     }
+}
+
+/// How many generations of every scenario and arrangement are wanted besides `cells`; 0 if all have as many rounds that count as
+/// [`ENOUGH_GENERATIONS`] have. No figure has a part in it.
+pub(crate) fn wanted(run: &Run, cells: &[Cell]) -> u32 {
+    let Some(turns) = run.plan.turns else { return u32::MAX };
+    let rounds = CountedRounds::of(run, cells);
+    let mut ran: BTreeMap<(&str, &str), u32> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing) {
+        let last = ran.entry((&cell.scenario, &cell.arrangement)).or_default();
+        *last = cell.block.max(*last);
+    }
+    let of_place = |(place, ran): (&(&str, &str), &u32)| {
+        let missing = u32::try_from(rounds.missing_in(place.0, place.1)).unwrap_or(u32::MAX);
+        let lost = missing.div_ceil(turns.rounds.max(1));
+        ENOUGH_GENERATIONS.saturating_add(lost).saturating_sub(*ran)
+    };
+    ran.iter().map(of_place).max().unwrap_or(ENOUGH_GENERATIONS)
 }
 
 #[cfg(test)]

@@ -12,12 +12,13 @@ use std::collections::BTreeSet;
 use std::mem::replace;
 use std::time::Duration;
 
-use cqldyno_reports::{Cell, CutShort, LEAST_BLOCKS, Pass, Run, count, lasting, whole};
+use cqldyno_reports::{Cell, CountedRounds, CutShort, LEAST_BLOCKS, Pass, Run, count, lasting, whole};
 
 use crate::cell::{Executor, RunEnds, Take};
 use crate::judge::noise::noise;
 use crate::plan::estimate::Estimate;
 use crate::plan::schedule::{Block, Schedule};
+use crate::plan::turns::wanted;
 use crate::plan::{Plan, PlannedCell};
 use crate::record::folder::FolderError;
 use crate::run::BenchError;
@@ -81,6 +82,9 @@ impl Course<'_> {
             .filter(|at| is_left(*at, self.attempts(&there, &blocks[*at])))
             .map(|at| blocks[at])
             .collect();
+        if wanted(self.run, &there) == 0 {
+            left.retain(|block| block.pass != Pass::Timing);
+        }
 
         let pace = Estimate::new(self.plan, self.schedule);
         let mut limit = Limit::new(self.plan.within, self.clock, pace, self.lap());
@@ -91,7 +95,7 @@ impl Course<'_> {
         } else {
             Duration::ZERO
         };
-        let fitting = self.fitting(&left, &limit);
+        let fitting = self.fitting(&left, &there, &limit);
         let cells = self.schedule.first_attempts(&fitting).count();
         let estimate = of_blocks(&limit, &fitting);
         observer.starts(&Outlook { cells, estimate, repeats, within: self.plan.within });
@@ -102,9 +106,11 @@ impl Course<'_> {
         let mut looked_ahead = false;
         while let Some(block) = left.get(at).copied() {
             if begins_another_lap(&left, at) && !replace(&mut looked_ahead, true) {
-                self.too_few(&left[at..], &limit).iter().for_each(|sentence| observer.too_few(sentence));
+                let too_few = self.too_few(&left[at..], &limit).into_iter().chain(self.without_cores(&ended.cells));
+                too_few.for_each(|sentence| observer.too_few(&sentence));
             }
-            if begins_another_lap(&left, at) && !self.has_time_for(1, &left[at..], &limit) {
+            let has_enough = begins_another_lap(&left, at) && wanted(self.run, &ended.cells) == 0;
+            if has_enough || begins_another_lap(&left, at) && !self.has_time_for(1, &left[at..], &limit) {
                 let cut_short = self.cut_short(&left[at..], &limit);
                 // Of generations as many run as fit.
                 if self.plan.turns.is_none() || (cut_short.blocks as usize) < LEAST_BLOCKS {
@@ -116,7 +122,7 @@ impl Course<'_> {
                 continue;
             }
             at += 1;
-            let next = &self.fitting(&left[at - 1..], &limit)[1..];
+            let next = &self.fitting(&left[at - 1..], &ended.cells, &limit)[1..];
             loop {
                 let attempts = self.attempts(&ended.cells, &block);
                 if attempts.whole > 0 {
@@ -160,12 +166,14 @@ impl Course<'_> {
         limit.allows(self.schedule.first_attempts(&blocks))
     }
 
-    /// Those of `left` that there is time for, as far as is known now; all of them unless they are generations.
-    fn fitting(&self, left: &[Block], limit: &Limit<'_>) -> Vec<Block> {
+    /// Those of `left` that there is time for and that are wanted besides `cells`, as far as is known now; all of them unless they
+    /// are generations.
+    fn fitting(&self, left: &[Block], cells: &[Cell], limit: &Limit<'_>) -> Vec<Block> {
         if self.plan.turns.is_none() || self.plan.within.is_none() {
             return left.to_vec();
         }
-        let laps = (1..=self.plan.blocks).take_while(|laps| self.has_time_for(*laps, left, limit)).count();
+        let most = wanted(self.run, cells).min(self.plan.blocks);
+        let laps = (1..=most).take_while(|laps| self.has_time_for(*laps, left, limit)).count();
         let end =
             left.first().map_or(0, |block| block.number.saturating_add(u32::try_from(laps.max(1)).unwrap_or(u32::MAX)));
         left.iter().filter(|block| block.pass != Pass::Timing || block.number < end).copied().collect()
@@ -190,6 +198,14 @@ impl Course<'_> {
                 self.run.plan.repeated(),
                 lasting(within)
             )
+        })
+    }
+
+    /// Says, while the user can still do something, that most rounds do not count.
+    fn without_cores(&self, cells: &[Cell]) -> Option<String> {
+        let rounds = CountedRounds::of(self.run, cells);
+        rounds.sentence().filter(|_| rounds.are_too_few()).map(|why| {
+            format!("{why} If it stays like that, there is no verdict: end what else runs here, or give it more time with --within.")
         })
     }
 
@@ -279,7 +295,10 @@ impl Course<'_> {
             let behind = left(limit, at + 1);
             let observer = std::cell::RefCell::new(&mut *observer);
             let take: Take<'_> = &mut |mut cell| {
-                cell.noisy = noise(&cell, self.plan.noise_share, self.cores(planned));
+                // Of turns the whole round is judged, by what the last one of it tells of the cores.
+                if cell.round.is_none() {
+                    cell.noisy = noise(&cell, self.plan.noise_share, self.cores(planned));
+                }
                 let kept = keep(&cell);
                 if !cell.more {
                     observer.borrow_mut().cell_ended(&cell, behind);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cqldyno_bench::builder::Builder;
-use cqldyno_bench::{Cancel, Programs, drivers};
-use cqldyno_meter::Environment;
+use cqldyno_bench::{Cancel, Programs, Topology, drivers};
+use cqldyno_meter::{Environment, crowding, in_words};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{memory, pair, plain};
 
@@ -87,14 +87,17 @@ fn machine() -> Vec<Finding> {
     let known = |name: &str, value: Option<String>| Finding::new(name, false, value.unwrap_or("unknown".to_owned()));
     let mut all = vec![
         known("processor", machine.cpu.clone()),
-        cores(machine.cores.len()),
+        cores(&machine),
         known("memory", machine.memory_bytes.map(memory)),
         known("kernel", machine.kernel.clone()),
         noise(machine.virtual_machine),
         open_files(),
     ];
-    all.extend(machine.governor.filter(|governor| governor != "performance").map(|governor| {
-        Finding::new("frequency", true, format!("the governor is {governor}: choose performance before you compare"))
+    all.extend(machine.facts().map(|(name, fact)| match fact {
+        Ok(governor) if name == "governor" && governor != "performance" => {
+            Finding::new(name, true, format!("{governor}: choose performance before you compare"))
+        }
+        fact => Finding::new(name, false, in_words(fact)),
     }));
     all
 }
@@ -156,13 +159,22 @@ fn native_library(hello: &Hello) -> Option<String> {
     Some(format!("{} {}, {origin}", name.trim(), library.version))
 }
 
-fn cores(cores: usize) -> Finding {
-    let says = match cores {
+/// How many there are, and whether each is a core of its own.
+fn cores(machine: &Environment) -> Finding {
+    let (cores, crowding) = (&machine.cores, crowding(&machine.cores));
+    let says = match cores.len() {
         1 => "1; worker and server share it, so no arrangement can be pinned".to_owned(),
         2 => "2; with the arrangement pinned+multi:1 worker and server have one each".to_owned(),
         n => format!("{n}; with a pinned arrangement the server has {} of them and the worker the others", n / 2),
     };
-    Finding::new("cores", cores == 1, says)
+    let virtual_crowding = crowding.as_ref().ok().copied().filter(|_| machine.virtual_machine);
+    let one_core = Topology::read(cores).one_core(cores, virtual_crowding);
+    let loops = crowding.map(|times| format!("{times:.2} times the time of one core alone"));
+    let mut found = Finding::new("cores", cores.len() == 1 || one_core.is_some(), says);
+    found
+        .says
+        .extend(one_core.map(|why| format!("{why} Choose a machine with whole cores, or leave half of them out.")));
+    Finding { further: Some(format!("a loop on all of them at once takes {}", in_words(&loops))), ..found }
 }
 
 fn noise(virtual_machine: bool) -> Finding {

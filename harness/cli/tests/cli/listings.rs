@@ -106,6 +106,8 @@ fn doctor_says_of_every_meter_and_every_driver_whether_it_is_there() {
     let text = stdout(&output);
     for name in
         ["processor", "cores", "memory", "kernel", "noise", "open files", "system calls", "CPU time", "libcassandra"]
+            .into_iter()
+            .chain(["siblings", "caches", "governor", "steal", "hypervisor"])
     {
         assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "{name}: {text}");
     }

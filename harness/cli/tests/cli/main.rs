@@ -24,6 +24,8 @@ mod report;
 #[cfg(test)]
 mod resume;
 #[cfg(test)]
+mod rounds;
+#[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod serve;

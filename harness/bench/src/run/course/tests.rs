@@ -7,7 +7,7 @@ use crate::plan::schedule::Group;
 use crate::plan::topology::Topology;
 use crate::plan::turns::Turns;
 use crate::record::sample_run;
-use cqldyno_reports::{Measure, Unit, measure};
+use cqldyno_reports::{CoreLoop, Measure, RoundCores, Unit, measure};
 
 /// A clock that stands still until somebody moves it.
 #[derive(Default)]
@@ -39,6 +39,8 @@ struct Executed<'a> {
     ends: RunEnds,
     failing: usize,
     noisy: Vec<(usize, u32, u32)>,
+    /// What others used of the cores in a generation and round, as a share.
+    others: fn(u32, u32) -> f64,
 }
 
 impl Executor for Executed<'_> {
@@ -51,7 +53,7 @@ impl Executor for Executed<'_> {
     ) -> Result<(), RunEnds> {
         stage(Stage::Connecting);
         for (order, number) in group.rounds.iter().zip(1..) {
-            for cell in order.iter().map(|at| &group.cells[*at]) {
+            for (nth, cell) in order.iter().map(|at| &group.cells[*at]).enumerate() {
                 if cell.contender == self.failing && number > 1 {
                     continue;
                 }
@@ -60,7 +62,9 @@ impl Executor for Executed<'_> {
                 if self.seen.len() == self.cancel_at {
                     return Err(self.ends.clone());
                 }
-                take(self.figures(cell, number))?;
+                let is_last = cell.rounds.is_some() && nth + 1 == order.len();
+                let cores = is_last.then(|| self.cores(cell.block, number));
+                take(Cell { cores, ..self.figures(cell, number) })?;
             }
         }
         Ok(())
@@ -68,6 +72,11 @@ impl Executor for Executed<'_> {
 }
 
 impl Executed<'_> {
+    fn cores(&self, block: u32, round: u32) -> RoundCores {
+        let loops = vec![CoreLoop { core: 0, before: 1.0, after: 1.0 }];
+        RoundCores::Found { loops, wall_s: 1.0, others_s: (self.others)(block, round), steal_s: 0.0 }
+    }
+
     fn figures(&self, cell: &PlannedCell, round: u32) -> Cell {
         let noisy = self
             .noisy
@@ -157,7 +166,8 @@ fn kept(
     let clock = Hand::default();
     let takes = Box::new(|_: &PlannedCell| Duration::ZERO);
     let (seen, noisy, ends) = (Vec::new(), Vec::new(), RunEnds::Cancelled);
-    let mut executor = Executed { run: &run, clock: &clock, takes, seen, cancel_at: 0, ends, failing: 9, noisy };
+    let mut executor =
+        Executed { run: &run, clock: &clock, takes, seen, cancel_at: 0, ends, failing: 9, noisy, others: |_, _| 0.0 };
     change(&mut executor);
     let mut heard = Heard::default();
     let course = Course { plan, schedule: &schedule, run: &run, clock: &clock };
@@ -461,8 +471,12 @@ fn a_cell_that_cannot_be_kept_ends_the_run_and_is_still_shown() {
 
 /// Two drivers and noop, two scenarios, generations of three rounds.
 fn in_turns(within: Option<u64>) -> Plan {
-    let plan =
-        Plan { blocks: 20, noise_share: None, passes: Vec::new(), ..plan(&["a", "b", "noop"], &["writes", "reads"]) };
+    let plan = Plan {
+        blocks: 20,
+        noise_share: Some(0.1),
+        passes: Vec::new(),
+        ..plan(&["a", "b", "noop"], &["writes", "reads"])
+    };
     let turns = Some(Turns { count: 50, rounds: 3 });
     Plan { turns, within: within.map(|seconds| SECOND * u32::try_from(seconds).unwrap()), ..plan }
 }
@@ -510,4 +524,64 @@ fn there_are_as_many_generations_as_the_time_allows_and_nobody_is_told_of_more()
     ];
     let (_, _, heard) = go(&few, Vec::new(), a_second);
     assert_eq!((&heard.too_few[..], &heard.cut_short[..]), (&[said[0].to_owned()][..], &[said[1].to_owned()][..]));
+}
+
+/// With so many seconds that all generations fit, each of which takes 6 s.
+fn with_time_for_all() -> Plan {
+    Plan { blocks: 240, ..in_turns(Some(3_600)) }
+}
+
+fn generations(cells: &[Cell]) -> u32 {
+    cells.iter().map(|cell| cell.block).max().unwrap()
+}
+
+#[test]
+fn rounds_that_do_not_count_are_kept_and_further_generations_make_up_for_them_while_time_lasts() {
+    let (ended, _, heard) = go(&with_time_for_all(), Vec::new(), a_second);
+    assert_eq!((generations(&ended.cells), ended.complete, heard.too_few.len()), (60, true, 0));
+    // One round of three.
+    let disturbed = |executor: &mut Executed<'_>| {
+        a_second(executor);
+        executor.others = |_, round| if round == 2 { 0.3 } else { 0.0 };
+    };
+    let (ended, _, heard) = go(&with_time_for_all(), Vec::new(), disturbed);
+    assert_eq!((generations(&ended.cells), heard.too_few.len(), heard.repeats.len()), (90, 0, 0));
+    assert_eq!(ended.cells.len(), 90 * 14, "all are kept");
+    assert!(ended.cells.iter().all(|cell| cell.noisy.is_none()));
+    let (short, ..) = go(&in_turns(Some(60)), Vec::new(), disturbed);
+    assert_eq!(generations(&short.cells), 9, "no more than fit");
+    let asked = Plan { blocks: 12, ..in_turns(None) };
+    assert_eq!(generations(&go(&asked, Vec::new(), disturbed).0.cells), 12, "nor more than were asked for");
+}
+
+#[test]
+fn a_run_with_enough_rounds_that_count_has_nothing_left_and_one_with_too_few_goes_on() {
+    let plan = with_time_for_all();
+    let disturbed = |executor: &mut Executed<'_>| {
+        a_second(executor);
+        executor.others = |block, _| if block <= 30 { 0.3 } else { 0.0 };
+    };
+    let (whole, ..) = go(&plan, Vec::new(), disturbed);
+    assert_eq!(generations(&whole.cells), 90);
+    let (schedule, run) = sample(&plan);
+    let until = |last: u32| whole.cells.iter().filter(|cell| cell.block <= last).cloned().collect::<Vec<Cell>>();
+    assert!(schedule.lacks_none(&whole.cells, &run) && !schedule.lacks_none(&until(60), &run));
+    let (ended, seen, _) = go(&plan, whole.cells.clone(), disturbed);
+    assert_eq!((seen.len(), ended.complete), (0, true));
+    let (ended, ..) = go(&plan, until(60), disturbed);
+    assert_eq!(generations(&ended.cells), 90);
+}
+
+#[test]
+fn most_rounds_without_their_cores_are_said_while_the_user_can_still_do_something() {
+    let busy = |executor: &mut Executed<'_>| {
+        a_second(executor);
+        executor.others = |_, round| if round > 1 { 0.5 } else { 0.0 };
+    };
+    let (_, _, heard) = go(&in_turns(Some(60)), Vec::new(), busy);
+    let [said] = &heard.too_few[..] else { panic!("{:?}", heard.too_few) };
+    assert!(said.starts_with("4 of 6 rounds do not count, because the cores were not there. For example "), "{said}");
+    assert!(said.contains(": others used 50 % of the cores. If it stays like that, there is no verdict"), "{said}");
+    let (_, _, heard) = go(&Plan { noise_share: None, ..in_turns(Some(60)) }, Vec::new(), busy);
+    assert_eq!(heard.too_few, [""; 0]);
 }

@@ -1,0 +1,56 @@
+//! Rounds without their cores: they are kept, and no verdict rests on them.
+
+use std::process::{Command, Stdio};
+
+use crate::schema::check_schema;
+use crate::support::{Running, cqldyno, drivers, stderr, stdout, words};
+use cqldyno_reports::{Cell, CountedRounds, RoundCores, Run};
+
+/// A comparison of one generation or more in short turns: its output, and what it kept.
+fn compare(noise_share: &str) -> (String, Run, Vec<Cell>) {
+    let folder = tempfile::tempdir().unwrap();
+    let asked =
+        ["compare", "scylla", "cdrs-tokio", "--scenario", "writes", "--turn", "20k", "--warmup", "0", "--no-counting"];
+    let limits = ["--within", "1s", "--noise-share", noise_share, "--out", "kept"];
+    let output = cqldyno(folder.path(), &[&asked[..], &limits].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let kept = folder.path().join("kept");
+    check_schema(&kept);
+    let text = |name: &str| std::fs::read_to_string(kept.join(name)).unwrap();
+    let cells = text("cells.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (stdout(&output), Run::from_json(&text("run.json")).unwrap(), cells)
+}
+
+#[test]
+fn beside_a_busy_loop_on_every_core_no_round_counts_and_there_is_no_verdict() {
+    drivers();
+    let busy =
+        || Running(Command::new("sh").args(["-c", "while :; do :; done"]).stdout(Stdio::null()).spawn().unwrap());
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let _loops: Vec<Running> = (0..cores).map(|_| busy()).collect();
+    let (shown, run, cells) = compare("10%");
+    let (counting, all) = CountedRounds::of(&run, &cells).counting().unwrap();
+    assert!(counting == 0 && all >= 2, "{counting} of {all}: {cells:?}");
+    let last_of_rounds: Vec<&Cell> = cells.iter().filter(|cell| cell.cores.is_some()).collect();
+    assert_eq!(last_of_rounds.len(), all, "one turn of each round");
+    let is_found = |cell: &&Cell| matches!(&cell.cores, Some(RoundCores::Found { loops, .. }) if loops.len() == cores);
+    assert!(last_of_rounds.iter().all(is_found) && cells.iter().all(|cell| cell.noisy.is_none()), "{cells:?}");
+    assert!(shown.starts_with(&format!("Warning: {all} of {all} rounds do not count, because the cores")), "{shown}");
+    assert!(words(&shown).contains("others used "), "{shown}");
+    let is_verdict = |line: &str| ["cheaper", "dearer", "same", "inconcl."].iter().any(|word| line.ends_with(word));
+    assert!(!shown.lines().any(is_verdict), "{shown}");
+
+    let (shown, run, cells) = compare("none");
+    assert!(CountedRounds::of(&run, &cells).counting().is_none() && cells.iter().all(|cell| cell.cores.is_none()));
+    assert!(!shown.contains("do not count"), "nobody looked: {shown}");
+}
+
+#[test]
+fn a_run_holds_what_is_known_of_its_machine_or_why_it_is_not_known() {
+    drivers();
+    let (_, run, _) = compare("none");
+    for name in ["siblings", "caches", "governor", "steal", "hypervisor", "loop on all cores at once"] {
+        let said = &run.environment.more[name];
+        assert!(!said.is_empty() && said != "0" && said != "n/a", "{name}: {said}");
+    }
+}
