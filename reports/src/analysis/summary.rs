@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cqldyno_statistics::{self as statistics, Repetition};
+use cqldyno_statistics::{self as statistics, LogRatio, Repetition};
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
@@ -172,8 +172,16 @@ impl Verdict {
     }
 }
 
-/// All rows of a run with ratios to `reference`, and what the control says of them: `cells` are those that count.
-pub(crate) fn summed(run: &Run, cells: &[&Cell], reference: Option<&Contender>) -> (Vec<SummaryRow>, Vec<String>) {
+/// All rows of a run, and what the control says of them.
+pub(crate) struct Summed {
+    pub rows: Vec<SummaryRow>,
+    /// The logarithms of the rows' ratios, one per row.
+    pub logs: Vec<Option<LogRatio>>,
+    pub doubts: Vec<String>,
+}
+
+/// The rows with ratios to `reference`: `cells` are those that count.
+pub(crate) fn summed(run: &Run, cells: &[&Cell], reference: Option<&Contender>) -> Summed {
     let ids = ids(run, cells);
     let mut tables = Vec::new();
     for place in Place::all(run) {
@@ -183,11 +191,12 @@ pub(crate) fn summed(run: &Run, cells: &[&Cell], reference: Option<&Contender>) 
         let disturbed: BTreeSet<Repetition> = noisy.map(|cell| repetition(cell)).collect();
         for id in &ids {
             let (rows, figures) = run.contenders.iter().map(|contender| row(run, &here, contender, place, id)).unzip();
-            tables.push(Table { rows, figures, disturbed: disturbed.clone() });
+            tables.push(Table { rows, figures, disturbed: disturbed.clone(), logs: BTreeMap::new() });
         }
     }
-    let warnings = compare(run, reference, &mut tables);
-    (tables.into_iter().flat_map(|table| table.rows).collect(), warnings)
+    let doubts = compare(run, reference, &mut tables);
+    let logs = tables.iter().flat_map(|table| (0..table.rows.len()).map(|row| table.logs.get(&row).copied())).collect();
+    Summed { logs, rows: tables.into_iter().flat_map(|table| table.rows).collect(), doubts }
 }
 
 /// The contender that ratios are taken against: the plan's, else the first driver that could be asked.
