@@ -4,6 +4,7 @@ pub(crate) mod against;
 pub(crate) mod attempts;
 pub(crate) mod bottleneck;
 pub(crate) mod check;
+pub(crate) mod combined;
 pub(crate) mod comparison;
 pub(crate) mod cut_short;
 pub(crate) mod findings;
@@ -13,10 +14,12 @@ pub(crate) mod rounds;
 pub(crate) mod short_label;
 pub(crate) mod summary;
 
+use cqldyno_statistics::LogRatio;
+
 use self::attempts::{Attempts, Noise, repeats};
 use self::comparison::is_control;
 use self::rounds::CountedRounds;
-use self::summary::{Place, cells_of, reference, summed};
+use self::summary::{Place, Summed, cells_of, reference, summed};
 use crate::{Cell, Contender, Pass, Run, SummaryRow};
 
 /// What a run comes to against one reference; every comparison is fitted once.
@@ -29,6 +32,8 @@ pub struct Analysis<'a> {
     cells: Vec<&'a Cell>,
     reference: Option<&'a Contender>,
     rows: Vec<SummaryRow>,
+    /// The logarithms of the rows' ratios, one per row.
+    logs: Vec<Option<LogRatio>>,
     /// What its control says against the run.
     doubts: Vec<String>,
     warnings: Vec<String>,
@@ -43,7 +48,7 @@ impl<'a> Analysis<'a> {
         let counted: Vec<&Cell> = cells.iter().filter(|cell| attempts.counts(cell)).collect();
         let reference = reference(run);
         let rounds = CountedRounds::of(run, cells);
-        let (rows, doubts) = summed(run, &counted, &rounds, reference);
+        let Summed { rows, logs, doubts } = summed(run, &counted, &rounds, reference);
         let bare = Analysis {
             run,
             every_cell: cells,
@@ -53,6 +58,7 @@ impl<'a> Analysis<'a> {
             reference,
             repeats: repeats(run, cells),
             rows: Vec::new(),
+            logs,
             doubts: Vec::new(),
             warnings: Vec::new(),
             findings: Vec::new(),

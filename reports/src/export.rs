@@ -43,7 +43,8 @@ pub trait Exporter: Sync {
     /// When the data have no JSON form, which none of their types brings about, or cannot be compressed.
     fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError>;
 
-    /// Several runs beside each other by the names given, without ratios between them; `None` if the format shows one run only.
+    /// Several runs by the names given: those of one plan combined, others beside each other without ratios between them. `None` if the
+    /// format shows one run only.
     fn several(&self, _named: &[(String, &Recorded)], _look: Look) -> Option<Result<String, ExportError>> {
         None
     }

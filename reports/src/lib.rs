@@ -23,7 +23,7 @@ pub use model::measure;
 #[cfg(test)]
 pub(crate) use model::schema;
 
-pub(crate) use analysis::{attempts, bottleneck, check, comparison, cut_short, ranking, rounds};
+pub(crate) use analysis::{attempts, bottleneck, check, comparison, cut_short, findings, ranking, rounds};
 pub(crate) use export::{head, quantity, text};
 
 pub use analysis::Analysis;
@@ -31,6 +31,7 @@ pub use analysis::against::references;
 pub use analysis::attempts::Noise;
 pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Difference, Finding, Judgement, Line};
+pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
 pub use analysis::cut_short::{CutShort, why_cut_short};
 pub use analysis::history::{By, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
 pub use analysis::rounds::CountedRounds;

@@ -50,8 +50,8 @@ fn row(analysis: &Analysis, place: Place, contender: &Contender) -> Row {
     row.level.map_or(Row::Nothing, |level| Row::Bar { level, interval })
 }
 
-/// The picture in SVG: the level of each driver and of floor, with the interval of its ratio to the reference.
-pub(crate) fn chart(analysis: &Analysis) -> String {
+/// The picture in SVG: the level of each driver and of floor, with the interval of its ratio to the reference, in so many runs.
+pub(crate) fn chart(analysis: &Analysis, runs: usize) -> String {
     let run = analysis.run();
     let contenders: Vec<&Contender> =
         run.contenders.iter().filter(|one| one.role != Role::Noop && !one.control).collect();
@@ -75,7 +75,7 @@ pub(crate) fn chart(analysis: &Analysis) -> String {
             title { "CPU time per statement, by scenario, driver and arrangement" }
             style { (PreEscaped(STYLE)) }
             rect.ground width="100%" height="100%" {}
-            (text("big", MARGIN, 18.0, &heading(run)))
+            (text("big", MARGIN, 18.0, &heading(run, runs)))
             @for (nth, scenario) in run.scenarios.iter().enumerate() {
                 (text("big", MARGIN, top(group, nth, 0), &plain(&scenario.name)))
                 @for (place, one) in contenders.iter().enumerate() {
@@ -138,11 +138,12 @@ fn brief(name: &str) -> String {
     }
 }
 
-fn heading(run: &Run) -> String {
+fn heading(run: &Run, runs: usize) -> String {
     let what = "CPU time per statement, in microseconds";
     match (run.blocks() as usize, reference(run)) {
         (blocks, Some(base)) if blocks >= LEAST_BLOCKS => {
-            let of = count(blocks as u64, "block");
+            let blocks = count(blocks as u64, "block");
+            let of = if runs > 1 { format!("{runs} runs of {blocks}") } else { blocks };
             format!("{what}: {of}, lines are 95 % intervals of the ratio to {}", short(run, base))
         }
         _ => what.to_owned(),
@@ -171,7 +172,7 @@ mod tests {
     use crate::sample;
 
     fn drawn(run: &Run, cells: &[Cell]) -> String {
-        chart(&Analysis::new(run, cells))
+        chart(&Analysis::new(run, cells), 1)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use cqldyno_reports::measure::{CONNECTIONS, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
-use cqldyno_reports::{Analysis, Cell, Contender, Pass, Recorded, Role, Run, plain};
+use cqldyno_reports::{Analysis, Cell, Combined, Contender, Pass, Recorded, Role, Run, plain};
 use serde_json::Value;
 
 use crate::archive::unpack;
@@ -13,6 +13,7 @@ use crate::page::page;
 use crate::path::{machine_path, without_code};
 use crate::store::{
     CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, is_inside, name_of, named,
+    unnumbered,
 };
 use crate::strangers::{files_in, stranger, strangers};
 
@@ -42,16 +43,19 @@ pub fn check(date: &Path) -> Vec<String> {
         found.push(of_the_machine(&format!("{shown}/{NOTES}"), path));
     }
     let mut days = Vec::new();
+    let mut runs = Vec::new();
     for folder in folders {
         let shown = format!("{shown}/{}", name_of(&folder));
         match PublishedRun::read(&folder) {
             Ok(run) => {
                 days.push(run.recorded.run.started.strftime("%Y-%m-%d").to_string());
                 of_run(&run, &shown, &notes, &mut found);
+                runs.push(run);
             }
             Err(error) => found.push(format!("{shown}: {}.", error.root_cause())),
         }
     }
+    together(&runs, &shown, &mut found);
     if days.iter().min().is_some_and(|first| *first != shown) {
         found.push(format!(
             "{shown}: its runs are of {}; a folder is named by the day of the first.",
@@ -59,6 +63,20 @@ pub fn check(date: &Path) -> Vec<String> {
         ));
     }
     found
+}
+
+/// Runs that are numbered are of one plan, and their control does not differ.
+fn together(runs: &[PublishedRun], shown: &str, found: &mut Vec<String>) {
+    let mut plans: BTreeMap<&str, Vec<(String, Analysis)>> = BTreeMap::new();
+    for PublishedRun { name, recorded: Recorded { run, cells, .. }, .. } in runs {
+        plans.entry(unnumbered(name)).or_default().push((name.clone(), Analysis::new(run, cells)));
+    }
+    for plan in plans.values().filter(|plan| plan.len() > 1) {
+        match Combined::of(plan) {
+            Ok(combined) => found.extend(combined.analysis().doubts().iter().map(|doubt| format!("{shown}: {doubt}"))),
+            Err(why) => found.push(format!("{shown}: {why}")),
+        }
+    }
 }
 
 fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<String>) {

@@ -2,9 +2,11 @@
 
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use cqldyno_reports::{
-    Analysis, Contender, Place, Recorded, Role, Run, SummaryRow, Verdict, count, escape, list, plain, short,
+    Analysis, Combined, Contender, Place, Recorded, Role, Run, SummaryRow, Verdict, count, escape, list, plain, short,
     three_digits, whole,
 };
+
+use crate::store::unnumbered;
 
 /// A published run and the name of its folder.
 pub(crate) struct Shown<'a> {
@@ -12,38 +14,99 @@ pub(crate) struct Shown<'a> {
     pub run: &'a Recorded,
 }
 
-/// The section of the repository's README: the run of most blocks.
-pub(crate) fn front(date: &str, shown: &[Shown]) -> String {
-    let folder = format!("reports/published/{date}");
-    let Some(Shown { run: Recorded { run, cells, .. }, .. }) = shown.iter().max_by_key(|one| one.run.run.plan.blocks)
-    else {
-        return String::new();
-    };
-    let analysis = Analysis::new(run, cells);
+/// What a date is shown by: its run of most blocks, or all runs of that plan together.
+pub(crate) struct Front<'a> {
+    analysis: Analysis<'a>,
+    /// All runs of the plan.
+    runs: Vec<&'a Run>,
+    /// If there are several.
+    combined: Option<Combined<'a>>,
+}
+
+impl<'a> Front<'a> {
+    /// `None` without a run.
+    pub fn of(shown: &[Shown<'a>]) -> Option<Front<'a>> {
+        let most = shown.iter().max_by_key(|one| one.run.run.plan.blocks)?;
+        let plan = shown.iter().filter(|one| unnumbered(one.name) == unnumbered(most.name));
+        let named: Vec<(String, Analysis)> =
+            plan.map(|one| (one.name.to_owned(), Analysis::new(&one.run.run, &one.run.cells))).collect();
+        Some(match Combined::of(&named) {
+            Ok(combined) => Front {
+                analysis: combined.analysis().clone(),
+                runs: named.iter().map(|(_, one)| one.run()).collect(),
+                combined: Some(combined),
+            },
+            Err(_) => Front {
+                analysis: Analysis::new(&most.run.run, &most.run.cells),
+                runs: vec![&most.run.run],
+                combined: None,
+            },
+        })
+    }
+
+    /// That of the run, or of all together.
+    pub fn analysis(&self) -> &Analysis<'a> {
+        &self.analysis
+    }
+
+    /// How many runs it is of.
+    pub fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The section of the repository's README.
+    pub fn section(&self, date: &str) -> String {
+        let folder = format!("reports/published/{date}");
+        let analysis = &self.analysis;
+        format!(
+            "{}{}{}\n\n{}{}\n\nCPU us is CPU time per statement: less is better. A driver is *cheaper* or *dearer* if the whole interval lies more than \
+             2 % from 1 ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). `current` is tokio on one thread, `multi:2` on two.{}\n\n\
+             {}. {} [Raw data, all columns and a page with charts]({folder}).",
+            picture(&format!("{folder}/chart.svg")),
+            warnings(analysis),
+            escape(&analysis.findings().join(" ")),
+            choices(analysis).map_or(String::new(), |text| format!("{text}\n\n")),
+            table(analysis, self.combined.as_ref()).trim_end(),
+            self.combined.as_ref().map_or(String::new(), |one| format!("\n\n{}", of_all(one, "harness/METHOD.md"))),
+            drivers(analysis.run()).map(|one| escape(&plain(&one.label))).collect::<Vec<_>>().join(", "),
+            asked(&self.runs, date),
+        )
+    }
+
+    /// The part of a date's README on all runs of the plan.
+    fn together(&self, date: &str) -> Option<String> {
+        let combined = self.combined.as_ref()?;
+        let findings: String = self.analysis.findings().iter().map(|said| format!("- {}\n", escape(said))).collect();
+        Some(format!(
+            "## All runs together\n\n{}\n\n{}{findings}\n{}\n{}\n\n",
+            asked(&self.runs, date),
+            warnings(&self.analysis),
+            table(&self.analysis, Some(combined)),
+            of_all(combined, "../../../harness/METHOD.md"),
+        ))
+    }
+}
+
+/// How a combined table is to be read.
+fn of_all(combined: &Combined, method: &str) -> String {
     format!(
-        "{}{}{}\n\n{}{}\n\nCPU us is CPU time per statement: less is better. A driver is *cheaper* or *dearer* if the whole interval lies more than \
-         2 % from 1 ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). `current` is tokio on one thread, `multi:2` on two.\n\n\
-         {}. {} [Raw data, all columns and a page with charts]({folder}).",
-        picture(&format!("{folder}/chart.svg")),
-        warnings(&analysis),
-        escape(&analysis.findings().join(" ")),
-        choices(&analysis).map_or(String::new(), |text| format!("{text}\n\n")),
-        table(&analysis).trim_end(),
-        drivers(run).map(|one| escape(&plain(&one.label))).collect::<Vec<_>>().join(", "),
-        asked(run, date),
+        "*{0} of {0}* means that all runs gave the same verdict ([does it hold tomorrow?]({method}#does-it-hold-tomorrow)). {1}",
+        combined.runs(),
+        escape(&combined.remarks().join(" ")),
     )
 }
 
 /// The README of a date's folder.
-pub(crate) fn of_date(date: &str, shown: &[Shown], notes: &str) -> String {
+pub(crate) fn of_date(date: &str, shown: &[Shown], front: &Front, notes: &str) -> String {
     let mut out = format!("# What was measured on {date}\n\n");
     if !notes.trim().is_empty() {
         out.push_str(&format!("{}\n\n", notes.trim()));
     }
     out.push_str(&picture("chart.svg"));
+    out.push_str(&front.together(date).unwrap_or_default());
     for Shown { name, run: Recorded { run, cells, notes } } in shown {
         let analysis = Analysis::new(run, cells);
-        out.push_str(&format!("## [{name}]({name})\n\n{}\n\n", asked(run, date)));
+        out.push_str(&format!("## [{name}]({name})\n\n{}\n\n", asked(&[run], date)));
         for note in notes {
             out.push_str(&format!("> {}\n\n", escape(note)));
         }
@@ -109,21 +172,34 @@ fn choices(analysis: &Analysis) -> Option<String> {
     (!said.is_empty()).then(|| format!("By CPU time, {said}."))
 }
 
-/// What was asked, with which command, on what.
-fn asked(run: &Run, date: &str) -> String {
+/// What was asked, with which command, on what; the runs have one plan.
+fn asked(runs: &[&Run], date: &str) -> String {
+    let run = runs[0];
     let plan = &run.plan;
+    let several = if runs.len() > 1 { format!("{} runs of ", runs.len()) } else { String::new() };
     let blocks = match plan.blocks {
         1 => String::new(),
         blocks => format!("{blocks} blocks of "),
     };
     let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&plan.target.id)) };
     let with = run.command.as_ref().map_or(String::new(), |command| format!(" with `{}`", command.replace('`', "'")));
+    let mut machines: Vec<String> = Vec::new();
+    for machine in runs.iter().map(|run| machine(run)) {
+        if !machines.contains(&machine) {
+            machines.push(machine);
+        }
+    }
+    let days = runs.iter().map(|run| run.started.strftime("%Y-%m-%d").to_string());
+    let when = match days.max().filter(|last| last != date && runs.len() > 1) {
+        Some(last) => format!("from {date} to {last}"),
+        None => format!("on {date}"),
+    };
     format!(
-        "{blocks}{} prepared statements, {} in flight over {}, on {target}. {}. Measured on {date}{with}.",
+        "{several}{blocks}{} prepared statements, {} in flight over {}, on {target}. {}. Measured {when}{with}.",
         whole(plan.count as f64),
         whole(plan.concurrency as f64),
         count(plan.connections, "connection"),
-        machine(run),
+        list(&machines),
     )
 }
 
@@ -148,8 +224,9 @@ fn line(out: &mut String, fields: &[String]) {
     out.push_str(&format!("| {} |\n", fields.join(" | ")));
 }
 
-/// One row per scenario and driver, three columns per arrangement: CPU time, ratio with verdict, statements per second.
-fn table(analysis: &Analysis) -> String {
+/// One row per scenario and driver, three columns per arrangement: CPU time, ratio with verdict, statements per second. Of several runs
+/// the verdict is followed by how many of them gave it.
+fn table(analysis: &Analysis, combined: Option<&Combined>) -> String {
     let (run, Some(reference)) = (analysis.run(), analysis.reference()) else { return String::new() };
     let over = escape(&short(run, reference));
     let mut heads = vec!["scenario".to_owned(), "driver".to_owned()];
@@ -169,8 +246,13 @@ fn table(analysis: &Analysis) -> String {
         for driver in drivers(run) {
             let mut fields = vec![escape(&plain(&scenario.name)), escape(&short(run, driver))];
             for arrangement in &run.plan.arrangements {
-                let row = |meter| analysis.row(Place { scenario, arrangement }, driver, meter);
-                fields.extend(judgement(row(CPU_PER_STATEMENT), row(THROUGHPUT)));
+                let place = Place { scenario, arrangement };
+                let row = |meter| analysis.row(place, driver, meter);
+                let [cost, mut ratio, rate] = judgement(row(CPU_PER_STATEMENT), row(THROUGHPUT));
+                if let Some(held) = combined.and_then(|combined| combined.held(place, driver)) {
+                    ratio.push_str(&format!(", {held}"));
+                }
+                fields.extend([cost, ratio, rate]);
             }
             line(&mut out, &fields);
         }
@@ -219,7 +301,7 @@ mod tests {
 
     fn shown(run: Run, cells: Vec<Cell>) -> String {
         let recorded = Recorded { run, cells, notes: Vec::new() };
-        front("2026-01-02", &[Shown { name: "blocks", run: &recorded }])
+        Front::of(&[Shown { name: "blocks", run: &recorded }]).unwrap().section("2026-01-02")
     }
 
     #[test]

@@ -1,19 +1,23 @@
 //! From run folders to what is published.
+//!
+//! Runs of one plan that are published together have one folder of a date, and are combined there.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use cqldyno_reports::{Analysis, Cell, EXPORTERS, Look, Recorded, Run};
+use cqldyno_reports::{Analysis, Cell, Combined, EXPORTERS, Look, Recorded, Run};
 
 use crate::archive::pack;
 use crate::check::check;
 use crate::store::{
-    BLOCKS, CELLS, CLASSIC, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, dates, is_inside, named, recorded, runs, used,
+    BLOCKS, CELLS, CLASSIC, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, dates, is_inside, named, numbered, recorded,
+    runs, used,
 };
 
-/// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it.
+/// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it. Runs of
+/// one plan come into the folder of the first one's date.
 ///
 /// Returns the folders that were made. The workers' logs and the other renderings are left out.
 ///
@@ -21,7 +25,15 @@ use crate::store::{
 /// When a run cannot be read, is there already, or is not as a published one must be; nothing is left behind then.
 pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>> {
     let mut made = Vec::new();
-    let done = folders.iter().try_for_each(|folder| one(folder, published, &mut made));
+    let read = |folder: &PathBuf| Ok((folder.clone(), recorded(folder)?));
+    let mut all = folders.iter().map(read).collect::<Result<Vec<(PathBuf, Recorded)>>>()?;
+    all.sort_by_key(|(_, one)| one.run.started);
+    let plans = plans(&all)?;
+    let mut places = plans.iter().flat_map(|plan| {
+        let (day, name) = place(plan[0]);
+        plan.iter().zip(1..).map(move |(run, number)| (*run, published.join(&day).join(numbered(name, number))))
+    });
+    let done = places.try_for_each(|((folder, run), to)| one(folder, run, &to, &mut made));
     let done = done.and_then(|()| {
         let dates: BTreeSet<&Path> = made.iter().filter_map(|path| path.parent()).collect();
         let found: Vec<(PathBuf, Vec<String>)> = dates
@@ -49,9 +61,49 @@ pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>> {
     done.map(|()| made)
 }
 
-fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
-    let Recorded { run, cells, .. } = recorded(folder)?;
-    let files = named(&run, &cells);
+/// The runs by their plans.
+///
+/// # Errors
+/// Two of one day would have one folder and are not of one plan.
+fn plans(all: &[(PathBuf, Recorded)]) -> Result<Vec<Vec<&(PathBuf, Recorded)>>> {
+    let mut plans: Vec<Vec<&(PathBuf, Recorded)>> = Vec::new();
+    'runs: for one in all {
+        let mut clash = None;
+        for plan in &mut plans {
+            match joined(plan, one) {
+                Ok(()) => continue 'runs,
+                Err(why) if place(plan[0]) == place(one) => clash = Some(why),
+                Err(_) => {}
+            }
+        }
+        if let Some(why) = clash {
+            bail!("{} cannot be published beside the other run of its day. {why}", one.0.display());
+        }
+        plans.push(vec![one]);
+    }
+    Ok(plans)
+}
+
+/// The day and the name of a run, or of the first of its plan.
+fn place((_, Recorded { run, .. }): &(PathBuf, Recorded)) -> (String, &'static str) {
+    (run.started.strftime("%Y-%m-%d").to_string(), if run.plan.blocks > 1 { BLOCKS } else { CLASSIC })
+}
+
+/// Adds the run to those of a plan if they come to a combined table.
+///
+/// # Errors
+/// Why they do not.
+fn joined<'a>(plan: &mut Vec<&'a (PathBuf, Recorded)>, one: &'a (PathBuf, Recorded)) -> Result<(), String> {
+    let of =
+        |(folder, one): &'a (PathBuf, Recorded)| (folder.display().to_string(), Analysis::new(&one.run, &one.cells));
+    let all: Vec<(String, Analysis)> = plan.iter().copied().chain([one]).map(of).collect();
+    Combined::of(&all)?;
+    plan.push(one);
+    Ok(())
+}
+
+fn one(folder: &Path, Recorded { run, cells, .. }: &Recorded, to: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
+    let files = named(run, cells);
     if let Some(file) = files.iter().find(|file| !is_inside(file)) {
         bail!(
             "the run {} cannot be published: it names the file {file:?}, which does not lie in the run's folder; take the files \
@@ -59,8 +111,6 @@ fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
             folder.display()
         );
     }
-    let name = if run.plan.blocks > 1 { BLOCKS } else { CLASSIC };
-    let to = published.join(run.started.strftime("%Y-%m-%d").to_string()).join(name);
     if to.exists() {
         bail!(
             "{} was to be published as {}, which is there already; remove that first to replace it",
@@ -68,13 +118,13 @@ fn one(folder: &Path, published: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
             to.display()
         );
     }
-    fs::create_dir_all(&to).with_context(used(&to))?;
-    made.push(to.clone());
+    fs::create_dir_all(to).with_context(used(to))?;
+    made.push(to.to_path_buf());
     for file in [RUN, CELLS] {
         fs::copy(folder.join(file), to.join(file)).with_context(used(&folder.join(file)))?;
     }
     pack(folder, &files, &to.join(FILES))?;
-    render(&to, &run, &cells)
+    render(to, run, cells)
 }
 
 /// Writes what is made from a run into its folder.

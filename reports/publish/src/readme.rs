@@ -3,12 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use cqldyno_reports::Analysis;
-
 use crate::chart::chart;
-use crate::front::{Shown, front, of_date};
+use crate::front::{Front, Shown, of_date};
 use crate::store::{CHART, NOTES, README, dates, name_of, runs, text, used};
+use anyhow::{Context, Result};
 
 /// How the line before what is generated begins.
 const BEGIN: &str = "<!-- generated from reports/published/";
@@ -41,13 +39,12 @@ pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>> {
         path if path.exists() => text(&path)?,
         _ => String::new(),
     };
-    // Intervals need blocks: the chart shows the run of most.
-    let most = shown.iter().max_by_key(|one| one.run.run.plan.blocks).with_context(|| nothing(&newest))?;
-    let drawn = chart(&Analysis::new(&most.run.run, &most.run.cells));
+    let front = Front::of(&shown).with_context(|| nothing(&newest))?;
+    let drawn = chart(front.analysis(), front.runs());
     let readme = repository.join(README);
-    let front = put(&readme, &text(&readme)?, &date, &front(&date, &shown))?;
-    let of_date = of_date(&date, &shown, &notes);
-    Ok(vec![(readme, front), (newest.join(README), of_date), (newest.join(CHART), drawn)])
+    let section = put(&readme, &text(&readme)?, &date, &front.section(&date))?;
+    let of_date = of_date(&date, &shown, &front, &notes);
+    Ok(vec![(readme, section), (newest.join(README), of_date), (newest.join(CHART), drawn)])
 }
 
 fn nothing(folder: &Path) -> String {

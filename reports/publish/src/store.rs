@@ -27,6 +27,19 @@ pub(crate) const CLASSIC: &str = "classic";
 /// The name of a run of several blocks.
 pub(crate) const BLOCKS: &str = "blocks";
 
+/// The name of one of several runs of a plan: `blocks`, `blocks-2`, ...
+pub(crate) fn numbered(name: &str, number: usize) -> String {
+    if number == 1 { name.to_owned() } else { format!("{name}-{number}") }
+}
+
+/// The name of the first run of the same plan.
+pub(crate) fn unnumbered(name: &str) -> &str {
+    match name.rsplit_once('-') {
+        Some((first, number)) if number.parse::<usize>().is_ok() => first,
+        _ => name,
+    }
+}
+
 /// The contenders of every published run: those of a comparison without names.
 pub(crate) fn everybody() -> impl Iterator<Item = &'static str> {
     let lines = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/LIST")).lines();
@@ -46,7 +59,7 @@ pub(crate) fn text(path: &Path) -> Result<String> {
 
 /// A run that is published.
 pub(crate) struct PublishedRun {
-    /// [`CLASSIC`] or [`BLOCKS`], or as its folder is called.
+    /// [`CLASSIC`] or [`BLOCKS`], with a number from the second of a plan on; or as its folder is called.
     pub name: String,
     pub folder: PathBuf,
     pub recorded: Recorded,

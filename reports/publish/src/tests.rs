@@ -17,6 +17,8 @@ use crate::readme::{generated, write};
 use crate::sample;
 use crate::store::{CELLS, CHART, CLASSIC, FILES, NOTES, PAGE, README, RUN, TABLE, dates, named, runs};
 
+mod several;
+
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -77,7 +79,16 @@ fn stale(repository: &Path) -> Vec<PathBuf> {
 
 /// A run that may be published: five contenders and a control, 12 blocks.
 fn sound() -> (Run, Vec<Cell>) {
-    let (mut run, mut cells) = sample::blocks(12);
+    again(0, 1.0)
+}
+
+/// The same plan so many days later; cdrs-tokio costs `factor` times as much.
+fn again(days: u32, factor: f64) -> (Run, Vec<Cell>) {
+    let (mut run, mut cells) = sample::repeated(12, days);
+    for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
+        let cost = cell.get(CPU_PER_STATEMENT).unwrap() * factor;
+        cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(cost, Unit::Microseconds));
+    }
     for one in &mut run.contenders {
         one.executable = "ab".repeat(32);
         one.build = "b1".to_owned();

@@ -1,7 +1,7 @@
 //! A run against another reference than its own.
 
 use crate::comparison::is_control;
-use crate::summary::summed;
+use crate::summary::{Summed, summed};
 use crate::{Analysis, Contender, Role, Run, SummaryRow, reference};
 
 /// The contenders that ratios can be taken against: the run's own reference, then its other drivers; never a control.
@@ -22,7 +22,7 @@ impl<'a> Analysis<'a> {
         let own = if self.is_turned() { Analysis::new(self.run, self.every_cell) } else { self.clone() };
         let other = self.run.contender(reference).filter(|one| own.reference.is_none_or(|base| base.id != one.id));
         let (Some(other), Some(base)) = (other, own.reference) else { return own };
-        let (mut rows, mut doubts) = summed(self.run, &own.cells, &own.rounds, Some(other));
+        let Summed { mut rows, logs, mut doubts } = summed(self.run, &own.cells, &own.rounds, Some(other));
         let primary = || own.rows.iter().filter(|row| !row.exploratory);
         let has_control = primary().any(|row| is_control(&row.contender, row.control, base));
         for row in &mut rows {
@@ -35,7 +35,7 @@ impl<'a> Analysis<'a> {
         }
         let more: Vec<String> = own.doubts.iter().filter(|doubt| !doubts.contains(doubt)).cloned().collect();
         doubts.extend(more);
-        own.concluded(Some(other), rows, doubts)
+        Analysis { logs, ..own }.concluded(Some(other), rows, doubts)
     }
 }
 

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cqldyno_statistics as statistics;
-use cqldyno_statistics::{Comparison, Fitted, Group, Repetition};
+use cqldyno_statistics::{Comparison, Fitted, Group, LogRatio, Repetition};
 
 use crate::bottleneck::Bottleneck;
 use crate::cut_short::too_few;
@@ -30,6 +30,8 @@ pub(crate) struct Table {
     pub missing: usize,
     /// Whether too few rounds count for a verdict.
     pub withheld: bool,
+    /// The logarithms of the rows' ratios, by the place of the row; none without an interval.
+    pub logs: BTreeMap<usize, LogRatio>,
 }
 
 /// Fills level, ratio, interval, verdict and smallest difference of every row; returns the warnings about the control.
@@ -62,6 +64,11 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Ta
         let found = statistics::compare(std::slice::from_ref(&prepared.group), &how).remove(0);
         place.fill(run, reference, &prepared, found, false);
     }
+    withhold(run, reference, places)
+}
+
+/// Takes the verdicts away where the control differs or has no interval; returns the warnings that say so.
+pub(crate) fn withhold(run: &Run, reference: &Contender, places: &mut [Table]) -> Vec<String> {
     let warning = control_warning(places.iter().flat_map(|place| &place.rows), reference);
     if warning.is_some() {
         places.iter_mut().flat_map(|place| &mut place.rows).for_each(|row| row.verdict = None);
@@ -114,7 +121,7 @@ pub(crate) fn is_control(contender: &str, control: bool, reference: &Contender) 
 }
 
 /// The folder of a contender's adapter. Old releases of a driver may have another one than the newest.
-fn adapter(contender: &Contender) -> String {
+pub(crate) fn adapter(contender: &Contender) -> String {
     let name = || contender.id.split(['@', '+', '#']).next().unwrap_or_default();
     contender.built.as_ref().map_or_else(|| format!("drivers/{}", name()), |built| built.adapter.clone())
 }
@@ -131,7 +138,7 @@ fn control_warning<'a>(rows: impl Iterator<Item = &'a SummaryRow>, reference: &C
         .collect();
     (!off.is_empty()).then(|| {
         format!(
-            "The control is {} once more and should cost the same, but its CPU time over the reference's was {}. The run gives no \
+            "The control is {} once more and should cost the same, but its CPU time over the reference's was {}. There are no \
              verdicts, because not only the drivers differed.",
             plain(&reference.label),
             off.join(", "),
@@ -197,7 +204,7 @@ impl Table {
         found: Result<Fitted, statistics::NoInterval>,
         is_primary: bool,
     ) {
-        let Fitted { levels, estimates } = match found {
+        let Fitted { levels, estimates, logs } = match found {
             Ok(fitted) => fitted,
             Err(why) => {
                 if is_primary {
@@ -217,6 +224,8 @@ impl Table {
             self.rows[*row].level = Some(level);
         }
         self.ratios(run, reference);
+        let known = prepared.columns.iter().zip(logs).filter_map(|(row, log)| Some((*row, log?)));
+        self.logs = known.collect();
         for ((column, row), estimate) in prepared.columns.iter().enumerate().zip(estimates) {
             let row = &mut self.rows[*row];
             let Some(estimate) = estimate else { continue };

@@ -220,7 +220,7 @@ fn without_verdict(run: &Run, drivers: &[&Contender], primary: &[&SummaryRow]) -
     let said = |driver: &&Contender| {
         let name = short(run, driver);
         if driver.unavailable.is_some() {
-            return Some(format!("{name} is missing from this run."));
+            return Some(format!("{name} is missing."));
         }
         if driver.in_flight.is_some() {
             return Some(format!("{name} has its own concurrency, and no verdict."));
@@ -375,7 +375,7 @@ mod tests {
     fn a_driver_that_is_missing_or_void_is_named_with_the_reason() {
         let (run, mut cells) = sample::blocks(12);
         cells.iter_mut().for_each(|cell| drop(cell.measures.remove(THROUGHPUT)));
-        assert_eq!(of(&run, &cells)[1..], ["cassandra-cpp is missing from this run."]);
+        assert_eq!(of(&run, &cells)[1..], ["cassandra-cpp is missing."]);
         let is = |cell: &&mut Cell| {
             cell.contender == "cdrs-tokio" && cell.scenario == "reads" && cell.pass == crate::Pass::Timing
         };
@@ -384,7 +384,7 @@ mod tests {
             of(&run, &cells),
             [
                 "For writes scylla needed least CPU time.",
-                "cdrs-tokio has no verdict for reads (void). cassandra-cpp is missing from this run."
+                "cdrs-tokio has no verdict for reads (void). cassandra-cpp is missing."
             ]
         );
     }

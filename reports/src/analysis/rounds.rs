@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn levels_ratios_and_verdicts_rest_on_the_rounds_that_count_alone() {
-        let is_busy = |block: u32, round: u32| round == 1 && block % 2 == 0;
+        let is_busy = |block: u32, round: u32| round == 1 && block.is_multiple_of(2);
         let of = |_: &str, block, round| if is_busy(block, round) { busy() } else { quiet() };
         let (run, clean) = turns(of);
         let mut cells = clean.clone();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cqldyno_statistics::{self as statistics, Repetition};
+use cqldyno_statistics::{self as statistics, LogRatio, Repetition};
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
@@ -174,13 +174,16 @@ impl Verdict {
     }
 }
 
-/// All rows of a run with ratios to `reference`, and what the control says of them: `cells` are those that count.
-pub(crate) fn summed(
-    run: &Run,
-    cells: &[&Cell],
-    rounds: &CountedRounds,
-    reference: Option<&Contender>,
-) -> (Vec<SummaryRow>, Vec<String>) {
+/// All rows of a run, and what the control says of them.
+pub(crate) struct Summed {
+    pub rows: Vec<SummaryRow>,
+    /// The logarithms of the rows' ratios, one per row.
+    pub logs: Vec<Option<LogRatio>>,
+    pub doubts: Vec<String>,
+}
+
+/// The rows with ratios to `reference`: `cells` are those that count.
+pub(crate) fn summed(run: &Run, cells: &[&Cell], rounds: &CountedRounds, reference: Option<&Contender>) -> Summed {
     let ids = ids(run, cells);
     let mut tables = Vec::new();
     for place in Place::all(run) {
@@ -198,11 +201,13 @@ pub(crate) fn summed(
                 disturbed: disturbed.clone(),
                 missing,
                 withheld: rounds.withhold(place),
+                logs: BTreeMap::new(),
             });
         }
     }
-    let warnings = compare(run, reference, &mut tables);
-    (tables.into_iter().flat_map(|table| table.rows).collect(), warnings)
+    let doubts = compare(run, reference, &mut tables);
+    let logs = tables.iter().flat_map(|table| (0..table.rows.len()).map(|row| table.logs.get(&row).copied())).collect();
+    Summed { logs, rows: tables.into_iter().flat_map(|table| table.rows).collect(), doubts }
 }
 
 /// The contender that ratios are taken against: the plan's, else the first driver that could be asked.

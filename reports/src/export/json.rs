@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::side_by_side::SideBySide;
 use super::{ExportError, Exporter, Look};
-use crate::{Analysis, Cell, History, Recorded, Run, SummaryRow};
+use crate::{Agreement, Analysis, Cell, Combined, CombinedRow, History, Recorded, Run, SummaryRow};
 
 /// `--format json`.
 pub(super) struct Json;
@@ -28,8 +28,8 @@ impl Exporter for Json {
         Ok(text(&Whole::of(analysis))?)
     }
 
-    /// `{runs, remarks}`: each run is the document of one run with its `name` and `notes` on how it was kept. The remarks say why there
-    /// is no ratio across runs and in what they differ.
+    /// `{runs, remarks, combined}`: each run is the document of one run with its `name` and `notes` on how it was kept. Runs of one plan
+    /// have a combined table; of others the remarks say why there is no ratio and in what they differ.
     fn several(&self, named: &[(String, &Recorded)], _: Look) -> Option<Result<String, ExportError>> {
         #[derive(Serialize)]
         struct Named<'a> {
@@ -42,6 +42,8 @@ impl Exporter for Json {
         struct Several<'a> {
             runs: Vec<Named<'a>>,
             remarks: Vec<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            combined: Option<Together<'a>>,
         }
         let analyses: Vec<Analysis> = named.iter().map(|(_, one)| Analysis::new(&one.run, &one.cells)).collect();
         let runs = named.iter().zip(&analyses).map(|((name, one), analysis)| Named {
@@ -49,7 +51,8 @@ impl Exporter for Json {
             notes: &one.notes,
             whole: Whole::of(analysis),
         });
-        let several = Several { runs: runs.collect(), remarks: SideBySide::new(named).remarks };
+        let SideBySide { remarks, combined, .. } = SideBySide::new(named);
+        let several = Several { runs: runs.collect(), remarks, combined: combined.as_ref().map(Together::of) };
         Some(text(&several).map_err(ExportError::from))
     }
 
@@ -72,6 +75,31 @@ pub(super) struct Whole<'a> {
     pub summary: &'a [SummaryRow],
     pub warnings: &'a [String],
     pub findings: &'a [String],
+}
+
+/// All runs together.
+#[derive(Serialize)]
+struct Together<'a> {
+    reference: Option<&'a str>,
+    rows: &'a [CombinedRow],
+    spread: f64,
+    agreement: Agreement,
+    warnings: &'a [String],
+    findings: &'a [String],
+}
+
+impl<'a> Together<'a> {
+    fn of(combined: &'a Combined) -> Together<'a> {
+        let analysis = combined.analysis();
+        Together {
+            reference: analysis.reference().map(|one| one.id.as_str()),
+            rows: combined.rows(),
+            spread: combined.spread(),
+            agreement: combined.agreement(),
+            warnings: analysis.warnings(),
+            findings: analysis.findings(),
+        }
+    }
 }
 
 impl<'a> Whole<'a> {

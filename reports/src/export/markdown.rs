@@ -40,7 +40,7 @@ impl Exporter for Markdown {
     }
 
     fn several(&self, named: &[(String, &Recorded)], _: Look) -> Option<Result<String, ExportError>> {
-        Some(Ok(markdown(&side_by_side::parts(named))))
+        Some(Ok(markdown(&side_by_side::parts(named, true))))
     }
 
     fn history(&self, history: &History, _: Look) -> Option<Result<String, ExportError>> {

@@ -8,7 +8,7 @@ use super::text::{cut, plain};
 use crate::Place;
 use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::summary::comparable;
-use crate::{Analysis, Bottleneck, Contender, Pass, Role, SummaryRow, Verdict, short};
+use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Role, SummaryRow, Verdict, short};
 
 /// The short tables of a run.
 pub(crate) struct Short {
@@ -50,6 +50,15 @@ pub(crate) struct Line {
 
 impl Short {
     pub fn of(analysis: &Analysis) -> Short {
+        Short::with(analysis, None)
+    }
+
+    /// Of all runs together: how many of them gave the verdict stands where a run has the difference of its rates.
+    pub fn combined(combined: &Combined) -> Short {
+        Short::with(combined.analysis(), Some(combined))
+    }
+
+    fn with(analysis: &Analysis, combined: Option<&Combined>) -> Short {
         let run = analysis.run();
         let shown = shown(analysis);
         let reference = analysis.reference().filter(|_| shown.len() > 1);
@@ -58,12 +67,17 @@ impl Short {
             Some(one) => {
                 let has_intervals = analysis.rows().iter().any(|row| !row.exploratory && row.interval.is_some());
                 let confidence = if has_intervals { " (95 %)" } else { "" };
-                vec![
+                let mut heads = vec![
                     head(&format!("vs {}{confidence}", cut(&short(run, one), 20)), false, false),
                     head("verdict", true, false),
                     head("statements/s", false, true),
                     head("difference", true, true),
-                ]
+                ];
+                if combined.is_some() {
+                    heads.truncate(3);
+                    heads.insert(2, head("held", false, false));
+                }
+                heads
             }
             None => ["statements/s", "system calls", "peak MiB"].map(|title| head(title, false, true)).into(),
         };
@@ -77,7 +91,15 @@ impl Short {
         };
         let digits = if analysis.rows().iter().any(is_narrow) { 3 } else { 2 };
         let of = |place: Place| {
-            let mut lines: Vec<Line> = shown.iter().map(|one| line(analysis, place, one, reference, digits)).collect();
+            let line = |one: &&Contender| {
+                let mut line = line(analysis, place, one, reference, digits);
+                if let Some(combined) = combined.filter(|_| line.fields.len() == 4) {
+                    line.fields.truncate(3);
+                    line.fields.insert(2, combined.held(place, one).unwrap_or_default());
+                }
+                line
+            };
+            let mut lines: Vec<Line> = shown.iter().map(line).collect();
             lines.sort_by(|a, b| a.cost.unwrap_or(f64::INFINITY).total_cmp(&b.cost.unwrap_or(f64::INFINITY)));
             let arrangement =
                 several.then(|| format!("{} ({})", plain(&place.arrangement.id), threads(place.arrangement)));

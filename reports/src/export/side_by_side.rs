@@ -1,12 +1,14 @@
-//! Several runs beside each other, without a ratio between them.
+//! Several runs beside each other, without a ratio between them. Runs of one plan have a combined table before that.
 
 mod page;
 
+use super::head::title;
 use super::part::{Field, Part, Sheet, TableRow};
 use super::quantity::{three_digits, whole};
+use super::short::Short;
 use super::text::{count, plain};
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
-use crate::{Analysis, Recorded, Run, SummaryRow};
+use crate::{Analysis, Combined, Recorded, Run, SummaryRow, Verdict};
 
 pub(super) use self::page::page;
 
@@ -14,31 +16,48 @@ pub(super) use self::page::page;
 pub const NO_RATIOS: &str = "No ratio is taken across runs: time, machine and target differ as well, by an unknown amount. To compare \
      contenders, run them in one run, where they take turns.";
 
-/// The runs as a terminal and Markdown show them.
-pub(super) fn parts(named: &[(String, &Recorded)]) -> Vec<Part> {
-    let SideBySide { runs, warnings, remarks, places } = SideBySide::new(named);
+/// The runs as a terminal and Markdown show them: `with_each` says whether each run has its figures below the combined table.
+pub(super) fn parts(named: &[(String, &Recorded)], with_each: bool) -> Vec<Part> {
+    let SideBySide { runs, warnings, remarks, places, combined } = SideBySide::new(named);
     let runs = runs.iter().map(|(name, said)| format!("{}: {said}", plain(name))).collect();
-    let mut parts: Vec<Part> = Part::list(runs).into_iter().chain(warnings.into_iter().map(Part::Warning)).collect();
+    let warnings = warnings.into_iter().map(Part::Warning);
+    let mut each = Vec::new();
     let mut said = Vec::new();
     for place in places {
-        parts.extend(place.sheets.into_iter().map(|(_, sheet)| Part::Sheet(sheet)));
+        each.extend(place.sheets.into_iter().map(|(_, sheet)| Part::Sheet(sheet)));
         said.extend(place.remarks);
     }
-    said.extend(remarks);
+    let Some(combined) = combined else {
+        said.extend(remarks);
+        return Part::list(runs).into_iter().chain(warnings).chain(each).chain(Part::list(said)).collect();
+    };
+    let mut parts = vec![Part::Text(about_all(&combined)), Part::Short(Short::combined(&combined))];
+    parts.extend(warnings);
+    parts.extend(combined.analysis().findings().iter().map(|finding| Part::Text(plain(finding))));
+    parts.extend(Part::list(remarks));
     parts.extend(Part::list(said));
+    parts.extend(Part::list(runs));
+    parts.extend(with_each.then_some(Part::Folded("Each run by itself", each)));
     parts
 }
 
+/// What was run how often, on one line.
+fn about_all(combined: &Combined) -> String {
+    format!("{} of {}", count(combined.runs() as u64, "run"), title(combined.analysis().run()))
+}
+
 /// Several runs, ready to be set.
-pub(crate) struct SideBySide {
+pub(crate) struct SideBySide<'a> {
     /// A name and a sentence per run.
     pub runs: Vec<(String, String)>,
     /// What makes one of the runs doubtful, each a full sentence after the run's name.
     pub warnings: Vec<String>,
-    /// Why there are no ratios, and what else holds for all.
+    /// How the combined table is to be read, or why there is none; and what else holds for all.
     pub remarks: Vec<String>,
     /// One per scenario and arrangement that any of the runs has.
     pub places: Vec<Together>,
+    /// All runs together, if they have one plan.
+    pub combined: Option<Combined<'a>>,
 }
 
 /// A scenario in an arrangement, in all runs.
@@ -54,20 +73,36 @@ pub(crate) struct Together {
 }
 
 /// What is shown of each run: a measure, its name, and how its figures are written.
-type Shown = (&'static str, &'static str, fn(f64) -> String);
+type Shown = (&'static str, &'static str, fn(&SummaryRow) -> Option<String>);
 
 const SHOWN: [Shown; 3] = [
-    (CPU_PER_STATEMENT, "CPU us per statement, median", three_digits),
-    (THROUGHPUT, "statements/s, median", whole),
-    (SYSCALLS_PER_STATEMENT, "system calls per statement, median", three_digits),
+    (CPU_PER_STATEMENT, "CPU us per statement, median", |row| row.median.map(three_digits)),
+    (THROUGHPUT, "statements/s, median", |row| row.median.map(whole)),
+    (SYSCALLS_PER_STATEMENT, "system calls per statement, median", |row| row.median.map(three_digits)),
 ];
 
-impl SideBySide {
-    pub fn new(named: &[(String, &Recorded)]) -> SideBySide {
-        let sides: Vec<Side> = named.iter().map(|(name, one)| Side::new(name, one)).collect();
+/// What the combined table is made of; shown with it only.
+const RATIO: Shown = (CPU_PER_STATEMENT, "CPU time over the reference's, within the run", |row| {
+    let ([low, high], ratio) = (row.interval?, row.ratio?);
+    let verdict = row.verdict.map_or("", Verdict::name);
+    Some(format!("{ratio:.3} ({low:.3}-{high:.3}) {verdict}").trim_end().to_owned())
+});
+
+impl<'a> SideBySide<'a> {
+    pub fn new(named: &[(String, &'a Recorded)]) -> SideBySide<'a> {
+        let of = |(name, one): &(String, &'a Recorded)| (name.clone(), Analysis::new(&one.run, &one.cells));
+        let analyses: Vec<(String, Analysis)> = named.iter().map(of).collect();
+        let (combined, mut remarks) = match Combined::of(&analyses) {
+            Ok(combined) => {
+                let remarks = combined.remarks().to_vec();
+                (Some(combined), remarks)
+            }
+            Err(why) => (None, vec![NO_RATIOS.to_owned(), why]),
+        };
+        let sides: Vec<Side> = named.iter().zip(&analyses).map(Side::new).collect();
         let mut places: Vec<(&str, &str)> = Vec::new();
         let mut labels: Vec<&str> = Vec::new();
-        for row in sides.iter().flat_map(|side| &side.rows).filter(|row| !row.control) {
+        for row in sides.iter().flat_map(|side| side.rows).filter(|row| !row.control) {
             let place = (row.scenario.as_str(), row.arrangement.as_str());
             if !places.contains(&place) {
                 places.push(place);
@@ -76,17 +111,21 @@ impl SideBySide {
                 labels.push(&row.label);
             }
         }
-        let mut remarks = vec![NO_RATIOS.to_owned()];
         remarks.extend(differences(named));
         let warned = |side: &Side| {
             let named = |warning: &String| format!("{}: {warning}", plain(side.name));
             side.warnings.iter().map(named).collect::<Vec<_>>()
         };
+        let (warnings, shown): (Vec<String>, &[Shown]) = match &combined {
+            Some(combined) => (combined.analysis().warnings().to_vec(), &[RATIO, SHOWN[0], SHOWN[1], SHOWN[2]]),
+            None => (sides.iter().flat_map(warned).collect(), &SHOWN),
+        };
         SideBySide {
             runs: named.iter().map(|(name, one)| (name.clone(), about(one))).collect(),
-            warnings: sides.iter().flat_map(warned).collect(),
+            warnings,
             remarks,
-            places: places.into_iter().map(|place| Together::new(place, &labels, &sides)).collect(),
+            places: places.into_iter().map(|place| Together::new(place, &labels, &sides, shown)).collect(),
+            combined,
         }
     }
 }
@@ -94,15 +133,14 @@ impl SideBySide {
 /// One of the runs, summed up.
 struct Side<'a> {
     name: &'a str,
-    one: &'a Recorded,
-    rows: Vec<SummaryRow>,
-    warnings: Vec<String>,
+    run: &'a Run,
+    rows: &'a [SummaryRow],
+    warnings: &'a [String],
 }
 
 impl<'a> Side<'a> {
-    fn new(name: &'a str, one: &'a Recorded) -> Side<'a> {
-        let analysis = Analysis::new(&one.run, &one.cells);
-        Side { name, one, rows: analysis.rows().to_vec(), warnings: analysis.warnings().to_vec() }
+    fn new(((name, _), (_, analysis)): (&'a (String, &Recorded), &'a (String, Analysis<'a>))) -> Side<'a> {
+        Side { name, run: analysis.run(), rows: analysis.rows(), warnings: analysis.warnings() }
     }
 
     fn row(&self, label: &str, (scenario, arrangement): (&str, &str), meter: &str) -> Option<&SummaryRow> {
@@ -114,10 +152,10 @@ impl<'a> Side<'a> {
 }
 
 impl Together {
-    fn new(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Together {
+    fn new(place: (&str, &str), labels: &[&str], sides: &[Side], shown: &[Shown]) -> Together {
         let (scenario, arrangement) = (plain(place.0), plain(place.1));
         let mut sheets = Vec::new();
-        for (meter, words, show) in SHOWN {
+        for (meter, words, show) in shown.iter().copied() {
             let row = |label: &&str| {
                 TableRow::of(label, sides.iter().map(|side| field(side.row(label, place, meter), show)).collect())
             };
@@ -135,7 +173,7 @@ impl Together {
             };
             sheets.push((words, sheet));
         }
-        let about = sides.iter().find_map(|side| side.one.run.scenarios.iter().find(|one| one.name == place.0));
+        let about = sides.iter().find_map(|side| side.run.scenarios.iter().find(|one| one.name == place.0));
         let about = about.map(|one| plain(&one.about)).unwrap_or_default();
         Together { about, sheets, remarks: troubles(place, labels, sides), scenario, arrangement }
     }
@@ -164,11 +202,11 @@ fn troubles(place: (&str, &str), labels: &[&str], sides: &[Side]) -> Vec<String>
     said
 }
 
-fn field(row: Option<&SummaryRow>, show: fn(f64) -> String) -> Field {
-    match row {
-        Some(row) if row.void.is_some() => Field::bad("void"),
-        Some(SummaryRow { median: Some(median), .. }) => Field::of(show(*median)),
-        Some(SummaryRow { failed: Some(_), .. }) => Field::bad("failed"),
+fn field(row: Option<&SummaryRow>, show: fn(&SummaryRow) -> Option<String>) -> Field {
+    match (row, row.and_then(show)) {
+        (Some(row), _) if row.void.is_some() => Field::bad("void"),
+        (_, Some(text)) => Field::of(text),
+        (Some(SummaryRow { failed: Some(_), .. }), None) => Field::bad("failed"),
         _ => Field::of("-"),
     }
 }

@@ -104,7 +104,7 @@ impl Exporter for Table {
     }
 
     fn several(&self, named: &[(String, &Recorded)], look: Look) -> Option<Result<String, ExportError>> {
-        Some(Ok(terminal(&side_by_side::parts(named), look)))
+        Some(Ok(terminal(&side_by_side::parts(named, look.wide), look)))
     }
 
     fn history(&self, history: &History, look: Look) -> Option<Result<String, ExportError>> {

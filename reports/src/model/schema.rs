@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::export::shown::{against, json, several};
-use crate::{Analysis, Cell, Checksum, Look, Recorded, Run, SummaryRow, sample};
+use crate::{Agreement, Analysis, Cell, Checksum, CombinedRow, Look, Recorded, Run, SummaryRow, sample};
 
 /// Set to write the schemas instead of comparing them: `make schema`.
 const WRITE: &str = "CQLDYNO_WRITE_SCHEMA";
@@ -35,13 +35,33 @@ struct Document {
     findings: Vec<String>,
 }
 
-/// What `report RUN RUN --format json` prints: runs beside each other, without a ratio between them.
+/// What `report RUN RUN --format json` prints: runs beside each other, without a ratio between them, and runs of one plan combined.
 #[derive(Deserialize, JsonSchema)]
 struct Several {
     /// The runs, in the order in which they were named.
     runs: Vec<Named>,
-    /// Why there is no ratio between runs, and in what they differ, each a full sentence.
+    /// How the combined table is to be read, or why there is none, and in what the runs differ, each a full sentence.
     remarks: Vec<String>,
+    /// All runs together; absent if their plans differ.
+    #[serde(default)]
+    combined: Option<Together>,
+}
+
+/// Runs of one plan together.
+#[derive(Deserialize, JsonSchema)]
+struct Together {
+    /// The id of the contender that ratios are taken against.
+    reference: Option<String>,
+    /// One row per meter, scenario, arrangement and contender.
+    rows: Vec<CombinedRow>,
+    /// What a run adds to a ratio of CPU time beyond the noise within it: a standard deviation, as a share.
+    spread: f64,
+    /// How many differences between two runs lie within the interval of that difference.
+    agreement: Agreement,
+    /// What makes the table or one of the runs doubtful, each a full sentence.
+    warnings: Vec<String>,
+    /// What was found, each a full sentence.
+    findings: Vec<String>,
 }
 
 /// One of several runs, as a document.
@@ -206,6 +226,22 @@ fn several_runs_as_one_document_hold_against_their_schema() {
         assert_eq!((found.summary.as_slice(), found.warnings.as_slice()), (analysis.rows(), analysis.warnings()));
         assert_eq!((found.findings.as_slice(), &found.notes), (analysis.findings(), &recorded.notes));
     }
+}
+
+#[test]
+fn runs_of_one_plan_as_one_document_have_a_combined_table_that_holds_against_the_schema() {
+    let of = |days: u32| {
+        let (run, cells) = sample::repeated(12, days);
+        Recorded { run, cells, notes: Vec::new() }
+    };
+    let (one, other, third) = (of(0), of(1), of(2));
+    let named = [("one".to_owned(), &one), ("other".to_owned(), &other), ("third".to_owned(), &third)];
+    let document = Value::from_str(&several("json", &named, Look::default())).unwrap();
+    assert_eq!(complaints(&strict("runs"), &document), [""; 0]);
+    let read = Several::deserialize(document).unwrap().combined.unwrap();
+    assert_eq!((read.reference.as_deref(), read.agreement), (Some("scylla"), Agreement { within: 6, of: 6 }));
+    assert!(read.spread < 0.01 && read.rows.iter().any(|row| row.held == Some(3)));
+    assert_eq!((read.warnings.len(), read.findings.is_empty()), (0, false));
 }
 
 #[test]

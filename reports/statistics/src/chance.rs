@@ -78,12 +78,11 @@ impl Chance {
             ],
         };
         let Variance { value: group, freedom: group_freedom } = self.group;
-        let towards_group = group_freedom / (group_freedom + PRIOR);
-        let middle = towards_group * group + (1.0 - towards_group) * self.all.value;
+        let towards_group = self.towards_group();
         let (mut value, mut uncertainty, mut of_own, mut of_middle) = (0.0, 0.0, 0.0, 0.0);
         for (own, freedom, times) in parts {
             let towards_own = freedom / (freedom + PRIOR);
-            value += times * (towards_own * own + (1.0 - towards_own) * middle);
+            value += times * self.moderated(own, freedom);
             if freedom > 0.0 {
                 uncertainty += (times * towards_own * own).powi(2) / freedom;
             }
@@ -96,6 +95,23 @@ impl Chance {
         uncertainty +=
             (of_all * of_all + 2.0 * of_all * (of_own + of_group)) * self.all.value.powi(2) / self.all.freedom;
         Variance { value: value / self.generations, freedom: (value * value / uncertainty).max(1.0) }
+    }
+
+    /// The part of [`Chance::of_difference`] that the mean level of `base` has.
+    pub fn of_base(&self, base: &[usize]) -> f64 {
+        let sames = self.sames.len() as f64;
+        self.moderated(self.own[self.sames[0]], sames * self.own_freedom) / base.len() as f64 / self.generations
+    }
+
+    /// A contender's own variance, which is known by `freedom`, moved towards the wider ones.
+    fn moderated(&self, own: f64, freedom: f64) -> f64 {
+        let (towards_own, towards_group) = (freedom / (freedom + PRIOR), self.towards_group());
+        let middle = towards_group * self.group.value + (1.0 - towards_group) * self.all.value;
+        towards_own * own + (1.0 - towards_own) * middle
+    }
+
+    fn towards_group(&self) -> f64 {
+        self.group.freedom / (self.group.freedom + PRIOR)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::{fmt, iter};
 
-use crate::chance::{Chance, pooled};
+use crate::chance::{Chance, Variance, pooled};
 use crate::fit::{Levels, Rows, Spread, common, cuts, median, of_pairs};
 use crate::generations::generations;
 use crate::interval::{Verdict, rounded};
@@ -66,6 +66,34 @@ pub struct Estimate {
     pub detectable: f64,
 }
 
+impl Estimate {
+    /// A logarithm that is known up to a standard `error`, which has so many degrees of `freedom`: within `wide` errors lies the
+    /// truth. The contender differs from the reference if the interval lies `beyond` that share.
+    pub(crate) fn of(log: f64, error: f64, freedom: f64, wide: f64, beyond: f64, how: &Comparison) -> Estimate {
+        let likely = student_quantile(2.0 * (1.0 - CHANCE), freedom);
+        let interval = [log - wide * error, log + wide * error].map(|end| rounded(end.exp()));
+        Estimate {
+            ratio: rounded(log.exp()),
+            interval,
+            verdict: Verdict::of(interval, beyond, how.band, how.lower_is_better),
+            detectable: (beyond.ln_1p() + (wide + likely) * error).exp_m1(),
+        }
+    }
+}
+
+/// The logarithm of a ratio before it is rounded, and how well one run knows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogRatio {
+    /// The logarithm.
+    pub value: f64,
+    /// Its variance.
+    pub variance: f64,
+    /// The part of the variance that comes from the reference, which all contenders of a group share.
+    pub of_reference: f64,
+    /// The degrees of freedom of the variance.
+    pub freedom: f64,
+}
+
 /// What a group's figures come to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
@@ -75,6 +103,8 @@ pub struct Fitted {
     pub levels: Vec<f64>,
     /// One per column, `None` for the reference.
     pub estimates: Vec<Option<Estimate>>,
+    /// The logarithms of the estimates' ratios, from which several runs are combined.
+    pub logs: Vec<Option<LogRatio>>,
 }
 
 impl Fitted {
@@ -191,26 +221,21 @@ impl Group {
         let mean =
             |columns: &[usize]| columns.iter().map(|column| contenders[*column]).sum::<f64>() / columns.len() as f64;
         let sames = self.sames();
-        let estimate = |column: usize| {
-            if column == self.reference {
-                return None;
-            }
-            let base = if self.controls.contains(&column) { &sames[..1] } else { &sames };
-            let beyond = if self.siblings.contains(&column) { 0.0 } else { how.band };
-            let log = contenders[column] - mean(base);
-            let variance = chance.of_difference(column, base);
-            let error = variance.value.sqrt();
-            let wide = student_quantile(tail, variance.freedom);
-            let likely = student_quantile(2.0 * (1.0 - CHANCE), variance.freedom);
-            let interval = [log - wide * error, log + wide * error].map(|end| rounded(end.exp()));
-            Some(Estimate {
-                ratio: rounded(log.exp()),
-                interval,
-                verdict: Verdict::of(interval, beyond, how.band, how.lower_is_better),
-                detectable: (beyond.ln_1p() + (wide + likely) * error).exp_m1(),
-            })
+        let base = |column: &usize| if self.controls.contains(column) { &sames[..1] } else { &sames };
+        let log = |column: usize| {
+            let base = base(&column);
+            let Variance { value: variance, freedom } = chance.of_difference(column, base);
+            let value = contenders[column] - mean(base);
+            LogRatio { value, variance, of_reference: chance.of_base(base), freedom }
         };
-        let estimates: Vec<Option<Estimate>> = (0..contenders.len()).map(estimate).collect();
+        let logs: Vec<Option<LogRatio>> =
+            (0..contenders.len()).map(|column| (column != self.reference).then(|| log(column))).collect();
+        let estimate = |(column, log): (usize, &Option<LogRatio>)| {
+            let LogRatio { value, variance, freedom, .. } = (*log)?;
+            let beyond = if self.siblings.contains(&column) { 0.0 } else { how.band };
+            Some(Estimate::of(value, variance.sqrt(), freedom, student_quantile(tail, freedom), beyond, how))
+        };
+        let estimates: Vec<Option<Estimate>> = logs.iter().enumerate().map(estimate).collect();
         let centre = median(rows);
         let pooled = (centre + mean(&sames)).exp();
         let level = |(column, estimate): (usize, &Option<Estimate>)| match estimate {
@@ -218,7 +243,7 @@ impl Group {
             Some(_) if self.controls.contains(&column) => (centre + contenders[column]).exp(),
             Some(estimate) => pooled * estimate.ratio,
         };
-        Fitted { levels: estimates.iter().enumerate().map(level).collect(), estimates }
+        Fitted { levels: estimates.iter().enumerate().map(level).collect(), estimates, logs }
     }
 }
 
@@ -237,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_plain_difference_is_found_and_the_control_is_beside_1() {
-        let Fitted { levels, estimates } = compare(&[group(12)], &Comparison::default()).remove(0).unwrap();
+        let Fitted { levels, estimates, .. } = compare(&[group(12)], &Comparison::default()).remove(0).unwrap();
         assert_eq!(estimates[0], None);
         let other = estimates[1].unwrap();
         assert!((other.ratio - 1.5).abs() < 0.03 && other.verdict == Verdict::Worse, "{other:?}");
@@ -251,7 +276,7 @@ mod tests {
     fn a_level_over_the_references_is_the_ratio_and_the_references_is_pooled_with_its_controls() {
         let alone = Group { controls: Vec::new(), ..group(12) };
         for group in [group(12), alone] {
-            let Fitted { levels, estimates } = compare(&[group], &Comparison::default()).remove(0).unwrap();
+            let Fitted { levels, estimates, .. } = compare(&[group], &Comparison::default()).remove(0).unwrap();
             assert!((levels[1] / levels[0] - estimates[1].unwrap().ratio).abs() < 1e-12);
         }
         let levels_of = |group| compare(&[group], &Comparison::default()).remove(0).unwrap().levels;

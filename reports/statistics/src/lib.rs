@@ -1,7 +1,7 @@
 //! Levels, ratios to a reference, intervals that hold for a whole table at once, and the verdicts read from them.
 //!
 //! The input is one [`Group`] per scenario and arrangement: a positive measure, one row per round of each generation, one column
-//! per contender. [`compare`] returns one [`Fitted`] per group. Nothing is random: the same figures give the same intervals.
+//! per contender. [`compare`] returns one [`Fitted`] per group, and [`combine`] takes several runs together. Nothing is random: the same figures give the same intervals.
 //!
 //! README.md of this crate describes the method and its simulated coverage;
 //! `cargo run --release -p cqldyno-statistics --example simulate` prints its tables.
@@ -14,9 +14,11 @@ mod growth;
 mod interval;
 mod median;
 mod quantile;
+mod runs;
 
-pub use compare::{Comparison, Estimate, Fitted, Group, LEAST_BLOCKS, NoInterval, Repetition, compare};
+pub use compare::{Comparison, Estimate, Fitted, Group, LEAST_BLOCKS, LogRatio, NoInterval, Repetition, compare};
 pub use growth::{Growth, growth};
 pub use interval::{Verdict, rounded};
 pub use median::median_interval;
-pub use quantile::{normal_quantile, student_quantile};
+pub use quantile::{modulus_quantile, normal_quantile, student_quantile};
+pub use runs::{Combined, Repeated, combine};

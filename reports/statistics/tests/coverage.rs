@@ -5,9 +5,9 @@
 #[path = "../examples/simulate/world.rs"]
 mod world;
 
-use cqldyno_statistics::{Comparison, Estimate, Group, Verdict, compare};
+use cqldyno_statistics::{Comparison, Estimate, Group, Repeated, Verdict, combine, compare};
 use fastrand::Rng;
-use world::World;
+use world::{World, moved};
 
 const RUNS: usize = 300;
 /// The mean seconds from one burst to the next.
@@ -80,4 +80,29 @@ fn a_difference_of_3_percent_is_found_within_one_driver_and_one_of_5_between_two
     };
     let (within, between, neither) = (found(1.03, &[1]), found(1.05, &[]), found(1.03, &[]));
     assert!(within > 0.88 && between > 0.88 && neither < 0.3, "{within} {between} {neither}");
+}
+
+/// How often all intervals of three runs together held the truth if each run adds so much of its own, alike in all scenarios or not.
+fn held_by_three(by: f64, alike: bool) -> f64 {
+    let world = World { effect: 0.01, ..World::of(4) };
+    let mut random = Rng::with_seed(1);
+    let mut held = 0_usize;
+    for _ in 0..RUNS / 2 {
+        let comparisons = moved(&world.repeated(3, &mut random), by, alike, &mut random);
+        let found = combine(&comparisons, &Comparison::default()).expect("there are three runs").estimates;
+        let holds = |(one, found): (&Repeated, &Estimate)| {
+            let truth = world.costs[one.contender];
+            found.interval[0] <= truth && truth <= found.interval[1]
+        };
+        held += usize::from(comparisons.iter().zip(&found).all(holds));
+    }
+    held as f64 / (RUNS / 2) as f64
+}
+
+#[test]
+fn several_runs_hold_the_truth_whatever_each_adds_of_its_own() {
+    for (by, alike) in [(0.0, false), (0.01, false), (0.02, true)] {
+        let held = held_by_three(by, alike);
+        assert!(held >= 0.92, "{by} {alike}: {held}");
+    }
 }

@@ -120,7 +120,13 @@ pub fn run() -> (Run, Vec<Cell>) {
 
 /// The same run with so many blocks, noise of about 1 %, a control (scylla once more), and a server that is busy with floor.
 pub fn blocks(blocks: u32) -> (Run, Vec<Cell>) {
+    repeated(blocks, 0)
+}
+
+/// The same plan so many days later, with noise of its own.
+pub fn repeated(blocks: u32, days: u32) -> (Run, Vec<Cell>) {
     let (mut run, cells) = run();
+    run.started = format!("2026-01-{:02}T03:04:05Z", 2 + days).parse().unwrap();
     run.plan.blocks = blocks;
     run.contenders
         .insert(2, Contender { control: true, ..contender("scylla#control", "scylla@1.9.0#control", Role::Driver) });
@@ -135,7 +141,7 @@ pub fn blocks(blocks: u32) -> (Run, Vec<Cell>) {
         for (place, (who, cost)) in costs.into_iter().enumerate() {
             let contender = run.contender(who).unwrap();
             for block in 1..=blocks {
-                let noise = scattered(block, (nth * 2 + place) as u32);
+                let noise = scattered(block, (nth * 2 + place) as u32 + 100 * days);
                 let mut cell =
                     Cell { contender: who.to_owned(), label: contender.label.clone(), block, ..cell.clone() };
                 let value = Measure::value(cost * (1.0 + 0.03 * noise), cqldyno_reports::Unit::Microseconds);

@@ -17,14 +17,16 @@ Examples:
   cqldyno report latest --wide                 with all columns
   cqldyno report RUN --format markdown
   cqldyno report RUN --reference cdrs-tokio    against another reference
-  cqldyno report LAPTOP SERVER                 two runs side by side
+  cqldyno report MONDAY TUESDAY FRIDAY         runs of one plan, combined
   cqldyno report LAPTOP SERVER --format html > both.html
 
-Several runs show medians side by side, without ratios: those are valid within
-one run only.
+Runs of one plan (the same contenders and builds, scenarios, arrangements, count
+and settings; machines may differ) have a combined table: its intervals hold what
+changes between runs, and `held` says in how many runs the verdict was the same.
+--wide shows each run below it. Other runs stand side by side, without ratios.
 Exit codes: 0 done, 1 a run cannot be read, 2 wrong usage.";
 
-/// Show earlier runs again; several side by side
+/// Show earlier runs again; runs of one plan combined
 #[derive(clap::Args)]
 #[command(after_help = "Example: cqldyno report latest --wide\nAll options: cqldyno report --help")]
 #[command(after_long_help = format!("{EXAMPLES}\n\n{}", explained()))]
@@ -72,7 +74,7 @@ pub fn known(recorded: &Recorded, asked: &str) -> Result<String> {
 fn beside(arguments: &Arguments, paths: &[PathBuf], runs: &[Recorded]) -> Result<String> {
     if arguments.reference.is_some() {
         return Err(usage(
-            "a reference was named for several runs, and no ratios are taken across runs; name one run, or leave --reference out",
+            "a reference was named for several runs, which keep their own; name one run, or leave --reference out",
         ));
     }
     let names = paths.iter().map(|path| path.display().to_string());

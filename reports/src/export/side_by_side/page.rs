@@ -1,26 +1,41 @@
-//! Runs beside each other as one page that needs nothing else.
+//! Runs beside each other, and combined if they have one plan, as one page that needs nothing else.
 
 use maud::{Markup, html};
 
-use super::{SideBySide, Together};
-use crate::Recorded;
+use super::{SideBySide, Together, about_all};
 use crate::export::document::{caveats, libraries};
 use crate::export::head::head;
 use crate::export::html::shell::shell;
+use crate::export::part::Sheet;
+use crate::export::short::Short;
 use crate::export::text::{capital, count, plain};
+use crate::{Combined, Recorded};
 
-/// Several runs as a page in HTML: a section per scenario and arrangement, a column per run. Everything that came from outside is
+/// Several runs as a page in HTML: the combined table, then a section per scenario and arrangement with a column per run. Everything that came from outside is
 /// escaped; the page loads nothing and runs no script.
 pub fn page(named: &[(String, &Recorded)]) -> String {
-    let SideBySide { runs, warnings, remarks, places } = SideBySide::new(named);
+    let SideBySide { runs, warnings, remarks, places, combined } = SideBySide::new(named);
+    let number = count(runs.len() as u64, "run");
+    let (brand, title) = match &combined {
+        Some(_) => ("combined", "Runs of one plan – cqldyno"),
+        None => ("side by side", "Runs side by side – cqldyno"),
+    };
     let content = html! {
         header {
-            p.brand { "cqldyno" span { "side by side" } }
-            h1 { (count(runs.len() as u64, "run")) " beside each other" }
-            @for remark in &remarks { p.lead { (remark) } }
+            p.brand { "cqldyno" span { (brand) } }
+            @match &combined {
+                Some(combined) => @for (at, finding) in combined.analysis().findings().iter().enumerate() {
+                    @if at == 0 { h1 { (finding) } } @else { p.headline { (finding) } }
+                },
+                None => {
+                    h1 { (number) " beside each other" }
+                    @for remark in &remarks { p.lead { (remark) } }
+                },
+            }
             @for warning in &warnings { p.warning role="note" { strong { "Warning. " } (warning) } }
         }
         main {
+            @if let Some(combined) = &combined { (together(combined, &remarks)) }
             section aria-labelledby="runs" {
                 h2 id="runs" { "Runs" }
                 p.muted { "Open one for its machine, versions, settings and the command that repeats it." }
@@ -29,7 +44,7 @@ pub fn page(named: &[(String, &Recorded)]) -> String {
             @for (at, place) in places.iter().enumerate() { (section(at, place)) }
         }
     };
-    shell("Runs side by side – cqldyno", env!("CARGO_PKG_VERSION"), &content, None)
+    shell(title, env!("CARGO_PKG_VERSION"), &content, None)
 }
 
 /// A run's details. A link into them opens them.
@@ -64,6 +79,18 @@ fn short(hash: &str) -> String {
     plain(hash.get(..16).unwrap_or(hash))
 }
 
+/// All runs together.
+fn together(combined: &Combined, remarks: &[String]) -> Markup {
+    html! {
+        section aria-labelledby="combined" {
+            h2 id="combined" { "All runs together" }
+            p.muted { (about_all(combined)) "." }
+            (table("All runs together", &Short::combined(combined).sheet(), |_, title| html! { (title) }))
+            ul.remarks { @for remark in remarks { li { (remark) } } }
+        }
+    }
+}
+
 fn section(at: usize, place: &Together) -> Markup {
     html! {
         section aria-labelledby={ "place-" (at) } {
@@ -71,25 +98,35 @@ fn section(at: usize, place: &Together) -> Markup {
             p { (place.about) }
             @for (words, sheet) in &place.sheets {
                 h3 { (capital(words)) }
-                div.scroll tabindex="0" role="region" aria-label=(sheet.title) {
-                    table {
-                        caption.unseen { (sheet.title) }
-                        thead { tr {
-                            th scope="col" { (sheet.first) }
-                            @for (run, lines) in sheet.columns.iter().enumerate() {
-                                th.num scope="col" { a href={ "#run-" (run) } { (lines.concat()) } }
-                            }
-                        } }
-                        tbody { @for row in sheet.groups.iter().flatten() {
-                            tr {
-                                th scope="row" { (row.label) }
-                                @for field in &row.fields { td.num.(if field.is_bad { "bad" } else { "" }) { (field.text) } }
-                            }
-                        } }
-                    }
-                }
+                (table(&sheet.title, sheet, |run, title| html! { a href={ "#run-" (run) } { (title) } }))
             }
             @if !place.remarks.is_empty() { ul.remarks { @for remark in &place.remarks { li { (remark) } } } }
+        }
+    }
+}
+
+/// A sheet with the heading that `head` makes of a column's number and title.
+fn table(caption: &str, sheet: &Sheet, head: impl Fn(usize, String) -> Markup) -> Markup {
+    let class = |column: usize| if column < sheet.words { "" } else { "num" };
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
+            table {
+                caption.unseen { (caption) }
+                thead { tr {
+                    th scope="col" { (sheet.first) }
+                    @for (at, lines) in sheet.columns.iter().enumerate() {
+                        th.(class(at)) scope="col" { (head(at, lines.concat())) }
+                    }
+                } }
+                tbody { @for row in sheet.groups.iter().flatten() {
+                    tr {
+                        th scope="row" { (row.label) }
+                        @for (at, field) in row.fields.iter().enumerate() {
+                            td.(class(at)).(if field.is_bad { "bad" } else { "" }) { (field.text) }
+                        }
+                    }
+                } }
+            }
         }
     }
 }

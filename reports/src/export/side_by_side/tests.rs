@@ -162,3 +162,80 @@ fn hostile_names_stay_text_in_every_format() {
         assert!(!text.contains('\u{1b}') && text.contains("script"), "{text}");
     }
 }
+
+/// Three sound runs of one plan on two machines; cdrs-tokio costs a little more in each.
+fn three() -> [(String, Recorded); 3] {
+    let of = |name: &str, days: u32, factor: f64| {
+        let (run, mut cells) = sample::repeated(12, days);
+        for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
+            let cost = cell.get(CPU_PER_STATEMENT).unwrap() * factor;
+            cell.measures.insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(cost, crate::Unit::Microseconds));
+        }
+        (name.to_owned(), Recorded { run, cells, notes: Vec::new() })
+    };
+    let mut runs = [of("runs/monday", 0, 0.995), of("runs/tuesday", 1, 1.0), of("runs/server", 2, 1.005)];
+    runs[2].1.run.environment.cpu = "Another 1".to_owned();
+    runs
+}
+
+#[test]
+fn runs_of_one_plan_are_a_combined_table_in_every_format_that_shows_several() {
+    let runs = three();
+    let named = named(&runs);
+    insta::assert_snapshot!(several("table", &named, Look { width: 80, ..crate::export::shown::at(80) }));
+    let table = several("table", &named, Look { width: 2_000, ..Look::default() });
+    let markdown = several("markdown", &named, Look::default());
+    for text in [table.clone(), markdown.clone(), html_of_runs(&named)] {
+        for part in [
+            "3 runs of 12 x 500k statements",
+            "vs scylla (95 %)",
+            "3 of 3",
+            "2 of 2 verdicts on CPU time held in all runs.",
+            "Nine of ten differences between two runs should lie within the interval of that difference: 6 of 6 did.",
+            "These runs differ in: processor.",
+            "For writes and reads scylla needed least CPU time.",
+            "runs/monday",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("No ratio is taken"), "{text}");
+    }
+    assert!(markdown.contains("| held |") && markdown.contains("| dearer | 3 of 3 |"), "{markdown}");
+    // Each run's own ratio stands below, where there is room.
+    let own = "CPU time over the reference's, within the run";
+    let short = several("table", &named, crate::export::shown::at(80));
+    assert!(table.contains(own) && markdown.contains(own) && !short.contains(own), "{short}");
+}
+
+#[test]
+fn the_document_of_runs_of_one_plan_has_the_combined_table_and_csv_stays_as_it_is() {
+    let runs = three();
+    let text = several("json", &named(&runs), Look::default());
+    let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let combined = &whole["combined"];
+    assert_eq!((&combined["reference"], &combined["agreement"]["of"]), (&"scylla".into(), &6.into()));
+    let rows = combined["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["contender"] == "cdrs-tokio" && row["scenario"] == "writes").unwrap();
+    assert_eq!((&row["held"], &row["verdict"]), (&3.into(), &"dearer".into()));
+    assert_eq!(row["runs"].as_array().unwrap().len(), 3);
+    assert!(several("csv", &named(&runs), Look::default()).starts_with("run,contender,"));
+    let other = two();
+    let text = several("json", &named(&other), Look::default());
+    assert!(!text.contains("\"combined\""), "{text}");
+}
+
+#[test]
+fn runs_of_other_plans_stand_beside_each_other_with_the_field_that_differs() {
+    let mut runs = three();
+    runs[2].1.run.plan.count = 1_000_000;
+    let named = named(&runs);
+    let expected = "There is no combined table, because runs/monday and runs/server differ in the count (500,000 statements per cell \
+                    and 1,000,000 statements per cell). Only runs of one plan are combined: repeat a run with its own command.";
+    for format in ["table", "markdown", "html", "json"] {
+        let text = several(format, &named, Look { width: 2_000, ..Look::default() });
+        assert!(
+            text.contains(expected) && text.contains(NO_RATIOS) && !text.contains("held in all runs"),
+            "{format}: {text}"
+        );
+    }
+}

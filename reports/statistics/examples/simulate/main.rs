@@ -7,9 +7,12 @@ mod candidates;
 mod world;
 
 use candidates::{CANDIDATES, Intervals, chosen};
-use cqldyno_statistics::{Comparison, Estimate, Group, LEAST_BLOCKS, Verdict, compare, normal_quantile};
+use cqldyno_statistics::{
+    Comparison, Estimate, Group, LEAST_BLOCKS, LogRatio, Repeated, Verdict, combine, compare, normal_quantile,
+    student_quantile,
+};
 use fastrand::Rng;
-use world::World;
+use world::{World, moved};
 
 const SEED: u64 = 20_261_123;
 /// The mean seconds from one burst to the next.
@@ -24,13 +27,14 @@ fn main() {
     let wanted = arguments.next();
     let error = normal_quantile(0.975) * (0.95 * 0.05 / runs as f64).sqrt();
     println!("{runs} runs a setting; a share of 95 % is within {:.1} % of the truth.", 100.0 * error);
-    let tables: [(&str, Table); 6] = [
+    let tables: [(&str, Table); 7] = [
         ("methods", methods),
         ("effects", effects),
         ("sizes", sizes),
         ("loud", loud),
         ("stopping", stopping),
         ("found", found),
+        ("runs", repeated),
     ];
     for (name, print) in tables.iter().filter(|(name, _)| wanted.as_ref().is_none_or(|wanted| wanted == name)) {
         println!("\n## {name}\n");
@@ -215,6 +219,55 @@ fn found(runs: usize) {
             );
         }
     }
+}
+
+/// Several runs of one plan, each of which adds something of its own; one run is judged by its own intervals.
+fn repeated(runs: usize) {
+    println!(
+        "| a run adds | scenarios | runs | 0 | 1 % | 2 % | 3 % |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    );
+    for (name, alike) in [("another in each", false), ("the same everywhere", true)] {
+        for scenarios in [3, 6] {
+            let world = World { effect: 0.01, quiet: BURSTS, scenarios, ..World::of(4) };
+            let mut random = Rng::with_seed(SEED);
+            let all: Vec<_> = (0..runs).map(|_| world.repeated(5, &mut random)).collect();
+            for several in [1, 2, 3, 5] {
+                let mut line = format!("| {name} | {scenarios} | {several} |");
+                for by in [0.0, 0.01, 0.02, 0.03] {
+                    let (mut held, mut half) = (0, 0.0);
+                    for one in &all {
+                        let mut comparisons = moved(one, by, alike, &mut random);
+                        comparisons.iter_mut().for_each(|one| one.runs.truncate(several));
+                        let intervals = intervals(&comparisons);
+                        let holds = |(one, [low, high]): (&Repeated, &[f64; 2])| {
+                            let truth = world.costs[one.contender].ln();
+                            *low <= truth + 1e-9 && truth <= high + 1e-9
+                        };
+                        held += usize::from(comparisons.iter().zip(&intervals).all(holds));
+                        let second = comparisons.iter().zip(&intervals).filter(|(one, _)| one.contender == 1);
+                        half += second.map(|(_, [low, high])| (high - low) / 2.0).sum::<f64>() / scenarios as f64;
+                    }
+                    let share = percent(held as f64 / runs as f64);
+                    line.push_str(&format!(" {share} ± {:.1} |", 100.0 * half / runs as f64));
+                }
+                println!("{line}");
+            }
+        }
+    }
+}
+
+/// The intervals of runs together, or those of one run by itself.
+fn intervals(comparisons: &[Repeated]) -> Vec<[f64; 2]> {
+    if let Some(found) = combine(comparisons, &Comparison::default()) {
+        return found.estimates.iter().map(|one| one.interval.map(f64::ln)).collect();
+    }
+    let tail = 1.0 - 0.95_f64.powf(1.0 / comparisons.len() as f64);
+    let of = |one: &Repeated| {
+        let LogRatio { value, variance, freedom, .. } = one.runs[0];
+        let wide = student_quantile(tail, freedom) * variance.sqrt();
+        [value - wide, value + wide]
+    };
+    comparisons.iter().map(of).collect()
 }
 
 fn percent(share: f64) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cqldyno_statistics::{Group, Repetition};
+use cqldyno_statistics::{Comparison, Group, Repeated, Repetition, compare};
 use fastrand::Rng;
 
 /// The least and the greatest factor by which a neighbour slows single turns down.
@@ -123,6 +123,27 @@ impl World {
         rows.into_iter().map(|rows| Group { rows, controls: controls.clone(), ..Group::default() }).collect()
     }
 
+    /// Several runs of which none adds anything of its own: every comparison in all of them, in the order of the scenarios.
+    pub fn repeated(&self, runs: usize, random: &mut Rng) -> Vec<Repeated> {
+        let of_run = |_| {
+            let fitted = compare(&self.run(random), &Comparison::default()).into_iter();
+            let logs = fitted.zip(0..).flat_map(|(fitted, place)| {
+                let logs = fitted.map_or(Vec::new(), |fitted| fitted.logs).into_iter().enumerate();
+                logs.filter_map(move |(contender, log)| Some((place, contender, log?)))
+            });
+            logs.collect::<Vec<_>>()
+        };
+        let all: Vec<Vec<_>> = (0..runs).map(of_run).collect();
+        let of = |(nth, (place, contender, _)): (usize, &(usize, usize, _))| Repeated {
+            place: *place,
+            contender: *contender,
+            is_control: self.costs.len() > 2 && contender + 1 == self.costs.len(),
+            is_sibling: false,
+            runs: all.iter().map(|run| run[nth].2).collect(),
+        };
+        all[0].iter().enumerate().map(of).collect()
+    }
+
     /// The seconds of a turn that takes so many on the quiet machine.
     fn turn(&self, machine: &mut Machine, mut left: f64, who: usize, feels: &[f64], random: &mut Rng) -> f64 {
         let start = machine.now;
@@ -160,6 +181,23 @@ impl World {
         }
         feels
     }
+}
+
+/// What each run adds of its own to what a contender costs: a standard deviation `by`, `alike` in all scenarios or another in each.
+pub fn moved(comparisons: &[Repeated], by: f64, alike: bool, random: &mut Rng) -> Vec<Repeated> {
+    let mut added: BTreeMap<(usize, usize, usize), f64> = BTreeMap::new();
+    let mut of = |run: usize, place: usize, contender: usize| {
+        let place = if alike { 0 } else { place };
+        *added.entry((run, place, contender)).or_insert_with(|| by * normal(random))
+    };
+    let mut all = comparisons.to_vec();
+    // A control is the reference's program, so it has what that has.
+    for one in all.iter_mut().filter(|one| !one.is_control) {
+        for (nth, run) in one.runs.iter_mut().enumerate() {
+            run.value += of(nth, one.place, one.contender) - of(nth, one.place, 0);
+        }
+    }
+    all
 }
 
 fn between((least, most): (f64, f64), random: &mut Rng) -> f64 {

@@ -1,0 +1,389 @@
+//! Several runs of one plan, taken together: whether a ratio holds on another day, or on another machine.
+//!
+//! Ratios are taken within each run. What a run adds to them is a third level of chance, beside rounds and generations.
+
+mod plans;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use cqldyno_statistics::{self as statistics, Comparison, Estimate, LogRatio, Repeated};
+use serde::{Deserialize, Serialize};
+
+use crate::bottleneck::Bottleneck;
+use crate::comparison::{BAND, Table, adapter, is_control, withhold};
+use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
+use crate::summary::{Place, comparable};
+use crate::text::count;
+use crate::{Analysis, Better, Contender, SummaryRow, Unit, Verdict, findings, plain};
+
+/// The meters that are combined; the primary one first.
+const METERS: [&str; 2] = [CPU_PER_STATEMENT, THROUGHPUT];
+
+/// One contender in one scenario and arrangement, in all runs together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CombinedRow {
+    /// [`Contender::id`] in the first run.
+    pub contender: String,
+    /// [`Contender::label`].
+    pub label: String,
+    /// [`crate::ScenarioInfo::name`].
+    pub scenario: String,
+    /// [`crate::ArrangementInfo::id`].
+    pub arrangement: String,
+    /// The measure's id: CPU time per statement, or statements per second.
+    pub meter: String,
+    /// The unit of the levels; absent without a figure.
+    pub unit: Option<Unit>,
+    /// The geometric mean of the runs' levels; the reference's times the ratio if there is an interval. Absent unless every run has one.
+    pub level: Option<f64>,
+    /// The geometric mean of the runs' ratios.
+    pub ratio: Option<f64>,
+    /// Where the ratio lies with 95 % confidence, with what differs between runs: over the whole table at once, or by itself if the
+    /// row is exploratory.
+    pub interval: Option<[f64; 2]>,
+    /// What the interval says; absent as in one run.
+    pub verdict: Option<Verdict>,
+    /// In how many of the runs the verdict was the same; absent without a verdict.
+    pub held: Option<usize>,
+    /// Whether the interval holds by itself only.
+    pub exploratory: bool,
+    /// The smallest difference to the reference, as a share, that these runs would have found with a chance of 90 %.
+    pub detectable: Option<f64>,
+    /// Whether the contender is another one once more.
+    pub control: bool,
+    /// Each run by itself, in their order.
+    pub runs: Vec<InRun>,
+    /// Why there is no figure, as a full sentence.
+    pub unavailable: Option<String>,
+}
+
+/// A row of [`CombinedRow`] in one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct InRun {
+    /// The fitted level.
+    pub level: Option<f64>,
+    /// The level over the reference's.
+    pub ratio: Option<f64>,
+    /// Where the ratio lies with 95 % confidence.
+    pub interval: Option<[f64; 2]>,
+    /// What the run's own interval says.
+    pub verdict: Option<Verdict>,
+}
+
+/// Differences between two runs that lie within the interval of that difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Agreement {
+    /// How many do. Nine of ten should.
+    pub within: usize,
+    /// How many differences there are: one per pair of runs and comparison of CPU time.
+    pub of: usize,
+}
+
+/// What several runs of one plan come to.
+pub struct Combined<'a> {
+    analysis: Analysis<'a>,
+    rows: Vec<CombinedRow>,
+    runs: usize,
+    /// What a run adds to a ratio of CPU time: a standard deviation, as a share.
+    spread: f64,
+    agreement: Agreement,
+    remarks: Vec<String>,
+}
+
+impl<'a> Combined<'a> {
+    /// Of runs with their names.
+    ///
+    /// # Errors
+    /// Why there is no combined table, as full sentences: the plans differ, two are one run, or one has no interval.
+    pub fn of(named: &[(String, Analysis<'a>)]) -> Result<Combined<'a>, String> {
+        let refused = |why: String| format!("There is no combined table, because {why}");
+        let [(_, first), _, ..] = named else {
+            return Err(refused("it takes two runs of one plan; name another run.".to_owned()));
+        };
+        plans::same(named).map_err(refused)?;
+        let reference = first.reference().ok_or_else(|| refused("no driver took part; run it with two.".to_owned()))?;
+        if let Some((name, one)) = named.iter().find(|(_, one)| !has_intervals(one)) {
+            let why = one.rows.iter().find_map(|row| row.no_interval.as_deref());
+            let why = why.unwrap_or("No two drivers have figures that can be compared.");
+            return Err(refused(format!("{} has no interval of CPU time. {}", plain(name), plain(why))));
+        }
+        let mut tables = Vec::new();
+        let mut spread = None;
+        for meter in METERS {
+            let (of_meter, found) = tables_of(named, reference, meter);
+            spread = spread.or(found);
+            tables.extend(of_meter);
+        }
+        let doubts = withhold(first.run, reference, &mut tables);
+        let rows: Vec<SummaryRow> = tables.into_iter().flat_map(|table| table.rows).collect();
+        let warned = named
+            .iter()
+            .flat_map(|(name, one)| one.warnings.iter().map(move |warning| format!("{}: {warning}", plain(name))));
+        let warnings = doubts.iter().cloned().chain(warned).collect();
+        let findings = match rows.iter().any(|row| !row.exploratory && row.verdict.is_some_and(Verdict::holds)) {
+            true => findings::findings(first.run, Some(reference), &rows, None, first.rounds.counting().is_some()),
+            false => vec!["These runs together give no verdict.".to_owned()],
+        };
+        let combined: Vec<CombinedRow> = rows.iter().map(|row| CombinedRow::of(row, named)).collect();
+        let logs = vec![None; rows.len()];
+        let analysis = Analysis { rows, logs, doubts, warnings, findings, repeats: None, ..first.clone() };
+        let mut all = Combined {
+            analysis,
+            runs: named.len(),
+            spread: spread.unwrap_or_default(),
+            agreement: agreement(&combined),
+            rows: combined,
+            remarks: Vec::new(),
+        };
+        all.remarks = all.sentences().into_iter().chain(plans::other_builds(named)).collect();
+        Ok(all)
+    }
+
+    /// All runs as if they were one: the rows, findings and warnings are of all, run and cells those of the first.
+    pub fn analysis(&self) -> &Analysis<'a> {
+        &self.analysis
+    }
+
+    /// One row per meter, scenario, arrangement and contender.
+    pub fn rows(&self) -> &[CombinedRow] {
+        &self.rows
+    }
+
+    /// How many runs there are.
+    pub fn runs(&self) -> usize {
+        self.runs
+    }
+
+    /// What a run adds to a ratio of CPU time beyond the noise within it: a standard deviation, as a share.
+    pub fn spread(&self) -> f64 {
+        self.spread
+    }
+
+    /// How many differences between two runs lie within their interval.
+    pub fn agreement(&self) -> Agreement {
+        self.agreement
+    }
+
+    /// How the table is to be read, and what else holds for all runs: full sentences.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// In how many runs the verdict on CPU time was the same, for example `3 of 3`; `None` without a verdict.
+    pub fn held(&self, place: Place, contender: &Contender) -> Option<String> {
+        let is = |row: &&CombinedRow| {
+            !row.exploratory
+                && row.contender == contender.id
+                && (row.scenario.as_str(), row.arrangement.as_str())
+                    == (place.scenario.name.as_str(), place.arrangement.id.as_str())
+        };
+        Some(format!("{} of {}", self.rows.iter().find(is)?.held?, self.runs))
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let is_verdict = |row: &&CombinedRow| !row.exploratory && row.verdict.is_some_and(Verdict::holds);
+        let verdicts: Vec<usize> = self.rows.iter().filter(is_verdict).filter_map(|row| row.held).collect();
+        let held = verdicts.iter().filter(|held| **held == self.runs).count();
+        let mut said = vec![format!(
+            "Figures and ratios are geometric means of {}; each counts the same. Intervals hold what changes between runs: beyond the \
+             noise within it, a run moves a ratio of CPU time by {:.1} % (one standard deviation).",
+            count(self.runs as u64, "run"),
+            100.0 * self.spread,
+        )];
+        if !verdicts.is_empty() {
+            said.push(format!("{held} of {} on CPU time held in all runs.", count(verdicts.len() as u64, "verdict")));
+        }
+        let Agreement { within, of } = self.agreement;
+        said.push(format!(
+            "Nine of ten differences between two runs should lie within the interval of that difference: {within} of {of} did."
+        ));
+        if self.runs == 2 {
+            said.push("Two runs tell little of what changes between runs; a third narrows the intervals.".to_owned());
+        }
+        said
+    }
+}
+
+fn has_intervals(analysis: &Analysis) -> bool {
+    analysis.rows.iter().any(|row| !row.exploratory && !row.control && row.interval.is_some())
+}
+
+/// The contender's row in a run, and the logarithm of its ratio. Contenders are told by their labels.
+fn find<'s>(
+    analysis: &'s Analysis,
+    place: Place,
+    label: &str,
+    meter: &str,
+) -> Option<(&'s SummaryRow, Option<LogRatio>)> {
+    let is = |row: &&SummaryRow| row.label == label && row.meter == meter && row.is_in(place);
+    let at = analysis.rows.iter().position(|row| is(&row))?;
+    Some((&analysis.rows[at], analysis.logs[at]))
+}
+
+/// The combined rows of one meter, a table per place, and what a run adds to a ratio.
+fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -> (Vec<Table>, Option<f64>) {
+    let first = &named[0].1;
+    let run = first.run;
+    let places: Vec<Place> = first.places().collect();
+    let is_primary = meter == CPU_PER_STATEMENT;
+    let mut tables: Vec<Table> = Vec::new();
+    let mut comparisons: Vec<Repeated> = Vec::new();
+    for (p, place) in places.iter().enumerate() {
+        let mut table = Table {
+            rows: Vec::new(),
+            figures: Vec::new(),
+            disturbed: Default::default(),
+            missing: 0,
+            withheld: false,
+            logs: BTreeMap::new(),
+        };
+        for (c, contender) in run.contenders.iter().enumerate() {
+            let each: Vec<_> = named.iter().filter_map(|(_, one)| find(one, *place, &contender.label, meter)).collect();
+            let Some((own, _)) = each.first() else { continue };
+            let logs: Vec<LogRatio> = each.iter().filter_map(|(_, log)| *log).collect();
+            if logs.len() == named.len() {
+                comparisons.push(Repeated {
+                    place: p,
+                    contender: c,
+                    is_control: is_control(&contender.id, contender.control, reference),
+                    is_sibling: is_primary && adapter(contender) == adapter(reference),
+                    runs: logs,
+                });
+            }
+            let rows: Vec<&SummaryRow> = each.iter().map(|(row, _)| *row).collect();
+            table.rows.push(together(own, &rows, named));
+        }
+        tables.push(table);
+    }
+    let better = run.measure(meter).map_or(Better::Lower, |known| known.better);
+    let how = Comparison {
+        band: BAND,
+        lower_is_better: better == Better::Lower,
+        simultaneous: is_primary,
+        ..Comparison::default()
+    };
+    let Some(found) = statistics::combine(&comparisons, &how) else { return (tables, None) };
+    for (comparison, estimate) in comparisons.iter().zip(&found.estimates) {
+        let place = places[comparison.place];
+        let contender = &run.contenders[comparison.contender];
+        let rows = &mut tables[comparison.place].rows;
+        let base = rows.iter().find(|row| row.contender == reference.id).and_then(|row| row.level);
+        let each = named.iter().filter_map(|(_, one)| find(one, place, &contender.label, meter)?.0.verdict);
+        let verdicts: Vec<Verdict> = each.collect();
+        let noisy = verdicts.iter().filter(|verdict| !verdict.holds()).count();
+        // A rate has a verdict only where it had one in every run: elsewhere the server may have limited it.
+        let is_judged = !comparison.is_control && (is_primary || verdicts.len() == named.len());
+        let Some(row) = rows.iter_mut().find(|row| row.contender == contender.id) else { continue };
+        let Estimate { ratio, interval, verdict, detectable } = *estimate;
+        if !comparison.is_control {
+            row.level = base.map(|base| base * ratio);
+        }
+        (row.ratio, row.interval, row.detectable) = (Some(ratio), Some(interval), Some(detectable));
+        row.verdict = is_judged.then(|| match 2 * noisy >= named.len() {
+            true => Verdict::TooNoisy,
+            false => Verdict::of(verdict, run, meter),
+        });
+    }
+    (tables, Some(found.spread))
+}
+
+/// The row of all runs before the comparison, from that of the first and those of all.
+fn together(own: &SummaryRow, rows: &[&SummaryRow], named: &[(String, Analysis)]) -> SummaryRow {
+    let why = |row: &SummaryRow| match row {
+        SummaryRow { void: Some(why), .. } => Some(("is void", why.clone())),
+        SummaryRow { failed: Some(why), .. } => Some(("failed", why.clone())),
+        SummaryRow { unavailable: Some(why), .. } => Some(("has no figure", why.clone())),
+        _ => None,
+    };
+    let said = rows.iter().zip(named).find_map(|(row, (name, _))| {
+        let (what, why) = why(row)?;
+        Some(format!("It {what} in {}: {why}", plain(name)))
+    });
+    let mean = |of: fn(&SummaryRow) -> Option<f64>| {
+        let known: Vec<f64> = rows.iter().filter_map(|row| of(row)).filter(|value| *value > 0.0).collect();
+        let mean = known.iter().map(|value| value.ln()).sum::<f64>() / known.len() as f64;
+        (known.len() == named.len()).then(|| mean.exp())
+    };
+    let level = mean(|row| row.level.filter(|_| comparable(row)));
+    let is_server_bound = rows.iter().any(|row| row.bottleneck == Some(Bottleneck::Server));
+    SummaryRow {
+        median: level,
+        level,
+        ratio: mean(|row| row.ratio).filter(|_| level.is_some()),
+        interval: None,
+        verdict: None,
+        detectable: None,
+        blocks: rows.iter().map(|row| row.blocks).sum(),
+        no_interval: rows.iter().find_map(|row| row.no_interval.clone()),
+        bottleneck: if is_server_bound { Some(Bottleneck::Server) } else { own.bottleneck },
+        void: rows.iter().find_map(|row| row.void.clone()),
+        failed: rows.iter().find_map(|row| row.failed.clone()),
+        n: rows.iter().map(|row| row.n).sum(),
+        unavailable: said,
+        ..own.clone()
+    }
+}
+
+impl CombinedRow {
+    fn of(row: &SummaryRow, named: &[(String, Analysis)]) -> CombinedRow {
+        let in_run = |analysis: &Analysis| {
+            let is = |one: &&SummaryRow| {
+                (&one.label, &one.scenario, &one.arrangement, &one.meter)
+                    == (&row.label, &row.scenario, &row.arrangement, &row.meter)
+            };
+            let found = analysis.rows.iter().find(is);
+            InRun {
+                level: found.and_then(|one| one.level),
+                ratio: found.and_then(|one| one.ratio),
+                interval: found.and_then(|one| one.interval),
+                verdict: found.and_then(|one| one.verdict),
+            }
+        };
+        let runs: Vec<InRun> = named.iter().map(|(_, one)| in_run(one)).collect();
+        let held = |verdict| runs.iter().filter(|one| one.verdict == Some(verdict)).count();
+        CombinedRow {
+            contender: row.contender.clone(),
+            label: row.label.clone(),
+            scenario: row.scenario.clone(),
+            arrangement: row.arrangement.clone(),
+            meter: row.meter.clone(),
+            unit: row.unit,
+            level: row.level,
+            ratio: row.ratio,
+            interval: row.interval,
+            verdict: row.verdict,
+            held: row.verdict.map(held),
+            exploratory: row.exploratory,
+            detectable: row.detectable,
+            control: row.control,
+            runs,
+            unavailable: row.unavailable.clone(),
+        }
+    }
+}
+
+/// Of every comparison of CPU time but a control's, each pair of runs. The interval of a difference comes from the runs' own: the
+/// square of its half is the sum of the squares of theirs.
+fn agreement(rows: &[CombinedRow]) -> Agreement {
+    let mut found = Agreement::default();
+    for row in rows.iter().filter(|row| !row.exploratory && !row.control) {
+        let known: Vec<(f64, f64)> = row
+            .runs
+            .iter()
+            .filter_map(|run| Some((run.ratio?.ln(), run.interval?)))
+            .map(|(log, [low, high])| (log, (high / low).ln() / 2.0))
+            .collect();
+        for (at, (one, half)) in known.iter().enumerate() {
+            for (other, other_half) in &known[at + 1..] {
+                found.of += 1;
+                found.within += usize::from((one - other).abs() <= half.hypot(*other_half) + 1e-9);
+            }
+        }
+    }
+    found
+}

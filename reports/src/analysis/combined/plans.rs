@@ -1,0 +1,144 @@
+//! Whether runs have one plan: the same question to the same contenders. Machines may differ.
+
+use crate::check::conditions;
+use crate::quantity::whole;
+use crate::text::{list, plain};
+use crate::{Analysis, Contender, Run};
+
+/// What runs of one plan have in common, by what it is called.
+type Fields = Vec<(String, String)>;
+
+/// Refuses runs of other plans, and a run that was named twice.
+///
+/// # Errors
+/// What differs between the first run and another one, and what to do.
+pub(super) fn same(named: &[(String, Analysis)]) -> Result<(), String> {
+    for (at, (name, one)) in named.iter().enumerate() {
+        let is_it = |(_, other): &&(String, Analysis)| {
+            one.run.started == other.run.started && one.every_cell == other.every_cell
+        };
+        if let Some((other, _)) = named[..at].iter().find(is_it) {
+            return Err(format!(
+                "{} and {} are one and the same run, of {}; name another run of this plan.",
+                plain(other),
+                plain(name),
+                one.run.started
+            ));
+        }
+    }
+    let (first, known) = (&named[0].0, fields(&named[0].1));
+    for (name, other) in &named[1..] {
+        let found = fields(other);
+        let differs = known.iter().filter_map(|(what, was)| {
+            let is = found.iter().find(|(name, _)| name == what).map(|(_, is)| is)?;
+            let said = |text: &String| if text.is_empty() { "unknown".to_owned() } else { plain(text) };
+            (was != is).then(|| format!("{what} ({} and {})", said(was), said(is)))
+        });
+        let differs: Vec<String> = differs.chain(builds(&named[0].1, other)).collect();
+        if !differs.is_empty() {
+            return Err(format!(
+                "{} and {} differ in {}. Only runs of one plan are combined: repeat a run with its own command.",
+                plain(first),
+                plain(name),
+                list(&differs)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Everything but the machine, the time, and how much was run of it.
+fn fields(analysis: &Analysis) -> Fields {
+    let run = analysis.run;
+    let plan = &run.plan;
+    let mut labels: Vec<&str> = run.contenders.iter().map(|one| one.label.as_str()).collect();
+    labels.sort_unstable();
+    let scenarios = run.scenarios.iter().map(|one| format!("{} {}", one.name, one.hash.get(..12).unwrap_or(&one.hash)));
+    let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
+    let of_what = if plan.turns.is_some() { "turn" } else { "cell" };
+    let mut all = vec![
+        ("the contenders", labels.join(", ")),
+        ("the reference", analysis.reference().map_or(String::new(), |one| one.label.clone())),
+        ("the scenarios", scenarios.collect::<Vec<_>>().join(", ")),
+        ("the arrangements", arrangements.join(", ")),
+        ("the count", format!("{} statements per {of_what}", whole(plan.statements() as f64))),
+        ("the statements before the window", whole(plan.warmup as f64)),
+        ("cqldyno's version", run.cqldyno.clone()),
+    ];
+    // Of an existing cluster only the kind matters: every machine may have its own.
+    let of_machine = ["the processor", "the number of cores", "the kernel", "the target"];
+    all.extend(conditions(run).into_iter().filter(|(name, _)| !of_machine.contains(name)));
+    all.push(("the target", plan.target.about.clone()));
+    let contenders = run.contenders.iter().flat_map(of_contender);
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(contenders).collect()
+}
+
+/// What a contender is made of.
+fn of_contender(one: &Contender) -> Fields {
+    let libraries = one.libraries.iter().map(|library| format!("{} {}", library.name, library.version));
+    let of = [
+        ("the libraries", libraries.collect::<Vec<_>>().join(", ")),
+        ("the compiler", one.compiler.clone()),
+        ("the load generator", short(&one.build)),
+        ("the build on demand", one.built.as_ref().map_or("none".to_owned(), |built| short(&built.key))),
+        ("the concurrency", one.in_flight.map_or("the run's".to_owned(), |own| whole(own as f64))),
+        ("the availability", if one.unavailable.is_some() { "missing" } else { "there" }.to_owned()),
+    ];
+    of.map(|(what, value)| (format!("{what} of {}", plain(&one.label)), value)).into()
+}
+
+/// The contenders whose executables differ, with both.
+fn executables<'a>(one: &'a Run, other: &'a Run) -> impl Iterator<Item = (&'a Contender, String)> {
+    one.contenders.iter().filter(|mine| !mine.control).filter_map(|mine| {
+        let theirs = other.contenders.iter().find(|theirs| theirs.label == mine.label)?;
+        let differ =
+            mine.executable != theirs.executable && !mine.executable.is_empty() && !theirs.executable.is_empty();
+        differ.then(|| (mine, format!("{} and {}", short(&mine.executable), short(&theirs.executable))))
+    })
+}
+
+/// Executables that differ on one machine: somebody changed an adapter or its build in between.
+fn builds(one: &Analysis, other: &Analysis) -> Vec<String> {
+    if !is_one_machine(one.run, other.run) {
+        return Vec::new();
+    }
+    let found = executables(one.run, other.run);
+    found.map(|(contender, both)| format!("the executable of {} ({both})", plain(&contender.label))).collect()
+}
+
+/// A sentence on executables that differ between machines, and on cqldyno's own.
+pub(super) fn other_builds(named: &[(String, Analysis)]) -> Vec<String> {
+    let first = named[0].1.run;
+    let mut labels: Vec<String> = Vec::new();
+    for (_, other) in &named[1..] {
+        for (contender, _) in executables(first, other.run) {
+            if !labels.contains(&contender.label) {
+                labels.push(contender.label.clone());
+            }
+        }
+    }
+    let labels: Vec<String> = labels.iter().map(|label| plain(label)).collect();
+    let of_workers = (!labels.is_empty()).then(|| {
+        format!(
+            "The machines have builds of their own of {}, so what changes between runs holds that, too.",
+            list(&labels)
+        )
+    });
+    let is_other = named[1..].iter().any(|(_, other)| other.run.executable != first.executable);
+    let of_ours =
+        is_other.then(|| "The runs have other executables of cqldyno, and so of the embedded cluster.".to_owned());
+    of_workers.into_iter().chain(of_ours).collect()
+}
+
+fn is_one_machine(one: &Run, other: &Run) -> bool {
+    let of = |run: &Run| {
+        let machine = &run.environment;
+        (machine.cpu.clone(), machine.cores, machine.memory_bytes, machine.kernel.clone())
+    };
+    of(one) == of(other)
+}
+
+/// The beginning of a hash.
+fn short(hash: &str) -> String {
+    hash.get(..12).unwrap_or(hash).to_owned()
+}
