@@ -110,6 +110,30 @@ fn several_runs_are_a_page_a_tidy_file_and_a_document_too() {
 }
 
 #[test]
+fn runs_of_one_plan_are_combined_and_one_that_is_named_twice_is_not() {
+    let blocks = published().with_file_name("blocks");
+    let first = blocks.to_str().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut later: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(blocks.join("run.json")).unwrap()).unwrap();
+    later["started"] = "2026-12-24T03:04:05Z".into();
+    later["environment"]["cpu"] = "Another 1".into();
+    fs::write(folder.path().join("run.json"), later.to_string()).unwrap();
+    fs::copy(blocks.join("cells.jsonl"), folder.path().join("cells.jsonl")).unwrap();
+    let second = folder.path().to_str().unwrap();
+    let text = stdout(&run(&["report", first, second]));
+    assert!(text.contains("held") && text.contains("These runs differ in: processor."), "{text}");
+    assert!(text.lines().count() < 60 && !text.contains("Each run by itself"), "{text}");
+    assert!(stdout(&run(&["report", first, second, "--wide"])).contains("Each run by itself"));
+    let document = stdout(&run(&["report", first, second, "--format", "json"]));
+    crate::schema::check("runs", &document);
+    let whole: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(whole["combined"]["reference"], "scylla");
+    let text = stdout(&run(&["report", first, first]));
+    assert!(text.replace("\n  ", " ").contains("are one and the same run") && !text.contains("held"), "{text}");
+}
+
+#[test]
 fn another_reference_is_taken_and_an_unknown_one_refused_with_those_there_are() {
     let (_folder, path) = copy();
     for format in ["table", "time", "markdown", "csv", "json", "html"] {
