@@ -68,6 +68,8 @@ pub struct Plan {
     pub concurrency: usize,
     /// Statements before the window.
     pub warmup: u64,
+    /// The orders of functions that generations of the drivers' workers take turns with; 0 for workers as they are.
+    pub layouts: u32,
     /// Blocks of every scenario and arrangement: a timing cell of each contender, or a generation of turns.
     pub blocks: u32,
     /// The passes after the timing blocks, each with a block of every scenario and arrangement.
@@ -254,6 +256,7 @@ impl Plan {
             pin: Pin::Auto,
             count: 250_000,
             turns: None,
+            layouts: 0,
             concurrency: 1_024,
             warmup: 20_000,
             blocks: 1,

@@ -168,12 +168,15 @@ impl Builder {
             return Ok(built);
         }
         let (manifest, target) = (prepared.folder.join("Cargo.toml"), self.cache.join("target"));
-        let arguments = ["build", "--release", "--locked", "--message-format", "json"].map(OsStr::new);
+        let arguments = ["rustc", "--release", "--locked", "--bin", &name, "--message-format", "json"].map(OsStr::new);
         let place =
             [OsStr::new("--manifest-path"), manifest.as_os_str(), OsStr::new("--target-dir"), target.as_os_str()];
+        let linker = link_arguments(order);
+        let linker = [OsStr::new("--")].into_iter().chain(linker.iter().map(OsStr::new));
         let progress = &mut *watch.progress;
-        let said = cargo
-            .run(arguments.into_iter().chain(place), &mut |(done, of)| progress(Progress::Compiling { done, of }))?;
+        let said = cargo.run(arguments.into_iter().chain(place).chain(linker), &mut |(done, of)| {
+            progress(Progress::Compiling { done, of });
+        })?;
         let executable = executable(&said)
             .ok_or_else(|| BuildError::Failed("cargo built everything and named no executable".to_owned()))?;
 
@@ -306,7 +309,7 @@ impl Builder {
             ("base", &base),
             ("pins", &pins),
             ("toolchain", &toolchain),
-            ("flags", &flags(&self.sources, env::vars_os())),
+            ("flags", &(flags(&self.sources, env::vars_os()) + &link_arguments(order).concat())),
             ("native", &native_text),
         ]);
         let folder = self.cache.join("packages").join(&ask);
@@ -458,6 +461,12 @@ fn locked(lock: &str, name: &str, wanted: &str) -> Result<String, BuildError> {
             )))
         }
     }
+}
+
+/// What the compiler is told of the last step of a build. A seed above 0 makes lld shuffle functions the same way each time; GNU ld
+/// does not know the argument and fails.
+fn link_arguments(order: &Order) -> Vec<String> {
+    order.layout.iter().map(|seed| format!("-Clink-arg=-Wl,--shuffle-sections=.text*={seed}")).collect()
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ pub struct Order {
     pub allocator: Option<String>,
     /// One of [`LTO`]; `None` for the first.
     pub lto: Option<String>,
+    /// The seed of the order in which the linker lays out functions, from 1 on; `None` for the compiler's own order.
+    pub layout: Option<u32>,
 }
 
 impl Order {
@@ -39,7 +41,8 @@ impl fmt::Display for Order {
         if let Some(version) = &self.version {
             write!(out, "@{version}")?;
         }
-        let keys = [("allocator", &self.allocator), ("lto", &self.lto)];
+        let layout = self.layout.map(|seed| seed.to_string());
+        let keys = [("allocator", &self.allocator), ("layout", &layout), ("lto", &self.lto)];
         let keys = keys.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
         let pins = self.pins.iter().map(|(name, version)| (name.as_str(), version));
         pins.chain(keys).try_for_each(|(key, value)| write!(out, "+{key}={value}"))

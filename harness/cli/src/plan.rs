@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{ArgPredicate, PossibleValuesParser, TypedValueParser};
 use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, BLOCKS, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
@@ -30,8 +30,13 @@ const CONCURRENCY: u64 = 1_024;
 const CLASSIC_COUNT: u64 = 5_000_000;
 /// Blocks of `run`, and of a run without verdicts (`--quick`).
 const FEW_BLOCKS: u32 = 3;
-/// Blocks, and statements per cell, of a run for publication.
+/// Blocks, and statements per cell, of a run for publication that cannot take turns.
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
+/// The time limit of a run for publication, its arrangements, the orders of functions, and the passes beside the system calls.
+const PUBLISHED_WITHIN: Duration = Duration::from_secs(20 * 60);
+const PUBLISHED_ARRANGEMENTS: &str = "multi:2,current";
+const PUBLISHED_LAYOUTS: u32 = 12;
+const PUBLISHED_PASSES: [Pass; 2] = [Pass::Allocations, Pass::Instructions];
 /// The time limit of a comparison in turns.
 const WITHIN: Duration = Duration::from_secs(5 * 60);
 /// The time limit of `--quick`.
@@ -56,6 +61,7 @@ pub struct Asked {
     /// `current` and `multi:N` are runtimes of tokio: one thread, or N threads. `pinned+` before it gives worker and server cores of
     /// their own. Separate several with commas: every contender runs in each.
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "multi:2", help_heading = WHAT)]
+    #[arg(default_value_if("publish", ArgPredicate::IsPresent, PUBLISHED_ARRANGEMENTS))]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
     arrangement: Vec<Arrangement>,
     /// Nodes as HOST[:PORT],...
@@ -121,17 +127,27 @@ pub struct Asked {
     /// on `compare` runs the reference twice; the second one is the control.
     #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE, allow_hyphen_values = true)]
     blocks: Option<u32>,
-    /// 20 blocks of 1M statements per cell
-    #[arg(long, conflicts_with_all = ["count", "blocks"], help_heading = SIZE)]
+    /// 20 minutes on multi:2 and current, with every count
+    ///
+    /// Turns for 20 minutes, and the passes `allocations` and `instructions`. On a cluster that is already running, where nobody takes
+    /// turns, it has 20 blocks of 1M statements per cell.
+    #[arg(long, conflicts_with_all = ["count", "blocks", "rate"], help_heading = SIZE)]
     publish: bool,
     /// Statements per turn [default: 50k, or what fits into a round of 1.5 s]
     ///
-    /// Without --count, --blocks, --rate, --quick, --publish and --target, `compare` lets all contenders live at once and take
+    /// Without --count, --blocks, --rate, --quick and --target, `compare` lets all contenders live at once and take
     /// turns. A round is a turn of each in shuffled order; a generation is some rounds of fresh processes and nodes. There
     /// are as many generations as --within allows.
     #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
-    #[arg(conflicts_with_all = ["count", "blocks", "publish", "quick", "rate"], hide_short_help = true)]
+    #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], hide_short_help = true)]
     turn: Option<u64>,
+    /// Orders of functions that generations take turns with [default: 0, --publish 12]
+    ///
+    /// Where functions lie in memory is chance, and moves CPU time. Each driver's worker is linked so many times, each time with its
+    /// functions in another order, and each generation takes the next one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = SIZE)]
+    #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], allow_hyphen_values = true, hide_short_help = true)]
+    layouts: Option<u32>,
     /// Statements before each window, which are not measured
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k", help_heading = SIZE)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
@@ -175,8 +191,8 @@ pub struct Asked {
 
     /// Share of the cores that other processes may use, or `none`
     ///
-    /// Steal is included. In turns, a round in which others used more does not count; nor does one next to which a calibration loop was
-    /// over 10 % slower than its best. A disturbed block of cells runs again as a whole, up to twice. Repeats take at most half as
+    /// Steal is included. In turns, a round in which others used more does not count; nor does one around which a calibration loop had
+    /// less than 90 % of its best speed. A disturbed block of cells runs again as a whole, up to twice. Repeats take at most half as
     /// long as the blocks. Every attempt is kept; the last complete one counts. `none` switches the rule off.
     #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
     #[arg(help_heading = LIMITS, allow_hyphen_values = true, hide_short_help = true)]
@@ -257,10 +273,11 @@ impl Asked {
                 serve_arguments.join(" ")
             )));
         }
-        if self.turn.is_some() && !self.takes_turns(compares) {
-            return Err(usage(
-                "--turn was given for a run in cells; leave it out, or compare on the embedded cluster, where contenders take turns",
-            ));
+        let of_turns = [("--turn", self.turn.is_some()), ("--layouts", self.layouts.is_some())];
+        if let Some((flag, _)) = of_turns.iter().find(|(_, given)| *given && !self.takes_turns(compares)) {
+            return Err(usage(format!(
+                "{flag} was given for a run in cells; leave it out, or compare on the embedded cluster, where contenders take turns"
+            )));
         }
         let (blocks, count) = match self.publish {
             true => PUBLISHED,
@@ -268,6 +285,10 @@ impl Asked {
         };
         let plan = Plan {
             turns: None,
+            layouts: match self.takes_turns(compares) {
+                true => self.layouts.unwrap_or(if self.publish { PUBLISHED_LAYOUTS } else { 0 }),
+                false => 0,
+            },
             contenders: contenders.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
             scenarios: self
                 .submitted(scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat()),
@@ -315,8 +336,7 @@ impl Asked {
 
     /// Whether contenders take turns: in comparisons on the embedded cluster whose cells the user does not size.
     fn takes_turns(&self, compares: bool) -> bool {
-        let has_cells =
-            self.publish || self.quick || self.blocks.is_some() || self.count.is_some() || self.rate.is_some();
+        let has_cells = self.quick || self.blocks.is_some() || self.count.is_some() || self.rate.is_some();
         compares && self.target.is_embedded() && !has_cells
     }
 
@@ -341,6 +361,7 @@ impl Asked {
         let is_asked = |pass: &Pass| match pass {
             Pass::Counting => !self.no_counting,
             Pass::Latency if self.rate.is_some() => true,
+            pass if self.publish && PUBLISHED_PASSES.contains(pass) => true,
             pass => self.pass.iter().any(|name| name == "all" || name == pass.name()),
         };
         cqldyno_bench::passes().map(|(pass, _)| pass).filter(is_asked).collect()
@@ -360,7 +381,7 @@ impl Asked {
         match conditions.within {
             Some(Limit(asked)) => asked,
             None if self.quick => Some(QUICK),
-            None => self.takes_turns(compares).then_some(WITHIN),
+            None => self.takes_turns(compares).then_some(if self.publish { PUBLISHED_WITHIN } else { WITHIN }),
         }
     }
 

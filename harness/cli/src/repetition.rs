@@ -22,7 +22,10 @@ fn arguments(run: &Run) -> Vec<String> {
             flag("count", plan.count.to_string());
             flag("blocks", plan.blocks.to_string());
         }
-        Some(turns) => flag("turn", turns.count.to_string()),
+        Some(turns) => {
+            flag("turn", turns.count.to_string());
+            flag("layouts", plan.layouts.unwrap_or_default().to_string());
+        }
     }
     flag("concurrency", plan.concurrency.to_string());
     flag("warmup", plan.warmup.to_string());

@@ -86,7 +86,8 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     if run.interrupted || run.ended.is_none() {
         say(RUN, ": the run has no end, or was ended early; publish one that was finished.".to_owned());
     }
-    if run.cut_short.is_some() {
+    // A run in turns has as many generations as its time allows.
+    if run.cut_short.is_some() && run.plan.turns.is_none() {
         let (blocks, asked) = (run.blocks(), run.plan.blocks);
         say(
             RUN,

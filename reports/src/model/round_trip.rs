@@ -143,7 +143,7 @@ fn arrangement() -> impl Strategy<Value = ArrangementInfo> {
 fn plan() -> impl Strategy<Value = PlanInfo> {
     let numbers = (any::<[u64; 6]>(), option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u64>()));
     let turns = (any::<u64>(), any::<u32>()).prop_map(|(count, rounds)| TurnsInfo { count, rounds });
-    let limits = (option::of(any::<u64>()), option::of(any::<u64>()), option::of(turns));
+    let limits = (option::of(any::<u64>()), option::of(any::<u64>()), option::of(turns), option::of(any::<u32>()));
     let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<[bool; 2]>());
     let words = (text(), text(), option::of(text()), vec(text(), 0..3), vec(pass(), 0..4), [text(), text()]);
     (numbers, more, words, vec(arrangement(), 1..3), any::<bool>()).prop_map(
@@ -153,7 +153,7 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 [blocks, most_attempts],
                 page_size,
                 noise_share,
-                (memory_limit_bytes, within_ms, turns),
+                (memory_limit_bytes, within_ms, turns, layouts),
                 [with_user, named],
             ) = more;
             let (consistency, settings, reference, serve_arguments, passes, [id, about]) = words;
@@ -165,6 +165,7 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 rate,
                 passes,
                 concurrency,
+                layouts,
                 blocks,
                 noise_share,
                 most_attempts,
@@ -208,12 +209,12 @@ fn contender() -> impl Strategy<Value = Contender> {
         ([text(), text()], option::of(text())).prop_map(|([name, version], origin)| Library { name, version, origin });
     let role = select(vec![Role::Driver, Role::Floor, Role::Noop]);
     let words = [text(), text(), text(), text(), text(), text()];
-    let lists = (vec(library, 0..3), settings(), vec(text(), 0..3));
+    let lists = (vec(library, 0..3), settings(), vec(text(), 0..3), vec(text(), 0..3));
     let options = (option::of(any::<u64>()), option::of(built()), option::of(text()));
     (words, role, any::<bool>(), lists, options).prop_map(|(words, role, control, lists, options)| {
         let (in_flight, built, unavailable) = options;
         let [id, label, version, build, executable, compiler] = words;
-        let (libraries, settings, caveats) = lists;
+        let (libraries, settings, caveats, layouts) = lists;
         Contender {
             id,
             label,
@@ -227,6 +228,7 @@ fn contender() -> impl Strategy<Value = Contender> {
             executable,
             compiler,
             in_flight,
+            layouts,
             built,
             unavailable,
         }
@@ -235,10 +237,13 @@ fn contender() -> impl Strategy<Value = Contender> {
 
 fn built() -> impl Strategy<Value = BuiltOnDemand> {
     let asked = [option::of(text()), option::of(text()), option::of(text()), option::of(text())];
-    ([text(), text(), text()], asked, any::<bool>(), map(text())).prop_map(|(words, asked, dirty, dependencies)| {
-        let ([adapter, key, lock_file], [version, revision, allocator, lto]) = (words, asked);
-        BuiltOnDemand { adapter, version, revision, dirty, dependencies, allocator, lto, key, lock_file }
-    })
+    let layout = option::of(any::<u32>());
+    ([text(), text(), text()], asked, layout, any::<bool>(), map(text())).prop_map(
+        |(words, asked, layout, dirty, dependencies)| {
+            let ([adapter, key, lock_file], [version, revision, allocator, lto]) = (words, asked);
+            BuiltOnDemand { adapter, version, revision, dirty, dependencies, allocator, lto, layout, key, lock_file }
+        },
+    )
 }
 
 fn scenario() -> impl Strategy<Value = ScenarioInfo> {

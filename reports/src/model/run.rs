@@ -139,6 +139,9 @@ pub struct PlanInfo {
     pub passes: Vec<Pass>,
     /// Statements in flight.
     pub concurrency: u64,
+    /// The orders of functions that generations of the drivers' workers take turns with; absent for workers as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layouts: Option<u32>,
     /// Blocks: each runs every contender once. With turns the most generations.
     pub blocks: u32,
     /// The share of the cores' time, from 0 to 1, that steal or other processes may take before a block runs again; absent if no
@@ -291,6 +294,9 @@ pub struct Contender {
     /// The statements that it has in flight, if its connections take fewer than [`PlanInfo::concurrency`]; it then has no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<u64>,
+    /// SHA-256 of its workers with other orders of functions, which generations take turns with; empty if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layouts: Vec<String>,
     /// How its worker was built; absent if it was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built: Option<BuiltOnDemand>,
@@ -322,6 +328,9 @@ pub struct BuiltOnDemand {
     /// The link-time optimisation that was asked for; absent if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lto: Option<String>,
+    /// The order of functions that was asked for, from 1 on; absent if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<u32>,
     /// A digest of everything that it was built from.
     pub key: String,
     /// The run folder's copy of its lock file, for example `locks/scylla-0.3.1.lock`.

@@ -33,6 +33,7 @@ pub fn run() -> (Run, Vec<Cell>) {
             rate: None,
             counting_count: 100_000,
             concurrency: 1_024,
+            layouts: None,
             blocks: 3,
             noise_share: None,
             most_attempts: 1,
@@ -182,6 +183,7 @@ fn contender(id: &str, label: &str, role: Role) -> Contender {
         executable: String::new(),
         compiler: "rustc 1.95.0".to_owned(),
         in_flight: None,
+        layouts: Vec::new(),
         built: None,
         unavailable: None,
     }

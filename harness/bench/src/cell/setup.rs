@@ -55,7 +55,12 @@ impl<'a> Setup<'a> {
         stem: String,
     ) -> Result<Setup<'a>, CellFailure> {
         let CellContext { plan, placements, introduced, .. } = bench.context;
-        let introduced = introduced[planned.contender].as_ref().map_err(Clone::clone)?;
+        let mut introduced = introduced[planned.contender].as_ref().map_err(Clone::clone)?;
+        if planned.rounds.is_some() {
+            // The control has another order of functions than its reference.
+            let is_control = planned.contender >= plan.contenders.len();
+            introduced = introduced.of_generation(planned.block + u32::from(is_control));
+        }
         let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, number));
         scenario.page_size = match introduced.own.in_force(plan).settings {
             Settings::Equal => {

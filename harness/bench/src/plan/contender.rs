@@ -78,7 +78,7 @@ pub enum ContenderError {
 const LIBRARY: &str = "lib";
 
 /// The keys that mean the same for every driver: name, values, default, and what they do in one sentence.
-pub const COMMON_KEYS: [(&str, &str, &str, &str); 6] = [
+pub const COMMON_KEYS: [(&str, &str, &str, &str); 7] = [
     (
         "CRATE",
         "X.Y.Z",
@@ -86,6 +86,7 @@ pub const COMMON_KEYS: [(&str, &str, &str, &str); 6] = [
         "Builds the worker with this version of a dependency, such as tokio=1.44.2.",
     ),
     ("allocator", "system|jemalloc|mimalloc", "system", "Builds the worker with this allocator."),
+    ("layout", "N", "the compiler's", "Builds the worker with its functions in another order, which N chooses."),
     ("lto", "off|thin|fat", "off", "Builds the worker with link-time optimisation."),
     (
         "settings",
@@ -207,6 +208,10 @@ impl Contender {
         let one_of = |known: &[&str]| known.contains(&value).then(|| value.to_owned());
         match key {
             "allocator" => self.order.allocator = Some(one_of(&ALLOCATORS).ok_or("system, jemalloc or mimalloc")?),
+            "layout" => {
+                let seed = value.parse().ok().filter(|seed| *seed > 0);
+                self.order.layout = Some(seed.ok_or("a number from 1 on")?);
+            }
             "lto" => self.order.lto = Some(one_of(&LTO).ok_or("off, thin or fat")?),
             "settings" => {
                 self.own.settings = Some(match value {
@@ -240,13 +245,13 @@ impl Contender {
 
     /// Whether a worker with this `hello` is the one that is meant.
     pub(crate) fn is_served_by(&self, hello: &Hello) -> bool {
-        let Order { version, pins, allocator, lto, .. } = &self.order;
+        let Order { version, pins, allocator, lto, layout, .. } = &self.order;
         let is_version = match version {
             None => true,
             Some(Version::Release(release)) => hello.driver.version == release.to_string(),
             Some(_) => false,
         };
-        is_version && pins.is_empty() && allocator.is_none() && lto.is_none()
+        is_version && pins.is_empty() && allocator.is_none() && lto.is_none() && layout.is_none()
     }
 
     /// The folder in which the dynamic loader is to look first: that of `+lib=PATH`.
@@ -322,9 +327,16 @@ mod tests {
         for text in ["a", "a@1.9.0", "a+form=ready+connections=2"] {
             assert!(parse(text).is_served_by(&hello), "{text}");
         }
-        for text in
-            ["a@1.8.0", "a@1.9", "a@newest", "a@path:x", "a+tokio=1.44.2", "a@1.9.0+lto=fat", "a+allocator=system"]
-        {
+        for text in [
+            "a@1.8.0",
+            "a@1.9",
+            "a@newest",
+            "a@path:x",
+            "a+tokio=1.44.2",
+            "a@1.9.0+lto=fat",
+            "a+layout=1",
+            "a+allocator=system",
+        ] {
             assert!(!parse(text).is_served_by(&hello), "{text}");
         }
     }
@@ -342,6 +354,7 @@ mod tests {
         assert!(error("scylla@fast").contains("has the version \"fast\"; write a release such as 1.9.0"));
         assert!(error("scylla+allocator=none").ends_with("has allocator=none; write system, jemalloc or mimalloc"));
         assert!(error("scylla+lto=on").ends_with("has lto=on; write off, thin or fat"));
+        assert!(error("scylla+layout=0").ends_with("has layout=0; write a number from 1 on"));
         assert!(error("scylla+settings=fast").ends_with("write equal or default"));
         assert!(error("scylla+connections=0").ends_with("write a number from 1 on"));
         assert!(error("scylla+timeout=0s").ends_with("write none, or a time of 1ms or more such as 5s"));

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cqldyno_protocol::Runtime;
 use cqldyno_reports::{Cell, Pass, Role, Run};
 use cqldyno_scenarios::{Limits, Operation, Scenario, Statement};
 
@@ -142,10 +143,8 @@ impl Schedule {
             let in_turns = |who: &usize| {
                 let one = block.number % rounds + 1;
                 let (first, last) = if self.scale.contains(who) { (one, one) } else { (1, rounds) };
-                PlannedCell {
-                    rounds: Some(Rounds { first, last }),
-                    ..cell(who, 0, count * u64::from(last - first + 1))
-                }
+                // Who takes one turn of a generation takes it for all: a short one would be mostly edges.
+                PlannedCell { rounds: Some(Rounds { first, last }), ..cell(who, 0, count * u64::from(rounds)) }
             };
             return order.iter().map(in_turns).collect();
         }
@@ -210,9 +209,14 @@ fn place(block: &Block, attempt: u32, round: u32) -> Vec<u64> {
     place
 }
 
-/// One block of each scenario and arrangement.
+/// One block of each scenario and arrangement. Several threads make the number of instructions vary, so these are counted on `current`
+/// alone if that is among the arrangements.
 fn lap(plan: &Plan, number: u32, pass: Pass) -> Vec<Block> {
-    let mut blocks: Vec<Block> = (0..plan.arrangements.len())
+    let has_one_thread = |arrangement: &usize| plan.arrangements[*arrangement].runtime == Runtime::Current;
+    let all = 0..plan.arrangements.len();
+    let only_one_thread = pass == Pass::Instructions && all.clone().any(|arrangement| has_one_thread(&arrangement));
+    let mut blocks: Vec<Block> = all
+        .filter(|arrangement| !only_one_thread || has_one_thread(arrangement))
         .flat_map(|arrangement| (0..plan.scenarios.len()).map(move |scenario| (scenario, arrangement)))
         .map(|(scenario, arrangement)| Block { scenario, arrangement, number, pass })
         .collect();
@@ -268,11 +272,25 @@ mod tests {
             }
             let taken = |who| rounds.iter().flatten().filter(|at| cells[**at].contender == who).count();
             assert_eq!((taken(1), taken(2)), (1, 1), "floor and noop");
-            assert!(cells.iter().all(|cell| cell.count == 50 * u64::from(cell.turns())));
+            assert!(cells.iter().all(|cell| cell.count == 150), "each as many statements");
         }
         assert!(orders.len() > 10 && scale.len() == 3, "{orders:?}");
         let counting = schedule.blocks().last().unwrap();
         assert_eq!(schedule.groups(counting, 1).len(), 3, "other passes have cells");
+    }
+
+    #[test]
+    fn instructions_are_counted_on_one_thread_alone_if_that_is_an_arrangement() {
+        let counted = |arrangements: &[&str]| {
+            let arrangements = arrangements.iter().map(|one| one.parse().unwrap()).collect();
+            let plan = Plan { arrangements, passes: vec![Pass::Counting, Pass::Instructions], ..six() };
+            let schedule = Schedule::new(&plan, &[0], None, &|_| true);
+            let of =
+                |pass| schedule.blocks().iter().filter(move |block| block.pass == pass).map(|block| block.arrangement);
+            (of(Pass::Counting).count(), of(Pass::Instructions).collect::<Vec<_>>())
+        };
+        assert_eq!(counted(&["multi:2", "current"]), (6, vec![1, 1, 1]));
+        assert_eq!(counted(&["multi:1", "multi:2"]).1.len(), 6);
     }
 
     #[test]

@@ -35,9 +35,17 @@ pub(crate) struct Introduced {
     pub hello: Hello,
     /// How it was built, if it was built on demand.
     pub built: Option<Built>,
+    /// The same worker with its functions in other orders, which generations take turns with.
+    pub layouts: Vec<Introduced>,
 }
 
 impl Introduced {
+    /// The worker of the generation with this number, from 1.
+    pub(crate) fn of_generation(&self, number: u32) -> &Introduced {
+        let nth = (number as usize).checked_rem(self.layouts.len());
+        nth.map_or(self, |nth| &self.layouts[nth])
+    }
+
     /// Refuses a worker that is another by now, as after a build: results name the one that was introduced.
     pub(crate) fn same(&self, hello: &Hello) -> Result<(), CellFailure> {
         let known = &self.hello;
@@ -116,7 +124,17 @@ impl Reception<'_> {
         let hello = hello(launch, self.deadlines, self.cancel)?;
         let (options, own) = (contender.options.clone(), contender.own);
         let allocator = contender.order.own_allocator().map(str::to_owned);
-        Ok(Introduced { program, library_folder, options, own, allocator, executable, hello, built: None })
+        Ok(Introduced {
+            program,
+            library_folder,
+            options,
+            own,
+            allocator,
+            executable,
+            hello,
+            built: None,
+            layouts: Vec::new(),
+        })
     }
 
     /// Asks the worker for its `hello` that was built for the contender, or says why there is none; `instead` is what the one that is
@@ -186,6 +204,7 @@ pub(crate) fn row(id: &str, contender: &Contender, found: &Result<Introduced, Ce
         executable: found.as_ref().map(|introduced| introduced.executable.hash.clone()).unwrap_or_default(),
         compiler: hello.map(|hello| hello.build.compiler.clone()).unwrap_or_default(),
         in_flight: None,
+        layouts: found.iter().flat_map(|one| &one.layouts).map(|one| one.executable.hash.clone()).collect(),
         built: None,
         unavailable: found.as_ref().err().map(CellFailure::to_string),
     }
@@ -299,8 +318,14 @@ mod tests {
             executable: Executable::default(),
             hello: hello.clone(),
             built: None,
+            layouts: Vec::new(),
         };
         assert_eq!(introduced.same(&hello), Ok(()));
+        assert_eq!(introduced.of_generation(7).program, introduced.program, "one worker for all generations");
+        let layout = |name: &str| Introduced { program: name.into(), ..introduced.clone() };
+        let several = Introduced { layouts: ["x", "y", "z"].map(layout).to_vec(), ..introduced.clone() };
+        let programs = (1..=5).map(|number| several.of_generation(number).program.display().to_string());
+        assert_eq!(programs.collect::<Vec<_>>(), ["y", "z", "x", "y", "z"]);
         assert_eq!(own_build(&contender, &introduced), None);
         let head: Contender = "a-head+form=ready".parse().unwrap();
         assert_eq!(label(&hello, &head, None), "a-head@1+lib=b-2+form=ready");

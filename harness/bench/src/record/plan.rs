@@ -30,6 +30,7 @@ impl Plan {
             rate: self.rate,
             counting_count: if self.passes.contains(&Pass::Counting) { self.counted() } else { 0 },
             concurrency: self.concurrency as u64,
+            layouts: Some(self.layouts).filter(|layouts| *layouts > 0),
             blocks: self.blocks,
             noise_share: self.noise_share,
             most_attempts: self.most_attempts,
@@ -91,6 +92,7 @@ impl Plan {
             turns: info.turns.map(|TurnsInfo { count, rounds }| Turns { count, rounds }),
             concurrency: usize::try_from(info.concurrency).map_err(|_| wrong("concurrency", &info.concurrency))?,
             warmup: info.warmup,
+            layouts: info.layouts.unwrap_or_default(),
             blocks: info.blocks,
             passes: match info.passes.as_slice() {
                 // An earlier version had no other.
@@ -187,6 +189,7 @@ mod tests {
             arrangements: vec!["current".parse().unwrap(), "pinned+multi:3".parse().unwrap()],
             counting_count: Some(77),
             noise_share: Some(0.25),
+            layouts: 4,
             turns: Some(Turns { count: 50_000, rounds: 5 }),
             most_attempts: 3,
             within: Some(Duration::from_secs(300)),

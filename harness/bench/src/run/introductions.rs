@@ -3,15 +3,16 @@
 use std::time::{Duration, Instant};
 
 use cqldyno_builder::{BuildError, Builder, Built, Order, Watch};
-use cqldyno_reports::{BuiltOnDemand, Contender as Row};
+use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role};
 
 use crate::plan::Plan;
 use crate::plan::asked::own_concurrency;
+use crate::plan::contender::Contender;
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::{Introduced, Reception, Sought, own_build, row};
 use crate::process::load_generator::own_generator;
-use crate::process::programs::Programs;
+use crate::process::programs::{KNOWN, Programs};
 use crate::record::folder::{RunFolder, file_stem};
 use crate::run::BenchError;
 use crate::run::observer::{Building, Observer};
@@ -59,6 +60,18 @@ pub(super) fn introductions(
                 reception.introduce_built(contender, built, instead.as_deref(), Some(log("hello", id).0))
             }
         };
+        let began = Instant::now();
+        let found = found.and_then(|found| {
+            let mut layout = |seed| {
+                let order = Order { layout: Some(seed), ..contender.order.clone() };
+                let built = workshop.build(&order, log("build", id), observer, cancel);
+                reception.introduce_built(contender, built, None, Some(log("hello", id).0))
+            };
+            // Only those that are built from adapters of ours.
+            let wanted = if has_layouts(contender) { plan.layouts } else { 0 };
+            Ok(Introduced { layouts: (1..=wanted).map(&mut layout).collect::<Result<_, _>>()?, ..found })
+        });
+        building += began.elapsed();
         if found.as_ref().is_err_and(|failure| *failure == CellFailure::Cancelled) {
             break;
         }
@@ -76,6 +89,11 @@ pub(super) fn introductions(
         introduced.push(found);
     }
     Ok(Introductions { rows, introduced, building })
+}
+
+/// Whether the contender's worker can be built with its functions in other orders.
+fn has_layouts(contender: &Contender) -> bool {
+    contender.role() == Role::Driver && KNOWN.contains(&contender.name()) && contender.order.layout.is_none()
 }
 
 /// Where workers are built.
@@ -136,6 +154,7 @@ fn on_demand(order: &Order, built: &Built, lock_file: String) -> BuiltOnDemand {
         dependencies: order.pins.clone(),
         allocator: order.allocator.clone(),
         lto: order.lto.clone(),
+        layout: order.layout,
         key: built.key.clone(),
         lock_file,
     }

@@ -29,7 +29,7 @@ update)
     if [ "$5 $7" = "tokio 1.50.0" ]; then sed -i '/^name = "twin"/{n;s/.*/version = "1.50.0"/;}' "$lock"; fi
     echo "# $5 $7" >> "$lock"
     ;;
-build)
+rustc)
     if [ -f "$here/stumble" ]; then
         echo '{"reason":"compiler-message","package_id":"x#a@1.2.0","message":{"level":"error","message":"expected `;`"}}'
         exit 101
@@ -95,12 +95,24 @@ fn what_was_built_once_is_found_again_beside_its_lock_file() {
     assert!(told.trim().starts_with(&*workshop.builder.cache().display().to_string()), "its lock file is told: {told}");
     assert!(fs::read_to_string(&first.lock_file).unwrap().contains("tokio"));
     assert_eq!(workshop.build(&order("1.2.0")).unwrap(), first);
-    assert_eq!((workshop.calls("build"), workshop.calls("update")), (1, 1));
+    assert_eq!((workshop.calls("rustc"), workshop.calls("update")), (1, 1));
     let other = workshop.build(&order("1.3.0")).unwrap();
     assert!(other.key != first.key && first.worker.is_file());
     fs::write(workshop.sources.path().join("drivers/a/src/lib.rs"), "// changed").unwrap();
     assert_ne!(workshop.build(&order("1.2.0")).unwrap().key, first.key);
-    assert_eq!(workshop.calls("build"), 3);
+    assert_eq!(workshop.calls("rustc"), 3);
+}
+
+#[test]
+fn another_order_of_functions_is_another_worker_that_the_linker_is_told_of() {
+    let workshop = Workshop::new();
+    let with = |layout| workshop.build(&Order { layout, ..order("1.2.0") }).unwrap();
+    let keys = [None, Some(1), Some(2)].map(|layout| with(layout).key);
+    assert!(keys[0] != keys[1] && keys[1] != keys[2]);
+    assert_eq!(with(Some(2)).order, "a@1.2.0+layout=2");
+    let calls = fs::read_to_string(workshop.dir.path().join("calls")).unwrap();
+    let told = calls.lines().filter(|line| line.ends_with("-- -Clink-arg=-Wl,--shuffle-sections=.text*=2")).count();
+    assert_eq!((told, workshop.calls("rustc")), (1, 3), "{calls}");
 }
 
 #[test]
@@ -128,7 +140,7 @@ fn the_beginning_of_a_version_is_asked_for_again_each_time_and_means_the_newest_
     let workshop = Workshop::new();
     let first = workshop.build(&order("1.2")).unwrap();
     assert_eq!(workshop.build(&order("1.2")).unwrap(), first, "nothing newer came out");
-    assert_eq!((workshop.calls("build"), workshop.calls("update")), (1, 4));
+    assert_eq!((workshop.calls("rustc"), workshop.calls("update")), (1, 4));
     let calls = fs::read_to_string(workshop.dir.path().join("calls")).unwrap();
     assert_eq!(calls.lines().filter(|line| line.ends_with("Cargo.toml --package a")).count(), 2, "{calls}");
 }

@@ -26,8 +26,7 @@ Examples:
   cqldyno compare                         all drivers, with intervals, in 5 minutes
   cqldyno compare --within 20min          more generations, narrower intervals
   cqldyno compare -n 10M                  10 million statements each, once
-  cqldyno compare --publish               20 blocks of a million statements
-  cqldyno compare --publish --within 10min           as many of them as fit
+  cqldyno compare --publish               20 minutes on both runtimes
   cqldyno compare --resume latest         continue the newest run
   cqldyno compare scylla cdrs-tokio --scenario reads
   cqldyno compare --arrangement multi:2,current      a table for each runtime
@@ -222,19 +221,26 @@ mod tests {
         }
         assert_eq!(planned(&["--turn", "20k"]).turns.unwrap().count, 20_000);
         for cells in [
-            &["--publish"][..],
-            &["--count", "250k"],
+            &["--count", "250k"][..],
             &["-n", "250k"],
             &["--blocks", "12"],
             &["--rate", "10k"],
             &["--target", "10.0.0.1"],
+            &["--target", "10.0.0.1", "--publish"],
         ] {
             let plan = planned(cells);
             assert_eq!((within(&plan), plan.turns), (None, None), "{cells:?}");
         }
         let unlimited = planned(&["--within", "none"]);
         assert_eq!((within(&unlimited), unlimited.blocks, unlimited.turns.is_some()), (None, BLOCKS, true));
-        assert_eq!(within(&planned(&["--publish", "--within", "20min"])), Some(1_200));
+        let published = planned(&["--publish"]);
+        assert_eq!(
+            (within(&published), published.turns.is_some(), published.arrangements.len()),
+            (Some(1_200), true, 2)
+        );
+        assert_eq!(published.passes, [Pass::Counting, Pass::Allocations, Pass::Instructions]);
+        assert_eq!(planned(&["--publish", "--arrangement", "current"]).arrangements.len(), 1);
+        assert_eq!(within(&planned(&["--publish", "--within", "10min"])), Some(600));
         assert_eq!(within(&planned(&["--within", "1s"])), Some(1));
     }
 
