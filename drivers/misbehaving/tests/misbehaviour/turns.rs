@@ -12,7 +12,7 @@ fn turns(how: &str) -> Vec<Cell> {
 fn turns_of(how: &str, turns: Turns) -> Vec<Cell> {
     let place = Place::new();
     let cells = place.run(&Plan { turns: Some(turns), ..place.plan("reads", &["honestly", how]) });
-    let (mine, others): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| cell.contender.ends_with(how));
+    let (mine, others): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| cell.contender != "misbehaving+how=honestly");
     assert_eq!(others.iter().filter(|cell| cell.counts()).count(), turns.rounds as usize, "{others:?}");
     mine
 }
@@ -49,4 +49,14 @@ fn a_driver_that_breaks_in_its_second_turn_has_its_first_one_and_the_reason() {
     assert_eq!(rounds, [(Some(1), true, false), (Some(2), false, true)]);
     let why = turns[1].failed.as_deref().unwrap();
     assert!(why.contains("was ended by SIGABRT") && why.contains("about to abort"), "{why}");
+}
+
+#[test]
+fn a_statement_that_burns_cpu_time_costs_that_much_more() {
+    let turns = turns("honestly+burn=20000");
+    let least = turns.iter().filter_map(|cell| cell.get("cpu_per_statement")).fold(f64::INFINITY, f64::min);
+    assert!(turns.len() == 3 && least > 15.0, "{turns:?}");
+    let place = Place::new();
+    let cells = place.run(&place.plan("reads", &["honestly+burn=much"]));
+    assert!(cells[0].failed.as_deref().unwrap().contains("`much`; write a number of nanoseconds"), "{cells:?}");
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cqldyno_driver_api::{ConnectOptions, Driver, DriverError, DriverInfo, Setting};
 use cqldyno_driver_floor::{Floor, FloorSession};
 
-use crate::how::{How, OPTION};
+use crate::how::{BURN, How, OPTION, burnt_ns};
 use crate::lies;
 use crate::session::MisbehavingSession;
 
@@ -32,7 +32,8 @@ impl Driver for Misbehaving {
         let how = How::of(options)?;
         lies::begin(how);
         let mut options = options.clone();
-        options.options.remove(OPTION);
+        let burnt_ns = burnt_ns(&options)?;
+        [OPTION, BURN].iter().for_each(|option| drop(options.options.remove(*option)));
         if how == How::OpensMoreConnections {
             options.connections += 1;
         }
@@ -44,6 +45,6 @@ impl Driver for Misbehaving {
         if how == How::ReusesItsSession {
             *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&floor));
         }
-        MisbehavingSession::new(how, floor).await
+        MisbehavingSession::new(how, burnt_ns, floor).await
     }
 }

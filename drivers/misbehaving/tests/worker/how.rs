@@ -2,8 +2,9 @@
 
 use cqldyno_driver_api::{ConnectOptions, DriverError, DriverOption, ErrorKind};
 
-/// The contender's option.
+/// The contender's options.
 pub const OPTION: &str = "how";
+pub const BURN: &str = "burn";
 
 /// One way to misbehave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +114,15 @@ pub const ALL: [(&str, How); 33] = [
     ("prints-garbage", How::PrintsGarbage),
 ];
 
+/// The CPU time that each statement is to cost more, in nanoseconds.
+pub fn burnt_ns(options: &ConnectOptions) -> Result<f64, DriverError> {
+    let text = options.option(BURN).unwrap_or("0");
+    text.parse::<u32>().map(f64::from).map_err(|_| {
+        let message = format!("misbehaving was asked to burn `{text}`; write a number of nanoseconds");
+        DriverError::new(ErrorKind::Other, message)
+    })
+}
+
 impl How {
     /// The way of that name.
     pub fn named(name: &str) -> Option<How> {
@@ -122,7 +132,8 @@ impl How {
     /// What the contender's options say.
     pub fn of(options: &ConnectOptions) -> Result<How, DriverError> {
         let known = DriverOption::new(OPTION, "WAY", "honestly", "How it misbehaves.");
-        options.check("misbehaving", &[known])?;
+        let burn = DriverOption::new(BURN, "NS", "0", "CPU time that each statement costs more, in nanoseconds.");
+        options.check("misbehaving", &[known, burn])?;
         let name = options.option(OPTION).unwrap_or("honestly");
         How::named(name).ok_or_else(|| {
             let known: Vec<&str> = ALL.iter().map(|(name, _)| *name).collect();

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::pending;
+use std::hint::black_box;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +33,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// A session of floor and how to misbehave with it.
 pub struct MisbehavingSession {
     how: How,
+    /// Steps of the loop that each statement burns CPU time with.
+    burnt: u64,
     floor: Arc<FloorSession>,
     cache: HashMap<i64, [i64; 3]>,
     /// Statements executed so far, the warm-up's too.
@@ -62,8 +65,27 @@ fn push(rows: &mut Rows, row: [i64; 3]) {
     rows.end_row();
 }
 
+/// A loop of arithmetic that no compiler takes out.
+fn burn(steps: u64) {
+    let mut mixed = steps;
+    for step in 0..steps {
+        mixed = black_box(mixed ^ step);
+    }
+}
+
+/// How many of these steps take a nanosecond on a core of our own: the most of several trials.
+fn steps_per_ns() -> f64 {
+    const TRIED: u64 = 200_000;
+    let trial = |_| {
+        let began = Instant::now();
+        burn(TRIED);
+        TRIED as f64 / began.elapsed().as_nanos() as f64
+    };
+    (0..20).map(trial).fold(0.0, f64::max)
+}
+
 impl MisbehavingSession {
-    pub async fn new(how: How, floor: Arc<FloorSession>) -> Result<MisbehavingSession, DriverError> {
+    pub async fn new(how: How, burnt_ns: f64, floor: Arc<FloorSession>) -> Result<MisbehavingSession, DriverError> {
         let mut cache = HashMap::new();
         if how == How::AnswersFromCache {
             let all = floor.prepare(WHOLE_TABLE).await?;
@@ -77,6 +99,7 @@ impl MisbehavingSession {
         let leaked = Mutex::default();
         Ok(MisbehavingSession {
             how,
+            burnt: (burnt_ns * steps_per_ns()) as u64,
             floor,
             cache,
             executed: Arc::default(),
@@ -188,6 +211,7 @@ impl Session for MisbehavingSession {
         let nth = self.executed.fetch_add(1, Ordering::Relaxed) + 1;
         let how = if nth <= WARM_UP && self.how != How::HangsInWarmUp { How::Honestly } else { self.how };
         self.break_down(how, nth).await;
+        burn(self.burnt);
         if self.how == How::ExecutesBetweenTurns && nth == WARM_UP + 1 {
             self.execute_when_idle(statement, values);
         }
