@@ -34,6 +34,8 @@ const FEW_BLOCKS: u32 = 3;
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
 /// The time limit of a comparison in turns.
 const WITHIN: Duration = Duration::from_secs(5 * 60);
+/// The same where it may end before, at a width.
+const UNTIL: Duration = Duration::from_secs(20 * 60);
 /// The time limit of `--quick`.
 const QUICK: Duration = Duration::from_secs(30);
 /// The most blocks of a run, against a slip of the hand.
@@ -132,6 +134,14 @@ pub struct Asked {
     #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["count", "blocks", "publish", "quick", "rate"], hide_short_help = true)]
     turn: Option<u64>,
+    /// End when all intervals are within a width, such as 2%
+    ///
+    /// A run in turns ends once half of every interval of CPU time is at most that wide: from the eighth generation on, with those of all
+    /// drivers and the control in every table. Only widths decide, never results. It raises the time limit to 20min unless --within
+    /// is set, and that still ends the run.
+    #[arg(long, value_name = "PERCENT", value_parser = width, help_heading = SIZE, allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["count", "blocks", "publish", "quick", "rate"])]
+    until: Option<f64>,
     /// Statements before each window, which are not measured
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k", help_heading = SIZE)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
@@ -190,6 +200,8 @@ pub struct Asked {
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     stall: Duration,
     /// End a worker that uses more resident memory, such as 4G [default: no limit]
+    ///
+    /// Between its turns nobody looks, because that would take time from others; its next turn does not start.
     #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = LIMITS)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     memory: Option<u64>,
@@ -202,7 +214,7 @@ pub struct Asked {
 /// What a resumed run may be asked again.
 #[derive(clap::Args)]
 pub struct Conditions {
-    /// Time limit [default: 5min in turns]
+    /// Time limit [default: 5min in turns, 20min with --until]
     ///
     /// From 1s to a day (1440min), or `none`. Nothing starts that would not end in time, but the first block or generation of
     /// each table and the other passes always run. A resumed run counts the time from then on. The default holds where
@@ -257,10 +269,10 @@ impl Asked {
                 serve_arguments.join(" ")
             )));
         }
-        if self.turn.is_some() && !self.takes_turns(compares) {
-            return Err(usage(
-                "--turn was given for a run in cells; leave it out, or compare on the embedded cluster, where contenders take turns",
-            ));
+        if let (Some(flag), false) = (self.of_turns(), self.takes_turns(compares)) {
+            return Err(usage(format!(
+                "{flag} was given for a run in cells; leave it out, or compare on the embedded cluster, where contenders take turns"
+            )));
         }
         let (blocks, count) = match self.publish {
             true => PUBLISHED,
@@ -283,6 +295,7 @@ impl Asked {
             control: compares && !self.quick,
             noise_share: self.noise_share.0,
             within: self.time_limit(conditions, compares),
+            until: self.until,
             most_attempts: if self.noise_share.0.is_some() && !self.quick { MOST_ATTEMPTS } else { 1 },
             connections: usize::try_from(self.connections).map_err(usage)?,
             page_size: self.page_size,
@@ -304,13 +317,18 @@ impl Asked {
 
     /// The plan with cells in the place of turns, and without a time limit unless one was asked for.
     pub fn in_cells(&self, plan: Plan, conditions: &Conditions) -> Result<Plan> {
-        match (plan.turns, self.turn) {
+        match (plan.turns, self.of_turns()) {
             (None, _) => Ok(plan),
-            (Some(_), Some(_)) => {
-                Err(usage("--turn was given, and --format time shows whole cells; leave out one of them"))
+            (Some(_), Some(flag)) => {
+                Err(usage(format!("{flag} was given, and --format time shows whole cells; leave out one of them")))
             }
             (Some(_), None) => Ok(Plan { within: conditions.within().flatten(), ..plan.with_cells() }),
         }
+    }
+
+    /// What was asked of turns alone.
+    fn of_turns(&self) -> Option<&'static str> {
+        self.turn.map(|_| "--turn").or(self.until.map(|_| "--until"))
     }
 
     /// Whether contenders take turns: in comparisons on the embedded cluster whose cells the user does not size.
@@ -360,7 +378,7 @@ impl Asked {
         match conditions.within {
             Some(Limit(asked)) => asked,
             None if self.quick => Some(QUICK),
-            None => self.takes_turns(compares).then_some(WITHIN),
+            None => self.takes_turns(compares).then_some(if self.until.is_some() { UNTIL } else { WITHIN }),
         }
     }
 
@@ -421,6 +439,12 @@ fn consistency(text: &str) -> Result<Consistency, String> {
 fn noise_share(text: &str) -> Result<f64, String> {
     let share = parts(text).filter(|share| *share > 0.0 && *share <= 1.0);
     share.ok_or_else(|| "write a share above 0, at most 100%, such as 10% or 0.1".to_owned())
+}
+
+/// The half width of an interval, as a share.
+fn width(text: &str) -> Result<f64, String> {
+    let share = text.ends_with('%').then(|| parts(text)).flatten().filter(|share| (0.001..=0.5).contains(share));
+    share.ok_or_else(|| "write a percentage from 0.1% to 50%, such as 2% or 2.5%".to_owned())
 }
 
 fn milliseconds(text: &str) -> Result<u64, String> {

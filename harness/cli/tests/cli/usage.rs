@@ -381,3 +381,37 @@ fn turns_are_refused_where_there_are_cells() {
     let said = refused(&["compare", "floor", "noop", "--count", "1k", "--turn", "20k"]);
     assert!(said.contains("--count was given together with --turn, and they exclude each other"), "{said}");
 }
+
+#[test]
+fn a_width_is_refused_where_there_are_cells_and_where_it_is_none() {
+    for (flag, value) in [
+        ("--count", Some("1k")),
+        ("--blocks", Some("9")),
+        ("--rate", Some("1k")),
+        ("--publish", None),
+        ("--quick", None),
+    ] {
+        let said = refused(&[&["compare", "floor", "noop", "--until", "2%", flag][..], value.as_slice()].concat());
+        assert!(
+            said.contains(flag) && said.contains("--until") && said.contains("; leave out one or the other"),
+            "{said}"
+        );
+    }
+    let said = refused(&["compare", "floor", "noop", "--format", "time", "--until", "2%"]);
+    assert_eq!(said, "Error: --until was given, and --format time shows whole cells; leave out one of them\n");
+    for cells in [&["run", "noop"][..], &["compare", "noop", "--target", "127.0.0.1:9042"]] {
+        let said = refused(&[cells, &["--until", "2%"]].concat());
+        let sentence = "Error: --until was given for a run in cells; leave it out, or compare on the embedded cluster, where contenders \
+                        take turns\n";
+        assert_eq!(said, sentence);
+    }
+    let said = refused(&["compare", "noop", "--scenario", "connect", "--until", "2%"]);
+    assert!(
+        said.contains("--until was given, and the scenario connect opens a session per statement; leave"),
+        "{said}"
+    );
+    for width in ["0.02", "2", "0%", "-2%", "51%", "nan%", "%", "narrow"] {
+        let said = refused(&["compare", "noop", &format!("--until={width}")]);
+        assert!(said.contains("--until") && said.contains("write a percentage from 0.1% to 50%"), "{width}: {said}");
+    }
+}
