@@ -54,7 +54,7 @@ fn a_driver_that_breaks_in_its_second_turn_has_its_first_one_and_the_reason() {
 
 #[test]
 fn a_driver_that_breaks_or_grows_while_others_take_their_turns_is_said_to_have_slept() {
-    let long = Turns { count: 20_000, rounds: 3 };
+    let long = Turns { count: 200_000, rounds: 3 };
     for (how, limit, what) in [
         ("exits-asleep", None, " exited with code 7"),
         ("grows-asleep", Some(300 << 20), "MiB resident, more than the limit of 300.0 MiB, and was ended"),

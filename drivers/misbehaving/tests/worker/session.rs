@@ -25,7 +25,7 @@ const LEAK_BYTES: usize = 1 << 20;
 /// After so long without a statement it is another's turn.
 const IDLE: Duration = Duration::from_millis(2);
 /// So long without a statement is none of a turn's pauses.
-const ASLEEP: Duration = Duration::from_millis(100);
+const ASLEEP: Duration = Duration::from_millis(60);
 /// By so much a driver grows that does so asleep.
 const GROWTH_BYTES: usize = 400 << 20;
 /// A driver that pauses does so from the middle of each second on.
