@@ -107,8 +107,7 @@ pub struct Asked {
 
     /// About 30 s: figures, no verdicts
     ///
-    /// At most 3 blocks of 100k statements per cell within 30 s, without a control and without repeating disturbed blocks. So few
-    /// blocks give no interval.
+    /// Up to 3 blocks of 100k statements per cell, without control, repeats or intervals.
     #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
     quick: bool,
     /// Statements per cell, such as 10M [default: 250k]
@@ -117,7 +116,7 @@ pub struct Asked {
     /// Statements in flight [default: 1024]
     #[arg(short, long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     concurrency: Option<u64>,
-    /// Blocks: every contender once in each [default: 12, `run` 3]
+    /// Blocks: each contender once [default: 12, `run` 3]
     ///
     /// The order within a block is shuffled. One block is the default from a count of 5M on. From 3 blocks
     /// on `compare` runs the reference twice; the second one is the control.
@@ -129,17 +128,15 @@ pub struct Asked {
     /// Statements per turn [default: 50k, or what fits into a round of 1.5 s]
     ///
     /// Without --count, --blocks, --rate, --quick, --publish and --target, `compare` lets all contenders live at once and take
-    /// turns. A round is a turn of each in shuffled order; a generation is some rounds of fresh processes and nodes. There
-    /// are as many generations as --within allows.
+    /// turns. A round is a turn of each in shuffled order; a generation is some rounds of fresh processes and nodes.
     #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["count", "blocks", "publish", "quick", "rate"], hide_short_help = true)]
     turn: Option<u64>,
     /// End when all intervals are within a width, such as 2%
     ///
-    /// A run in turns ends once half of every interval of CPU time is at most that wide: from the eighth generation on, with those of all
-    /// drivers and the control in every table. Only widths decide, never results. It raises the time limit to 20min unless --within
-    /// is set, and that still ends the run.
-    #[arg(long, value_name = "PERCENT", value_parser = width, help_heading = SIZE, allow_hyphen_values = true)]
+    /// Ends a run in turns once half of every interval of CPU time is at most that wide, from the eighth generation on. Only widths
+    /// decide, never results.
+    #[arg(long, value_name = "WIDTH", value_parser = width, help_heading = SIZE, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["count", "blocks", "publish", "quick", "rate"])]
     until: Option<f64>,
     /// Statements before each window, which are not measured
@@ -200,8 +197,6 @@ pub struct Asked {
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     stall: Duration,
     /// End a worker that uses more resident memory, such as 4G [default: no limit]
-    ///
-    /// Between its turns nobody looks, because that would take time from others; its next turn does not start.
     #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = LIMITS)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     memory: Option<u64>,
@@ -217,8 +212,7 @@ pub struct Conditions {
     /// Time limit [default: 5min in turns, 20min with --until]
     ///
     /// From 1s to a day (1440min), or `none`. Nothing starts that would not end in time, but the first block or generation of
-    /// each table and the other passes always run. A resumed run counts the time from then on. The default holds where
-    /// contenders take turns (see --turn). With --quick it is 30s.
+    /// each table and the other passes always run. A resumed run counts the time from then on. With --quick it is 30s.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     #[arg(allow_hyphen_values = true)]
     within: Option<Limit<Duration>>,

@@ -28,7 +28,6 @@ Examples:
   cqldyno compare --until 2%              until intervals are within 2 %
   cqldyno compare -n 10M                  10 million statements each, once
   cqldyno compare --publish               20 blocks of a million statements
-  cqldyno compare --publish --within 10min           as many of them as fit
   cqldyno compare --resume latest         continue the newest run
   cqldyno compare scylla cdrs-tokio --scenario reads
   cqldyno compare --arrangement multi:2,current      a table for each runtime
