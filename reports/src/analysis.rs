@@ -14,10 +14,11 @@ pub(crate) mod rounds;
 pub(crate) mod short_label;
 pub(crate) mod summary;
 
-use cqldyno_statistics::LogRatio;
+use cqldyno_statistics::{LogRatio, half_width};
 
 use self::attempts::{Attempts, Noise, repeats};
 use self::comparison::is_control;
+use self::cut_short::until;
 use self::rounds::CountedRounds;
 use self::summary::{Place, Summed, cells_of, reference, summed};
 use crate::{Cell, Contender, Pass, Run, SummaryRow};
@@ -39,6 +40,7 @@ pub struct Analysis<'a> {
     warnings: Vec<String>,
     findings: Vec<String>,
     repeats: Option<String>,
+    until: Option<String>,
 }
 
 impl<'a> Analysis<'a> {
@@ -57,13 +59,15 @@ impl<'a> Analysis<'a> {
             cells: counted,
             reference,
             repeats: repeats(run, cells),
+            until: None,
             rows: Vec::new(),
             logs,
             doubts: Vec::new(),
             warnings: Vec::new(),
             findings: Vec::new(),
         };
-        bare.concluded(reference, rows, doubts)
+        let own = bare.concluded(reference, rows, doubts);
+        Analysis { until: until(&own), ..own }
     }
 
     /// Against the contender of that id; against the run's own reference if there is no such id.
@@ -142,6 +146,29 @@ impl<'a> Analysis<'a> {
     /// Which blocks ran again and why, as a sentence.
     pub fn attempts(&self) -> Option<&str> {
         self.repeats.as_deref()
+    }
+
+    /// The row with the widest interval of CPU time per statement, and half its width as a share.
+    ///
+    /// `None` without intervals, while further generations would give a missing one, and where too few rounds count.
+    pub fn widest(&self) -> Option<(&SummaryRow, f64)> {
+        let primary = || self.rows.iter().filter(|row| !row.exploratory);
+        let is_missing = |row: &SummaryRow| row.no_interval.is_some() && row.ratio.is_some();
+        if primary().any(is_missing) || self.places().any(|place| self.rounds.withhold(place)) {
+            return None;
+        }
+        let half = |row: &'_ SummaryRow| row.interval.map(half_width);
+        primary().filter_map(|row| Some((row, half(row)?))).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Whether every interval of CPU time per statement is known, to this share or better.
+    pub fn is_within(&self, until: f64) -> bool {
+        self.widest().is_some_and(|(_, half)| half <= until)
+    }
+
+    /// Why a run that ends at a width ended, as a sentence; `None` of any other run, and of one that the user ended.
+    pub fn until(&self) -> Option<&str> {
+        self.until.as_deref()
     }
 
     /// How many blocks other processes disturbed; `None` if the run did not look. Of rounds [`Analysis::rounds`] tells.

@@ -40,7 +40,7 @@ pub(crate) use analysis::summary;
 pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth};
 pub use export::growth::{Curve, growth_chart};
-pub use export::quantity::{lasting, memory, rate, short_count, three_digits, whole};
+pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
 pub use export::text::{count, escape, list, pair, plain, wrap};
 pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter};
 pub use measure::{Better, Declaration, Measure, MeasureInfo, Unit};

@@ -87,6 +87,8 @@ pub struct Plan {
     pub most_attempts: u32,
     /// No round and no repeat starts that would not finish in this time; `None` for no limit.
     pub within: Option<Duration>,
+    /// A run in turns ends once no half interval of CPU time is wider, as a share; `None` if widths do not end it.
+    pub until: Option<f64>,
     /// Data connections per node.
     pub connections: usize,
     /// Rows per page.
@@ -138,6 +140,9 @@ pub enum PlanError {
     /// A scenario or an arrangement of one name twice.
     #[error("the {0} {1} is asked for twice; name it once")]
     Twice(&'static str, String),
+    /// A run without turns that is to end at a width, and why it has none.
+    #[error("--until was given, and {0}; leave --until out, or compare what takes turns")]
+    NoTurns(String),
     /// A reference that is not among the contenders, and who is.
     #[error("the reference {0:?} is none of the contenders: {1}; name one of them")]
     NoReference(String, String),
@@ -267,6 +272,7 @@ impl Plan {
             noise_share: None,
             most_attempts: 1,
             within: None,
+            until: None,
             connections: 1,
             page_size: 5_000,
             consistency: Consistency::LocalOne,
@@ -334,6 +340,9 @@ impl Plan {
             if !ids.contains(reference) {
                 return Err(PlanError::NoReference(reference.clone(), ids.join(", ")));
             }
+        }
+        if let Some(why) = self.until.and_then(|_| self.unfit_for_turns()) {
+            return Err(PlanError::NoTurns(why));
         }
         let placements = place(&self.arrangements, &self.pin, topology, self.target.is_embedded())?;
         for (at, one) in placements.iter().enumerate() {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use cqldyno_builder::BuildError;
 use cqldyno_meter::{crowding, in_words};
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Checksum, Contender as Row, Role, Run, SCHEMA_VERSION, ScenarioInfo};
+use cqldyno_reports::{Cell, Checksum, Contender as Row, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
 
 use crate::cell::{CellBench, CellContext};
@@ -110,7 +110,7 @@ pub fn run(
     let folder = RunFolder::create(plan.out.as_deref(), started)?;
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
     let mut begun = match bench.begin(plan, &machine, started, observer) {
-        Err(refused @ BenchError::Build(_)) => {
+        Err(refused @ (BenchError::Build(_) | BenchError::Plan(_))) => {
             folder.discard()?;
             return Err(refused);
         }
@@ -168,7 +168,7 @@ pub fn resume(
     if let Some(torn) = &torn {
         folder.cut(torn.good_bytes)?;
     }
-    observer.resumes(cells.len(), torn.as_ref().map(|torn| torn.sentence.as_str()));
+    observer.resumes(&cells, torn.as_ref().map(|torn| torn.sentence.as_str()));
     // What was found at the start stays, with the plan as it was written then.
     let mut resumed = began.resumed.clone();
     resumed.push(jiff::Timestamp::now());
@@ -215,12 +215,22 @@ impl Bench<'_> {
         let differences = differences(workers());
 
         let mut plan = plan.clone();
-        let takes_turns = |found: &Introduced| found.hello.turns;
-        plan = match plan.allows_turns() && introduced.iter().flatten().all(takes_turns) {
+        let unfit = plan.turns.and_then(|_| {
+            let takes_none = |(_, found): &(&Row, &Result<Introduced, CellFailure>)| {
+                found.as_ref().is_ok_and(|one| !one.hello.turns)
+            };
+            let worker = rows.iter().zip(&introduced).find(takes_none);
+            plan.unfit_for_turns().or_else(|| Some(format!("the worker of {} takes no turns", worker?.0.label)))
+        });
+        let without_turns =
+            unfit.as_ref().map(|why| format!("Contenders run in cells and take no turns, because {why}."));
+        plan = match (plan.turns, unfit) {
+            (Some(_), Some(why)) if plan.until.is_some() => return Err(PlanError::NoTurns(why).into()),
             // A disturbance reaches all contenders of a round, and another generation is as good as the same one again.
-            true => Plan { most_attempts: 1, ..plan },
-            false => plan.with_cells(),
+            (Some(_), None) => Plan { most_attempts: 1, ..plan },
+            _ => plan.with_cells(),
         };
+        without_turns.iter().for_each(|sentence| observer.without_turns(sentence));
         let reference = reference(&plan, &rows);
         plan.reference = plan.reference.or_else(|| reference.map(|at| rows[at].id.clone()));
         // A run that is ended while contenders are introduced has no cells to compare.
@@ -239,7 +249,7 @@ impl Bench<'_> {
             resumed: Vec::new(),
             command: None,
             executable: Executable::read(&self.programs.cqldyno).hash,
-            plan: plan.info(self.placements),
+            plan: PlanInfo { without_turns, ..plan.info(self.placements) },
             environment: environment(machine),
             scenarios: scenarios(&plan, &rows, &introduced),
             contenders: rows,

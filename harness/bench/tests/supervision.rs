@@ -198,6 +198,18 @@ fn a_run_with_a_worker_that_takes_no_turns_has_cells() {
     let finished = place.run(&Plan { serve_arguments: Vec::new(), ..plan });
     assert!(finished.run.plan.turns.is_none() && finished.cells.iter().all(|cell| cell.round.is_none()));
     assert_eq!(finished.cells.iter().filter(|cell| cell.counts()).count(), 2);
+    let why = finished.run.plan.without_turns.unwrap();
+    assert!(why.starts_with("Contenders run in cells and take no turns, because the worker of turnless"), "{why}");
+
+    let place = Place::new(&["turnless"]);
+    let plan = Plan { until: Some(0.02), ..in_turns(place.plan(&["turnless"])) };
+    let refused = run(&plan, &place.programs, &mut Silent, &Cancel::new()).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("--until was given, and the worker of turnless")
+            && refused.contains(" takes no turns; leave"),
+        "{refused}"
+    );
+    assert!(!place.out().exists(), "nothing is kept");
 }
 
 #[test]

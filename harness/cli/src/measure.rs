@@ -54,11 +54,14 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
         }];
         lines.extend(why_cut_short(run).map(|why| why + "."));
         let has_enough = |cut: CutShort| run.plan.turns.is_some() && cut.blocks as usize >= LEAST_BLOCKS;
-        if run.interrupted || analysis.has_too_few_rounds() || run.cut_short.is_some_and(|cut| !has_enough(cut)) {
+        let is_wide = run.plan.until.is_some_and(|until| !analysis.is_within(until));
+        let is_short = is_wide || run.cut_short.is_some_and(|cut| !has_enough(cut));
+        if run.interrupted || analysis.has_too_few_rounds() || is_short {
             lines.push(resume);
         }
         if !is_table(format) {
             lines.extend(analysis.warnings().iter().map(|warning| format!("Warning: {}", plain(warning))));
+            lines.extend(analysis.until().map(str::to_owned));
             lines.extend(analysis.findings().iter().cloned());
             lines.push(format!("The page is {}.", page(folder).display()));
         }

@@ -32,13 +32,14 @@ const CLASSIC_COUNT: u64 = 5_000_000;
 const FEW_BLOCKS: u32 = 3;
 /// Blocks, and statements per cell, of a run for publication that cannot take turns.
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
-/// The time limit of a run for publication, its arrangements, the orders of functions, and the passes beside the system calls.
-const PUBLISHED_WITHIN: Duration = Duration::from_secs(20 * 60);
+/// The arrangements of a run for publication, its orders of functions, and its passes beside the system calls.
 const PUBLISHED_ARRANGEMENTS: &str = "multi:2,current";
-const PUBLISHED_LAYOUTS: u32 = 12;
+const PUBLISHED_LAYOUTS: u32 = 6;
 const PUBLISHED_PASSES: [Pass; 2] = [Pass::Allocations, Pass::Instructions];
 /// The time limit of a comparison in turns.
 const WITHIN: Duration = Duration::from_secs(5 * 60);
+/// The same for publication, and where it may end before, at a width.
+const LONG: Duration = Duration::from_secs(20 * 60);
 /// The time limit of `--quick`.
 const QUICK: Duration = Duration::from_secs(30);
 /// The most blocks of a run, against a slip of the hand.
@@ -111,8 +112,7 @@ pub struct Asked {
 
     /// About 30 s: figures, no verdicts
     ///
-    /// At most 3 blocks of 100k statements per cell within 30 s, without a control and without repeating disturbed blocks. So few
-    /// blocks give no interval.
+    /// Up to 3 blocks of 100k statements per cell, without control, repeats or intervals.
     #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
     quick: bool,
     /// Statements per cell, such as 10M [default: 250k]
@@ -121,7 +121,7 @@ pub struct Asked {
     /// Statements in flight [default: 1024]
     #[arg(short, long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     concurrency: Option<u64>,
-    /// Blocks: every contender once in each [default: 12, `run` 3]
+    /// Blocks: each contender once [default: 12, `run` 3]
     ///
     /// The order within a block is shuffled. One block is the default from a count of 5M on. From 3 blocks
     /// on `compare` runs the reference twice; the second one is the control.
@@ -136,18 +136,24 @@ pub struct Asked {
     /// Statements per turn [default: 50k, or what fits into a round of 1.5 s]
     ///
     /// Without --count, --blocks, --rate, --quick and --target, `compare` lets all contenders live at once and take
-    /// turns. A round is a turn of each in shuffled order; a generation is some rounds of fresh processes and nodes. There
-    /// are as many generations as --within allows.
+    /// turns. A round is a turn of each in shuffled order; a generation is some rounds of fresh processes and nodes.
     #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], hide_short_help = true)]
     turn: Option<u64>,
-    /// Orders of functions that generations take turns with [default: 0, --publish 12]
+    /// Orders of functions that generations take turns with [default: 0, --publish 6]
     ///
     /// Where functions lie in memory is chance, and moves CPU time. Each driver's worker is linked so many times, each time with its
     /// functions in another order, and each generation takes the next one.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = SIZE)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], allow_hyphen_values = true, hide_short_help = true)]
     layouts: Option<u32>,
+    /// End when all intervals are within a width, such as 2%
+    ///
+    /// Ends a run in turns once half of every interval of CPU time is at most that wide, from the eighth generation on. Only widths
+    /// decide, never results.
+    #[arg(long, value_name = "WIDTH", value_parser = width, help_heading = SIZE, allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"])]
+    until: Option<f64>,
     /// Statements before each window, which are not measured
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "20k", help_heading = SIZE)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
@@ -218,11 +224,10 @@ pub struct Asked {
 /// What a resumed run may be asked again.
 #[derive(clap::Args)]
 pub struct Conditions {
-    /// Time limit [default: 5min in turns]
+    /// Time limit [default: 5min in turns, 20min with --until]
     ///
     /// From 1s to a day (1440min), or `none`. Nothing starts that would not end in time, but the first block or generation of
-    /// each table and the other passes always run. A resumed run counts the time from then on. The default holds where
-    /// contenders take turns (see --turn). With --quick it is 30s.
+    /// each table and the other passes always run. A resumed run counts the time from then on. With --quick it is 30s.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     #[arg(allow_hyphen_values = true)]
     within: Option<Limit<Duration>>,
@@ -273,8 +278,7 @@ impl Asked {
                 serve_arguments.join(" ")
             )));
         }
-        let of_turns = [("--turn", self.turn.is_some()), ("--layouts", self.layouts.is_some())];
-        if let Some((flag, _)) = of_turns.iter().find(|(_, given)| *given && !self.takes_turns(compares)) {
+        if let (Some(flag), false) = (self.of_turns(), self.takes_turns(compares)) {
             return Err(usage(format!(
                 "{flag} was given for a run in cells; leave it out, or compare on the embedded cluster, where contenders take turns"
             )));
@@ -304,6 +308,7 @@ impl Asked {
             control: compares && !self.quick,
             noise_share: self.noise_share.0,
             within: self.time_limit(conditions, compares),
+            until: self.until,
             most_attempts: if self.noise_share.0.is_some() && !self.quick { MOST_ATTEMPTS } else { 1 },
             connections: usize::try_from(self.connections).map_err(usage)?,
             page_size: self.page_size,
@@ -325,13 +330,20 @@ impl Asked {
 
     /// The plan with cells in the place of turns, and without a time limit unless one was asked for.
     pub fn in_cells(&self, plan: Plan, conditions: &Conditions) -> Result<Plan> {
-        match (plan.turns, self.turn) {
+        match (plan.turns, self.of_turns()) {
             (None, _) => Ok(plan),
-            (Some(_), Some(_)) => {
-                Err(usage("--turn was given, and --format time shows whole cells; leave out one of them"))
+            (Some(_), Some(flag)) => {
+                Err(usage(format!("{flag} was given, and --format time shows whole cells; leave out one of them")))
             }
             (Some(_), None) => Ok(Plan { within: conditions.within().flatten(), ..plan.with_cells() }),
         }
+    }
+
+    /// What was asked of turns alone.
+    fn of_turns(&self) -> Option<&'static str> {
+        let flags =
+            [("--turn", self.turn.is_some()), ("--layouts", self.layouts.is_some()), ("--until", self.until.is_some())];
+        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
     }
 
     /// Whether contenders take turns: in comparisons on the embedded cluster whose cells the user does not size.
@@ -381,7 +393,9 @@ impl Asked {
         match conditions.within {
             Some(Limit(asked)) => asked,
             None if self.quick => Some(QUICK),
-            None => self.takes_turns(compares).then_some(if self.publish { PUBLISHED_WITHIN } else { WITHIN }),
+            None => {
+                self.takes_turns(compares).then_some(if self.publish || self.until.is_some() { LONG } else { WITHIN })
+            }
         }
     }
 
@@ -442,6 +456,12 @@ fn consistency(text: &str) -> Result<Consistency, String> {
 fn noise_share(text: &str) -> Result<f64, String> {
     let share = parts(text).filter(|share| *share > 0.0 && *share <= 1.0);
     share.ok_or_else(|| "write a share above 0, at most 100%, such as 10% or 0.1".to_owned())
+}
+
+/// The half width of an interval, as a share.
+fn width(text: &str) -> Result<f64, String> {
+    let share = text.ends_with('%').then(|| parts(text)).flatten().filter(|share| (0.001..=0.5).contains(share));
+    share.ok_or_else(|| "write a percentage from 0.1% to 50%, such as 2% or 2.5%".to_owned())
 }
 
 fn milliseconds(text: &str) -> Result<u64, String> {

@@ -1,4 +1,5 @@
-//! Progress of a run on standard error: lines that are drawn again on a terminal, one line per cell elsewhere.
+//! Progress of a run on standard error: lines that are drawn again on a terminal. Elsewhere one line per cell, or per generation of
+//! all scenarios and arrangements.
 
 mod pace;
 
@@ -8,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use cqldyno_bench::builder as build;
 use cqldyno_bench::{Building, CellStart, Observer, Outlook, Stage};
-use cqldyno_reports::{Cell, Contender, Pass, lasting, measure, plain, three_digits, whole, wrap};
+use cqldyno_reports::{
+    Cell, Contender, LEAST_BLOCKS, Pass, lasting, measure, percent, plain, three_digits, whole, wrap,
+};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use self::pace::Pace;
@@ -28,6 +31,8 @@ pub struct Progress {
     cell: Running,
     /// Whether it was said that a worker is being built.
     building: bool,
+    /// The generation of which it was last said that it runs.
+    generation: u32,
 }
 
 enum Shown {
@@ -95,7 +100,7 @@ impl Progress {
             (false, false) => Shown::Lines,
             (false, true) => Shown::Bars(Bars::new()),
         };
-        Progress { shown, warned: BTreeSet::new(), cell: Running::none(), building: false }
+        Progress { shown, warned: BTreeSet::new(), cell: Running::none(), building: false, generation: 0 }
     }
 
     /// A line that stays, above those that are drawn again.
@@ -214,8 +219,14 @@ impl Observer for Progress {
     }
 
     fn starts(&mut self, outlook: &Outlook) {
-        let Outlook { estimate, repeats, within, .. } = *outlook;
+        let Outlook { estimate, repeats, within, until, generations, .. } = *outlook;
+        let generations = generations.map(|number| {
+            format!("{} of every scenario and arrangement", cqldyno_reports::count(number.into(), "generation"))
+        });
         let cells = cqldyno_reports::count(outlook.cells as u64, "cell");
+        let cells = Some(cells).filter(|_| generations.is_none() || outlook.cells > 0);
+        let cells: Vec<String> = generations.into_iter().chain(cells).collect();
+        let cells = cells.join(" and ");
         let repeats = match repeats {
             Duration::ZERO => String::new(),
             most => format!(" Disturbed blocks run again, which adds at most about {}.", time(most)),
@@ -223,18 +234,30 @@ impl Observer for Progress {
         let within = within.map_or(String::new(), |time| {
             format!(" It stops after {}: nothing starts that would not end in time.", lasting(time))
         });
-        let about = format!("This takes about {}, a rough guess before the first round", time(estimate));
-        self.say(&format!("{about}: {cells}.{repeats}{within}"));
+        let until = until.map_or(String::new(), |share| {
+            format!(" From generation {LEAST_BLOCKS} on it ends once all intervals are within {} %.", percent(share))
+        });
+        let most = if until.is_empty() { "" } else { "at most " };
+        let about = format!("This takes {most}about {}, a rough guess before the first round", time(estimate));
+        self.say(&format!("{about}: {cells}.{repeats}{until}{within}"));
         if let Shown::Bars(bars) = &self.shown {
-            bars.run.set_length(outlook.cells as u64);
             bars.run.set_message(format!("{cells}, about {} left", time(estimate)));
         }
     }
 
-    fn resumes(&mut self, cells: usize, dropped: Option<&str>) {
+    fn without_turns(&mut self, sentence: &str) {
+        self.say(&plain(sentence));
+    }
+
+    fn resumes(&mut self, there: &[Cell], dropped: Option<&str>) {
         dropped.into_iter().for_each(|sentence| self.say(&plain(sentence)));
-        let are = if cells == 1 { "is" } else { "are" };
-        self.say(&format!("{} {are} there already.", cqldyno_reports::count(cells as u64, "cell")));
+        let turns = there.iter().filter(|cell| cell.round.is_some()).count();
+        let cells = there.len() - turns;
+        let said = [(turns, "turn"), (cells, "cell")];
+        let said = said.into_iter().filter(|(number, what)| *number > 0 || *what == "cell" && turns == 0);
+        let said: Vec<String> = said.map(|(number, what)| cqldyno_reports::count(number as u64, what)).collect();
+        let are = if there.len() == 1 { "is" } else { "are" };
+        self.say(&format!("{} {are} there already.", said.join(" and ")));
     }
 
     fn repeats(&mut self, sentence: &str) {
@@ -261,12 +284,17 @@ impl Observer for Progress {
         let width = start.of.to_string().len();
         let number = format!("[{:>width$}/{}]", start.number, start.of);
         let place = [start.label, start.scenario, start.arrangement].map(plain).join(" ").trim_start().to_owned();
+        let is_next = start.label.is_empty() && start.block != self.generation;
+        if is_next && matches!(self.shown, Shown::Lines) {
+            self.say(&format!("{number} generation {}; about {} left", start.block, time(start.left)));
+            self.generation = start.block;
+        }
         self.cell = Running::new(number, place, &what, start.left, start.behind);
         if let Shown::Bars(bars) = &self.shown {
             bars.fit();
             bars.run.set_length(start.of as u64);
             bars.run.set_position(start.number.saturating_sub(1) as u64);
-            bars.run.set_message(format!("cell {} of {}, about {} left", start.number, start.of, time(start.left)));
+            bars.run.set_message(format!("{} of {}, about {} left", start.number, start.of, time(start.left)));
             bars.cell.set_length(start.count.max(1));
             bars.cell.set_position(0);
             bars.cell.set_message(self.cell.what.clone());
@@ -294,7 +322,7 @@ impl Observer for Progress {
             _ => self.cell.left(0, 0),
         };
         let (at, cells) = (bars.run.position() + 1, bars.run.length().unwrap_or_default());
-        bars.run.set_message(format!("cell {at} of {cells}, about {} left", time(left)));
+        bars.run.set_message(format!("{at} of {cells}, about {} left", time(left)));
     }
 
     fn cell_ended(&mut self, cell: &Cell, left: Duration) {
@@ -316,7 +344,7 @@ impl Observer for Progress {
                 // The result comes first: a narrow line may be cut.
                 let last = if cell.counts() { figure(cell).unwrap_or("done".to_owned()) } else { said.to_owned() };
                 bars.last.set_message(format!("last: {last}: {what}"));
-                bars.run.inc(1);
+                bars.run.inc(u64::from(cell.round.is_none()));
                 format!("{what}: {said}")
             }
             Shown::Lines => format!("{what}: {said}; about {} left", time(left)),
@@ -326,6 +354,7 @@ impl Observer for Progress {
         match (&self.shown, cell.counts()) {
             // Failures stay; other results are in the tables.
             (Shown::Bars(_) | Shown::Nothing, true) => {}
+            (Shown::Lines, true) if cell.round.is_some() => {}
             (Shown::Lines, _) => self.say(&format!("{number} {line}")),
             (_, false) => self.warn(&number, line),
         }

@@ -1,6 +1,6 @@
 //! The command that asks for a run once more.
 
-use cqldyno_reports::{Pass, Role, Run};
+use cqldyno_reports::{Pass, Role, Run, percent};
 
 /// The arguments after `cqldyno` that ask for the same run again. They state every value, so that no later default changes it.
 ///
@@ -32,6 +32,9 @@ fn arguments(run: &Run) -> Vec<String> {
     flag("noise-share", plan.noise_share.map_or("none".to_owned(), |share| share.to_string()));
     if plan.within_ms.is_some() || plan.turns.is_some() {
         flag("within", milliseconds(plan.within_ms));
+    }
+    if let Some(until) = plan.until {
+        flag("until", format!("{}%", percent(until)));
     }
     let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
     flag("arrangement", arrangements.join(","));

@@ -131,7 +131,7 @@ impl<'a> Combined<'a> {
         };
         let combined: Vec<CombinedRow> = rows.iter().map(|row| CombinedRow::of(row, named)).collect();
         let logs = vec![None; rows.len()];
-        let analysis = Analysis { rows, logs, doubts, warnings, findings, repeats: None, ..first.clone() };
+        let analysis = Analysis { rows, logs, doubts, warnings, findings, repeats: None, until: None, ..first.clone() };
         let mut all = Combined {
             analysis,
             runs: named.len(),
@@ -319,6 +319,8 @@ fn together(own: &SummaryRow, rows: &[&SummaryRow], named: &[(String, Analysis)]
         verdict: None,
         detectable: None,
         blocks: rows.iter().map(|row| row.blocks).sum(),
+        rounds: rows.iter().map(|row| row.rounds).sum(),
+        slow: rows.iter().map(|row| row.slow).sum(),
         no_interval: rows.iter().find_map(|row| row.no_interval.clone()),
         bottleneck: if is_server_bound { Some(Bottleneck::Server) } else { own.bottleneck },
         void: rows.iter().find_map(|row| row.void.clone()),

@@ -204,7 +204,7 @@ impl Table {
         found: Result<Fitted, statistics::NoInterval>,
         is_primary: bool,
     ) {
-        let Fitted { levels, estimates, logs } = match found {
+        let Fitted { levels, estimates, logs, rounds, generations } = match found {
             Ok(fitted) => fitted,
             Err(why) => {
                 if is_primary {
@@ -219,7 +219,6 @@ impl Table {
         let bases = std::iter::once(&prepared.group.reference).chain(&prepared.group.controls);
         let bases_are_their_own =
             bases.into_iter().all(|column| is_its_own_rate(&self.rows[prepared.columns[*column]]));
-        let blocks: BTreeSet<Option<&u32>> = prepared.group.rows.keys().map(|at| at.first()).collect();
         for (row, level) in prepared.columns.iter().zip(levels) {
             self.rows[*row].level = Some(level);
         }
@@ -232,7 +231,8 @@ impl Table {
             row.ratio = Some(estimate.ratio);
             row.interval = Some(estimate.interval);
             row.detectable = Some(estimate.detectable);
-            row.blocks = Some(blocks.len());
+            row.blocks = Some(generations);
+            (row.rounds, row.slow) = (Some(rounds), Some(prepared.group.rows.len() - rounds));
             let judged = !prepared.group.controls.contains(&column)
                 && (is_primary || (row.meter == THROUGHPUT && bases_are_their_own && is_its_own_rate(row)));
             row.verdict = judged.then(|| match prepared.too_noisy {

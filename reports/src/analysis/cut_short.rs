@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Run;
-use crate::quantity::{lasting, whole};
-use crate::text::count;
+use crate::quantity::{lasting, percent, whole};
+use crate::text::{count, plain};
+use crate::{Analysis, Run};
 
 /// The blocks that a run left out to end in time.
 ///
@@ -67,6 +67,27 @@ pub fn why_cut_short(run: &Run) -> Option<String> {
     ))
 }
 
+/// Why a run that ends at a width ended, as a sentence.
+pub(crate) fn until(analysis: &Analysis) -> Option<String> {
+    let run = analysis.run();
+    let until = run.plan.until.filter(|_| !run.interrupted && run.ended.is_some())?;
+    let (share, generations) = (percent(until), count(run.blocks().into(), run.plan.repeated()));
+    if analysis.is_within(until) {
+        return Some(format!("All intervals were within {share} % after {generations}."));
+    }
+    let over = match run.cut_short {
+        Some(cut) => format!("The time of {} was over", lasting(Duration::from_millis(cut.within_ms))),
+        None => format!("All {generations} ran"),
+    };
+    let widest = analysis.widest().map_or(String::new(), |(row, half)| {
+        // Rounded up, because a width above the limit must not look like it.
+        let half = (half * 1e4).ceil() / 100.0;
+        let [label, scenario, arrangement] = [&row.label, &row.scenario, &row.arrangement].map(|name| plain(name));
+        format!(": the widest is {half:.2} %, of {label} for {scenario} on {arrangement}")
+    });
+    Some(format!("{over} before all intervals were within {share} %{widest}."))
+}
+
 /// Why there is no interval if `found` blocks are too few and enough were asked for.
 pub(crate) fn too_few(run: &Run, found: usize, least: usize) -> Option<String> {
     if (run.interrupted || run.ended.is_none()) && run.plan.blocks as usize >= least {
@@ -124,6 +145,66 @@ mod tests {
         let said = why_cut_short(&run).unwrap();
         assert!(said.starts_with("1 of 2 blocks ran, because the time limit of 1 s had"), "{said}");
         assert!(said.ends_with("the one missing would take about 0.4 s"), "{said}");
+    }
+
+    #[test]
+    fn a_run_that_ends_at_a_width_says_in_every_report_why_it_ended() {
+        let (mut run, cells) = cut_short(12);
+        (run.plan.blocks, run.plan.turns) = (240, Some(crate::TurnsInfo { count: 50_000, rounds: 1 }));
+        let said = |until: f64, run: &Run| {
+            let mut run = run.clone();
+            run.plan.until = Some(until);
+            let text = |format: &str| {
+                let exporter = crate::exporter(format).unwrap();
+                let text = exporter.one(&Analysis::new(&run, &cells), crate::Look::default()).unwrap();
+                text.split_whitespace().collect::<Vec<_>>().join(" ")
+            };
+            let sentence = Analysis::new(&run, &cells).until().map(str::to_owned);
+            for format in ["table", "markdown", "time", "html"] {
+                let shown = text(format).replace('\\', "");
+                assert!(sentence.iter().all(|said| shown.contains(said)), "{sentence:?} in {format}: {shown}");
+            }
+            let turned = Analysis::against(&run, &cells, Some("cdrs-tokio"));
+            assert_eq!(turned.until(), sentence.as_deref(), "whatever ratios are taken against");
+            sentence
+        };
+        assert_eq!(said(0.25, &run).unwrap(), "All intervals were within 25 % after 12 generations.");
+        let wide = said(0.001, &run).unwrap();
+        let (row, half) = Analysis::new(&run, &cells).widest().map(|(row, half)| (row.clone(), half)).unwrap();
+        let [low, high] = row.interval.unwrap();
+        assert!((half - ((high / low).sqrt() - 1.0)).abs() < 1e-12 && half > 0.005, "{row:?}");
+        assert_eq!(
+            wide,
+            format!(
+                "The time of 5 min was over before all intervals were within 0.1 %: the widest is {:.2} %, of {} for {} on multi:2.",
+                (half * 1e4).ceil() / 100.0,
+                row.label,
+                row.scenario
+            )
+        );
+        let without = Analysis::new(&run, &cells);
+        let widest = without.rows().iter().filter(|row| !row.exploratory).filter_map(|row| row.interval);
+        assert_eq!(widest.map(cqldyno_statistics::half_width).fold(0.0, f64::max), half, "the control's, too");
+        let all = Run { cut_short: None, ..run.clone() };
+        assert!(said(0.001, &all).unwrap().starts_with("All 240 generations ran before all intervals were within"));
+        for open in [Run { interrupted: true, ..run.clone() }, Run { ended: None, ..run.clone() }] {
+            assert_eq!(said(0.25, &open), None);
+        }
+        assert_eq!(Analysis::new(&run, &cells).until(), None, "not asked for");
+    }
+
+    #[test]
+    fn no_width_is_known_with_too_few_generations_and_a_place_that_gets_no_interval_is_not_waited_for() {
+        let (run, cells) = cut_short(7);
+        assert_eq!(Analysis::new(&run, &cells).widest(), None);
+        let (run, mut cells) = cut_short(12);
+        let few = |cell: &Cell| cell.scenario != "reads" || cell.block < 8;
+        let fewer: Vec<Cell> = cells.iter().filter(|cell| few(cell)).cloned().collect();
+        assert_eq!(Analysis::new(&run, &fewer).widest(), None, "every table");
+        let of_reference = |cell: &&mut Cell| cell.contender == "scylla" && cell.scenario == "reads";
+        cells.iter_mut().filter(of_reference).for_each(|cell| cell.failed = Some("It crashed.".to_owned()));
+        let broken = Analysis::new(&run, &cells);
+        assert_eq!(broken.widest().map(|(row, _)| row.scenario.as_str()), Some("writes"));
     }
 
     #[test]

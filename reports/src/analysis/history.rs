@@ -9,8 +9,9 @@ use serde::Serialize;
 use crate::check::conditions;
 use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::whole;
+use crate::summary::median;
 use crate::text::count;
-use crate::{Analysis, Cell, Contender, Recorded, Role, Run, SummaryRow, Unit};
+use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, Unit};
 
 use self::variants::{Variant, Variants, cores_of};
 
@@ -126,11 +127,11 @@ pub struct Point {
     pub run: usize,
     /// The driver's version; empty when it did not say.
     pub version: String,
-    /// The median over the blocks; absent in a gap.
+    /// The median over the blocks, or over the generations, each with the median of its rounds that count; absent in a gap.
     pub median: Option<f64>,
-    /// The least and the greatest of the blocks; absent for one block.
+    /// The least and the greatest of them; absent for one.
     pub spread: Option<[f64; 2]>,
-    /// How many blocks it comes from.
+    /// How many blocks or generations it comes from.
     pub blocks: usize,
     /// Why there is no figure, as a full sentence.
     pub gap: Option<String>,
@@ -253,7 +254,7 @@ fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Fou
         if row.meter == THROUGHPUT && contender.role != Role::Driver {
             continue;
         }
-        let Some(point) = point(at, row, contender, analysis.cells()) else { continue };
+        let Some(point) = point(at, row, contender, &analysis) else { continue };
         let name = unversioned(contender);
         let key = Key {
             scenario: (scenario.name.clone(), scenario.hash.clone()),
@@ -266,14 +267,23 @@ fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Fou
 }
 
 /// The contender's figure, or why there is none; `None` if the run did not measure it.
-fn point(run: usize, row: &SummaryRow, contender: &Contender, cells: &[&Cell]) -> Option<Point> {
-    let mine = cells.iter().filter(|cell| {
+fn point(run: usize, row: &SummaryRow, contender: &Contender, analysis: &Analysis) -> Option<Point> {
+    let pass = analysis.run().measure(&row.meter).map(|known| known.pass);
+    let mine = analysis.cells().iter().filter(|cell| {
         cell.contender == row.contender
+            && pass.is_none_or(|pass| cell.pass == pass)
             && cell.scenario == row.scenario
             && cell.arrangement == row.arrangement
             && cell.counts()
+            && !analysis.rounds().leave_out(cell)
     });
-    let values: Vec<f64> = mine.filter_map(|cell| cell.get(&row.meter)).collect();
+    // The turns of a generation share its processes, so they come to one figure.
+    let mut generations: BTreeMap<(u32, Option<usize>), Vec<f64>> = BTreeMap::new();
+    for (nth, cell) in mine.enumerate() {
+        let is_own = cell.round.is_none().then_some(nth);
+        generations.entry((cell.block, is_own)).or_default().extend(cell.get(&row.meter));
+    }
+    let mut values: Vec<f64> = generations.values_mut().filter_map(|figures| median(figures)).collect();
     let gap = row.void.clone().or_else(|| {
         row.median.is_none().then(|| row.failed.clone().or_else(|| contender.unavailable.clone())).flatten()
     });
@@ -285,9 +295,9 @@ fn point(run: usize, row: &SummaryRow, contender: &Contender, cells: &[&Cell]) -
         place: 0,
         run,
         version: contender.version.clone(),
-        median: row.median.filter(|_| gap.is_none()),
-        spread: (gap.is_none() && row.n > 1 && least <= most).then_some([least, most]),
-        blocks: row.n,
+        median: median(&mut values).filter(|_| gap.is_none()),
+        spread: (gap.is_none() && values.len() > 1).then_some([least, most]),
+        blocks: values.len(),
         gap,
     })
 }
@@ -384,7 +394,7 @@ fn remarks(members: &[&(String, Recorded)]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use crate::{Cell, Pass, sample};
 
     #[test]
     fn versions_are_ordered_by_number_and_pre_releases_come_first() {
@@ -446,6 +456,29 @@ mod tests {
         assert!(low <= median && median <= high && point.blocks == 3, "{point:?}");
         let history = History::new(By::Version, &runs, Vec::new());
         assert_eq!(versions(scylla(&history, 0)), ["0.9.0", "0.10.0-rc.1", "0.10.0"]);
+    }
+
+    #[test]
+    fn the_rounds_of_a_generation_come_to_one_figure_and_those_that_do_not_count_to_none() {
+        let (name, mut recorded) = at(1, "1.0.0");
+        let Recorded { run, cells, .. } = &mut recorded;
+        (run.plan.turns, run.plan.noise_share) = (Some(crate::TurnsInfo { count: 50_000, rounds: 3 }), Some(0.1));
+        let turn = |cell: &Cell, round: u32| {
+            // The last round of each generation was disturbed, and costs ten times as much.
+            let others_s = if round == 3 { 0.5 } else { 0.0 };
+            let loops = vec![crate::CoreLoop { core: 0, before: 1.0, after: 1.0 }];
+            let cores = crate::RoundCores::Found { loops, wall_s: 1.0, others_s, steal_s: 0.0 };
+            let cores = (cell.contender == "noop").then_some(cores);
+            let mut turn = Cell { round: Some(round), more: round < 3, cores, ..cell.clone() };
+            let cost = f64::from(cell.block) + [0.25, 0.75, 10.0][round as usize - 1];
+            turn.measures.insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(cost, Unit::Microseconds));
+            turn
+        };
+        let (timing, others): (Vec<Cell>, Vec<Cell>) = cells.iter().cloned().partition(|one| one.pass == Pass::Timing);
+        *cells = timing.iter().flat_map(|cell| [1, 2, 3].map(|round| turn(cell, round))).chain(others).collect();
+        let history = History::new(By::Date, &[(name, recorded)], Vec::new());
+        let point = &scylla(&history, 0).points[0];
+        assert_eq!((point.median, point.spread, point.blocks), (Some(2.5), Some([1.5, 3.5]), 3));
     }
 
     #[test]

@@ -75,6 +75,12 @@ pub struct SummaryRow {
     /// How many blocks the interval comes from.
     #[serde(default)]
     pub blocks: Option<usize>,
+    /// How many rounds the interval comes from; without turns how many blocks.
+    #[serde(default)]
+    pub rounds: Option<usize>,
+    /// How many more would, but were slow for all drivers.
+    #[serde(default)]
+    pub slow: Option<usize>,
     /// Why there is no interval of the primary meter, as a full sentence.
     #[serde(default)]
     pub no_interval: Option<String>,
@@ -280,6 +286,8 @@ fn row(
         exploratory: id != CPU_PER_STATEMENT,
         detectable: None,
         blocks: None,
+        rounds: None,
+        slow: None,
         no_interval: own_concurrency(run, contender),
         bottleneck: Bottleneck::of(&timed),
         control: contender.control,

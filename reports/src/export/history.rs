@@ -11,7 +11,7 @@ use super::text::{capital, plain};
 use crate::{Group, History, HistoryLine, Panel, Point};
 
 /// What the bars of a figure are.
-const BARS: &str = "A figure is the median over the blocks of its run, followed by the least and the greatest of the blocks. That is their \
+const BARS: &str = "A figure is the median over the blocks or generations of its run, followed by the least and the greatest of them. That is their \
      spread, not an interval: no verdict follows from two runs.";
 
 const NOTHING_JOINED: &str = "Only runs with equal processor, kernel, target, settings and count are joined. The machine may have changed in \
@@ -215,7 +215,7 @@ mod tests {
         let history = hostile();
         let page = shown("html", &history, 80);
         assert!(page.contains("These runs are not joined with the earlier ones, because the processor was"), "{page}");
-        assert!(page.contains("least and the greatest of the blocks") && page.contains("not an interval"), "{page}");
+        assert!(page.contains("least and the greatest of them") && page.contains("not an interval"), "{page}");
         assert!(page.contains("Left out: the run a|b"), "{page}");
         assert!(page.contains("No figure of a|b"), "{page}");
         assert!(page.matches("<svg").count() >= 8 && !page.contains("could not be drawn"), "{page}");

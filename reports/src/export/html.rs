@@ -27,7 +27,7 @@ use self::shell::{STYLE, shell};
 use self::view::{Faces, View};
 use super::column::{Column, Kind, columns};
 use super::document::{At, Document, trouble};
-use super::head::verdicts;
+use super::head::{sized, verdicts};
 use super::part::Notes;
 use super::quantity::whole;
 use super::text::count;
@@ -173,6 +173,7 @@ impl<'a> Page<'a> {
                     p.warning role="note" { strong { "Cut short. " } (sections::words(&format!("{why}."))) }
                 }
                 p.lead { (self.lead()) }
+                @for said in sized(self.analysis) { p.muted { (sections::words(&said)) } }
                 nav.links aria-label="On this page" {
                     a href="#reading" { "How to read it" } a href="#method" { "How it was measured" } a href="#repeat" { "Repeat it" }
                     a href="#source" { "Source" } a href="#data" { "Data" }

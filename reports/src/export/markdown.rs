@@ -1,7 +1,7 @@
 //! Texts as GitHub shows them.
 
 use super::document::{Document, doubts};
-use super::head::{fewer_rounds, title};
+use super::head::{sized, title};
 use super::part::{Part, Sheet};
 use super::short::{Short, response_times};
 use super::text::{capital, escape, plain};
@@ -31,7 +31,7 @@ impl Exporter for Markdown {
         parts.extend(analysis.findings().iter().map(|finding| Part::Text(plain(finding))));
         parts.extend(doubts);
         parts.push(Part::Text(title(analysis.run())));
-        parts.extend(fewer_rounds(analysis).map(Part::Text));
+        parts.extend(sized(analysis).into_iter().map(Part::Text));
         parts.push(Part::Short(Short::of(analysis)));
         parts.extend(response_times(analysis).map(Part::Sheet));
         parts.push(Part::Folded("Every column", document.wide()));

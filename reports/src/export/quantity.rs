@@ -22,6 +22,12 @@ pub fn lasting(time: Duration) -> String {
     format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
+/// A share in percent with as many digits as it was given, for example `2` or `2.5`.
+pub fn percent(share: f64) -> String {
+    // More digits are those of its binary form.
+    ((share * 1e8).round() / 1e6).to_string()
+}
+
 /// A whole number with a comma every three digits, for example `1,234,567`.
 pub fn whole(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());

@@ -10,7 +10,7 @@ use tabled::settings::themes::Theme;
 use tabled::settings::{Alignment, Color, Padding, Style};
 
 use super::document::{Document, doubts};
-use super::head::{fewer_rounds, title};
+use super::head::{sized, title};
 use super::part::{Field, Part, Sheet, TableRow};
 use super::short::{Line, Short, response_times};
 use super::story::story;
@@ -83,7 +83,7 @@ impl Exporter for Table {
     fn one(&self, analysis: &Analysis, look: Look) -> Result<String, ExportError> {
         let [mut parts, doubts] = doubts(analysis);
         parts.push(Part::Text(title(analysis.run())));
-        parts.extend(fewer_rounds(analysis).map(Part::Text));
+        parts.extend(sized(analysis).into_iter().map(Part::Text));
         parts.push(Part::Short(Short::of(analysis)));
         parts.extend(response_times(analysis).map(Part::Sheet));
         if look.wide || look.notes {

@@ -2,7 +2,7 @@
 
 use super::column::times;
 use super::document::{At, doubts, trouble};
-use super::head::{arrangement, fewer_rounds, title};
+use super::head::{arrangement, sized, title};
 use super::part::{Field, Notes, Part, Sheet, TableRow};
 use super::table::terminal;
 use super::text::plain;
@@ -39,7 +39,7 @@ impl Exporter for Time {
         let what =
             if run.plan.turns.is_some() { "Time of one turn" } else { "Time to run all statements of a scenario" };
         parts.push(Part::Text(format!("{what}, as `time` prints it{median}.")));
-        parts.extend(fewer_rounds(analysis).map(Part::Text));
+        parts.extend(sized(analysis).into_iter().map(Part::Text));
         parts.extend(doubts);
         let mut notes = Notes::default();
         for one in &run.plan.arrangements {

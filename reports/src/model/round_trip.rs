@@ -143,9 +143,22 @@ fn arrangement() -> impl Strategy<Value = ArrangementInfo> {
 fn plan() -> impl Strategy<Value = PlanInfo> {
     let numbers = (any::<[u64; 6]>(), option::of(any::<u64>()), option::of(any::<u64>()), option::of(any::<u64>()));
     let turns = (any::<u64>(), any::<u32>()).prop_map(|(count, rounds)| TurnsInfo { count, rounds });
-    let limits = (option::of(any::<u64>()), option::of(any::<u64>()), option::of(turns), option::of(any::<u32>()));
+    let limits = (
+        option::of(any::<u64>()),
+        option::of(any::<u64>()),
+        option::of(float()),
+        option::of(turns),
+        option::of(any::<u32>()),
+    );
     let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<[bool; 2]>());
-    let words = (text(), text(), option::of(text()), vec(text(), 0..3), vec(pass(), 0..4), [text(), text()]);
+    let words = (
+        text(),
+        text(),
+        [option::of(text()), option::of(text())],
+        vec(text(), 0..3),
+        vec(pass(), 0..4),
+        [text(), text()],
+    );
     (numbers, more, words, vec(arrangement(), 1..3), any::<bool>()).prop_map(
         |(numbers, more, words, arrangements, embedded)| {
             let ([seed, count, counting_count, concurrency, warmup, connections], rate, timeout, stall_ms) = numbers;
@@ -153,10 +166,10 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 [blocks, most_attempts],
                 page_size,
                 noise_share,
-                (memory_limit_bytes, within_ms, turns, layouts),
+                (memory_limit_bytes, within_ms, until, turns, layouts),
                 [with_user, named],
             ) = more;
-            let (consistency, settings, reference, serve_arguments, passes, [id, about]) = words;
+            let (consistency, settings, [reference, without_turns], serve_arguments, passes, [id, about]) = words;
             PlanInfo {
                 seed,
                 count,
@@ -170,6 +183,8 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 noise_share,
                 most_attempts,
                 within_ms,
+                until,
+                without_turns,
                 warmup,
                 connections,
                 page_size,

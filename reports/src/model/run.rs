@@ -154,6 +154,12 @@ pub struct PlanInfo {
     /// The run's time limit in milliseconds; absent for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_ms: Option<u64>,
+    /// The half width, as a share, at which the run ends once no interval of CPU time is wider; absent if widths do not end it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<f64>,
+    /// Why contenders have cells although turns were asked for, as a full sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_turns: Option<String>,
     /// Statements before the window.
     pub warmup: u64,
     /// Data connections per node.

@@ -6,7 +6,7 @@ use std::{fmt, iter};
 use crate::chance::{Chance, Variance, pooled};
 use crate::fit::{Levels, Rows, Spread, common, cuts, median, of_pairs};
 use crate::generations::generations;
-use crate::interval::{Verdict, rounded};
+use crate::interval::{Verdict, half_width, rounded};
 use crate::quantile::student_quantile;
 
 /// Fewer generations have no interval, nor have fewer blocks of single cells (README.md).
@@ -105,13 +105,16 @@ pub struct Fitted {
     pub estimates: Vec<Option<Estimate>>,
     /// The logarithms of the estimates' ratios, from which several runs are combined.
     pub logs: Vec<Option<LogRatio>>,
+    /// How many rounds they rest on. Those that were slow for all contenders have no part in them.
+    pub rounds: usize,
+    /// Of how many generations these are.
+    pub generations: usize,
 }
 
 impl Fitted {
     /// The greatest half of an interval, as a share: 0.02 if all ratios are known to 2 % or better.
     pub fn half_width(&self) -> f64 {
-        let half = |one: &Estimate| (one.interval[1] / one.interval[0]).sqrt() - 1.0;
-        self.estimates.iter().flatten().map(half).fold(0.0, f64::max)
+        self.estimates.iter().flatten().map(|one| half_width(one.interval)).fold(0.0, f64::max)
     }
 }
 
@@ -160,16 +163,16 @@ impl std::error::Error for NoInterval {}
 pub fn compare(groups: &[Group], how: &Comparison) -> Vec<Result<Fitted, NoInterval>> {
     let fits: Vec<Result<Fit, NoInterval>> = {
         let sound = groups.iter().map(|group| group.check().map(|()| generations(&group.rows)));
-        let sound: Vec<Result<Rows, NoInterval>> = sound.collect();
+        let sound: Vec<Result<(Rows, usize), NoInterval>> = sound.collect();
         let pairs = |rows: &Rows| of_pairs(std::slice::from_ref(rows));
-        let freedoms = sound.iter().flatten().map(|rows| (rows.len() - 1) * (rows[0].len() - 1));
+        let freedoms = sound.iter().flatten().map(|(rows, _)| (rows.len() - 1) * (rows[0].len() - 1));
         let freedom = freedoms.sum::<usize>() as f64;
-        let of_all = sound.iter().flatten().map(|rows| common(&pairs(rows)));
+        let of_all = sound.iter().flatten().map(|(rows, _)| common(&pairs(rows)));
         let of_all = of_all.sum::<f64>() / sound.iter().flatten().count().max(1) as f64;
-        let fit = |rows: Rows| {
+        let fit = |(rows, rounds): (Rows, usize)| {
             let cuts = cuts(&pairs(&rows), of_all, rows.len(), freedom);
             let levels = Levels::fit(&rows, &cuts);
-            Fit { spread: levels.spread(&rows, &cuts), levels }
+            Fit { spread: levels.spread(&rows, &cuts), levels, rounds }
         };
         sound.into_iter().map(|rows| rows.map(fit)).collect()
     };
@@ -179,9 +182,9 @@ pub fn compare(groups: &[Group], how: &Comparison) -> Vec<Result<Fitted, NoInter
     let tail = -(how.confidence.ln() / comparisons.max(1) as f64).exp_m1();
     let all = pooled(sound().map(|fit| (&fit.spread, fit.levels.rows.len())));
     let fitted = |(group, fit): (&Group, Result<Fit, NoInterval>)| {
-        let Fit { levels, spread } = fit?;
+        let Fit { levels, spread, rounds } = fit?;
         let chance = Chance::new(&spread, levels.rows.len(), all, group.sames());
-        Ok(group.fitted(levels, &chance, tail, how))
+        Ok(Fitted { rounds, ..group.fitted(levels, &chance, tail, how) })
     };
     groups.iter().zip(fits).map(fitted).collect()
 }
@@ -190,6 +193,7 @@ pub fn compare(groups: &[Group], how: &Comparison) -> Vec<Result<Fitted, NoInter
 struct Fit {
     levels: Levels,
     spread: Spread,
+    rounds: usize,
 }
 
 impl Group {
@@ -236,6 +240,7 @@ impl Group {
             Some(Estimate::of(value, variance.sqrt(), freedom, student_quantile(tail, freedom), beyond, how))
         };
         let estimates: Vec<Option<Estimate>> = logs.iter().enumerate().map(estimate).collect();
+        let generations = rows.len();
         let centre = median(rows);
         let pooled = (centre + mean(&sames)).exp();
         let level = |(column, estimate): (usize, &Option<Estimate>)| match estimate {
@@ -243,7 +248,8 @@ impl Group {
             Some(_) if self.controls.contains(&column) => (centre + contenders[column]).exp(),
             Some(estimate) => pooled * estimate.ratio,
         };
-        Fitted { levels: estimates.iter().enumerate().map(level).collect(), estimates, logs }
+        let levels = estimates.iter().enumerate().map(level).collect();
+        Fitted { levels, estimates, logs, rounds: 0, generations }
     }
 }
 
@@ -283,6 +289,20 @@ mod tests {
         let own = levels_of(Group { controls: Vec::new(), ..group(12) });
         let pooled = levels_of(group(12))[0];
         assert!((pooled - (own[0] * own[2]).sqrt()).abs() < 1e-3, "{pooled} {own:?}");
+    }
+
+    #[test]
+    fn how_many_rounds_and_generations_the_intervals_rest_on_is_known() {
+        let mut turns = Group { controls: vec![2], ..Group::default() };
+        for (at, row) in group(12).rows {
+            turns.rows.extend([1, 2].map(|round| (vec![at[0], round], row.clone())));
+        }
+        // A round and a whole generation are slow for all.
+        for at in [vec![3, 1], vec![7, 1], vec![7, 2]] {
+            turns.rows.entry(at).or_default().iter_mut().for_each(|figure| *figure *= 1.6);
+        }
+        let fitted = compare(&[turns], &Comparison::default()).remove(0).unwrap();
+        assert_eq!((fitted.rounds, fitted.generations), (21, 11));
     }
 
     #[test]

@@ -18,8 +18,8 @@ const GRID: f64 = 1e12;
 /// This share of the generations counts even so, the fastest first.
 const KEPT: f64 = 2.0 / 3.0;
 
-/// The logarithms of positive figures: one row per generation.
-pub(crate) fn generations(rows: &BTreeMap<Repetition, Vec<f64>>) -> Rows {
+/// The logarithms of positive figures: one row per generation, and of how many rounds they all are.
+pub(crate) fn generations(rows: &BTreeMap<Repetition, Vec<f64>>) -> (Rows, usize) {
     let unit = rows.values().flatten().next().map_or(0.0, |figure| figure.ln());
     let log = |figure: &f64| ((figure.ln() - unit) * GRID).round() / GRID;
     let mut parts: BTreeMap<u32, Rows> = BTreeMap::new();
@@ -28,6 +28,7 @@ pub(crate) fn generations(rows: &BTreeMap<Repetition, Vec<f64>>) -> Rows {
         parts.entry(generation).or_default().push(row.iter().map(log).collect());
     }
     let parts = quiet(parts.into_values().collect());
+    let rounds = parts.iter().map(Vec::len).sum();
     let freedom: usize = parts.iter().map(|part| (part.len() - 1) * (part[0].len() - 1)).sum();
     let pairs = of_pairs(&parts);
     let of = |mut part: Rows| {
@@ -43,7 +44,7 @@ pub(crate) fn generations(rows: &BTreeMap<Repetition, Vec<f64>>) -> Rows {
         row.iter_mut().for_each(|log| *log += unit);
         row
     };
-    parts.into_iter().map(of).map(in_unit).collect()
+    (parts.into_iter().map(of).map(in_unit).collect(), rounds)
 }
 
 /// The rounds that the machine did not slow down as a whole.
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     fn of(rows: &[(&[u32], [f64; 2])]) -> Rows {
-        let mut found = generations(&rows.iter().map(|(at, row)| (at.to_vec(), row.to_vec())).collect());
+        let (mut found, _) = generations(&rows.iter().map(|(at, row)| (at.to_vec(), row.to_vec())).collect());
         found.iter_mut().flatten().for_each(|log| *log = log.exp());
         found
     }
@@ -119,7 +120,7 @@ mod tests {
         let quiet = [[1.0, 1.1], [1.01, 1.1], [0.99, 1.1], [1.0, 1.11], [1.0, 1.09]];
         let row = |rounds: &[[f64; 2]]| {
             let rows = rounds.iter().zip(1..).map(|(row, number)| (vec![1, number], row.to_vec()));
-            let row = generations(&rows.collect()).remove(0);
+            let row = generations(&rows.collect()).0.remove(0);
             row[1] - row[0]
         };
         let mut disturbed = quiet;
@@ -149,6 +150,7 @@ mod tests {
     fn two_thirds_of_the_generations_count_however_slow_they_are() {
         let speeds = [1.0, 1.0, 1.0, 1.0, 1.0, 4.0, 2.0, 3.0, 1.5];
         let rows = speeds.into_iter().zip(1..).map(|(speed, generation)| (vec![generation], vec![speed; 2])).collect();
-        assert_eq!(generations(&rows).len(), 6);
+        let (found, rounds) = generations(&rows);
+        assert_eq!((found.len(), rounds), (6, 6));
     }
 }

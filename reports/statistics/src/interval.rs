@@ -31,6 +31,11 @@ impl Verdict {
     }
 }
 
+/// Half of an interval, as a share: 0.02 if its ratio is known to 2 %.
+pub fn half_width([low, high]: [f64; 2]) -> f64 {
+    (high / low).sqrt() - 1.0
+}
+
 /// How many digits follow the point.
 fn decimals(value: f64) -> i32 {
     match value.abs() {

@@ -18,7 +18,7 @@ mod runs;
 
 pub use compare::{Comparison, Estimate, Fitted, Group, LEAST_BLOCKS, LogRatio, NoInterval, Repetition, compare};
 pub use growth::{Growth, growth};
-pub use interval::{Verdict, rounded};
+pub use interval::{Verdict, half_width, rounded};
 pub use median::median_interval;
 pub use quantile::{modulus_quantile, normal_quantile, student_quantile};
 pub use runs::{Combined, Repeated, combine};

@@ -38,6 +38,8 @@ pub fn run() -> (Run, Vec<Cell>) {
             noise_share: None,
             most_attempts: 1,
             within_ms: None,
+            until: None,
+            without_turns: None,
             warmup: 10_000,
             connections: 1,
             page_size: 5_000,

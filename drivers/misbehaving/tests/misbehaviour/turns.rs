@@ -6,20 +6,22 @@ use cqldyno_reports::Cell;
 
 /// The turns of `misbehaving+how=HOW`; the honest one beside it is not disturbed.
 fn turns(how: &str) -> Vec<Cell> {
-    turns_of(how, Turns { count: 2_000, rounds: 3 })
+    turns_of(how, Turns { count: 2_000, rounds: 3 }, None)
 }
 
-fn turns_of(how: &str, turns: Turns) -> Vec<Cell> {
+fn turns_of(how: &str, turns: Turns, memory_limit_bytes: Option<u64>) -> Vec<Cell> {
     let place = Place::new();
-    let cells = place.run(&Plan { turns: Some(turns), ..place.plan("reads", &["honestly", how]) });
-    let (mine, others): (Vec<Cell>, Vec<Cell>) = cells.into_iter().partition(|cell| cell.contender != "misbehaving+how=honestly");
+    let plan = Plan { turns: Some(turns), memory_limit_bytes, ..place.plan("reads", &["honestly", how]) };
+    let cells = place.run(&plan);
+    let (mine, others): (Vec<Cell>, Vec<Cell>) =
+        cells.into_iter().partition(|cell| cell.contender != "misbehaving+how=honestly");
     assert_eq!(others.iter().filter(|cell| cell.counts()).count(), turns.rounds as usize, "{others:?}");
     mine
 }
 
 #[test]
 fn cpu_time_that_is_hidden_in_each_turn_voids_the_sum_of_them() {
-    let turns = turns_of("hides-cpu-time", Turns { count: 20_000, rounds: 8 });
+    let turns = turns_of("hides-cpu-time", Turns { count: 20_000, rounds: 8 }, None);
     let why = turns.last().unwrap().void.clone().unwrap();
     assert!(why.contains("Over all its turns: The worker says that it used"), "{why}");
 }
@@ -59,4 +61,18 @@ fn a_statement_that_burns_cpu_time_costs_that_much_more() {
     let place = Place::new();
     let cells = place.run(&place.plan("reads", &["honestly+burn=much"]));
     assert!(cells[0].failed.as_deref().unwrap().contains("`much`; write a number of nanoseconds"), "{cells:?}");
+}
+
+#[test]
+fn a_driver_that_breaks_or_grows_while_others_take_their_turns_is_said_to_have_slept() {
+    let long = Turns { count: 200_000, rounds: 3 };
+    for (how, limit, what) in [
+        ("exits-asleep", None, " exited with code 7"),
+        ("grows-asleep", Some(32 << 20), "MiB resident, more than the limit of 32.0 MiB, and was ended"),
+    ] {
+        let turns = turns_of(how, long, limit);
+        let why = turns.last().unwrap().failed.as_deref().unwrap_or_else(|| panic!("{how}: {turns:?}"));
+        assert!(why.contains(what) && why.contains("; that was while it slept, before its turn"), "{why}");
+        assert!(turns[..turns.len() - 1].iter().all(Cell::counts) && turns.len() > 1, "{turns:?}");
+    }
 }

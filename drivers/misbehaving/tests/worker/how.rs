@@ -55,6 +55,10 @@ pub enum How {
     Pauses,
     /// Works half of the time, whether or not it is its turn.
     NeverSleeps,
+    /// Exits while others take their turns.
+    ExitsAsleep,
+    /// Grows by 64 MiB while others take their turns.
+    GrowsAsleep,
     /// Sends its last statement once more whenever nothing is asked of it.
     ExecutesBetweenTurns,
     /// Never answers a statement of the warm-up.
@@ -78,7 +82,7 @@ pub enum How {
 }
 
 /// Each with its name.
-pub const ALL: [(&str, How); 33] = [
+pub const ALL: [(&str, How); 35] = [
     ("honestly", How::Honestly),
     ("skips-decoding", How::SkipsDecoding),
     ("decodes-one-column", How::DecodesOneColumn),
@@ -102,6 +106,8 @@ pub const ALL: [(&str, How); 33] = [
     ("begins-late", How::BeginsLate),
     ("pauses", How::Pauses),
     ("never-sleeps", How::NeverSleeps),
+    ("exits-asleep", How::ExitsAsleep),
+    ("grows-asleep", How::GrowsAsleep),
     ("executes-between-turns", How::ExecutesBetweenTurns),
     ("hangs-in-warm-up", How::HangsInWarmUp),
     ("hangs", How::Hangs),

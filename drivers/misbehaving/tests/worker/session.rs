@@ -25,6 +25,10 @@ const LEAK_BYTES: usize = 1 << 20;
 
 /// After so long without a statement it is another's turn.
 const IDLE: Duration = Duration::from_millis(2);
+/// So long without a statement is none of a turn's pauses.
+const ASLEEP: Duration = Duration::from_millis(60);
+/// By so much a driver grows that does so asleep.
+const GROWTH_BYTES: usize = 64 << 20;
 /// A driver that pauses does so from the middle of each second on.
 const HALF: Duration = Duration::from_millis(500);
 /// For so long.
@@ -149,8 +153,22 @@ impl MisbehavingSession {
                     std::thread::sleep(IDLE);
                 }
             })),
+            How::ExitsAsleep if nth == WARM_UP + 1 => self.when_asleep(|| std::process::exit(7)),
+            How::GrowsAsleep if nth == WARM_UP + 1 => self.when_asleep(|| std::mem::forget(vec![1_u8; GROWTH_BYTES])),
             _ => {}
         }
+    }
+
+    /// Does it once, as soon as nothing was executed for a while.
+    fn when_asleep(&self, does: fn()) {
+        let executed = Arc::clone(&self.executed);
+        std::thread::spawn(move || {
+            let mut before = 0;
+            while std::mem::replace(&mut before, executed.load(Ordering::Relaxed)) != before {
+                std::thread::sleep(ASLEEP);
+            }
+            does();
+        });
     }
 
     /// Executes the statement again and again, whenever nothing else was executed for some time.

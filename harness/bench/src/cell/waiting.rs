@@ -120,6 +120,9 @@ impl Waiting<'_> {
         let (cancel, pid) = (self.setup.bench.context.cancel, self.worker.pid());
         let tickets = self.setup.tickets(self.whole.turns);
         let of = tickets.end - tickets.start;
+        if self.setup.planned.rounds.is_some() {
+            self.worker.wake()?;
+        }
         let before = self.served.edge(pid, cancel)?;
         let at_go = process_cpu_ns(pid).ok();
         let slept_us = since_us(self.whole.slept_at_ns, at_go);

@@ -13,7 +13,7 @@ use cqldyno_scenarios::{Limits, Operation, Scenario, Statement};
 
 use crate::plan::pass::{Step, kind};
 use crate::plan::shuffle::shuffle;
-use crate::plan::turns::{Turns, wanted};
+use crate::plan::turns::{Turns, has_enough};
 use crate::plan::{Plan, PlannedCell, Rounds};
 
 /// Every contender once on one scenario in one arrangement.
@@ -175,9 +175,9 @@ impl Schedule {
         &self.steps[&cell.pass][cell.step]
     }
 
-    /// Whether `cells` have one of every cell, in whatever attempt, or enough rounds that count and every other cell.
+    /// Whether `cells` have one of every cell, in whatever attempt, or enough generations and every other cell.
     pub(crate) fn lacks_none(&self, cells: &[Cell], run: &Run) -> bool {
-        let has_enough = wanted(run, cells) == 0;
+        let has_enough = has_enough(run, cells);
         let is_wanted = |block: &&Block| block.pass != Pass::Timing || !has_enough;
         let blocks: Vec<Block> = self.blocks.iter().filter(is_wanted).copied().collect();
         self.first_attempts(&blocks).all(|planned| {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use cqldyno_meter::CALIBRATION;
-use cqldyno_reports::{Cell, CountedRounds, Pass, Run};
+use cqldyno_reports::{Analysis, Cell, CountedRounds, Pass, Run, count as number_of};
 use cqldyno_scenarios::{Operation, Scenario};
 
 use crate::plan::Plan;
@@ -24,7 +24,7 @@ pub struct Turns {
 pub const BLOCKS: u32 = 12;
 /// A run in turns has as many generations as its time allows: until it has the rounds of so many that count,
 const ENOUGH_GENERATIONS: u32 = 60;
-/// and at most so many, of which some do not count.
+/// and at most so many, of which some do not count. One that ends at a width has so many if it needs them.
 const MOST_GENERATIONS: u32 = 240;
 /// Statements of a turn. Shorter ones are biased by their edges, on which not all slots are at work.
 const TURN_COUNT: u64 = 50_000;
@@ -58,7 +58,8 @@ impl Plan {
             let round = takers as f64 * count as f64 * slowest * SLOWER + calibration;
             (((generation - takers as f64 * START_SECONDS - calibration) / round) as u32).clamp(least, most)
         });
-        self.blocks = if self.within.is_some() { MOST_GENERATIONS } else { BLOCKS };
+        let is_open = self.within.is_some() || self.until.is_some();
+        self.blocks = if is_open { MOST_GENERATIONS } else { BLOCKS };
         self.turns = Some(Turns { count, rounds });
         self
     }
@@ -68,25 +69,38 @@ impl Plan {
     pub fn with_cells(self) -> Plan {
         match self.turns {
             None => self,
-            Some(_) => Plan { turns: None, blocks: self.blocks.min(BLOCKS), ..self },
+            Some(_) => Plan { turns: None, until: None, blocks: self.blocks.min(BLOCKS), ..self },
         }
     }
 
-    /// Whether the scenarios can be run in turns: as many statements as a generation has, on the worker's own session.
-    pub(crate) fn allows_turns(&self) -> bool {
-        let Some(Turns { count, rounds }) = self.turns else { return false };
+    /// Why a scenario cannot be run in turns, as a clause: they take as many statements as a generation has, on the worker's own session.
+    pub(crate) fn unfit_for_turns(&self) -> Option<String> {
+        let Turns { count, rounds } = self.turns?;
         let all = count.saturating_mul(rounds.into());
-        let allows = |one: &Scenario| {
-            one.limits.count(all) == all && one.statements.iter().all(|one| one.operation != Operation::Connect)
+        let why = |one: &Scenario| {
+            let name = one.label();
+            if one.statements.iter().any(|one| one.operation == Operation::Connect) {
+                return Some(format!("the scenario {name} opens a session per statement"));
+            }
+            let most = one.limits.count(all);
+            (most < all).then(|| format!("the scenario {name} has at most {}", number_of(most, "statement")))
         };
-        self.scenarios.iter().all(allows)
+        self.scenarios.iter().find_map(why)
     }
 }
 
-/// How many generations of every scenario and arrangement are wanted besides `cells`; 0 if all have as many rounds that count as
-/// [`ENOUGH_GENERATIONS`] have. No figure has a part in it.
+/// Whether no generation is wanted besides `cells`: all intervals are narrow enough if the run ends at a width, else there are as many
+/// rounds that count as [`ENOUGH_GENERATIONS`] have. No ratio has a part in it.
+pub(crate) fn has_enough(run: &Run, cells: &[Cell]) -> bool {
+    match run.plan.until {
+        Some(until) => Analysis::new(run, cells).is_within(until),
+        None => wanted(run, cells) == 0,
+    }
+}
+
+/// How many generations of every scenario and arrangement are wanted at most besides `cells`. No figure has a part in it.
 pub(crate) fn wanted(run: &Run, cells: &[Cell]) -> u32 {
-    let Some(turns) = run.plan.turns else { return u32::MAX };
+    let Some(turns) = run.plan.turns.filter(|_| run.plan.until.is_none()) else { return u32::MAX };
     let rounds = CountedRounds::of(run, cells);
     let mut ran: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing) {
@@ -107,6 +121,7 @@ mod tests {
 
     use super::*;
     use crate::plan::plan;
+    use crate::plan::topology::Topology;
 
     fn turns(plan: Plan) -> Turns {
         plan.with_turns(None).turns.unwrap()
@@ -140,8 +155,16 @@ mod tests {
 
     #[test]
     fn what_connects_for_each_statement_or_has_few_of_them_is_run_in_cells() {
-        let allows = |scenario| plan(&["a"], &[scenario]).with_turns(Some(50_000)).allows_turns();
-        assert_eq!(["writes", "reads", "batch", "connect"].map(allows), [true, true, false, false]);
+        let why = |scenario| plan(&["a"], &[scenario]).with_turns(Some(50_000)).unfit_for_turns();
+        assert_eq!(["writes", "reads"].map(why), [None, None]);
+        assert_eq!(why("batch").as_deref(), Some("the scenario batch has at most 20,000 statements"));
+        assert_eq!(why("connect").as_deref(), Some("the scenario connect opens a session per statement"));
+        let until = Plan { until: Some(0.02), ..plan(&["a"], &["writes", "connect"]) }.with_turns(None);
+        assert_eq!((until.blocks, until.turns.is_some()), (MOST_GENERATIONS, true), "as many as it takes");
+        assert_eq!(
+            until.check(&Topology::sample(1, 1)).unwrap_err().to_string(),
+            "--until was given, and the scenario connect opens a session per statement; leave --until out, or compare what takes turns"
+        );
         let within = Some(Duration::from_secs(300));
         let cells = Plan { within, ..plan(&["a"], &["writes"]) }.with_turns(None).with_cells();
         assert_eq!((cells.turns, cells.blocks), (None, BLOCKS));

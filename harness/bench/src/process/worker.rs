@@ -14,6 +14,9 @@ use crate::process::cancel::Cancel;
 use crate::process::child::{AtGate, Launch, Process, Silence, file_name};
 use crate::process::failure::{CellFailure, Step};
 
+/// What a worker was doing that no message is expected from.
+const ASLEEP: &str = "while it slept, before its turn";
+
 /// What ends a worker before its time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds<'a> {
@@ -102,6 +105,18 @@ impl Worker<'_> {
         }
     }
 
+    /// Looks at a worker that slept while others took their turns: whether it is there, and no larger than it may be. Nobody looks
+    /// while it sleeps, because that would take time from the one whose turn it is.
+    pub(crate) fn wake(&mut self) -> Result<(), CellFailure> {
+        if let Some(how) = self.process.ended() {
+            return Err(CellFailure::Worker(format!("The worker {} {how}; that was {ASLEEP}.", self.name)));
+        }
+        match overgrown(self.pid(), self.bounds.memory_bytes) {
+            Some(sizes) => Err(self.failed(&format!("{}; that was {ASLEEP}", too_large(sizes)))),
+            None => Ok(()),
+        }
+    }
+
     /// Says `go` and waits for `end`; `progress` hears how many statements were issued. A worker that issues no statement for the
     /// time of a stall hangs.
     pub(crate) fn go(&mut self, look: Look<'_>, progress: impl FnMut(u64)) -> Result<End, CellFailure> {
@@ -182,22 +197,16 @@ impl Worker<'_> {
         look: Look<'_>,
     ) -> Result<WorkerMessage, CellFailure> {
         let (pid, limit) = (self.process.pid(), self.bounds.memory_bytes);
-        let mut overgrown = None;
+        let mut sizes = None;
         let mut look = || {
-            overgrown =
-                limit.and_then(|limit| Some((resident_bytes(pid).ok()?, limit))).filter(|(has, most)| has > most);
-            overgrown.map(|_| CellFailure::Cancelled).or_else(&mut *look)
+            sizes = overgrown(pid, limit);
+            sizes.map(|_| CellFailure::Cancelled).or_else(&mut *look)
         };
         let line = self.process.line(deadline, self.bounds.cancel, &mut look);
         let protocol =
             |error: &str| format!("broke the worker protocol where {} was expected: {error}", step.expected());
-        let what = match (line, overgrown) {
-            (Err(Silence::Broken(_)), Some((found, limit))) => format!(
-                "had {} resident, more than the limit of {}, and was ended; that was {}",
-                mebibytes(found),
-                mebibytes(limit),
-                step.doing()
-            ),
+        let what = match (line, sizes) {
+            (Err(Silence::Broken(_)), Some(sizes)) => format!("{}; that was {}", too_large(sizes), step.doing()),
             (Ok(line), _) => match decode(&line) {
                 Ok(message) => return Ok(message),
                 Err(_) => protocol(&why_no_message(&self.redaction, &line)),
@@ -256,6 +265,15 @@ fn why_no_message(redaction: &Redaction, line: &str) -> String {
         Err(error) => error.to_string(),
         Ok(_) => "it is no message as it was written".to_owned(),
     }
+}
+
+/// The resident memory of a process and its limit, if it has more.
+fn overgrown(pid: i32, limit: Option<u64>) -> Option<(u64, u64)> {
+    limit.and_then(|limit| Some((resident_bytes(pid).ok()?, limit))).filter(|(has, most)| has > most)
+}
+
+fn too_large((found, limit): (u64, u64)) -> String {
+    format!("had {} resident, more than the limit of {}, and was ended", mebibytes(found), mebibytes(limit))
 }
 
 fn mebibytes(bytes: u64) -> String {

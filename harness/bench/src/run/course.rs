@@ -1,12 +1,13 @@
 //! A run under way: block after block, and a block again where others disturbed it. A lap is one block of every scenario and
 //! arrangement.
 //!
-//! No result influences the order, only noise and durations. A block with a noisy timing cell runs again, right away and whole,
+//! No result influences the order, only noise, durations and the widths of intervals. A block with a noisy timing cell runs again, right away and whole,
 //! until an attempt is quiet or the plan's most attempts are made. Repeats take at most [`REPEATS`] times what the blocks
 //! take once. Every attempt is kept; the last whole one counts.
 //!
-//! With a limit of time no lap starts that would not finish in it, and no repeat that would cost a lap ([`Limit`]). The first
-//! lap and the other passes always run. Every scenario and arrangement has as many blocks.
+//! With a limit of time no lap starts that would not finish in it, and no repeat that would cost a lap ([`Limit`]). A run that ends
+//! at a width starts no lap once all intervals are narrow enough; where they lie has no part in that. The first lap and the other
+//! passes always run. Every scenario and arrangement has as many blocks.
 
 use std::collections::BTreeSet;
 use std::mem::replace;
@@ -18,7 +19,7 @@ use crate::cell::{Executor, RunEnds, Take};
 use crate::judge::noise::noise;
 use crate::plan::estimate::Estimate;
 use crate::plan::schedule::{Block, Schedule};
-use crate::plan::turns::wanted;
+use crate::plan::turns::{has_enough, wanted};
 use crate::plan::{Plan, PlannedCell};
 use crate::record::folder::FolderError;
 use crate::run::BenchError;
@@ -82,7 +83,7 @@ impl Course<'_> {
             .filter(|at| is_left(*at, self.attempts(&there, &blocks[*at])))
             .map(|at| blocks[at])
             .collect();
-        if wanted(self.run, &there) == 0 {
+        if has_enough(self.run, &there) {
             left.retain(|block| block.pass != Pass::Timing);
         }
 
@@ -96,9 +97,14 @@ impl Course<'_> {
             Duration::ZERO
         };
         let fitting = self.fitting(&left, &there, &limit);
-        let cells = self.schedule.first_attempts(&fitting).count();
+        let is_generation = |block: &&Block| self.plan.turns.is_some() && block.pass == Pass::Timing;
+        let generations: BTreeSet<u32> = fitting.iter().filter(is_generation).map(|block| block.number).collect();
+        let generations = self.plan.turns.map(|_| generations.len() as u32);
+        let cells: Vec<Block> = fitting.iter().filter(|block| !is_generation(block)).copied().collect();
+        let cells = self.schedule.first_attempts(&cells).count();
         let estimate = of_blocks(&limit, &fitting);
-        observer.starts(&Outlook { cells, estimate, repeats, within: self.plan.within });
+        let Plan { within, until, .. } = *self.plan;
+        observer.starts(&Outlook { cells, generations, estimate, repeats, within, until });
 
         let mut repeating = Duration::ZERO;
         let mut ended = Ended { cells: there, complete: false, cut_short: None, trouble: None };
@@ -109,8 +115,8 @@ impl Course<'_> {
                 let too_few = self.too_few(&left[at..], &limit).into_iter().chain(self.without_cores(&ended.cells));
                 too_few.for_each(|sentence| observer.too_few(&sentence));
             }
-            let has_enough = begins_another_lap(&left, at) && wanted(self.run, &ended.cells) == 0;
-            if has_enough || begins_another_lap(&left, at) && !self.has_time_for(1, &left[at..], &limit) {
+            let is_over = || has_enough(self.run, &ended.cells) || !self.has_time_for(1, &left[at..], &limit);
+            if begins_another_lap(&left, at) && is_over() {
                 let cut_short = self.cut_short(&left[at..], &limit);
                 // Of generations as many run as fit.
                 if self.plan.turns.is_none() || (cut_short.blocks as usize) < LEAST_BLOCKS {
@@ -173,7 +179,7 @@ impl Course<'_> {
             return left.to_vec();
         }
         let most = wanted(self.run, cells).min(self.plan.blocks);
-        let laps = (1..=most).take_while(|laps| self.has_time_for(*laps, left, limit)).count();
+        let laps = (1..=most).collect::<Vec<u32>>().partition_point(|laps| self.has_time_for(*laps, left, limit));
         let end =
             left.first().map_or(0, |block| block.number.saturating_add(u32::try_from(laps.max(1)).unwrap_or(u32::MAX)));
         left.iter().filter(|block| block.pass != Pass::Timing || block.number < end).copied().collect()
@@ -271,11 +277,10 @@ impl Course<'_> {
         };
         for (at, group) in groups.iter().enumerate() {
             let Some(planned) = group.cells.first() else { continue };
-            let there = ended.cells.iter().filter(|cell| !cell.more).count();
-            let behind = groups[at..].iter().map(|group| group.cells.len()).sum::<usize>();
+            let there = done(&ended.cells);
             observer.cell_starts(&CellStart {
                 number: there + 1,
-                of: there + behind + self.schedule.first_attempts(next).count(),
+                of: there + groups.len() - at + self.steps(next),
                 label: match planned.rounds {
                     None => &self.run.contenders[planned.contender].label,
                     Some(_) => "",
@@ -327,6 +332,15 @@ impl Course<'_> {
         true
     }
 
+    /// How many generations and cells `blocks` have.
+    fn steps(&self, blocks: &[Block]) -> usize {
+        let of = |block: &Block| match self.plan.turns.is_some() && block.pass == Pass::Timing {
+            true => 1,
+            false => self.schedule.cells(block, 1).len(),
+        };
+        blocks.iter().map(of).sum()
+    }
+
     /// How many cores worker and server of the cell may use.
     fn cores(&self, planned: &PlannedCell) -> usize {
         let arrangement = &self.run.plan.arrangements[planned.arrangement];
@@ -373,6 +387,14 @@ impl Course<'_> {
         }
         found
     }
+}
+
+/// How many generations and cells ran.
+fn done(cells: &[Cell]) -> usize {
+    let turns = cells.iter().filter(|cell| cell.round.is_some());
+    let generations: BTreeSet<_> =
+        turns.map(|cell| (&cell.scenario, &cell.arrangement, cell.block, cell.attempt)).collect();
+    generations.len() + cells.iter().filter(|cell| cell.round.is_none()).count()
 }
 
 /// Whether a lap begins with the block at `at` while another one was before it.

@@ -12,7 +12,7 @@ use crate::cell::Stage;
 pub struct CellStart<'a> {
     /// Its place in the run, from 1.
     pub number: usize,
-    /// Cells of the run so far: a block that runs again adds to them.
+    /// Cells and generations of the run so far: a block that runs again adds to them.
     pub of: usize,
     /// The contender's label; empty for a generation, which has several.
     pub label: &'a str,
@@ -37,16 +37,20 @@ pub struct CellStart<'a> {
 }
 
 /// A run that is about to start, or to go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook {
-    /// Cells that are to be run.
+    /// Cells that are to be run, besides generations.
     pub cells: usize,
+    /// Generations that are to be run of every scenario and arrangement, if contenders take turns; at most so many.
+    pub generations: Option<u32>,
     /// How long they take: a rough guess, because nothing is measured yet.
     pub estimate: Duration,
     /// The most that blocks that run again add.
     pub repeats: Duration,
     /// The time of the run; `None` for no limit.
     pub within: Option<Duration>,
+    /// It ends before if no half interval is wider than this share.
+    pub until: Option<f64>,
 }
 
 /// Where the build of a worker is.
@@ -70,6 +74,11 @@ pub trait Observer {
         let _ = (label, building);
     }
 
+    /// Contenders have cells although turns were asked for, as the sentence says.
+    fn without_turns(&mut self, sentence: &str) {
+        let _ = sentence;
+    }
+
     /// A contender was asked who it is, or could not be.
     fn contender(&mut self, contender: &Contender) {
         let _ = contender;
@@ -80,9 +89,9 @@ pub trait Observer {
         let _ = outlook;
     }
 
-    /// A run goes on: so many cells are there, and a sentence if one of them was cut off.
-    fn resumes(&mut self, cells: usize, dropped: Option<&str>) {
-        let _ = (cells, dropped);
+    /// A run goes on: what is there, and a sentence if one of the cells was cut off.
+    fn resumes(&mut self, there: &[Cell], dropped: Option<&str>) {
+        let _ = (there, dropped);
     }
 
     /// A block is about to run again, as the sentence says.

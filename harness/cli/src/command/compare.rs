@@ -25,6 +25,7 @@ Examples:
   cqldyno compare --quick                 all drivers, figures in 30 seconds
   cqldyno compare                         all drivers, with intervals, in 5 minutes
   cqldyno compare --within 20min          more generations, narrower intervals
+  cqldyno compare --until 2%              until intervals are within 2 %
   cqldyno compare -n 10M                  10 million statements each, once
   cqldyno compare --publish               20 minutes on both runtimes
   cqldyno compare --resume latest         continue the newest run
@@ -242,6 +243,11 @@ mod tests {
         assert_eq!(planned(&["--publish", "--arrangement", "current"]).arrangements.len(), 1);
         assert_eq!(within(&planned(&["--publish", "--within", "10min"])), Some(600));
         assert_eq!(within(&planned(&["--within", "1s"])), Some(1));
+        let until = |words: &[&str]| (planned(words).until, within(&planned(words)), planned(words).turns.is_some());
+        assert_eq!(until(&["--until", "2%"]), (Some(0.02), Some(1_200), true), "it has more time");
+        assert_eq!(until(&["--until", "2.5%", "--within", "7min"]), (Some(0.025), Some(420), true));
+        assert_eq!(until(&["--until", "7%", "--within", "none"]), (Some(0.07), None, true));
+        assert_eq!(until(&[]), (None, Some(300), true));
     }
 
     #[test]
@@ -250,8 +256,12 @@ mod tests {
         run.plan.turns = Some(cqldyno_reports::TurnsInfo { count: 20_000, rounds: 3 });
         let plan = parsed(&run);
         assert_eq!((plan.turns.map(|turns| turns.count), plan.within.is_some()), (Some(20_000), true));
+        for share in [0.02, 0.025, 0.07] {
+            run.plan.until = Some(share);
+            assert_eq!((parsed(&run).until, parsed(&run).within), (Some(share), Some(Duration::from_millis(90_500))));
+        }
         run.plan.within_ms = None;
-        assert_eq!(parsed(&run).within, None);
+        assert_eq!((parsed(&run).within, parsed(&run).until), (None, Some(0.07)));
     }
 
     #[test]

@@ -219,6 +219,7 @@ fn what_was_asked_is_not_asked_again_of_a_run_that_goes_on() {
         ("--arrangement", Some("current")),
         ("--memory", Some("1G")),
         ("--settings", Some("default")),
+        ("--until", Some("2%")),
         ("--counting-count", Some("1k")),
         ("--publish", None),
         ("--quick", None),

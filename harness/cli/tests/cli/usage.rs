@@ -336,7 +336,7 @@ fn a_run_for_publication_has_blocks_and_a_count_of_its_own() {
     assert!(both.contains("together with --count and --blocks, and"), "{both}");
     let help = words(&stdout(&run(&["compare", "--help"])));
     for part in
-        ["20 blocks of 1M statements per cell", "One block is the default from a count of 5M on", "--resume <RUN>"]
+        ["20 minutes on multi:2 and current", "One block is the default from a count of 5M on", "--resume <RUN>"]
     {
         assert!(help.contains(part), "{part}: {help}");
     }
@@ -380,4 +380,37 @@ fn turns_are_refused_where_there_are_cells() {
     assert!(said.contains("--turn was given, and --format time shows whole cells; leave out one of them"), "{said}");
     let said = refused(&["compare", "floor", "noop", "--count", "1k", "--turn", "20k"]);
     assert!(said.contains("--count was given together with --turn, and they exclude each other"), "{said}");
+    let said = refused(&["run", "noop", "--layouts", "3"]);
+    assert!(
+        said.contains("--layouts was given for a run in cells; leave it out, or compare on the embedded"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_width_is_refused_where_there_are_cells_and_where_it_is_none() {
+    for (flag, value) in [("--count", Some("1k")), ("--blocks", Some("9")), ("--rate", Some("1k")), ("--quick", None)] {
+        let said = refused(&[&["compare", "floor", "noop", "--until", "2%", flag][..], value.as_slice()].concat());
+        assert!(
+            said.contains(flag) && said.contains("--until") && said.contains("; leave out one or the other"),
+            "{said}"
+        );
+    }
+    let said = refused(&["compare", "floor", "noop", "--format", "time", "--until", "2%"]);
+    assert_eq!(said, "Error: --until was given, and --format time shows whole cells; leave out one of them\n");
+    for cells in [&["run", "noop"][..], &["compare", "noop", "--target", "127.0.0.1:9042"]] {
+        let said = refused(&[cells, &["--until", "2%"]].concat());
+        let sentence = "Error: --until was given for a run in cells; leave it out, or compare on the embedded cluster, where contenders \
+                        take turns\n";
+        assert_eq!(said, sentence);
+    }
+    let said = refused(&["compare", "noop", "--scenario", "connect", "--until", "2%"]);
+    assert!(
+        said.contains("--until was given, and the scenario connect opens a session per statement; leave"),
+        "{said}"
+    );
+    for width in ["0.02", "2", "0%", "-2%", "51%", "nan%", "%", "narrow"] {
+        let said = refused(&["compare", "noop", &format!("--until={width}")]);
+        assert!(said.contains("--until") && said.contains("write a percentage from 0.1% to 50%"), "{width}: {said}");
+    }
 }

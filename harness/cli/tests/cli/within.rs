@@ -118,6 +118,67 @@ fn a_time_that_is_none_is_refused_with_how_to_write_one() {
     }
 }
 
+/// A driver and its control in short turns, until their interval is very wide.
+#[test]
+fn a_comparison_until_a_width_ends_there_says_so_and_has_nothing_left() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let asked = ["compare", "scylla", "--scenario", "writes", "--turn", "2k", "--warmup", "0", "--no-counting"];
+    let limits = ["--noise-share", "none", "--until", "50%", "--within", "10min", "--out", "kept"];
+    let output = cqldyno(folder.path(), &[&asked[..], &limits].concat()).output().unwrap();
+    let said = words(&stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let (run, cells) = kept(folder.path());
+    let generations = run.cut_short.unwrap().blocks;
+    assert!((8..100).contains(&generations) && run.plan.until == Some(0.5), "{generations}");
+    let result = std::fs::read_to_string(folder.path().join("kept/result.json")).unwrap();
+    assert!(result.contains(" --within 600000ms --until 50% "), "the command that repeats it");
+    let sentence = format!("All intervals were within 50 % after {generations} generations.");
+    assert!(words(&stdout(&output)).contains(&sentence), "{}", stdout(&output));
+    assert!(
+        said.contains("From generation 8 on it ends once all intervals are within 50 %. It stops after 10 min"),
+        "{said}"
+    );
+    assert!(said.contains(" generations of every scenario and arrangement.") && !said.contains("cell"), "{said}");
+    let lines: Vec<String> = stderr(&output).lines().filter(|line| line.contains("] ")).map(str::to_owned).collect();
+    assert_eq!(lines.len(), generations as usize, "a line per generation: {lines:?}");
+    assert!(lines[0].contains("/") && lines[0].contains("] generation 1; about "), "{lines:?}");
+    check_schema(&folder.path().join("kept"));
+
+    let output = cqldyno(folder.path(), &["compare", "--resume", "kept"]).output().unwrap();
+    assert!(stderr(&output).contains("nothing was left to do"), "{}", stderr(&output));
+    // Narrower than it can get, it goes on from where it was.
+    let path = folder.path().join("kept/run.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("\"until\": 0.5", "\"until\": 0.001", 1)).unwrap();
+    let output = cqldyno(folder.path(), &["compare", "--resume", "kept", "--within", "1s"]).output().unwrap();
+    let said = words(&stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains(&format!("{} turns are there already.", cells.len())), "{said}");
+    let (further, _) = kept(folder.path());
+    assert!(further.cut_short.unwrap().blocks > generations && further.plan.until == Some(0.001), "{further:?}");
+    let why = "The time of 1 s was over before all intervals were within 0.1 %: the widest is ";
+    assert!(words(&stdout(&output)).contains(why), "{}", stdout(&output));
+    assert!(said.contains("Go on with `cqldyno compare --resume kept`."), "{said}");
+}
+
+#[test]
+fn turns_that_a_scenario_does_not_take_are_told_of_at_the_start_and_in_the_notes() {
+    drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let asked =
+        ["compare", "floor", "--scenario", "connect", "--turn", "1k", "--no-counting", "--within", "1s", "--notes"];
+    let output = cqldyno(folder.path(), &[&asked[..], &["--out", "kept"]].concat()).output().unwrap();
+    let said = words(&stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let sentence =
+        "Contenders run in cells and take no turns, because the scenario connect opens a session per statement.";
+    assert!(said.find(sentence).is_some_and(|at| Some(at) < said.find("This takes about")), "{said}");
+    assert!(words(&stdout(&output)).contains(sentence), "{}", stdout(&output));
+    assert_eq!(kept(folder.path()).0.plan.without_turns.as_deref(), Some(sentence));
+    check_schema(&folder.path().join("kept"));
+}
+
 #[test]
 fn one_cell_is_said_as_one() {
     drivers();

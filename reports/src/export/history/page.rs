@@ -45,7 +45,7 @@ fn section(at: usize, group: &Group) -> Markup {
 fn figure(panel: &Panel, group: &Group) -> Markup {
     html! {
         figure {
-            figcaption { strong { (plain(&panel.title)) } span { "Medians with the least and the greatest block." } }
+            figcaption { strong { (plain(&panel.title)) } span { "Medians with the least and the greatest block or generation." } }
             (PreEscaped(chart(panel, &group.runs)))
             ul.legend {
                 @for (line, class) in panel.lines.iter().zip(classes(panel)) {

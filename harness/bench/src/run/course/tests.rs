@@ -1,5 +1,7 @@
 //! The order of a run: which blocks are run, run again and left out.
 
+mod until;
+
 use super::*;
 use crate::cell::Stage;
 use crate::plan::plan;
@@ -7,7 +9,7 @@ use crate::plan::schedule::Group;
 use crate::plan::topology::Topology;
 use crate::plan::turns::Turns;
 use crate::record::sample_run;
-use cqldyno_reports::{CoreLoop, Measure, RoundCores, Unit, measure};
+use cqldyno_reports::{Analysis, CoreLoop, Measure, RoundCores, Unit, measure};
 
 /// A clock that stands still until somebody moves it.
 #[derive(Default)]
@@ -41,6 +43,8 @@ struct Executed<'a> {
     noisy: Vec<(usize, u32, u32)>,
     /// What others used of the cores in a generation and round, as a share.
     others: fn(u32, u32) -> f64,
+    /// What a statement of the contender costs in a generation, if that is measured.
+    cpu: Box<dyn Fn(usize, u32) -> Option<f64>>,
 }
 
 impl Executor for Executed<'_> {
@@ -88,6 +92,8 @@ impl Executed<'_> {
             ("machine_steal", seconds(0.0)),
             ("machine_other_cpu", seconds(if noisy { 0.9 } else { 0.0 })),
         ];
+        let cpu = (self.cpu)(cell.contender, cell.block)
+            .map(|cpu| (measure::CPU_PER_STATEMENT, Measure::value(cpu, Unit::Microseconds)));
         let failed = (cell.contender == self.failing).then(|| "It crashed.".to_owned());
         Cell {
             contender: self.run.contenders[cell.contender].id.clone(),
@@ -98,7 +104,7 @@ impl Executed<'_> {
             more: failed.is_none() && cell.rounds.is_some_and(|rounds| round < rounds.last),
             pass: cell.pass,
             attempt: cell.attempt,
-            measures: measures.map(|(id, value)| (id.to_owned(), value)).into(),
+            measures: measures.into_iter().chain(cpu).map(|(id, value)| (id.to_owned(), value)).collect(),
             failed,
             ..Cell::default()
         }
@@ -166,8 +172,10 @@ fn kept(
     let clock = Hand::default();
     let takes = Box::new(|_: &PlannedCell| Duration::ZERO);
     let (seen, noisy, ends) = (Vec::new(), Vec::new(), RunEnds::Cancelled);
+    let cpu = Box::new(|_, _| None);
+    let others = |_, _| 0.0;
     let mut executor =
-        Executed { run: &run, clock: &clock, takes, seen, cancel_at: 0, ends, failing: 9, noisy, others: |_, _| 0.0 };
+        Executed { run: &run, clock: &clock, takes, seen, cancel_at: 0, ends, failing: 9, noisy, others, cpu };
     change(&mut executor);
     let mut heard = Heard::default();
     let course = Course { plan, schedule: &schedule, run: &run, clock: &clock };
@@ -486,14 +494,14 @@ fn every_turn_is_kept_and_a_generation_that_broke_off_starts_again() {
     let plan = Plan { blocks: 1, ..in_turns(None) };
     let (whole, seen, heard) = go(&plan, Vec::new(), |_| {});
     assert_eq!((seen.len(), whole.cells.len(), heard.ended), (14, 14, 6), "noop takes one turn");
-    assert_eq!((heard.started, heard.of), (vec![1, 4], vec![6; 2]));
+    assert_eq!((heard.started, heard.of), (vec![1, 2], vec![2; 2]), "generations");
     let (ended, seen, _) = go(&plan, whole.cells.clone(), |_| {});
     assert_eq!((seen.len(), ended.cells.len()), (0, 14), "nothing is left");
     let mut torn = whole.cells;
     torn.pop();
     let (ended, seen, heard) = go(&plan, torn.clone(), |_| {});
     assert!(seen.iter().all(|cell| cell.attempt == 2));
-    assert_eq!((seen.len(), ended.cells.len(), heard.started[0]), (7, 13 + 7, 6));
+    assert_eq!((seen.len(), ended.cells.len(), heard.started[0]), (7, 13 + 7, 3));
     let (schedule, run) = sample(&plan);
     assert!(schedule.lacks_none(&ended.cells, &run) && !schedule.lacks_none(&torn, &run));
 }
@@ -513,7 +521,7 @@ fn there_are_as_many_generations_as_the_time_allows_and_nobody_is_told_of_more()
     let (ended, seen, heard) = go(&in_turns(Some(60)), Vec::new(), a_second);
     assert_eq!((ended.complete, ended.cut_short.map(|cut| cut.blocks)), (true, Some(9)));
     assert_eq!((seen.len(), heard.cut_short.len(), heard.too_few.len()), (9 * 14, 0, 0));
-    assert_eq!((heard.of.last(), heard.started.last()), (Some(&54), Some(&52)));
+    assert_eq!((heard.of.last(), heard.started.last()), (Some(&18), Some(&18)));
     let (ended, seen, _) = go(&in_turns(Some(60)), ended.cells, a_second);
     assert_eq!((seen.len(), ended.cut_short.map(|cut| cut.blocks)), (9 * 14, Some(18)), "it goes on with more");
     let few = Plan { reference: Some("a".to_owned()), ..in_turns(Some(30)) };
