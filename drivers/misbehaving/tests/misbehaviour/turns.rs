@@ -57,7 +57,7 @@ fn a_driver_that_breaks_or_grows_while_others_take_their_turns_is_said_to_have_s
     let long = Turns { count: 200_000, rounds: 3 };
     for (how, limit, what) in [
         ("exits-asleep", None, " exited with code 7"),
-        ("grows-asleep", Some(300 << 20), "MiB resident, more than the limit of 300.0 MiB, and was ended"),
+        ("grows-asleep", Some(32 << 20), "MiB resident, more than the limit of 32.0 MiB, and was ended"),
     ] {
         let turns = turns_of(how, long, limit);
         let why = turns.last().unwrap().failed.as_deref().unwrap_or_else(|| panic!("{how}: {turns:?}"));

@@ -56,7 +56,7 @@ pub enum How {
     NeverSleeps,
     /// Exits while others take their turns.
     ExitsAsleep,
-    /// Grows by 400 MiB while others take their turns.
+    /// Grows by 64 MiB while others take their turns.
     GrowsAsleep,
     /// Sends its last statement once more whenever nothing is asked of it.
     ExecutesBetweenTurns,

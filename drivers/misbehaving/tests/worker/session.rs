@@ -27,7 +27,7 @@ const IDLE: Duration = Duration::from_millis(2);
 /// So long without a statement is none of a turn's pauses.
 const ASLEEP: Duration = Duration::from_millis(60);
 /// By so much a driver grows that does so asleep.
-const GROWTH_BYTES: usize = 400 << 20;
+const GROWTH_BYTES: usize = 64 << 20;
 /// A driver that pauses does so from the middle of each second on.
 const HALF: Duration = Duration::from_millis(500);
 /// For so long.
