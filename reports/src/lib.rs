@@ -36,7 +36,7 @@ pub use analysis::cut_short::{CutShort, why_cut_short};
 pub use analysis::history::{By, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
 pub use analysis::rounds::CountedRounds;
 pub use analysis::short_label::short;
-pub(crate) use analysis::summary;
+pub(crate) use analysis::{summary, witness};
 pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth};
 pub use export::growth::{Curve, growth_chart};

@@ -6,8 +6,8 @@ use cqldyno_statistics::{self as statistics, LogRatio, Repetition};
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
-use crate::comparison::{Table, compare};
-use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT, WALL};
+use crate::comparison::{JUDGED, Table, compare};
+use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT};
 use crate::rounds::CountedRounds;
 use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit, whole};
 
@@ -61,12 +61,18 @@ pub struct SummaryRow {
     pub level: Option<f64>,
     /// The level over the reference's, and of a control over the reference's alone; absent without one of both.
     pub ratio: Option<f64>,
-    /// Where the ratio lies with 95 % confidence: over the whole table at once, or by itself if the row is exploratory.
+    /// Where the ratio lies with 95 % confidence: over all comparisons by its meter at once, or by itself if the row is exploratory.
     pub interval: Option<[f64; 2]>,
     /// What the interval says, or that noise withholds it; absent without an interval, of a control, of a rate that the server may have
     /// limited, and where the control is missing or differs.
     pub verdict: Option<Verdict>,
-    /// Whether the row's interval holds by itself only: any meter but CPU time per statement.
+    /// Why a rate has no verdict although it has an interval, as a full sentence: the server limited it, or may have.
+    #[serde(default)]
+    pub no_verdict: Option<String>,
+    /// Which count speaks against a verdict on CPU time, as a full sentence: instructions, or without them system calls or allocations.
+    #[serde(default)]
+    pub contradicted: Option<String>,
+    /// Whether the row's interval holds by itself only: any meter but CPU time per statement and statements per second.
     #[serde(default)]
     pub exploratory: bool,
     /// The smallest difference to the reference, as a share, that this run would have found with a chance of 90 %.
@@ -94,6 +100,11 @@ pub struct SummaryRow {
 }
 
 impl SummaryRow {
+    /// Whether the row is of CPU time per statement.
+    pub(crate) fn is_primary(&self) -> bool {
+        self.meter == CPU_PER_STATEMENT
+    }
+
     pub(crate) fn is_of(&self, place: Place, contender: &Contender) -> bool {
         self.contender == contender.id && self.is_in(place)
     }
@@ -108,13 +119,13 @@ impl SummaryRow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It costs less: the whole interval lies beyond 2 %, or below 1 if both are the same driver.
+    /// It needs less CPU time: the whole interval lies beyond 2 %, or below 1 if both are the same driver.
     Cheaper,
-    /// It costs more: the whole interval lies beyond 2 %, or above 1 if both are the same driver.
+    /// It needs more CPU time: the whole interval lies beyond 2 %, or above 1 if both are the same driver.
     Dearer,
-    /// It takes less time or serves more per second: the whole interval lies beyond 2 %.
+    /// It serves more statements per second: the whole interval lies beyond 2 %.
     Faster,
-    /// It takes more time or serves less per second: the whole interval lies beyond 2 %.
+    /// It serves fewer statements per second: the whole interval lies beyond 2 %.
     Slower,
     /// The whole interval lies within 2 %.
     Same,
@@ -126,11 +137,9 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict in the words of the meter: rates and times are faster or slower, costs are cheaper or dearer.
-    pub(crate) fn of(verdict: statistics::Verdict, run: &Run, meter: &str) -> Verdict {
-        let is_latency = || run.measure(meter).is_some_and(|known| known.pass == Pass::Latency);
-        let is_speed = [THROUGHPUT, WALL].contains(&meter) || is_latency();
-        match (verdict, is_speed) {
+    /// The verdict in the words of the meter: statements per second are faster or slower, CPU time is cheaper or dearer.
+    pub(crate) fn of(verdict: statistics::Verdict, meter: &str) -> Verdict {
+        match (verdict, meter == THROUGHPUT) {
             (statistics::Verdict::Better, true) => Verdict::Faster,
             (statistics::Verdict::Better, false) => Verdict::Cheaper,
             (statistics::Verdict::Worse, true) => Verdict::Slower,
@@ -277,7 +286,9 @@ fn row(
         ratio: None,
         interval: None,
         verdict: None,
-        exploratory: id != CPU_PER_STATEMENT,
+        no_verdict: None,
+        contradicted: None,
+        exploratory: !JUDGED.contains(&id),
         detectable: None,
         blocks: None,
         no_interval: own_concurrency(run, contender),
@@ -472,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn every_meter_but_cpu_time_is_exploratory_and_its_interval_holds_by_itself() {
+    fn every_meter_without_a_verdict_is_exploratory_and_its_interval_holds_by_itself() {
         let (run, mut cells) = sample::blocks(12);
         for cell in &mut cells {
             let cpu = cell.measures.get(CPU_PER_STATEMENT).unwrap().clone();
@@ -484,7 +495,7 @@ mod tests {
         let narrower = other.interval.unwrap();
         assert!(other.exploratory && other.verdict.is_none());
         assert!(primary[0] < narrower[0] && narrower[1] < primary[1], "{primary:?} {narrower:?}");
-        assert!(rows.iter().all(|row| row.exploratory != (row.meter == CPU_PER_STATEMENT)));
+        assert!(rows.iter().all(|row| row.exploratory != JUDGED.contains(&row.meter.as_str())));
     }
 
     #[test]
@@ -522,26 +533,11 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_cheaper_or_dearer_and_rates_and_times_faster_or_slower() {
-        let (mut run, _) = sample::run();
-        run.measures.push(crate::MeasureInfo {
-            id: "response_p99".to_owned(),
-            unit: Unit::Microseconds,
-            better: crate::Better::Lower,
-            pass: Pass::Latency,
-            about: String::new(),
-            column: None,
-        });
+    fn cpu_time_is_cheaper_or_dearer_and_statements_per_second_are_faster_or_slower() {
         let both = [statistics::Verdict::Better, statistics::Verdict::Worse];
-        let words = |meter| both.map(|one| Verdict::of(one, &run, meter).name());
-        for meter in
-            [CPU_PER_STATEMENT, measure::SYSCALLS_PER_STATEMENT, measure::PEAK_RSS, "allocations_per_statement"]
-        {
-            assert_eq!(words(meter), ["cheaper", "dearer"], "{meter}");
-        }
-        for meter in [measure::THROUGHPUT, measure::WALL, "response_p99"] {
-            assert_eq!(words(meter), ["faster", "slower"], "{meter}");
-        }
+        let words = |meter| both.map(|one| Verdict::of(one, meter).name());
+        assert_eq!(words(CPU_PER_STATEMENT), ["cheaper", "dearer"]);
+        assert_eq!(words(THROUGHPUT), ["faster", "slower"]);
     }
 
     #[test]
@@ -555,7 +551,7 @@ mod tests {
         let found = find(&rows, "cdrs-tokio", measure::THROUGHPUT);
         assert_eq!(
             (found.verdict, found.exploratory),
-            (Some(Verdict::Slower), true),
+            (Some(Verdict::Slower), false),
             "fewer statements a second: {found:?}"
         );
         for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
@@ -563,7 +559,10 @@ mod tests {
             cell.measures.insert(measure::SERVER_UTILISATION.to_owned(), busy);
         }
         let rows = summary(&run, &cells);
-        assert_eq!(find(&rows, "cdrs-tokio", measure::THROUGHPUT).verdict, None);
+        let found = find(&rows, "cdrs-tokio", measure::THROUGHPUT);
+        let why = "No verdict on statements per second: the server limited this row, not the driver.";
+        assert_eq!((found.verdict, found.no_verdict.as_deref()), (None, Some(why)));
+        assert!(found.interval.is_some());
         let cpu = find(&rows, "cdrs-tokio", CPU_PER_STATEMENT);
         assert_eq!((cpu.verdict, cpu.bottleneck), (Some(Verdict::Dearer), Some(Bottleneck::Server)));
     }
@@ -590,6 +589,12 @@ mod tests {
             assert_eq!(rows.iter().find(elsewhere).unwrap().verdict, Some(Verdict::Slower), "another place");
             let here = find(&rows, "cdrs-tokio", measure::THROUGHPUT);
             assert!(here.interval.is_some());
+            let says = |what: &str| here.no_verdict.as_ref().is_some_and(|why| why.contains(what));
+            match server {
+                Some(share) if share < 80.0 => assert_eq!(here.no_verdict, None),
+                Some(_) => assert!(says("the server limited the reference"), "{here:?}"),
+                None => assert!(says("not known what limited the reference"), "{here:?}"),
+            }
             (here.verdict, find(&rows, "cdrs-tokio", CPU_PER_STATEMENT).verdict)
         };
         assert_eq!(verdicts("scylla", Some(12.0)), (Some(Verdict::Slower), Some(Verdict::Dearer)));

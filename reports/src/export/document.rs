@@ -224,7 +224,7 @@ impl At<'_> {
     fn fewer_blocks(&self) -> Option<String> {
         let run = self.analysis.run();
         let mut here = run.contenders.iter().flat_map(|contender| self.analysis.rows_of(self.place, contender));
-        let blocks = here.find_map(|row| row.blocks.filter(|_| !row.exploratory))?;
+        let blocks = here.find_map(|row| row.blocks.filter(|_| row.is_primary()))?;
         (blocks < run.blocks() as usize && !run.is_open()).then(|| {
             format!(
                 "The intervals are of {blocks} of {}: those in which every compared driver finished.",
