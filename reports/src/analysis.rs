@@ -76,7 +76,12 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn concluded(self, reference: Option<&'a Contender>, mut rows: Vec<SummaryRow>, doubts: Vec<String>) -> Analysis<'a> {
+    fn concluded(
+        self,
+        reference: Option<&'a Contender>,
+        mut rows: Vec<SummaryRow>,
+        doubts: Vec<String>,
+    ) -> Analysis<'a> {
         witness::contradict(&mut rows);
         let doubt = doubts.first().map(String::as_str);
         let findings = findings::findings(self.run, reference, &rows, doubt, self.rounds.counting().is_some());

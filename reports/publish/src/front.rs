@@ -2,8 +2,8 @@
 
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use cqldyno_reports::{
-    Analysis, Bottleneck, Combined, Contender, Place, Recorded, Role, Run, SummaryRow, Verdict, count, escape, list, plain, short,
-    three_digits, whole,
+    Analysis, Bottleneck, Combined, Contender, Place, Recorded, Role, Run, SummaryRow, Verdict, count, escape, list,
+    plain, short, three_digits, whole,
 };
 
 use crate::store::unnumbered;
@@ -276,7 +276,9 @@ fn judgement(cpu: Option<&SummaryRow>, rate: Option<&SummaryRow>) -> [String; 3]
     };
     let rate = rate.and_then(|row| {
         let verdict = match row {
-            SummaryRow { interval: Some(_), verdict: None, bottleneck: Some(Bottleneck::Server), .. } => "server-bound".to_owned(),
+            SummaryRow { interval: Some(_), verdict: None, bottleneck: Some(Bottleneck::Server), .. } => {
+                "server-bound".to_owned()
+            }
             SummaryRow { interval: Some(_), .. } => verdict(row.verdict),
             _ => String::new(),
         };
@@ -336,7 +338,7 @@ mod tests {
         let text = shown(run, cells);
         assert!(text.contains("For writes and reads scylla needed least CPU time."), "{text}");
         assert!(text.contains("By CPU time, choose scylla for writes and reads."), "{text}");
-        assert!(text.contains("(1.5") && text.contains("**dearer** | 753k |"), "{text}");
+        assert!(text.contains("(1.5") && text.contains("**dearer** | 753k same | 0.300 |"), "{text}");
         assert!(!text.contains("#control") && !text.contains("| floor"), "{text}");
         assert!(text.lines().count() < 60 && text.split_whitespace().count() < 550, "{text}");
     }

@@ -280,7 +280,8 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
         let verdicts: Vec<Verdict> = each.collect();
         let noisy = verdicts.iter().filter(|verdict| !verdict.holds()).count();
         // A rate has a verdict only where it had one in every run: elsewhere the server may have limited it.
-        let is_judged = !comparison.is_control && (is_primary || (meter == THROUGHPUT && verdicts.len() == named.len()));
+        let is_judged =
+            !comparison.is_control && (is_primary || (meter == THROUGHPUT && verdicts.len() == named.len()));
         let Some(row) = rows.iter_mut().find(|row| row.contender == contender.id) else { continue };
         let Estimate { ratio, interval, verdict, detectable } = *estimate;
         if !comparison.is_control {

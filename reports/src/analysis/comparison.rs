@@ -141,7 +141,9 @@ pub(crate) fn control_warning<'a>(
     meter: &str,
 ) -> Option<String> {
     let off: Vec<String> = rows
-        .filter(|row| row.meter == meter && row.no_verdict.is_none() && is_control(&row.contender, row.control, reference))
+        .filter(|row| {
+            row.meter == meter && row.no_verdict.is_none() && is_control(&row.contender, row.control, reference)
+        })
         .filter_map(|row| {
             let [low, high] = row.interval.filter(|[low, high]| *low > 1.0 || *high < 1.0)?;
             let (scenario, arrangement) = (plain(&row.scenario), plain(&row.arrangement));
@@ -233,7 +235,8 @@ impl Table {
         };
         // Ratios are to reference and controls: if the server limited one of them, the rate is the server's.
         let bases = std::iter::once(&prepared.group.reference).chain(&prepared.group.controls);
-        let base = bases.map(|column| &self.rows[prepared.columns[*column]]).find_map(|row| not_its_own(row, "the reference"));
+        let base =
+            bases.map(|column| &self.rows[prepared.columns[*column]]).find_map(|row| not_its_own(row, "the reference"));
         let blocks: BTreeSet<Option<&u32>> = prepared.group.rows.keys().map(|at| at.first()).collect();
         for (row, level) in prepared.columns.iter().zip(levels) {
             self.rows[*row].level = Some(level);

@@ -541,6 +541,73 @@ mod tests {
     }
 
     #[test]
+    fn nobody_that_served_more_is_called_slower() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in &mut cells {
+            // cdrs-tokio needs more CPU time and serves more.
+            let rate = cell.get(CPU_PER_STATEMENT).unwrap() * 1e5;
+            cell.measures.insert(measure::THROUGHPUT.to_owned(), Measure::value(rate, Unit::PerSecond));
+        }
+        let rows = summary(&run, &cells);
+        let of = |meter| find(&rows, "cdrs-tokio", meter).verdict;
+        assert_eq!((of(CPU_PER_STATEMENT), of(THROUGHPUT)), (Some(Verdict::Dearer), Some(Verdict::Faster)));
+        for row in rows.iter().filter(|row| row.meter == THROUGHPUT) {
+            assert!(row.verdict != Some(Verdict::Slower) || row.ratio.unwrap() < 1.0, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn intervals_of_statements_per_second_hold_at_once_as_those_of_cpu_time_do() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in &mut cells {
+            let cpu = cell.measures.get(CPU_PER_STATEMENT).unwrap().clone();
+            cell.measures.insert(measure::THROUGHPUT.to_owned(), cpu);
+        }
+        let rows = summary(&run, &cells);
+        let interval = |meter| find(&rows, "cdrs-tokio", meter).interval.unwrap();
+        assert_eq!(interval(THROUGHPUT), interval(CPU_PER_STATEMENT));
+    }
+
+    #[test]
+    fn a_control_whose_rate_differs_takes_the_verdicts_on_rates_away_and_no_other() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in &mut cells {
+            let faster = if cell.contender == "scylla#control" { 1.1 } else { 1.0 };
+            let rate = faster * 1e6 / cell.get(CPU_PER_STATEMENT).unwrap();
+            cell.measures.insert(measure::THROUGHPUT.to_owned(), Measure::value(rate, Unit::PerSecond));
+        }
+        for reference in ["scylla", "cdrs-tokio"] {
+            let analysis = Analysis::against(&run, &cells, Some(reference));
+            let verdicts =
+                |meter: &str| analysis.rows().iter().filter(|row| row.meter == meter && row.verdict.is_some()).count();
+            assert!(verdicts(CPU_PER_STATEMENT) > 0 && verdicts(THROUGHPUT) == 0, "{reference}");
+            assert!(
+                analysis.warnings()[0].contains("should serve the same, but its statements per second"),
+                "{reference}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_verdict_is_a_word_of_the_glossary() {
+        let method = include_str!("../../../harness/METHOD.md");
+        let glossary =
+            method.split("## What does a verdict mean?").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+        let all = [
+            Verdict::Cheaper,
+            Verdict::Dearer,
+            Verdict::Faster,
+            Verdict::Slower,
+            Verdict::Same,
+            Verdict::Inconclusive,
+            Verdict::TooNoisy,
+        ];
+        for word in all.iter().map(|one| one.name()).chain(["server-bound", "no verdict", "withheld"]) {
+            assert!(glossary.to_lowercase().contains(&format!("*{word}*")), "{word}");
+        }
+    }
+
+    #[test]
     fn a_server_bound_row_has_no_verdict_on_throughput_and_keeps_that_on_cpu_time() {
         let (run, mut cells) = sample::blocks(12);
         for cell in &mut cells {

@@ -134,8 +134,14 @@ pub(crate) const COLUMNS: &[Column] = &[
     compared(Kind::Ratio, &["CPU time / reference's", "(95 % interval)"], |row, _| ratio(row, CPU_PER_STATEMENT)),
     compared(Kind::Verdict, &["verdict on", "CPU time"], |row, _| verdict(row, CPU_PER_STATEMENT)),
     column(&["system", "calls", "/statement"], SYSCALLS_PER_STATEMENT, precise),
-    Column { is_shown: |rows| has(rows, ALLOCATIONS), ..column(&["alloca-", "tions", "/statement"], ALLOCATIONS, precise) },
-    Column { is_shown: |rows| has(rows, CALLGRIND), ..column(&["instruc-", "tions", "/statement"], CALLGRIND, rounded) },
+    Column {
+        is_shown: |rows| has(rows, ALLOCATIONS),
+        ..column(&["alloca-", "tions", "/statement"], ALLOCATIONS, precise)
+    },
+    Column {
+        is_shown: |rows| has(rows, CALLGRIND),
+        ..column(&["instruc-", "tions", "/statement"], CALLGRIND, rounded)
+    },
     column(&["server", "CPU us", "/statement"], SERVER_CPU_PER_STATEMENT, precise),
     column(&["statements", "/s"], THROUGHPUT, |_, value| Entry::Figure(whole(value))),
     Column {

@@ -35,7 +35,8 @@ fn analyses(runs: &[Recorded]) -> Vec<(String, Analysis<'_>)> {
 }
 
 fn find<'a>(combined: &'a Combined, scenario: &str, contender: &str) -> &'a CombinedRow {
-    let is = |row: &&CombinedRow| row.contender == contender && row.scenario == scenario && row.meter == CPU_PER_STATEMENT;
+    let is =
+        |row: &&CombinedRow| row.contender == contender && row.scenario == scenario && row.meter == CPU_PER_STATEMENT;
     combined.rows().iter().find(is).unwrap()
 }
 
