@@ -214,7 +214,8 @@ fn line(
                 _ => String::new(),
             };
             let rate = row(THROUGHPUT).and_then(|row| row.level).map_or("-".to_owned(), rate);
-            vec![figure(SERVER_CPU_PER_STATEMENT, three_digits), ratio, verdict.to_owned(), rate, of_rate]
+            let server = row(SERVER_CPU_PER_STATEMENT).and_then(|row| row.level).map_or("-".to_owned(), three_digits);
+            vec![server, ratio, verdict.to_owned(), rate, of_rate]
         }
     };
     Line {
