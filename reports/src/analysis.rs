@@ -13,6 +13,7 @@ pub(crate) mod ranking;
 pub(crate) mod rounds;
 pub(crate) mod short_label;
 pub(crate) mod summary;
+pub(crate) mod witness;
 
 use cqldyno_statistics::{LogRatio, half_width};
 
@@ -79,7 +80,13 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn concluded(self, reference: Option<&'a Contender>, rows: Vec<SummaryRow>, doubts: Vec<String>) -> Analysis<'a> {
+    fn concluded(
+        self,
+        reference: Option<&'a Contender>,
+        mut rows: Vec<SummaryRow>,
+        doubts: Vec<String>,
+    ) -> Analysis<'a> {
+        witness::contradict(&mut rows);
         let doubt = doubts.first().map(String::as_str);
         let findings = findings::findings(self.run, reference, &rows, doubt, self.rounds.counting().is_some());
         let too_few = self.rounds.sentence().filter(|_| self.has_too_few_rounds());

@@ -1,9 +1,9 @@
 //! What a README shows of published runs, in GitHub's Markdown: every figure in it is read from them.
 
-use cqldyno_reports::measure::{CPU_PER_STATEMENT, THROUGHPUT};
+use cqldyno_reports::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use cqldyno_reports::{
-    Analysis, Combined, Contender, Place, Recorded, Role, Run, SummaryRow, Verdict, count, escape, list, plain, short,
-    three_digits, whole,
+    Analysis, Bottleneck, Combined, Contender, Place, Recorded, Role, Run, SummaryRow, Verdict, count, escape, list,
+    plain, short, three_digits, whole,
 };
 
 use crate::store::unnumbered;
@@ -59,8 +59,8 @@ impl<'a> Front<'a> {
         let folder = format!("reports/published/{date}");
         let analysis = &self.analysis;
         format!(
-            "{}{}{}\n\n{}{}\n\nCPU us is CPU time per statement: less is better. A driver is *cheaper* or *dearer* if the whole interval lies more than \
-             2 % from 1 ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). `current` is tokio on one thread, `multi:2` on two.{}\n\n\
+            "{}{}{}\n\n{}{}\n\nCPU us is CPU time per statement, and server us is the server's: less is better. By CPU time a driver is *cheaper* or *dearer*, \
+             by statements per second *faster* or *slower*, if the whole interval lies more than 2 % from 1 ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). `current` is tokio on one thread, `multi:2` on two.{}\n\n\
              {}. {} [Raw data, all columns and a page with charts]({folder}).",
             picture(&format!("{folder}/chart.svg")),
             warnings(analysis),
@@ -224,8 +224,8 @@ fn line(out: &mut String, fields: &[String]) {
     out.push_str(&format!("| {} |\n", fields.join(" | ")));
 }
 
-/// One row per scenario and driver, three columns per arrangement: CPU time, ratio with verdict, statements per second. Of several runs
-/// the verdict is followed by how many of them gave it.
+/// One row per scenario and driver, four columns per arrangement: CPU time, ratio with verdict, statements per second with verdict, and
+/// the server's CPU time. Of several runs the verdict on CPU time is followed by how many of them gave it.
 fn table(analysis: &Analysis, combined: Option<&Combined>) -> String {
     let (run, Some(reference)) = (analysis.run(), analysis.reference()) else { return String::new() };
     let over = escape(&short(run, reference));
@@ -236,8 +236,9 @@ fn table(analysis: &Analysis, combined: Option<&Combined>) -> String {
             format!("{} CPU us", code(&arrangement.id)),
             format!("vs {over} (95 %)"),
             "statements/s".to_owned(),
+            "server us".to_owned(),
         ]);
-        rules.extend(["---:".to_owned(), "---".to_owned(), "---:".to_owned()]);
+        rules.extend(["---:", "---", "---", "---:"].map(str::to_owned));
     }
     let mut out = String::new();
     line(&mut out, &heads);
@@ -249,10 +250,11 @@ fn table(analysis: &Analysis, combined: Option<&Combined>) -> String {
                 let place = Place { scenario, arrangement };
                 let row = |meter| analysis.row(place, driver, meter);
                 let [cost, mut ratio, rate] = judgement(row(CPU_PER_STATEMENT), row(THROUGHPUT));
+                let server = row(SERVER_CPU_PER_STATEMENT).filter(|_| !rate.is_empty()).and_then(|row| row.level);
                 if let Some(held) = combined.and_then(|combined| combined.held(place, driver)) {
                     ratio.push_str(&format!(", {held}"));
                 }
-                fields.extend([cost, ratio, rate]);
+                fields.extend([cost, ratio, rate, server.map_or(String::new(), three_digits)]);
             }
             line(&mut out, &fields);
         }
@@ -272,7 +274,17 @@ fn judgement(cpu: Option<&SummaryRow>, rate: Option<&SummaryRow>) -> [String; 3]
         (Some(ratio), Some([low, high])) => format!("{ratio:.2} ({low:.2}-{high:.2}) {}", verdict(row.verdict)),
         _ => String::new(),
     };
-    [three_digits(level), ratio, rate.and_then(|row| row.level).map_or(String::new(), rounded)]
+    let rate = rate.and_then(|row| {
+        let verdict = match row {
+            SummaryRow { interval: Some(_), verdict: None, bottleneck: Some(Bottleneck::Server), .. } => {
+                "server-bound".to_owned()
+            }
+            SummaryRow { interval: Some(_), .. } => verdict(row.verdict),
+            _ => String::new(),
+        };
+        Some(format!("{} {verdict}", rounded(row.level?)).trim_end().to_owned())
+    });
+    [three_digits(level), ratio, rate.unwrap_or_default()]
 }
 
 fn verdict(verdict: Option<Verdict>) -> String {
@@ -326,7 +338,7 @@ mod tests {
         let text = shown(run, cells);
         assert!(text.contains("For writes and reads scylla needed least CPU time."), "{text}");
         assert!(text.contains("By CPU time, choose scylla for writes and reads."), "{text}");
-        assert!(text.contains("(1.5") && text.contains("**dearer** | 753k |"), "{text}");
+        assert!(text.contains("(1.5") && text.contains("**dearer** | 753k same | 0.300 |"), "{text}");
         assert!(!text.contains("#control") && !text.contains("| floor"), "{text}");
         assert!(text.lines().count() < 60 && text.split_whitespace().count() < 550, "{text}");
     }

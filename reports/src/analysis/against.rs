@@ -1,6 +1,7 @@
 //! A run against another reference than its own.
 
-use crate::comparison::is_control;
+use crate::comparison::{control_warning, is_control};
+use crate::measure::THROUGHPUT;
 use crate::summary::{Summed, summed};
 use crate::{Analysis, Contender, Role, Run, SummaryRow, reference};
 
@@ -23,13 +24,14 @@ impl<'a> Analysis<'a> {
         let other = self.run.contender(reference).filter(|one| own.reference.is_none_or(|base| base.id != one.id));
         let (Some(other), Some(base)) = (other, own.reference) else { return own };
         let Summed { mut rows, logs, mut doubts } = summed(self.run, &own.cells, &own.rounds, Some(other));
-        let primary = || own.rows.iter().filter(|row| !row.exploratory);
+        let primary = || own.rows.iter().filter(|row| row.is_primary());
         let has_control = primary().any(|row| is_control(&row.contender, row.control, base));
+        let no_rates = control_warning(own.rows.iter(), base, THROUGHPUT).is_some();
         for row in &mut rows {
             let is_here = |one: &SummaryRow| (&one.scenario, &one.arrangement) == (&row.scenario, &row.arrangement);
             let is_withheld =
                 has_control && !own.doubts.is_empty() && !primary().any(|one| is_here(one) && one.verdict.is_some());
-            if is_withheld || row.control {
+            if is_withheld || row.control || (no_rates && row.meter == THROUGHPUT) {
                 row.verdict = None;
             }
         }

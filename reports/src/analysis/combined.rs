@@ -12,14 +12,14 @@ use cqldyno_statistics::{self as statistics, Comparison, Estimate, LogRatio, Rep
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
-use crate::comparison::{BAND, Table, adapter, is_control, withhold};
-use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
+use crate::comparison::{BAND, JUDGED, Table, adapter, is_control, withhold};
+use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use crate::summary::{Place, comparable};
 use crate::text::count;
 use crate::{Analysis, Better, Contender, SummaryRow, Unit, Verdict, findings, plain};
 
 /// The meters that are combined; the primary one first.
-const METERS: [&str; 2] = [CPU_PER_STATEMENT, THROUGHPUT];
+const METERS: [&str; 3] = [CPU_PER_STATEMENT, THROUGHPUT, SERVER_CPU_PER_STATEMENT];
 
 /// One contender in one scenario and arrangement, in all runs together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct CombinedRow {
     pub scenario: String,
     /// [`crate::ArrangementInfo::id`].
     pub arrangement: String,
-    /// The measure's id: CPU time per statement, or statements per second.
+    /// The measure's id: CPU time per statement, statements per second, or the server's CPU time per statement.
     pub meter: String,
     /// The unit of the levels; absent without a figure.
     pub unit: Option<Unit>,
@@ -41,11 +41,14 @@ pub struct CombinedRow {
     pub level: Option<f64>,
     /// The geometric mean of the runs' ratios.
     pub ratio: Option<f64>,
-    /// Where the ratio lies with 95 % confidence, with what differs between runs: over the whole table at once, or by itself if the
-    /// row is exploratory.
+    /// Where the ratio lies with 95 % confidence, with what differs between runs: over all comparisons by its meter at once, or by
+    /// itself if the row is exploratory.
     pub interval: Option<[f64; 2]>,
     /// What the interval says; absent as in one run.
     pub verdict: Option<Verdict>,
+    /// Why a rate has no verdict although it has an interval, as a full sentence.
+    #[serde(default)]
+    pub no_verdict: Option<String>,
     /// In how many of the runs the verdict was the same; absent without a verdict.
     pub held: Option<usize>,
     /// Whether the interval holds by itself only.
@@ -125,7 +128,7 @@ impl<'a> Combined<'a> {
             .iter()
             .flat_map(|(name, one)| one.warnings.iter().map(move |warning| format!("{}: {warning}", plain(name))));
         let warnings = doubts.iter().cloned().chain(warned).collect();
-        let findings = match rows.iter().any(|row| !row.exploratory && row.verdict.is_some_and(Verdict::holds)) {
+        let findings = match rows.iter().any(|row| row.is_primary() && row.verdict.is_some_and(Verdict::holds)) {
             true => findings::findings(first.run, Some(reference), &rows, None, first.rounds.counting().is_some()),
             false => vec!["These runs together give no verdict.".to_owned()],
         };
@@ -177,7 +180,7 @@ impl<'a> Combined<'a> {
     /// In how many runs the verdict on CPU time was the same, for example `3 of 3`; `None` without a verdict.
     pub fn held(&self, place: Place, contender: &Contender) -> Option<String> {
         let is = |row: &&CombinedRow| {
-            !row.exploratory
+            row.meter == CPU_PER_STATEMENT
                 && row.contender == contender.id
                 && (row.scenario.as_str(), row.arrangement.as_str())
                     == (place.scenario.name.as_str(), place.arrangement.id.as_str())
@@ -186,7 +189,7 @@ impl<'a> Combined<'a> {
     }
 
     fn sentences(&self) -> Vec<String> {
-        let is_verdict = |row: &&CombinedRow| !row.exploratory && row.verdict.is_some_and(Verdict::holds);
+        let is_verdict = |row: &&CombinedRow| row.meter == CPU_PER_STATEMENT && row.verdict.is_some_and(Verdict::holds);
         let verdicts: Vec<usize> = self.rows.iter().filter(is_verdict).filter_map(|row| row.held).collect();
         let held = verdicts.iter().filter(|held| **held == self.runs).count();
         let mut said = vec![format!(
@@ -210,7 +213,7 @@ impl<'a> Combined<'a> {
 }
 
 fn has_intervals(analysis: &Analysis) -> bool {
-    analysis.rows.iter().any(|row| !row.exploratory && !row.control && row.interval.is_some())
+    analysis.rows.iter().any(|row| row.is_primary() && !row.control && row.interval.is_some())
 }
 
 /// The contender's row in a run, and the logarithm of its ratio. Contenders are told by their labels.
@@ -264,7 +267,7 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
     let how = Comparison {
         band: BAND,
         lower_is_better: better == Better::Lower,
-        simultaneous: is_primary,
+        simultaneous: JUDGED.contains(&meter),
         ..Comparison::default()
     };
     let Some(found) = statistics::combine(&comparisons, &how) else { return (tables, None) };
@@ -277,7 +280,8 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
         let verdicts: Vec<Verdict> = each.collect();
         let noisy = verdicts.iter().filter(|verdict| !verdict.holds()).count();
         // A rate has a verdict only where it had one in every run: elsewhere the server may have limited it.
-        let is_judged = !comparison.is_control && (is_primary || verdicts.len() == named.len());
+        let is_judged =
+            !comparison.is_control && (is_primary || (meter == THROUGHPUT && verdicts.len() == named.len()));
         let Some(row) = rows.iter_mut().find(|row| row.contender == contender.id) else { continue };
         let Estimate { ratio, interval, verdict, detectable } = *estimate;
         if !comparison.is_control {
@@ -286,7 +290,7 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
         (row.ratio, row.interval, row.detectable) = (Some(ratio), Some(interval), Some(detectable));
         row.verdict = is_judged.then(|| match 2 * noisy >= named.len() {
             true => Verdict::TooNoisy,
-            false => Verdict::of(verdict, run, meter),
+            false => Verdict::of(verdict, meter),
         });
     }
     (tables, Some(found.spread))
@@ -321,6 +325,7 @@ fn together(own: &SummaryRow, rows: &[&SummaryRow], named: &[(String, Analysis)]
         blocks: rows.iter().map(|row| row.blocks).sum(),
         rounds: rows.iter().map(|row| row.rounds).sum(),
         slow: rows.iter().map(|row| row.slow).sum(),
+        no_verdict: rows.iter().find_map(|row| row.no_verdict.clone()),
         no_interval: rows.iter().find_map(|row| row.no_interval.clone()),
         bottleneck: if is_server_bound { Some(Bottleneck::Server) } else { own.bottleneck },
         void: rows.iter().find_map(|row| row.void.clone()),
@@ -359,6 +364,7 @@ impl CombinedRow {
             ratio: row.ratio,
             interval: row.interval,
             verdict: row.verdict,
+            no_verdict: row.no_verdict.clone(),
             held: row.verdict.map(held),
             exploratory: row.exploratory,
             detectable: row.detectable,
@@ -373,7 +379,7 @@ impl CombinedRow {
 /// square of its half is the sum of the squares of theirs.
 fn agreement(rows: &[CombinedRow]) -> Agreement {
     let mut found = Agreement::default();
-    for row in rows.iter().filter(|row| !row.exploratory && !row.control) {
+    for row in rows.iter().filter(|row| row.meter == CPU_PER_STATEMENT && !row.control) {
         let known: Vec<(f64, f64)> = row
             .runs
             .iter()

@@ -1,7 +1,7 @@
 //! The ratios, intervals and verdicts of a run's summary.
 //!
-//! CPU time per statement is the primary meter: its intervals hold over all drivers, scenarios and arrangements at once. The
-//! other meters are exploratory: each interval holds by itself. floor and noop are no drivers and have no intervals. Rounds that do not
+//! CPU time per statement is the primary meter, and statements per second have verdicts as well: the intervals of each of the two
+//! hold over all drivers, scenarios and arrangements at once. The other meters are exploratory: each interval holds by itself. floor and noop are no drivers and have no intervals. Rounds that do not
 //! count have no part in any of it. If more than half of the rounds do not, or noise reached more than half of the blocks, ratio and
 //! interval are of all, and the verdict is withheld.
 
@@ -18,6 +18,9 @@ use crate::{Better, Contender, Role, Run, SummaryRow, Verdict, plain};
 
 /// The share on both sides of 1 within which two contenders are the same, and that an adapter may be off by.
 pub(crate) const BAND: f64 = 0.02;
+
+/// The meters with verdicts, the primary one first. The intervals of each hold all at once.
+pub(crate) const JUDGED: [&str; 2] = [CPU_PER_STATEMENT, THROUGHPUT];
 
 /// The summary's rows of one scenario, arrangement and meter, and their figures by block, or by generation and round.
 pub(crate) struct Table {
@@ -45,35 +48,40 @@ pub(crate) fn compare(run: &Run, reference: Option<&Contender>, places: &mut [Ta
     for place in places.iter_mut() {
         place.ratios(run, reference);
     }
-    let primary: Vec<usize> = (0..places.len()).filter(|at| places[*at].meter() == CPU_PER_STATEMENT).collect();
-    let prepared: Vec<Prepared> = primary.iter().map(|at| places[*at].prepare(run, reference)).collect();
-    let groups: Vec<Group> = prepared.iter().map(|prepared| prepared.group.clone()).collect();
-    let how = Comparison { band: BAND, ..Comparison::default() };
-    let found = statistics::compare(&groups, &how);
-    for ((at, prepared), found) in primary.iter().zip(&prepared).zip(found) {
-        places[*at].fill(run, reference, prepared, found, true);
-    }
-    for place in places.iter_mut().filter(|place| place.meter() != CPU_PER_STATEMENT) {
-        let Some(better) =
-            run.measure(place.meter()).map(|known| known.better).filter(|better| *better != Better::Neither)
-        else {
-            continue;
+    // A meter with verdicts is a family of comparisons, and any other table is one by itself.
+    let mut families: Vec<Vec<usize>> =
+        JUDGED.map(|meter| (0..places.len()).filter(|at| places[*at].meter() == meter).collect()).into();
+    families.extend((0..places.len()).filter(|at| !JUDGED.contains(&places[*at].meter())).map(|at| vec![at]));
+    for family in families {
+        let Some(meter) = family.first().map(|at| places[*at].meter()) else { continue };
+        let better = match meter {
+            CPU_PER_STATEMENT => Better::Lower,
+            _ => run.measure(meter).map_or(Better::Neither, |known| known.better),
         };
-        let prepared = place.prepare(run, reference);
-        let how = Comparison { lower_is_better: better == Better::Lower, simultaneous: false, ..how };
-        let found = statistics::compare(std::slice::from_ref(&prepared.group), &how).remove(0);
-        place.fill(run, reference, &prepared, found, false);
+        if better == Better::Neither {
+            continue;
+        }
+        let lower_is_better = better == Better::Lower;
+        let how =
+            Comparison { band: BAND, lower_is_better, simultaneous: JUDGED.contains(&meter), ..Comparison::default() };
+        let prepared: Vec<Prepared> = family.iter().map(|at| places[*at].prepare(run, reference)).collect();
+        let groups: Vec<Group> = prepared.iter().map(|prepared| prepared.group.clone()).collect();
+        for ((at, prepared), found) in family.iter().zip(&prepared).zip(statistics::compare(&groups, &how)) {
+            places[*at].fill(run, reference, prepared, found);
+        }
     }
     withhold(run, reference, places)
 }
 
-/// Takes the verdicts away where the control differs or has no interval; returns the warnings that say so.
+/// Takes the verdicts away where the control differs or has no interval, and those on rates where its rate differs; returns the warnings that say so.
 pub(crate) fn withhold(run: &Run, reference: &Contender, places: &mut [Table]) -> Vec<String> {
-    let warning = control_warning(places.iter().flat_map(|place| &place.rows), reference);
-    if warning.is_some() {
-        places.iter_mut().flat_map(|place| &mut place.rows).for_each(|row| row.verdict = None);
-    }
-    warning.into_iter().chain(withhold_without_control(run, reference, places)).collect()
+    let [of_cpu, of_rate] =
+        JUDGED.map(|meter| control_warning(places.iter().flat_map(|place| &place.rows), reference, meter));
+    let (is_all, is_rate) = (of_cpu.is_some(), of_rate.is_some());
+    let withheld = |row: &&mut SummaryRow| is_all || (is_rate && row.meter == THROUGHPUT);
+    places.iter_mut().flat_map(|place| &mut place.rows).filter(withheld).for_each(|row| row.verdict = None);
+    let of_rate = of_rate.filter(|_| !is_all);
+    of_cpu.into_iter().chain(withhold_without_control(run, reference, places)).chain(of_rate).collect()
 }
 
 /// Takes the verdicts away wherever the run's control has no interval, and says where.
@@ -84,7 +92,7 @@ fn withhold_without_control(run: &Run, reference: &Contender, places: &mut [Tabl
     let mut without = Vec::new();
     let mut sentences = Vec::new();
     for rows in places.iter().map(|place| &place.rows) {
-        let control = rows.iter().find(|row| !row.exploratory && is_control(&row.contender, row.control, reference));
+        let control = rows.iter().find(|row| row.is_primary() && is_control(&row.contender, row.control, reference));
         let Some(control) = control.filter(|control| control.interval.is_none()) else { continue };
         if rows.iter().all(|row| row.interval.is_none()) {
             continue;
@@ -126,20 +134,30 @@ pub(crate) fn adapter(contender: &Contender) -> String {
     contender.built.as_ref().map_or_else(|| format!("drivers/{}", name()), |built| built.adapter.clone())
 }
 
-/// The warning that the same program under two names differs.
-fn control_warning<'a>(rows: impl Iterator<Item = &'a SummaryRow>, reference: &Contender) -> Option<String> {
+/// The warning that the same program under two names differs by a meter with verdicts.
+pub(crate) fn control_warning<'a>(
+    rows: impl Iterator<Item = &'a SummaryRow>,
+    reference: &Contender,
+    meter: &str,
+) -> Option<String> {
     let off: Vec<String> = rows
-        .filter(|row| !row.exploratory && is_control(&row.contender, row.control, reference))
+        .filter(|row| {
+            row.meter == meter && row.no_verdict.is_none() && is_control(&row.contender, row.control, reference)
+        })
         .filter_map(|row| {
             let [low, high] = row.interval.filter(|[low, high]| *low > 1.0 || *high < 1.0)?;
             let (scenario, arrangement) = (plain(&row.scenario), plain(&row.arrangement));
             Some(format!("{:.3} ({low:.3} to {high:.3}) in {scenario} on {arrangement}", row.ratio?))
         })
         .collect();
+    let (does, figure, none) = match meter {
+        THROUGHPUT => ("serve", "statements per second", "verdicts on statements per second"),
+        _ => ("cost", "CPU time", "verdicts"),
+    };
     (!off.is_empty()).then(|| {
         format!(
-            "The control is {} once more and should cost the same, but its CPU time over the reference's was {}. There are no \
-             verdicts, because not only the drivers differed.",
+            "The control is {} once more and should {does} the same, but its {figure} over the reference's was {}. There are no \
+             {none}, because not only the drivers differed.",
             plain(&reference.label),
             off.join(", "),
         )
@@ -202,8 +220,8 @@ impl Table {
         reference: &Contender,
         prepared: &Prepared,
         found: Result<Fitted, statistics::NoInterval>,
-        is_primary: bool,
     ) {
+        let is_primary = self.meter() == CPU_PER_STATEMENT;
         let Fitted { levels, estimates, logs, rounds, generations } = match found {
             Ok(fitted) => fitted,
             Err(why) => {
@@ -217,8 +235,8 @@ impl Table {
         };
         // Ratios are to reference and controls: if the server limited one of them, the rate is the server's.
         let bases = std::iter::once(&prepared.group.reference).chain(&prepared.group.controls);
-        let bases_are_their_own =
-            bases.into_iter().all(|column| is_its_own_rate(&self.rows[prepared.columns[*column]]));
+        let base =
+            bases.map(|column| &self.rows[prepared.columns[*column]]).find_map(|row| not_its_own(row, "the reference"));
         for (row, level) in prepared.columns.iter().zip(levels) {
             self.rows[*row].level = Some(level);
         }
@@ -233,11 +251,18 @@ impl Table {
             row.detectable = Some(estimate.detectable);
             row.blocks = Some(generations);
             (row.rounds, row.slow) = (Some(rounds), Some(prepared.group.rows.len() - rounds));
-            let judged = !prepared.group.controls.contains(&column)
-                && (is_primary || (row.meter == THROUGHPUT && bases_are_their_own && is_its_own_rate(row)));
-            row.verdict = judged.then(|| match prepared.too_noisy {
+            if row.exploratory {
+                continue;
+            }
+            if !is_primary {
+                row.no_verdict = not_its_own(row, "this row").or_else(|| base.clone());
+            }
+            if prepared.group.controls.contains(&column) {
+                continue;
+            }
+            row.verdict = row.no_verdict.is_none().then(|| match prepared.too_noisy {
                 true => Verdict::TooNoisy,
-                false => Verdict::of(estimate.verdict, run, &row.meter),
+                false => Verdict::of(estimate.verdict, &row.meter),
             });
         }
     }
@@ -259,9 +284,15 @@ fn no_interval(run: &Run, why: &statistics::NoInterval, missing: usize) -> Strin
     of_time.unwrap_or_else(|| why.to_string())
 }
 
-/// Whether the rate is the driver's: one that the server may have limited says nothing of it.
-fn is_its_own_rate(row: &SummaryRow) -> bool {
-    matches!(row.bottleneck, Some(Bottleneck::Worker | Bottleneck::Neither))
+/// Why the rate of `whose` row says nothing of the driver, as a full sentence: the server limited it, or may have.
+fn not_its_own(row: &SummaryRow, whose: &str) -> Option<String> {
+    match row.bottleneck {
+        Some(Bottleneck::Worker | Bottleneck::Neither) => None,
+        Some(Bottleneck::Server) => {
+            Some(format!("No verdict on statements per second: the server limited {whose}, not the driver."))
+        }
+        None => Some(format!("No verdict on statements per second: it is not known what limited {whose}.")),
+    }
 }
 
 #[cfg(test)]
@@ -295,7 +326,7 @@ mod tests {
                 cell.measures
                     .insert(CPU_PER_STATEMENT.to_owned(), crate::Measure::value(cpu, crate::Unit::Microseconds));
             }
-            let is = |row: &&SummaryRow| row.contender == id && row.scenario == "writes" && !row.exploratory;
+            let is = |row: &&SummaryRow| row.contender == id && row.scenario == "writes" && row.is_primary();
             crate::Analysis::new(&run, &cells).rows().iter().find(is).unwrap().clone()
         };
         let low = row("cdrs-tokio", 1.0).interval.unwrap()[0];
@@ -322,7 +353,7 @@ mod tests {
                 cell.noisy = is_hit.then(|| "Others used 30 %.".to_owned());
             }
             let analysis = crate::Analysis::new(&run, &cells);
-            let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && !row.exploratory;
+            let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.is_primary();
             let rows: Vec<&SummaryRow> = analysis.rows().iter().filter(is).collect();
             assert!(rows.iter().all(|row| row.ratio.is_some() && row.interval.is_some()));
             rows.iter().filter_map(|row| row.verdict).collect::<Vec<_>>()

@@ -297,7 +297,7 @@ mod tests {
             let (run, cells) =
                 turns(|_, block, round| if 2 * block + round < 3 + busy_rounds { busy() } else { quiet() });
             let analysis = Analysis::new(&run, &cells);
-            let rows = analysis.rows().iter().filter(|row| row.contender == "cdrs-tokio" && !row.exploratory);
+            let rows = analysis.rows().iter().filter(|row| row.contender == "cdrs-tokio" && row.is_primary());
             assert!(rows.clone().all(|row| row.median.is_some() && row.ratio.is_some()));
             let rows: Vec<_> = rows.map(|row| (row.interval.is_some(), row.verdict)).collect();
             let first = |format: &str| text(format, &analysis).lines().next().unwrap().to_owned();

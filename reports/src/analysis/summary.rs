@@ -6,8 +6,8 @@ use cqldyno_statistics::{self as statistics, LogRatio, Repetition};
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::Bottleneck;
-use crate::comparison::{Table, compare};
-use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT, WALL};
+use crate::comparison::{JUDGED, Table, compare};
+use crate::measure::{self, CPU_PER_STATEMENT, THROUGHPUT};
 use crate::rounds::CountedRounds;
 use crate::{ArrangementInfo, Cell, Contender, Measure, Pass, Role, Run, ScenarioInfo, Unit, whole};
 
@@ -61,12 +61,18 @@ pub struct SummaryRow {
     pub level: Option<f64>,
     /// The level over the reference's, and of a control over the reference's alone; absent without one of both.
     pub ratio: Option<f64>,
-    /// Where the ratio lies with 95 % confidence: over the whole table at once, or by itself if the row is exploratory.
+    /// Where the ratio lies with 95 % confidence: over all comparisons by its meter at once, or by itself if the row is exploratory.
     pub interval: Option<[f64; 2]>,
     /// What the interval says, or that noise withholds it; absent without an interval, of a control, of a rate that the server may have
     /// limited, and where the control is missing or differs.
     pub verdict: Option<Verdict>,
-    /// Whether the row's interval holds by itself only: any meter but CPU time per statement.
+    /// Why a rate has no verdict although it has an interval, as a full sentence: the server limited it, or may have.
+    #[serde(default)]
+    pub no_verdict: Option<String>,
+    /// Which count speaks against a verdict on CPU time, as a full sentence: instructions, or without them system calls or allocations.
+    #[serde(default)]
+    pub contradicted: Option<String>,
+    /// Whether the row's interval holds by itself only: any meter but CPU time per statement and statements per second.
     #[serde(default)]
     pub exploratory: bool,
     /// The smallest difference to the reference, as a share, that this run would have found with a chance of 90 %.
@@ -100,6 +106,11 @@ pub struct SummaryRow {
 }
 
 impl SummaryRow {
+    /// Whether the row is of CPU time per statement.
+    pub(crate) fn is_primary(&self) -> bool {
+        self.meter == CPU_PER_STATEMENT
+    }
+
     pub(crate) fn is_of(&self, place: Place, contender: &Contender) -> bool {
         self.contender == contender.id && self.is_in(place)
     }
@@ -114,13 +125,13 @@ impl SummaryRow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It costs less: the whole interval lies beyond 2 %, or below 1 if both are the same driver.
+    /// It needs less CPU time: the whole interval lies beyond 2 %, or below 1 if both are the same driver.
     Cheaper,
-    /// It costs more: the whole interval lies beyond 2 %, or above 1 if both are the same driver.
+    /// It needs more CPU time: the whole interval lies beyond 2 %, or above 1 if both are the same driver.
     Dearer,
-    /// It takes less time or serves more per second: the whole interval lies beyond 2 %.
+    /// It serves more statements per second: the whole interval lies beyond 2 %.
     Faster,
-    /// It takes more time or serves less per second: the whole interval lies beyond 2 %.
+    /// It serves fewer statements per second: the whole interval lies beyond 2 %.
     Slower,
     /// The whole interval lies within 2 %.
     Same,
@@ -132,11 +143,9 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict in the words of the meter: rates and times are faster or slower, costs are cheaper or dearer.
-    pub(crate) fn of(verdict: statistics::Verdict, run: &Run, meter: &str) -> Verdict {
-        let is_latency = || run.measure(meter).is_some_and(|known| known.pass == Pass::Latency);
-        let is_speed = [THROUGHPUT, WALL].contains(&meter) || is_latency();
-        match (verdict, is_speed) {
+    /// The verdict in the words of the meter: statements per second are faster or slower, CPU time is cheaper or dearer.
+    pub(crate) fn of(verdict: statistics::Verdict, meter: &str) -> Verdict {
+        match (verdict, meter == THROUGHPUT) {
             (statistics::Verdict::Better, true) => Verdict::Faster,
             (statistics::Verdict::Better, false) => Verdict::Cheaper,
             (statistics::Verdict::Worse, true) => Verdict::Slower,
@@ -283,7 +292,9 @@ fn row(
         ratio: None,
         interval: None,
         verdict: None,
-        exploratory: id != CPU_PER_STATEMENT,
+        no_verdict: None,
+        contradicted: None,
+        exploratory: !JUDGED.contains(&id),
         detectable: None,
         blocks: None,
         rounds: None,
@@ -480,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn every_meter_but_cpu_time_is_exploratory_and_its_interval_holds_by_itself() {
+    fn every_meter_without_a_verdict_is_exploratory_and_its_interval_holds_by_itself() {
         let (run, mut cells) = sample::blocks(12);
         for cell in &mut cells {
             let cpu = cell.measures.get(CPU_PER_STATEMENT).unwrap().clone();
@@ -492,7 +503,7 @@ mod tests {
         let narrower = other.interval.unwrap();
         assert!(other.exploratory && other.verdict.is_none());
         assert!(primary[0] < narrower[0] && narrower[1] < primary[1], "{primary:?} {narrower:?}");
-        assert!(rows.iter().all(|row| row.exploratory != (row.meter == CPU_PER_STATEMENT)));
+        assert!(rows.iter().all(|row| row.exploratory != JUDGED.contains(&row.meter.as_str())));
     }
 
     #[test]
@@ -530,25 +541,77 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_cheaper_or_dearer_and_rates_and_times_faster_or_slower() {
-        let (mut run, _) = sample::run();
-        run.measures.push(crate::MeasureInfo {
-            id: "response_p99".to_owned(),
-            unit: Unit::Microseconds,
-            better: crate::Better::Lower,
-            pass: Pass::Latency,
-            about: String::new(),
-            column: None,
-        });
+    fn cpu_time_is_cheaper_or_dearer_and_statements_per_second_are_faster_or_slower() {
         let both = [statistics::Verdict::Better, statistics::Verdict::Worse];
-        let words = |meter| both.map(|one| Verdict::of(one, &run, meter).name());
-        for meter in
-            [CPU_PER_STATEMENT, measure::SYSCALLS_PER_STATEMENT, measure::PEAK_RSS, "allocations_per_statement"]
-        {
-            assert_eq!(words(meter), ["cheaper", "dearer"], "{meter}");
+        let words = |meter| both.map(|one| Verdict::of(one, meter).name());
+        assert_eq!(words(CPU_PER_STATEMENT), ["cheaper", "dearer"]);
+        assert_eq!(words(THROUGHPUT), ["faster", "slower"]);
+    }
+
+    #[test]
+    fn nobody_that_served_more_is_called_slower() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in &mut cells {
+            // cdrs-tokio needs more CPU time and serves more.
+            let rate = cell.get(CPU_PER_STATEMENT).unwrap() * 1e5;
+            cell.measures.insert(measure::THROUGHPUT.to_owned(), Measure::value(rate, Unit::PerSecond));
         }
-        for meter in [measure::THROUGHPUT, measure::WALL, "response_p99"] {
-            assert_eq!(words(meter), ["faster", "slower"], "{meter}");
+        let rows = summary(&run, &cells);
+        let of = |meter| find(&rows, "cdrs-tokio", meter).verdict;
+        assert_eq!((of(CPU_PER_STATEMENT), of(THROUGHPUT)), (Some(Verdict::Dearer), Some(Verdict::Faster)));
+        for row in rows.iter().filter(|row| row.meter == THROUGHPUT) {
+            assert!(row.verdict != Some(Verdict::Slower) || row.ratio.unwrap() < 1.0, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn intervals_of_statements_per_second_hold_at_once_as_those_of_cpu_time_do() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in &mut cells {
+            let cpu = cell.measures.get(CPU_PER_STATEMENT).unwrap().clone();
+            cell.measures.insert(measure::THROUGHPUT.to_owned(), cpu);
+        }
+        let rows = summary(&run, &cells);
+        let interval = |meter| find(&rows, "cdrs-tokio", meter).interval.unwrap();
+        assert_eq!(interval(THROUGHPUT), interval(CPU_PER_STATEMENT));
+    }
+
+    #[test]
+    fn a_control_whose_rate_differs_takes_the_verdicts_on_rates_away_and_no_other() {
+        let (run, mut cells) = sample::blocks(12);
+        for cell in &mut cells {
+            let faster = if cell.contender == "scylla#control" { 1.1 } else { 1.0 };
+            let rate = faster * 1e6 / cell.get(CPU_PER_STATEMENT).unwrap();
+            cell.measures.insert(measure::THROUGHPUT.to_owned(), Measure::value(rate, Unit::PerSecond));
+        }
+        for reference in ["scylla", "cdrs-tokio"] {
+            let analysis = Analysis::against(&run, &cells, Some(reference));
+            let verdicts =
+                |meter: &str| analysis.rows().iter().filter(|row| row.meter == meter && row.verdict.is_some()).count();
+            assert!(verdicts(CPU_PER_STATEMENT) > 0 && verdicts(THROUGHPUT) == 0, "{reference}");
+            assert!(
+                analysis.warnings()[0].contains("should serve the same, but its statements per second"),
+                "{reference}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_verdict_is_a_word_of_the_glossary() {
+        let method = include_str!("../../../harness/METHOD.md");
+        let glossary =
+            method.split("## What does a verdict mean?").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+        let all = [
+            Verdict::Cheaper,
+            Verdict::Dearer,
+            Verdict::Faster,
+            Verdict::Slower,
+            Verdict::Same,
+            Verdict::Inconclusive,
+            Verdict::TooNoisy,
+        ];
+        for word in all.iter().map(|one| one.name()).chain(["server-bound", "no verdict", "withheld"]) {
+            assert!(glossary.to_lowercase().contains(&format!("*{word}*")), "{word}");
         }
     }
 
@@ -563,7 +626,7 @@ mod tests {
         let found = find(&rows, "cdrs-tokio", measure::THROUGHPUT);
         assert_eq!(
             (found.verdict, found.exploratory),
-            (Some(Verdict::Slower), true),
+            (Some(Verdict::Slower), false),
             "fewer statements a second: {found:?}"
         );
         for cell in cells.iter_mut().filter(|cell| cell.contender == "cdrs-tokio") {
@@ -571,7 +634,10 @@ mod tests {
             cell.measures.insert(measure::SERVER_UTILISATION.to_owned(), busy);
         }
         let rows = summary(&run, &cells);
-        assert_eq!(find(&rows, "cdrs-tokio", measure::THROUGHPUT).verdict, None);
+        let found = find(&rows, "cdrs-tokio", measure::THROUGHPUT);
+        let why = "No verdict on statements per second: the server limited this row, not the driver.";
+        assert_eq!((found.verdict, found.no_verdict.as_deref()), (None, Some(why)));
+        assert!(found.interval.is_some());
         let cpu = find(&rows, "cdrs-tokio", CPU_PER_STATEMENT);
         assert_eq!((cpu.verdict, cpu.bottleneck), (Some(Verdict::Dearer), Some(Bottleneck::Server)));
     }
@@ -598,6 +664,12 @@ mod tests {
             assert_eq!(rows.iter().find(elsewhere).unwrap().verdict, Some(Verdict::Slower), "another place");
             let here = find(&rows, "cdrs-tokio", measure::THROUGHPUT);
             assert!(here.interval.is_some());
+            let says = |what: &str| here.no_verdict.as_ref().is_some_and(|why| why.contains(what));
+            match server {
+                Some(share) if share < 80.0 => assert_eq!(here.no_verdict, None),
+                Some(_) => assert!(says("the server limited the reference"), "{here:?}"),
+                None => assert!(says("not known what limited the reference"), "{here:?}"),
+            }
             (here.verdict, find(&rows, "cdrs-tokio", CPU_PER_STATEMENT).verdict)
         };
         assert_eq!(verdicts("scylla", Some(12.0)), (Some(Verdict::Slower), Some(Verdict::Dearer)));

@@ -7,6 +7,7 @@ use crate::measure::{
     CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS,
     THROUGHPUT, USER, WALL,
 };
+use crate::witness::{ALLOCATIONS, CALLGRIND};
 use crate::{Bottleneck, Contender, Role, SummaryRow};
 
 /// Below this CPU time, in seconds, its split into user and sys means little: the kernel samples it once per tick.
@@ -129,11 +130,30 @@ pub(crate) const COLUMNS: &[Column] = &[
     column(&["real"], WALL, |_, value| Entry::Figure(time(value))),
     column(&["user"], USER, split),
     column(&["sys"], SYS, split),
-    column(&["statements", "/s"], THROUGHPUT, |_, value| Entry::Figure(whole(value))),
-    Column { kind: Kind::Ratio, is_shown: has_intervals, ..column(&["rate /", "reference's"], THROUGHPUT, rate) },
     column(&["CPU us", "/statement"], CPU_PER_STATEMENT, precise),
-    compared(Kind::Ratio, &["CPU time / reference's", "(95 % interval)"], ratio),
-    compared(Kind::Verdict, &["verdict"], verdict),
+    compared(Kind::Ratio, &["CPU time / reference's", "(95 % interval)"], |row, _| ratio(row, CPU_PER_STATEMENT)),
+    compared(Kind::Verdict, &["verdict on", "CPU time"], |row, _| verdict(row, CPU_PER_STATEMENT)),
+    column(&["system", "calls", "/statement"], SYSCALLS_PER_STATEMENT, precise),
+    Column {
+        is_shown: |rows| has(rows, ALLOCATIONS),
+        ..column(&["alloca-", "tions", "/statement"], ALLOCATIONS, precise)
+    },
+    Column {
+        is_shown: |rows| has(rows, CALLGRIND),
+        ..column(&["instruc-", "tions", "/statement"], CALLGRIND, rounded)
+    },
+    column(&["server", "CPU us", "/statement"], SERVER_CPU_PER_STATEMENT, precise),
+    column(&["statements", "/s"], THROUGHPUT, |_, value| Entry::Figure(whole(value))),
+    Column {
+        kind: Kind::Ratio,
+        is_shown: has_intervals,
+        ..column(&["statements/s", "/ reference's", "(95 % interval)"], THROUGHPUT, |row, _| ratio(row, THROUGHPUT))
+    },
+    Column {
+        kind: Kind::Verdict,
+        is_shown: has_intervals,
+        ..column(&["verdict on", "statements/s"], THROUGHPUT, |row, _| verdict(row, THROUGHPUT))
+    },
     compared(Kind::Smallest, &["smallest", "difference"], |row, _| {
         let found = row.cost().and_then(|figure| figure.detectable);
         Entry::Figure(found.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0)))
@@ -146,8 +166,6 @@ pub(crate) const COLUMNS: &[Column] = &[
             Entry::figure(row.cost().and_then(|figure| figure.bottleneck).map_or("-", Bottleneck::name))
         })
     },
-    column(&["system", "calls", "/statement"], SYSCALLS_PER_STATEMENT, precise),
-    column(&["server", "CPU us", "/statement"], SERVER_CPU_PER_STATEMENT, precise),
     Column {
         needs_all_answers: false,
         ..column(&["peak MiB", "(over noop)"], PEAK_RSS, |row, value| {
@@ -191,11 +209,15 @@ pub(crate) fn times() -> Vec<&'static Column> {
 }
 
 fn has_intervals(rows: &[SummaryRow]) -> bool {
-    rows.iter().any(|row| !row.exploratory && row.interval.is_some())
+    rows.iter().any(|row| row.is_primary() && row.interval.is_some())
 }
 
-fn ratio(row: &Row, _: f64) -> Entry {
-    let Some((figure, ratio)) = row.cost().and_then(|figure| Some((figure, figure.ratio?))) else {
+fn has(rows: &[SummaryRow], meter: &str) -> bool {
+    rows.iter().any(|row| row.meter == meter && row.median.is_some())
+}
+
+fn ratio(row: &Row, meter: &str) -> Entry {
+    let Some((figure, ratio)) = row.figures.get(meter).and_then(|figure| Some((figure, figure.ratio?))) else {
         return Entry::figure("-");
     };
     Entry::Figure(match (row.standing, figure.interval) {
@@ -205,28 +227,22 @@ fn ratio(row: &Row, _: f64) -> Entry {
     })
 }
 
-/// The ratio of statements per second with its verdict, or why it has none.
-fn rate(row: &Row, _: f64) -> Entry {
-    let Some((figure, ratio)) = row.figures.get(THROUGHPUT).and_then(|figure| Some((figure, figure.ratio?))) else {
-        return Entry::figure("-");
-    };
-    let word = match (row.standing, figure.verdict) {
-        (Standing::Reference, _) => return Entry::figure("1"),
-        (Standing::Compared, Some(verdict)) => verdict.name(),
-        (Standing::Compared, None) if figure.bottleneck == Some(Bottleneck::Server) => "server-bound",
-        _ => "",
-    };
-    Entry::Figure(format!("{ratio:.3} {word}").trim_end().to_owned())
-}
-
-fn verdict(row: &Row, _: f64) -> Entry {
-    let figure = row.cost();
+/// The verdict, with the count that contradicts it; or why there is none.
+fn verdict(row: &Row, meter: &str) -> Entry {
+    let figure = row.figures.get(meter).copied();
     Entry::figure(match (row.standing, figure.and_then(|figure| figure.verdict)) {
         (Standing::Reference, _) => "reference",
         (Standing::Control, _) => "control",
-        (_, Some(verdict)) => verdict.name(),
+        (_, Some(verdict)) => match figure.and_then(|figure| figure.contradicted.clone()) {
+            Some(why) => return Entry::Noted(verdict.name().to_owned(), why),
+            None => verdict.name(),
+        },
         (Standing::Apart, None) => "-",
         (Standing::Compared, None) => match figure {
+            Some(SummaryRow { no_verdict: Some(why), bottleneck, .. }) => {
+                let is_bound = *bottleneck == Some(Bottleneck::Server);
+                return Entry::Noted(if is_bound { "server-bound" } else { "no verdict" }.to_owned(), why.clone());
+            }
             Some(SummaryRow { interval: Some(_), .. }) => return withheld(row.contender),
             Some(SummaryRow { no_interval: Some(why), .. }) => return Entry::Missing(why.clone()),
             _ => "-",
@@ -245,6 +261,10 @@ fn withheld(contender: &Contender) -> Entry {
         }
         None => Entry::Figure(withheld),
     }
+}
+
+fn rounded(_: &Row, value: f64) -> Entry {
+    Entry::Figure(whole(value))
 }
 
 fn precise(_: &Row, value: f64) -> Entry {
@@ -268,7 +288,7 @@ mod tests {
 
     #[test]
     fn every_column_shows_a_measure_that_is_defined() {
-        for column in COLUMNS {
+        for column in COLUMNS.iter().filter(|column| ![ALLOCATIONS, CALLGRIND].contains(&column.meter)) {
             assert!(definition(column.meter).is_some(), "{}", column.meter);
         }
     }

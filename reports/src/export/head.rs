@@ -178,17 +178,18 @@ fn slow(analysis: &Analysis) -> Option<String> {
 /// How to read figures and verdicts, or why there are no verdicts; nothing if there is nobody to compare.
 pub(crate) fn verdicts(analysis: &Analysis) -> Option<String> {
     let reference = analysis.reference()?;
-    let primary = || analysis.rows().iter().filter(|row| !row.exploratory);
+    let primary = || analysis.rows().iter().filter(|row| row.is_primary());
     let hold = match primary().filter(|row| row.interval.is_some()).count() {
         0 => return primary().find_map(|row| row.no_interval.as_ref()).map(|why| format!("none. {}", plain(why))),
         1 => "The 95 % interval holds for this comparison".to_owned(),
-        more => format!("The 95 % intervals hold for all {more} comparisons of this run at once"),
+        more => format!("The 95 % intervals hold for all {more} comparisons of CPU time at once"),
     };
     Some(format!(
         "Figures of short tables are fitted levels, those of wide tables are medians of the blocks. A ratio is the level of CPU time \
          per statement over that of {}, within blocks. {hold}. Cheaper or dearer means that the whole interval lies beyond {band:.0} %, \
-         or excludes 1 if both are the same driver; same means that all of it lies within. The smallest difference is what this run \
-         would have found with a chance of 90 %. Every other figure is exploratory.",
+         or excludes 1 if both are the same driver; same means that all of it lies within. Faster or slower says the same of statements \
+         per second, beyond {band:.0} % for every driver; their intervals hold all at once, too. The smallest difference is what this run would \
+         have found with a chance of 90 %. Server is the server's CPU us per statement. Every other figure is exploratory.",
         plain(&reference.label),
         band = BAND * 100.0,
     ))

@@ -251,8 +251,9 @@ impl<'a> Page<'a> {
                 h2 id="reading" { "How to read it" }
                 p {
                     "CPU time per statement is how long the driver's process kept processors busy, for each statement with a correct \
-                     answer. A ratio of 0.93 is 7 % less than the reference. All 95 % intervals of CPU time hold at once. A driver is \
-                     cheaper or dearer only if its whole interval lies beyond 2 %, the same if all of it lies within. Between versions or \
+                     answer. A ratio of 0.93 is 7 % less than the reference. All 95 % intervals of CPU time hold at once, and so do \
+                     all of statements per second. By CPU time a driver is cheaper or dearer, by statements per second faster or slower, \
+                     only if its whole interval lies beyond 2 %. It is the same if all of it lies within. For CPU time of versions or \
                      settings of one driver an interval that excludes 1 is enough. Otherwise the run is inconclusive about it. Every other \
                      figure is exploratory: its interval holds by itself."
                 }

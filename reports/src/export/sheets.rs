@@ -9,6 +9,7 @@ use super::part::{Field, Notes, Sheet, TableRow};
 use super::quantity::{figure, three_digits};
 use super::text::plain;
 use crate::measure::SYSCALLS_PER_STATEMENT;
+use crate::witness::{ALLOCATIONS, CALLGRIND};
 use crate::{Contender, MeasureInfo, Pass, Role, SummaryRow, Unit};
 
 /// A cell's breakdowns by kind and name.
@@ -38,7 +39,9 @@ impl At<'_> {
     /// A row per contender, a column per measure that its meter gave a heading and the main table does not have.
     fn measures(&self, pass: Pass, notes: &mut Notes) -> Option<Sheet> {
         let run = self.analysis.run();
-        let in_main = |id: &str| COLUMNS.iter().any(|column| column.meter == id);
+        // Counts beside CPU time stand in the table of their pass as well.
+        let in_main =
+            |id: &str| ![ALLOCATIONS, CALLGRIND].contains(&id) && COLUMNS.iter().any(|column| column.meter == id);
         let mut measures: Vec<(&MeasureInfo, &str)> = run
             .measures
             .iter()

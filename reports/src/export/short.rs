@@ -6,7 +6,7 @@ use super::part::{Field, Sheet, TableRow};
 use super::quantity::{decimals, fixed, mebibytes, rate, three_digits};
 use super::text::{cut, plain};
 use crate::Place;
-use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SYSCALLS_PER_STATEMENT, THROUGHPUT};
+use crate::measure::{CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::summary::comparable;
 use crate::{Analysis, Bottleneck, Combined, Contender, Pass, Role, SummaryRow, Verdict, short};
 
@@ -53,7 +53,7 @@ impl Short {
         Short::with(analysis, None)
     }
 
-    /// Of all runs together: how many of them gave the verdict stands where a run has the difference of its rates.
+    /// Of all runs together: how many of them gave the verdict stands beside it, and the server's CPU time has no room.
     pub fn combined(combined: &Combined) -> Short {
         Short::with(combined.analysis(), Some(combined))
     }
@@ -65,16 +65,17 @@ impl Short {
         let head = |title: &str, continues, right| Head { title: title.to_owned(), continues, right };
         let heads = match reference {
             Some(one) => {
-                let has_intervals = analysis.rows().iter().any(|row| !row.exploratory && row.interval.is_some());
+                let has_intervals = analysis.rows().iter().any(|row| row.is_primary() && row.interval.is_some());
                 let confidence = if has_intervals { " (95 %)" } else { "" };
                 let mut heads = vec![
+                    head("server", false, true),
                     head(&format!("vs {}{confidence}", cut(&short(run, one), 20)), false, false),
-                    head("verdict", true, false),
+                    head("verdict on CPU time", true, false),
                     head("statements/s", false, true),
-                    head("difference", true, true),
+                    head("verdict on statements/s", true, false),
                 ];
                 if combined.is_some() {
-                    heads.truncate(3);
+                    heads.remove(0);
                     heads.insert(2, head("held", false, false));
                 }
                 heads
@@ -87,14 +88,14 @@ impl Short {
         let several = run.plan.arrangements.len() > 1;
         // One narrow interval, of which two digits would hide on which side of 1 it lies, decides for the column.
         let is_narrow = |row: &SummaryRow| {
-            row.interval.is_some_and(|[low, high]| !row.exploratory && !row.control && high - low < 0.03)
+            row.interval.is_some_and(|[low, high]| row.is_primary() && !row.control && high - low < 0.03)
         };
         let digits = if analysis.rows().iter().any(is_narrow) { 3 } else { 2 };
         let of = |place: Place| {
             let line = |one: &&Contender| {
                 let mut line = line(analysis, place, one, reference, digits);
-                if let Some(combined) = combined.filter(|_| line.fields.len() == 4) {
-                    line.fields.truncate(3);
+                if let Some(combined) = combined.filter(|_| reference.is_some()) {
+                    line.fields.remove(0);
                     line.fields.insert(2, combined.held(place, one).unwrap_or_default());
                 }
                 line
@@ -207,14 +208,14 @@ fn line(
         Some(reference) => {
             let is_reference = reference.id == contender.id;
             let (ratio, verdict) = cost.filter(|_| !is_reference).map(|row| against(row, digits)).unwrap_or_default();
-            let difference = match (row(THROUGHPUT), analysis.row(place, reference, THROUGHPUT)) {
-                (Some(row), _) if row.bottleneck == Some(Bottleneck::Server) => "server-bound".to_owned(),
-                (Some(_), Some(base)) if !is_reference && base.bottleneck == Some(Bottleneck::Server) => String::new(),
-                (Some(row), _) if !is_reference => difference(row),
+            let of_rate = match row(THROUGHPUT) {
+                Some(row) if row.bottleneck == Some(Bottleneck::Server) => "server-bound".to_owned(),
+                Some(row) if !is_reference => of_rate(row),
                 _ => String::new(),
             };
             let rate = row(THROUGHPUT).and_then(|row| row.level).map_or("-".to_owned(), rate);
-            vec![ratio, verdict.to_owned(), rate, difference]
+            let server = row(SERVER_CPU_PER_STATEMENT).and_then(|row| row.level).map_or("-".to_owned(), three_digits);
+            vec![server, ratio, verdict.to_owned(), rate, of_rate]
         }
     };
     Line {
@@ -240,15 +241,16 @@ fn verdict(row: &SummaryRow) -> &'static str {
     match row.verdict {
         Some(Verdict::Inconclusive) => "inconcl.",
         Some(verdict) => verdict.name(),
+        None if row.no_verdict.is_some() => "no verdict",
         None => "withheld",
     }
 }
 
-/// How many statements more or fewer per second, or why nobody knows whether it is more or fewer.
-fn difference(row: &SummaryRow) -> String {
-    match row.ratio {
-        Some(_) if row.interval.is_some() && !row.verdict.is_some_and(Verdict::differs) => verdict(row).to_owned(),
-        ratio => ratio.map(percent).unwrap_or_default(),
+/// The verdict on statements per second; without an interval how many more or fewer they are.
+fn of_rate(row: &SummaryRow) -> String {
+    match (row.ratio, row.interval) {
+        (Some(_), Some(_)) => verdict(row).to_owned(),
+        (ratio, _) => ratio.map(percent).unwrap_or_default(),
     }
 }
 
@@ -295,15 +297,17 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_in_statements_per_second_stands_only_where_its_verdict_holds() {
+    fn statements_per_second_have_a_verdict_and_a_difference_only_without_an_interval() {
         let (run, cells) = sample::blocks(12);
         let analysis = Analysis::new(&run, &cells);
         let row = analysis.rows().iter().find(|row| row.contender == "cdrs-tokio" && row.meter == THROUGHPUT).unwrap();
         let with = |verdict| SummaryRow { ratio: Some(0.81), interval: Some([0.8, 0.82]), verdict, ..row.clone() };
         let said = [Verdict::Slower, Verdict::Same, Verdict::Inconclusive, Verdict::TooNoisy].map(Some);
-        assert_eq!(said.map(|one| difference(&with(one))), ["-19 %", "same", "inconcl.", "too noisy"]);
-        assert_eq!(difference(&with(None)), "withheld");
-        assert_eq!(difference(&SummaryRow { interval: None, ..with(None) }), "-19 %");
+        assert_eq!(said.map(|one| of_rate(&with(one))), ["slower", "same", "inconcl.", "too noisy"]);
+        assert_eq!(of_rate(&with(None)), "withheld");
+        let why = Some("The server limited the reference.".to_owned());
+        assert_eq!(of_rate(&SummaryRow { no_verdict: why, ..with(None) }), "no verdict");
+        assert_eq!(of_rate(&SummaryRow { interval: None, ..with(None) }), "-19 %");
     }
 
     #[test]

@@ -37,7 +37,9 @@ fn beside_a_busy_loop_on_every_core_no_round_counts_and_there_is_no_verdict() {
     assert!(last_of_rounds.iter().all(is_found) && cells.iter().all(|cell| cell.noisy.is_none()), "{cells:?}");
     assert!(shown.starts_with(&format!("Warning: {all} of {all} rounds do not count, because the cores")), "{shown}");
     assert!(words(&shown).contains("others used "), "{shown}");
-    let is_verdict = |line: &str| ["cheaper", "dearer", "same", "inconcl."].iter().any(|word| line.ends_with(word));
+    let is_verdict = |line: &str| {
+        ["cheaper", "dearer", "faster", "slower", "same", "inconcl."].iter().any(|word| line.ends_with(word))
+    };
     assert!(!shown.lines().any(is_verdict), "{shown}");
 
     let (shown, run, cells) = compare("none");

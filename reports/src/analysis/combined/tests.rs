@@ -35,7 +35,8 @@ fn analyses(runs: &[Recorded]) -> Vec<(String, Analysis<'_>)> {
 }
 
 fn find<'a>(combined: &'a Combined, scenario: &str, contender: &str) -> &'a CombinedRow {
-    let is = |row: &&CombinedRow| row.contender == contender && row.scenario == scenario && !row.exploratory;
+    let is =
+        |row: &&CombinedRow| row.contender == contender && row.scenario == scenario && row.meter == CPU_PER_STATEMENT;
     combined.rows().iter().find(is).unwrap()
 }
 
@@ -271,6 +272,6 @@ fn rates_are_combined_by_themselves_and_have_a_verdict_where_every_run_has() {
         combined.rows().iter().find(is).unwrap().clone()
     };
     let (own, bound) = (rates(false), rates(true));
-    assert_eq!((own.verdict, own.exploratory, own.held), (Some(Verdict::Slower), true, Some(3)));
+    assert_eq!((own.verdict, own.exploratory, own.held), (Some(Verdict::Slower), false, Some(3)));
     assert!(own.ratio.unwrap() < 0.7 && bound.interval.is_some() && bound.verdict.is_none(), "{own:?} {bound:?}");
 }

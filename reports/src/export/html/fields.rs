@@ -10,7 +10,8 @@ use crate::export::quantity::three_digits;
 use crate::measure::{
     CPU_PER_STATEMENT, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT, WALL, definition,
 };
-use crate::{Better, Bottleneck, Run, SummaryRow};
+use crate::witness::{ALLOCATIONS, CALLGRIND};
+use crate::{Better, Run, SummaryRow};
 
 /// The class of a field that keeps the line below its text where ratios are hidden.
 const KEPT: &str = "keep";
@@ -53,7 +54,11 @@ pub type Fields = BTreeMap<String, Field>;
 
 /// The heading of a column on one line.
 pub fn title(column: &Column) -> String {
-    if column.kind == Kind::Ratio { "ratio".to_owned() } else { column.title.join(" ").replace("- ", "") }
+    match (column.kind, column.meter) {
+        (Kind::Ratio, THROUGHPUT) => "ratio of statements/s".to_owned(),
+        (Kind::Ratio, _) => "ratio".to_owned(),
+        _ => column.title.join(" ").replace("- ", ""),
+    }
 }
 
 /// Whether the column is shown before a reader chooses: the others are a click away.
@@ -65,16 +70,27 @@ pub fn is_shown_first(column: &Column) -> bool {
 /// What a column shows, for somebody who never saw one.
 pub fn meaning(column: &Column) -> &'static str {
     match column.kind {
+        Kind::Verdict if column.meter == THROUGHPUT => {
+            "What the interval of statements per second says. Faster or slower: all of it lies beyond 2 %. Same: all of it lies within. \
+             Otherwise inconclusive. No verdict if the server limited the row or the reference."
+        }
         Kind::Verdict => {
             "What the interval of CPU time says. Cheaper or dearer: all of it lies beyond 2 %, or excludes 1 for versions and settings of \
              one driver. Same: all of it lies within. Otherwise inconclusive. Too noisy: more than half of the blocks were disturbed. Withheld: the control or a remark makes it doubtful."
         }
         Kind::Smallest => "The smallest difference in CPU time that this run would have found with a chance of 90 %.",
         Kind::Bottleneck => "What kept the row from being faster: the worker with the driver, or the server.",
+        Kind::Ratio if column.meter == THROUGHPUT => {
+            "Statements per second over the reference's, fitted over all blocks, and the interval of that ratio."
+        }
         Kind::Ratio => {
             "CPU time per statement over the reference's, fitted over all blocks, and the interval of that ratio."
         }
-        Kind::Figure => definition(column.meter).map_or("", |known| known.about),
+        Kind::Figure => match column.meter {
+            ALLOCATIONS => "allocations of the worker per statement",
+            CALLGRIND => "instructions of the worker per statement in user mode, under callgrind",
+            meter => definition(meter).map_or("", |known| known.about),
+        },
     }
 }
 
@@ -87,20 +103,21 @@ pub fn fields(run: &Run, row: &Row, columns: &[&Column], notes: &mut Notes) -> V
 fn field(run: &Run, row: &Row, column: &Column, notes: &mut Notes) -> Field {
     let figure = row.figures.get(column.meter).copied();
     let compared = figure.filter(|_| row.standing == Standing::Compared);
+    let mut note = None;
     let (text, sub) = match column.entry(row) {
         Entry::Void => return Field::bad("void"),
         // A control is only timed.
         Entry::Missing(_) if row.contender.control => return Field::of("–"),
         Entry::Missing(why) => return Field::noted("n/a", notes.number(&why)),
-        Entry::Noted(text, why) => return Field::noted(&text, notes.number(&why)),
+        Entry::Noted(text, why) => {
+            note = Some(notes.number(&why));
+            (text, String::new())
+        }
         Entry::Figure(text) if column.kind == Kind::Ratio => match text.split_once(" (") {
             Some((ratio, interval)) => (ratio.to_owned(), interval.trim_end_matches(')').to_owned()),
             None => (text, String::new()),
         },
-        Entry::Figure(text) if column.meter == THROUGHPUT => {
-            (text, compared.map(|one| judged(one, "×")).unwrap_or_default())
-        }
-        Entry::Figure(text) if column.meter == CPU_PER_STATEMENT => (text, String::new()),
+        Entry::Figure(text) if [CPU_PER_STATEMENT, THROUGHPUT].contains(&column.meter) => (text, String::new()),
         Entry::Figure(text) => (text, compared.and_then(|figure| exploratory(run, figure)).unwrap_or_default()),
     };
     // An exploratory figure has its verdict in words alone: colours belong to the verdicts that hold for the whole run.
@@ -113,15 +130,9 @@ fn field(run: &Run, row: &Row, column: &Column, notes: &mut Notes) -> Field {
         Kind::Ratio => figure.ratio,
         Kind::Figure | Kind::Bottleneck => figure.median,
     });
-    let kept = (column.kind == Kind::Ratio || column.meter == THROUGHPUT).then_some(KEPT);
+    let kept = (column.kind == Kind::Ratio || note.is_some()).then_some(KEPT);
     let class = verdict.into_iter().chain(kept).collect::<Vec<_>>().join(" ");
-    Field { text, sub, class, sort, note: None }
-}
-
-/// A ratio with its verdict in words, so that nothing depends on a colour, and its interval below; empty without an interval.
-pub fn judged(figure: &SummaryRow, sign: &str) -> String {
-    let Some((ratio, [low, high])) = figure.ratio.zip(figure.interval) else { return String::new() };
-    format!("{sign}{ratio:.3} {}\n{low:.3} to {high:.3}", verdict(figure))
+    Field { text, sub, class, sort, note }
 }
 
 /// The verdict in words, or why there is none.
@@ -129,9 +140,8 @@ pub fn verdict(figure: &SummaryRow) -> &'static str {
     match figure.verdict {
         Some(verdict) => verdict.name(),
         None if figure.interval.is_none() => "no interval",
-        None if figure.meter == CPU_PER_STATEMENT => "verdict withheld",
-        None if figure.meter != THROUGHPUT => "",
-        None if figure.bottleneck == Some(Bottleneck::Server) => "server-bound, no verdict",
+        None if figure.exploratory => "",
+        None if figure.no_verdict.is_some() => "no verdict",
         None => "verdict withheld",
     }
 }

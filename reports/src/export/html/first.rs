@@ -8,7 +8,7 @@ use super::view::{Faces, View};
 use crate::Place;
 use crate::export::quantity::{three_digits, whole};
 use crate::export::short::shown;
-use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
+use crate::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::{Bottleneck, Contender, SummaryRow, plain};
 
 /// A measure that a reader can switch to.
@@ -23,7 +23,7 @@ pub struct Lens {
 }
 
 /// The first is shown before a reader chooses.
-pub const LENSES: [Lens; 4] = [
+pub const LENSES: [Lens; 5] = [
     Lens {
         name: "CPU time",
         unit: "Microseconds per statement; less is better.",
@@ -39,6 +39,14 @@ pub const LENSES: [Lens; 4] = [
         show: whole,
         less_is_better: false,
         missing: "Statements per second were not measured in this run.",
+    },
+    Lens {
+        name: "Server's CPU time",
+        unit: "Microseconds that the server needs per statement of this driver; less is better.",
+        meter: SERVER_CPU_PER_STATEMENT,
+        show: three_digits,
+        less_is_better: true,
+        missing: "The server's CPU time was not measured in this run.",
     },
     Lens {
         name: "Latency",

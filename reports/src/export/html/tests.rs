@@ -155,7 +155,7 @@ fn what_stands_in_the_page_for_another_reference_is_what_the_same_method_gives()
 }
 
 #[test]
-fn an_exploratory_figure_has_no_colour_of_a_verdict() {
+fn both_verdicts_have_a_colour_and_words_and_an_exploratory_figure_has_none() {
     let (run, cells) = rich();
     let page = html(&run, &cells);
     let fields = |heading: &str| -> Vec<String> {
@@ -167,13 +167,15 @@ fn an_exploratory_figure_has_no_colour_of_a_verdict() {
     let is_coloured = |field: &&String| {
         ["cheaper", "dearer", "faster", "slower"].iter().any(|verdict| class(field).contains(verdict))
     };
-    let rates = fields("statements /s");
-    assert!(
-        rates.iter().any(|field| field.contains("slower") || field.contains("faster")),
-        "it has one in words: {rates:?}"
-    );
-    assert_eq!(rates.iter().find(is_coloured), None);
-    assert!(fields("verdict").iter().any(|field| is_coloured(&field)));
+    for (heading, words) in
+        [("verdict on CPU time", ["cheaper", "dearer"]), ("verdict on statements/s", ["faster", "slower"])]
+    {
+        let verdicts = fields(heading);
+        let has_both =
+            |field: &&String| is_coloured(field) && words.iter().any(|word| field.contains(&format!(">{word}<")));
+        assert!(verdicts.iter().any(|field| has_both(&field)), "{heading}: {verdicts:?}");
+    }
+    assert_eq!(fields("server CPU us /statement").iter().find(is_coloured), None);
 }
 
 #[test]
@@ -363,11 +365,11 @@ fn bare(markdown: &str) -> String {
 }
 
 #[test]
-fn a_reader_switches_between_four_measures_without_a_script_and_sees_a_bar_per_figure() {
+fn a_reader_switches_between_five_measures_without_a_script_and_sees_a_bar_per_figure() {
     let (run, cells) = rich();
     let page = html(&run, &cells);
     let first = between(&page, "<section class=\"first\"", "</section>");
-    for (at, name) in ["CPU time", "Statements/s", "Latency", "System calls"].iter().enumerate() {
+    for (at, name) in ["CPU time", "Statements/s", "Server's CPU time", "Latency", "System calls"].iter().enumerate() {
         let checked = if at == 0 { " checked" } else { "" };
         let choice = format!("<label><input type=\"radio\" name=\"lens\" id=\"lens-{at}\"{checked}> {name}</label>");
         assert!(first.contains(&choice), "{first}");

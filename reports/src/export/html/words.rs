@@ -39,7 +39,7 @@ pub fn words(run: &Run, rows: &[SummaryRow], columns: &[&Column]) -> Markup {
     if rows.iter().any(|row| row.bottleneck == Some(Bottleneck::Server)) {
         said.push((
             "server-bound",
-            "The server, not the driver, limited the row. It has no verdict on throughput, only on CPU time.",
+            "The server, not the driver, limited the row. It has no verdict on statements per second, only on CPU time.",
         ));
     }
     html! {

@@ -104,7 +104,7 @@ fn sizes(runs: usize) {
         line(&format!("{contenders}, blocks of cells"), long(World::blocks(contenders)), runs);
     }
     let bursts = World { effect: 0.01, quiet: BURSTS, ..World::of(4) };
-    for rounds in [5, 20] {
+    for rounds in [2, 3, 5, 20] {
         line(&format!("4, generations of {rounds} rounds, bursts"), long(World { rounds, ..bursts.clone() }), runs);
     }
     line("4, generations, 30 % of rounds missing, bursts", long(World { missing: 0.3, ..bursts }), runs);

@@ -49,7 +49,10 @@ impl Here<'_> {
         };
         let (better, holds) = match is_cpu {
             true => ("Further left is less CPU time", "which hold for all comparisons of the run at once"),
-            false => ("Further right is more statements per second", "each by itself"),
+            false => (
+                "Further right is more statements per second",
+                "which hold for all comparisons of statements per second at once",
+            ),
         };
         let alternative = format!("{title}, with 95 % intervals: {}.", titles.join("; "));
         let mut picture =

@@ -1,0 +1,118 @@
+//! Counts beside the verdict on CPU time: they hardly move from one run to the next.
+//!
+//! Instructions speak for CPU time. System calls and allocations are hints, which speak only where nobody counted instructions.
+
+use crate::comparison::BAND;
+use crate::measure::SYSCALLS_PER_STATEMENT;
+use crate::{SummaryRow, Verdict};
+
+/// Allocations per statement, by their pass.
+pub(crate) const ALLOCATIONS: &str = "allocations_per_statement";
+/// Instructions per statement under callgrind.
+pub(crate) const CALLGRIND: &str = "callgrind_instructions_per_statement";
+/// Instructions per statement by the processor's counters.
+const PROCESSOR: &str = "processor_instructions_per_statement";
+const HINTS: [(&str, &str); 2] = [(SYSCALLS_PER_STATEMENT, "system calls"), (ALLOCATIONS, "allocations")];
+
+/// Says in each row of CPU time which count contradicts its verdict.
+pub(crate) fn contradict(rows: &mut [SummaryRow]) {
+    let said: Vec<Option<String>> = rows.iter().map(|row| contradiction(rows, row)).collect();
+    rows.iter_mut().zip(said).for_each(|(row, said)| row.contradicted = said);
+}
+
+fn contradiction(rows: &[SummaryRow], row: &SummaryRow) -> Option<String> {
+    let (verdict, more) = match row.verdict.filter(|_| row.is_primary())? {
+        verdict @ Verdict::Cheaper => (verdict.name(), true),
+        verdict @ Verdict::Dearer => (verdict.name(), false),
+        _ => return None,
+    };
+    let ratio = |meter: &str| {
+        let is_beside = |one: &&SummaryRow| {
+            one.meter == meter
+                && one.contender == row.contender
+                && one.scenario == row.scenario
+                && one.arrangement == row.arrangement
+        };
+        rows.iter().find(is_beside)?.ratio
+    };
+    let is_against = |ratio: f64| if more { ratio > 1.0 + BAND } else { ratio < 1.0 - BAND };
+    let makes = if more { "more" } else { "fewer" };
+    if let Some(instructions) = [PROCESSOR, CALLGRIND].into_iter().find_map(ratio) {
+        let sentence = format!(
+            "It is {verdict}, but runs {makes} instructions per statement than the reference. Instructions hardly vary, so doubt the verdict."
+        );
+        return is_against(instructions).then_some(sentence);
+    }
+    let against: Vec<String> = HINTS
+        .into_iter()
+        .filter(|(meter, _)| ratio(meter).is_some_and(is_against))
+        .map(|(_, name)| name.to_owned())
+        .collect();
+    (!against.is_empty()).then(|| {
+        format!(
+            "It is {verdict}, but makes {makes} {} per statement than the reference. That is a hint; `--pass instructions` tells more.",
+            crate::list(&against)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::CPU_PER_STATEMENT;
+    use crate::{Analysis, sample};
+
+    /// The sentence on cdrs-tokio with that verdict and those ratios of its counts.
+    fn said(verdict: Verdict, ratios: &[(&str, f64)]) -> Option<String> {
+        let (run, cells) = sample::blocks(12);
+        let is = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.is_primary() && row.scenario == "writes";
+        let row = Analysis::new(&run, &cells).rows().iter().find(is).unwrap().clone();
+        let count = |(meter, ratio): &(&str, f64)| SummaryRow {
+            meter: (*meter).to_owned(),
+            ratio: Some(*ratio),
+            verdict: None,
+            ..row.clone()
+        };
+        let elsewhere = |row: SummaryRow| SummaryRow { scenario: "reads".to_owned(), ratio: Some(7.0), ..row };
+        let mut rows = vec![SummaryRow { verdict: Some(verdict), ..row.clone() }];
+        rows.extend(ratios.iter().map(|one| elsewhere(count(one))));
+        rows.extend(ratios.iter().map(count));
+        contradict(&mut rows);
+        assert!(rows[1..].iter().all(|row| row.contradicted.is_none()));
+        rows.remove(0).contradicted
+    }
+
+    #[test]
+    fn instructions_that_contradict_the_verdict_are_said_and_others_are_not() {
+        for meter in [PROCESSOR, CALLGRIND] {
+            let more = said(Verdict::Cheaper, &[(meter, 1.1)]).unwrap();
+            assert!(more.starts_with("It is cheaper, but runs more instructions per statement"), "{more}");
+            let fewer = said(Verdict::Dearer, &[(meter, 0.9)]).unwrap();
+            assert!(fewer.starts_with("It is dearer, but runs fewer instructions per statement"), "{fewer}");
+            for (verdict, ratio) in [(Verdict::Cheaper, 0.9), (Verdict::Dearer, 1.1), (Verdict::Cheaper, 1.01)] {
+                assert_eq!(said(verdict, &[(meter, ratio)]), None);
+            }
+            for verdict in [Verdict::Same, Verdict::Inconclusive, Verdict::TooNoisy] {
+                assert_eq!(said(verdict, &[(meter, 1.5)]), None);
+            }
+        }
+    }
+
+    #[test]
+    fn system_calls_and_allocations_are_hints_where_nobody_counted_instructions() {
+        let both = [(SYSCALLS_PER_STATEMENT, 3.0), (ALLOCATIONS, 1.2)];
+        let hint = said(Verdict::Cheaper, &both).unwrap();
+        assert!(hint.contains("more system calls and allocations per statement") && hint.contains("hint"), "{hint}");
+        assert!(said(Verdict::Dearer, &[(ALLOCATIONS, 0.5)]).unwrap().contains("fewer allocations"));
+        assert_eq!(said(Verdict::Dearer, &both), None);
+        assert_eq!(said(Verdict::Cheaper, &[both[0], both[1], (CALLGRIND, 0.8)]), None);
+        assert_eq!(said(Verdict::Cheaper, &[]), None);
+    }
+
+    #[test]
+    fn only_rows_of_cpu_time_are_contradicted() {
+        let (run, cells) = sample::blocks(12);
+        let rows = Analysis::new(&run, &cells);
+        assert!(rows.rows().iter().all(|row| row.contradicted.is_none() || row.meter == CPU_PER_STATEMENT));
+    }
+}
