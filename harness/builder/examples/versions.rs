@@ -13,8 +13,9 @@ const HEAD: &str = "\
 The behaviour suite of each adapter, on each release that its manifest lists. `make test-versions` writes this table. Other releases in an
 adapter's range are built, too, and have not been tested.
 
-A capability that is not declared is one that the driver lacks: the suite skips what needs it, or checks that it is absent. The driver's
-README says why.
+*Not declared* names what the driver lacks; the suite skips it, or checks that it is absent, and the driver's README says why. ControlConnection: the
+session survives the loss of its control connection alone. NoticesClose: it notices that the server closed a connection. Connect: sessions can be
+opened and closed again and again. Reprepare, Reconnect: it does so by itself. RequestTimeout: it has a time limit per statement.
 
 | driver | release | adapter | behaviour suite |
 | --- | --- | --- | --- |

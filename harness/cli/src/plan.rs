@@ -127,7 +127,7 @@ pub struct Asked {
     /// on `compare` runs the reference twice; the second one is the control.
     #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE, allow_hyphen_values = true)]
     blocks: Option<u32>,
-    /// 20 minutes on multi:2 and current, with every count
+    /// 20 minutes on multi:2 and current, with more counts
     ///
     /// Turns for 20 minutes, and the passes `allocations` and `instructions`. On a cluster that is already running, where nobody takes
     /// turns, it has 20 blocks of 1M statements per cell.

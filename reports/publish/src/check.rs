@@ -141,7 +141,9 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         }
     }
     let histograms = files.keys().filter(|name| name.starts_with("hdr/")).count();
-    let least = cells.iter().filter(|cell| cell.failed.is_none()).count();
+    // All turns have one file together.
+    let turns = cells.iter().any(|cell| cell.round.is_some());
+    let least = cells.iter().filter(|cell| cell.failed.is_none() && cell.round.is_none()).count() + usize::from(turns);
     if histograms < least {
         say(FILES, format!(": it holds {histograms} histograms, and {least} cells ended."));
     }
@@ -302,7 +304,12 @@ fn of_cell(run: &Run, cell: &Cell, notes: &str) -> Option<String> {
 /// How many statements the plan asks for, within the scenario's limits; `None` if the pass has a count of its own.
 fn asked(run: &Run, cell: &Cell) -> Option<u64> {
     let count = match cell.pass {
-        Pass::Timing => run.plan.count,
+        Pass::Timing => match run.plan.turns.filter(|_| cell.round.is_some()) {
+            None => run.plan.count,
+            Some(turns) if run.contender(&cell.contender)?.role == Role::Driver => turns.count,
+            // There for scale, in one turn of a generation.
+            Some(turns) => turns.count * u64::from(turns.rounds),
+        },
         Pass::Counting => run.plan.counting_count,
         _ => return None,
     };
@@ -319,6 +326,9 @@ fn executes_only(run: &Run, cell: &Cell) -> bool {
     statements.is_none_or(|all| all.iter().all(is_execute))
 }
 
+/// A runtime with one thread, as [`cqldyno_reports::ArrangementInfo::runtime`] has it.
+const ONE_THREAD: &str = "current";
+
 /// Every contender that can be asked, in every place, block and pass, once.
 fn completeness(run: &Run, counted: &[(usize, &Cell)], say: &mut impl FnMut(String)) {
     let mut blocks: BTreeMap<(&str, &str, &str, Pass), Vec<u32>> = BTreeMap::new();
@@ -326,15 +336,21 @@ fn completeness(run: &Run, counted: &[(usize, &Cell)], say: &mut impl FnMut(Stri
         let place = (cell.contender.as_str(), cell.scenario.as_str(), cell.arrangement.as_str(), cell.pass);
         blocks.entry(place).or_default().push(cell.block);
     }
-    let all: Vec<u32> = (1..=run.plan.blocks).collect();
+    let all: Vec<u32> = (1..=run.blocks()).collect();
+    // Instructions are counted on one thread alone where that is an arrangement.
+    let one_thread = run.plan.arrangements.iter().any(|one| one.runtime == ONE_THREAD);
     let mut asked = |contender: &Contender, scenario: &str, arrangement: &str, pass: Pass| {
         let key = (contender.id.as_str(), scenario, arrangement, pass);
         let mut ran = blocks.get(&key).cloned().unwrap_or_default();
         ran.sort_unstable();
+        // A generation has several turns.
+        if run.plan.turns.is_some() {
+            ran.dedup();
+        }
         let whole = if pass == Pass::Timing { ran == all } else { !ran.is_empty() };
         if !whole {
             let expected = if pass == Pass::Timing {
-                format!("blocks 1 to {} once each", run.plan.blocks)
+                format!("{}s 1 to {} once each", run.plan.repeated(), run.blocks())
             } else {
                 "one".to_owned()
             };
@@ -357,7 +373,9 @@ fn completeness(run: &Run, counted: &[(usize, &Cell)], say: &mut impl FnMut(Stri
         for arrangement in &run.plan.arrangements {
             let can = |one: &&Contender| one.unavailable.is_none() && !scenario.left_out.contains_key(&one.id);
             for contender in run.contenders.iter().filter(can) {
-                for pass in &passes {
+                let is_counted =
+                    |pass: &&Pass| **pass != Pass::Instructions || !one_thread || arrangement.runtime == ONE_THREAD;
+                for pass in passes.iter().filter(is_counted) {
                     // A control runs in timing blocks only.
                     if *pass == Pass::Timing || !contender.control {
                         asked(contender, &scenario.name, &arrangement.id, *pass);

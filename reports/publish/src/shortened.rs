@@ -4,7 +4,7 @@ use cqldyno_reports::{Pass, Run};
 
 use crate::store::everybody;
 
-/// The command of a run that differs from the defaults in size and arrangements only; else the one that the run states, if any.
+/// The command of a run that differs from the defaults in size and arrangements alone; else the one that the run states, if any.
 pub(crate) fn command(run: &Run) -> Option<String> {
     if !is_usual(run) {
         return run.command.clone();
@@ -18,10 +18,17 @@ pub(crate) fn command(run: &Run) -> Option<String> {
         (blocks, all) => format!("--count {} --blocks {blocks}", millions(all)),
     };
     let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
+    if plan.turns.is_some() {
+        let others = (arrangements != PUBLISHED).then(|| format!(" --arrangement {}", arrangements.join(",")));
+        return Some(format!("cqldyno compare --publish{}", others.unwrap_or_default()));
+    }
     // Before 2026-11-23 the limit was 30 s unless another one was asked for.
     let limit = plan.request_timeout_ms.map_or(String::new(), |limit| format!(" --request-timeout {limit}ms"));
     Some(format!("cqldyno compare {size} --arrangement {}{limit}", arrangements.join(",")))
 }
+
+/// The arrangements of `--publish`.
+const PUBLISHED: [&str; 2] = ["multi:2", "current"];
 
 /// Whether everything that the short command leaves out is a default of `cqldyno compare`.
 fn is_usual(run: &Run) -> bool {
@@ -38,8 +45,18 @@ fn is_usual(run: &Run) -> bool {
         && plan.consistency == "LOCAL_ONE"
         && (plan.connections, plan.concurrency, plan.page_size) == (1, 1_024, 5_000);
     // Earlier versions repeated no block and did not state it, nor the passes, nor when a worker hangs.
-    let repeated_as_usual = matches!((plan.noise_share, plan.most_attempts), (Some(0.1), 3) | (None, 0));
-    let measured_as_usual = plan.passes.iter().all(|pass| *pass == Pass::Counting)
+    let repeated_as_usual = match plan.turns {
+        None => matches!((plan.noise_share, plan.most_attempts), (Some(0.1), 3) | (None, 0)),
+        Some(turns) => {
+            (turns.count, plan.layouts, plan.within_ms) == (50_000, Some(6), Some(20 * 60_000))
+                && (plan.noise_share, plan.until) == (Some(0.1), None)
+        }
+    };
+    let counted_as_usual = match plan.turns {
+        None => plan.passes.iter().all(|pass| *pass == Pass::Counting),
+        Some(_) => plan.passes == [Pass::Counting, Pass::Allocations, Pass::Instructions],
+    };
+    let measured_as_usual = counted_as_usual
         && plan.counting_count == plan.count.min(250_000)
         && plan.rate.is_none()
         && (plan.seed, plan.warmup) == (1, 20_000)
@@ -50,12 +67,12 @@ fn is_usual(run: &Run) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use cqldyno_reports::{ArrangementInfo, ScenarioInfo};
+    use cqldyno_reports::{ArrangementInfo, ScenarioInfo, TurnsInfo};
 
     use super::*;
     use crate::sample;
 
-    /// What `cqldyno compare --publish --arrangement multi:2,current` keeps of itself.
+    /// What `cqldyno compare --publish --arrangement multi:2,current` kept of itself when it had blocks.
     fn usual() -> Run {
         let (mut run, _) = sample::blocks(20);
         let mixed = ScenarioInfo { name: "mixed".to_owned(), ..run.scenarios[0].clone() };
@@ -87,6 +104,22 @@ mod tests {
         assert_eq!(command(&run).unwrap(), classic);
         (run.plan.blocks, run.plan.count, run.plan.counting_count) = (12, 200_000, 200_000);
         assert_eq!(command(&run).unwrap(), "cqldyno compare --count 200000 --blocks 12 --arrangement multi:2,current");
+    }
+
+    #[test]
+    fn a_run_in_turns_is_shown_by_the_one_flag_that_asks_for_it() {
+        let mut run = usual();
+        let plan = &mut run.plan;
+        plan.turns = Some(TurnsInfo { count: 50_000, rounds: 5 });
+        (plan.layouts, plan.within_ms, plan.most_attempts) = (Some(6), Some(1_200_000), 1);
+        plan.passes = vec![Pass::Counting, Pass::Allocations, Pass::Instructions];
+        (plan.count, plan.counting_count) = (250_000, 250_000);
+        assert_eq!(command(&run).unwrap(), "cqldyno compare --publish");
+        run.plan.arrangements.pop();
+        assert_eq!(command(&run).unwrap(), "cqldyno compare --publish --arrangement multi:2");
+        run.plan.layouts = None;
+        run.command = Some("cqldyno compare --layouts 0".to_owned());
+        assert_eq!(command(&run), run.command);
     }
 
     #[test]
