@@ -84,8 +84,9 @@ regressions: build
 prices: build
 	printf '%s\n' '# What a setting costs' '' 'Each driver against itself, with one setting changed at a time. The first row is the driver as' \
 	    '`cqldyno compare` runs it; every other row is what a change costs (+) or saves (-) per statement.' \
-	    'CPU time has a 95 % interval. Counts are per statement. `make prices` writes this page; `cqldyno prices DRIVER` shows one' \
-	    'driver. Compare figures only within a table: other pages were measured on other machines.' '' >$(TARGET)/PRICES.md
+	    'CPU time has a 95 % interval. Counts are per statement; system calls of two threads vary by some hundredths.' \
+	    '`make prices` writes this page; `cqldyno prices DRIVER` shows one driver. Compare figures only within a table:' \
+	    'other pages were measured on other machines.' '' >$(TARGET)/PRICES.md
 	for driver in $(filter-out floor noop,$(DRIVERS)); do \
 	    [[ -f $(NATIVE)/$$driver.reason ]] || $(RELEASE)/cqldyno prices $$driver --format markdown $(ARGS) >>$(TARGET)/PRICES.md; \
 	done

@@ -46,7 +46,7 @@ pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, 
 pub use measure::{Better, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};
 pub use model::checksum::Checksum;
-pub use model::recorded::{Recorded, RecordedError, foreign};
+pub use model::recorded::{PACKED_CELLS, Recorded, RecordedError, foreign, read_cells};
 pub use model::run::{
     ArrangementInfo, BuiltOnDemand, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION,
     ScenarioInfo, Setting, TargetInfo, TurnsInfo,

@@ -13,9 +13,16 @@ const HEAD: &str = "\
 The behaviour suite of each adapter, on each release that its manifest lists. `make test-versions` writes this table. Other releases in an
 adapter's range are built, too, and have not been tested.
 
-*Not declared* names what the driver lacks; the suite skips it, or checks that it is absent, and the driver's README says why. ControlConnection: the
-session survives the loss of its control connection alone. NoticesClose: it notices that the server closed a connection. Connect: sessions can be
-opened and closed again and again. Reprepare, Reconnect: it does so by itself. RequestTimeout: it has a time limit per statement.
+*Not declared* lists what a release cannot do; its README says why. The suite then skips the test, or checks that the release really cannot.
+
+| word | what the release cannot do |
+| --- | --- |
+| Connect | open, use and close sessions again and again in one process |
+| ControlConnection | keep the session when only the control connection breaks |
+| NoticesClose | notice that the server closed a connection |
+| Reconnect | open a broken connection again |
+| Reprepare | prepare a statement again that the server forgot |
+| RequestTimeout | limit the time of a statement |
 
 | driver | release | adapter | behaviour suite |
 | --- | --- | --- | --- |

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cqldyno_bench::DEFAULT_PARENT;
-use cqldyno_reports::Recorded;
+use cqldyno_reports::{Recorded, read_cells};
 use serde_json::Value;
 
 use crate::outcome::usage;
@@ -43,14 +43,14 @@ pub fn read(given: &Path) -> Result<Recorded> {
     if !path.exists() {
         return Err(usage(format!("there is no run {shown}; name a run folder, a result in JSON, or `{LATEST}`")));
     }
-    let bytes = |file: &Path| {
-        std::fs::read(file).with_context(|| {
-            format!("{} cannot be read; name a run folder, a result in JSON, or `{LATEST}`", file.display())
-        })
+    let unreadable = |file: &Path| {
+        let file = file.display().to_string();
+        move || format!("{file} cannot be read; name a run folder, a result in JSON, or `{LATEST}`")
     };
+    let bytes = |file: &Path| std::fs::read(file).with_context(unreadable(file));
     let found = if path.is_dir() {
         let run = String::from_utf8_lossy(&bytes(&path.join("run.json"))?).into_owned();
-        Recorded::from_folder(&run, &bytes(&path.join("cells.jsonl"))?)
+        Recorded::from_folder(&run, &read_cells(path).with_context(unreadable(&path.join("cells.jsonl")))?)
     } else {
         Recorded::from_document(&String::from_utf8_lossy(&bytes(path)?))
     };

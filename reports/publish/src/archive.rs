@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use cqldyno_reports::read_cells;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use tar::{Archive, Builder, HeaderMode};
 
-use crate::store::used;
+use crate::store::{CELLS, used};
 
 /// Packs the files of `folder` with these names into `to`; the same files give the same archive.
 pub(crate) fn pack(folder: &Path, names: &BTreeSet<String>, to: &Path) -> Result<()> {
@@ -23,6 +24,13 @@ pub(crate) fn pack(folder: &Path, names: &BTreeSet<String>, to: &Path) -> Result
         archive.append_path_with_name(&path, name).with_context(used(&path))?;
     }
     archive.into_inner().and_then(GzEncoder::finish).map(drop).with_context(used(to))
+}
+
+/// Packs the cells of the run in `folder` into `to`.
+pub(crate) fn pack_cells(folder: &Path, to: &Path) -> Result<()> {
+    let cells = read_cells(folder).with_context(used(&folder.join(CELLS)))?;
+    let mut packed = GzEncoder::new(File::create(to).with_context(used(to))?, Compression::best());
+    packed.write_all(&cells).and_then(|()| packed.finish()).map(drop).with_context(used(to))
 }
 
 /// The files in the archive, by name.

@@ -142,8 +142,12 @@ fn heading(run: &Run, runs: usize) -> String {
     let what = "CPU time per statement, in microseconds";
     match (run.blocks() as usize, reference(run)) {
         (blocks, Some(base)) if blocks >= LEAST_BLOCKS => {
-            let blocks = count(blocks as u64, "block");
-            let of = if runs > 1 { format!("{runs} runs of {blocks}") } else { blocks };
+            // Runs in turns differ in how many generations there was time for.
+            let of = match (runs, count(blocks as u64, run.plan.repeated())) {
+                (1, blocks) => blocks,
+                (runs, _) if run.plan.turns.is_some() => format!("{runs} runs"),
+                (runs, blocks) => format!("{runs} runs of {blocks}"),
+            };
             format!("{what}: {of}, lines are 95 % intervals of the ratio to {}", short(run, base))
         }
         _ => what.to_owned(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use cqldyno_reports::measure::{CONNECTIONS, ERRORS, SERVER_EXECUTES, STATEMENTS, VERIFIED};
-use cqldyno_reports::{Analysis, Cell, Combined, Contender, Pass, Recorded, Role, Run, plain};
+use cqldyno_reports::{Analysis, Cell, Combined, Contender, Pass, Recorded, Role, Run, plain, read_cells};
 use serde_json::Value;
 
 use crate::archive::unpack;
@@ -147,7 +147,8 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     if histograms < least {
         say(FILES, format!(": it holds {histograms} histograms, and {least} cells ended."));
     }
-    let own = [RUN, CELLS, TABLE].map(|file| (file, fs::read(folder.join(file)).unwrap_or_default()));
+    let own = [RUN, TABLE].map(|file| (file, fs::read(folder.join(file)).unwrap_or_default()));
+    let own = own.into_iter().chain([(CELLS, read_cells(folder).unwrap_or_default())]).collect::<Vec<_>>();
     let own = own.iter().map(|(file, bytes)| (*file, bytes));
     let named: BTreeSet<String> = named(run, cells).into_iter().filter(|file| is_inside(file)).collect();
     let packed = named.iter().filter_map(|file| Some((file.as_str(), files.get(file)?)));

@@ -2,11 +2,11 @@
 
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use cqldyno_reports::{
-    Analysis, Bottleneck, Combined, Contender, Place, Recorded, Role, Run, SummaryRow, Verdict, count, escape, list,
-    plain, short, three_digits, whole,
+    Analysis, Bottleneck, Combined, Contender, PACKED_CELLS, Place, Recorded, Role, Run, SummaryRow, Verdict, count,
+    escape, list, plain, short, three_digits, whole,
 };
 
-use crate::store::unnumbered;
+use crate::store::{CELLS, unnumbered};
 
 /// A published run and the name of its folder.
 pub(crate) struct Shown<'a> {
@@ -117,9 +117,13 @@ pub(crate) fn of_date(date: &str, shown: &[Shown], front: &Front, notes: &str) -
         out.push_str(&format!(
             "\n- [table.md]({name}/table.md): every table, with the notes on each driver\n\
              - [page.html]({name}/page.html): the same with charts, for a browser (GitHub shows its source)\n\
-             - [run.json]({name}/run.json), [cells.jsonl]({name}/cells.jsonl), [files.tar.gz]({name}/files.tar.gz): what was asked, \
-             {} as measured, and the histogram of each\n\n",
-            count(cells.len() as u64, "cell"),
+             - [run.json]({name}/run.json), [{file}]({name}/{file}), [files.tar.gz]({name}/files.tar.gz): what was asked, \
+             {all} as measured, and the histogram of each\n\n",
+            file = if run.plan.turns.is_some() { PACKED_CELLS } else { CELLS },
+            all = match run.plan.turns {
+                None => count(cells.len() as u64, "cell"),
+                Some(_) => format!("{} turns and cells", whole(cells.len() as f64)),
+            },
         ));
         if let Some(command) = &run.command {
             out.push_str(&format!("The same again:\n\n```\n{}\n```\n\n", plain(command).replace("```", "` ` `")));
@@ -177,9 +181,14 @@ fn asked(runs: &[&Run], date: &str) -> String {
     let run = runs[0];
     let plan = &run.plan;
     let several = if runs.len() > 1 { format!("{} runs of ", runs.len()) } else { String::new() };
-    let blocks = match plan.blocks {
-        1 => String::new(),
-        blocks => format!("{blocks} blocks of "),
+    let blocks = match (plan.turns, plan.blocks) {
+        (Some(turns), _) => {
+            let generations: Vec<String> = runs.iter().map(|run| run.blocks().to_string()).collect();
+            let rounds = count(turns.rounds.into(), "round");
+            format!("{} generations of {rounds}, with turns of {}", list(&generations), whole(turns.count as f64))
+        }
+        (None, 1) => whole(plan.count as f64),
+        (None, blocks) => format!("{blocks} blocks of {}", whole(plan.count as f64)),
     };
     let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { escape(&plain(&plan.target.id)) };
     let with = run.command.as_ref().map_or(String::new(), |command| format!(" with `{}`", command.replace('`', "'")));
@@ -195,8 +204,7 @@ fn asked(runs: &[&Run], date: &str) -> String {
         None => format!("on {date}"),
     };
     format!(
-        "{several}{blocks}{} prepared statements, {} in flight over {}, on {target}. {}. Measured {when}{with}.",
-        whole(plan.count as f64),
+        "{several}{blocks} prepared statements, {} in flight over {}, on {target}. {}. Measured {when}{with}.",
         whole(plan.concurrency as f64),
         count(plan.connections, "connection"),
         list(&machines),

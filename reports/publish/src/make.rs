@@ -7,9 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use cqldyno_reports::{Analysis, Cell, Combined, EXPORTERS, Look, Recorded, Run};
+use cqldyno_reports::{Analysis, Cell, Combined, EXPORTERS, Look, PACKED_CELLS, Recorded, Run};
 
-use crate::archive::pack;
+use crate::archive::{pack, pack_cells};
 use crate::check::check;
 use crate::store::{
     BLOCKS, CELLS, CLASSIC, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, dates, is_inside, named, numbered, recorded,
@@ -120,8 +120,11 @@ fn one(folder: &Path, Recorded { run, cells, .. }: &Recorded, to: &Path, made: &
     }
     fs::create_dir_all(to).with_context(used(to))?;
     made.push(to.to_path_buf());
-    for file in [RUN, CELLS] {
-        fs::copy(folder.join(file), to.join(file)).with_context(used(&folder.join(file)))?;
+    let copy = |file: &str| fs::copy(folder.join(file), to.join(file)).with_context(used(&folder.join(file)));
+    copy(RUN)?;
+    match run.plan.turns {
+        None => drop(copy(CELLS)?),
+        Some(_) => pack_cells(folder, &to.join(PACKED_CELLS))?,
     }
     pack(folder, &files, &to.join(FILES))?;
     render(to, run, cells)

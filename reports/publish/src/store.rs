@@ -9,11 +9,12 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result};
-use cqldyno_reports::{Cell, Recorded, Run};
+use cqldyno_reports::{Cell, Recorded, Run, read_cells};
 
 use crate::shortened::command;
 
 pub(crate) const RUN: &str = "run.json";
+/// Packed where the run takes turns, of which there are thousands.
 pub(crate) const CELLS: &str = "cells.jsonl";
 /// The files that cells name, packed.
 pub(crate) const FILES: &str = "files.tar.gz";
@@ -74,7 +75,7 @@ impl PublishedRun {
 
 pub(crate) fn recorded(folder: &Path) -> Result<Recorded> {
     let run = text(&folder.join(RUN))?;
-    let cells = fs::read(folder.join(CELLS)).with_context(used(&folder.join(CELLS)))?;
+    let cells = read_cells(folder).with_context(used(&folder.join(CELLS)))?;
     let mut recorded =
         Recorded::from_folder(&run, &cells).with_context(|| format!("the run {} cannot be used", folder.display()))?;
     recorded.run.command = command(&recorded.run);

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use cqldyno_reports::PACKED_CELLS;
+
 use crate::store::{CELLS, FILES, PAGE, RUN, TABLE, folders, name_of};
 
 /// Files and folders that no published run has, and what nothing names in its archive of `packed` files.
@@ -14,7 +16,9 @@ pub(crate) fn strangers<'a>(
     shown: &str,
     found: &mut Vec<String>,
 ) {
-    let lying = files_in(folder).into_iter().filter(|name| ![RUN, CELLS, FILES, PAGE, TABLE].contains(&name.as_str()));
+    let lying = files_in(folder)
+        .into_iter()
+        .filter(|name| ![RUN, CELLS, PACKED_CELLS, FILES, PAGE, TABLE].contains(&name.as_str()));
     found.extend(lying.map(|name| stranger(shown, &name)));
     let below = folders(folder).unwrap_or_default();
     found.extend(

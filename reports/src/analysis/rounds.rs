@@ -77,11 +77,12 @@ impl<'a> CountedRounds<'a> {
         self.counting().is_some_and(|(counting, all)| 2 * counting < all)
     }
 
-    /// Whether fewer than half of the rounds here count.
+    /// Whether fewer than a third of the rounds here count. Half of the run's do; in one table that share varies by chance, because
+    /// the rounds of a generation lie within seconds.
     fn are_too_few_in(&self, place: Where<'_>) -> bool {
         self.places.get(&place).is_some_and(|rounds| {
             let counting = rounds.values().filter(|why| why.is_none()).count();
-            2 * counting < rounds.len()
+            3 * counting < rounds.len()
         })
     }
 
@@ -325,13 +326,21 @@ mod tests {
     }
 
     #[test]
-    fn a_table_with_fewer_than_half_of_its_rounds_has_no_verdict_and_the_others_keep_theirs() {
-        let (run, cells) = turns(|scenario, block, _| if scenario == "reads" && block > 3 { busy() } else { quiet() });
-        let analysis = Analysis::new(&run, &cells);
-        assert_eq!(analysis.rounds().counting(), Some((30, 48)));
-        let verdict = |scenario| row(&analysis, scenario, "cdrs-tokio").verdict;
-        assert_eq!((verdict("writes"), verdict("reads")), (Some(Verdict::Dearer), Some(Verdict::TooNoisy)));
-        assert!(!analysis.has_too_few_rounds());
+    fn a_table_with_fewer_than_a_third_of_its_rounds_has_no_verdict_and_the_others_keep_theirs() {
+        let verdicts = |is_busy: fn(u32, u32) -> bool, counting| {
+            let of = |scenario: &str, block, round| match scenario == "reads" && is_busy(block, round) {
+                true => busy(),
+                false => quiet(),
+            };
+            let (run, cells) = turns(of);
+            let analysis = Analysis::new(&run, &cells);
+            assert_eq!(analysis.rounds().counting(), Some((counting, 48)));
+            assert!(!analysis.has_too_few_rounds());
+            ["writes", "reads"].map(|scenario| row(&analysis, scenario, "cdrs-tokio").verdict)
+        };
+        let dearer = Some(Verdict::Dearer);
+        assert_eq!(verdicts(|block, _| block > 3, 30), [dearer, Some(Verdict::TooNoisy)]);
+        assert_eq!(verdicts(|block, round| round == 2 || block > 8, 32), [dearer; 2], "8 of 24 in 8 generations");
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! A run read back from its files; what does not hold together is refused.
 
 use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
 
+use flate2::read::GzDecoder;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -63,6 +67,22 @@ impl fmt::Display for Shown {
         write!(f, "{} cells with the SHA-256 {}...", self.0.cells, self.0.sha256.get(..12).unwrap_or(&self.0.sha256))
     }
 }
+
+/// What is in `cells.jsonl` of a run folder, or in `cells.jsonl.gz` of a published run.
+///
+/// # Errors
+/// When neither can be read; the error is that of `cells.jsonl`.
+pub fn read_cells(folder: &Path) -> io::Result<Vec<u8>> {
+    fs::read(folder.join("cells.jsonl")).or_else(|error| {
+        let packed = File::open(folder.join(PACKED_CELLS)).map_err(|_| error)?;
+        let mut cells = Vec::new();
+        GzDecoder::new(packed).read_to_end(&mut cells)?;
+        Ok(cells)
+    })
+}
+
+/// The file of a published run that has its `cells.jsonl`, packed.
+pub const PACKED_CELLS: &str = "cells.jsonl.gz";
 
 impl Recorded {
     /// Reads a run folder: the text of `run.json`, and what is in `cells.jsonl`.
