@@ -129,8 +129,7 @@ pub struct Asked {
     blocks: Option<u32>,
     /// 20 minutes on multi:2 and current, with more counts
     ///
-    /// Turns for 20 minutes, and the passes `allocations` and `instructions`. On a cluster that is already running, where nobody takes
-    /// turns, it has 20 blocks of 1M statements per cell.
+    /// Adds the passes `allocations` and `instructions`. With --target it has 20 blocks of 1M statements.
     #[arg(long, conflicts_with_all = ["count", "blocks", "rate"], help_heading = SIZE)]
     publish: bool,
     /// Statements per turn [default: 50k, or what fits into a round of 1.5 s]
@@ -140,10 +139,7 @@ pub struct Asked {
     #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], hide_short_help = true)]
     turn: Option<u64>,
-    /// Orders of functions that generations take turns with [default: 0, --publish 6]
-    ///
-    /// Where functions lie in memory is chance, and moves CPU time. Each driver's worker is linked so many times, each time with its
-    /// functions in another order, and each generation takes the next one.
+    /// Link each worker in N orders of functions, one per generation [default: 0, --publish 6]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = SIZE)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], allow_hyphen_values = true, hide_short_help = true)]
     layouts: Option<u32>,
@@ -197,9 +193,8 @@ pub struct Asked {
 
     /// Share of the cores that other processes may use, or `none`
     ///
-    /// Steal is included. In turns, a round in which others used more does not count; nor does one around which a calibration loop had
-    /// less than 90 % of its best speed. A disturbed block of cells runs again as a whole, up to twice. Repeats take at most half as
-    /// long as the blocks. Every attempt is kept; the last complete one counts. `none` switches the rule off.
+    /// Steal is included. In turns, a round in which others used more does not count; nor does one around which a calibration loop was
+    /// slow. A disturbed block of cells runs again, up to twice; every attempt is kept. `none` switches the rule off.
     #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
     #[arg(help_heading = LIMITS, allow_hyphen_values = true, hide_short_help = true)]
     noise_share: Limit<f64>,

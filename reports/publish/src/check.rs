@@ -12,8 +12,8 @@ use crate::archive::unpack;
 use crate::page::page;
 use crate::path::{machine_path, without_code};
 use crate::store::{
-    CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, is_inside, name_of, named,
-    unnumbered,
+    CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, is_inside, is_published,
+    name_of, named, unnumbered,
 };
 use crate::strangers::{files_in, stranger, strangers};
 
@@ -131,7 +131,7 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         BTreeMap::new()
     });
     for (at, cell) in cells.iter().enumerate() {
-        for (kind, file) in &cell.files {
+        for (kind, file) in cell.files.iter().filter(|(kind, _)| is_published(cell, kind)) {
             if !is_inside(file) {
                 let who = name(cell);
                 say(CELLS, format!(", cell {} ({who}): its {kind} {file:?} does not lie in the run's folder.", at + 1));
@@ -141,9 +141,7 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         }
     }
     let histograms = files.keys().filter(|name| name.starts_with("hdr/")).count();
-    // All turns have one file together.
-    let turns = cells.iter().any(|cell| cell.round.is_some());
-    let least = cells.iter().filter(|cell| cell.failed.is_none() && cell.round.is_none()).count() + usize::from(turns);
+    let least = cells.iter().filter(|cell| cell.failed.is_none() && cell.round.is_none()).count();
     if histograms < least {
         say(FILES, format!(": it holds {histograms} histograms, and {least} cells ended."));
     }

@@ -118,7 +118,7 @@ pub(crate) fn of_date(date: &str, shown: &[Shown], front: &Front, notes: &str) -
             "\n- [table.md]({name}/table.md): every table, with the notes on each driver\n\
              - [page.html]({name}/page.html): the same with charts, for a browser (GitHub shows its source)\n\
              - [run.json]({name}/run.json), [{file}]({name}/{file}), [files.tar.gz]({name}/files.tar.gz): what was asked, \
-             {all} as measured, and the histogram of each\n\n",
+             {all} as measured, and the histogram of each cell\n\n",
             file = if run.plan.turns.is_some() { PACKED_CELLS } else { CELLS },
             all = match run.plan.turns {
                 None => count(cells.len() as u64, "cell"),
@@ -131,7 +131,7 @@ pub(crate) fn of_date(date: &str, shown: &[Shown], front: &Front, notes: &str) -
     }
     out.push_str(
         "[reports/README.md](../../README.md) describes a run folder and the checks of a published one. `cqldyno report DIR \
-         --format csv` prints one row per measure. The workers' logs are not kept here.\n",
+         --format csv` prints one row per measure. The workers' logs, the profiles of callgrind and the histograms of turns are not kept here.\n",
     );
     out
 }

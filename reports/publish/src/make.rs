@@ -13,13 +13,13 @@ use crate::archive::{pack, pack_cells};
 use crate::check::check;
 use crate::store::{
     BLOCKS, CELLS, CLASSIC, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, dates, is_inside, named, numbered, recorded,
-    runs, used,
+    runs, text, used, without_folders,
 };
 
 /// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it. Runs of
 /// one plan come into the folder of the first one's date.
 ///
-/// Returns the folders that were made. The workers' logs and the other renderings are left out.
+/// Returns the folders that were made. The workers' logs, the profiles of callgrind, the histograms of turns and the other renderings are left out.
 ///
 /// # Errors
 /// When a run cannot be read, is there already, or is not as a published one must be; nothing is left behind then.
@@ -121,13 +121,14 @@ fn one(folder: &Path, Recorded { run, cells, .. }: &Recorded, to: &Path, made: &
     fs::create_dir_all(to).with_context(used(to))?;
     made.push(to.to_path_buf());
     let copy = |file: &str| fs::copy(folder.join(file), to.join(file)).with_context(used(&folder.join(file)));
-    copy(RUN)?;
+    fs::write(to.join(RUN), without_folders(&text(&folder.join(RUN))?)?).with_context(used(&to.join(RUN)))?;
     match run.plan.turns {
         None => drop(copy(CELLS)?),
         Some(_) => pack_cells(folder, &to.join(PACKED_CELLS))?,
     }
     pack(folder, &files, &to.join(FILES))?;
-    render(to, run, cells)
+    let Recorded { run, cells, .. } = recorded(to)?;
+    render(to, &run, &cells)
 }
 
 /// Writes what is made from a run into its folder.

@@ -11,6 +11,9 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result};
 use cqldyno_reports::{Cell, Recorded, Run, read_cells};
 
+use serde_json::Value;
+
+use crate::path::machine_path;
 use crate::shortened::command;
 
 pub(crate) const RUN: &str = "run.json";
@@ -82,10 +85,34 @@ pub(crate) fn recorded(folder: &Path) -> Result<Recorded> {
     Ok(recorded)
 }
 
-/// The files beside `run.json` and `cells.jsonl` that they name: those of cells, and the lock files of workers built on demand.
+/// Whether a file of that kind is published. Profiles of callgrind name the folders of every source file; their totals are measures. The
+/// histograms of thousands of turns are large; their percentiles stand in the cells.
+pub(crate) fn is_published(cell: &Cell, kind: &str) -> bool {
+    kind != "callgrind" && (kind != "hdr" || cell.round.is_none())
+}
+
+/// The files beside `run.json` and `cells.jsonl` that they name and that are published: those of cells, and the lock files of workers
+/// built on demand.
 pub(crate) fn named(run: &Run, cells: &[Cell]) -> BTreeSet<String> {
     let locks = run.contenders.iter().filter_map(|one| one.built.as_ref()).map(|built| &built.lock_file);
-    cells.iter().flat_map(|cell| cell.files.values()).chain(locks).cloned().collect()
+    let of_cell = |cell: &'_ Cell| -> Vec<String> {
+        cell.files.iter().filter(|(kind, _)| is_published(cell, kind)).map(|(_, file)| file.clone()).collect()
+    };
+    cells.iter().flat_map(of_cell).chain(locks.cloned()).collect()
+}
+
+/// A run's `run.json` without the folders of the machine in which its libraries lay: of such a path the last two parts stay.
+pub(crate) fn without_folders(text: &str) -> Result<String> {
+    let mut run: Value = serde_json::from_str(text)?;
+    let mut changed = false;
+    let contenders = run["contenders"].as_array_mut().into_iter().flatten();
+    for library in contenders.flat_map(|one| one["libraries"].as_array_mut().into_iter().flatten()) {
+        let Some(path) = library["origin"].as_str().filter(|path| machine_path(path).is_some()) else { continue };
+        let parts: Vec<&str> = path.rsplitn(3, '/').take(2).collect();
+        library["origin"] = parts.into_iter().rev().collect::<Vec<_>>().join("/").into();
+        changed = true;
+    }
+    Ok(if changed { serde_json::to_string_pretty(&run)? + "\n" } else { text.to_owned() })
 }
 
 /// Whether a file that a cell names lies in the run's folder.

@@ -77,12 +77,12 @@ impl<'a> CountedRounds<'a> {
         self.counting().is_some_and(|(counting, all)| 2 * counting < all)
     }
 
-    /// Whether fewer than a third of the rounds here count. Half of the run's do; in one table that share varies by chance, because
-    /// the rounds of a generation lie within seconds.
+    /// Whether fewer than a third of the rounds here count although half of the run's do: in one table that share varies by chance,
+    /// because the rounds of a generation lie within seconds. In a run with too few it is half here, too.
     fn are_too_few_in(&self, place: Where<'_>) -> bool {
         self.places.get(&place).is_some_and(|rounds| {
             let counting = rounds.values().filter(|why| why.is_none()).count();
-            3 * counting < rounds.len()
+            (if self.are_too_few() { 2 } else { 3 }) * counting < rounds.len()
         })
     }
 

@@ -24,9 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno compare --quick                 all drivers, figures in 30 seconds
   cqldyno compare                         all drivers, with intervals, in 5 minutes
-  cqldyno compare --within 20min          more generations, narrower intervals
   cqldyno compare --until 2%              until intervals are within 2 %
-  cqldyno compare -n 10M                  10 million statements each, once
   cqldyno compare --publish               20 minutes on both runtimes
   cqldyno compare --resume latest         continue the newest run
   cqldyno compare scylla cdrs-tokio --scenario reads
