@@ -18,17 +18,22 @@ pub(crate) fn command(run: &Run) -> Option<String> {
         (blocks, all) => format!("--count {} --blocks {blocks}", millions(all)),
     };
     let arrangements: Vec<&str> = plan.arrangements.iter().map(|one| one.id.as_str()).collect();
-    if plan.turns.is_some() {
-        let others = (arrangements != PUBLISHED).then(|| format!(" --arrangement {}", arrangements.join(",")));
-        return Some(format!("cqldyno compare --publish{}", others.unwrap_or_default()));
-    }
     // Before 2026-11-23 the limit was 30 s unless another one was asked for.
     let limit = plan.request_timeout_ms.map_or(String::new(), |limit| format!(" --request-timeout {limit}ms"));
+    if plan.turns.is_some() {
+        let others = (arrangements != PUBLISHED).then(|| format!(" --arrangement {}", arrangements.join(",")));
+        let within = plan.within_ms.filter(|within| *within != PUBLISHED_WITHIN_MS);
+        let within = within.map(|within| format!(" --within {}s", within / 1_000));
+        let [others, within] = [others, within].map(Option::unwrap_or_default);
+        return Some(format!("cqldyno compare --publish{others}{within}{limit}"));
+    }
     Some(format!("cqldyno compare {size} --arrangement {}{limit}", arrangements.join(",")))
 }
 
 /// The arrangements of `--publish`.
 const PUBLISHED: [&str; 2] = ["multi:2", "current"];
+/// Its time limit.
+const PUBLISHED_WITHIN_MS: u64 = 20 * 60_000;
 
 /// Whether everything that the short command leaves out is a default of `cqldyno compare`.
 fn is_usual(run: &Run) -> bool {
@@ -48,7 +53,7 @@ fn is_usual(run: &Run) -> bool {
     let repeated_as_usual = match plan.turns {
         None => matches!((plan.noise_share, plan.most_attempts), (Some(0.1), 3) | (None, 0)),
         Some(turns) => {
-            (turns.count, plan.layouts, plan.within_ms) == (50_000, Some(6), Some(20 * 60_000))
+            (turns.count, plan.layouts, plan.within_ms.is_some()) == (50_000, Some(6), true)
                 && (plan.noise_share, plan.until) == (Some(0.1), None)
         }
     };
@@ -57,7 +62,7 @@ fn is_usual(run: &Run) -> bool {
         Some(_) => plan.passes == [Pass::Counting, Pass::Allocations, Pass::Instructions],
     };
     let measured_as_usual = counted_as_usual
-        && plan.counting_count == plan.count.min(250_000)
+        && plan.counting_count == plan.count.min(plan.turns.map_or(250_000, |turns| 2 * turns.count))
         && plan.rate.is_none()
         && (plan.seed, plan.warmup) == (1, 20_000)
         && plan.stall_ms.is_none_or(|stall| stall == 30_000)
@@ -113,10 +118,12 @@ mod tests {
         plan.turns = Some(TurnsInfo { count: 50_000, rounds: 5 });
         (plan.layouts, plan.within_ms, plan.most_attempts) = (Some(6), Some(1_200_000), 1);
         plan.passes = vec![Pass::Counting, Pass::Allocations, Pass::Instructions];
-        (plan.count, plan.counting_count) = (250_000, 250_000);
+        (plan.count, plan.counting_count) = (250_000, 100_000);
         assert_eq!(command(&run).unwrap(), "cqldyno compare --publish");
         run.plan.arrangements.pop();
-        assert_eq!(command(&run).unwrap(), "cqldyno compare --publish --arrangement multi:2");
+        (run.plan.within_ms, run.plan.request_timeout_ms) = (Some(780_000), Some(5_000));
+        let long = "cqldyno compare --publish --arrangement multi:2 --within 780s --request-timeout 5000ms";
+        assert_eq!(command(&run).unwrap(), long);
         run.plan.layouts = None;
         run.command = Some("cqldyno compare --layouts 0".to_owned());
         assert_eq!(command(&run), run.command);

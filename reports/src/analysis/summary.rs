@@ -54,6 +54,9 @@ pub struct SummaryRow {
     pub unit: Option<Unit>,
     /// The median over the blocks of the cells that ended.
     pub median: Option<f64>,
+    /// The smallest and the largest figure, if several cells counted.
+    #[serde(default)]
+    pub range: Option<[f64; 2]>,
     /// The fitted level; the median without an interval; absent if the row is void, failed or not measured.
     ///
     /// A level over the reference's is the ratio, but for a control. The reference's level is pooled with its control's.
@@ -288,6 +291,7 @@ fn row(
         unit: measures.iter().find_map(|measure| measure.unit()),
         n: values.len(),
         median: median(&mut values),
+        range: (pass != Pass::Timing && values.len() > 1).then(|| [values[0], values[values.len() - 1]]),
         level: None,
         ratio: None,
         interval: None,

@@ -43,6 +43,14 @@ fn contradiction(rows: &[SummaryRow], row: &SummaryRow) -> Option<String> {
         );
         return is_against(instructions).then_some(sentence);
     }
+    // They were counted on one thread; elsewhere other counts would say less.
+    let is_of_it = |one: &SummaryRow| (&one.contender, &one.scenario) == (&row.contender, &row.scenario);
+    if rows
+        .iter()
+        .any(|one| [PROCESSOR, CALLGRIND].contains(&one.meter.as_str()) && one.ratio.is_some() && is_of_it(one))
+    {
+        return None;
+    }
     let against: Vec<String> = HINTS
         .into_iter()
         .filter(|(meter, _)| ratio(meter).is_some_and(is_against))

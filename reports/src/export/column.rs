@@ -133,7 +133,18 @@ pub(crate) const COLUMNS: &[Column] = &[
     column(&["CPU us", "/statement"], CPU_PER_STATEMENT, precise),
     compared(Kind::Ratio, &["CPU time / reference's", "(95 % interval)"], |row, _| ratio(row, CPU_PER_STATEMENT)),
     compared(Kind::Verdict, &["verdict on", "CPU time"], |row, _| verdict(row, CPU_PER_STATEMENT)),
-    column(&["system", "calls", "/statement"], SYSCALLS_PER_STATEMENT, precise),
+    Column {
+        is_shown: |rows| !has_range(rows),
+        ..column(&["system", "calls", "/statement"], SYSCALLS_PER_STATEMENT, precise)
+    },
+    Column {
+        is_shown: has_range,
+        ..column(&["system calls", "/statement", "(least-most)"], SYSCALLS_PER_STATEMENT, |row, value| {
+            let range = row.figures.get(SYSCALLS_PER_STATEMENT).and_then(|figure| figure.range);
+            let [least, most] = range.unwrap_or([value; 2]).map(three_digits);
+            Entry::Figure(format!("{} ({least}-{most})", three_digits(value)))
+        })
+    },
     Column {
         is_shown: |rows| has(rows, ALLOCATIONS),
         ..column(&["alloca-", "tions", "/statement"], ALLOCATIONS, precise)
@@ -265,6 +276,10 @@ fn withheld(contender: &Contender) -> Entry {
 
 fn rounded(_: &Row, value: f64) -> Entry {
     Entry::Figure(whole(value))
+}
+
+fn has_range(rows: &[SummaryRow]) -> bool {
+    rows.iter().any(|row| row.meter == SYSCALLS_PER_STATEMENT && row.range.is_some())
 }
 
 fn precise(_: &Row, value: f64) -> Entry {

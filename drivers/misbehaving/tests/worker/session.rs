@@ -103,7 +103,7 @@ impl MisbehavingSession {
         let leaked = Mutex::default();
         Ok(MisbehavingSession {
             how,
-            burnt: (burnt_ns * steps_per_ns()) as u64,
+            burnt: if burnt_ns > 0.0 { (burnt_ns * steps_per_ns()) as u64 } else { 0 },
             floor,
             cache,
             executed: Arc::default(),

@@ -200,7 +200,8 @@ pub(crate) fn kind(pass: Pass) -> PassKind {
 impl Plan {
     /// Statements of a cell that counts system calls.
     pub(crate) fn counted(&self) -> u64 {
-        self.counting_count.unwrap_or(self.count.min(COUNTING_COUNT))
+        let usual = self.turns.map_or(COUNTING_COUNT, |turns| 2 * turns.count);
+        self.counting_count.unwrap_or(self.count.min(usual))
     }
 }
 

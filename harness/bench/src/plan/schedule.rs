@@ -16,6 +16,9 @@ use crate::plan::shuffle::shuffle;
 use crate::plan::turns::{Turns, has_enough};
 use crate::plan::{Plan, PlannedCell, Rounds};
 
+/// How often a run in turns counts the system calls of each contender: how threads wake each other differs from process to process.
+const COUNTING_LAPS: u32 = 3;
+
 /// Every contender once on one scenario in one arrangement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
@@ -78,7 +81,8 @@ impl Schedule {
                 blocks.extend(lap(plan, number, Pass::Timing));
             }
             for pass in &plan.passes {
-                blocks.extend(lap(plan, 1, *pass));
+                let laps = if *pass == Pass::Counting && plan.turns.is_some() { COUNTING_LAPS } else { 1 };
+                blocks.extend((1..=laps).flat_map(|number| lap(plan, number, *pass)));
             }
         }
         let contenders = available.iter().copied().chain(control).collect();

@@ -69,7 +69,7 @@ impl Plan {
     pub fn with_cells(self) -> Plan {
         match self.turns {
             None => self,
-            Some(_) => Plan { turns: None, until: None, blocks: self.blocks.min(BLOCKS), ..self },
+            Some(_) => Plan { turns: None, until: None, layouts: 0, blocks: self.blocks.min(BLOCKS), ..self },
         }
     }
 

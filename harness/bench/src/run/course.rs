@@ -83,13 +83,15 @@ impl Course<'_> {
             .filter(|at| is_left(*at, self.attempts(&there, &blocks[*at])))
             .map(|at| blocks[at])
             .collect();
-        if has_enough(self.run, &there) {
-            left.retain(|block| block.pass != Pass::Timing);
-        }
-
         let pace = Estimate::new(self.plan, self.schedule);
         let mut limit = Limit::new(self.plan.within, self.clock, pace, self.lap());
         let of_blocks = |limit: &Limit<'_>, blocks: &[Block]| limit.time_of(self.schedule.first_attempts(blocks));
+        // A lap under way is finished first, so that all tables have as many generations.
+        let mut cut_short = None;
+        if self.begins_lap(&left) && has_enough(self.run, &there) {
+            cut_short = Some(self.cut_short(&left, &limit));
+            left.retain(|block| block.pass != Pass::Timing);
+        }
         let whole = of_blocks(&limit, &left);
         let repeats = if self.plan.noise_share.is_some() && self.plan.most_attempts > 1 {
             whole.mul_f64(REPEATS)
@@ -107,7 +109,7 @@ impl Course<'_> {
         observer.starts(&Outlook { cells, generations, estimate, repeats, within, until });
 
         let mut repeating = Duration::ZERO;
-        let mut ended = Ended { cells: there, complete: false, cut_short: None, trouble: None };
+        let mut ended = Ended { cells: there, complete: false, cut_short, trouble: None };
         let mut at = 0;
         let mut looked_ahead = false;
         while let Some(block) = left.get(at).copied() {
@@ -156,6 +158,14 @@ impl Course<'_> {
         }
         ended.complete = true;
         ended
+    }
+
+    /// Whether the first of `left` begins a lap of timing blocks.
+    fn begins_lap(&self, left: &[Block]) -> bool {
+        left.first().filter(|first| first.pass == Pass::Timing).is_some_and(|first| {
+            let of_lap = |block: &&Block| (block.pass, block.number) == (first.pass, first.number);
+            left.iter().filter(of_lap).count() == self.schedule.blocks().iter().filter(of_lap).count()
+        })
     }
 
     /// The cells of a whole lap, once each.

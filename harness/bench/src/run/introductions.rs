@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cqldyno_builder::{BuildError, Builder, Built, Order, Watch};
+use cqldyno_protocol::Hello;
 use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role};
 
 use crate::plan::Plan;
@@ -63,13 +64,16 @@ pub(super) fn introductions(
         let began = Instant::now();
         let found = found.and_then(|found| {
             let mut layout = |seed| {
-                let order = Order { layout: Some(seed), ..contender.order.clone() };
-                let built = workshop.build(&order, log("build", id), observer, cancel);
-                reception.introduce_built(contender, built, None, Some(log("hello", id).0))
+                let mut contender = contender.clone();
+                contender.order.layout = Some(seed);
+                let built = workshop.build(&contender.order, log("build", id), observer, cancel);
+                let other = reception.introduce_built(&contender, built, None, Some(log("hello", id).0));
+                other.and_then(|other| same_worker(&found, other)).map_err(without_layouts)
             };
             // Only those that are built from adapters of ours.
-            let wanted = if has_layouts(contender) { plan.layouts } else { 0 };
-            Ok(Introduced { layouts: (1..=wanted).map(&mut layout).collect::<Result<_, _>>()?, ..found })
+            let wanted = if has_layouts(plan, contender) { plan.layouts } else { 0 };
+            let layouts = (1..=wanted).map(&mut layout).collect::<Result<_, _>>()?;
+            Ok(Introduced { layouts, ..found })
         });
         building += began.elapsed();
         if found.as_ref().is_err_and(|failure| *failure == CellFailure::Cancelled) {
@@ -92,8 +96,38 @@ pub(super) fn introductions(
 }
 
 /// Whether the contender's worker can be built with its functions in other orders.
-fn has_layouts(contender: &Contender) -> bool {
-    contender.role() == Role::Driver && KNOWN.contains(&contender.name()) && contender.order.layout.is_none()
+fn has_layouts(plan: &Plan, contender: &Contender) -> bool {
+    plan.unfit_for_turns().is_none()
+        && contender.role() == Role::Driver
+        && KNOWN.contains(&contender.name())
+        && contender.order.layout.is_none()
+}
+
+/// Refuses a worker in another order of functions that is not the one of the row: its sources changed since, for example.
+fn same_worker(known: &Introduced, other: Introduced) -> Result<Introduced, CellFailure> {
+    let told = |one: &Introduced| {
+        let Hello { driver, build, .. } = &one.hello;
+        let libraries = driver.libraries.iter().map(|library| format!("{} {}", library.name, library.version));
+        let libraries = libraries.collect::<Vec<_>>().join(", ");
+        [driver.name.clone(), driver.version.clone(), driver.variant.clone(), libraries, build.id.clone()]
+    };
+    match told(known).into_iter().zip(told(&other)).find(|(known, other)| known != other) {
+        None => Ok(other),
+        Some((known, found)) => Err(CellFailure::Worker(format!(
+            "The worker that was built with another order of functions is another: it has {found:?} in the place of {known:?}. Build all of it \
+             with `make build`."
+        ))),
+    }
+}
+
+/// The failure with what to do instead.
+fn without_layouts(failure: CellFailure) -> CellFailure {
+    let advice = "With `--layouts 0` it needs no other order of functions.";
+    match failure {
+        CellFailure::Unavailable(why) => CellFailure::Unavailable(format!("{why} {advice}")),
+        CellFailure::Worker(why) => CellFailure::Worker(format!("{why} {advice}")),
+        other => other,
+    }
 }
 
 /// Where workers are built.

@@ -63,6 +63,7 @@ fn fields(analysis: &Analysis) -> Fields {
         ("the arrangements", arrangements.join(", ")),
         ("the count", format!("{} statements per {of_what}", whole(plan.statements() as f64))),
         ("the statements before the window", whole(plan.warmup as f64)),
+        ("the orders of functions", plan.layouts.unwrap_or_default().to_string()),
         ("cqldyno's version", run.cqldyno.clone()),
     ];
     // Of an existing cluster only the kind matters: every machine may have its own.

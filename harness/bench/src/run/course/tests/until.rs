@@ -109,7 +109,8 @@ fn a_run_that_was_ended_goes_on_to_its_width_and_one_that_has_it_has_nothing_lef
     let last = generations(&whole.cells);
     assert!(schedule.lacks_none(&whole.cells, &run) && !schedule.lacks_none(&first(last - 1), &run));
     let (ended, seen, _) = go(&plan, whole.cells.clone(), costing((1.5, 0.03)));
-    assert_eq!((seen.len(), ended.complete), (0, true));
+    assert_eq!((seen.len(), ended.complete, ended.cut_short.map(|cut| cut.blocks)), (0, true, Some(last)));
+    assert_eq!(said(&plan, &ended), format!("All intervals were within 2 % after {last} generations."));
     let (ended, ..) = go(&plan, first(5), costing((1.5, 0.03)));
     assert_eq!(generations(&ended.cells), last);
 }
