@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod combined;
 pub(crate) mod comparison;
 pub(crate) mod cut_short;
+pub(crate) mod explain;
 pub(crate) mod findings;
 pub(crate) mod history;
 pub(crate) mod ranking;
@@ -20,6 +21,7 @@ use cqldyno_statistics::{LogRatio, half_width};
 use self::attempts::{Attempts, Noise, repeats};
 use self::comparison::is_control;
 use self::cut_short::until;
+use self::explain::explanations;
 use self::rounds::CountedRounds;
 use self::summary::{Place, Summed, cells_of, reference, summed};
 use crate::{Cell, Contender, Pass, Run, SummaryRow};
@@ -86,9 +88,10 @@ impl<'a> Analysis<'a> {
         mut rows: Vec<SummaryRow>,
         doubts: Vec<String>,
     ) -> Analysis<'a> {
-        witness::contradict(&mut rows);
+        witness::contradict(&mut rows, reference.map(|base| base.id.as_str()));
         let doubt = doubts.first().map(String::as_str);
-        let findings = findings::findings(self.run, reference, &rows, doubt, self.rounds.counting().is_some());
+        let mut findings = findings::findings(self.run, reference, &rows, doubt, self.rounds.counting().is_some());
+        findings.extend(reference.into_iter().flat_map(|base| explanations(self.run, &self.cells, base, &rows)));
         let too_few = self.rounds.sentence().filter(|_| self.has_too_few_rounds());
         let noise = self.noise().and_then(Noise::warning);
         let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(noise).collect();

@@ -17,7 +17,12 @@ enum Token {
 const CLAUSES: [&str; 9] = ["and", "where", "set", "using", "limit", "per", "order", "group", "if"];
 
 fn tokens(cql: &str) -> Vec<Token> {
-    let mut tokens = Vec::new();
+    spans(cql).into_iter().map(|(token, _)| token).collect()
+}
+
+/// The tokens, each with where in the text it ends.
+fn spans(cql: &str) -> Vec<(Token, usize)> {
+    let (mut spans, mut tokens) = (Vec::new(), Vec::new());
     let mut rest = cql.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
@@ -41,8 +46,40 @@ fn tokens(cql: &str) -> Vec<Token> {
             c if c.is_whitespace() => {}
             c => tokens.push(Token::Sign(c)),
         }
+        let end = cql.len() - rest.clone().map(char::len_utf8).sum::<usize>();
+        spans.extend(tokens.pop().map(|token| (token, end)));
     }
-    tokens
+    spans
+}
+
+/// The keyspace that `cql` creates, if it does.
+pub(crate) fn keyspace_created_by(cql: &str) -> Option<String> {
+    let tokens = tokens(cql);
+    let rest = after(&tokens, &["create", "keyspace"])?;
+    match after(rest, &["if", "not", "exists"]).unwrap_or(rest).first()? {
+        Token::Word(name) => Some(name.clone()),
+        _ => None,
+    }
+}
+
+/// The text with `suffix` after the name of each of these keyspaces; `None` if it names none of them, or what may be another one.
+pub(crate) fn with_suffix(cql: &str, keyspaces: &[String], suffix: &str) -> Option<String> {
+    let spans = spans(cql);
+    let of_keyspace = is_word(spans.get(1).map(|(token, _)| token), "keyspace");
+    let (mut text, mut named) = (cql.to_owned(), 0);
+    for (at, (token, end)) in spans.iter().enumerate().rev() {
+        let Token::Word(name) = token else { continue };
+        let has_table = spans.get(at + 1).is_some_and(|(next, _)| *next == Token::Sign('.'));
+        let is_number = name.starts_with(|c: char| c.is_ascii_digit());
+        if keyspaces.contains(name) && (has_table || of_keyspace) {
+            let quoted = usize::from(cql.get(end - 1..*end) == Some("\""));
+            text.insert_str(end - quoted, suffix);
+            named += 1;
+        } else if has_table && !is_number {
+            return None;
+        }
+    }
+    (named > 0).then_some(text)
 }
 
 /// The text up to the closing quote; a doubled quote stands for one.
@@ -324,5 +361,24 @@ mod tests {
     #[test]
     fn markers_are_counted_outside_of_quotes_and_comments() {
         assert_eq!(count_markers("SELECT '?', \"?\" /* ? */ FROM t WHERE a = ? AND b = 'it''s ?' AND c = ? -- ?"), 2);
+    }
+
+    #[test]
+    fn a_suffix_goes_to_names_of_keyspaces_and_to_nothing_of_the_same_name() {
+        let [ks, quoted] = ["ks", "K s"].map(|name| vec![name.to_owned()]);
+        let with = |cql: &str, suffixed: &str, keyspaces: &[String]| {
+            assert_eq!(with_suffix(cql, keyspaces, "_1").as_deref(), Some(suffixed));
+        };
+        let schema = "CREATE KEYSPACE IF NOT EXISTS Ks WITH x = {'ks': 1.5} -- ks";
+        assert_eq!(keyspace_created_by(schema), Some("ks".to_owned()));
+        with(schema, "CREATE KEYSPACE IF NOT EXISTS Ks_1 WITH x = {'ks': 1.5} -- ks", &ks);
+        let select = "SELECT ks, 'ks.t' FROM ks.ks WHERE \u{fc} = ? /* ks. */";
+        with(select, &select.replace("FROM ks", "FROM ks_1"), &ks);
+        with("DROP TABLE IF EXISTS \"K s\".t", "DROP TABLE IF EXISTS \"K s_1\".t", &quoted);
+        assert_eq!(keyspace_created_by("CREATE TABLE ks.t (a int PRIMARY KEY)"), None);
+        for shared in ["USE ks", "DROP TABLE t", "SELECT v FROM others.t", "INSERT INTO ks.t (a) VALUES (others.f(?))"]
+        {
+            assert_eq!(with_suffix(shared, &ks, "_1"), None, "{shared}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cql::{keyspace_created_by, with_suffix};
 use crate::fault::Fault;
 use crate::form;
 use crate::operation::DEFAULT_BATCH;
@@ -192,6 +193,21 @@ impl Scenario {
         }
     }
 
+    /// The scenario with `suffix` after the names of the keyspaces that its schema creates; `None` unless all tables are in these.
+    pub fn with_own_keyspaces(&self, suffix: &str) -> Option<Scenario> {
+        let keyspaces: Vec<String> = self.schema.iter().filter_map(|cql| keyspace_created_by(cql)).collect();
+        let mut scenario = self.clone();
+        let statements = scenario.statements.iter_mut().flat_map(|statement| {
+            let load = statement.load.as_mut().map(|load| &mut load.cql);
+            let read_back = statement.read_back.as_mut().map(|read_back| &mut read_back.cql);
+            std::iter::once(&mut statement.cql).chain(load).chain(read_back)
+        });
+        for cql in statements.chain(&mut scenario.schema) {
+            *cql = with_suffix(cql, &keyspaces, suffix)?;
+        }
+        Some(scenario)
+    }
+
     /// The scenario with `by` added to whatever its loads shift ([`Load::shift`]), in loaded and expected rows alike. Its own
     /// loads shift nothing more.
     pub fn shifted(&self, by: i64) -> Scenario {
@@ -239,6 +255,19 @@ mod tests {
         }
         let writes = crate::builtin("writes").unwrap();
         assert_eq!(writes.shifted(1_000), writes);
+    }
+
+    #[test]
+    fn every_text_of_a_scenario_with_keyspaces_of_its_own_names_these_and_nothing_else_changes() {
+        for scenario in crate::builtins() {
+            let Some(own) = scenario.with_own_keyspaces("_7") else { panic!("{}", scenario.name) };
+            let [before, after] = [&scenario, &own].map(|one| format!("{one:?}"));
+            assert!(!after.replace("cqldyno_7", "").contains("cqldyno"), "{after}");
+            assert_eq!(after.replace("cqldyno_7", "cqldyno"), before);
+        }
+        let mut shared = crate::builtin("writes").unwrap();
+        shared.schema.remove(0);
+        assert_eq!(shared.with_own_keyspaces("_7"), None, "the keyspace is not its own");
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod setup;
 mod waiting;
 mod watch;
 
-use cqldyno_meter::ALL;
+use cqldyno_meter::{ALL, local_servers};
 use cqldyno_reports::{Cell, Measure, Pass, Role, Run};
 
 use self::setup::Setup;
@@ -188,11 +188,19 @@ impl Executor for CellBench<'_> {
         for (planned, number) in group.cells.iter().zip(numbers) {
             setups.push(bench.set_up(planned, number, cells, take)?);
         }
-        let mut alive: Vec<Option<Waiting<'_>>> = Vec::with_capacity(setups.len());
+        // All tables are there before anyone connects: on a shared cluster the others would hear of their making.
+        let mut loaded = Vec::with_capacity(setups.len());
         for setup in &setups {
-            alive.push(match setup {
+            loaded.push(match setup {
                 None => None,
-                Some(setup) => bench.taken(&setup.cell, setup.start(stage), take)?,
+                Some(setup) => bench.taken(&setup.cell, setup.load(stage), take)?.map(|loaded| (setup, loaded)),
+            });
+        }
+        let mut alive: Vec<Option<Waiting<'_>>> = Vec::with_capacity(setups.len());
+        for one in loaded {
+            alive.push(match one {
+                None => None,
+                Some((setup, loaded)) => bench.taken(&setup.cell, loaded.connect(setup, stage), take)?,
             });
         }
         let mut watch = bench.watch(&alive);
@@ -229,10 +237,14 @@ impl CellBench<'_> {
     /// Watches the cores of a generation, unless no noise matters.
     fn watch(&self, alive: &[Option<Waiting<'_>>]) -> Option<Watch> {
         self.context.plan.noise_share?;
-        let mut of_turns = alive.iter().flatten().filter(|one| one.setup.planned.rounds.is_some()).peekable();
-        let cores = of_turns.peek()?.setup.cores();
-        let ours = of_turns.flat_map(|one| std::iter::once(one.worker.pid()).chain(one.served.process().ok()));
-        Some(Watch::begin(cores, ours.collect()))
+        let of_turns = || alive.iter().flatten().filter(|one| one.setup.planned.rounds.is_some());
+        let cores = of_turns().next()?.setup.cores();
+        let mut ours: Vec<i32> = of_turns().map(|one| one.worker.pid()).collect();
+        match self.context.plan.target.is_embedded() {
+            true => ours.extend(of_turns().filter_map(|one| one.served.process().ok())),
+            false => ours.extend(local_servers(&ours, &cores)),
+        }
+        Some(Watch::begin(cores, ours))
     }
 
     /// What the cell with this number runs; `None` for one without processes, of which all is said.

@@ -127,7 +127,7 @@ pub fn run(
 /// Goes on with the run in `folder`: whole blocks stay, the one under way starts again. A run that lacks nothing stays as it is.
 ///
 /// `credentials` are in no file and are needed again. `within` takes the place of the time that the run had before; without it a run in
-/// turns, which has no other end, has as much time again, and one in cells has no limit.
+/// turns has as much time again if it had a limit, and one in cells has none.
 ///
 /// # Errors
 /// [`ResumeError`] when there is no run, its files are damaged, or machine, cqldyno or a worker changed. Else as [`run`].
@@ -230,6 +230,9 @@ impl Bench<'_> {
             (Some(_), None) => Plan { most_attempts: 1, ..plan },
             _ => plan.with_cells(),
         };
+        if plan.turns.is_none() {
+            rows.iter_mut().for_each(|row| row.layouts.clear());
+        }
         without_turns.iter().for_each(|sentence| observer.without_turns(sentence));
         let reference = reference(&plan, &rows);
         plan.reference = plan.reference.or_else(|| reference.map(|at| rows[at].id.clone()));

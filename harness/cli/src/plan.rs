@@ -36,6 +36,8 @@ const PUBLISHED: (u32, u64) = (20, 1_000_000);
 const PUBLISHED_ARRANGEMENTS: &str = "multi:2,current";
 const PUBLISHED_LAYOUTS: u32 = 6;
 const PUBLISHED_PASSES: [Pass; 2] = [Pass::Allocations, Pass::Instructions];
+/// The passes that say why a driver is dearer.
+const EXPLAINING_PASSES: [Pass; 3] = [Pass::Syscalls, Pass::Allocations, Pass::Flamegraph];
 /// The time limit of a comparison in turns.
 const WITHIN: Duration = Duration::from_secs(5 * 60);
 /// The same for publication, and where it may end before, at a width.
@@ -67,45 +69,47 @@ pub struct Asked {
     arrangement: Vec<Arrangement>,
     /// Nodes as HOST[:PORT],...
     ///
-    /// `embedded` is the embedded cluster: one node in memory, started afresh for every cell. Addresses name the nodes of a cluster
-    /// that is already running.
+    /// `embedded` is the embedded cluster: one node in memory. Addresses name the nodes of a running cluster; unless --within or
+    /// --until is set, a comparison has 12 generations there.
     #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true)]
     target: Target,
     /// equal for all, or default
     ///
-    /// `equal` gives every driver the same settings. `default` runs each as the first example of its documentation does.
+    /// `equal`: the same for all. `default`: as in each driver's first documented example.
     #[arg(long, value_name = "HOW", default_value = "equal", help_heading = WHAT, hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(["equal", "default"]).map(settings))]
     settings: Settings,
     /// How statements are submitted: slots, stream, spawn, ...
     ///
-    /// `slots` has a task with a plain loop per statement in flight. `stream` has one `buffer_unordered` per thread;
-    /// `stream-unconstrained` is the same without tokio's cooperative budget. `spawn` spawns a task per statement when a semaphore
-    /// has a permit. `spawn-all` spawns all tasks at once, and each waits for a permit. `unlimited` does so without a semaphore.
-    /// `sequential` runs one statement at a time. Separate several with commas: every scenario runs with each. [default: the
-    /// scenario's own, else slots]
+    /// `slots`: a task with a plain loop per statement in flight. `stream`: one `buffer_unordered` per thread; with
+    /// `stream-unconstrained` without tokio's cooperative budget. `spawn`: a task per statement under a semaphore; `spawn-all`
+    /// spawns all tasks at once; `unlimited` has no semaphore. `sequential`: one statement at a time. Separate several with
+    /// commas. [default: the scenario's own, else slots]
     #[arg(long, value_name = "WAY", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = str::parse::<Submit>, allow_hyphen_values = true, hide_short_help = true)]
     submit: Vec<Submit>,
     /// More figures: latency, syscalls, ... or all
     ///
-    /// Each pass adds short cells after the timed ones. Separate several with commas. `counting` (how many system calls) always
-    /// runs unless --no-counting is set. `latency` takes response times below saturation. `syscalls` counts system calls by
-    /// name. `allocations` and `instructions` count those. `flamegraph` samples stacks. `all` runs all of them.
+    /// Each pass adds short cells after the timed ones. Separate several with commas. `counting` counts system calls, unless
+    /// --no-counting is set; `syscalls` counts them by name. `latency` takes response times below saturation. `flamegraph`
+    /// samples stacks.
     #[arg(long, value_name = "PASS", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = PossibleValuesParser::new(passes()), hide_possible_values = true)]
     pass: Vec<String>,
+    /// Name what a dearer driver has more of
+    #[arg(long, help_heading = WHAT)]
+    explain: bool,
     /// Statements per second of the latency pass, for every contender
     ///
-    /// Adds the pass `latency`. [default: half of what the slowest driver reached in the timed cells]
+    /// Adds the pass `latency`. [default: half of what the slowest driver reached]
     #[arg(long, value_name = "N", value_parser = count, help_heading = WHAT)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     rate: Option<u64>,
     /// Do not count system calls
     #[arg(long, help_heading = WHAT, hide_short_help = true)]
     no_counting: bool,
-    /// Statements in each cell that counts system calls [default: --count, at most 250k]
+    /// Statements in each cell that counts system calls [default: two turns, or at most 250k]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "no_counting", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     counting_count: Option<u64>,
@@ -129,12 +133,12 @@ pub struct Asked {
     blocks: Option<u32>,
     /// 20 minutes on multi:2 and current, with more counts
     ///
-    /// Adds the passes `allocations` and `instructions`. With --target it has 20 blocks of 1M statements.
+    /// Adds the passes `allocations` and `instructions`. With --target: 20 blocks of 1M statements.
     #[arg(long, conflicts_with_all = ["count", "blocks", "rate"], help_heading = SIZE)]
     publish: bool,
     /// Statements per turn [default: 50k, or what fits into a round of 1.5 s]
     ///
-    /// Without --count, --blocks, --rate, --quick and --target, `compare` lets all contenders live at once and take
+    /// Without --count, --blocks, --rate and --quick, `compare` lets all contenders live at once and take
     /// turns. A round is a turn of each in shuffled order; a generation is some rounds of fresh processes and nodes.
     #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], hide_short_help = true)]
@@ -219,10 +223,11 @@ pub struct Asked {
 /// What a resumed run may be asked again.
 #[derive(clap::Args)]
 pub struct Conditions {
-    /// Time limit [default: 5min in turns, 20min with --until]
+    /// Time limit [default: 5min in turns]
     ///
     /// From 1s to a day (1440min), or `none`. Nothing starts that would not end in time, but the first block or generation of
-    /// each table and the other passes always run. A resumed run counts the time from then on. With --quick it is 30s.
+    /// each table and the other passes always run. A resumed run counts from then on. --quick has 30s, --until and --publish
+    /// have 20min, --target has none.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     #[arg(allow_hyphen_values = true)]
     within: Option<Limit<Duration>>,
@@ -274,9 +279,8 @@ impl Asked {
             )));
         }
         if let (Some(flag), false) = (self.of_turns(), self.takes_turns(compares)) {
-            return Err(usage(format!(
-                "{flag} was given for a run in cells; leave it out, or compare on the embedded cluster, where contenders take turns"
-            )));
+            let instead = if compares { "leave out --publish" } else { "use `compare`, where contenders take turns" };
+            return Err(usage(format!("{flag} was given for a run in cells; leave it out, or {instead}")));
         }
         let (blocks, count) = match self.publish {
             true => PUBLISHED,
@@ -341,10 +345,10 @@ impl Asked {
         flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
     }
 
-    /// Whether contenders take turns: in comparisons on the embedded cluster whose cells the user does not size.
+    /// Whether contenders take turns: in comparisons whose cells the user does not size.
     fn takes_turns(&self, compares: bool) -> bool {
         let has_cells = self.quick || self.blocks.is_some() || self.count.is_some() || self.rate.is_some();
-        compares && self.target.is_embedded() && !has_cells
+        compares && !has_cells && (self.target.is_embedded() || !self.publish)
     }
 
     /// Each scenario with each way of submitting that was asked for.
@@ -369,6 +373,7 @@ impl Asked {
             Pass::Counting => !self.no_counting,
             Pass::Latency if self.rate.is_some() => true,
             pass if self.publish && PUBLISHED_PASSES.contains(pass) => true,
+            pass if self.explain && EXPLAINING_PASSES.contains(pass) => true,
             pass => self.pass.iter().any(|name| name == "all" || name == pass.name()),
         };
         cqldyno_bench::passes().map(|(pass, _)| pass).filter(is_asked).collect()
@@ -383,13 +388,15 @@ impl Asked {
         }
     }
 
-    /// A run in cells takes the time that it needs.
+    /// A run in cells takes the time that it needs, and so does one on a cluster of unknown speed.
     fn time_limit(&self, conditions: &Conditions, compares: bool) -> Option<Duration> {
         match conditions.within {
             Some(Limit(asked)) => asked,
             None if self.quick => Some(QUICK),
             None => {
-                self.takes_turns(compares).then_some(if self.publish || self.until.is_some() { LONG } else { WITHIN })
+                let usual = self.target.is_embedded().then_some(WITHIN);
+                let limit = if self.publish || self.until.is_some() { Some(LONG) } else { usual };
+                limit.filter(|_| self.takes_turns(compares))
             }
         }
     }

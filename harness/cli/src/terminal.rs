@@ -16,7 +16,7 @@ pub struct Detail {
     /// Show all columns
     #[arg(long, help_heading = OUTPUT)]
     wide: bool,
-    /// Show notes: versions, settings, caveats, how it was judged
+    /// Show notes: versions, settings, how it was judged
     #[arg(long, help_heading = OUTPUT)]
     notes: bool,
 }

@@ -166,7 +166,12 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 
 /// Cores that this process may use, by number.
 pub(crate) fn cores() -> Vec<usize> {
-    let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
+    cores_of(0)
+}
+
+/// Cores that a process may use, by number.
+pub(crate) fn cores_of(pid: i32) -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(Pid::from_raw(pid)) else { return Vec::new() };
     (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or(false)).collect()
 }
 

@@ -68,7 +68,7 @@ pub use polls::POLLS;
 pub use proportional_memory::PROPORTIONAL_MEMORY;
 pub use series::SERIES;
 pub use server::SERVER_SIDE;
-pub use sockets::{Carried, Traffic, busy_connections, busy_traffic};
+pub use sockets::{Carried, Traffic, busy_connections, busy_traffic, local_servers};
 pub use statements::STATEMENTS;
 pub use switches::SWITCHES;
 pub use syscalls::{SYSTEM_CALLS, SYSTEM_CALLS_BY_NAME};

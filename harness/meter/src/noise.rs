@@ -12,6 +12,7 @@ use nix::unistd::{SysconfVar, sysconf};
 use crate::cpu_time::process_cpu_ns;
 use crate::environment::cores;
 use crate::meter::{Both, at_edges};
+use crate::sockets::local_servers;
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
 
 const MEASURES: [Declaration; 2] = [
@@ -39,8 +40,13 @@ fn probe() -> Probe {
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
     let mut cell = vec![subject.worker];
     cell.extend(subject.server.as_ref().ok());
+    // Its connections are there at the first edge.
+    let mut foreign = (subject.server.is_err() && !subject.nodes.is_empty()).then_some(subject.worker);
     let (cores, number) = (subject.cores.clone(), subject.cores.len());
     let look = move |_| {
+        if let Some(worker) = foreign.take() {
+            cell.extend(local_servers(&[worker], &cores));
+        }
         let all = CoreTime::now(&cores).map_err(unreadable)?;
         Ok(CoreTime { busy: all.busy - seconds_of(&cell), ..all })
     };

@@ -10,6 +10,7 @@ use std::os::fd::AsRawFd;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 
 use crate::Refusal;
+use crate::environment::cores_of;
 
 /// What each connection of a process to some addresses has carried so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,6 +95,22 @@ impl Traffic {
         }
         Ok(Traffic { connections })
     }
+}
+
+/// The processes of this machine at the other ends of the connections of `workers`, if they may run on `cores` alone: a cluster that is
+/// not ours may run here. None of them if /proc does not show them, as for those of another user or in a container.
+pub fn local_servers(workers: &[i32], cores: &[usize]) -> Vec<i32> {
+    let families = [libc::AF_INET, libc::AF_INET6].into_iter();
+    let connections: Vec<Connection> = families.filter_map(|family| established(family as u8).ok()).flatten().collect();
+    let own: HashSet<u32> = workers.iter().filter_map(|pid| socket_inodes(*pid).ok()).flatten().collect();
+    let far: HashSet<(SocketAddr, SocketAddr)> =
+        connections.iter().filter(|one| own.contains(&one.inode)).map(|one| (one.remote, one.local)).collect();
+    let ends: HashSet<u32> =
+        connections.iter().filter(|one| far.contains(&(one.local, one.remote))).map(|one| one.inode).collect();
+    let entries = if ends.is_empty() { None } else { fs::read_dir("/proc").ok() };
+    let processes = entries.into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let is_server = |pid: &i32| socket_inodes(*pid).is_ok_and(|inodes| !inodes.is_disjoint(&ends));
+    processes.filter(is_server).filter(|pid| cores_of(*pid).iter().all(|core| cores.contains(core))).collect()
 }
 
 fn refuse(why: String) -> Refusal {
@@ -299,6 +316,19 @@ mod tests {
         let carried = |segments_sent| Carried { segments_sent, ..Carried::default() };
         let (before, after) = (carried(u64::from(u32::MAX)), carried(4));
         assert_eq!(after.since(before).segments_sent, 5);
+    }
+
+    #[test]
+    fn who_is_at_the_other_end_on_this_machine_is_found_as_soon_as_it_is_connected() {
+        let target = TcpListener::bind("127.0.0.1:0").unwrap();
+        let me = std::process::id().cast_signed();
+        let found = || local_servers(&[me], &cores_of(me)).contains(&me);
+        let client = TcpStream::connect(target.local_addr().unwrap()).unwrap();
+        let _end = target.accept().unwrap();
+        assert!(found());
+        assert_eq!(local_servers(&[me], &[]), [] as [i32; 0], "it may run elsewhere as well");
+        assert_eq!(local_servers(&[NO_PROCESS], &cores_of(me)), [] as [i32; 0]);
+        drop(client);
     }
 
     #[test]

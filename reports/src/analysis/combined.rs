@@ -288,6 +288,13 @@ fn tables_of(named: &[(String, Analysis)], reference: &Contender, meter: &str) -
             row.level = base.map(|base| base * ratio);
         }
         (row.ratio, row.interval, row.detectable) = (Some(ratio), Some(interval), Some(detectable));
+        if meter == THROUGHPUT && !is_judged && !comparison.is_control {
+            let said = || match verdicts.len() {
+                0 => "No run has a verdict on it.".to_owned(),
+                some => format!("{some} of {} runs had a verdict on it, and all must have one.", named.len()),
+            };
+            row.no_verdict.get_or_insert_with(said);
+        }
         row.verdict = is_judged.then(|| match 2 * noisy >= named.len() {
             true => Verdict::TooNoisy,
             false => Verdict::of(verdict, meter),

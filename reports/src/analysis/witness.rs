@@ -1,6 +1,7 @@
-//! Counts beside the verdict on CPU time: they hardly move from one run to the next.
+//! Counts beside the verdict on CPU time.
 //!
-//! Instructions speak for CPU time. System calls and allocations are hints, which speak only where nobody counted instructions.
+//! Instructions speak for CPU time. System calls and allocations are hints, which speak only where nobody counted instructions, and
+//! system calls only if those of all cells do.
 
 use crate::comparison::BAND;
 use crate::measure::SYSCALLS_PER_STATEMENT;
@@ -15,25 +16,32 @@ const PROCESSOR: &str = "processor_instructions_per_statement";
 const HINTS: [(&str, &str); 2] = [(SYSCALLS_PER_STATEMENT, "system calls"), (ALLOCATIONS, "allocations")];
 
 /// Says in each row of CPU time which count contradicts its verdict.
-pub(crate) fn contradict(rows: &mut [SummaryRow]) {
-    let said: Vec<Option<String>> = rows.iter().map(|row| contradiction(rows, row)).collect();
+pub(crate) fn contradict(rows: &mut [SummaryRow], reference: Option<&str>) {
+    let said: Vec<Option<String>> = rows.iter().map(|row| contradiction(rows, row, reference)).collect();
     rows.iter_mut().zip(said).for_each(|(row, said)| row.contradicted = said);
 }
 
-fn contradiction(rows: &[SummaryRow], row: &SummaryRow) -> Option<String> {
+fn contradiction(rows: &[SummaryRow], row: &SummaryRow, reference: Option<&str>) -> Option<String> {
     let (verdict, more) = match row.verdict.filter(|_| row.is_primary())? {
         verdict @ Verdict::Cheaper => (verdict.name(), true),
         verdict @ Verdict::Dearer => (verdict.name(), false),
         _ => return None,
     };
-    let ratio = |meter: &str| {
+    let count = |meter: &str, who: &str| {
         let is_beside = |one: &&SummaryRow| {
             one.meter == meter
-                && one.contender == row.contender
+                && one.contender == who
                 && one.scenario == row.scenario
                 && one.arrangement == row.arrangement
         };
-        rows.iter().find(is_beside)?.ratio
+        rows.iter().find(is_beside)
+    };
+    let ratio = |meter: &str| count(meter, &row.contender)?.ratio;
+    // Counts that vary from cell to cell are no hint if they meet those of the reference.
+    let ranges_meet = |meter: &str| {
+        let range = |who: &str| count(meter, who)?.range;
+        let both = range(&row.contender).zip(reference.and_then(range));
+        both.is_some_and(|([low, high], [least, most])| low <= most && least <= high)
     };
     let is_against = |ratio: f64| if more { ratio > 1.0 + BAND } else { ratio < 1.0 - BAND };
     let makes = if more { "more" } else { "fewer" };
@@ -43,22 +51,16 @@ fn contradiction(rows: &[SummaryRow], row: &SummaryRow) -> Option<String> {
         );
         return is_against(instructions).then_some(sentence);
     }
-    // They were counted on one thread; elsewhere other counts would say less.
-    let is_of_it = |one: &SummaryRow| (&one.contender, &one.scenario) == (&row.contender, &row.scenario);
-    if rows
-        .iter()
-        .any(|one| [PROCESSOR, CALLGRIND].contains(&one.meter.as_str()) && one.ratio.is_some() && is_of_it(one))
-    {
-        return None;
-    }
     let against: Vec<String> = HINTS
         .into_iter()
-        .filter(|(meter, _)| ratio(meter).is_some_and(is_against))
+        .filter(|(meter, _)| ratio(meter).is_some_and(is_against) && !ranges_meet(meter))
         .map(|(_, name)| name.to_owned())
         .collect();
+    let is_counted = rows.iter().any(|one| [PROCESSOR, CALLGRIND].contains(&one.meter.as_str()) && one.ratio.is_some());
+    let advice = if is_counted { "" } else { "; `--pass instructions` tells more" };
     (!against.is_empty()).then(|| {
         format!(
-            "It is {verdict}, but makes {makes} {} per statement than the reference. That is a hint; `--pass instructions` tells more.",
+            "It is {verdict}, but makes {makes} {} per statement than the reference. That is a hint{advice}.",
             crate::list(&against)
         )
     })
@@ -67,7 +69,6 @@ fn contradiction(rows: &[SummaryRow], row: &SummaryRow) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::CPU_PER_STATEMENT;
     use crate::{Analysis, sample};
 
     /// The sentence on cdrs-tokio with that verdict and those ratios of its counts.
@@ -77,15 +78,20 @@ mod tests {
         let row = Analysis::new(&run, &cells).rows().iter().find(is).unwrap().clone();
         let count = |(meter, ratio): &(&str, f64)| SummaryRow {
             meter: (*meter).to_owned(),
+            range: Some([ratio - 0.1, ratio + 0.1]),
             ratio: Some(*ratio),
             verdict: None,
             ..row.clone()
         };
+        let mut of_reference = row.clone();
+        (of_reference.contender, of_reference.meter) = ("scylla".to_owned(), SYSCALLS_PER_STATEMENT.to_owned());
+        (of_reference.range, of_reference.verdict) = (Some([0.9, 1.1]), None);
         let elsewhere = |row: SummaryRow| SummaryRow { scenario: "reads".to_owned(), ratio: Some(7.0), ..row };
         let mut rows = vec![SummaryRow { verdict: Some(verdict), ..row.clone() }];
         rows.extend(ratios.iter().map(|one| elsewhere(count(one))));
         rows.extend(ratios.iter().map(count));
-        contradict(&mut rows);
+        rows.push(of_reference);
+        contradict(&mut rows, Some("scylla"));
         assert!(rows[1..].iter().all(|row| row.contradicted.is_none()));
         rows.remove(0).contradicted
     }
@@ -112,15 +118,11 @@ mod tests {
         let hint = said(Verdict::Cheaper, &both).unwrap();
         assert!(hint.contains("more system calls and allocations per statement") && hint.contains("hint"), "{hint}");
         assert!(said(Verdict::Dearer, &[(ALLOCATIONS, 0.5)]).unwrap().contains("fewer allocations"));
+        assert!(hint.ends_with("That is a hint; `--pass instructions` tells more."), "{hint}");
+        assert_eq!(said(Verdict::Dearer, &[(SYSCALLS_PER_STATEMENT, 0.9)]), None, "some cells made as many");
+        assert!(said(Verdict::Dearer, &[(SYSCALLS_PER_STATEMENT, 0.7)]).is_some());
         assert_eq!(said(Verdict::Dearer, &both), None);
         assert_eq!(said(Verdict::Cheaper, &[both[0], both[1], (CALLGRIND, 0.8)]), None);
         assert_eq!(said(Verdict::Cheaper, &[]), None);
-    }
-
-    #[test]
-    fn only_rows_of_cpu_time_are_contradicted() {
-        let (run, cells) = sample::blocks(12);
-        let rows = Analysis::new(&run, &cells);
-        assert!(rows.rows().iter().all(|row| row.contradicted.is_none() || row.meter == CPU_PER_STATEMENT));
     }
 }

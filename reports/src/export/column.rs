@@ -299,7 +299,29 @@ fn split(row: &Row, value: f64) -> Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::export::shown::wide;
     use crate::measure::definition;
+    use crate::{Measure, Pass, Unit, sample};
+
+    #[test]
+    fn system_calls_of_several_cells_have_the_least_and_the_most_beside_them() {
+        let (run, mut cells) = sample::run();
+        assert!(!wide(&run, &cells, 160).contains("(least-most)"));
+        let first: Vec<_> = cells.iter().filter(|cell| cell.pass == Pass::Counting).cloned().collect();
+        for (block, more) in [(2, 1.5), (3, 4.0)] {
+            for cell in &first {
+                let mut cell = crate::Cell { block, ..cell.clone() };
+                let Some(calls) = cell.get(SYSCALLS_PER_STATEMENT) else { continue };
+                let calls = Measure::value(calls * more, Unit::Count);
+                cell.measures.insert(SYSCALLS_PER_STATEMENT.to_owned(), calls);
+                cells.push(cell);
+            }
+        }
+        let least = first[0].get(SYSCALLS_PER_STATEMENT).unwrap();
+        let [middle, least, most] = [1.5 * least, least, 4.0 * least].map(three_digits);
+        let text = wide(&run, &cells, 160);
+        assert!(text.contains("(least-most)") && text.contains(&format!("{middle} ({least}-{most})")), "{text}");
+    }
 
     #[test]
     fn every_column_shows_a_measure_that_is_defined() {

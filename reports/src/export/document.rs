@@ -68,7 +68,7 @@ impl Document {
         let libraries = run.contenders.iter().filter(|one| !one.control).filter_map(|one| libraries(run, one));
         let ours =
             [Role::Floor, Role::Noop].into_iter().filter(|role| run.contenders.iter().any(|one| one.role == *role));
-        let on_demand = run.contenders.iter().filter(|one| !one.control).filter_map(on_demand);
+        let on_demand = run.contenders.iter().filter(|one| !one.control).flat_map(builds);
         let differences = run.differences.iter().map(|difference| plain(difference));
         let caveats =
             analysis.changes().into_iter().chain(caveats).chain(libraries).chain(on_demand).chain(differences);
@@ -359,8 +359,16 @@ pub(crate) fn settings<'a>(contender: &'a Contender, mut cells: impl Iterator<It
     ended.map_or(&contender.settings, |cell| &cell.settings)
 }
 
-/// How a worker was built that was not there.
-pub(crate) fn on_demand(contender: &Contender) -> Option<String> {
+/// How a worker was built that was not there, and in how many orders of functions it runs.
+pub(crate) fn builds(contender: &Contender) -> impl Iterator<Item = String> {
+    let orders = (!contender.layouts.is_empty()).then(|| {
+        let (label, orders) = (plain(&contender.label), contender.layouts.len());
+        format!("{label} was linked with its functions in {orders} orders; its generations take turns with them.")
+    });
+    on_demand(contender).into_iter().chain(orders)
+}
+
+fn on_demand(contender: &Contender) -> Option<String> {
     let built = contender.built.as_ref()?;
     let source = match (&built.revision, built.dirty) {
         (Some(revision), true) => format!(" at commit {}, with changes that are in none,", plain(revision)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{caveats, libraries, on_demand, settings};
+use super::document::{builds, caveats, libraries, settings};
 use super::head::arrangement;
 use super::part::Part;
 use super::quantity::{figure, three_digits, whole};
@@ -40,7 +40,7 @@ fn contender(parts: &mut Vec<Part>, run: &Run, contender: &Contender, cells: &[C
         parts.push(Part::Text(format!("It is missing: {}", plain(why))));
         return;
     }
-    parts.extend(libraries(run, contender).into_iter().chain(on_demand(contender)).map(Part::Text));
+    parts.extend(libraries(run, contender).into_iter().chain(builds(contender)).map(Part::Text));
     parts.extend(caveats(contender, cells.iter()).map(|caveat| Part::Text(plain(&caveat))));
     let not = |as_asked| if as_asked { "" } else { " (not as asked)" };
     let settings = settings(contender, cells.iter()).iter();

@@ -10,8 +10,8 @@ use cqldyno_protocol::{Job, Mode, Runtime, tickets};
 use cqldyno_reports::{Cell, Role};
 use cqldyno_scenarios::{Permutation, Scenario, Workload};
 
+use super::loaded::Loaded;
 use super::served::Served;
-use super::waiting::Waiting;
 use super::{CellBench, CellContext, Stage, TURNS_LOG};
 use crate::plan::PlannedCell;
 use crate::plan::estimate::delay;
@@ -62,6 +62,12 @@ impl<'a> Setup<'a> {
             introduced = introduced.of_generation(planned.block + u32::from(is_control));
         }
         let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, number));
+        if planned.rounds.is_some() && !plan.target.is_embedded() {
+            // Contenders that are alive at once share the cluster, and no table.
+            scenario = scenario
+                .with_own_keyspaces(&format!("_{}", planned.contender))
+                .ok_or_else(|| CellFailure::Machine("its tables would be those of others, too".to_owned()))?;
+        }
         scenario.page_size = match introduced.own.in_force(plan).settings {
             Settings::Equal => {
                 let asked = u32::try_from(plan.page_size).unwrap_or(u32::MAX);
@@ -76,9 +82,9 @@ impl<'a> Setup<'a> {
         Ok(Setup { bench, introduced, planned, cell, load, scenario, workload, placement, stem })
     }
 
-    /// Starts everything that the contender needs, and its worker.
-    pub(super) fn start(&'a self, stage: &mut dyn FnMut(Stage)) -> Result<Waiting<'a>, CellFailure> {
-        Served::start(self, stage)?.load(self, stage)?.connect(self, stage)
+    /// Starts the server that the contender needs, and has its tables and rows made.
+    pub(super) fn load(&'a self, stage: &mut dyn FnMut(Stage)) -> Result<Loaded<'a>, CellFailure> {
+        Served::start(self, stage)?.load(self, stage)
     }
 
     /// The statements of the contender's turn `nth`, from 0.

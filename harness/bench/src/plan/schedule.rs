@@ -298,6 +298,22 @@ mod tests {
     }
 
     #[test]
+    fn a_run_in_turns_counts_system_calls_in_three_processes_and_the_rest_once() {
+        let counted = |turns| {
+            let plan = Plan { turns, passes: vec![Pass::Counting, Pass::Allocations], ..six() };
+            let schedule = Schedule::new(&plan, &[0, 1, 2], Some(3), &|_| true);
+            let of = |pass| schedule.blocks().iter().filter(move |block| block.pass == pass);
+            let cells = of(Pass::Counting).flat_map(|block| schedule.cells(block, 1));
+            let statements: BTreeSet<u64> = cells.map(|cell| cell.count).collect();
+            let laps: Vec<u32> = of(Pass::Counting).map(|block| block.number).collect();
+            (laps, of(Pass::Allocations).count(), statements)
+        };
+        let laps = [1, 2, 3].map(|number| [number; 6]).concat();
+        assert_eq!(counted(Some(Turns { count: 50, rounds: 3 })), (laps, 6, [100].into()));
+        assert_eq!(counted(None), (vec![1; 6], 6, [six().count].into()));
+    }
+
+    #[test]
     fn who_cannot_do_a_scenario_has_no_cells_of_it_and_a_block_of_nobody_is_none() {
         let mut schedule = Schedule::new(&six(), &[0, 1, 2], Some(3), &|_| true);
         let before = schedule.blocks().len();

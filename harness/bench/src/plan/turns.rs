@@ -73,7 +73,8 @@ impl Plan {
         }
     }
 
-    /// Why a scenario cannot be run in turns, as a clause: they take as many statements as a generation has, on the worker's own session.
+    /// Why a scenario cannot be run in turns, as a clause: turns take as many statements as a generation has, on the worker's own session,
+    /// and on a cluster that is not ours in a keyspace of the contender's own.
     pub(crate) fn unfit_for_turns(&self) -> Option<String> {
         let Turns { count, rounds } = self.turns?;
         let all = count.saturating_mul(rounds.into());
@@ -81,6 +82,11 @@ impl Plan {
             let name = one.label();
             if one.statements.iter().any(|one| one.operation == Operation::Connect) {
                 return Some(format!("the scenario {name} opens a session per statement"));
+            }
+            if !self.target.is_embedded() && one.with_own_keyspaces("_0").is_none() {
+                return Some(format!(
+                    "contenders would share tables of the scenario {name}, whose schema does not create their keyspace"
+                ));
             }
             let most = one.limits.count(all);
             (most < all).then(|| format!("the scenario {name} has at most {}", number_of(most, "statement")))
@@ -120,8 +126,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::plan;
     use crate::plan::topology::Topology;
+    use crate::plan::{Target, plan};
 
     fn turns(plan: Plan) -> Turns {
         plan.with_turns(None).turns.unwrap()
@@ -157,6 +163,14 @@ mod tests {
     fn what_connects_for_each_statement_or_has_few_of_them_is_run_in_cells() {
         let why = |scenario| plan(&["a"], &[scenario]).with_turns(Some(50_000)).unfit_for_turns();
         assert_eq!(["writes", "reads"].map(why), [None, None]);
+        let target = Target::parse("127.0.0.1").unwrap();
+        let elsewhere = Plan { target, ..plan(&["a"], &["writes"]) }.with_turns(Some(50_000));
+        assert_eq!(elsewhere.unfit_for_turns(), None);
+        let mut shared = elsewhere;
+        shared.scenarios[0].schema.clear();
+        let said = "contenders would share tables of the scenario writes, whose schema does not create their keyspace";
+        assert_eq!(shared.unfit_for_turns().as_deref(), Some(said));
+        assert_eq!(Plan { target: Target::Embedded, ..shared }.unfit_for_turns(), None);
         assert_eq!(why("batch").as_deref(), Some("the scenario batch has at most 20,000 statements"));
         assert_eq!(why("connect").as_deref(), Some("the scenario connect opens a session per statement"));
         let until = Plan { until: Some(0.02), ..plan(&["a"], &["writes", "connect"]) }.with_turns(None);

@@ -65,6 +65,9 @@ impl Plan {
                     .chain(self.serve_arguments.iter().map(String::as_str))
                     .collect::<Vec<_>>()
                     .join(" "),
+                    false if self.turns.is_some() => {
+                        "an existing cluster, with a keyspace for each contender".to_owned()
+                    }
                     false => "an existing cluster".to_owned(),
                 },
                 embedded,

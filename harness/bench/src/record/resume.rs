@@ -158,7 +158,10 @@ fn identity(run: &Run) -> Vec<(String, Option<String>)> {
             ("libraries", libraries(row)),
             ("load generator's build", row.build.clone()),
             ("worker's build", build(&row.executable)),
-            ("worker's builds with other orders of functions", row.layouts.iter().map(|one| build(one)).collect()),
+            (
+                "worker's builds with other orders of functions",
+                row.layouts.iter().map(|one| build(one)).collect::<Vec<_>>().join(", "),
+            ),
         ];
         let id = row.id.clone();
         parts.map(|(what, value)| (format!("the {what} of the contender {id}"), Some(value)))

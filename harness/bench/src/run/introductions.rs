@@ -114,8 +114,8 @@ fn same_worker(known: &Introduced, other: Introduced) -> Result<Introduced, Cell
     match told(known).into_iter().zip(told(&other)).find(|(known, other)| known != other) {
         None => Ok(other),
         Some((known, found)) => Err(CellFailure::Worker(format!(
-            "The worker that was built with another order of functions is another: it has {found:?} in the place of {known:?}. Build all of it \
-             with `make build`."
+            "The worker that was built with another order of functions differs: it has {found:?} instead of {known:?}. Build all workers of \
+             the same sources with `make build`, and start the run again."
         ))),
     }
 }

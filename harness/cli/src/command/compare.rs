@@ -224,12 +224,13 @@ mod tests {
             &["-n", "250k"],
             &["--blocks", "12"],
             &["--rate", "10k"],
-            &["--target", "10.0.0.1"],
             &["--target", "10.0.0.1", "--publish"],
         ] {
             let plan = planned(cells);
             assert_eq!((within(&plan), plan.turns), (None, None), "{cells:?}");
         }
+        let elsewhere = planned(&["--target", "10.0.0.1"]);
+        assert_eq!((within(&elsewhere), elsewhere.blocks, elsewhere.turns.is_some()), (None, BLOCKS, true));
         let unlimited = planned(&["--within", "none"]);
         assert_eq!((within(&unlimited), unlimited.blocks, unlimited.turns.is_some()), (None, BLOCKS, true));
         let published = planned(&["--publish"]);

@@ -332,6 +332,27 @@ fn a_cluster_with_a_password_is_compared_and_the_password_is_nowhere() {
     assert!(!folder.path().join("kept").exists(), "a run without a cell leaves nothing");
 }
 
+#[test]
+fn contenders_take_turns_on_a_cluster_that_is_not_ours_each_in_a_keyspace_of_its_own() {
+    let network: Vec<&str> = drivers().into_iter().filter(|name| *name != "noop").collect();
+    let serving = Serving::start(&[], &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let asked = ["--target", &serving.address, "--scenario", "mixed", "--turn", "5k", "--within", "1s"];
+    let how = ["--no-counting", "--concurrency", "64", "--warmup", "1k", "--format", "json"];
+    let output = cqldyno(folder.path(), &[&["compare"], &network[..], &asked, &how].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}\n{}", stderr(&output), stdout(&output));
+    let whole = json(&output);
+    assert_eq!(whole["run"]["plan"]["target"]["about"], "an existing cluster, with a keyspace for each contender");
+    let turns: Vec<_> = cells(&whole).iter().filter(|cell| cell["contender"] == "scylla").collect();
+    assert!(turns.len() > 1, "{turns:?}");
+    for cell in turns {
+        assert!(cell["failed"].is_null() && cell["void"].is_null(), "{cell}");
+        assert_eq!((value(cell, "verified"), value(cell, "connections")), (5_000.0, 1.0), "{cell}");
+    }
+    let failed = |cell: &&serde_json::Value| !cell["failed"].is_null() || !cell["void"].is_null();
+    assert_eq!(cells(&whole).iter().find(failed), None, "nobody met the rows of others");
+}
+
 fn assert_secret_is_nowhere(secret: &str, output: &Output, folder: &Path) {
     assert!(!stdout(output).contains(secret), "on standard output");
     assert!(!stderr(output).contains(secret), "on standard error");

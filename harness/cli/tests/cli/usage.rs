@@ -381,9 +381,9 @@ fn turns_are_refused_where_there_are_cells() {
     let said = refused(&["compare", "floor", "noop", "--count", "1k", "--turn", "20k"]);
     assert!(said.contains("--count was given together with --turn, and they exclude each other"), "{said}");
     let said = refused(&["run", "noop", "--layouts", "3"]);
-    assert!(
-        said.contains("--layouts was given for a run in cells; leave it out, or compare on the embedded"),
-        "{said}"
+    assert_eq!(
+        said,
+        "Error: --layouts was given for a run in cells; leave it out, or use `compare`, where contenders take turns\n"
     );
 }
 
@@ -398,11 +398,12 @@ fn a_width_is_refused_where_there_are_cells_and_where_it_is_none() {
     }
     let said = refused(&["compare", "floor", "noop", "--format", "time", "--until", "2%"]);
     assert_eq!(said, "Error: --until was given, and --format time shows whole cells; leave out one of them\n");
-    for cells in [&["run", "noop"][..], &["compare", "noop", "--target", "127.0.0.1:9042"]] {
+    let publish = ["compare", "noop", "--target", "127.0.0.1:9042", "--publish"];
+    for (cells, instead) in
+        [(&["run", "noop"][..], "use `compare`, where contenders take turns"), (&publish, "leave out --publish")]
+    {
         let said = refused(&[cells, &["--until", "2%"]].concat());
-        let sentence = "Error: --until was given for a run in cells; leave it out, or compare on the embedded cluster, where contenders \
-                        take turns\n";
-        assert_eq!(said, sentence);
+        assert_eq!(said, format!("Error: --until was given for a run in cells; leave it out, or {instead}\n"));
     }
     let said = refused(&["compare", "noop", "--scenario", "connect", "--until", "2%"]);
     assert!(

@@ -4,12 +4,16 @@
 mod perf;
 mod picture;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use self::perf::Recording;
 pub use self::picture::{PictureError, differential, picture};
-use crate::{Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Seen, Subject, Unit};
+use crate::meter::per_statement;
+use crate::{
+    Artifact, Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Seen, Subject, Unit, Window,
+};
 
 const MEASURES: [Declaration; 2] = [
     Declaration::new(Pass::Flamegraph, "stack_samples", Unit::Count, Better::Neither, "stacks sampled in the window")
@@ -23,6 +27,13 @@ const MEASURES: [Declaration; 2] = [
     )
     .titled("whole\nstacks"),
 ];
+
+/// What the CPU time of single functions is called in results, in microseconds per statement.
+const BREAKDOWN: &str = "CPU us by function";
+/// Functions with a smaller share of the samples are told together.
+const LEAST_SHARE: f64 = 0.01;
+/// The name of all those together.
+const OTHERS: &str = "other functions";
 
 /// The kind of the file with the folded stacks.
 pub const STACKS: &str = "stacks";
@@ -58,7 +69,7 @@ impl Attachment for Sampler {
 
     fn at_end(&mut self) -> Seen {
         let recorded = self.recording.take().map(|recording| recording.and_then(Recording::end));
-        Box::new(move |_| {
+        Box::new(move |window| {
             let Some(recorded) = recorded else { return Outcome::default() };
             let folded = match recorded.and_then(|data| perf::fold(&data)) {
                 Ok(folded) => folded,
@@ -66,6 +77,7 @@ impl Attachment for Sampler {
             };
             let (samples, whole) = samples(&folded);
             Outcome {
+                breakdowns: BTreeMap::from([(BREAKDOWN, functions(&folded, window))]),
                 files: vec![Artifact { kind: STACKS, extension: "folded", bytes: folded.into_bytes() }],
                 ..Outcome::of(&MEASURES, [Ok(samples as f64), Ok(100.0 * whole as f64 / samples.max(1) as f64)])
             }
@@ -86,6 +98,43 @@ fn samples(folded: &str) -> (u64, u64) {
     sums
 }
 
+/// CPU time of every function by itself, without those that it calls, in microseconds per statement.
+fn functions(folded: &str, window: &Window) -> BTreeMap<String, f64> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for (stack, count) in folded.lines().filter_map(|line| line.rsplit_once(' ')) {
+        let innermost = stack.rsplit(';').next().unwrap_or_default();
+        *counts.entry(short_name(innermost)).or_default() += count.parse().unwrap_or(0);
+    }
+    let least = counts.values().sum::<u64>() as f64 * LEAST_SHARE;
+    let mut functions = BTreeMap::new();
+    for (name, count) in counts {
+        let us = per_statement(count as f64 * 1e6 / f64::from(perf::FREQUENCY), window).unwrap_or(0.0);
+        let name = if count as f64 >= least { name } else { OTHERS.to_owned() };
+        *functions.entry(name).or_default() += us;
+    }
+    functions
+}
+
+/// The name of a Rust function without its hash and the arguments of generic types; others as they are.
+fn short_name(function: &str) -> String {
+    let is_hex = |end: &str| end.len() == 16 && end.bytes().all(|c| c.is_ascii_hexdigit());
+    let is_hash = |end: &str| end.strip_prefix('h').is_some_and(is_hex);
+    let name = function.rsplit_once("::").filter(|(_, end)| is_hash(end)).map_or(function, |(name, _)| name);
+    let (mut short, mut depth, mut before) = (String::new(), 0_u32, ' ');
+    for c in name.chars() {
+        let is_arrow = before == '-' && c == '>';
+        match c {
+            '<' if depth > 0 || before.is_alphanumeric() || before == ':' => depth += 1,
+            '>' if depth > 0 && !is_arrow => depth -= 1,
+            c if depth == 0 => short.push(c),
+            _ => {}
+        }
+        before = c;
+    }
+    // What stood before arguments that are gone: `f::<T>` is `f`.
+    short.trim_end_matches("::").replace("::::", "::")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +144,32 @@ mod tests {
     #[test]
     fn stacks_whose_outermost_frame_is_unknown_are_not_whole() {
         assert_eq!(samples("a;main;f 3\na;[unknown];f 2\na;main;[unknown] 5\n"), (10, 8));
+    }
+
+    #[test]
+    fn the_time_of_a_function_is_its_own_and_what_is_rare_stands_together() {
+        let folded = "a;main;f 997\na;main;f;g 1994\na;main;h 5\na;i 5\n";
+        let one = Window { verified: 1_000_000, ..window() };
+        let found = functions(folded, &one);
+        let rounded: Vec<(&str, f64)> = found.iter().map(|(name, us)| (name.as_str(), (us * 100.0).round())).collect();
+        // 997 samples at 499 per second are two seconds.
+        assert_eq!(rounded, [("f", 200.0), ("g", 400.0), ("other functions", 2.0)]);
+    }
+
+    #[test]
+    fn names_of_functions_lose_their_hash_and_the_arguments_of_their_types() {
+        for (long, short) in [
+            ("core::ptr::drop_in_place<alloc::vec::Vec<u8>>::h0123456789abcdef", "core::ptr::drop_in_place"),
+            (
+                "<tokio::task::Task<F> as core::future::Future>::poll",
+                "<tokio::task::Task as core::future::Future>::poll",
+            ),
+            ("a::f::<fn(u8) -> u8>::{closure#0}", "a::f::{closure#0}"),
+            ("__x64_sys_futex_[k]", "__x64_sys_futex_[k]"),
+            ("operator<", "operator"),
+        ] {
+            assert_eq!(short_name(long), short);
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::Refusal;
 use crate::tool::{Ended, run, run_into, said, temporary, text};
 
 /// No divisor of the rates of timers, so that samples do not fall in step with them.
-const FREQUENCY: &str = "499";
+pub(super) const FREQUENCY: u16 = 499;
 /// How much of the stack each sample holds, so that perf finds its frames later without frame pointers. This is the most that
 /// perf takes, because a driver's futures lie deep on the stack.
 const CALL_GRAPH: &str = "dwarf,65528";
@@ -61,7 +61,7 @@ pub(super) fn trial() -> Result<(), Refusal> {
 
 fn record() -> Command {
     let mut perf = Command::new("perf");
-    perf.args(["record", "-e", "cpu-clock", "-F", FREQUENCY, "--call-graph", CALL_GRAPH]);
+    perf.args(["record", "-e", "cpu-clock", "-F", &FREQUENCY.to_string(), "--call-graph", CALL_GRAPH]);
     perf
 }
 

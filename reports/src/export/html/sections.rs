@@ -8,7 +8,7 @@ use super::fields::{Field, Fields, meaning, title};
 use super::raw::Download;
 use super::view::{Faces, View};
 use crate::export::column::Column;
-use crate::export::document::{caveats, is, libraries, on_demand, settings};
+use crate::export::document::{builds, caveats, is, libraries, settings};
 use crate::export::part::Sheet;
 use crate::{Bottleneck, Cell, Role, Run, plain};
 
@@ -198,7 +198,7 @@ pub fn contenders(run: &Run, faces: &Faces, cells: &[Cell]) -> Markup {
                     @if one.role != Role::Driver { p { (is(one.role)) } }
                     @for caveat in caveats(one, cells.iter()) { p { (words(&plain(&caveat))) } }
                     @if let Some(versions) = libraries(run, one) { p.muted { (versions) } }
-                    @if let Some(how) = on_demand(one) { p.muted { (how) } }
+                    @for how in builds(one) { p.muted { (how) } }
                     @let settings = settings(one, cells.iter());
                     @if !settings.is_empty() {
                         table.plain {

@@ -113,4 +113,12 @@ fn a_run_that_was_ended_goes_on_to_its_width_and_one_that_has_it_has_nothing_lef
     assert_eq!(said(&plan, &ended), format!("All intervals were within 2 % after {last} generations."));
     let (ended, ..) = go(&plan, first(5), costing((1.5, 0.03)));
     assert_eq!(generations(&ended.cells), last);
+    // A lap that was under way comes to its end, even if the intervals are narrow without it.
+    let of_next = |cell: &Cell| cell.block <= last || (cell.block == last + 1 && cell.scenario == "writes");
+    let more = Plan { until: Some(0.001), ..plan.clone() };
+    let (longer, ..) = go(&more, Vec::new(), costing((1.5, 0.03)));
+    let cells: Vec<Cell> = longer.cells.iter().filter(|cell| of_next(cell)).cloned().collect();
+    let (ended, ..) = go(&plan, cells, costing((1.5, 0.03)));
+    let of = |scenario: &str| ended.cells.iter().filter(|cell| cell.scenario == scenario).count();
+    assert_eq!((generations(&ended.cells), of("writes")), (last + 1, of("reads")));
 }

@@ -1,0 +1,145 @@
+//! What a dearer contender spends more on than the reference: CPU time by function, system calls by name, allocations.
+
+use std::collections::BTreeMap;
+
+use crate::summary::cells_of;
+use crate::witness::ALLOCATIONS;
+use crate::{Cell, Contender, Pass, Place, Run, SummaryRow, Verdict, plain, short, three_digits};
+
+/// Breakdowns, by their pass.
+const FUNCTIONS: &str = "CPU us by function";
+const CALLS: &str = "syscalls";
+/// So many functions and system calls are named.
+const NAMED: usize = 3;
+/// Samples show no smaller difference, as a share of the contender's CPU time.
+const LEAST_SHARE: f64 = 0.02;
+/// Counts per statement differ by less from run to run.
+const LEAST_COUNT: f64 = 0.01;
+
+/// A paragraph per row that is dearer in CPU time and whose stacks were sampled, as those of the reference were.
+pub(crate) fn explanations(run: &Run, cells: &[&Cell], reference: &Contender, rows: &[SummaryRow]) -> Vec<String> {
+    let is_dearer = |row: &&SummaryRow| row.is_primary() && row.verdict == Some(Verdict::Dearer);
+    let paragraph = |row: &SummaryRow| {
+        let contender = run.contender(&row.contender)?;
+        let place = Place::all(run).find(|place| row.is_in(*place))?;
+        let of = |who: &Contender, pass, kind| breakdown(&cells_of(cells, who, place, pass), kind);
+        let both = |pass, kind| of(contender, pass, kind).zip(of(reference, pass, kind));
+        let (mine, theirs) = both(Pass::Flamegraph, FUNCTIONS)?;
+        let least = mine.values().sum::<f64>() * LEAST_SHARE;
+        let functions = named(&differences(&mine, &theirs, least), " us");
+        let calls = both(Pass::Syscalls, CALLS).map(|(mine, theirs)| calls(&mine, &theirs));
+        let allocations = |who: &Contender| {
+            let is = |one: &&SummaryRow| one.meter == ALLOCATIONS && one.is_of(place, who);
+            rows.iter().find(is)?.median
+        };
+        let allocations = allocations(contender).zip(allocations(reference));
+        let counted = allocations.map(|(mine, theirs)| amount(mine - theirs, "allocations", String::new()));
+        let [who, base] = [contender, reference].map(|one| plain(&short(run, one)));
+        let (scenario, arrangement) = (plain(&row.scenario), plain(&row.arrangement));
+        let spent = match functions.is_empty() {
+            true => "no function by itself accounts for it".to_owned(),
+            false => format!("of its CPU time more goes to {functions}"),
+        };
+        let counts: Vec<String> = calls.into_iter().chain(counted).collect();
+        let counts = if counts.is_empty() { String::new() } else { format!(" It makes {}.", crate::list(&counts)) };
+        Some(format!("Why {who} is dearer than {base} for {scenario} on {arrangement}: per statement {spent}.{counts}"))
+    };
+    rows.iter().filter(is_dearer).filter_map(paragraph).collect()
+}
+
+/// The mean over the cells; `None` without any.
+fn breakdown(cells: &[&Cell], kind: &str) -> Option<BTreeMap<String, f64>> {
+    let found: Vec<&BTreeMap<String, f64>> = cells.iter().filter_map(|cell| cell.breakdowns.get(kind)).collect();
+    let mut mean = BTreeMap::new();
+    for (name, value) in found.iter().flat_map(|one| one.iter()) {
+        *mean.entry(name.clone()).or_insert(0.0) += value / found.len() as f64;
+    }
+    (!mean.is_empty()).then_some(mean)
+}
+
+/// What `mine` has more than `theirs`, the greatest difference first, if it is at least `least`.
+fn differences(mine: &BTreeMap<String, f64>, theirs: &BTreeMap<String, f64>, least: f64) -> Vec<(String, f64)> {
+    let more = mine.iter().map(|(name, value)| (name.clone(), value - theirs.get(name).copied().unwrap_or(0.0)));
+    let mut more: Vec<(String, f64)> = more.filter(|(_, more)| *more >= least).collect();
+    more.sort_by(|a, b| b.1.total_cmp(&a.1));
+    more.truncate(NAMED);
+    more
+}
+
+fn named(differences: &[(String, f64)], unit: &str) -> String {
+    let one = |(name, more): &(String, f64)| format!("`{}` (+{}{unit})", plain(name), three_digits(*more));
+    crate::list(&differences.iter().map(one).collect::<Vec<_>>())
+}
+
+fn calls(mine: &BTreeMap<String, f64>, theirs: &BTreeMap<String, f64>) -> String {
+    let more = mine.values().sum::<f64>() - theirs.values().sum::<f64>();
+    let which = named(&differences(mine, theirs, LEAST_COUNT), "");
+    amount(more, "system calls", if which.is_empty() { which } else { format!(", among them {which}") })
+}
+
+fn amount(more: f64, of_what: &str, which: String) -> String {
+    match more {
+        more if more.abs() < LEAST_COUNT => format!("as many {of_what}{which}"),
+        more if more > 0.0 => format!("{} more {of_what}{which}", three_digits(more)),
+        fewer => format!("{} fewer {of_what}{which}", three_digits(-fewer)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::CPU_PER_STATEMENT;
+    use crate::{Analysis, Measure, Unit, sample};
+
+    /// A run in which cdrs-tokio is dearer, with these breakdowns of scylla and of cdrs-tokio.
+    fn findings(functions: [&[(&str, f64)]; 2], calls: [&[(&str, f64)]; 2], allocations: [f64; 2]) -> Vec<String> {
+        let (mut run, mut cells) = sample::blocks(12);
+        run.plan.passes.extend([Pass::Flamegraph, Pass::Syscalls, Pass::Allocations]);
+        for cell in cells.iter_mut().filter(|cell| cell.pass == Pass::Timing && cell.contender == "cdrs-tokio") {
+            let more = cell.get(CPU_PER_STATEMENT).unwrap() * 1.5;
+            cell.measures.insert(CPU_PER_STATEMENT.to_owned(), Measure::value(more, Unit::Microseconds));
+        }
+        let template = cells.iter().find(|cell| cell.scenario == "writes").unwrap().clone();
+        for (at, contender) in ["scylla", "cdrs-tokio"].into_iter().enumerate() {
+            let of = |pass| Cell { contender: contender.to_owned(), pass, block: 1, ..template.clone() };
+            let figures = |of: &[(&str, f64)]| of.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+            let with = |pass, kind: &str, found: &[(&str, f64)]| Cell {
+                breakdowns: [(kind.to_owned(), figures(found))].into(),
+                ..of(pass)
+            };
+            cells.push(with(Pass::Flamegraph, FUNCTIONS, functions[at]));
+            cells.push(with(Pass::Syscalls, CALLS, calls[at]));
+            let measures = [(ALLOCATIONS.to_owned(), Measure::value(allocations[at], Unit::Count))].into();
+            cells.push(Cell { measures, ..of(Pass::Allocations) });
+        }
+        Analysis::new(&run, &cells).findings().to_vec()
+    }
+
+    #[test]
+    fn a_dearer_contender_is_explained_by_what_it_has_more_of() {
+        let [scylla, cdrs]: [&[_]; 2] =
+            [&[("poll", 1.0), ("send", 0.5)], &[("poll", 1.5), ("send", 0.5), ("copy", 0.25), ("rare", 0.001)]];
+        let found = findings([scylla, cdrs], [&[("sendto", 0.2)], &[("sendto", 0.7), ("futex", 0.1)]], [3.0, 12.0]);
+        assert_eq!(
+            found.last().unwrap(),
+            "Why cdrs-tokio is dearer than scylla for writes on multi:2: per statement of its CPU time more goes to `poll` (+0.500 us) and \
+             `copy` (+0.250 us). It makes 0.600 more system calls, among them `sendto` (+0.500) and `futex` (+0.100) and 9.00 more \
+             allocations."
+        );
+        assert_eq!(
+            found.iter().filter(|said| said.starts_with("Why ")).count(),
+            1,
+            "only writes were sampled: {found:?}"
+        );
+    }
+
+    #[test]
+    fn counts_that_are_fewer_or_equal_are_said_as_such_and_no_function_is_named_for_noise() {
+        let found = findings([&[("poll", 1.0)]; 2], [&[("sendto", 0.7)], &[("sendto", 0.2)]], [3.0, 3.0]);
+        let said = found.last().unwrap();
+        assert!(
+            said.contains("no function by itself accounts for it. It makes 0.500 fewer system calls and as many"),
+            "{said}"
+        );
+    }
+}
