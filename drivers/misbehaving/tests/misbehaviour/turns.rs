@@ -57,7 +57,7 @@ fn a_driver_that_breaks_in_its_second_turn_has_its_first_one_and_the_reason() {
 fn a_statement_that_burns_cpu_time_costs_that_much_more() {
     let turns = turns("honestly+burn=20000");
     let least = turns.iter().filter_map(|cell| cell.get("cpu_per_statement")).fold(f64::INFINITY, f64::min);
-    assert!(turns.len() == 3 && least > 15.0, "{turns:?}");
+    assert!(turns.len() == 3 && least > 5.0, "{turns:?}");
     let place = Place::new();
     let cells = place.run(&place.plan("reads", &["honestly+burn=much"]));
     assert!(cells[0].failed.as_deref().unwrap().contains("`much`; write a number of nanoseconds"), "{cells:?}");

@@ -138,7 +138,12 @@ impl How {
     /// What the contender's options say.
     pub fn of(options: &ConnectOptions) -> Result<How, DriverError> {
         let known = DriverOption::new(OPTION, "WAY", "honestly", "How it misbehaves.");
-        let burn = DriverOption::new(BURN, "NS", "0", "CPU time that each statement costs more, in nanoseconds.");
+        let burn = DriverOption::new(
+            BURN,
+            "NS",
+            "0",
+            "CPU time that each statement costs more, in nanoseconds of a fast core.",
+        );
         options.check("misbehaving", &[known, burn])?;
         let name = options.option(OPTION).unwrap_or("honestly");
         How::named(name).ok_or_else(|| {
