@@ -30,7 +30,7 @@ RELEASE := $(TARGET)/release
 TESTED := $(TARGET)/debug
 NATIVE := $(TARGET)/native
 NO_BROWSER := $(TARGET)/no-browser
-DRIVERS := $(shell sed '/^\#/d' drivers/LIST)
+DRIVERS := $(shell sed '/^\#/d; s/ .*//' drivers/LIST)
 # Drivers with a program to hold their adapter against. make adapter-cost ADAPTERS=cdrs-tokio compares that one alone.
 ADAPTERS := $(foreach driver,$(DRIVERS),$(if $(wildcard benches/idiomatic-$(driver)),$(driver)))
 
@@ -41,6 +41,8 @@ OLD_RELEASES := scylla@0.3.1 cdrs-tokio@7.0.4
 export_native = set -a; source <(cat $(NATIVE)/*.env 2>/dev/null); set +a
 # The drivers that cannot be built here, known after `make native`.
 absent = $$(cd $(NATIVE) 2>/dev/null && find . -name '*.reason' | sed 's,^./,,; s,.reason$$,,')
+# $(call copy_built,KIND,FOLDER): workers or programs that cargo does not build, which `make native` left.
+copy_built = if [[ -d $(NATIVE)/$(1) ]]; then cp $(NATIVE)/$(1)/* $(2); fi
 # $(call compare_adapters,FOLDER,ARGS): by the executables in FOLDER.
 compare_adapters = for driver in $(ADAPTERS); do \
 	    [[ ! -f $(NATIVE)/$$driver.reason ]] || continue; \
@@ -59,9 +61,11 @@ build: rust native
 	cargo build --release --locked -p cqldyno-interposer
 	$(export_native); for driver in $(DRIVERS); do \
 	    worker=$(RELEASE)/cqldyno-driver-$$driver; rm -f $$worker.reason; \
-	    if [[ -f $(NATIVE)/$$driver.reason ]]; then rm -f $$worker; cp $(NATIVE)/$$driver.reason $$worker.reason; \
-	    else cargo build --release --locked -p cqldyno-driver-$$driver; fi; \
+	    if [[ -f $(NATIVE)/$$driver.reason ]]; then rm -f $$worker $$worker-[0-9]*; \
+	        cp $(NATIVE)/$$driver.reason $$worker.reason; \
+	    elif [[ -f drivers/$$driver/Cargo.toml ]]; then cargo build --release --locked -p cqldyno-driver-$$driver; fi; \
 	done
+	$(call copy_built,workers,$(RELEASE))
 	rm -rf $(RELEASE)/cqldyno-sources; mkdir -p $(RELEASE)/cqldyno-sources
 	tar --exclude=target -cf - Cargo.toml Cargo.lock drivers harness scenarios | tar -xf - -C $(RELEASE)/cqldyno-sources
 
@@ -71,8 +75,10 @@ compare: build
 # Each of the hand-written programs, too, is built by a cargo call of its own.
 adapter-cost: build
 	$(export_native); for driver in $(ADAPTERS); do \
-	    [[ -f $(NATIVE)/$$driver.reason ]] || cargo build --release --locked -p cqldyno-idiomatic-$$driver; \
+	    [[ -f $(NATIVE)/$$driver.reason || ! -f benches/idiomatic-$$driver/Cargo.toml ]] || \
+	        cargo build --release --locked -p cqldyno-idiomatic-$$driver; \
 	done
+	$(call copy_built,programs,$(RELEASE))
 	$(call compare_adapters,$(RELEASE),$(if $(OUT),--out $(OUT)/$$driver) $(ARGS))
 
 # By system calls and polls alone, so that a busy machine changes nothing.
@@ -112,6 +118,7 @@ test: lint browser
 	absent=$(absent); without=; \
 	for driver in $$absent; do without+=" --exclude cqldyno-driver-$$driver --exclude cqldyno-idiomatic-$$driver"; done; \
 	cargo build --locked --workspace --all-targets $$without; \
+	$(call copy_built,workers,$(TESTED)); $(call copy_built,programs,$(TESTED)); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_BROWSER=$$browser \
 	    cargo test --locked --workspace --no-fail-fast $$without
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
@@ -131,8 +138,12 @@ browser:
 	    [[ "$${CQLDYNO_BROWSER:-}" != required ]]; \
 	fi
 
+# What cargo does not check has an executable `check` in its folder.
 lint: rust native
 	cargo fmt --all --check
+	for driver in $(DRIVERS); do \
+	    [[ ! -x drivers/$$driver/check || -f $(NATIVE)/$$driver.reason ]] || drivers/$$driver/check; \
+	done
 	$(export_native); cargo clippy --locked --workspace --all-targets -- -D warnings
 
 rust:
@@ -140,7 +151,7 @@ rust:
 	    echo "cargo was not found; install Rust 1.95 or newer from https://rustup.rs and start again." >&2; exit 1; }
 
 # A driver that needs more than cargo has an executable `native` in its folder. It provides that below the target folder and prints
-# the variables that cargo then needs, or says in its last line why it cannot.
+# the variables that cargo then needs, or says in its last line why it cannot. Workers that cargo does not build go to native/workers.
 native:
 	@rm -rf $(NATIVE); mkdir -p $(NATIVE)
 	@for driver in $(DRIVERS); do \

@@ -14,6 +14,7 @@ pub(crate) mod ranking;
 pub(crate) mod rounds;
 pub(crate) mod short_label;
 pub(crate) mod summary;
+pub(crate) mod sweep;
 pub(crate) mod witness;
 
 use cqldyno_statistics::{LogRatio, half_width};
@@ -24,6 +25,7 @@ use self::cut_short::until;
 use self::explain::explanations;
 use self::rounds::CountedRounds;
 use self::summary::{Place, Summed, cells_of, reference, summed};
+use self::sweep::Sweep;
 use crate::{Cell, Contender, Pass, Run, SummaryRow};
 
 /// What a run comes to against one reference; every comparison is fitted once.
@@ -95,7 +97,9 @@ impl<'a> Analysis<'a> {
         let too_few = self.rounds.sentence().filter(|_| self.has_too_few_rounds());
         let noise = self.noise().and_then(Noise::warning);
         let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(noise).collect();
-        Analysis { reference, rows, doubts, warnings, findings, ..self }
+        let own = Analysis { reference, rows, doubts, warnings, findings, ..self };
+        let swept: Vec<String> = Sweep::all(&own).iter().flat_map(|sweep| sweep.findings(own.run)).collect();
+        if swept.is_empty() { own } else { Analysis { findings: swept, ..own } }
     }
 
     /// The run as it was measured, whatever the reference is.

@@ -33,12 +33,14 @@ pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Difference, Finding, Judgement, Line};
 pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
 pub use analysis::cut_short::{CutShort, why_cut_short};
-pub use analysis::history::{By, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
+pub use analysis::explain::{explanation, more_calls};
+pub use analysis::history::{By, Cause, Change, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
 pub use analysis::rounds::CountedRounds;
 pub use analysis::short_label::short;
 pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
+pub use analysis::sweep::{Sweep, Swept, SweptFigures, SweptPoint};
 pub(crate) use analysis::{summary, witness};
-pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth};
+pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};
 pub use export::growth::{Curve, growth_chart};
 pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
 pub use export::text::{count, escape, list, pair, plain, wrap};
@@ -48,7 +50,7 @@ pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};
 pub use model::checksum::Checksum;
 pub use model::recorded::{PACKED_CELLS, Recorded, RecordedError, foreign, read_cells};
 pub use model::run::{
-    ArrangementInfo, BuiltOnDemand, Contender, Environment, Library, ModelError, PlanInfo, Role, Run, SCHEMA_VERSION,
-    ScenarioInfo, Setting, TargetInfo, TurnsInfo,
+    ArrangementInfo, BuiltOnDemand, Contender, Environment, Library, ModelError, PlanInfo, PointInfo, Role, Run,
+    SCHEMA_VERSION, ScenarioInfo, Setting, TargetInfo, TurnsInfo,
 };
 pub use model::series::Series;

@@ -67,6 +67,7 @@ fn place(table: &DeTable<'_>, path: &[Step]) -> Range<usize> {
 
 fn scenario(mut fields: Fields<'_>) -> Result<Scenario, Mistake> {
     let scenario = Scenario {
+        point: None,
         name: fields.required("name", text)?,
         about: fields.required("about", text)?,
         schema: fields.required("schema", |entry| entry.list(text))?,

@@ -31,7 +31,7 @@ pub use order::{DEFAULT_EXPONENT, Order};
 pub use permutation::Permutation;
 pub use regression::{Claim, Direction, Expectation as Expected, Regression, RegressionError, Trial, regressions};
 pub use scenario::{
-    Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, ReadBack, Scenario, ScenarioError, Statement,
+    Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, Point, ReadBack, Scenario, ScenarioError, Statement,
 };
 pub use stream::{Blobs, Texts, UniqueBlobs, UniqueTexts};
 pub use submit::{Submit, UnknownSubmit};

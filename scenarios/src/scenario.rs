@@ -40,9 +40,23 @@ pub struct Scenario {
     /// How statements are submitted.
     #[serde(default, skip_serializing_if = "Submit::is_default")]
     pub submit: Submit,
+    /// What it has instead of the plan's; set by a sweep, never in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<Point>,
     /// What is issued, at least one.
     #[serde(rename = "statement")]
     pub statements: Vec<Statement>,
+}
+
+/// One of several numbers in flight, and of several numbers of connections, that a scenario is run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Statements in flight.
+    pub in_flight: u64,
+    /// Data connections per node; absent for the plan's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u64>,
 }
 
 /// One statement of a scenario.

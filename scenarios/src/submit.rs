@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Scenario;
+use crate::{Point, Scenario};
 
 /// A way of submitting. It decides as much about a figure as the driver does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -96,8 +96,21 @@ impl FromStr for Submit {
 }
 
 impl Scenario {
-    /// What results call it: its name, and `+` with the way of submitting unless that is the default.
+    /// What results call it: [`Scenario::kind`], and which point of a sweep it is.
     pub fn label(&self) -> String {
+        let kind = self.kind();
+        match self.point {
+            None => kind,
+            Some(Point { in_flight, connections: None }) => format!("{kind}, {in_flight} in flight"),
+            Some(Point { in_flight, connections: Some(connections) }) => {
+                let plural = if connections == 1 { "" } else { "s" };
+                format!("{kind}, {in_flight} in flight over {connections} connection{plural}")
+            }
+        }
+    }
+
+    /// Its name, and `+` with the way of submitting unless that is the default.
+    pub fn kind(&self) -> String {
         match self.submit {
             Submit::Slots => self.name.clone(),
             way => format!("{}+{way}", self.name),
@@ -106,9 +119,22 @@ impl Scenario {
 
     /// Statements in flight if `asked` are asked for.
     pub fn in_flight(&self, asked: usize) -> usize {
+        let own = self.point.and_then(|point| usize::try_from(point.in_flight).ok());
         match self.submit {
             Submit::Sequential => 1,
-            _ => self.limits.concurrency(asked),
+            _ => self.limits.concurrency(own.map_or(asked, |own| asked.min(own))),
+        }
+    }
+
+    /// The scenario at a point of a sweep.
+    ///
+    /// # Errors
+    /// When it never has as many in flight: the number that it has.
+    pub fn at(&self, point: Point) -> Result<Scenario, u64> {
+        let scenario = Scenario { point: Some(point), ..self.clone() };
+        match scenario.in_flight(usize::MAX) as u64 {
+            own if own < point.in_flight => Err(own),
+            _ => Ok(scenario),
         }
     }
 }
@@ -137,5 +163,16 @@ mod tests {
         assert_eq!(Scenario { submit: Submit::Sequential, ..reads.clone() }.in_flight(64), 1);
         let limits = crate::Limits { concurrency: Some(8), ..reads.limits };
         assert_eq!(Scenario { limits, ..reads }.in_flight(64), 8, "its own limit holds");
+    }
+
+    #[test]
+    fn a_point_of_a_sweep_is_named_and_has_its_own_number_in_flight_unless_the_scenario_has_fewer() {
+        let point = |in_flight, connections| Point { in_flight, connections };
+        let reads = crate::builtin("reads").unwrap();
+        let at = reads.at(point(64, None)).unwrap();
+        assert_eq!((at.label().as_str(), at.in_flight(1_024), at.in_flight(16)), ("reads, 64 in flight", 64, 16));
+        assert_eq!(reads.at(point(64, Some(2))).unwrap().label(), "reads, 64 in flight over 2 connections");
+        assert_eq!(crate::builtin("batch").unwrap().at(point(1_024, None)), Err(64));
+        assert_eq!(Scenario { submit: Submit::Sequential, ..reads }.at(point(2, None)), Err(1));
     }
 }

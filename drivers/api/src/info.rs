@@ -200,6 +200,10 @@ pub struct DriverInfo {
     /// this concurrency of its own, and no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_per_connection: Option<usize>,
+    /// The requests that the driver's bounded channel to a connection takes by default; further ones wait for room and do not fail.
+    /// Absent if it has none, or if nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_per_connection: Option<usize>,
 }
 
 impl DriverInfo {

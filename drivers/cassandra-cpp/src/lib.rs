@@ -65,6 +65,7 @@ impl Driver for CassandraCpp {
             options: options::ALL.to_vec(),
             most_in_flight: BTreeMap::from([(Settings::Default, REQUEST_QUEUE)]),
             in_flight_per_connection: None,
+            queue_per_connection: None,
         })
     }
 

@@ -65,6 +65,7 @@ impl Driver for CdrsTokio {
             capabilities: Capability::all_but(&lacks),
             caveats: caveats.map(str::to_owned).collect(),
             options: release::OPTIONS.to_vec(),
+            queue_per_connection: Some(1_024),
             ..DriverInfo::default()
         })
     }

@@ -8,6 +8,7 @@ pub(crate) mod pass;
 pub(crate) mod placement;
 pub(crate) mod schedule;
 mod shuffle;
+mod sweep;
 pub(crate) mod target;
 pub(crate) mod topology;
 pub(crate) mod turns;
@@ -107,6 +108,10 @@ pub struct Plan {
     pub seed: u64,
     /// Whether the user named the contenders.
     pub named: bool,
+    /// The contenders as they are named if one of them, such as `scylla@all`, stands for many releases; else empty.
+    pub releases: Vec<String>,
+    /// Whether only counts are wanted: the timing cells are there for what is counted in them.
+    pub exact: bool,
     /// The contender that ratios are taken against, as it is written; `None` for the first driver that is there.
     pub reference: Option<String>,
     /// Further arguments of `cqldyno serve`, for example how it batches answers.
@@ -149,6 +154,9 @@ pub enum PlanError {
     /// More in flight than a worker has slots.
     #[error("--concurrency {} was asked for, and at most {} can be in flight; ask for fewer", .0, whole(MOST_IN_FLIGHT as f64))]
     Concurrency(usize),
+    /// A point of a sweep that a scenario never reaches: what it is called, the most that it has in flight, and what was asked for.
+    #[error("the scenario {0} has at most {1} in flight, and --concurrency asks for {2}; name numbers up to {1}")]
+    Point(String, u64, u64),
     /// More in flight than so many connections have stream ids.
     #[error(
         "--concurrency {} was asked for, and at most {} can be in flight over {} to a node; ask for fewer, or for more \
@@ -282,6 +290,8 @@ impl Plan {
             credentials: None,
             seed: 1,
             named: false,
+            releases: Vec::new(),
+            exact: false,
             reference: None,
             serve_arguments: Vec::new(),
             deadlines: Deadlines::default(),
@@ -355,20 +365,23 @@ impl Plan {
 
     /// Checks that so many statements can be in flight. Only of the embedded cluster is the number of nodes known: one.
     fn check_concurrency(&self) -> Result<(), PlanError> {
-        let asked = self.concurrency;
-        if let Some(connections) = self.connections_each().find(|connections| *connections > MOST_CONNECTIONS) {
+        if let Some(connections) = self.connections_each(None).find(|connections| *connections > MOST_CONNECTIONS) {
             return Err(PlanError::Ports(connections));
         }
-        let most = self.scenarios.iter().map(|scenario| scenario.in_flight(asked)).max().unwrap_or(0);
-        if most > MOST_IN_FLIGHT {
-            return Err(PlanError::Concurrency(asked));
-        }
-        match self.connections_each().min() {
-            Some(fewest) if self.target.is_embedded() && most > fewest.saturating_mul(STREAMS) => {
-                Err(PlanError::Streams(asked, fewest))
+        for scenario in &self.scenarios {
+            let most = scenario.in_flight(self.concurrency);
+            let asked = scenario.point.map_or(self.concurrency, |_| most);
+            if most > MOST_IN_FLIGHT {
+                return Err(PlanError::Concurrency(asked));
             }
-            _ => Ok(()),
+            match self.connections_each(Some(scenario)).min() {
+                Some(fewest) if self.target.is_embedded() && most > fewest.saturating_mul(STREAMS) => {
+                    return Err(PlanError::Streams(asked, fewest));
+                }
+                _ => {}
+            }
         }
+        Ok(())
     }
 
     /// Checks that worker and node may open the connections where a process may have `files` open.
@@ -376,7 +389,7 @@ impl Plan {
     /// # Errors
     /// When they may not.
     pub fn check_connections(&self, files: u64) -> Result<(), PlanError> {
-        let most = self.connections_each().max().unwrap_or_default();
+        let most = self.connections_each(None).max().unwrap_or_default();
         if most as u64 > files.saturating_sub(OTHER_FILES) {
             return Err(PlanError::Files(most, files));
         }
@@ -384,9 +397,9 @@ impl Plan {
     }
 
     /// The connections per node of each contender that sends something: all but noop do.
-    fn connections_each(&self) -> impl Iterator<Item = usize> {
+    fn connections_each(&self, scenario: Option<&Scenario>) -> impl Iterator<Item = usize> {
         let sending = self.contenders.iter().filter(|contender| contender.role() != Role::Noop);
-        sending.map(|contender| contender.own.in_force(self).connections)
+        sending.map(move |contender| contender.own.in_force(self, scenario).connections)
     }
 
     /// The id of each contender: as it is written, and then `#2` where it is named for the second time.

@@ -1,7 +1,7 @@
 //! A run: contenders introduced, blocks run one after the other, everything kept as it ends.
 
 pub(crate) mod course;
-mod introductions;
+pub(crate) mod introductions;
 mod limit;
 pub(crate) mod observer;
 
@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use cqldyno_builder::BuildError;
 use cqldyno_meter::{crowding, in_words};
-use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Checksum, Contender as Row, PlanInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo};
+use cqldyno_protocol::{Hello, JobCredentials};
+use cqldyno_reports::{Cell, Checksum, Contender as Row, PlanInfo, PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
 
 use crate::cell::{CellBench, CellContext};
 use crate::judge::readings::measures;
-use crate::plan::asked::{asked, left_out};
+use crate::plan::asked::{asked, left_out, waits};
+use crate::plan::contender::InForce;
 use crate::plan::pass::kind;
 use crate::plan::placement::Placement;
 use crate::plan::schedule::Schedule;
@@ -322,7 +323,8 @@ impl Bench<'_> {
 
 /// The order of a run of those contenders that could be asked.
 fn schedule(plan: &Plan, run: &Run) -> Schedule {
-    let control = run.contenders.iter().rposition(|row| row.control);
+    // One that was named twice is counted as the others are.
+    let control = run.contenders.iter().rposition(|row| row.control && row.id.ends_with(CONTROL_MARK));
     let is_there = |at: &usize| run.contenders[*at].unavailable.is_none() && Some(*at) != control;
     let available: Vec<usize> = (0..run.contenders.len()).filter(is_there).collect();
     let mut schedule = Schedule::new(plan, &available, control, &|pass| (kind(pass).probe)().is_ok());
@@ -338,10 +340,14 @@ fn schedule(plan: &Plan, run: &Run) -> Schedule {
 /// The scenarios of the plan, each with the contenders that cannot do it.
 fn scenarios(plan: &Plan, rows: &[Row], introduced: &[Result<Introduced, CellFailure>]) -> Vec<ScenarioInfo> {
     let of = |scenario: &Scenario| {
-        let there = rows.iter().zip(introduced).filter_map(|(row, found)| Some((row, found.as_ref().ok()?)));
-        let why = |one: &Introduced| left_out(plan, one.own.in_force(plan).settings, &one.hello, scenario);
-        let left_out = there.filter_map(|(row, one)| Some((row.id.clone(), why(one)?))).collect();
-        ScenarioInfo { asked: asked(plan, scenario), left_out, ..scenario_info(scenario) }
+        let there = || rows.iter().zip(introduced).filter_map(|(row, found)| Some((row, found.as_ref().ok()?)));
+        let said = |why: fn(&Plan, InForce, &Hello, &Scenario) -> Option<String>| {
+            let of = |one: &Introduced| why(plan, one.own.in_force(plan, Some(scenario)), &one.hello, scenario);
+            there().filter_map(|(row, one)| Some((row.id.clone(), of(one)?))).collect()
+        };
+        let info = scenario_info(scenario);
+        let point = info.point.map(|point| PointInfo { waits: said(waits), ..point });
+        ScenarioInfo { asked: asked(plan, scenario), left_out: said(left_out), point, ..info }
     };
     plan.scenarios.iter().map(of).collect()
 }

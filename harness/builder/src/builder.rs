@@ -11,9 +11,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::cargo::{Cargo, executable};
-use crate::checkout::{Checkout, checkout};
+use crate::checkout::{self, Checkout, checkout};
 use crate::error::BuildError;
-use crate::family::{Choice, Family, choose};
+use crate::family::{Choice, Family, choose, releases};
 use crate::key::{flags, key, sources};
 use crate::order::Order;
 use crate::package::Package;
@@ -142,12 +142,58 @@ impl Builder {
         Family::all(&self.sources, driver)
     }
 
+    /// The newest release of each minor one that the adapters of `driver` list as tested, the oldest first.
+    ///
+    /// # Errors
+    /// When there is no adapter, or the driver is one of ours.
+    pub fn releases(&self, driver: &str) -> Result<Vec<semver::Version>, BuildError> {
+        releases(&self.families(driver)?)
+    }
+
+    /// Whether the cache has a worker of this order; other sources or dependencies may ask for another one.
+    pub fn has_built(&self, order: &Order) -> bool {
+        let order = order.to_string();
+        let folders = fs::read_dir(self.cache.join("workers")).into_iter().flatten().flatten();
+        let texts = folders.filter_map(|entry| fs::read_to_string(entry.path().join("built.json")).ok());
+        let mut built = texts.filter_map(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
+        built.any(|built| built.get("order").is_some_and(|known| *known == order))
+    }
+
     /// Refuses what no adapter speaks, without building anything.
     ///
     /// # Errors
     /// [`BuildError::is_refusal`] tells one from a manifest that cannot be read.
     pub fn check(&self, order: &Order) -> Result<(), BuildError> {
         choose(&self.families(&order.driver)?, order.version.as_ref(), None).map(drop)
+    }
+
+    /// The root of the repository that `folder` belongs to.
+    ///
+    /// # Errors
+    /// When it belongs to none.
+    pub fn repository(&self, folder: &Path) -> Result<PathBuf, BuildError> {
+        checkout::repository(folder, &self.bare(None, &|| false))
+    }
+
+    /// The whole name of a commit, tag or branch of the repository in `folder`.
+    ///
+    /// # Errors
+    /// When it has no such commit.
+    pub fn commit(&self, folder: &Path, name: &str) -> Result<String, BuildError> {
+        checkout::commit(folder, name, &self.bare(None, &|| false))
+    }
+
+    /// The drivers with an adapter whose crate the workspace in `folder` has.
+    ///
+    /// # Errors
+    /// When cargo cannot read the workspace.
+    pub fn drivers_in(&self, folder: &Path) -> Result<Vec<String>, BuildError> {
+        let packages = checkout::packages(folder, &self.bare(None, &|| false))?;
+        let is_here = |name: &String| {
+            let families = self.families(name).unwrap_or_default();
+            families.into_iter().filter_map(|family| family.library).any(|library| packages.contains(&library))
+        };
+        Ok(self.sources.drivers().into_iter().filter(is_here).collect())
     }
 
     /// The worker that is ordered: from the cache, or built. Two processes never build at once.
@@ -237,13 +283,13 @@ impl Builder {
         }
     }
 
-    fn failed(&self) -> impl Fn(io::Error) -> BuildError + use<> {
+    pub(crate) fn failed(&self) -> impl Fn(io::Error) -> BuildError + use<> {
         let cache = self.cache.clone();
         move |error| BuildError::Cache(cache.clone(), error)
     }
 
     /// Waits until no other process builds.
-    fn lock(&self, watch: &mut Watch<'_>) -> Result<File, BuildError> {
+    pub(crate) fn lock(&self, watch: &mut Watch<'_>) -> Result<File, BuildError> {
         let failed = self.failed();
         fs::create_dir_all(&self.cache).map_err(&failed)?;
         let file =
@@ -262,23 +308,16 @@ impl Builder {
     }
 
     fn cargo<'a>(&'a self, prepared: &Prepared, watch: &Watch<'a>) -> Cargo<'a> {
-        Cargo {
-            program: &self.cargo,
-            folder: self.sources.folder(),
-            environment: prepared.environment.clone(),
-            log: watch.log,
-            cancelled: watch.cancelled,
-        }
+        Cargo { environment: prepared.environment.clone(), ..self.bare(watch.log, watch.cancelled) }
+    }
+
+    /// cargo without what a worker needs.
+    pub(crate) fn bare<'a>(&'a self, log: Option<&'a Path>, cancelled: &'a dyn Fn() -> bool) -> Cargo<'a> {
+        Cargo { program: &self.cargo, folder: self.sources.folder(), environment: Vec::new(), log, cancelled }
     }
 
     fn prepare(&self, order: &Order, tested: bool, watch: &Watch<'_>) -> Result<Prepared, BuildError> {
-        let bare = Cargo {
-            program: &self.cargo,
-            folder: self.sources.folder(),
-            environment: Vec::new(),
-            log: watch.log,
-            cancelled: watch.cancelled,
-        };
+        let bare = self.bare(watch.log, watch.cancelled);
         let families = self.families(&order.driver)?;
         let library = families.iter().find_map(|family| family.library.as_deref()).unwrap_or(&order.driver);
         // Before anything is fetched for it.
@@ -470,4 +509,4 @@ fn link_arguments(order: &Order) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

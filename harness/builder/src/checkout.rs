@@ -72,13 +72,7 @@ pub(crate) fn checkout(
         _ => return Ok(None),
     };
     let wrong = |why: String| BuildError::Checkout(folder.display().to_string(), why);
-    let manifest = folder.join("Cargo.toml");
-    if !manifest.is_file() {
-        return Err(wrong("there is no Cargo.toml in it; give the folder of the driver's checkout".to_owned()));
-    }
-    let arguments = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path"];
-    let said = cargo.run(arguments.map(OsStr::new).into_iter().chain([manifest.as_os_str()]), &mut |_| {})?;
-    let metadata: Metadata = serde_json::from_str(&said).map_err(|error| wrong(error.to_string()))?;
+    let metadata = metadata(&folder, cargo)?;
     // A driver's crate may take a part of its code from a neighbour.
     let paths = metadata.packages.iter().flat_map(|package| &package.dependencies).filter_map(|one| one.path.clone());
     let beyond = paths.filter(|path| !path.starts_with(&metadata.workspace_root));
@@ -93,6 +87,45 @@ pub(crate) fn checkout(
     let revision = git(cargo, &folder, &["rev-parse", "HEAD"]).ok();
     let dirty = revision.is_some() && !is_clean(cargo, &folder);
     Ok(Some(Checkout { package, version, revision, dirty, contents }))
+}
+
+fn metadata(folder: &Path, cargo: &Cargo<'_>) -> Result<Metadata, BuildError> {
+    let wrong = |why: String| BuildError::Checkout(folder.display().to_string(), why);
+    let manifest = folder.join("Cargo.toml");
+    if !manifest.is_file() {
+        return Err(wrong("there is no Cargo.toml in it; give the folder of the driver's checkout".to_owned()));
+    }
+    let arguments = ["metadata", "--no-deps", "--format-version", "1", "--manifest-path"];
+    let said = cargo.run(arguments.map(OsStr::new).into_iter().chain([manifest.as_os_str()]), &mut |_| {})?;
+    serde_json::from_str(&said).map_err(|error| wrong(error.to_string()))
+}
+
+/// The names of the packages in the folder's workspace.
+pub(crate) fn packages(folder: &Path, cargo: &Cargo<'_>) -> Result<Vec<String>, BuildError> {
+    Ok(metadata(folder, cargo)?.packages.into_iter().map(|package| package.name).collect())
+}
+
+/// The root of the repository that the folder belongs to.
+pub(crate) fn repository(folder: &Path, cargo: &Cargo<'_>) -> Result<PathBuf, BuildError> {
+    git(cargo, folder, &["rev-parse", "--show-toplevel"]).map(PathBuf::from).map_err(|error| match error {
+        BuildError::Failed(_) => {
+            let why = "they are in no git repository; go to the driver's checkout".to_owned();
+            BuildError::Checkout(folder.display().to_string(), why)
+        }
+        error => error,
+    })
+}
+
+/// The whole name of a commit that the repository in `folder` has.
+pub(crate) fn commit(folder: &Path, name: &str, cargo: &Cargo<'_>) -> Result<String, BuildError> {
+    let asked = format!("{name}^{{commit}}");
+    git(cargo, folder, &["rev-parse", "--quiet", "--verify", "--end-of-options", &asked]).map_err(|error| match error {
+        BuildError::Failed(_) => {
+            let why = format!("there is no commit, tag or branch {name:?} in it; name one that `git log` shows");
+            BuildError::Checkout(folder.display().to_string(), why)
+        }
+        error => error,
+    })
 }
 
 /// The folder of a commit, which is fetched if it is not there.
@@ -147,7 +180,7 @@ fn is_clean(cargo: &Cargo<'_>, folder: &Path) -> bool {
 }
 
 /// What git prints, or why it did nothing. It is ended as `cargo` is, and never asks for a password.
-fn git(cargo: &Cargo<'_>, folder: &Path, arguments: &[&str]) -> Result<String, BuildError> {
+pub(crate) fn git(cargo: &Cargo<'_>, folder: &Path, arguments: &[&str]) -> Result<String, BuildError> {
     let silent = [("GIT_TERMINAL_PROMPT", "0"), ("SSH_ASKPASS_REQUIRE", "force"), ("SSH_ASKPASS", "false")];
     let environment = silent.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let git = Cargo { program: Path::new("git"), environment, ..*cargo };

@@ -1,5 +1,6 @@
 //! Adapter families: a driver's releases with one API share an adapter, which is a folder with a `Cargo.toml`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -102,6 +103,22 @@ impl Family {
     pub fn name(&self, sources: &Sources) -> String {
         self.folder.strip_prefix(sources.folder()).unwrap_or(&self.folder).display().to_string()
     }
+}
+
+/// The newest release of each minor one that the families were tested on, the oldest first.
+///
+/// # Errors
+/// When they are of a driver of ours, which has no releases.
+pub(crate) fn releases(families: &[Family]) -> Result<Vec<semver::Version>, BuildError> {
+    if let Some(ours) = families.iter().find(|family| family.library.is_none()) {
+        return Err(BuildError::NoOtherVersion(ours.driver.clone()));
+    }
+    let mut newest: BTreeMap<(u64, u64), &semver::Version> = BTreeMap::new();
+    for release in families.iter().flat_map(|family| &family.tested) {
+        let known = newest.entry((release.major, release.minor)).or_insert(release);
+        *known = release.max(*known);
+    }
+    Ok(newest.into_values().cloned().collect())
 }
 
 /// The version of a dependency as the manifest declares it, itself or through the workspace.
@@ -229,6 +246,18 @@ mod tests {
         assert_eq!(chosen("0"), Ok((1, Some("~0, >=0.2.1, <0.11.0".to_owned()))), "its newest tested release");
         assert_eq!(chosen("newest"), Ok((0, Some(">=1.0.0, <2.0.0".to_owned()))));
         assert_eq!(choose(&families(), None, None).unwrap(), Choice { family: 0, requirement: None });
+    }
+
+    #[test]
+    fn releases_are_the_newest_of_each_minor_one_in_order() {
+        let newer = OLDER.replace(r#"["0.3.0", "0.4.7"]"#, r#"["0.3.0", "0.10.2", "0.3.11", "0.3.2"]"#);
+        let noop = "[package]\nname = \"cqldyno-driver-noop\"\n";
+        let (_dir, sources) = sources_of(&[("a", NEWEST), ("a/0.2", &newer), ("noop", noop)]);
+        let of = |driver: &str| releases(&Family::all(&sources, driver).unwrap());
+        let found: Vec<String> = of("a").unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["0.3.11", "0.10.2", "1.0.0", "1.9.0"]);
+        let error = of("noop").unwrap_err().to_string();
+        assert!(error.starts_with("noop is a part of cqldyno and has no other version"), "{error}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! into the cache, lets cargo lock and build it, and keeps the worker beside its lock file. What was built once is found again.
 //!
 //! Files go from an order to a worker in this order: `order`, `version`, `sources`, `family`, `checkout`, `package`, `key`, `cargo`,
-//! `builder`.
+//! `builder`. `range` lists what can be ordered between two versions.
 #![deny(missing_docs)]
 
 mod builder;
@@ -15,6 +15,7 @@ mod family;
 mod key;
 mod order;
 mod package;
+mod range;
 mod sources;
 mod version;
 
@@ -22,5 +23,6 @@ pub use builder::{Builder, Built, CACHE_VARIABLE, Progress, Watch};
 pub use error::BuildError;
 pub use family::Family;
 pub use order::{ALLOCATORS, LTO, Order};
+pub use range::{Point, Range};
 pub use sources::{SOURCES_FOLDER, SOURCES_VARIABLE, Sources};
 pub use version::Version;

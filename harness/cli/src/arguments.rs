@@ -4,7 +4,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    check, compare, completions, doctor, drivers, history, pitfalls, prices, regress, report, run, scenarios, serve,
+    bisect, check, compare, completions, doctor, drivers, history, pitfalls, pr, prices, regress, report, run,
+    scenarios, serve,
 };
 
 const EXAMPLES: &str = "\
@@ -59,8 +60,10 @@ pub enum Command {
     Run(Box<run::Arguments>),
     Report(report::Arguments),
     Check(check::Arguments),
+    Pr(pr::Arguments),
     History(history::Arguments),
     Regress(regress::Arguments),
+    Bisect(bisect::Arguments),
     Prices(prices::Arguments),
     Pitfalls(pitfalls::Arguments),
     Drivers(drivers::Arguments),

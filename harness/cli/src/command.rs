@@ -1,5 +1,6 @@
 //! One file per command: its arguments and what it does.
 
+pub mod bisect;
 pub mod check;
 pub mod compare;
 pub mod completions;
@@ -7,6 +8,7 @@ pub mod doctor;
 pub mod drivers;
 pub mod history;
 pub mod pitfalls;
+pub mod pr;
 pub mod prices;
 pub mod regress;
 pub mod report;

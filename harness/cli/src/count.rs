@@ -11,6 +11,43 @@ pub fn count(text: &str) -> Result<u64, String> {
     count.ok_or_else(|| "write a whole number from 1 on, such as 500000, 1_000, 250k or 10M".to_owned())
 }
 
+/// One number of things, or several that rise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Numbers(pub Vec<u64>);
+
+/// Numbers with commas between them: `64`, `1,64,1k`, or `1,2,4,...,8192`, where `...` goes on by the factor before it.
+pub fn numbers(text: &str) -> Result<Numbers, String> {
+    let mut all: Vec<u64> = Vec::new();
+    let mut words = text.split(',').map(str::trim);
+    while let Some(word) = words.next() {
+        if word != "..." {
+            all.push(count(word)?);
+            continue;
+        }
+        let (Some(last), Some(end)) = (all.last().copied(), words.next()) else {
+            return Err("write a number before `...` and one after it, as in 1,2,4,...,8192".to_owned());
+        };
+        let end = count(end)?;
+        let factor = match all.as_slice() {
+            [.., before, last] if last % before == 0 => last / before,
+            [.., _, _] => 0,
+            _ => 2,
+        };
+        if factor < 2 {
+            return Err(
+                "write two numbers before `...` of which one is a multiple of the other, as in 1,4,...,1024".to_owned()
+            );
+        }
+        let further = std::iter::successors(last.checked_mul(factor), |number| number.checked_mul(factor));
+        all.extend(further.take_while(|number| *number < end));
+        all.push(end);
+    }
+    match all.is_sorted_by(|one, next| one < next) {
+        true => Ok(Numbers(all)),
+        false => Err("write numbers that rise, such as 1,64,1024 or 1,2,4,...,8192".to_owned()),
+    }
+}
+
 /// A number of things that may be none.
 pub fn count_or_none(text: &str) -> Result<u64, String> {
     number(text).ok_or_else(|| "write a whole number such as 0, 1_000, 250k or 10M".to_owned())
@@ -53,6 +90,14 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     let text = if text == "0" { "0s" } else { text };
     let time = text.parse::<jiff::SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
     time.ok_or_else(|| "write a time such as 100us, 2ms, 1.5s or 1min".to_owned())
+}
+
+/// A time of a minute at most, for what holds every answer back.
+pub fn pause(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        time if time > Duration::from_secs(60) => Err("an answer is held back for a minute at most".to_owned()),
+        time => Ok(time),
+    }
 }
 
 /// A time from a second to a day, for what waits or ends.
@@ -108,6 +153,33 @@ mod tests {
             assert!(count(text).unwrap_err().starts_with("write a whole number from 1 on"), "{text}");
         }
         assert_eq!(count_or_none("0"), Ok(0));
+    }
+
+    #[test]
+    fn several_numbers_are_read_and_an_ellipsis_goes_on_as_they_began() {
+        for (text, expected) in [
+            ("64", &[64][..]),
+            ("1,64,1k", &[1, 64, 1_000]),
+            ("1,2,4,...,64", &[1, 2, 4, 8, 16, 32, 64]),
+            ("1,4,...,100", &[1, 4, 16, 64, 100]),
+            ("8, ..., 32, 100", &[8, 16, 32, 100]),
+        ] {
+            assert_eq!(numbers(text), Ok(Numbers(expected.to_vec())), "{text}");
+        }
+        for (text, why) in [
+            ("", "write a whole number from 1 on"),
+            ("1,,4", "write a whole number from 1 on"),
+            ("1,0", "write a whole number from 1 on"),
+            ("1,2,...", "write a number before `...` and one after it"),
+            ("...,8", "write a number before `...` and one after it"),
+            ("1,...,many", "write a whole number from 1 on"),
+            ("3,4,...,64", "write two numbers before `...` of which one is a multiple"),
+            ("4,4,...,64", "write two numbers before `...` of which one is a multiple"),
+            ("64,16", "write numbers that rise, such as 1,64,1024"),
+            ("1,2,...,2", "write numbers that rise"),
+        ] {
+            assert!(numbers(text).unwrap_err().starts_with(why), "{text}: {:?}", numbers(text));
+        }
     }
 
     #[test]

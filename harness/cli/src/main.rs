@@ -1,6 +1,7 @@
 //! A dynamometer for CQL drivers.
 
 mod arguments;
+mod bisect;
 mod command;
 mod count;
 mod format;
@@ -11,6 +12,7 @@ mod login;
 mod measure;
 mod outcome;
 mod plan;
+mod pr;
 mod prices;
 mod progress;
 mod recorded;
@@ -64,7 +66,9 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Report(arguments) => command::report::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),
         Command::Regress(arguments) => command::regress::run(arguments),
+        Command::Bisect(arguments) => command::bisect::run(arguments),
         Command::Prices(arguments) => command::prices::run(arguments),
+        Command::Pr(arguments) => command::pr::run(arguments),
         Command::History(arguments) => command::history::run(arguments),
         Command::Pitfalls(arguments) => command::pitfalls::run(arguments),
         Command::Drivers(arguments) => command::drivers::run(arguments),

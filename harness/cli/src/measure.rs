@@ -2,13 +2,18 @@
 
 use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError};
-use cqldyno_reports::{Analysis, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Role, plain, why_cut_short};
+use cqldyno_reports::{
+    Analysis, Cell, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Role, Run, plain, why_cut_short,
+};
 
 use crate::format::{Format, is_table, page, render};
 use crate::interrupt::on_interrupt;
 use crate::outcome::{Outcome, usage};
 use crate::progress::Progress;
 use crate::{repetition, terminal};
+
+/// The kind of an error of a driver whose queue is full, as the worker protocol names it.
+const QUEUE_FULL: &str = "queue_full";
 
 /// Carries out a run, with its progress on standard error.
 ///
@@ -18,11 +23,27 @@ pub fn measure(
     quiet: bool,
     carry_out: impl FnOnce(&mut Progress, &Cancel) -> Result<Finished, BenchError>,
 ) -> Result<Finished> {
+    supervised(quiet, |progress, cancel| ended(carry_out(progress, cancel)))
+}
+
+/// Works with progress on standard error until it is done, or Ctrl-C raises the flag.
+///
+/// # Errors
+/// Those of the work, or when signals cannot be heard.
+pub fn supervised<T>(quiet: bool, work: impl FnOnce(&mut Progress, &Cancel) -> Result<T>) -> Result<T> {
     let cancel = Cancel::new();
     let mut progress = Progress::new(quiet, terminal::draws_progress());
     on_interrupt(&cancel, progress.voice())?;
-    let finished = carry_out(&mut progress, &cancel);
+    let done = work(&mut progress, &cancel);
     progress.end();
+    done
+}
+
+/// A run that ended, with the command that repeats it.
+///
+/// # Errors
+/// The bench's; what the user can set right is one of usage.
+pub fn ended(finished: Result<Finished, BenchError>) -> Result<Finished> {
     let mut finished = finished.map_err(|error| match error {
         BenchError::Plan(error) => usage(error),
         BenchError::Build(error) => usage(error),
@@ -79,11 +100,20 @@ fn outcome(analysis: &Analysis, named: bool) -> Outcome {
     let is_here = |one: &Contender| one.unavailable.is_none() || (!named && one.role == Role::Driver);
     if run.interrupted {
         Outcome::Interrupted
-    } else if analysis.cells().iter().all(|cell| cell.counts()) && run.contenders.iter().all(is_here) {
+    } else if analysis.cells().iter().all(|cell| cell.counts() || shows_a_limit(run, cell))
+        && run.contenders.iter().all(is_here)
+    {
         Outcome::Done
     } else {
         Outcome::Failed
     }
+}
+
+/// Whether the cell shows no more than where a driver's queue is full: a point of a sweep, and no failure.
+fn shows_a_limit(run: &Run, cell: &Cell) -> bool {
+    let is_point = run.scenarios.iter().any(|one| one.name == cell.scenario && one.point.is_some());
+    let mut kinds = cell.error_kinds.iter();
+    is_point && cell.failed.is_none() && kinds.len() > 0 && kinds.all(|line| line.kind == QUEUE_FULL)
 }
 
 /// Writes the result into the run's folder in every format; if nothing was left to do, only files that are missing.
@@ -103,7 +133,7 @@ pub fn keep(finished: &Finished, analysis: &Analysis) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use cqldyno_reports::{Cell, Pass, Run};
+    use cqldyno_reports::{ErrorLine, Pass, PointInfo};
 
     use super::*;
     use crate::sample;
@@ -130,5 +160,19 @@ mod tests {
             outcome(&Analysis::new(&run, &cells), false)
         };
         assert_eq!((ends(1), ends(2)), (Outcome::Done, Outcome::Failed));
+    }
+
+    #[test]
+    fn a_full_queue_is_a_failure_unless_it_is_a_point_of_a_sweep() {
+        let (mut run, mut cells) = sample::run();
+        cells[0].void = Some("No.".to_owned());
+        cells[0].error_kinds = vec![ErrorLine { kind: QUEUE_FULL.to_owned(), count: 3, first: "full".to_owned() }];
+        assert_eq!(outcome(&Analysis::new(&run, &cells), false), Outcome::Failed);
+        let point =
+            PointInfo { of: "writes".to_owned(), in_flight: 9_000, connections: None, waits: Default::default() };
+        run.scenarios.iter_mut().for_each(|scenario| scenario.point = Some(point.clone()));
+        assert_eq!(outcome(&Analysis::new(&run, &cells), false), Outcome::Done);
+        cells[0].error_kinds[0].kind = "server".to_owned();
+        assert_eq!(outcome(&Analysis::new(&run, &cells), false), Outcome::Failed);
     }
 }

@@ -1,5 +1,7 @@
 //! What `compare` and `run` ask alike, and the plan that follows from it.
 
+mod releases;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,20 +12,25 @@ use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, BLOCKS, Contender, Deadlines, KNOWN, Pin, Plan, Programs, Target};
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_reports::Pass;
+use cqldyno_reports::{LEAST_BLOCKS, Pass};
 use cqldyno_scenarios::{Scenario, Submit, suggestion};
 
 use crate::arguments::heading::{LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::command::scenarios;
-use crate::count::{DAY, Limit, bytes, count, count_or_none, duration, or_none, parts, patience};
+use crate::count::{
+    DAY, Limit, Numbers, bytes, count, count_or_none, duration, numbers, or_none, parts, patience, pause,
+};
 use crate::known::Known;
 use crate::login::Login;
 use crate::outcome::usage;
+use crate::plan::releases::{Named, is_all, named};
 
 /// Statements per cell.
 const COUNT: u64 = 250_000;
 /// Statements per cell of `--quick`: three blocks of all drivers and scenarios fit into its time on a busy machine, too.
 const QUICK_COUNT: u64 = 100_000;
+/// Statements per cell of a sweep where most are in flight; cells with fewer take as long.
+const SWEEP_COUNT: u64 = 200_000;
 /// Statements in flight.
 const CONCURRENCY: u64 = 1_024;
 /// Statements per cell from which on one block is enough: such a cell takes as long as many short ones.
@@ -32,12 +39,19 @@ const CLASSIC_COUNT: u64 = 5_000_000;
 const FEW_BLOCKS: u32 = 3;
 /// Blocks, and statements per cell, of a run for publication that cannot take turns.
 const PUBLISHED: (u32, u64) = (20, 1_000_000);
+/// The arrangement of any other run.
+const ARRANGEMENT: &str = "multi:2";
 /// The arrangements of a run for publication, its orders of functions, and its passes beside the system calls.
 const PUBLISHED_ARRANGEMENTS: &str = "multi:2,current";
 const PUBLISHED_LAYOUTS: u32 = 6;
 const PUBLISHED_PASSES: [Pass; 2] = [Pass::Allocations, Pass::Instructions];
 /// The passes that say why a driver is dearer.
-const EXPLAINING_PASSES: [Pass; 3] = [Pass::Syscalls, Pass::Allocations, Pass::Flamegraph];
+pub const EXPLAINING_PASSES: [Pass; 3] = [Pass::Syscalls, Pass::Allocations, Pass::Flamegraph];
+/// A comparison of releases by counts: statements and number of its timing cells, and its runtime.
+const EXACT: (u64, u32) = (50_000, 3);
+const EXACT_ARRANGEMENT: &str = "current";
+/// Statements of a turn of releases: so many take turns that a round of the usual time would have short ones.
+const RELEASES_TURN: u64 = 50_000;
 /// The time limit of a comparison in turns.
 const WITHIN: Duration = Duration::from_secs(5 * 60);
 /// The same for publication, and where it may end before, at a width.
@@ -59,11 +73,11 @@ pub struct Asked {
     #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     scenario: Vec<String>,
-    /// Runtime: current or multi:N
+    /// Runtime: current or multi:N [default: multi:2]
     ///
     /// `current` and `multi:N` are runtimes of tokio: one thread, or N threads. `pinned+` before it gives worker and server cores of
-    /// their own. Separate several with commas: every contender runs in each.
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "multi:2", help_heading = WHAT)]
+    /// their own. Separate several with commas.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = WHAT)]
     #[arg(default_value_if("publish", ArgPredicate::IsPresent, PUBLISHED_ARRANGEMENTS))]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
     arrangement: Vec<Arrangement>,
@@ -122,9 +136,11 @@ pub struct Asked {
     /// Statements per cell, such as 10M [default: 250k]
     #[arg(short = 'n', long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     count: Option<u64>,
-    /// Statements in flight [default: 1024]
-    #[arg(short, long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
-    concurrency: Option<u64>,
+    /// Statements in flight, or several [default: 1024]
+    ///
+    /// Several, such as 1,2,4,...,8192, make a sweep: curves beside that of `floor`, their knees, and what is odd.
+    #[arg(short, long, value_name = "N", value_parser = numbers, help_heading = SIZE, allow_hyphen_values = true)]
+    concurrency: Option<Numbers>,
     /// Blocks: each contender once [default: 12, `run` 3]
     ///
     /// The order within a block is shuffled. One block is the default from a count of 5M on. From 3 blocks
@@ -133,13 +149,13 @@ pub struct Asked {
     blocks: Option<u32>,
     /// 20 minutes on multi:2 and current, with more counts
     ///
-    /// Adds the passes `allocations` and `instructions`. With --target: 20 blocks of 1M statements.
+    /// Adds passes `allocations` and `instructions`. With --target: 20 blocks of 1M.
     #[arg(long, conflicts_with_all = ["count", "blocks", "rate"], help_heading = SIZE)]
     publish: bool,
     /// Statements per turn [default: 50k, or what fits into a round of 1.5 s]
     ///
-    /// Without --count, --blocks, --rate and --quick, `compare` lets all contenders live at once and take
-    /// turns. A round is a turn of each in shuffled order; a generation is some rounds of fresh processes and nodes.
+    /// Without --count, --blocks, --rate and --quick, contenders live at once and take turns. A round is a turn of each, shuffled;
+    /// a generation is some rounds of fresh processes.
     #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], hide_short_help = true)]
     turn: Option<u64>,
@@ -147,6 +163,9 @@ pub struct Asked {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = SIZE)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], allow_hyphen_values = true, hide_short_help = true)]
     layouts: Option<u32>,
+    /// CPU time of NAME@all, too, in 20 minutes
+    #[arg(long, help_heading = SIZE, hide_short_help = true)]
+    time: bool,
     /// End when all intervals are within a width, such as 2%
     ///
     /// Ends a run in turns once half of every interval of CPU time is at most that wide, from the eighth generation on. Only widths
@@ -159,10 +178,10 @@ pub struct Asked {
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     warmup: u64,
 
-    /// Data connections of every driver to each node
-    #[arg(long, value_name = "N", value_parser = count, default_value = "1", help_heading = SETUP)]
+    /// Data connections of every driver to each node, or several, such as 1,2,4
+    #[arg(long, value_name = "N", value_parser = numbers, default_value = "1", help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
-    connections: u64,
+    connections: Numbers,
     /// Replicas that must answer: ONE, QUORUM, LOCAL_ONE, ...
     #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE", help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
@@ -191,9 +210,13 @@ pub struct Asked {
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     answers: Option<Writing>,
     /// Delay of every answer by the embedded cluster, such as 100us [default: 0]
-    #[arg(long, value_name = "TIME", value_parser = delay, help_heading = SETUP)]
+    #[arg(long, value_name = "TIME", value_parser = pause_as_typed, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     delay: Option<String>,
+    /// Sleep of its threads after a read of fewer than 16 requests, such as 1ms [default: 0]
+    #[arg(long, value_name = "TIME", value_parser = pause_as_typed, help_heading = SETUP)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    nap: Option<String>,
 
     /// Share of the cores that other processes may use, or `none`
     ///
@@ -269,6 +292,9 @@ impl Asked {
                  --user out",
             ));
         }
+        let releases = self.releases(contenders, compares)?;
+        let exact = releases && !self.time;
+        let Named { contenders: each, newest } = named(contenders, programs)?;
         let serve_arguments = self.serve_arguments();
         if let (false, Some(flag)) = (self.target.is_embedded(), serve_arguments.first()) {
             return Err(usage(format!(
@@ -278,38 +304,57 @@ impl Asked {
                 serve_arguments.join(" ")
             )));
         }
-        if let (Some(flag), false) = (self.of_turns(), self.takes_turns(compares)) {
-            let instead = if compares { "leave out --publish" } else { "use `compare`, where contenders take turns" };
+        let (in_flight, over) = self.numbers();
+        if let (Some(flag), true) = (self.unfit_for_sweeps(compares, releases), in_flight.len().max(over.len()) > 1) {
+            return Err(usage(format!(
+                "several numbers of --concurrency or --connections were given together with {flag}; give one number, or leave that out"
+            )));
+        }
+        let takes_turns = !exact && self.takes_turns(compares);
+        if let (Some(flag), false) = (self.of_turns(), takes_turns) {
+            let instead = match (compares, self.sweeps()) {
+                (false, _) => "use `compare`, where contenders take turns",
+                (true, true) => "give one number in flight",
+                (true, false) => "leave out --publish",
+            };
             return Err(usage(format!("{flag} was given for a run in cells; leave it out, or {instead}")));
         }
         let (blocks, count) = match self.publish {
             true => PUBLISHED,
-            false => (self.blocks(compares), self.count.unwrap_or(if self.quick { QUICK_COUNT } else { COUNT })),
+            false if exact => (self.blocks.unwrap_or(EXACT.1), self.count.unwrap_or(EXACT.0)),
+            false => (self.blocks(compares), self.count.unwrap_or(self.usual_count())),
         };
         let plan = Plan {
             turns: None,
-            layouts: match self.takes_turns(compares) {
+            layouts: match takes_turns {
                 true => self.layouts.unwrap_or(if self.publish { PUBLISHED_LAYOUTS } else { 0 }),
                 false => 0,
             },
-            contenders: contenders.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
+            contenders: each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
             scenarios: self
                 .submitted(scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat()),
-            arrangements: self.arrangement.clone(),
+            arrangements: match (self.arrangement.as_slice(), exact) {
+                ([], true) => vec![EXACT_ARRANGEMENT.parse().map_err(usage)?],
+                ([], false) => vec![ARRANGEMENT.parse().map_err(usage)?],
+                (asked, _) => asked.to_vec(),
+            },
             pin: self.pin.clone(),
             count,
-            concurrency: usize::try_from(self.concurrency.unwrap_or(CONCURRENCY)).map_err(usage)?,
+            concurrency: usize::try_from(most(in_flight)).map_err(usage)?,
             warmup: self.warmup,
             blocks,
-            passes: self.passes(),
+            passes: self.passes(releases),
             rate: self.rate,
             counting_count: self.counting_count,
-            control: compares && !self.quick,
-            noise_share: self.noise_share.0,
-            within: self.time_limit(conditions, compares),
+            control: compares && !self.quick && !exact && (!self.sweeps() || blocks as usize >= LEAST_BLOCKS),
+            noise_share: self.noise_share.0.filter(|_| !exact),
+            within: match exact {
+                true => conditions.within().flatten(),
+                false => self.time_limit(conditions, compares, releases),
+            },
             until: self.until,
-            most_attempts: if self.noise_share.0.is_some() && !self.quick { MOST_ATTEMPTS } else { 1 },
-            connections: usize::try_from(self.connections).map_err(usage)?,
+            most_attempts: if self.noise_share.0.is_some() && !self.quick && !exact { MOST_ATTEMPTS } else { 1 },
+            connections: usize::try_from(most(over)).map_err(usage)?,
             page_size: self.page_size,
             consistency: self.consistency,
             request_timeout_ms: self.request_timeout.0,
@@ -318,18 +363,78 @@ impl Asked {
             credentials,
             seed: self.seed,
             named: false,
-            reference,
+            releases: if releases { contenders.to_vec() } else { Vec::new() },
+            exact,
+            reference: reference.or(newest),
             serve_arguments,
             deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
             memory_limit_bytes: self.memory,
             out: self.out.clone(),
         };
-        Ok(if self.takes_turns(compares) { plan.with_turns(self.turn) } else { plan })
+        let plan = match in_flight.len().max(over.len()) {
+            1 => plan,
+            _ => plan.with_sweep(in_flight, over).map_err(usage)?,
+        };
+        let turn = self.turn.or(releases.then_some(RELEASES_TURN));
+        Ok(if takes_turns { plan.with_turns(turn) } else { plan })
+    }
+
+    /// Whether all releases of a driver are compared.
+    fn releases(&self, contenders: &[String], compares: bool) -> Result<bool> {
+        let all = contenders.iter().find(|text| is_all(text));
+        let of_time = [("--quick", self.quick), ("--publish", self.publish), ("--rate", self.rate.is_some())];
+        let of_time = of_time.into_iter().find_map(|(flag, given)| given.then_some(flag)).or(self.of_turns());
+        match (all, of_time) {
+            (Some(text), _) if !compares => Err(usage(format!(
+                "{text} was asked for, which is many releases, and `run` runs one contender; name one, or use `compare`"
+            ))),
+            (Some(text), Some(flag)) if !self.time => Err(usage(format!(
+                "{flag} was given, and {text} is compared by counts; add --time, or leave {flag} out"
+            ))),
+            (None, _) if self.time => Err(usage(
+                "--time was given, and no contender is NAME@all; leave --time out, because others are compared by time anyway",
+            )),
+            (all, _) => Ok(all.is_some()),
+        }
+    }
+
+    fn usual_count(&self) -> u64 {
+        match (self.quick, self.sweeps()) {
+            (true, _) => QUICK_COUNT,
+            (false, true) => SWEEP_COUNT,
+            (false, false) => COUNT,
+        }
+    }
+
+    /// The numbers in flight, and those of connections.
+    fn numbers(&self) -> (&[u64], &[u64]) {
+        (self.concurrency.as_ref().map_or(&[CONCURRENCY], |numbers| &numbers.0), &self.connections.0)
+    }
+
+    /// Whether curves over the number in flight are asked for.
+    pub fn sweeps(&self) -> bool {
+        self.numbers().0.len() > 1
+    }
+
+    /// What was asked for that is of one number in flight and of connections.
+    fn unfit_for_sweeps(&self, compares: bool, releases: bool) -> Option<&'static str> {
+        let flags = [
+            ("NAME@all, whose chart is over releases", releases),
+            ("the command run, where there is no `floor` beside a curve", !compares),
+            ("--publish", self.publish),
+            ("--rate", self.rate.is_some()),
+            ("--pass latency", self.pass.iter().any(|name| ["latency", "all"].contains(&name.as_str()))),
+            ("--answers cassandra", matches!(self.answers, Some(Writing::Cassandra))),
+        ];
+        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
     }
 
     /// The plan with cells in the place of turns, and without a time limit unless one was asked for.
     pub fn in_cells(&self, plan: Plan, conditions: &Conditions) -> Result<Plan> {
         match (plan.turns, self.of_turns()) {
+            _ if plan.exact => Err(usage(
+                "--format time was given, and NAME@all is compared by counts; add --time, or choose another format",
+            )),
             (None, _) => Ok(plan),
             (Some(_), Some(flag)) => {
                 Err(usage(format!("{flag} was given, and --format time shows whole cells; leave out one of them")))
@@ -347,7 +452,8 @@ impl Asked {
 
     /// Whether contenders take turns: in comparisons whose cells the user does not size.
     fn takes_turns(&self, compares: bool) -> bool {
-        let has_cells = self.quick || self.blocks.is_some() || self.count.is_some() || self.rate.is_some();
+        let has_cells =
+            self.quick || self.blocks.is_some() || self.count.is_some() || self.rate.is_some() || self.sweeps();
         compares && !has_cells && (self.target.is_embedded() || !self.publish)
     }
 
@@ -368,11 +474,12 @@ impl Asked {
     }
 
     /// The passes after the timing blocks, in the order in which they run.
-    fn passes(&self) -> Vec<Pass> {
+    fn passes(&self, releases: bool) -> Vec<Pass> {
         let is_asked = |pass: &Pass| match pass {
-            Pass::Counting => !self.no_counting,
+            // A sweep is long without them.
+            Pass::Counting if !self.sweeps() || self.counting_count.is_some() => !self.no_counting,
             Pass::Latency if self.rate.is_some() => true,
-            pass if self.publish && PUBLISHED_PASSES.contains(pass) => true,
+            pass if (self.publish || releases) && PUBLISHED_PASSES.contains(pass) => true,
             pass if self.explain && EXPLAINING_PASSES.contains(pass) => true,
             pass => self.pass.iter().any(|name| name == "all" || name == pass.name()),
         };
@@ -383,31 +490,39 @@ impl Asked {
         match (self.blocks, self.count) {
             (Some(blocks), _) => blocks,
             (None, Some(count)) if count >= CLASSIC_COUNT => 1,
-            _ if compares && !self.quick => BLOCKS,
+            _ if compares && !self.quick && !self.sweeps() => BLOCKS,
             _ => FEW_BLOCKS,
         }
     }
 
     /// A run in cells takes the time that it needs, and so does one on a cluster of unknown speed.
-    fn time_limit(&self, conditions: &Conditions, compares: bool) -> Option<Duration> {
+    fn time_limit(&self, conditions: &Conditions, compares: bool, releases: bool) -> Option<Duration> {
         match conditions.within {
             Some(Limit(asked)) => asked,
             None if self.quick => Some(QUICK),
             None => {
                 let usual = self.target.is_embedded().then_some(WITHIN);
-                let limit = if self.publish || self.until.is_some() { Some(LONG) } else { usual };
-                limit.filter(|_| self.takes_turns(compares))
+                let is_long = self.publish || self.until.is_some() || releases;
+                let limit = if is_long { Some(LONG) } else { usual };
+                limit.filter(|_| self.takes_turns(compares) || self.sweeps())
             }
         }
     }
 
     /// What the embedded cluster is started with, as it was typed.
     fn serve_arguments(&self) -> Vec<String> {
-        let in_flight = self.concurrency.unwrap_or(CONCURRENCY) / self.connections.max(1);
+        let (in_flight, over) = self.numbers();
+        let in_flight = most(in_flight) / most(over).max(1);
         let answers = self.answers.map(|how| ["--answers".to_owned(), how.on_connection(in_flight).to_string()]);
         let delay = self.delay.clone().map(|time| ["--delay".to_owned(), time]);
-        [answers, delay].into_iter().flatten().flatten().collect()
+        let nap = self.nap.clone().map(|time| ["--nap".to_owned(), time]);
+        [answers, delay, nap].into_iter().flatten().flatten().collect()
     }
+}
+
+/// The greatest of numbers that rise.
+fn most(numbers: &[u64]) -> u64 {
+    numbers.last().copied().unwrap_or(1)
 }
 
 /// What `--answers` takes.
@@ -473,12 +588,9 @@ fn milliseconds(text: &str) -> Result<u64, String> {
     ms.ok_or_else(|| "write a whole number of milliseconds, from 1ms to a day (1440min)".to_owned())
 }
 
-/// The text itself, if it is a time.
-fn delay(text: &str) -> Result<String, String> {
-    match duration(text)? {
-        time if time > Duration::from_secs(60) => Err("an answer is held back for a minute at most".to_owned()),
-        _ => Ok(text.to_owned()),
-    }
+/// The text itself, if it is such a time.
+fn pause_as_typed(text: &str) -> Result<String, String> {
+    pause(text).map(|_| text.to_owned())
 }
 
 /// A number of blocks.

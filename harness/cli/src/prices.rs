@@ -27,7 +27,7 @@ const COMMON: [&str; 4] = ["connections", "settings", "allocator", "lto"];
 const NO_SETTING: &str = "the driver has no setting for it";
 
 /// What is counted per statement, each by the first meter that has a figure: heading, heading in a terminal, meters.
-const COUNTED: [(&str, &str, &[&str]); 3] = [
+pub const COUNTED: [(&str, &str, &[&str]); 3] = [
     ("system calls", "calls", &[SYSCALLS_PER_STATEMENT]),
     ("allocations", "allocs", &["allocations_per_statement"]),
     ("instructions", "instr.", &["processor_instructions_per_statement", "callgrind_instructions_per_statement"]),
@@ -38,8 +38,15 @@ pub const WIDTH: usize = 80;
 const NAME: usize = 22;
 const CPU: usize = 29;
 
-/// The settings that a driver can be tried with, each written `KEY=VALUE`.
-pub fn settings(driver: &DriverInfo) -> Vec<String> {
+/// The contender's figure by the first of the meters that has one; or why there is none, as a full sentence.
+pub fn counted(analysis: &Analysis, place: Place, contender: &Contender, meters: &[&str]) -> Result<f64, String> {
+    let rows = || meters.iter().filter_map(|meter| analysis.row(place, contender, meter));
+    let why = || rows().find_map(|row| row.unavailable.clone().or(row.void.clone()).or(row.failed.clone()));
+    rows().find_map(|row| row.level).ok_or_else(|| why().unwrap_or_else(|| "It was not measured.".to_owned()))
+}
+
+/// The settings that a driver can be tried with, each written `KEY=VALUE`. `is_ours` says that cqldyno builds its workers.
+pub fn settings(driver: &DriverInfo, is_ours: bool) -> Vec<String> {
     let mut own = Vec::new();
     for option in &driver.options {
         let is_word = |value: &&str| !value.starts_with(|c: char| c.is_ascii_uppercase());
@@ -47,26 +54,28 @@ pub fn settings(driver: &DriverInfo) -> Vec<String> {
         own.extend(values.filter(|value| *value != option.default).map(|value| format!("{}={value}", option.name)));
     }
     let is_row = |setting: &str| ROWS.iter().any(|(row, _)| *row == setting);
-    let none = absent(driver);
+    let none = absent(driver, is_ours);
     let rows = ROWS.iter().map(|(row, _)| *row).filter(|row| none.iter().all(|(absent, _)| absent != row));
     let others = own.iter().filter(|setting| !is_row(setting)).cloned();
     rows.map(str::to_owned).chain(others).collect()
 }
 
 /// The rows of every list that cannot be measured, each with the reason.
-pub fn absent(driver: &DriverInfo) -> Vec<(&'static str, &'static str)> {
-    let takes = |row: &str| {
-        let option = driver.options.iter().find(|option| option.name == key(row));
-        option.is_some_and(|option| option.takes(row.rsplit('=').next().unwrap_or_default()))
-    };
-    let why = |row: &str| match key(row) {
+pub fn absent(driver: &DriverInfo, is_ours: bool) -> Vec<(&'static str, &'static str)> {
+    let option = |row: &str| driver.options.iter().find(|option| option.name == key(row));
+    let value = |row: &'static str| row.rsplit('=').next().unwrap_or_default();
+    let takes = |row| option(row).is_some_and(|option| option.takes(value(row)));
+    let has = |row| option(row).is_some_and(|option| option.default == value(row));
+    let why = |row: &'static str| match key(row) {
         "timeout" => (!driver.capabilities.contains(&Capability::RequestTimeout)).then_some(NO_SETTING),
+        "allocator" | "lto" if !is_ours => Some("cqldyno has no adapter to build it with that"),
         key if COMMON.contains(&key) => None,
         _ if !takes(row) => Some(NO_SETTING),
+        _ if has(row) => Some("it does so by default"),
         "compression" => Some("the embedded cluster offers none"),
         _ => None,
     };
-    ROWS.iter().filter_map(|(row, _)| Some((*row, why(row)?))).collect()
+    ROWS.iter().filter_map(|&(row, _)| Some((row, why(row)?))).collect()
 }
 
 fn key(setting: &str) -> &str {
@@ -228,13 +237,7 @@ impl Prices {
 
 impl Price {
     fn of(analysis: &Analysis, place: Place, contender: &Contender, setting: String) -> Price {
-        let row = |meter: &str| analysis.row(place, contender, meter);
-        let count = |meters: &[&str]| {
-            let rows = || meters.iter().filter_map(|meter| row(meter));
-            let why = || rows().find_map(|row| row.unavailable.clone().or(row.void.clone()).or(row.failed.clone()));
-            rows().find_map(|row| row.level).ok_or_else(|| why().unwrap_or_else(|| "It was not measured.".to_owned()))
-        };
-        let cpu = row(CPU_PER_STATEMENT);
+        let cpu = analysis.row(place, contender, CPU_PER_STATEMENT);
         let missing = cpu
             .filter(|row| row.level.is_none())
             .and_then(|row| row.unavailable.clone().or(row.failed.clone()).or(row.void.clone()));
@@ -244,7 +247,7 @@ impl Price {
             cpu: cpu.and_then(|row| row.level),
             ratio: cpu.and_then(|row| row.ratio),
             interval: cpu.and_then(|row| row.interval),
-            counts: COUNTED.iter().map(|(.., meters)| count(meters)).collect(),
+            counts: COUNTED.iter().map(|(.., meters)| counted(analysis, place, contender, meters)).collect(),
             missing,
         }
     }
@@ -284,7 +287,8 @@ fn setting(contender: &Contender, base: &Contender) -> String {
     contender.id.strip_prefix(&base.id).map_or(contender.id.clone(), |rest| rest.trim_start_matches('+').to_owned())
 }
 
-fn figure(count: f64) -> String {
+/// A count as it is shown.
+pub fn figure(count: f64) -> String {
     if count >= 1_000.0 { whole(count) } else { three_digits(count) }
 }
 
@@ -319,12 +323,21 @@ mod tests {
             DriverOption::new("lib", "PATH", "linked", "Which."),
         ];
         let driver = DriverInfo { options, ..DriverInfo::default() };
-        let found = settings(&driver);
+        let found = settings(&driver, true);
         assert_eq!((found[0].as_str(), found.last().unwrap().as_str()), ("routing=round-robin", "buffer=65536"));
-        assert!(!found.contains(&"timeout=30s".to_owned()) && absent(&driver).contains(&("timeout=30s", NO_SETTING)));
+        assert!(
+            !found.contains(&"timeout=30s".to_owned()) && absent(&driver, true).contains(&("timeout=30s", NO_SETTING))
+        );
         let limited = DriverInfo { capabilities: [Capability::RequestTimeout].into(), ..DriverInfo::default() };
-        assert_eq!(settings(&limited)[0], "timeout=30s");
-        assert_eq!(settings(&limited).len() + absent(&limited).len(), ROWS.len());
+        assert_eq!(settings(&limited, true)[0], "timeout=30s");
+        assert_eq!(settings(&limited, true).len() + absent(&limited, true).len(), ROWS.len());
+        let cached = DriverOption::new("metadata", "cached|each", "cached", "Whose columns.");
+        let foreign = DriverInfo { options: vec![cached], ..DriverInfo::default() };
+        let (found, none) = (settings(&foreign, false), absent(&foreign, false));
+        assert_eq!(found.last().unwrap(), "metadata=each");
+        assert!(none.contains(&("metadata=cached", "it does so by default")), "{none:?}");
+        let why = "cqldyno has no adapter to build it with that";
+        assert!(none.contains(&("lto=fat", why)) && !found.contains(&"allocator=jemalloc".to_owned()), "{found:?}");
     }
 
     /// The sample as a price list: the second driver is the first one with another setting.

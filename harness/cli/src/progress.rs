@@ -187,7 +187,17 @@ impl Running {
     }
 }
 
+/// What a worker takes to build, on two cores: a guess.
+const BUILD: Duration = Duration::from_secs(60);
+
 impl Observer for Progress {
+    fn to_build(&mut self, labels: &[String], cached: usize) {
+        let most = time(BUILD * u32::try_from(labels.len()).unwrap_or(u32::MAX));
+        let workers = cqldyno_reports::count(labels.len() as u64, "worker");
+        let there = if cached > 0 { format!(" The cache has {cached} more.") } else { String::new() };
+        self.say(&format!("{workers} will be built first, in about {most}: {}.{there}", labels.join(", ")));
+    }
+
     fn builds(&mut self, label: &str, building: Building) {
         let label = plain(label);
         let (done, of, doing) = match building {

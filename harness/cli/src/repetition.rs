@@ -1,5 +1,7 @@
 //! The command that asks for a run once more.
 
+use std::collections::BTreeSet;
+
 use cqldyno_reports::{Pass, Role, Run, percent};
 
 /// The arguments after `cqldyno` that ask for the same run again. They state every value, so that no later default changes it.
@@ -10,13 +12,16 @@ fn arguments(run: &Run) -> Vec<String> {
     let is_comparison = run.contenders.len() > 1;
     let mut all = vec![if is_comparison { "compare" } else { "run" }.to_owned()];
     all.extend(asked(run));
+    all.extend((!plan.releases.is_empty() && !plan.exact).then(|| "--time".to_owned()));
     let mut flag = |name: &str, value: String| all.extend([format!("--{name}"), value]);
     if let Some(reference) = plan.reference.as_ref().filter(|_| is_comparison) {
         flag("reference", reference.clone());
     }
-    for scenario in &run.scenarios {
-        flag("scenario", scenario.name.clone());
-    }
+    let points = || run.scenarios.iter().filter_map(|scenario| scenario.point.as_ref());
+    let mut names: Vec<&String> =
+        run.scenarios.iter().map(|one| one.point.as_ref().map_or(&one.name, |point| &point.of)).collect();
+    names.dedup();
+    names.into_iter().for_each(|name| flag("scenario", name.clone()));
     match plan.turns {
         None => {
             flag("count", plan.count.to_string());
@@ -27,7 +32,7 @@ fn arguments(run: &Run) -> Vec<String> {
             flag("layouts", plan.layouts.unwrap_or_default().to_string());
         }
     }
-    flag("concurrency", plan.concurrency.to_string());
+    flag("concurrency", numbers(points().map(|point| point.in_flight), plan.concurrency));
     flag("warmup", plan.warmup.to_string());
     flag("noise-share", plan.noise_share.map_or("none".to_owned(), |share| share.to_string()));
     if plan.within_ms.is_some() || plan.turns.is_some() {
@@ -43,7 +48,7 @@ fn arguments(run: &Run) -> Vec<String> {
     }
     flag("target", plan.target.id.clone());
     flag("settings", plan.settings.clone());
-    flag("connections", plan.connections.to_string());
+    flag("connections", numbers(points().filter_map(|point| point.connections), plan.connections));
     flag("page-size", plan.page_size.to_string());
     flag("consistency", plan.consistency.clone());
     flag("request-timeout", milliseconds(plan.request_timeout_ms));
@@ -78,6 +83,9 @@ pub fn command(run: &Run) -> String {
 
 /// The contenders as they were asked for: without the control, and without the number of one that was named twice.
 fn asked(run: &Run) -> Vec<String> {
+    if !run.plan.releases.is_empty() {
+        return run.plan.releases.clone();
+    }
     let mut ids: Vec<&str> = Vec::new();
     let mut asked = Vec::new();
     for one in run.contenders.iter().filter(|one| !one.control || one.role != Role::Driver) {
@@ -86,6 +94,15 @@ fn asked(run: &Run) -> Vec<String> {
         ids.push(&one.id);
     }
     asked
+}
+
+/// The numbers of a sweep, each once; without any the plan's own.
+fn numbers(all: impl Iterator<Item = u64>, own: u64) -> String {
+    let all: BTreeSet<u64> = all.collect();
+    if all.is_empty() {
+        return own.to_string();
+    }
+    all.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }
 
 fn milliseconds(time: Option<u64>) -> String {

@@ -57,6 +57,18 @@ pub struct MeasureInfo {
     pub column: Option<String>,
 }
 
+/// Counts of the timing pass that do not follow the machine, as faults, switches and resident memory do.
+const EXACT: [&str; 5] =
+    ["statements", "errors", "polls_per_statement", "bytes_sent_per_statement", "bytes_received_per_statement"];
+
+impl MeasureInfo {
+    /// Whether it counts what the driver does, so that its figure does not depend on time.
+    pub fn is_exact(&self) -> bool {
+        matches!(self.unit, Unit::Count | Unit::Bytes)
+            && (self.pass != Pass::Timing || EXACT.contains(&self.id.as_str()))
+    }
+}
+
 impl From<&Declaration> for MeasureInfo {
     fn from(declared: &Declaration) -> MeasureInfo {
         MeasureInfo {

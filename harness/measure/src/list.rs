@@ -6,6 +6,13 @@ const TIMING: Option<Pass> = Some(Pass::Timing);
 const COUNTING: Option<Pass> = Some(Pass::Counting);
 const EVERY: Option<Pass> = None;
 
+/// The breakdown of system calls per statement, by name.
+pub const SYSCALLS_BY_NAME: &str = "syscalls";
+/// The breakdown of CPU time in microseconds per statement, by function.
+pub const CPU_BY_FUNCTION: &str = "CPU us by function";
+/// The name of all functions together that are too rare for one of their own.
+pub const OTHER_FUNCTIONS: &str = "other functions";
+
 /// Makes of each row the constant of the id, the declaration under the same name in [`declared`], and its place in the list.
 macro_rules! measures {
     ($($(#[$of_list:meta])* $list:ident { $($name:ident $id:literal $unit:ident $better:ident $pass:ident $about:literal)* })*) => {

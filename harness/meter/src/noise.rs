@@ -262,6 +262,24 @@ mod tests {
     }
 
     #[test]
+    fn a_server_of_another_s_on_the_cores_of_the_cell_is_no_noise() {
+        let target = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let node = target.local_addr().unwrap();
+        // The worker is connected to this process until it has a line.
+        let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; read -u 3 line", node.port());
+        let worker = crate::tool::Ended(std::process::Command::new("bash").args(["-c", &script]).spawn().unwrap());
+        let _end = target.accept().unwrap();
+        let of = |nodes| Subject { cores: cores(), nodes, ..subject(worker.0.id().cast_signed()) };
+        let mut both = [of(vec![node]), of(Vec::new())].map(|subject| NOISE.attach(&subject));
+        both.iter_mut().for_each(|attached| attached.at_go());
+        let me = std::process::id().cast_signed();
+        let before = seconds_of(&[me]);
+        while seconds_of(&[me]) < before + 0.3 {}
+        let others = both.each_mut().map(|attached| attached.at_end()(&window()).readings[1].value.clone().unwrap());
+        assert!(others[1] - others[0] > 0.15, "{others:?}");
+    }
+
+    #[test]
     fn a_window_of_this_machine_has_both_readings() {
         let me = std::process::id().cast_signed();
         let mut attached = NOISE.attach(&Subject { cores: cores(), ..subject(me) });

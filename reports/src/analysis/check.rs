@@ -1,7 +1,7 @@
 //! A run judged for CI: whether a contender costs more than the reference, or more than before.
 
 mod baseline;
-mod steady;
+pub(crate) mod steady;
 mod turns;
 
 use crate::measure::CPU_PER_STATEMENT;

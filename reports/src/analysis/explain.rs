@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::measure::{CPU_BY_FUNCTION, OTHER_FUNCTIONS, SYSCALLS_BY_NAME};
 use crate::summary::cells_of;
 use crate::witness::ALLOCATIONS;
-use crate::{Cell, Contender, Pass, Place, Run, SummaryRow, Verdict, plain, short, three_digits};
+use crate::{Analysis, Cell, Contender, Pass, Place, Run, SummaryRow, Verdict, plain, short, three_digits};
 
-/// Breakdowns, by their pass.
-const FUNCTIONS: &str = "CPU us by function";
-const CALLS: &str = "syscalls";
 /// So many functions and system calls are named.
 const NAMED: usize = 3;
 /// Samples show no smaller difference, as a share of the contender's CPU time.
@@ -22,29 +20,77 @@ pub(crate) fn explanations(run: &Run, cells: &[&Cell], reference: &Contender, ro
     let paragraph = |row: &SummaryRow| {
         let contender = run.contender(&row.contender)?;
         let place = Place::all(run).find(|place| row.is_in(*place))?;
-        let of = |who: &Contender, pass, kind| breakdown(&cells_of(cells, who, place, pass), kind);
-        let both = |pass, kind| of(contender, pass, kind).zip(of(reference, pass, kind));
-        let (mine, theirs) = both(Pass::Flamegraph, FUNCTIONS)?;
-        let least = mine.values().sum::<f64>() * LEAST_SHARE;
-        let functions = named(&differences(&mine, &theirs, least), " us");
-        let calls = both(Pass::Syscalls, CALLS).map(|(mine, theirs)| calls(&mine, &theirs));
-        let allocations = |who: &Contender| {
-            let is = |one: &&SummaryRow| one.meter == ALLOCATIONS && one.is_of(place, who);
-            rows.iter().find(is)?.median
-        };
-        let allocations = allocations(contender).zip(allocations(reference));
-        let counted = allocations.map(|(mine, theirs)| amount(mine - theirs, "allocations", String::new()));
+        let compared = Compared { cells, rows, place, mine: contender, theirs: reference };
+        compared.functions()?;
         let [who, base] = [contender, reference].map(|one| plain(&short(run, one)));
         let (scenario, arrangement) = (plain(&row.scenario), plain(&row.arrangement));
-        let spent = match functions.is_empty() {
-            true => "no function by itself accounts for it".to_owned(),
-            false => format!("of its CPU time more goes to {functions}"),
-        };
-        let counts: Vec<String> = calls.into_iter().chain(counted).collect();
-        let counts = if counts.is_empty() { String::new() } else { format!(" It makes {}.", crate::list(&counts)) };
-        Some(format!("Why {who} is dearer than {base} for {scenario} on {arrangement}: per statement {spent}.{counts}"))
+        Some(format!("Why {who} is dearer than {base} for {scenario} on {arrangement}: {}", compared.told()?))
     };
     rows.iter().filter(is_dearer).filter_map(paragraph).collect()
+}
+
+/// What `mine` spends more on per statement than `theirs`, whatever the verdict, from a small letter on; `None` if nothing
+/// was measured that tells it.
+pub fn explanation(analysis: &Analysis, place: Place, mine: &Contender, theirs: &Contender) -> Option<String> {
+    Compared { cells: &analysis.cells, rows: &analysis.rows, place, mine, theirs }.told()
+}
+
+/// Two contenders in one scenario.
+struct Compared<'a> {
+    cells: &'a [&'a Cell],
+    rows: &'a [SummaryRow],
+    place: Place<'a>,
+    mine: &'a Contender,
+    theirs: &'a Contender,
+}
+
+impl Compared<'_> {
+    fn told(&self) -> Option<String> {
+        match (self.functions(), self.counts()) {
+            (None, None) => None,
+            (None, Some(counts)) => Some(format!("it makes {counts}.")),
+            (Some(functions), None) => Some(format!("per statement {functions}.")),
+            (Some(functions), Some(counts)) => Some(format!("per statement {functions}. It makes {counts}.")),
+        }
+    }
+
+    /// The means of both by name; `None` if one of them was not measured.
+    fn both(&self, pass: Pass, kind: &str) -> Option<[BTreeMap<String, f64>; 2]> {
+        let of = |who| breakdown(&cells_of(self.cells, who, self.place, pass), kind);
+        Some([of(self.mine)?, of(self.theirs)?])
+    }
+
+    /// The functions that more CPU time goes to, as a clause.
+    fn functions(&self) -> Option<String> {
+        let [mine, theirs] = self.both(Pass::Flamegraph, CPU_BY_FUNCTION)?;
+        let least = mine.values().sum::<f64>() * LEAST_SHARE;
+        let functions = named(&differences(&mine, &theirs, least), " us");
+        Some(match functions.is_empty() {
+            true => "no function by itself accounts for it".to_owned(),
+            false => format!("of its CPU time more goes to {functions}"),
+        })
+    }
+
+    /// How many more system calls and allocations, as a list.
+    fn counts(&self) -> Option<String> {
+        let calls = self.both(Pass::Syscalls, SYSCALLS_BY_NAME).map(|[mine, theirs]| calls(&mine, &theirs));
+        let allocations = |who: &Contender| {
+            let is = |one: &&SummaryRow| one.meter == ALLOCATIONS && one.is_of(self.place, who);
+            self.rows.iter().find(is)?.median
+        };
+        let allocations = allocations(self.mine).zip(allocations(self.theirs));
+        let counted = allocations.map(|(mine, theirs)| amount(mine - theirs, "allocations", String::new()));
+        let counts: Vec<String> = calls.into_iter().chain(counted).collect();
+        (!counts.is_empty()).then(|| crate::list(&counts))
+    }
+}
+
+/// The system calls that `mine` makes more of than `theirs`, for example "`sendto` (+0.500)"; `None` if there are none, or nobody
+/// counted them by name.
+pub fn more_calls(analysis: &Analysis, place: Place, mine: &Contender, theirs: &Contender) -> Option<String> {
+    let of = |who| breakdown(&analysis.cells_of(place, who, Pass::Syscalls), SYSCALLS_BY_NAME);
+    let more = differences(&of(mine)?, &of(theirs)?, LEAST_COUNT);
+    (!more.is_empty()).then(|| named(&more, ""))
 }
 
 /// The mean over the cells; `None` without any.
@@ -60,7 +106,8 @@ fn breakdown(cells: &[&Cell], kind: &str) -> Option<BTreeMap<String, f64>> {
 /// What `mine` has more than `theirs`, the greatest difference first, if it is at least `least`.
 fn differences(mine: &BTreeMap<String, f64>, theirs: &BTreeMap<String, f64>, least: f64) -> Vec<(String, f64)> {
     let more = mine.iter().map(|(name, value)| (name.clone(), value - theirs.get(name).copied().unwrap_or(0.0)));
-    let mut more: Vec<(String, f64)> = more.filter(|(_, more)| *more >= least).collect();
+    let is_one = |(name, more): &(String, f64)| *more >= least && name != OTHER_FUNCTIONS;
+    let mut more: Vec<(String, f64)> = more.filter(is_one).collect();
     more.sort_by(|a, b| b.1.total_cmp(&a.1));
     more.truncate(NAMED);
     more
@@ -89,7 +136,7 @@ fn amount(more: f64, of_what: &str, which: String) -> String {
 mod tests {
     use super::*;
     use crate::measure::CPU_PER_STATEMENT;
-    use crate::{Analysis, Measure, Unit, sample};
+    use crate::{Measure, Unit, sample};
 
     /// A run in which cdrs-tokio is dearer, with these breakdowns of scylla and of cdrs-tokio.
     fn findings(functions: [&[(&str, f64)]; 2], calls: [&[(&str, f64)]; 2], allocations: [f64; 2]) -> Vec<String> {
@@ -107,8 +154,8 @@ mod tests {
                 breakdowns: [(kind.to_owned(), figures(found))].into(),
                 ..of(pass)
             };
-            cells.push(with(Pass::Flamegraph, FUNCTIONS, functions[at]));
-            cells.push(with(Pass::Syscalls, CALLS, calls[at]));
+            cells.push(with(Pass::Flamegraph, CPU_BY_FUNCTION, functions[at]));
+            cells.push(with(Pass::Syscalls, SYSCALLS_BY_NAME, calls[at]));
             let measures = [(ALLOCATIONS.to_owned(), Measure::value(allocations[at], Unit::Count))].into();
             cells.push(Cell { measures, ..of(Pass::Allocations) });
         }
@@ -117,8 +164,10 @@ mod tests {
 
     #[test]
     fn a_dearer_contender_is_explained_by_what_it_has_more_of() {
-        let [scylla, cdrs]: [&[_]; 2] =
-            [&[("poll", 1.0), ("send", 0.5)], &[("poll", 1.5), ("send", 0.5), ("copy", 0.25), ("rare", 0.001)]];
+        let [scylla, cdrs]: [&[_]; 2] = [
+            &[("poll", 1.0), ("send", 0.5)],
+            &[("poll", 1.5), ("send", 0.5), ("copy", 0.25), ("rare", 0.001), ("other functions", 2.0)],
+        ];
         let found = findings([scylla, cdrs], [&[("sendto", 0.2)], &[("sendto", 0.7), ("futex", 0.1)]], [3.0, 12.0]);
         assert_eq!(
             found.last().unwrap(),
@@ -141,5 +190,23 @@ mod tests {
             said.contains("no function by itself accounts for it. It makes 0.500 fewer system calls and as many"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn calls_that_one_contender_makes_more_of_are_named_and_nothing_is_if_nobody_counted() {
+        let (run, mut cells) = sample::blocks(12);
+        let more = |cells: &[Cell]| {
+            let analysis = Analysis::new(&run, cells);
+            let place = analysis.places().next().unwrap();
+            more_calls(&analysis, place, run.contender("cdrs-tokio").unwrap(), run.contender("scylla").unwrap())
+        };
+        assert_eq!(more(&cells), None);
+        let template = cells.iter().find(|cell| cell.scenario == "writes").unwrap().clone();
+        for (contender, count) in [("scylla", 0.2), ("cdrs-tokio", 0.7)] {
+            let calls = [("sendto".to_owned(), count), ("futex".to_owned(), 0.1)].into();
+            let breakdowns = [(SYSCALLS_BY_NAME.to_owned(), calls)].into();
+            cells.push(Cell { contender: contender.to_owned(), pass: Pass::Syscalls, breakdowns, ..template.clone() });
+        }
+        assert_eq!(more(&cells).as_deref(), Some("`sendto` (+0.500)"));
     }
 }

@@ -23,6 +23,9 @@ pub(crate) fn findings(
     doubt: Option<&str>,
     counts_rounds: bool,
 ) -> Vec<String> {
+    if run.plan.exact {
+        return vec!["This run counts and takes no times, so it calls nothing cheaper or dearer.".to_owned()];
+    }
     let Some(reference) = reference else {
         return vec!["No driver took part, so there is nothing to compare.".to_owned()];
     };

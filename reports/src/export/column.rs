@@ -211,7 +211,9 @@ pub(crate) const COLUMNS: &[Column] = &[
 
 /// The columns for which a run with these rows has figures.
 pub(crate) fn columns(rows: &[SummaryRow]) -> Vec<&'static Column> {
-    COLUMNS.iter().filter(|column| (column.is_shown)(rows)).collect()
+    // A run that only counts has no rows of times.
+    let has_rows = |column: &Column| rows.is_empty() || rows.iter().any(|row| row.meter == column.meter);
+    COLUMNS.iter().filter(|column| (column.is_shown)(rows) && has_rows(column)).collect()
 }
 
 /// Those that Linux' `time` prints.

@@ -5,7 +5,7 @@ use super::head::{arrangement, head, rounds, verdicts};
 use super::part::{Field, Notes, Part, Sheet, TableRow};
 use super::text::{count, plain, sentence};
 use crate::Place;
-use crate::measure::{PEAK_RSS, THREADS, WALL};
+use crate::measure::{PEAK_RSS, STATEMENTS, THREADS, WALL};
 use crate::{Analysis, Cell, Contender, Pass, Role, Run, Setting, why_cut_short};
 
 /// Why a ratio is not the quotient of the figures beside it.
@@ -307,7 +307,7 @@ pub(crate) fn trouble(cells: &[&Cell]) -> String {
 }
 
 fn fields(row: &Row, left_out: bool, columns: &[&Column], notes: &mut Notes) -> Vec<Field> {
-    let state = match row.figures.get(WALL) {
+    let state = match row.figures.get(WALL).or_else(|| row.figures.get(STATEMENTS)) {
         Some(figure) if figure.median.is_some() => None,
         _ if row.contender.unavailable.is_some() => Some("missing"),
         _ if left_out => Some("n/a"),
@@ -399,4 +399,19 @@ pub(crate) fn libraries(run: &Run, contender: &Contender) -> Option<String> {
         other => format!(", built with {}", plain(other)),
     };
     Some(format!("{} runs on {}{compiler}.", plain(&contender.label), libraries.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::export::shown::markdown;
+    use crate::sample;
+
+    #[test]
+    fn a_contender_says_in_how_many_orders_of_functions_it_was_linked() {
+        let (mut run, cells) = sample::run();
+        let said = "was linked with its functions in 6 orders; its generations take turns with them.";
+        assert!(!markdown(&run, &cells).contains(said));
+        run.contenders[0].layouts = vec!["one".to_owned(); 6];
+        assert_eq!(markdown(&run, &cells).matches(said).count(), 1);
+    }
 }

@@ -1,4 +1,4 @@
-//! How a cost grows with a number, on a chart with logarithms on both axes.
+//! How figures grow with a number, on charts with logarithms on both axes.
 
 use super::html::svg::{Picture, Scale};
 use super::quantity::{three_digits, whole};
@@ -28,10 +28,23 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
-/// The chart in SVG, readable on light and dark; `None` without a point. Lines that lie on one another differ in width.
-pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
+/// A line on logarithmic axes.
+pub(crate) struct LogLine {
+    /// The classes of its colour.
+    pub class: String,
+    /// What it is of, for hover titles.
+    pub label: String,
+    /// Those of which both are above 0 are drawn.
+    pub points: Vec<(f64, f64)>,
+    pub width: f64,
+    /// Where its dot is a large one.
+    pub large_at: Option<f64>,
+}
+
+/// Lines with a dot per point on two logarithmic axes; `None` without a point.
+pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Picture> {
     let drawn = |(x, y): &(f64, f64)| *x > 0.0 && *y > 0.0 && x.is_finite() && y.is_finite();
-    let points: Vec<(f64, f64)> = curves.iter().flat_map(|curve| &curve.points).copied().filter(drawn).collect();
+    let points: Vec<(f64, f64)> = lines.iter().flat_map(|line| &line.points).copied().filter(drawn).collect();
     let ends = |of: fn(&(f64, f64)) -> f64| {
         points.iter().map(of).fold([f64::INFINITY, 0.0_f64], |[low, high], one| [low.min(one), high.max(one)])
     };
@@ -40,26 +53,37 @@ pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
         return None;
     }
     let (low, high) = (low * 0.7, high * 1.4);
-    let mut picture =
-        Picture::new(HEIGHT, LEFT, BOTTOM, Scale::log(left * 0.9, right * 1.1), Scale::log(low, high), true);
+    let (x, y) = (Scale::log(left * 0.9, right * 1.1), Scale::log(low, high));
+    let mut picture = Picture::new(HEIGHT, LEFT, BOTTOM, x, y, with_titles);
     picture.across(Some(round(low, high)), |y| if y < 1_000.0 { short(y) } else { whole(y) });
     let mut at: Vec<f64> = points.iter().map(|point| point.0).collect();
     at.sort_by(f64::total_cmp);
     at.dedup();
     picture.below(at.into_iter().map(|x| (x, whole(x))));
-    for (nth, curve) in curves.iter().enumerate() {
-        let class = class(nth);
-        let points: Vec<(f64, f64)> = curve.points.iter().copied().filter(drawn).collect();
-        let width = 4.0 + 3.0 * (curves.len() - 1 - nth) as f64;
-        picture.line(&points, &class, width, Some(&plain(&curve.label)));
+    for line in lines {
+        let points: Vec<(f64, f64)> = line.points.iter().copied().filter(drawn).collect();
+        picture.line(&points, &line.class, line.width, Some(&line.label));
         for point in points {
-            let title = format!("{}: {} at {}", plain(&curve.label), three_digits(point.1), whole(point.0));
-            picture.dot(point, 3.0 + width / 2.0, &class, Some(&title));
+            let title = format!("{}: {} at {}", line.label, three_digits(point.1), whole(point.0));
+            let radius = if line.large_at == Some(point.0) { 13.0 } else { 3.0 + line.width / 2.0 };
+            picture.dot(point, radius, &line.class, Some(&title));
         }
     }
-    let legend: Vec<(String, String)> =
-        curves.iter().enumerate().map(|(nth, curve)| (class(nth), plain(&curve.label))).collect();
-    Some(picture.standalone(&plain(heading), STYLE, &legend))
+    Some(picture)
+}
+
+/// The chart in SVG, readable on light and dark; `None` without a point. Lines that lie on one another differ in width.
+pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
+    let line = |(nth, curve): (usize, &Curve)| LogLine {
+        class: class(nth),
+        label: plain(&curve.label),
+        points: curve.points.clone(),
+        width: 4.0 + 3.0 * (curves.len() - 1 - nth) as f64,
+        large_at: None,
+    };
+    let lines: Vec<LogLine> = curves.iter().enumerate().map(line).collect();
+    let legend: Vec<(String, String)> = lines.iter().map(|line| (line.class.clone(), line.label.clone())).collect();
+    Some(on_log_axes(&lines, true)?.standalone(&plain(heading), STYLE, &legend))
 }
 
 fn class(nth: usize) -> String {

@@ -15,13 +15,18 @@ pub(crate) fn title(run: &Run) -> String {
     };
     let mut asked = vec![
         match plan.turns {
+            None if run.scenarios.iter().any(|one| one.point.is_some()) => {
+                format!("{blocks}up to {} statements", short_count(plan.count))
+            }
             None => format!("{blocks}{} statements", short_count(plan.count)),
             Some(turns) => format!("{blocks}{} turns of {} statements", turns.rounds, short_count(turns.count)),
         },
-        format!("{} in flight{on}", whole(plan.concurrency as f64)),
+        format!("{}{on}", in_flight(run)),
     ];
     if plan.connections != 1 {
-        asked.push(count(plan.connections, "connection"));
+        let several =
+            run.scenarios.iter().any(|one| one.point.as_ref().is_some_and(|point| point.connections.is_some()));
+        asked.push(format!("{}{}", if several { "up to " } else { "" }, count(plan.connections, "connection")));
     }
     if plan.settings == "default" {
         asked.push("default settings".to_owned());
@@ -29,6 +34,16 @@ pub(crate) fn title(run: &Run) -> String {
     let target =
         if plan.target.embedded { "embedded cluster".to_owned() } else { format!("target {}", plain(&plan.target.id)) };
     format!("{}; {target}, {}", asked.join(", "), count(run.environment.cores.into(), "core"))
+}
+
+/// The statements in flight, or how many of them a sweep has.
+pub(crate) fn in_flight(run: &Run) -> String {
+    let numbers = || run.scenarios.iter().filter_map(|scenario| Some(scenario.point.as_ref()?.in_flight));
+    let most = whole(run.plan.concurrency as f64);
+    match numbers().min().zip(numbers().max()) {
+        Some((least, greatest)) if least < greatest => format!("{} to {most} in flight", whole(least as f64)),
+        _ => format!("{most} in flight"),
+    }
 }
 
 /// The threads of an arrangement in few words.
@@ -58,13 +73,13 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
         )
     };
     let asked = format!(
-        "{} after {} to warm up, {} in flight, {settings}, seed {}",
+        "{} after {} to warm up, {}, {settings}, seed {}",
         match plan.turns {
             None => format!("{} of {} statements", count(plan.blocks.into(), "block"), whole(plan.count as f64)),
             Some(_) => run.size(),
         },
         whole(plan.warmup as f64),
-        whole(plan.concurrency as f64),
+        in_flight(run),
         plan.seed,
     );
     let counted = match plan.counting_count {

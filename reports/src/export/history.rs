@@ -3,12 +3,12 @@
 mod chart;
 mod page;
 
-pub(super) use self::page::page;
+pub(super) use self::page::{page, picture};
 use super::csv::{put, text as field};
 use super::part::{Field, Part, Sheet, TableRow};
 use super::quantity::{three_digits, whole};
 use super::text::{capital, plain};
-use crate::{Group, History, HistoryLine, Panel, Point};
+use crate::{Change, Group, History, HistoryLine, Panel, Point};
 
 /// What the bars of a figure are.
 const BARS: &str = "A figure is the median over the blocks or generations of its run, followed by the least and the greatest of them. That is their \
@@ -103,15 +103,20 @@ fn about(group: &Group) -> Vec<String> {
 }
 
 /// Why figures are missing.
-fn gaps(group: &Group) -> Vec<String> {
+pub(super) fn gaps(group: &Group) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for panel in &group.panels {
         for line in &panel.lines {
             for point in &line.points {
                 let Some(gap) = &point.gap else { continue };
-                let run = plain(&group.runs[point.run].name);
+                // The releases of one run have no run to be told apart by.
+                let run = &group.runs[point.run].name;
+                let (version, run) = match run.is_empty() {
+                    true => (format!(" {}", plain(&point.version)), String::new()),
+                    false => (String::new(), format!(" in {}", plain(run))),
+                };
                 let sentence = format!(
-                    "No figure of {} for {} on {} in {run}: {}",
+                    "No figure of {}{version} for {} on {}{run}: {}",
                     plain(&line.contender),
                     plain(&panel.scenario),
                     plain(&panel.arrangement),
@@ -130,7 +135,7 @@ fn left_out(history: &History) -> Vec<String> {
     history.left_out.iter().map(|one| format!("Left out: {}", plain(&one.why))).collect()
 }
 
-fn figure(panel: &Panel, value: f64) -> String {
+pub(super) fn figure(panel: &Panel, value: f64) -> String {
     if panel.meter == crate::measure::THROUGHPUT { whole(value) } else { three_digits(value) }
 }
 
@@ -143,6 +148,14 @@ fn said(panel: &Panel, point: &Point) -> String {
         (Some(median), None) => figure(panel, median),
         _ => "gap".to_owned(),
     }
+}
+
+/// A change in words.
+pub(super) fn story(panel: &Panel, line: &HistoryLine, change: &Change) -> String {
+    let [before, after] = change.points.map(|at| &line.points[at]);
+    let words = panel.words.replacen(" per statement", "", 1).replace(", ", " ");
+    let shown = |point: &Point| point.median.map_or("gap".to_owned(), |median| figure(panel, median));
+    format!("{} {words}", [before, after].map(shown).join(" -> "))
 }
 
 fn sheet(panel: &Panel) -> Sheet {

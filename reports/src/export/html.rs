@@ -27,14 +27,15 @@ use self::shell::{STYLE, shell};
 use self::view::{Faces, View};
 use super::column::{Column, Kind, columns};
 use super::document::{At, Document, trouble};
-use super::head::{sized, verdicts};
+use super::head::{in_flight, sized, verdicts};
 use super::part::Notes;
 use super::quantity::whole;
+use super::sweep::points;
 use super::text::count;
-use super::{ExportError, Exporter, Look, history, side_by_side};
+use super::{ExportError, Exporter, Look, history, releases, side_by_side};
 use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
-use crate::{Analysis, Contender, History, Pass, Recorded, Role, Run, plain, references, why_cut_short};
+use crate::{Analysis, Contender, History, Pass, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
 
 const SCRIPT: &str = include_str!("html/page.js");
 
@@ -63,7 +64,9 @@ impl Exporter for Html {
     /// CPU time, all cells. Its tables are always whole.
     fn one(&self, analysis: &Analysis, _: Look) -> Result<String, ExportError> {
         let own = analysis.reference().map(|one| one.id.as_str());
-        let others = references(analysis.run()).into_iter().filter(|one| own != Some(one.id.as_str()));
+        // Of releases each against each would be many times the page.
+        let is_one = !analysis.run().plan.releases.is_empty();
+        let others = references(analysis.run()).into_iter().filter(|one| !is_one && own != Some(one.id.as_str()));
         let turned: Vec<Analysis> = others.map(|one| analysis.turned(&one.id)).collect();
         page(std::iter::once(analysis).chain(&turned).map(View::of).collect())
     }
@@ -118,6 +121,7 @@ struct Page<'a> {
     notes: Notes,
     /// One per view.
     fields: Vec<Fields>,
+    sweeps: Vec<Sweep<'a>>,
 }
 
 impl<'a> Page<'a> {
@@ -130,7 +134,8 @@ impl<'a> Page<'a> {
         let mut notes = Notes(document.notes.0.clone());
         let fields = views.iter().map(|view| fields_of(view, &columns, &mut notes)).collect();
         let run = analysis.run();
-        Page { run, analysis, faces: Faces::of(run), views, columns, document, notes, fields }
+        let sweeps = Sweep::all(analysis);
+        Page { run, analysis, faces: Faces::of(run), views, columns, document, notes, fields, sweeps }
     }
 
     /// The rows of a main table.
@@ -159,6 +164,25 @@ impl<'a> Page<'a> {
         let places: Vec<Place> = self.analysis.places().collect();
         let charts: Vec<Vec<Chart>> = places.iter().map(|place| self.charts(*place, detail)).collect();
         let meters = Meters::of(&self.document.tables);
+        let sections = html! {
+            @for (p, place) in places.iter().enumerate() {
+                @let table = &self.document.tables[p];
+                @let s = self.run.scenarios.iter().position(|one| one.name == place.scenario.name).unwrap_or(0);
+                section class={ "s-" (s) } aria-labelledby={ "place-" (p) } {
+                    h2 id={ "place-" (p) } {
+                        (plain(&place.scenario.name))
+                        @if self.run.plan.arrangements.len() > 1 { span { " on " (plain(&place.arrangement.id)) } }
+                    }
+                    p { (table.about) }
+                    p.muted { (table.arrangement) }
+                    (sections::main_table(p, &format!("{}, {}", table.title, table.arrangement), &self.faces, &self.columns, &self.lines(*place), &self.fields[0]))
+                    @let remarks: Vec<&String> = table.remarks.iter().chain(&table.noticed).collect();
+                    @if !remarks.is_empty() { ul.remarks { @for remark in remarks { li { (sections::words(remark)) } } } }
+                    (sections::charts(&charts[p]))
+                    @for sheet in table.sheets.iter().skip(1) { (sections::sheet(sheet, &self.faces, &meters)) }
+                }
+            }
+        };
         let text = html! {
             header {
                 p.brand { "cqldyno" span { (self.run.started.strftime("%Y-%m-%d").to_string()) } }
@@ -181,24 +205,12 @@ impl<'a> Page<'a> {
             }
             (choices(self.run, &self.views, &self.faces, &self.columns, &meters, &charts))
             main {
-                (first::first(&self.views[0], &self.faces, &self.fields[0]))
+                @if let Some(group) = History::of_releases(self.analysis) { (releases::section(&group)) }
+                @if self.sweeps.is_empty() && !self.run.plan.exact { (first::first(&self.views[0], &self.faces, &self.fields[0])) }
+                @for (at, sweep) in self.sweeps.iter().enumerate() { (self.sweep(at, sweep, detail)) }
                 (self.reading())
-                @for (p, place) in places.iter().enumerate() {
-                    @let table = &self.document.tables[p];
-                    @let s = self.run.scenarios.iter().position(|one| one.name == place.scenario.name).unwrap_or(0);
-                    section class={ "s-" (s) } aria-labelledby={ "place-" (p) } {
-                        h2 id={ "place-" (p) } {
-                            (plain(&place.scenario.name))
-                            @if self.run.plan.arrangements.len() > 1 { span { " on " (plain(&place.arrangement.id)) } }
-                        }
-                        p { (table.about) }
-                        p.muted { (table.arrangement) }
-                        (sections::main_table(p, &format!("{}, {}", table.title, table.arrangement), &self.faces, &self.columns, &self.lines(*place), &self.fields[0]))
-                        @let remarks: Vec<&String> = table.remarks.iter().chain(&table.noticed).collect();
-                        @if !remarks.is_empty() { ul.remarks { @for remark in remarks { li { (sections::words(remark)) } } } }
-                        (sections::charts(&charts[p]))
-                        @for sheet in table.sheets.iter().skip(1) { (sections::sheet(sheet, &self.faces, &meters)) }
-                    }
+                @if self.sweeps.is_empty() { (sections) } @else {
+                    details.more { summary { "Every number in flight by itself, with every column" } (sections) }
                 }
                 @if detail == Detail::Untitled {
                     p.muted { "This run has so many cells that its charts have no figures at the pointer. Tables and data have them." }
@@ -213,21 +225,43 @@ impl<'a> Page<'a> {
         Ok(text.into_string())
     }
 
+    /// The curves of one sweep, and its points.
+    fn sweep(&self, at: usize, sweep: &Sweep, detail: Detail) -> Markup {
+        let mut notes = Notes::default();
+        let points = points(self.run, sweep, &mut notes);
+        let meters = Meters::of(&self.document.tables);
+        html! {
+            section aria-labelledby={ "sweep-" (at) } {
+                h2 id={ "sweep-" (at) } { (sweep.name) " by statements in flight" }
+                (sections::charts(&charts::sweep(sweep, &self.faces, detail == Detail::Full)))
+                (sections::sheet(&points, &self.faces, &meters))
+                @if !notes.0.is_empty() { ol.remarks { @for note in &notes.0 { li { (sections::words(note)) } } } }
+            }
+        }
+    }
+
     /// What was measured, for a reader who does not know the tool.
     fn lead(&self) -> String {
         let plan = &self.run.plan;
         let is_asked = |one: &&Contender| one.role == Role::Driver && !one.control && one.unavailable.is_none();
         let drivers = self.run.contenders.iter().filter(is_asked).count();
-        let scenarios: Vec<String> = self.run.scenarios.iter().map(|one| plain(&one.name)).collect();
+        let mut scenarios: Vec<String> = self
+            .run
+            .scenarios
+            .iter()
+            .map(|one| plain(one.point.as_ref().map_or(&one.name, |point| &point.of)))
+            .collect();
+        scenarios.dedup();
         let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { plain(&plan.target.id) };
         format!(
-            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {} prepared statements per {} ({}), {} in flight, \
+            "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {}{} prepared statements per {} ({}), {}, \
              {}, against {target}, on {}.",
             count(drivers as u64, "client driver"),
+            if self.sweeps.is_empty() { "" } else { "up to " },
             whole(plan.statements() as f64),
             if plan.turns.is_some() { "turn" } else { "cell" },
             scenarios.join(", "),
-            whole(plan.concurrency as f64),
+            in_flight(self.run),
             match plan.turns {
                 None => count(self.run.blocks().into(), "block"),
                 Some(turns) if self.run.is_open() => {
@@ -249,14 +283,14 @@ impl<'a> Page<'a> {
         html! {
             section.reading aria-labelledby="reading" {
                 h2 id="reading" { "How to read it" }
-                p {
+                @if !self.run.plan.exact { p {
                     "CPU time per statement is how long the driver's process kept processors busy, for each statement with a correct \
                      answer. A ratio of 0.93 is 7 % less than the reference. All 95 % intervals of CPU time hold at once, and so do \
                      all of statements per second. By CPU time a driver is cheaper or dearer, by statements per second faster or slower, \
                      only if its whole interval lies beyond 2 %. It is the same if all of it lies within. For CPU time of versions or \
                      settings of one driver an interval that excludes 1 is enough. Otherwise the run is inconclusive about it. Every other \
                      figure is exploratory: its interval holds by itself."
-                }
+                } }
                 (words::arrangements(self.run))
                 (by_view(&self.views, |view| html! {
                     @if let Some(said) = verdicts(view.analysis) { p.muted { "Verdicts: " (said) } }
@@ -268,6 +302,9 @@ impl<'a> Page<'a> {
     }
 
     fn charts(&self, place: Place, detail: Detail) -> Vec<Chart> {
+        if self.run.plan.exact || !self.sweeps.is_empty() {
+            return Vec::new();
+        }
         let is_here =
             |cell: &&&crate::Cell| cell.scenario == place.scenario.name && cell.arrangement == place.arrangement.id;
         let rounds = self.analysis.rounds();

@@ -3,10 +3,11 @@
 use super::document::{Document, doubts};
 use super::head::{sized, title};
 use super::part::{Part, Sheet};
+use super::releases::releases;
 use super::short::{Short, response_times};
 use super::text::{capital, escape, plain};
-use super::{ExportError, Exporter, Look, side_by_side};
-use crate::{Analysis, History, Recorded};
+use super::{ExportError, Exporter, Look, side_by_side, sweep};
+use crate::{Analysis, History, Recorded, Sweep};
 
 /// `--format markdown`.
 pub(super) struct Markdown;
@@ -32,7 +33,13 @@ impl Exporter for Markdown {
         parts.extend(doubts);
         parts.push(Part::Text(title(analysis.run())));
         parts.extend(sized(analysis).into_iter().map(Part::Text));
-        parts.push(Part::Short(Short::of(analysis)));
+        parts.extend(releases(analysis));
+        let sweeps = Sweep::all(analysis);
+        parts.extend(sweeps.iter().map(|one| sweep::knees(analysis.run(), one)));
+        match sweeps.is_empty() {
+            true => parts.extend((!analysis.run().plan.exact).then(|| Part::Short(Short::of(analysis)))),
+            false => parts.push(Part::Folded("Every point", sweep::every_point(analysis.run(), &sweeps))),
+        }
         parts.extend(response_times(analysis).map(Part::Sheet));
         parts.push(Part::Folded("Every column", document.wide()));
         parts.push(Part::Folded("Notes: how it was measured", document.about()));

@@ -12,11 +12,12 @@ use tabled::settings::{Alignment, Color, Padding, Style};
 use super::document::{Document, doubts};
 use super::head::{sized, title};
 use super::part::{Field, Part, Sheet, TableRow};
+use super::releases::releases;
 use super::short::{Line, Short, response_times};
 use super::story::story;
 use super::text::{cut, label_lines, pair, plain, wrap};
-use super::{ExportError, Exporter, side_by_side};
-use crate::{Analysis, History, Recorded};
+use super::{ExportError, Exporter, side_by_side, sweep};
+use crate::{Analysis, History, Recorded, Sweep};
 
 /// Parts of labels longer than this are broken if room is short.
 const LONGEST_LABEL_PART: usize = 32;
@@ -84,7 +85,18 @@ impl Exporter for Table {
         let [mut parts, doubts] = doubts(analysis);
         parts.push(Part::Text(title(analysis.run())));
         parts.extend(sized(analysis).into_iter().map(Part::Text));
-        parts.push(Part::Short(Short::of(analysis)));
+        parts.extend(releases(analysis));
+        let findings = analysis.findings().iter().map(|finding| Part::Text(plain(finding)));
+        let sweeps = Sweep::all(analysis);
+        if !sweeps.is_empty() {
+            parts.extend(findings);
+            parts.extend(sweeps.iter().map(|one| sweep::knees(analysis.run(), one)));
+            parts.extend(look.wide.then(|| sweep::every_point(analysis.run(), &sweeps)).into_iter().flatten());
+            parts.extend(look.notes.then(|| Document::of(analysis).about()).into_iter().flatten());
+            parts.extend(doubts);
+            return Ok(terminal(&parts, look));
+        }
+        parts.extend((!analysis.run().plan.exact).then(|| Part::Short(Short::of(analysis))));
         parts.extend(response_times(analysis).map(Part::Sheet));
         if look.wide || look.notes {
             let mut document = Document::of(analysis);
@@ -99,7 +111,7 @@ impl Exporter for Table {
             }
         }
         parts.extend(doubts);
-        parts.extend(analysis.findings().iter().map(|finding| Part::Text(plain(finding))));
+        parts.extend(findings);
         Ok(terminal(&parts, look))
     }
 

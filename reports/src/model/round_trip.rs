@@ -13,7 +13,7 @@ use crate::export::shown::json;
 use crate::schema::{complaints, validator};
 use crate::{
     ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CoreLoop, CutShort, Environment, ErrorLine,
-    Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, Recorded, Role, RoundCores, Run, SCHEMA_VERSION,
+    Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded, Role, RoundCores, Run, SCHEMA_VERSION,
     ScenarioInfo, Series, Setting, TargetInfo, TurnsInfo, Unit,
 };
 
@@ -150,12 +150,12 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
         option::of(turns),
         option::of(any::<u32>()),
     );
-    let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<[bool; 2]>());
+    let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<[bool; 3]>());
     let words = (
         text(),
         text(),
         [option::of(text()), option::of(text())],
-        vec(text(), 0..3),
+        [vec(text(), 0..3), vec(text(), 0..3)],
         vec(pass(), 0..4),
         [text(), text()],
     );
@@ -167,9 +167,10 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 page_size,
                 noise_share,
                 (memory_limit_bytes, within_ms, until, turns, layouts),
-                [with_user, named],
+                [with_user, named, exact],
             ) = more;
-            let (consistency, settings, [reference, without_turns], serve_arguments, passes, [id, about]) = words;
+            let (consistency, settings, [reference, without_turns], [serve_arguments, releases], passes, [id, about]) =
+                words;
             PlanInfo {
                 seed,
                 count,
@@ -192,6 +193,8 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 request_timeout_ms: timeout,
                 settings,
                 named,
+                releases,
+                exact,
                 reference,
                 serve_arguments,
                 stall_ms,
@@ -262,13 +265,17 @@ fn built() -> impl Strategy<Value = BuiltOnDemand> {
 }
 
 fn scenario() -> impl Strategy<Value = ScenarioInfo> {
-    ([text(), text(), text()], option::of(text()), map(text()), option::of(json_value())).prop_map(
-        |([name, about, hash], asked, left_out, definition)| ScenarioInfo {
+    let point = (text(), any::<u64>(), option::of(any::<u64>()), map(text()))
+        .prop_map(|(of, in_flight, connections, waits)| PointInfo { of, in_flight, connections, waits });
+    let more = (option::of(point), option::of(json_value()));
+    ([text(), text(), text()], option::of(text()), map(text()), more).prop_map(
+        |([name, about, hash], asked, left_out, (point, definition))| ScenarioInfo {
             name,
             about,
             hash,
             asked,
             left_out,
+            point,
             definition,
         },
     )

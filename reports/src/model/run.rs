@@ -176,6 +176,12 @@ pub struct PlanInfo {
     /// Whether the contenders were named, so that short tables show floor and noop, too; absent if all drivers run by default.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub named: bool,
+    /// The contenders as they were named if one of them, such as `scylla@all`, stands for many releases; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<String>,
+    /// Whether only counts were wanted: times of the timing cells are kept and not shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
     /// The id of the contender that ratios are taken against; absent if there is none.
     pub reference: Option<String>,
     /// Further arguments of the embedded cluster, for example `--answers each`.
@@ -397,9 +403,28 @@ pub struct ScenarioInfo {
     /// The ids of contenders that it leaves out, with the reason as a full sentence.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<String, String>,
+    /// Which point of a sweep it is; absent if it is of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<PointInfo>,
     /// The scenario itself, in its JSON form; absent in runs of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<serde_json::Value>,
+}
+
+/// One of several numbers in flight, and of several numbers of connections, that a scenario was run with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PointInfo {
+    /// What all of its points have in common: the scenario, with its way of submitting.
+    pub of: String,
+    /// Statements in flight.
+    pub in_flight: u64,
+    /// Data connections per node; absent for [`PlanInfo::connections`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u64>,
+    /// The ids of contenders in which some of the statements wait, with the reason as a clause.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub waits: BTreeMap<String, String>,
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! `cargo run --release -p cqldyno-statistics --example simulate` prints its tables.
 
 mod chance;
+mod change_points;
 mod compare;
 mod fit;
 mod generations;
@@ -16,6 +17,7 @@ mod median;
 mod quantile;
 mod runs;
 
+pub use change_points::{Level, change_points};
 pub use compare::{Comparison, Estimate, Fitted, Group, LEAST_BLOCKS, LogRatio, NoInterval, Repetition, compare};
 pub use growth::{Growth, growth};
 pub use interval::{Verdict, half_width, rounded};

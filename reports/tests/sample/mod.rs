@@ -47,6 +47,8 @@ pub fn run() -> (Run, Vec<Cell>) {
             request_timeout_ms: Some(30_000),
             settings: "equal".to_owned(),
             named: false,
+            releases: Vec::new(),
+            exact: false,
             reference: None,
             serve_arguments: Vec::new(),
             stall_ms: None,
@@ -198,6 +200,7 @@ fn scenario(name: &str, about: &str) -> ScenarioInfo {
         hash: "00ff".to_owned(),
         asked: None,
         left_out: BTreeMap::new(),
+        point: None,
         definition: None,
     }
 }

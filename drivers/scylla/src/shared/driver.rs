@@ -23,6 +23,8 @@ impl Driver for Scylla {
             capabilities: Capability::all_but(if since(0, 5) { &[] } else { &[Capability::RequestTimeout] }),
             caveats: caveats(),
             options: options(),
+            // `mpsc::channel(1024)` of its connection's router; earlier releases were not looked at.
+            queue_per_connection: since(1, 0).then_some(1_024),
             ..DriverInfo::default()
         })
     }

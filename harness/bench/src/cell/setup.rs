@@ -68,7 +68,7 @@ impl<'a> Setup<'a> {
                 .with_own_keyspaces(&format!("_{}", planned.contender))
                 .ok_or_else(|| CellFailure::Machine("its tables would be those of others, too".to_owned()))?;
         }
-        scenario.page_size = match introduced.own.in_force(plan).settings {
+        scenario.page_size = match introduced.own.in_force(plan, None).settings {
             Settings::Equal => {
                 let asked = u32::try_from(plan.page_size).unwrap_or(u32::MAX);
                 Some(scenario.page_size.map_or(asked, |own| own.min(asked)))
@@ -146,9 +146,9 @@ impl<'a> Setup<'a> {
 
     pub(super) fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
         let plan = self.bench.context.plan;
-        let own = self.introduced.own.in_force(plan);
+        let own = self.introduced.own.in_force(plan, Some(&self.scenario));
         let is_floors = matches!(mode, Mode::Load | Mode::ReadBack);
-        let mut scenario = self.scenario.clone();
+        let mut scenario = Scenario { point: None, ..self.scenario.clone() };
         if mode != Mode::ReadBack {
             // Nobody else need know what is read back.
             scenario.statements.iter_mut().for_each(|statement| statement.read_back = None);

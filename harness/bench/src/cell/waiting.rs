@@ -224,7 +224,7 @@ impl Setup<'_> {
         ready: &Ready,
         served: &Served<'_>,
     ) -> Vec<String> {
-        let own = self.introduced.own.in_force(self.bench.context.plan);
+        let own = self.introduced.own.in_force(self.bench.context.plan, Some(&self.scenario));
         let nodes = served.nodes().len().max(1) as u64;
         let due = ready.connections.unwrap_or(own.connections) as u64;
         let connecting = self.load.shape == Shape::Connecting;
@@ -255,7 +255,7 @@ impl Setup<'_> {
     ) -> Cell {
         let Turn { asked, end, done, counted, connections, .. } = turn;
         let folder = self.bench.context.folder;
-        let own = self.introduced.own.in_force(self.bench.context.plan);
+        let own = self.introduced.own.in_force(self.bench.context.plan, Some(&self.scenario));
         let redact = |text: &str| self.bench.redaction.apply(text);
 
         let taken = outcome.readings.iter().filter(|reading| reading.measure.is_taken_in(cell.pass));

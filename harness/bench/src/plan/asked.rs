@@ -2,10 +2,11 @@
 
 use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_protocol::{Hello, lacking};
-use cqldyno_reports::whole;
+use cqldyno_reports::{count, whole};
 use cqldyno_scenarios::{Operation, Scenario, Submit};
 
 use crate::plan::Plan;
+use crate::plan::contender::InForce;
 use crate::plan::target::Target;
 
 /// The sentences over a table about what a statement is, if it is no EXECUTE, and about what the scenario's limits leave of the plan.
@@ -27,9 +28,10 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
     let limits = &scenario.limits;
     let (count, warmup, concurrency) =
         (limits.count(plan.count), limits.warmup(plan.warmup), scenario.in_flight(plan.concurrency));
-    if (count, warmup, concurrency) != (plan.count, plan.warmup, plan.concurrency) {
+    if scenario.point.is_some() || (count, warmup, concurrency) != (plan.count, plan.warmup, plan.concurrency) {
         sentences.push(format!(
-            "The scenario leaves a cell {} statements after {} to warm up, {} in flight.",
+            "The {} leaves a cell {} statements after {} to warm up, {} in flight.",
+            if scenario.point.is_some() { "sweep" } else { "scenario" },
             whole(count as f64),
             whole(warmup as f64),
             whole(concurrency as f64)
@@ -40,17 +42,43 @@ pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
 
 /// The statements that this worker has in flight over so many `connections` per node, if they are fewer than the plan's.
 pub(crate) fn own_concurrency(plan: &Plan, connections: usize, hello: &Hello) -> Option<usize> {
-    let nodes = match &plan.target {
-        Target::Embedded => 1,
-        Target::Addresses { nodes, .. } => nodes.len(),
-    };
-    let own = hello.driver.in_flight_per_connection? * connections * nodes;
+    let own = hello.driver.in_flight_per_connection? * connections * nodes(plan);
     (own < plan.concurrency).then_some(own)
 }
 
-/// Why this worker cannot be asked this scenario, as a full sentence, if so.
-pub(crate) fn left_out(plan: &Plan, settings: Settings, hello: &Hello, scenario: &Scenario) -> Option<String> {
+fn nodes(plan: &Plan) -> usize {
+    match &plan.target {
+        Target::Embedded => 1,
+        Target::Addresses { nodes, .. } => nodes.len(),
+    }
+}
+
+/// Why some statements of a point of a sweep wait within this worker's driver, as a full sentence, if so.
+pub(crate) fn waits(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scenario) -> Option<String> {
+    let room = hello.driver.queue_per_connection?;
+    let most = room * own.connections * nodes(plan);
     let asked = scenario.in_flight(plan.concurrency);
+    (asked > most).then(|| {
+        format!(
+            "its channel to each connection takes {} requests by default; of more than {} in flight some wait for room",
+            whole(room as f64),
+            whole(most as f64)
+        )
+    })
+}
+
+/// Why this worker cannot be asked this scenario, as a full sentence, if so.
+pub(crate) fn left_out(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scenario) -> Option<String> {
+    let asked = scenario.in_flight(plan.concurrency);
+    let settings = own.settings;
+    let each = hello.driver.in_flight_per_connection.filter(|_| scenario.point.is_some());
+    if let Some(most) = each.map(|each| each * own.connections * nodes(plan)).filter(|most| *most < asked) {
+        return Some(format!(
+            "It blocks, so it can have {} in flight over its connections, and {} were asked for; ask for more --connections.",
+            count(most as u64, "statement"),
+            whole(asked as f64)
+        ));
+    }
     if let Some(most) = hello.driver.most_in_flight.get(&settings).filter(|most| **most < asked) {
         let otherwise = match settings {
             Settings::Default => ", or compare with --settings equal",
@@ -79,7 +107,12 @@ pub(crate) fn left_out(plan: &Plan, settings: Settings, hello: &Hello, scenario:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::contender::Own;
     use crate::plan::plan;
+
+    fn in_force(plan: &Plan) -> InForce {
+        Own::default().in_force(plan, Some(&plan.scenarios[0]))
+    }
 
     #[test]
     fn a_table_says_what_a_statement_is_and_what_the_limits_leave() {
@@ -115,7 +148,7 @@ mod tests {
         };
         let of = |capabilities, name| {
             let plan = plan(&["a"], &[name]);
-            left_out(&plan, plan.settings, &hello(capabilities), &plan.scenarios[0])
+            left_out(&plan, in_force(&plan), &hello(capabilities), &plan.scenarios[0])
         };
         assert_eq!(of("", "writes"), None);
         assert_eq!(of(r#""batch""#, "batch"), None);
@@ -136,7 +169,7 @@ mod tests {
         let of = |concurrency, connections, target: &str| {
             let target = Target::parse(target).unwrap();
             let plan = Plan { concurrency, target, ..plan(&["a"], &["writes"]) };
-            assert_eq!(left_out(&plan, plan.settings, &hello, &plan.scenarios[0]), None);
+            assert_eq!(left_out(&plan, in_force(&plan), &hello, &plan.scenarios[0]), None);
             own_concurrency(&plan, connections, &hello)
         };
         assert_eq!(of(1_024, 1, "embedded"), Some(1));
@@ -153,7 +186,7 @@ mod tests {
         .unwrap();
         let of = |settings, concurrency, name: &str| {
             let plan = Plan { settings, concurrency, ..plan(&["a"], &[name]) };
-            left_out(&plan, plan.settings, &hello, &plan.scenarios[0])
+            left_out(&plan, in_force(&plan), &hello, &plan.scenarios[0])
         };
         assert_eq!(of(Settings::Default, 8_192, "writes"), None);
         assert_eq!(
@@ -163,5 +196,30 @@ mod tests {
         );
         assert_eq!(of(Settings::Equal, 20_000, "writes"), None, "it makes room for them");
         assert_eq!(of(Settings::Default, 20_000, "connect"), None, "the scenario's own limit is lower");
+    }
+
+    #[test]
+    fn a_point_beyond_what_a_driver_holds_is_left_out_and_one_beyond_its_channel_says_so() {
+        let hello = |limit: &str| -> Hello {
+            let text = format!(
+                r#"{{"protocol":2,"driver":{{"name":"a","version":"1","libraries":[],"capabilities":[],"caveats":[],{limit}}},
+                "settings":[],"build":{{"id":"","compiler":"","profile":""}}}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let plan = Plan { concurrency: 4_096, ..plan(&["a"], &["writes"]) };
+        let plan = plan.with_sweep(&[4, 4_096], &[1, 4]).unwrap();
+        let said = |hello: &Hello, why: fn(&Plan, InForce, &Hello, &Scenario) -> Option<String>| {
+            let of = |one| why(&plan, Own::default().in_force(&plan, Some(one)), hello, one);
+            plan.scenarios.iter().map(of).collect::<Vec<_>>()
+        };
+        let blocking = said(&hello(r#""in_flight_per_connection":1"#), left_out);
+        assert_eq!(blocking.iter().map(Option::is_some).collect::<Vec<_>>(), [true, true, false, true]);
+        assert!(
+            blocking[0].as_ref().unwrap().contains("can have 1 statement in flight over its connections, and 4 were")
+        );
+        let channel = said(&hello(r#""queue_per_connection":1024"#), waits);
+        assert_eq!(channel.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false, false]);
+        assert!(channel[1].as_ref().unwrap().contains("takes 1,024 requests by default; of more than 1,024 in flight"));
     }
 }

@@ -9,6 +9,7 @@ use cqldyno_builder::{ALLOCATORS, LTO, Order, Version};
 use cqldyno_driver_api::Settings;
 use cqldyno_protocol::Hello;
 use cqldyno_reports::Role;
+use cqldyno_scenarios::Scenario;
 
 use crate::plan::Plan;
 
@@ -45,11 +46,12 @@ pub(crate) struct InForce {
 }
 
 impl Own {
-    /// Its own values, else those of the plan.
-    pub(crate) fn in_force(&self, plan: &Plan) -> InForce {
+    /// Its own values, else those of the scenario's point in a sweep, else those of the plan.
+    pub(crate) fn in_force(&self, plan: &Plan, scenario: Option<&Scenario>) -> InForce {
+        let point = scenario.and_then(|scenario| usize::try_from(scenario.point?.connections?).ok());
         InForce {
             settings: self.settings.unwrap_or(plan.settings),
-            connections: self.connections.unwrap_or(plan.connections),
+            connections: self.connections.or(point).unwrap_or(plan.connections),
             request_timeout_ms: self.timeout_ms.unwrap_or(plan.request_timeout_ms),
         }
     }
@@ -64,7 +66,7 @@ pub enum ContenderError {
     /// A driver without an adapter of ours, the version that was asked for, and the one that its worker has.
     #[error(
         "version {1} of {0} was asked for, the worker cqldyno-driver-{0} has {2}, and cqldyno has no adapter to build another one from; \
-         ask for `{0}` or `{0}@{2}`, or provide a worker with {1}"
+         ask for `{0}` or `{0}@{2}`, or provide a worker cqldyno-driver-{0}-{1}"
     )]
     OtherVersion(String, String, String),
     /// A driver with `+lib=PATH` where there is nothing at the path.

@@ -146,9 +146,14 @@ fn key(cell: &PlannedCell) -> Key {
     (cell.contender, cell.scenario, cell.arrangement, cell.pass, cell.step)
 }
 
-/// How long the embedded cluster holds each answer back, from `--delay` of its arguments.
+/// How long the embedded cluster holds each answer back at most, from `--delay` and `--nap` of its arguments.
 pub(crate) fn delay(arguments: &[String]) -> Duration {
-    let text = arguments.iter().skip_while(|argument| *argument != "--delay").nth(1).map_or("", String::as_str);
+    let of = |flag: &str| arguments.iter().skip_while(|argument| *argument != flag).nth(1).map_or("", String::as_str);
+    time(of("--delay")) + time(of("--nap"))
+}
+
+/// A time as it is typed; none for no time.
+fn time(text: &str) -> Duration {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit_at);
     let seconds = match unit {

@@ -16,7 +16,8 @@ use crate::plan::shuffle::shuffle;
 use crate::plan::turns::{Turns, has_enough};
 use crate::plan::{Plan, PlannedCell, Rounds};
 
-/// How often a run in turns counts the system calls of each contender: how threads wake each other differs from process to process.
+/// How often a run in turns counts the system calls of each contender, and an exact one allocations, too: how threads wake each other
+/// differs from process to process.
 const COUNTING_LAPS: u32 = 3;
 
 /// Every contender once on one scenario in one arrangement.
@@ -81,7 +82,12 @@ impl Schedule {
                 blocks.extend(lap(plan, number, Pass::Timing));
             }
             for pass in &plan.passes {
-                let laps = if *pass == Pass::Counting && plan.turns.is_some() { COUNTING_LAPS } else { 1 };
+                let again = match pass {
+                    Pass::Counting => plan.turns.is_some() || plan.exact,
+                    Pass::Allocations => plan.exact,
+                    _ => false,
+                };
+                let laps = if again { COUNTING_LAPS } else { 1 };
                 blocks.extend((1..=laps).flat_map(|number| lap(plan, number, *pass)));
             }
         }

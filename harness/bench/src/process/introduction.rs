@@ -48,20 +48,13 @@ impl Introduced {
 
     /// Refuses a worker that is another by now, as after a build: results name the one that was introduced.
     pub(crate) fn same(&self, hello: &Hello) -> Result<(), CellFailure> {
-        let known = &self.hello;
         let (name, other) = match self.executable.changed(&self.program) {
             true => (self.executable.name(), "another file".to_owned()),
             false => (String::new(), String::new()),
         };
-        let pairs = [
-            ("executable", &name, &other),
-            ("driver", &known.driver.name, &hello.driver.name),
-            ("version", &known.driver.version, &hello.driver.version),
-            ("variant", &known.driver.variant, &hello.driver.variant),
-            ("build", &known.build.id, &hello.build.id),
-            ("adapter's build", &known.build.adapter, &hello.build.adapter),
-        ];
-        match pairs.into_iter().find(|(_, introduced, found)| introduced != found) {
+        let file =
+            [("executable", &name, &other), ("adapter's build", &self.hello.build.adapter, &hello.build.adapter)];
+        match self.told(hello).into_iter().chain(file).find(|(_, introduced, found)| introduced != found) {
             None => Ok(()),
             Some((what, introduced, found)) => Err(CellFailure::Worker(format!(
                 "The worker {} is another than at the start of the run: its {what} was {introduced:?} and is {found:?} now. Run this \
@@ -69,6 +62,29 @@ impl Introduced {
                 file_name(&self.program)
             ))),
         }
+    }
+
+    /// Refuses `other`, the same worker in another order of functions, if it differs in more: its sources changed since, for example.
+    pub(crate) fn in_other_order(&self, other: Introduced) -> Result<Introduced, CellFailure> {
+        let sentence = self.told(&other.hello).into_iter().find(|(_, plain, found)| plain != found).map(|(what, plain, found)| {
+            format!(
+                "The worker {} was built with its functions in another order and differs in more: its {what} is {found:?} instead of \
+                 {plain:?}. Build all workers of the same sources with `make build`, and start the run again.",
+                file_name(&other.program)
+            )
+        });
+        sentence.map_or(Ok(other), |sentence| Err(CellFailure::Worker(sentence)))
+    }
+
+    /// What this worker and one that says `hello` say of their driver and load generator: names and both values.
+    fn told<'a>(&'a self, hello: &'a Hello) -> [(&'static str, &'a String, &'a String); 4] {
+        let known = &self.hello;
+        [
+            ("driver", &known.driver.name, &hello.driver.name),
+            ("version", &known.driver.version, &hello.driver.version),
+            ("variant", &known.driver.variant, &hello.driver.variant),
+            ("build", &known.build.id, &hello.build.id),
+        ]
     }
 }
 
@@ -93,7 +109,11 @@ impl Reception<'_> {
     pub(crate) fn seek(&self, contender: &Contender, log: Option<PathBuf>) -> Sought {
         let there = |found| Sought::There(Box::new(found));
         let is_plain = contender.order == Order { driver: contender.name().to_owned(), ..Order::default() };
-        match self.programs.worker(contender.name()) {
+        let release = match &contender.order.version {
+            Some(Version::Release(release)) => self.programs.release(contender.name(), release),
+            _ => None,
+        };
+        match release.map_or_else(|| self.programs.worker(contender.name()), Ok) {
             Ok(program) => match self.introduce(contender, program, log) {
                 Ok(found) if contender.is_served_by(&found.hello) => there(Ok(found)),
                 Ok(found) => Sought::Build(Some(Box::new(found.hello))),
@@ -153,7 +173,7 @@ impl Reception<'_> {
                 let error = ContenderError::OtherVersion(name, asked.to_string(), there);
                 CellFailure::Unavailable(sentence(&error.to_string()))
             }
-            (BuildError::NoAdapter(..), None, None) => {
+            (BuildError::NoAdapter(..), _, None) => {
                 let missing = self.programs.worker(contender.name()).err();
                 CellFailure::Unavailable(missing.map(|missing| missing.to_string()).unwrap_or_default())
             }
@@ -335,6 +355,15 @@ mod tests {
             "{said}"
         );
         assert!(said.ends_with("which says that it has a@1+lib=b-2."), "{said}");
+        assert_eq!(introduced.in_other_order(layout("x")).unwrap().program.as_os_str(), "x");
+        let mut later = layout("cqldyno-driver-a-2");
+        later.hello.build.adapter = "another order".to_owned();
+        assert!(introduced.in_other_order(later.clone()).is_ok());
+        later.hello.build.id = "another".to_owned();
+        let sentence = introduced.in_other_order(later).unwrap_err().to_string();
+        assert!(
+            sentence.contains("cqldyno-driver-a-2 was built") && sentence.contains("its build is \"another\" instead")
+        );
         hello.driver.variant.clear();
         let sentence = introduced.same(&hello).unwrap_err().to_string();
         assert!(sentence.contains("its variant was \"lib=b-2\" and is \"\" now"), "{sentence}");

@@ -1,6 +1,6 @@
 //! Where the executables are: `cqldyno` itself and the workers, as with git's and cargo's subcommands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::io;
@@ -14,10 +14,19 @@ pub const WORKER_PREFIX: &str = "cqldyno-driver-";
 pub const WORKERS_VARIABLE: &str = "CQLDYNO_WORKERS";
 
 /// Drivers that this project has an adapter for, in the order in which they are shown: those of `drivers/LIST`.
-pub static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| {
+pub static KNOWN: LazyLock<Vec<&str>> = LazyLock::new(|| listed().map(|(name, _)| name).collect());
+
+/// Those of [`KNOWN`] that a comparison without names has.
+pub static COMPARED: LazyLock<Vec<&str>> =
+    LazyLock::new(|| listed().filter(|(_, how)| how.is_empty()).map(|(name, _)| name).collect());
+
+/// The drivers of the list, each with the word after its name.
+fn listed() -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../drivers/LIST")).lines();
-    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
-});
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| line.split_once(' ').unwrap_or((line, "")))
+}
 
 /// The executables of this installation.
 #[derive(Clone, Debug)]
@@ -60,7 +69,7 @@ impl Programs {
     /// the executables, which the build leaves where a worker could not be built, is quoted.
     pub fn worker(&self, name: &str) -> Result<PathBuf, NoWorker> {
         let file = format!("{WORKER_PREFIX}{name}");
-        if let Some(path) = self.worker_folders.iter().map(|folder| folder.join(&file)).find(|path| path.is_file()) {
+        if let Some(path) = self.file(&file) {
             return Ok(path);
         }
         let reason = self
@@ -78,6 +87,24 @@ impl Programs {
         };
         let folders: Vec<String> = self.worker_folders.iter().map(|folder| folder.display().to_string()).collect();
         Err(NoWorker { name: name.to_owned(), folders: folders.join(", "), advice })
+    }
+
+    /// The worker with a release of the driver `name` that lies beside the one with the driver's own: `cqldyno-driver-NAME-RELEASE`.
+    pub(crate) fn release(&self, name: &str, release: &semver::Version) -> Option<PathBuf> {
+        self.file(&format!("{WORKER_PREFIX}{name}-{release}"))
+    }
+
+    /// The releases of the driver `name` that have a worker of their own, as contenders are written.
+    pub fn releases(&self, name: &str) -> Vec<String> {
+        let beginning = format!("{WORKER_PREFIX}{name}-");
+        let files = self.worker_folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+        let release = |file: &str| file.strip_prefix(&beginning)?.parse::<semver::Version>().ok();
+        let releases: BTreeSet<_> = files.filter_map(|entry| release(entry.file_name().to_str()?)).collect();
+        releases.into_iter().map(|release| format!("{name}@{release}")).collect()
+    }
+
+    fn file(&self, name: &str) -> Option<PathBuf> {
+        self.worker_folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
     }
 
     /// The names of all drivers that have a worker here or should have one: the known ones first, then others by name.
@@ -109,19 +136,41 @@ mod tests {
     fn every_driver_of_the_list_has_a_folder_with_its_package() {
         let drivers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drivers");
         for name in KNOWN.iter() {
-            let manifest = fs::read_to_string(drivers.join(name).join("Cargo.toml")).unwrap();
-            assert!(manifest.contains(&format!("name = \"{WORKER_PREFIX}{name}\"")), "{name}");
+            let manifest = |file| fs::read_to_string(drivers.join(name).join(file)).unwrap_or_default();
+            let package = manifest("Cargo.toml").contains(&format!("name = \"{WORKER_PREFIX}{name}\""));
+            assert!(package || manifest("go.mod").contains(&format!("module cqldyno/drivers/{name}\n")), "{name}");
         }
+    }
+
+    #[test]
+    fn a_comparison_without_names_has_the_drivers_of_the_published_table() {
+        assert_eq!(*COMPARED, ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop"]);
+        assert!(COMPARED.iter().all(|name| KNOWN.contains(name)) && KNOWN.contains(&"gocql"));
+    }
+
+    #[test]
+    fn a_release_has_a_worker_of_its_own_and_is_no_driver() {
+        let (dir, programs) = programs();
+        for file in ["cqldyno-driver-gocql-1.7.0", "cqldyno-driver-gocql-1.7.0.reason", "cqldyno-driver-gocql-next"] {
+            fs::write(dir.path().join(file), "").unwrap();
+        }
+        assert_eq!(
+            programs.release("gocql", &"1.7.0".parse().unwrap()),
+            Some(dir.path().join("cqldyno-driver-gocql-1.7.0"))
+        );
+        assert_eq!(programs.release("gocql", &"1.6.0".parse().unwrap()), None);
+        assert_eq!(programs.releases("gocql"), ["gocql@1.7.0"]);
+        assert_eq!(programs.names(), ["scylla", "cdrs-tokio", "cassandra-cpp", "gocql", "floor", "noop", "gocql-next"]);
     }
 
     #[test]
     fn a_worker_is_an_executable_by_its_name_and_others_than_the_known_are_listed() {
         let (dir, programs) = programs();
-        for file in ["cqldyno-driver-scylla", "cqldyno-driver-gocql", "cqldyno-driver-gocql.d", "cqldyno"] {
+        for file in ["cqldyno-driver-scylla", "cqldyno-driver-mine", "cqldyno-driver-mine.d", "cqldyno"] {
             fs::write(dir.path().join(file), "").unwrap();
         }
         assert_eq!(programs.worker("scylla"), Ok(dir.path().join("cqldyno-driver-scylla")));
-        assert_eq!(programs.names(), ["scylla", "cdrs-tokio", "cassandra-cpp", "floor", "noop", "gocql"]);
+        assert_eq!(programs.names(), ["scylla", "cdrs-tokio", "cassandra-cpp", "gocql", "floor", "noop", "mine"]);
     }
 
     #[test]

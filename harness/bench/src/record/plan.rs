@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cqldyno_driver_api::Settings;
 use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{ArrangementInfo, Pass, PlanInfo, Run, ScenarioInfo, TargetInfo, TurnsInfo};
+use cqldyno_reports::{ArrangementInfo, Pass, PlanInfo, PointInfo, Run, ScenarioInfo, TargetInfo, TurnsInfo};
 use cqldyno_scenarios::Scenario;
 use sha2::{Digest, Sha256};
 
@@ -47,6 +47,8 @@ impl Plan {
                 Settings::Default => "default".to_owned(),
             },
             named: self.named,
+            releases: self.releases.clone(),
+            exact: self.exact,
             reference: self.reference.clone(),
             serve_arguments: self.serve_arguments.clone(),
             stall_ms: u64::try_from(self.deadlines.stall.as_millis()).ok(),
@@ -121,6 +123,8 @@ impl Plan {
             credentials,
             seed: info.seed,
             named: info.named,
+            releases: info.releases.clone(),
+            exact: info.exact,
             reference: info.reference.clone(),
             serve_arguments: info.serve_arguments.clone(),
             deadlines: Deadlines {
@@ -172,6 +176,12 @@ pub(crate) fn scenario_info(scenario: &Scenario) -> ScenarioInfo {
         hash: scenario_hash(scenario),
         asked: None,
         left_out: BTreeMap::new(),
+        point: scenario.point.map(|point| PointInfo {
+            of: scenario.kind(),
+            in_flight: point.in_flight,
+            connections: point.connections,
+            waits: BTreeMap::new(),
+        }),
         definition: serde_json::to_value(scenario).ok(),
     }
 }
@@ -203,6 +213,8 @@ mod tests {
             settings: Settings::Default,
             consistency: cqldyno_driver_api::Consistency::EachQuorum,
             request_timeout_ms: None,
+            releases: vec!["cassandra-cpp@all".to_owned()],
+            exact: true,
             reference: Some("noop".to_owned()),
             serve_arguments: vec!["--answers".to_owned(), "each".to_owned()],
             memory_limit_bytes: Some(1 << 30),

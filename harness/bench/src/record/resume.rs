@@ -262,6 +262,12 @@ mod tests {
             worker.contains("the worker's build of the contender noop was unknown and is abcdefabcdef"),
             "{worker}"
         );
+        let orders = sentence(&|run| run.contenders[1].layouts = ["a", "b"].map(|c| c.repeat(64)).to_vec());
+        assert!(
+            orders.contains(
+                "with other orders of functions of the contender noop was  and is aaaaaaaaaaaa, bbbbbbbbbbbb"
+            )
+        );
         assert!(
             sentence(&|run| run.contenders[0].version = "2".to_owned()).contains("the version of the contender scylla")
         );

@@ -1,9 +1,9 @@
 //! Every contender of a plan is asked who it is; workers that are not there are built first.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cqldyno_builder::{BuildError, Builder, Built, Order, Watch};
-use cqldyno_protocol::Hello;
 use cqldyno_reports::{BuiltOnDemand, Contender as Row, Role};
 
 use crate::plan::Plan;
@@ -42,9 +42,16 @@ pub(super) fn introductions(
     let ids = plan.ids();
     let everybody = || ids.iter().zip(&plan.contenders);
     let sought: Vec<Sought> = everybody().map(|(id, one)| reception.seek(one, Some(log("hello", id).0))).collect();
-    let mut workshop = Workshop { programs, builder: None };
+    let mut workshop = Workshop::new(programs);
     for ((_, one), _) in everybody().zip(&sought).filter(|(_, sought)| matches!(sought, Sought::Build(_))) {
         workshop.check(&one.order)?;
+    }
+    let orders = everybody().zip(&sought).filter(|(_, sought)| matches!(sought, Sought::Build(_)));
+    let orders: Vec<&Order> = orders.map(|((_, one), _)| &one.order).collect();
+    let (cached, missing): (Vec<&Order>, Vec<&Order>) =
+        orders.into_iter().partition(|order| workshop.builder().is_ok_and(|builder| builder.has_built(order)));
+    if missing.len() > 1 {
+        observer.to_build(&missing.iter().map(ToString::to_string).collect::<Vec<_>>(), cached.len());
     }
     let (mut rows, mut introduced, mut building) = (Vec::new(), Vec::new(), Duration::ZERO);
     for ((id, contender), sought) in everybody().zip(sought) {
@@ -68,10 +75,10 @@ pub(super) fn introductions(
                 contender.order.layout = Some(seed);
                 let built = workshop.build(&contender.order, log("build", id), observer, cancel);
                 let other = reception.introduce_built(&contender, built, None, Some(log("hello", id).0));
-                other.and_then(|other| same_worker(&found, other)).map_err(without_layouts)
+                other.and_then(|other| found.in_other_order(other)).map_err(without_layouts)
             };
             // Only those that are built from adapters of ours.
-            let wanted = if has_layouts(plan, contender) { plan.layouts } else { 0 };
+            let wanted = if has_layouts(plan, contender, &found) { plan.layouts } else { 0 };
             let layouts = (1..=wanted).map(&mut layout).collect::<Result<_, _>>()?;
             Ok(Introduced { layouts, ..found })
         });
@@ -81,7 +88,10 @@ pub(super) fn introductions(
         }
         let mut row = row(id, contender, &found);
         row.in_flight = found.as_ref().ok().and_then(|found| {
-            own_concurrency(plan, found.own.in_force(plan).connections, &found.hello).map(|own| own as u64)
+            let connections = found.own.in_force(plan, None).connections;
+            // A sweep leaves out what it cannot have in flight.
+            let own = own_concurrency(plan, connections, &found.hello).filter(|_| !plan.is_sweep());
+            own.map(|own| own as u64)
         });
         row.caveats.extend(own_generator(&row));
         row.caveats.extend(found.as_ref().ok().and_then(|found| own_build(contender, found)));
@@ -96,28 +106,12 @@ pub(super) fn introductions(
 }
 
 /// Whether the contender's worker can be built with its functions in other orders.
-fn has_layouts(plan: &Plan, contender: &Contender) -> bool {
+fn has_layouts(plan: &Plan, contender: &Contender, found: &Introduced) -> bool {
     plan.unfit_for_turns().is_none()
         && contender.role() == Role::Driver
         && KNOWN.contains(&contender.name())
+        && !found.hello.build.id.is_empty()
         && contender.order.layout.is_none()
-}
-
-/// Refuses a worker in another order of functions that is not the one of the row: its sources changed since, for example.
-fn same_worker(known: &Introduced, other: Introduced) -> Result<Introduced, CellFailure> {
-    let told = |one: &Introduced| {
-        let Hello { driver, build, .. } = &one.hello;
-        let libraries = driver.libraries.iter().map(|library| format!("{} {}", library.name, library.version));
-        let libraries = libraries.collect::<Vec<_>>().join(", ");
-        [driver.name.clone(), driver.version.clone(), driver.variant.clone(), libraries, build.id.clone()]
-    };
-    match told(known).into_iter().zip(told(&other)).find(|(known, other)| known != other) {
-        None => Ok(other),
-        Some((known, found)) => Err(CellFailure::Worker(format!(
-            "The worker that was built with another order of functions differs: it has {found:?} instead of {known:?}. Build all workers of \
-             the same sources with `make build`, and start the run again."
-        ))),
-    }
 }
 
 /// The failure with what to do instead.
@@ -131,13 +125,23 @@ fn without_layouts(failure: CellFailure) -> CellFailure {
 }
 
 /// Where workers are built.
-struct Workshop<'a> {
+#[derive(Debug)]
+pub struct Workshop<'a> {
     programs: &'a Programs,
     builder: Option<Builder>,
 }
 
-impl Workshop<'_> {
-    fn builder(&mut self) -> Result<&Builder, BuildError> {
+impl<'a> Workshop<'a> {
+    /// For the sources of these programs.
+    pub fn new(programs: &'a Programs) -> Workshop<'a> {
+        Workshop { programs, builder: None }
+    }
+
+    /// The builder, which is found when it is first needed.
+    ///
+    /// # Errors
+    /// When there are no sources, or no folder for the cache is known.
+    pub fn builder(&mut self) -> Result<&Builder, BuildError> {
         let builder = match self.builder.take() {
             Some(builder) => builder,
             None => Builder::find(&self.programs.cqldyno)?,
@@ -153,10 +157,14 @@ impl Workshop<'_> {
         }
     }
 
-    fn build(
+    /// The worker that is ordered: from the cache, or built. `log` is a file and its name for people.
+    ///
+    /// # Errors
+    /// When it cannot be built, or the user ends it.
+    pub fn build(
         &mut self,
         order: &Order,
-        (log, log_name): (std::path::PathBuf, String),
+        (log, log_name): (PathBuf, String),
         observer: &mut dyn Observer,
         cancel: &Cancel,
     ) -> Result<Built, BuildError> {
@@ -207,6 +215,15 @@ mod tests {
     use crate::plan::plan;
     use crate::plan::topology::Topology;
     use crate::record::sample_run;
+
+    #[test]
+    fn who_cannot_be_built_in_another_order_is_told_how_to_do_without() {
+        let said = |failure| without_layouts(failure).to_string();
+        let advice = "With `--layouts 0` it needs no other order of functions.";
+        assert!(said(CellFailure::Unavailable("No cargo.".to_owned())).ends_with(&format!("No cargo. {advice}")));
+        assert!(said(CellFailure::Worker("It differs.".to_owned())).ends_with(advice));
+        assert_eq!(without_layouts(CellFailure::Cancelled), CellFailure::Cancelled);
+    }
 
     #[test]
     fn contenders_that_turn_out_to_be_the_same_have_labels_of_their_own() {

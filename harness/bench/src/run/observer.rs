@@ -69,6 +69,11 @@ pub enum Building {
 
 /// Hears what a run does. Every method may be left out.
 pub trait Observer {
+    /// Several workers are not beside cqldyno: those that are to be built, and how many more the cache seems to have.
+    fn to_build(&mut self, labels: &[String], cached: usize) {
+        let _ = (labels, cached);
+    }
+
     /// A worker is built for the contender `label`, before anything is measured.
     fn builds(&mut self, label: &str, building: Building) {
         let _ = (label, building);

@@ -24,6 +24,20 @@ update)
     if [ "$5 $7" = "tokio 1.0.0" ] && ! grep -q "# twin 1.0.0" "$lock"; then
         echo 'error: failed to select\nrequired by package `twin v1.54.1`' >&2; exit 101
     fi
+    want=$(sed -n 's/^a = ">\(.*\), <\(.*\)"$/\1 \2/p' "$3")
+    if [ -n "$want" ] && grep -q '^name = "range"' "$3"; then
+        set -- $want
+        chosen=$1
+        for version in 1.1.0 1.2.0 1.2.1 1.4.0 1.5.0; do
+            if [ $version = "$2" ]; then break; fi
+            chosen=$version
+        done
+        if [ $chosen = "$1" ]; then
+            echo 'error: failed to select a version for the requirement `a = "'">$1, <$2"'"`' >&2; exit 101
+        fi
+        printf '[[package]]\nname = "a"\nversion = "%s"\n' $chosen > "$here/cache/range/Cargo.lock"
+        exit
+    fi
     case "$7" in 9.*) echo "error: no version $7 of $5 was found" >&2; exit 101 ;; esac
     if [ -n "$7" ]; then sed -i "/^name = \"$5\"/{n;s/.*/version = \"$7\"/;}" "$lock"; fi
     if [ "$5 $7" = "tokio 1.50.0" ]; then sed -i '/^name = "twin"/{n;s/.*/version = "1.50.0"/;}' "$lock"; fi
@@ -51,14 +65,14 @@ const ADAPTER: &str = r#"
     a = "=1.9.0"
 "#;
 
-struct Workshop {
+pub(crate) struct Workshop {
     sources: tempfile::TempDir,
     dir: tempfile::TempDir,
-    builder: Builder,
+    pub(crate) builder: Builder,
 }
 
 impl Workshop {
-    fn new() -> Workshop {
+    pub(crate) fn new() -> Workshop {
         let (sources_dir, sources) = sources_of(&[("a", ADAPTER)]);
         let lock = "version = 4\n\n[[package]]\nname = \"tokio\"\nversion = \"1.54.1\"\n\n\
                     [[package]]\nname = \"twin\"\nversion = \"1.54.1\"\n";
@@ -71,6 +85,11 @@ impl Workshop {
     fn build(&self, order: &Order) -> Result<Built, String> {
         let mut watch = Watch { progress: &mut |_| (), cancelled: &|| false, log: None };
         self.builder.build(order, &mut watch).map_err(|error| error.to_string())
+    }
+
+    /// From now on cargo reaches no registry.
+    pub(crate) fn goes_offline(&self) {
+        fs::write(self.dir.path().join("offline"), "").unwrap();
     }
 
     /// How often cargo was called so.
@@ -152,7 +171,7 @@ fn versions_that_were_chosen_in_part_are_chosen_again() {
     let packages: Vec<PathBuf> =
         fs::read_dir(workshop.builder.cache().join("packages")).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(packages.len() == 1 && packages[0].join("locked").is_file());
-    fs::write(workshop.dir.path().join("offline"), "").unwrap();
+    workshop.goes_offline();
     workshop.build(&order("newest")).unwrap_err();
     assert!(!packages[0].join("locked").exists(), "a lock file that is not finished is not taken for one");
     fs::remove_file(workshop.dir.path().join("offline")).unwrap();
@@ -240,7 +259,7 @@ fn progress_is_heard_until_the_last_crate() {
 }
 
 /// A repository with one commit on a branch `main`, and how git is called there.
-fn repository() -> (tempfile::TempDir, impl Fn(&[&str])) {
+pub(crate) fn repository() -> (tempfile::TempDir, impl Fn(&[&str])) {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().to_path_buf();
     let git = move |arguments: &[&str]| {
@@ -311,6 +330,24 @@ fn a_branch_of_a_local_repository_is_built_at_its_newest_commit() {
     assert_eq!(by_commit.revision, first.revision);
     let error = workshop.build(&order(&format!("git:{}#none", driver.path().display()))).unwrap_err();
     assert!(error.ends_with("it has no such commit, tag or branch; name one that it has"), "{error}");
+}
+
+#[test]
+fn a_repository_has_a_root_commits_and_drivers() {
+    let (workshop, (driver, _git)) = (Workshop::new(), repository());
+    let builder = &workshop.builder;
+    fs::create_dir(driver.path().join("src")).unwrap();
+    let root = builder.repository(&driver.path().join("src")).unwrap();
+    assert_eq!(root, driver.path().canonicalize().unwrap());
+    let commit = builder.commit(&root, "main").unwrap();
+    assert_eq!((commit.len(), builder.commit(&root, "HEAD").unwrap()), (40, commit.clone()));
+    for name in ["none", "--all"] {
+        let error = builder.commit(&root, name).unwrap_err().to_string();
+        assert!(error.contains(&format!("there is no commit, tag or branch {name:?} in it")), "{error}");
+    }
+    assert_eq!(builder.drivers_in(&root).unwrap(), ["a"]);
+    let nowhere = builder.repository(tempfile::tempdir().unwrap().path()).unwrap_err().to_string();
+    assert!(nowhere.ends_with("they are in no git repository; go to the driver's checkout"), "{nowhere}");
 }
 
 #[test]

@@ -24,18 +24,15 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno compare --quick                 all drivers, figures in 30 seconds
   cqldyno compare                         all drivers, with intervals, in 5 minutes
-  cqldyno compare --until 2%              until intervals are within 2 %
   cqldyno compare --publish               20 minutes on both runtimes
-  cqldyno compare --resume latest         continue the newest run
-  cqldyno compare scylla cdrs-tokio --scenario reads
   cqldyno compare --arrangement multi:2,current      a table for each runtime
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
   cqldyno compare -n 10M --format time    the classic table of real, user and sys
   cqldyno compare --format json > result.json        run, cells, summary, warnings
-  cqldyno compare --format html > page.html          a page to publish
 
 A contender is NAME[@VERSION][+KEY=VALUE]..., for example scylla@0.3.1,
 scylla@path:../checkout, scylla@git:URL#REV or scylla+tokio=1.44.2+timeout=30s.
+NAME@all is each minor release, compared by counts on `current`.
 Missing workers are built first. `cqldyno drivers NAME` lists keys and releases.
 
 Exit codes: 0 done, 1 a contender failed, is void, or was named but is missing,
@@ -87,9 +84,15 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             })?
         }
         None => {
-            let all = drivers::names();
-            let contenders = if contender.is_empty() { &all } else { contender };
-            let mut plan = asked.plan(contenders, reference.clone(), conditions, &programs, true)?;
+            let mut contenders = if contender.is_empty() { drivers::compared() } else { contender.clone() };
+            if asked.sweeps() {
+                // Curves are read beside that of floor; noop, which sends nothing, has none.
+                contenders.retain(|name| name != "noop" || !contender.is_empty());
+                if !contenders.iter().any(|name| name == "floor") {
+                    contenders.push("floor".to_owned());
+                }
+            }
+            let mut plan = asked.plan(&contenders, reference.clone(), conditions, &programs, true)?;
             plan.named = !contender.is_empty();
             if format.name() == "time" {
                 plan = asked.in_cells(plan, conditions)?;
@@ -109,7 +112,7 @@ mod tests {
 
     use clap::{CommandFactory, Parser};
     use cqldyno_bench::{BLOCKS, Plan};
-    use cqldyno_reports::{Pass, Run};
+    use cqldyno_reports::{Pass, PointInfo, Run, ScenarioInfo};
 
     use super::*;
     use crate::{arguments, repetition};
@@ -137,7 +140,7 @@ mod tests {
         let words = [&["cqldyno", "compare"], words].concat();
         let arguments = arguments::Arguments::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"));
         let arguments::Command::Compare(found) = arguments.command else { panic!("another command") };
-        let contenders = if found.contender.is_empty() { drivers::names() } else { found.contender.clone() };
+        let contenders = if found.contender.is_empty() { drivers::compared() } else { found.contender.clone() };
         let programs = Programs::find().unwrap();
         found.asked.plan(&contenders, found.reference.clone(), &found.conditions, &programs, true).unwrap()
     }
@@ -250,6 +253,42 @@ mod tests {
     }
 
     #[test]
+    fn a_sweep_has_a_scenario_per_number_and_few_blocks_of_cells_without_counts() {
+        let plan =
+            planned_of(&["-c", "1,4,...,64", "--connections", "1,2", "--scenario", "reads", "--scenario", "writes"]);
+        assert_eq!((plan.scenarios.len(), plan.concurrency, plan.connections), (16, 64, 2));
+        assert_eq!((plan.blocks, plan.turns, plan.control, plan.passes.as_slice()), (3, None, false, &[][..]));
+        assert_eq!(plan.within, Some(Duration::from_secs(300)));
+        let judged = planned_of(&["-c", "1,64", "--blocks", "12", "--counting-count", "1k"]);
+        assert_eq!((judged.control, judged.passes.as_slice()), (true, &[Pass::Counting][..]));
+        let over = planned_of(&["--connections", "1,2", "--scenario", "reads"]);
+        assert_eq!((over.scenarios.len(), over.turns.is_some()), (2, true), "no curve, so it takes turns");
+    }
+
+    #[test]
+    fn the_command_of_a_sweep_asks_for_its_numbers() {
+        let mut run = unusual();
+        let reads = run.scenarios[1].clone();
+        let numbers = [(1, 1), (64, 1), (1, 2), (64, 2)];
+        run.scenarios = numbers.map(|(in_flight, connections)| at(&reads, in_flight, connections)).into();
+        let plan = parsed(&run);
+        let labels: Vec<String> = plan.scenarios.iter().map(|one| one.label()).collect();
+        assert_eq!(labels, run.scenarios.iter().map(|one| one.name.clone()).collect::<Vec<_>>());
+    }
+
+    /// The scenario at a point of a sweep.
+    fn at(scenario: &ScenarioInfo, in_flight: u64, connections: u64) -> ScenarioInfo {
+        let of = scenario.name.clone();
+        let over = cqldyno_reports::count(connections, "connection");
+        let point = PointInfo { of, in_flight, connections: Some(connections), waits: Default::default() };
+        ScenarioInfo {
+            name: format!("reads, {in_flight} in flight over {over}"),
+            point: Some(point),
+            ..scenario.clone()
+        }
+    }
+
+    #[test]
     fn the_command_of_a_run_in_turns_asks_for_turns() {
         let mut run = unusual();
         run.plan.turns = Some(cqldyno_reports::TurnsInfo { count: 20_000, rounds: 3 });
@@ -264,11 +303,55 @@ mod tests {
     }
 
     #[test]
+    fn all_releases_are_compared_by_counts_unless_time_is_asked_for() {
+        let plan = planned_of(&["scylla@all", "--scenario", "writes"]);
+        assert!(plan.exact && plan.turns.is_none() && !plan.control && plan.within.is_none());
+        assert_eq!((plan.count, plan.blocks, plan.noise_share, plan.most_attempts), (50_000, 3, None, 1));
+        assert_eq!(plan.passes, [Pass::Counting, Pass::Allocations, Pass::Instructions]);
+        assert_eq!(plan.arrangements[0].to_string(), "current");
+        assert_eq!(plan.reference, plan.contenders.last().map(ToString::to_string), "the newest release");
+        let timed = planned_of(&["scylla@all", "--time", "--reference", "scylla@0.3.1"]);
+        assert!(!timed.exact && timed.control && timed.turns.is_some_and(|turns| turns.count == 50_000));
+        assert_eq!(
+            (timed.within, timed.reference.as_deref()),
+            (Some(Duration::from_secs(1_200)), Some("scylla@0.3.1"))
+        );
+        assert_eq!(timed.arrangements[0].to_string(), "multi:2");
+        let mut run = unusual();
+        for exact in [true, false] {
+            (run.plan.releases, run.plan.exact, run.plan.turns) = (vec!["scylla@all".to_owned()], exact, None);
+            run.plan.reference = None;
+            let parsed = parsed(&run);
+            assert_eq!((parsed.releases, parsed.exact), (run.plan.releases.clone(), exact));
+            assert_eq!((parsed.count, parsed.blocks), (123_456, 9));
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_times_is_refused_for_counts() {
+        let refused = |words: &[&str]| {
+            let words = [&["cqldyno", "compare"], words].concat();
+            let Ok(parsed) = arguments::Arguments::try_parse_from(words) else { panic!("it cannot be parsed") };
+            let arguments::Command::Compare(found) = parsed.command else { panic!("another command") };
+            let programs = Programs::find().unwrap();
+            let plan = found.asked.plan(&found.contender, None, &found.conditions, &programs, true);
+            plan.map(|plan| plan.exact).unwrap_err().to_string()
+        };
+        for flag in [&["--quick"][..], &["--publish"], &["--rate", "1k"], &["--until", "2%"], &["--turn", "20k"]] {
+            let error = refused(&[&["scylla@all"], flag].concat());
+            let expected = format!("{} was given, and scylla@all is compared by counts; add --time, or leave", flag[0]);
+            assert!(error.starts_with(&expected), "{error}");
+        }
+        let error = refused(&["scylla", "--time"]);
+        assert!(error.starts_with("--time was given, and no contender is NAME@all; leave --time out"), "{error}");
+    }
+
+    #[test]
     fn a_quick_run_has_few_blocks_within_half_a_minute_and_neither_control_nor_repeats() {
         let plan = planned_of(&["--quick"]);
         assert!(plan.blocks as usize * 2 < cqldyno_reports::LEAST_BLOCKS, "no interval: {}", plan.blocks);
         assert_eq!((plan.within, plan.control, plan.most_attempts), (Some(Duration::from_secs(30)), false, 1));
-        assert_eq!(plan.contenders.len(), drivers::names().len());
+        assert_eq!(plan.contenders.len(), drivers::compared().len());
         let other = planned_of(&["--quick", "-n", "1k", "-c", "7", "--within", "none"]);
         assert_eq!((other.count, other.concurrency, other.within), (1_000, 7, None));
     }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use cqldyno_bench::builder::{Builder, Family, Sources};
-use cqldyno_bench::{COMMON_KEYS, Cancel, DriverListing, KNOWN, Programs, drivers};
+use cqldyno_bench::{COMMON_KEYS, COMPARED, Cancel, DriverListing, KNOWN, Programs, drivers};
 use cqldyno_driver_api::{Capability, DriverOption, Settings};
 use cqldyno_protocol::Hello;
 use cqldyno_reports::{pair, plain};
@@ -39,6 +39,11 @@ pub fn names() -> Vec<String> {
     KNOWN.iter().map(|name| (*name).to_owned()).collect()
 }
 
+/// Those that a comparison without names has.
+pub fn compared() -> Vec<String> {
+    COMPARED.iter().map(|name| (*name).to_owned()).collect()
+}
+
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let width = terminal::columns();
@@ -56,7 +61,13 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         )));
     }
     let texts: Vec<String> = match arguments.name.as_slice() {
-        [] => listed.iter().map(|driver| list(lines(driver, &families(&driver.name)), COLUMN, width)).collect(),
+        [] => listed
+            .iter()
+            .map(|driver| {
+                let releases = programs.releases(&driver.name);
+                list(lines(driver, &families(&driver.name), &releases), COLUMN, width)
+            })
+            .collect(),
         names => names
             .iter()
             .map(|name| {
@@ -125,8 +136,8 @@ fn releases(families: &[Family], sources: &Sources) -> Vec<(String, String)> {
 }
 
 /// The label without a name, then names and values.
-fn lines(driver: &DriverListing, families: &[Family]) -> Vec<(String, String)> {
-    let named = |(name, value): (&str, String)| (name.to_owned(), value);
+fn lines(driver: &DriverListing, families: &[Family], releases: &[String]) -> Vec<(String, String)> {
+    let owned = |(name, value): (&str, String)| (name.to_owned(), value);
     let worker = driver.worker.as_ref().map(|worker| ("worker", worker.display().to_string()));
     let spoken: Vec<&str> =
         families.iter().filter(|one| one.library.is_some()).map(|family| family.versions.as_str()).collect();
@@ -135,8 +146,11 @@ fn lines(driver: &DriverListing, families: &[Family]) -> Vec<(String, String)> {
         Ok(hello) => described(hello),
         Err(why) => vec![("not available", why.clone())],
     };
+    let built = (!releases.is_empty()).then(|| ("built, too", releases.join(", ")));
+    let named = (KNOWN.contains(&&*driver.name) && !COMPARED.contains(&&*driver.name))
+        .then(|| ("compared", "only if it is named".to_owned()));
     let title = ("", driver.label());
-    std::iter::once(title).chain(of).chain(spoken).chain(worker).map(named).collect()
+    std::iter::once(title).chain(of).chain(spoken).chain(built).chain(named).chain(worker).map(owned).collect()
 }
 
 fn described(hello: &Hello) -> Vec<(&'static str, String)> {

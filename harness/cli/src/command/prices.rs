@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
+use cqldyno_bench::builder::Builder;
 use cqldyno_bench::{Arrangement, BLOCKS, Cancel, Contender, Plan, Programs, drivers, run as carry_out};
 use cqldyno_reports::{Analysis, Pass, Recorded, escape, plain, whole, wrap};
 use serde_json::json;
@@ -90,14 +91,16 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let known = drivers(&programs, &Cancel::new()).into_iter().find(|one| one.name == base.name());
     let known =
         known.ok_or_else(|| usage(format!("there is no driver {:?}; `cqldyno drivers` lists them", base.name())))?;
+    let is_ours = Builder::find(&programs.cqldyno).is_ok_and(|builder| builder.families(base.name()).is_ok());
     let (driver, base_name) = (known.hello.map(|hello| hello.driver), base.name().to_owned());
     let is_wanted =
         |(row, _): &(&str, &str)| arguments.only.is_empty() || arguments.only.iter().any(|only| only == row);
-    let absent: Vec<(&str, &str)> =
-        driver.as_ref().map_or_else(|_| Vec::new(), |driver| absent(driver).into_iter().filter(is_wanted).collect());
+    let absent: Vec<(&str, &str)> = driver
+        .as_ref()
+        .map_or_else(|_| Vec::new(), |driver| absent(driver, is_ours).into_iter().filter(is_wanted).collect());
     let recorded = match (&arguments.from, &driver) {
         (Some(folder), _) => read(folder)?,
-        (None, Ok(driver)) => measured(arguments, &programs, base, &settings(driver), &absent)?,
+        (None, Ok(driver)) => measured(arguments, &programs, base, &settings(driver, is_ours), &absent)?,
         (None, Err(why)) => return Err(anyhow!("the driver {base_name} is not available: {why}")),
     };
     let analysis = Analysis::new(&recorded.run, &recorded.cells);

@@ -7,7 +7,7 @@ use anyhow::Result;
 use cqldyno_cluster::{Answers, Credentials, NodeOptions, ServeOptions, serve};
 use cqldyno_reports::{memory, whole};
 
-use crate::count::{count, count_or_none, duration};
+use crate::count::{count, count_or_none, duration, pause};
 use crate::login::Login;
 use crate::outcome::{Outcome, usage};
 
@@ -35,6 +35,12 @@ pub struct Arguments {
     /// Delay each answer by this long, such as 100us
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0", allow_hyphen_values = true)]
     delay: Duration,
+    /// Sleep this long after a read of fewer than 16 requests
+    ///
+    /// Threads that sleep when they find no work are slow with few statements in flight and quick with many: an anomaly to try
+    /// `compare --concurrency 1,2,4,...,8192` on.
+    #[arg(long, value_name = "TIME", value_parser = pause, default_value = "0", allow_hyphen_values = true)]
+    nap: Duration,
     /// How answers are written: batched, each, reordered or COUNT
     ///
     /// `batched` answers all requests of one read with one write. `each` makes one write per answer. `reordered` is batched in
@@ -110,6 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             credentials,
             delay: arguments.delay,
             answers: arguments.answers,
+            nap: arguments.nap,
             expect_rows: arguments.expect_rows,
             threads: arguments.threads,
             ..NodeOptions::default()

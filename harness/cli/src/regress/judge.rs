@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cqldyno_reports::measure::SYSCALLS_BY_NAME;
 use cqldyno_reports::{Analysis, Contender, Pass, Place, SummaryRow, growth, list, three_digits};
 use cqldyno_scenarios::{Claim, Expected, Trial};
 
@@ -167,7 +168,7 @@ impl Measured<'_> {
                 return Err(why.clone());
             }
             let why = || cell.measures.get("syscalls_by_name").and_then(|one| one.reason()).map(str::to_owned);
-            let names = cell.breakdowns.get("syscalls").ok_or_else(|| why().unwrap_or_default())?;
+            let names = cell.breakdowns.get(SYSCALLS_BY_NAME).ok_or_else(|| why().unwrap_or_default())?;
             return Ok(names.get(name).copied().unwrap_or(0.0));
         }
         let row = self.analysis.row(here, who, meter).ok_or_else(|| format!("The run has no meter {meter}."))?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Contender, Plan};
-use cqldyno_reports::{MeasureInfo, Pass, Run, ScenarioInfo, Unit};
+use cqldyno_reports::{MeasureInfo, Pass, Run, ScenarioInfo};
 use cqldyno_scenarios::{Claim, Scenario, Submit, Trial, builtin, suggestion};
 
 use crate::outcome::usage;
@@ -96,16 +96,9 @@ pub fn call(meter: &str) -> Option<&str> {
     meter.strip_prefix(BY_NAME)
 }
 
-/// Counts of the timing pass that do not follow the machine, as faults, switches and resident memory do.
-const EXACT: [&str; 5] =
-    ["statements", "errors", "polls_per_statement", "bytes_sent_per_statement", "bytes_received_per_statement"];
-
 /// Whether a meter counts what the driver does, so that its figure does not depend on time.
 pub fn is_exact(meter: &str) -> bool {
-    let counts = |known: &MeasureInfo| {
-        matches!(known.unit, Unit::Count | Unit::Bytes) && (known.pass != Pass::Timing || EXACT.contains(&meter))
-    };
-    call(meter).is_some() || declared(meter).as_ref().is_some_and(counts)
+    call(meter).is_some() || declared(meter).as_ref().is_some_and(MeasureInfo::is_exact)
 }
 
 /// The pass in which the meter is read.

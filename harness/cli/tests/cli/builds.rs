@@ -22,7 +22,7 @@ honest = "=1.2.3"
 "#;
 
 /// Sources with one adapter, and a cargo that does `build` when it is to build.
-fn workshop(folder: &Path, build: &str) {
+pub fn workshop(folder: &Path, build: &str) {
     let write = |file: &str, text: &str| {
         let path = folder.join("sources").join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -35,6 +35,8 @@ fn workshop(folder: &Path, build: &str) {
     write("drivers/honest/src/main.rs", "fn main() {}\n");
     let cargo = format!(
         "here=$(dirname \"$0\")\necho \"$*\" >> $here/calls\ncase \"$*\" in\nrustc*)\n{build}\n;;\n\
+         metadata*) echo '{{\"workspace_root\":\"'$(dirname \"$6\")'\",\"packages\":[{{\"name\":\"honest\",\"version\":\"1.2.3\",\
+         \"manifest_path\":\"'$6'\"}}]}}' ;;\n\
          *--precise*) for last; do :; done; sed -i \"s/1.54.1/$last/\" \"$(dirname \"$3\")/Cargo.lock\" ;;\nesac"
     );
     executable(&folder.join("cargo"), &cargo);
@@ -60,7 +62,12 @@ fn compare(folder: &Path, contenders: &[&str]) -> std::process::Command {
         "--out",
         "kept",
     ]);
-    let mut command = cqldyno(folder, &all);
+    in_workshop(folder, &all)
+}
+
+/// `cqldyno` with these arguments and the workshop's cargo.
+pub fn in_workshop(folder: &Path, arguments: &[&str]) -> std::process::Command {
+    let mut command = cqldyno(folder, arguments);
     let path = std::env::var("PATH").unwrap();
     command.env("PATH", format!("{}:{path}", folder.display())).env("CQLDYNO_SOURCES", folder.join("sources"));
     command.env("CQLDYNO_CACHE", folder.join("cache"));

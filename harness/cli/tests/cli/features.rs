@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-use cqldyno_bench::KNOWN;
+use cqldyno_bench::COMPARED;
 
 use crate::support::executable;
 
@@ -54,7 +54,7 @@ fn features(packages: &[String]) -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn building_the_workers_together_or_alone_gives_the_same_features() {
     let calls = built_together();
-    for driver in KNOWN.iter() {
+    for driver in COMPARED.iter() {
         let package = format!("cqldyno-driver-{driver}");
         let call = calls.iter().find(|call| call.contains(&package));
         let call = call.unwrap_or_else(|| panic!("`make build` does not build {package}: {calls:?}"));

@@ -1,6 +1,8 @@
 //! The command line, through the real executables.
 
 #[cfg(test)]
+mod bisect;
+#[cfg(test)]
 mod builds;
 #[cfg(test)]
 mod check;
@@ -11,10 +13,13 @@ mod compare;
 #[cfg(test)]
 mod features;
 #[cfg(test)]
+mod gocql;
+#[cfg(test)]
 mod history;
 #[cfg(test)]
 mod listings;
 #[cfg(test)]
+mod pr;
 #[cfg(test)]
 mod readings;
 #[cfg(test)]

@@ -81,6 +81,7 @@ fn threads_and_rows_that_no_machine_has_room_for_are_refused_with_what_there_is(
 fn wrong_usage_is_refused_with_what_to_write() {
     assert!(refused(&["serve", "--port", "99999"]).contains("--port"));
     assert!(refused(&["serve", "--delay", "soon"]).contains("write a time such as"));
+    assert!(refused(&["serve", "--nap", "2min"]).contains("a minute at most"));
     assert!(refused(&["serve", "--answers", "some"]).contains("batched"));
     assert!(refused(&["serve", "--user", "ada"]).contains("CQLDYNO_PASSWORD"));
     assert!(refused(&["serve", "--user", ""]).contains("a user's name has at least one character"));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use cqldyno_bench::KNOWN;
+use cqldyno_bench::COMPARED;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -51,12 +51,13 @@ pub fn refused(arguments: &[&str]) -> String {
     error
 }
 
-/// The drivers whose workers must be here: all of them, but those that CQLDYNO_ABSENT_WORKERS names. Fails when one of
-/// the others is missing: `make test` builds them beforehand.
+/// The drivers whose workers must be here: all of a comparison without names, but those that CQLDYNO_ABSENT_WORKERS names. Fails
+/// when one of the others is missing: `make test` builds them beforehand.
 #[track_caller]
 pub fn drivers() -> Vec<&'static str> {
     let absent = std::env::var(ABSENT).unwrap_or_default();
-    let present: Vec<&str> = KNOWN.iter().copied().filter(|name| !absent.split(',').any(|one| one == *name)).collect();
+    let present: Vec<&str> =
+        COMPARED.iter().copied().filter(|name| !absent.split(',').any(|one| one == *name)).collect();
     for driver in &present {
         assert!(
             worker(driver).is_some(),

@@ -15,6 +15,8 @@ fn help_goes_to_standard_output_and_ends_with_examples() {
         vec!["serve", "--help"],
         vec!["doctor", "--help"],
         vec!["history", "--help"],
+        vec!["bisect", "--help"],
+        vec!["pr", "--help"],
         vec!["completions", "--help"],
         vec!["scenario", "new", "--help"],
         vec!["help"],
@@ -33,7 +35,9 @@ fn help_goes_to_standard_output_and_ends_with_examples() {
 #[test]
 fn short_help_fits_a_terminal_of_80_by_40_and_points_to_the_long_one() {
     let folder = tempfile::tempdir().unwrap();
-    for command in ["compare", "run", "report", "check", "history", "drivers", "scenarios", "serve", "doctor"] {
+    for command in
+        ["compare", "run", "report", "check", "history", "bisect", "pr", "drivers", "scenarios", "serve", "doctor"]
+    {
         let output = cqldyno(folder.path(), &[command, "-h"]).env("COLUMNS", "80").output().unwrap();
         let text = stdout(&output);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -262,7 +266,7 @@ fn a_consistency_or_a_way_of_answering_that_is_none_is_refused_with_those_there_
 #[test]
 fn what_only_the_embedded_node_does_is_refused_for_another_target() {
     let target = ["compare", "noop", "--target", "127.0.0.1:9042"];
-    for (flag, value) in [("--answers", "each"), ("--delay", "1ms")] {
+    for (flag, value) in [("--answers", "each"), ("--delay", "1ms"), ("--nap", "1ms")] {
         let error = refused(&[&target[..], &[flag, value]].concat());
         assert!(error.contains(&format!("{flag} was given with the target 127.0.0.1:9042")), "{error}");
         assert!(error.contains(&format!("`cqldyno serve {flag} {value}`")), "{error}");
@@ -363,6 +367,38 @@ fn what_cannot_be_in_flight_is_refused_before_anything_starts() {
         error.contains("--connections 10000000 was asked for, and at most 20,000 to a node are possible"),
         "{error}"
     );
+}
+
+#[test]
+fn a_sweep_is_refused_where_it_makes_no_sense_and_bad_lists_with_how_to_write_them() {
+    for (list, how) in [
+        ("64,16", "write numbers that rise, such as 1,64,1024"),
+        ("1,2,4,...", "write a number before `...` and one after it"),
+        ("3,4,...,64", "write two numbers before `...`"),
+        ("1,many", "write a whole number from 1 on"),
+    ] {
+        for flag in ["--concurrency", "--connections"] {
+            let error = refused(&["compare", "noop", flag, list]);
+            assert!(error.contains(flag) && error.contains(how), "{error}");
+        }
+    }
+    let sweep = ["compare", "scylla", "--concurrency", "1,2,4,...,8192"];
+    for (further, what) in [
+        (&["--publish"][..], "--publish"),
+        (&["--rate", "1k"], "--rate"),
+        (&["--pass", "latency"], "--pass latency"),
+        (&["--answers", "cassandra"], "--answers cassandra"),
+    ] {
+        let error = refused(&[&sweep[..], further].concat());
+        let sentence = format!("were given together with {what}; give one number, or leave that out");
+        assert!(error.contains(&sentence), "{error}");
+    }
+    assert!(refused(&["run", "scylla", "--concurrency", "1,2"]).contains("the command run, where there is no `floor`"));
+    assert!(refused(&[&sweep[..], &["--turn", "1k"]].concat()).contains("leave it out, or give one number in flight"));
+    let error = refused(&[&sweep[..], &["--scenario", "batch"]].concat());
+    assert!(error.contains("the scenario batch has at most 64 in flight, and --concurrency asks for 128"), "{error}");
+    let error = refused(&["compare", "scylla", "--concurrency", "1,40k"]);
+    assert!(error.contains("--concurrency 40000 was asked for, and at most 32,767 can be in flight"), "{error}");
 }
 
 #[test]

@@ -36,6 +36,9 @@ const DELAYED_LEN: usize = 64 * 1024 * 1024;
 
 const GROUP_LEN: usize = 4_096;
 
+/// Fewer requests of a read are as good as no work: its thread naps, if it is to.
+const LITTLE_WORK: usize = 16;
+
 /// How long a refused client may take to read why and close.
 const LINGER: Duration = Duration::from_secs(2);
 
@@ -92,6 +95,8 @@ struct Connection<S> {
     delayed: VecDeque<(Instant, Vec<u8>)>,
     delayed_len: usize,
     shuffle: u64,
+    /// Requests of the last read.
+    found: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
@@ -114,6 +119,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             delayed: VecDeque::new(),
             delayed_len: 0,
             shuffle,
+            found: 0,
         }
     }
 
@@ -130,6 +136,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     let flow = self.process(&input).await;
                     self.input = input;
                     self.send().await?;
+                    let nap = self.state.options.nap;
+                    if self.found < LITTLE_WORK && !nap.is_zero() {
+                        // It blocks on purpose: nobody wakes a thread that sleeps between two looks for work.
+                        std::thread::sleep(nap);
+                    }
                     if flow?.is_break() {
                         return self.linger().await;
                     }
@@ -196,6 +207,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn process(&mut self, input: &[u8]) -> io::Result<ControlFlow<()>> {
         self.cache.refresh(&self.state, &self.stats, &mut self.tally);
         self.skip(self.skip_len);
+        self.found = 0;
         loop {
             let bytes = &input[self.start..self.end];
             let header = match Header::parse(bytes) {
@@ -217,6 +229,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
             }
             self.start = body.1;
+            self.found += 1;
             if self.group.len() >= GROUP_LEN {
                 self.execute_group(input).await?;
             }

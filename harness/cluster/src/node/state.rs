@@ -91,6 +91,8 @@ pub struct NodeOptions {
     pub delay: Duration,
     /// How answers are written.
     pub answers: Answers,
+    /// How long a thread sleeps after a read of few requests, as those of an idle pool may; zero for not at all.
+    pub nap: Duration,
     /// Rows of the first table whose memory is ready beforehand, so that inserts cause no page faults.
     pub expect_rows: u64,
     /// Threads that serve connections; `None`: one per core.
@@ -107,6 +109,7 @@ impl Default for NodeOptions {
             credentials: None,
             delay: Duration::ZERO,
             answers: Answers::default(),
+            nap: Duration::ZERO,
             expect_rows: 0,
             threads: None,
             cluster_name: "cqldyno".to_owned(),

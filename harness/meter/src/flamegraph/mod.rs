@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use cqldyno_measure::list::{CPU_BY_FUNCTION, OTHER_FUNCTIONS};
+
 use self::perf::Recording;
 pub use self::picture::{PictureError, differential, picture};
 use crate::meter::per_statement;
@@ -28,12 +30,8 @@ const MEASURES: [Declaration; 2] = [
     .titled("whole\nstacks"),
 ];
 
-/// What the CPU time of single functions is called in results, in microseconds per statement.
-const BREAKDOWN: &str = "CPU us by function";
 /// Functions with a smaller share of the samples are told together.
 const LEAST_SHARE: f64 = 0.01;
-/// The name of all those together.
-const OTHERS: &str = "other functions";
 
 /// The kind of the file with the folded stacks.
 pub const STACKS: &str = "stacks";
@@ -77,7 +75,7 @@ impl Attachment for Sampler {
             };
             let (samples, whole) = samples(&folded);
             Outcome {
-                breakdowns: BTreeMap::from([(BREAKDOWN, functions(&folded, window))]),
+                breakdowns: BTreeMap::from([(CPU_BY_FUNCTION, functions(&folded, window))]),
                 files: vec![Artifact { kind: STACKS, extension: "folded", bytes: folded.into_bytes() }],
                 ..Outcome::of(&MEASURES, [Ok(samples as f64), Ok(100.0 * whole as f64 / samples.max(1) as f64)])
             }
@@ -109,7 +107,7 @@ fn functions(folded: &str, window: &Window) -> BTreeMap<String, f64> {
     let mut functions = BTreeMap::new();
     for (name, count) in counts {
         let us = per_statement(count as f64 * 1e6 / f64::from(perf::FREQUENCY), window).unwrap_or(0.0);
-        let name = if count as f64 >= least { name } else { OTHERS.to_owned() };
+        let name = if count as f64 >= least { name } else { OTHER_FUNCTIONS.to_owned() };
         *functions.entry(name).or_default() += us;
     }
     functions

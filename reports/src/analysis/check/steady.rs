@@ -32,6 +32,11 @@ const STEADY: [Steady; 6] = [
 const THREADS_ALONE: f64 = 2.0;
 const CURRENT: &str = "current";
 
+/// The share by which runs of one build may differ in the meter, at most.
+pub fn share(meter: &str) -> Option<f64> {
+    STEADY.iter().find(|one| one.meter == meter).map(|one| one.share)
+}
+
 /// Whether the meter is judged at all.
 pub fn is_judged(meter: &str) -> bool {
     STEADY.iter().any(|one| one.meter == meter)

@@ -269,9 +269,13 @@ fn rates_are_combined_by_themselves_and_have_a_verdict_where_every_run_has() {
         }
         let combined = Combined::of(&analyses(&all)).unwrap();
         let is = |row: &&CombinedRow| row.contender == "cdrs-tokio" && row.meter == THROUGHPUT;
-        combined.rows().iter().find(is).unwrap().clone()
+        let of = |row: &&SummaryRow| row.contender == "cdrs-tokio" && row.meter == THROUGHPUT;
+        let why = combined.analysis().rows().iter().find(of).unwrap().no_verdict.clone();
+        (combined.rows().iter().find(is).unwrap().clone(), why)
     };
-    let (own, bound) = (rates(false), rates(true));
+    let ((own, none), (bound, why)) = (rates(false), rates(true));
+    assert_eq!(none, None);
+    assert!(why.is_some(), "a verdict that is missing has its reason");
     assert_eq!((own.verdict, own.exploratory, own.held), (Some(Verdict::Slower), false, Some(3)));
     assert!(own.ratio.unwrap() < 0.7 && bound.interval.is_some() && bound.verdict.is_none(), "{own:?} {bound:?}");
 }

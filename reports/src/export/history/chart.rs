@@ -1,6 +1,6 @@
 //! The chart of a history: a line per contender.
 
-use super::{figure, said};
+use super::{figure, said, story};
 use crate::export::html::svg::{Picture, RIGHT, Scale, Stands, TOP, WIDTH};
 use crate::{HistoryLine, Panel, PastRun, Role, plain};
 
@@ -34,6 +34,11 @@ pub fn chart(panel: &Panel, runs: &[PastRun]) -> String {
     picture.below(panel.places.iter().enumerate().step_by(step(panel)).map(|(at, place)| (at as f64, plain(place))));
     let mut titles = Vec::new();
     for (line, class) in panel.lines.iter().zip(classes(panel)) {
+        for change in &line.changes {
+            let [before, after] = change.points.map(|at| line.points[at].place as f64);
+            let x = f64::midpoint(before, after);
+            picture.line(&[(x, 0.0), (x, greatest)], "ink", 2.0, Some(&story(panel, line, change)));
+        }
         for part in line.points.split(|point| point.median.is_none()) {
             let path: Vec<(f64, f64)> =
                 part.iter().filter_map(|point| Some((point.place as f64, point.median?))).collect();
@@ -97,7 +102,7 @@ fn labels(panel: &Panel, greatest: f64) -> (Vec<Label>, f64) {
             version = Some(&point.version);
         }
     }
-    wanted.retain(|label| !label.text.is_empty());
+    wanted.retain(|label| !label.text.is_empty() && plain(&panel.places[label.x as usize]) != label.text);
     wanted.sort_by(|one, other| one.y.total_cmp(&other.y));
     // What is moved up may need a longer axis, on which a line of text is worth more.
     let (mut end, most) = (greatest, greatest * 1.5);
@@ -160,12 +165,15 @@ mod tests {
             spread: Some([median * 0.98, median * 1.02]),
             blocks: 3,
             gap: None,
+            contender: "a".to_owned(),
+            interval: None,
         };
         let line = |points: &&[f64]| HistoryLine {
             contender: "a".to_owned(),
             role: Role::Driver,
             colour: 0,
             points: points.iter().enumerate().map(|(at, median)| point(at, *median)).collect(),
+            changes: Vec::new(),
         };
         Panel {
             title: "writes on multi:2".to_owned(),

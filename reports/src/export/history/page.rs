@@ -37,12 +37,12 @@ fn section(at: usize, group: &Group) -> Markup {
             @if let Some(apart) = &group.apart { p.warning role="note" { (apart) } }
             @for text in about(group).iter().filter(|text| Some(*text) != group.apart.as_ref()) { p.muted { (text) } }
             @if !gaps.is_empty() { ul.remarks { @for gap in &gaps { li { (gap) } } } }
-            div.charts { @for panel in &group.panels { (figure(panel, group)) } }
+            div.charts { @for panel in &group.panels { (picture(panel, group)) } }
         }
     }
 }
 
-fn figure(panel: &Panel, group: &Group) -> Markup {
+pub fn picture(panel: &Panel, group: &Group) -> Markup {
     html! {
         figure {
             figcaption { strong { (plain(&panel.title)) } span { "Medians with the least and the greatest block or generation." } }

@@ -5,7 +5,9 @@ mod latency;
 mod ratio;
 mod series;
 mod strip;
+mod sweep;
 
+pub use self::sweep::sweep;
 use super::view::{Faces, View};
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::{ArrangementInfo, Cell, ScenarioInfo};

@@ -15,6 +15,7 @@ mod refusal;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use cqldyno_measure::list::SYSCALLS_BY_NAME;
 use syscalls::Sysno;
 
 use self::counter::{Count, Counter};
@@ -22,9 +23,6 @@ use self::program::NUMBERS;
 use self::refusal::{REFUSED, Step, refused};
 use crate::meter::{Both, at_edges, per_statement};
 use crate::{Attachment, Better, Declaration, Meter, Outcome, Pass, Probe, Refusal, Subject, Unit, Window};
-
-/// What the figures by name are called in results.
-const BREAKDOWN: &str = "syscalls";
 
 const MEASURES: [Declaration; 1] = [Declaration::new(
     Pass::Syscalls,
@@ -91,7 +89,7 @@ fn figures(both: Both<Count>, window: &Window) -> Outcome {
         Err(why) => (Err(why), BTreeMap::new()),
     };
     Outcome {
-        breakdowns: BTreeMap::from([(BREAKDOWN, names)]),
+        breakdowns: BTreeMap::from([(SYSCALLS_BY_NAME, names)]),
         findings: skipped(go, end).into_iter().collect(),
         ..Outcome::of(&MEASURES, [each])
     }

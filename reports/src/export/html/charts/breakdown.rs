@@ -6,6 +6,7 @@ use super::super::svg::{Picture, Scale, Stands};
 use super::{Chart, Here, Kind};
 use crate::export::quantity::three_digits;
 use crate::export::text::plain;
+use crate::measure::SYSCALLS_BY_NAME;
 
 /// So many names have a colour of their own; the others are summed up.
 const NAMES: usize = 8;
@@ -25,7 +26,7 @@ impl Here<'_> {
             }
         }
         let mut charts: Vec<Chart> = kinds.iter().map(|(kind, found)| self.stack(kind, found)).collect();
-        if !kinds.contains_key("syscalls") {
+        if !kinds.contains_key(SYSCALLS_BY_NAME) {
             let why = "This run has no syscalls pass, which counts system calls by name.";
             charts.push(Chart::none(Kind::Names, "System calls per statement by name".to_owned(), why));
         }
@@ -48,7 +49,7 @@ impl Here<'_> {
             parts
         };
         let name = |nth: usize| named.get(nth).map_or("others".to_owned(), |name| plain(name));
-        let what = if kind == "syscalls" {
+        let what = if kind == SYSCALLS_BY_NAME {
             "System calls per statement by name".to_owned()
         } else {
             format!("{} per statement", plain(kind))

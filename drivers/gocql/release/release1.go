@@ -1,0 +1,56 @@
+//go:build gocql1
+
+// Package release is gocql at one of its import paths, which a build tag chooses: what both have in common.
+package release
+
+import "github.com/gocql/gocql"
+
+// Module is the import path.
+const Module = "github.com/gocql/gocql"
+
+// IsFirst says whether this is the module before Apache's.
+const IsFirst = true
+
+// What the adapter uses.
+type (
+	ClusterConfig         = gocql.ClusterConfig
+	MarshalError          = gocql.MarshalError
+	ObservedConnect       = gocql.ObservedConnect
+	PasswordAuthenticator = gocql.PasswordAuthenticator
+	QueryInfo             = gocql.QueryInfo
+	RequestError          = gocql.RequestError
+	Session               = gocql.Session
+	Type                  = gocql.Type
+	TypeInfo              = gocql.TypeInfo
+	UUID                  = gocql.UUID
+	UnmarshalError        = gocql.UnmarshalError
+)
+
+// What the adapter uses.
+const (
+	TypeBigInt    = gocql.TypeBigInt
+	TypeBlob      = gocql.TypeBlob
+	TypeBoolean   = gocql.TypeBoolean
+	TypeDouble    = gocql.TypeDouble
+	TypeInt       = gocql.TypeInt
+	TypeTimestamp = gocql.TypeTimestamp
+	TypeUUID      = gocql.TypeUUID
+	TypeVarchar   = gocql.TypeVarchar
+	UnloggedBatch = gocql.UnloggedBatch
+)
+
+// What the adapter uses.
+var (
+	NewCluster           = gocql.NewCluster
+	ParseConsistency     = gocql.ParseConsistencyWrapper
+	RoundRobinHostPolicy = gocql.RoundRobinHostPolicy
+	TokenAwareHostPolicy = gocql.TokenAwareHostPolicy
+	Unmarshal            = gocql.Unmarshal
+
+	ErrConnectionClosed  = gocql.ErrConnectionClosed
+	ErrNoConnections     = gocql.ErrNoConnections
+	ErrNoStreams         = gocql.ErrNoStreams
+	ErrSessionClosed     = gocql.ErrSessionClosed
+	ErrTimeoutNoResponse = gocql.ErrTimeoutNoResponse
+	ErrTooManyTimeouts   = gocql.ErrTooManyTimeouts
+)

@@ -1,0 +1,118 @@
+// Package workload has the scenarios of cqldyno for a worker in Go: which statement and key a ticket is, and the values that
+// follow from a key. It follows the Rust crate in scenarios/ to the bit, which scenarios/vectors.json checks.
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Operation is how a statement is issued; empty for an EXECUTE of a prepared statement.
+type Operation string
+
+// The operations of drivers/PROTOCOL.md.
+const (
+	Execute    Operation = "execute"
+	Batch      Operation = "batch"
+	Prepare    Operation = "prepare"
+	Unprepared Operation = "unprepared"
+	Connect    Operation = "connect"
+)
+
+// Scenario is what a job asks for.
+type Scenario struct {
+	Name       string      `json:"name"`
+	Submit     string      `json:"submit"`
+	Statements []Statement `json:"statement"`
+}
+
+// Statement is one of a scenario's.
+type Statement struct {
+	Name      string       `json:"name"`
+	CQL       string       `json:"cql"`
+	Weight    uint64       `json:"weight"`
+	Operation Operation    `json:"operation"`
+	Size      uint64       `json:"size"`
+	Values    []Column     `json:"values"`
+	Keys      *uint64      `json:"keys"`
+	Order     string       `json:"order"`
+	Expect    *Expectation `json:"expect"`
+}
+
+// Expectation is the rows that a statement must return.
+type Expectation struct {
+	Rows    uint64   `json:"rows"`
+	Columns []Column `json:"columns"`
+}
+
+// Column is a type and how its values follow from a number.
+type Column struct {
+	Type      string  `json:"type"`
+	Times     int64   `json:"times"`
+	Plus      int64   `json:"plus"`
+	Length    int     `json:"length"`
+	Unicode   bool    `json:"unicode"`
+	PerKey    uint64  `json:"rows"`
+	By        string  `json:"by"`
+	NullEvery uint64  `json:"null_every"`
+	Nulls     float64 `json:"nulls"`
+	Unique    bool    `json:"unique"`
+}
+
+// UnmarshalJSON sets what is absent.
+func (s *Statement) UnmarshalJSON(text []byte) error {
+	type plain Statement
+	one := plain{Weight: 1, Operation: Execute, Size: 64, Order: "permuted"}
+	err := json.Unmarshal(text, &one)
+	*s = Statement(one)
+	return err
+}
+
+// UnmarshalJSON sets what is absent.
+func (e *Expectation) UnmarshalJSON(text []byte) error {
+	type plain Expectation
+	one := plain{Rows: 1}
+	err := json.Unmarshal(text, &one)
+	*e = Expectation(one)
+	return err
+}
+
+// UnmarshalJSON sets what is absent.
+func (c *Column) UnmarshalJSON(text []byte) error {
+	type plain Column
+	one := plain{Times: 1, By: "row", PerKey: 1}
+	if err := json.Unmarshal(text, &one); err != nil {
+		return err
+	}
+	*c = Column(one)
+	return c.check()
+}
+
+func (c *Column) check() error {
+	switch c.Type {
+	case "bigint", "int", "double", "boolean", "timestamp", "uuid", "text", "blob", "partition", "null":
+	default:
+		return fmt.Errorf("a column of type %q was asked for, which this worker does not know; use another scenario", c.Type)
+	}
+	switch c.By {
+	case "row", "key", "place":
+	default:
+		return fmt.Errorf("a column by %q was asked for, which this worker does not know; use another scenario", c.By)
+	}
+	if c.Length < 0 || c.PerKey == 0 {
+		return fmt.Errorf("a column of length %d and %d rows was asked for; ask for 0 or more, and at least 1", c.Length, c.PerKey)
+	}
+	return nil
+}
+
+// Rows is how many rows one issue writes or reads.
+func (s *Statement) Rows() uint64 {
+	switch {
+	case s.Operation == Batch:
+		return max(s.Size, 1)
+	case s.Expect != nil:
+		return max(s.Expect.Rows, 1)
+	default:
+		return 1
+	}
+}

@@ -1,0 +1,203 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+)
+
+// most is the most statements, and the most keys of one.
+const most = 1 << 40
+
+// Issue is one statement to issue: its index, and the key that its values follow from.
+type Issue struct {
+	Statement int
+	Key       uint64
+}
+
+// Workload is a scenario for count statements after a warm-up; scenarios/src/workload.rs explains the ways.
+type Workload struct {
+	Count, Warmup uint64
+	permutation   Permutation
+	ends          []uint64
+	asks          []ask
+	warmTurns     turns
+	// once: every key is used once, so that a ticket's key says its statement.
+	once bool
+	// numbered: the statements take turns, and their issues are numbered in sequence.
+	numbered *turns
+}
+
+type ask struct {
+	start     uint64
+	keys      keys
+	warmStart uint64
+	warmKeys  uint64
+}
+
+// New divides the tickets; seed chooses the order of the keys.
+func New(scenario *Scenario, count, warmup, seed uint64) (*Workload, error) {
+	statements := scenario.Statements
+	if len(statements) == 0 {
+		return nil, fmt.Errorf("the scenario %s has no statement; give it one", scenario.Name)
+	}
+	if max(count, warmup) > most {
+		return nil, fmt.Errorf("%d statements were asked of the scenario %s; ask for at most %d", max(count, warmup), scenario.Name, uint64(most))
+	}
+	weights := make([]uint64, len(statements))
+	w := &Workload{Count: count, Warmup: warmup, permutation: NewPermutation(count, seed), once: true}
+	inSequence := false
+	sum := uint64(0)
+	for i := range statements {
+		one := &statements[i]
+		weights[i] = one.Weight
+		sum += one.Weight
+		inSequence = inSequence || one.Order == "sequential"
+		w.once = w.once && one.Keys == nil && one.Order == "permuted"
+	}
+	shares := make([]uint64, len(statements))
+	before, end := uint64(0), uint64(0)
+	for i, weight := range weights {
+		before += weight
+		next := share(count, before, sum, false)
+		shares[i], end = next-end, next
+		if shares[i] == 0 {
+			return nil, fmt.Errorf("%d statements were asked of the scenario %s, and its statement %s would be none of them; ask for more",
+				count, scenario.Name, statements[i].Name)
+		}
+		w.ends = append(w.ends, end)
+	}
+	if inSequence {
+		w.numbered = newTurns(shares)
+	}
+	start := uint64(0)
+	for i := range statements {
+		one := &statements[i]
+		wanted, warm := shares[i], warmup
+		if one.Keys != nil {
+			wanted, warm = *one.Keys, min(*one.Keys, warmup)
+		}
+		keys, err := newKeys(wanted, one.Order, inSequence || wanted > shares[i], seed+uint64(i))
+		if err != nil {
+			return nil, fmt.Errorf("the statement %s of the scenario %s %w", one.Name, scenario.Name, err)
+		}
+		w.asks = append(w.asks, ask{start: start, keys: keys, warmKeys: warm})
+		start += keys.count
+	}
+	for i := range w.asks {
+		w.asks[i].warmStart = start
+		start += warmup
+	}
+	w.warmTurns = *newTurns(weights)
+	return w, nil
+}
+
+// Issue is what ticket 0..Count issues.
+func (w *Workload) Issue(ticket uint64) Issue {
+	if w.numbered != nil {
+		statement, number := w.numbered.whose(ticket)
+		return w.issueOf(statement, number)
+	}
+	key := w.permutation.Apply(ticket)
+	statement := len(w.ends) - 1
+	for i, end := range w.ends {
+		if key < end {
+			statement = i
+			break
+		}
+	}
+	if w.once {
+		return Issue{statement, key}
+	}
+	if statement > 0 {
+		key -= w.ends[statement-1]
+	}
+	return w.issueOf(statement, key)
+}
+
+func (w *Workload) issueOf(statement int, number uint64) Issue {
+	ask := &w.asks[statement]
+	return Issue{statement, ask.start + ask.keys.key(number)}
+}
+
+// WarmupIssue is what ticket 0..Warmup issues before the window.
+func (w *Workload) WarmupIssue(ticket uint64) Issue {
+	statement, _ := w.warmTurns.whose(ticket)
+	ask := &w.asks[statement]
+	return Issue{statement, ask.warmStart + ticket%max(ask.warmKeys, 1)}
+}
+
+// keys is the key of a statement's nth issue, counted from its first key.
+type keys struct {
+	count       uint64
+	permutation *Permutation
+	uniform     bool
+	seed        int64
+}
+
+var errZipf = errors.New("draws its keys by Zipf, whose logarithms are not the same to the bit in Go; use another order, " +
+	"or leave this driver out")
+
+func newKeys(count uint64, order string, numbered bool, seed uint64) (keys, error) {
+	k := keys{count: max(count, 1)}
+	switch order {
+	case "sequential":
+	case "permuted":
+		if numbered {
+			permutation := NewPermutation(count, seed)
+			k.permutation = &permutation
+		}
+	case "uniform":
+		k.uniform, k.seed = true, int64(seed)
+	case "zipf":
+		return k, errZipf
+	default:
+		return k, fmt.Errorf("has its keys in the order %q, which this worker does not know; use another order", order)
+	}
+	return k, nil
+}
+
+func (k *keys) key(n uint64) uint64 {
+	switch {
+	case k.uniform:
+		return upperHalf(word(seedOf(n, k.seed), 1), k.count)
+	case k.permutation != nil:
+		return k.permutation.Apply(n % k.count)
+	default:
+		return n % k.count
+	}
+}
+
+// turns says whose turn it is, each exactly as often as its share says; scenarios/src/turns.rs explains it.
+type turns struct {
+	shares []uint64
+	all    uint64
+}
+
+func newTurns(shares []uint64) *turns {
+	t := &turns{shares: shares}
+	for _, share := range shares {
+		t.all += share
+	}
+	return t
+}
+
+// whose is the statement that has the turn, and how many it had before.
+func (t *turns) whose(turn uint64) (int, uint64) {
+	all := max(t.all, 1)
+	rounds, left := turn/all, all
+	turn %= all
+	for i, each := range t.shares {
+		had := share(turn, each, left, true)
+		if share(turn+1, each, left, true) > had {
+			return i, rounds*each + had
+		}
+		turn -= had
+		left -= each
+	}
+	return len(t.shares) - 1, turn
+}
+
+// Turn is the first ticket of the turn nth of so many that share count; that of the turn after the last one is count.
+func Turn(count, turns, nth uint64) uint64 {
+	return share(count, min(nth, turns), turns, false)
+}

@@ -1,0 +1,202 @@
+//! One step: versions side by side in ordinary runs.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use cqldyno_bench::builder::BuildError;
+use cqldyno_bench::{
+    Building, Cancel, CellStart, Contender, Observer, Plan, Programs, Stage, Workshop, run as carry_out,
+};
+use cqldyno_reports::{Analysis, explanation};
+use cqldyno_scenarios::Scenario;
+
+use super::log::Log;
+use super::meter::{Compared, LOOKS, Meter};
+use crate::command::scenarios;
+use crate::measure::{ended, keep};
+use crate::outcome::usage;
+use crate::plan::EXPLAINING_PASSES;
+use crate::progress::Progress;
+use crate::terminal;
+
+/// The share of others' time that is noise in a run in turns.
+const NOISE_SHARE: f64 = 0.1;
+/// The narrowest and the widest half interval that a run in turns is asked for, as a share.
+const WIDTHS: (f64, f64) = (0.005, 0.2);
+
+/// What versions side by side came to, or the place of the first one without a figure and the reason.
+pub type Compares = Result<Compared, (usize, String)>;
+
+/// What measures the versions of a log.
+pub struct Bench<'a> {
+    pub programs: &'a Programs,
+    pub workshop: Workshop<'a>,
+    pub progress: &'a mut Progress,
+    pub cancel: &'a Cancel,
+}
+
+impl Bench<'_> {
+    /// Builds the version at `place`, so that a step is not begun in vain; or why it cannot be built, as a sentence.
+    ///
+    /// # Errors
+    /// What is wrong with the machine and not with the version, or that the user ended it.
+    pub fn build(&mut self, log: &Log, place: usize) -> Result<Result<(), String>> {
+        let order = contender(log, place)?.order;
+        let name = format!("build-{place}.log");
+        if let Err(error) = self.workshop.builder()?.check(&order) {
+            return Ok(Err(sentence(&error.to_string())));
+        }
+        let built = self.workshop.build(&order, (log.folder().join(&name), name), &mut *self.progress, self.cancel);
+        match built {
+            Ok(_) => Ok(Ok(())),
+            Err(error @ (BuildError::Failed(_) | BuildError::NotSpoken(..) | BuildError::Checkout(..))) => {
+                Ok(Err(sentence(&error.to_string())))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Measures the versions at these places side by side, in the folder `runs`. A run in turns ends early once intervals tell such a
+    /// ratio from 1.
+    ///
+    /// # Errors
+    /// When a run cannot be made.
+    pub fn compare(&mut self, log: &Log, places: &[usize], runs: &str, ratio: Option<f64>) -> Result<Compares> {
+        let meter = log.asked.meter;
+        if meter == Meter::Cpu {
+            let until = ratio.map(|ratio| ((ratio - 1.0).abs() / 3.0).clamp(WIDTHS.0, WIDTHS.1));
+            let plan = Plan { until, ..in_turns(log, places, runs)? }.with_turns(None);
+            return self.run(&plan, |analysis| {
+                let figures = meter.figures(analysis)?;
+                let last = places.len() - 1;
+                Compared::of_times(analysis, figures).map_err(|why| (last, why))
+            });
+        }
+        let mut rows = Vec::new();
+        for look in LOOKS {
+            while rows.len() < look {
+                let plan = plan(log, places, &format!("{runs}/{}", rows.len() + 1))?;
+                match self.run(&plan, |analysis| meter.figures(analysis))? {
+                    Ok(row) => rows.push(row),
+                    Err(missing) => return Ok(Err(missing)),
+                }
+                if self.cancel.is_cancelled() {
+                    return Ok(Err((0, "It was ended.".to_owned())));
+                }
+            }
+            let compared = Compared::of_counts(&rows);
+            let is_told = |place: usize| {
+                let others = (0..places.len()).filter(|other| *other != place);
+                others.map(|other| compared.rises(other, place)).any(|rises| rises.is_some())
+            };
+            if compared.exact || is_told(places.len() - 1) {
+                break;
+            }
+        }
+        Ok(Ok(Compared::of_counts(&rows)))
+    }
+
+    /// What the second of two versions has more of than the first, as a sentence; `None` if it cannot be measured.
+    ///
+    /// # Errors
+    /// When a run cannot be made.
+    pub fn explain(&mut self, log: &Log, pair: [usize; 2], runs: &str) -> Result<Option<String>> {
+        let plan = Plan { passes: EXPLAINING_PASSES.to_vec(), ..plan(log, &pair, runs)? };
+        let told = self.run(&plan, |analysis| {
+            let [cheaper, dearer] = analysis.run().contenders.as_slice() else { return Ok(None) };
+            Ok(analysis.places().find_map(|place| explanation(analysis, place, dearer, cheaper)))
+        })?;
+        Ok(told.ok().flatten())
+    }
+
+    /// Carries out a run and keeps it as any other.
+    fn run<T>(
+        &mut self,
+        plan: &Plan,
+        read: impl FnOnce(&Analysis) -> Result<T, (usize, String)>,
+    ) -> Result<Result<T, (usize, String)>> {
+        let mut observer = Hushed { progress: &mut *self.progress };
+        let finished = ended(carry_out(plan, self.programs, &mut observer, self.cancel))?;
+        let analysis = Analysis::new(&finished.run, &finished.cells);
+        keep(&finished, &analysis)?;
+        if let Some(trouble) = &finished.trouble {
+            bail!("{trouble}");
+        }
+        Ok(read(&analysis))
+    }
+}
+
+/// The one scenario of a search.
+///
+/// # Errors
+/// When there is none of that name, or several.
+pub fn scenario(name: &str) -> Result<Scenario> {
+    let mut found = scenarios::find(name)?;
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => Ok(only),
+        _ => Err(usage(format!("--scenario {name} stands for several scenarios, and a search has one; name one"))),
+    }
+}
+
+/// The contender of the version at `place`.
+fn contender(log: &Log, place: usize) -> Result<Contender> {
+    let mut contender: Contender = log.asked.driver.parse().map_err(usage)?;
+    contender.order.version = Some(log.range.versions[place].0.parse().map_err(usage)?);
+    Ok(contender)
+}
+
+/// The run of the versions at these places; the first one is the reference.
+fn plan(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
+    let asked = &log.asked;
+    let contenders = places.iter().map(|place| contender(log, *place)).collect::<Result<Vec<_>>>()?;
+    let reference = contenders.first().map(ToString::to_string);
+    Ok(Plan {
+        arrangements: vec![asked.arrangement.parse().map_err(usage)?],
+        count: asked.count,
+        counting_count: Some(asked.count),
+        concurrency: usize::try_from(asked.concurrency).map_err(usage)?,
+        passes: asked.meter.pass().into_iter().collect(),
+        noise_share: Some(NOISE_SHARE),
+        reference,
+        out: Some(log.folder().join(Path::new(runs))),
+        ..Plan::new(contenders, vec![scenario(&asked.scenario)?])
+    })
+}
+
+/// The same for a run in turns, which has a time limit.
+fn in_turns(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
+    Ok(Plan { within: Some(Duration::from_secs(log.asked.within_s)), ..plan(log, places, runs)? })
+}
+
+/// A message as a full sentence.
+fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
+    let first = letters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}
+
+/// Passes on what a run of a search shows: builds, what is missing, and on a terminal the running cell.
+struct Hushed<'a> {
+    progress: &'a mut Progress,
+}
+
+impl Observer for Hushed<'_> {
+    fn builds(&mut self, label: &str, building: Building) {
+        self.progress.builds(label, building);
+    }
+
+    fn contender(&mut self, contender: &cqldyno_reports::Contender) {
+        self.progress.contender(contender);
+    }
+
+    fn cell_starts(&mut self, start: &CellStart<'_>) {
+        if terminal::draws_progress() {
+            self.progress.cell_starts(start);
+        }
+    }
+
+    fn stage(&mut self, stage: Stage) {
+        self.progress.stage(stage);
+    }
+}

@@ -1,0 +1,246 @@
+//! The log of a search: what was asked, then a line per step. A search goes on from it.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::meter::Meter;
+use super::search::Seen;
+use crate::outcome::usage;
+
+/// The log's name in the folder of the search.
+const FILE: &str = "steps.jsonl";
+
+/// What is searched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The driver, perhaps with a checkout and settings.
+    pub driver: String,
+    pub good: String,
+    pub bad: String,
+    pub meter: Meter,
+    pub scenario: String,
+    pub arrangement: String,
+    pub count: u64,
+    pub concurrency: u64,
+    /// Seconds of a step that takes time.
+    pub within_s: u64,
+}
+
+/// The versions of the range: fixed at the start, because further ones may come out meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Versions {
+    /// The older ones first: the version as a contender has it, and its name for people.
+    pub versions: Vec<(String, String)>,
+    /// Whether the good end is the newer one.
+    pub good_is_newer: bool,
+}
+
+/// One step: a version beside both ends, or two versions beside each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The place in the range of the version that was judged.
+    pub at: usize,
+    /// The version that it was measured beside, in the place of both ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<usize>,
+    /// What was found; two versions that differ as the ends do are `newer`.
+    pub seen: Seen,
+    /// Per statement: at the older end or the version beside it, at the newer end if both were measured, and here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<f64>,
+    /// Whether every figure came out the same twice.
+    #[serde(default)]
+    pub exact: bool,
+    /// Why it was skipped or is unclear, as a full sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The folder of its runs in that of the search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<String>,
+}
+
+/// A line of the log.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Asked(Asked),
+    Versions(Versions),
+    Step(Step),
+}
+
+/// The log of a search in its folder.
+pub struct Log {
+    folder: PathBuf,
+    file: File,
+    pub asked: Asked,
+    pub range: Versions,
+    pub steps: Vec<Step>,
+}
+
+impl Log {
+    /// Begins the log in `folder`, which is made.
+    ///
+    /// # Errors
+    /// When the folder has a search or cannot be written.
+    pub fn begin(folder: &Path, asked: Asked, range: Versions) -> Result<Log> {
+        let shown = folder.display();
+        let path = folder.join(FILE);
+        if path.exists() {
+            return Err(usage(format!(
+                "the folder {shown} holds a search; continue it with --resume {shown}, or name another folder with --out"
+            )));
+        }
+        std::fs::create_dir_all(folder).with_context(|| format!("the folder {shown} cannot be made"))?;
+        let file = File::create_new(&path).with_context(|| format!("{} cannot be written", path.display()))?;
+        let mut log = Log { folder: folder.to_path_buf(), file, asked, range, steps: Vec::new() };
+        log.write(&Line::Asked(log.asked.clone()))?;
+        log.write(&Line::Versions(log.range.clone()))?;
+        Ok(log)
+    }
+
+    /// Opens the log in `folder`. A last line that was cut off is dropped: its step is taken again.
+    ///
+    /// # Errors
+    /// When there is none, or it is damaged.
+    pub fn open(folder: &Path) -> Result<Log> {
+        let (shown, path) = (folder.display(), folder.join(FILE));
+        let text = std::fs::read_to_string(&path).map_err(|error| {
+            usage(format!(
+                "{shown} holds no search to continue: {FILE} cannot be read: {error}; name a folder of `cqldyno bisect`"
+            ))
+        })?;
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let damaged = |number: usize| {
+            usage(format!("the log {} is damaged at line {number}; start the search again", path.display()))
+        };
+        let (mut asked, mut range, mut steps) = (None, None, Vec::new());
+        for (number, line) in (1..).zip(text[..whole].lines()) {
+            match serde_json::from_str::<Line>(line).map_err(|_| damaged(number))? {
+                Line::Asked(one) => asked = Some(one),
+                Line::Versions(one) => range = Some(one),
+                Line::Step(one) => steps.push(one),
+            }
+        }
+        let (Some(asked), Some(range)) = (asked, range) else { return Err(damaged(1)) };
+        let count = range.versions.len();
+        let is_in = |step: &Step| step.at < count && step.beside.is_none_or(|beside| beside < step.at);
+        if count < 2 || !steps.iter().all(is_in) {
+            return Err(damaged(2));
+        }
+        let file = File::options()
+            .append(true)
+            .open(&path)
+            .with_context(|| format!("{} cannot be written", path.display()))?;
+        file.set_len(whole as u64).with_context(|| format!("{} cannot be cut", path.display()))?;
+        Ok(Log { folder: folder.to_path_buf(), file, asked, range, steps })
+    }
+
+    /// Keeps a step.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add(&mut self, step: Step) -> Result<()> {
+        self.write(&Line::Step(step.clone()))?;
+        self.steps.push(step);
+        Ok(())
+    }
+
+    /// Where the search is kept.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A name for the runs of the next step, which no folder has: that of an interrupted one stays as it is.
+    pub fn free(&self, what: &str) -> String {
+        let name = |number: usize| format!("{number:02}-{what}");
+        let is_free = |number: &usize| {
+            let begins = format!("{number:02}-");
+            let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+            !entries.map(|entry| entry.file_name()).any(|known| known.to_string_lossy().starts_with(&begins))
+        };
+        (self.steps.len() + 1..).find(is_free).map_or_else(|| name(0), name)
+    }
+
+    /// What was seen of the versions that were measured beside both ends.
+    pub fn seen(&self) -> Vec<(usize, Seen)> {
+        self.steps.iter().filter(|step| step.beside.is_none()).map(|step| (step.at, step.seen)).collect()
+    }
+
+    /// The steps that measured these two beside each other.
+    pub fn pairs(&self, [before, after]: [usize; 2]) -> Vec<&Step> {
+        self.steps.iter().filter(|step| (step.beside, step.at) == (Some(before), after)).collect()
+    }
+
+    fn write(&mut self, line: &Line) -> Result<()> {
+        let text = serde_json::to_string(line)? + "\n";
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
+        written.with_context(|| format!("{} cannot be written", self.folder.join(FILE).display()))
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A log of four versions in `folder`.
+    pub fn sample(folder: &Path) -> Log {
+        let text = |text: &str| text.to_owned();
+        let asked = Asked {
+            driver: text("a"),
+            good: text("1.0.0"),
+            bad: text("1.3.0"),
+            meter: Meter::Syscalls,
+            scenario: text("writes"),
+            arrangement: text("current"),
+            count: 1_000,
+            concurrency: 8,
+            within_s: 60,
+        };
+        let versions = (0..4).map(|minor| (format!("1.{minor}.0"), format!("1.{minor}.0"))).collect();
+        Log::begin(folder, asked, Versions { versions, good_is_newer: false }).unwrap()
+    }
+
+    pub fn step(at: usize, beside: Option<usize>, seen: Seen, figures: &[f64]) -> Step {
+        Step { at, beside, seen, figures: figures.to_vec(), exact: true, why: None, runs: None }
+    }
+
+    #[test]
+    fn a_log_is_read_as_it_was_written_and_a_line_that_was_cut_off_is_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("a/b");
+        let mut log = sample(&folder);
+        log.add(step(3, Some(0), Seen::Newer, &[3.0, 1.0])).unwrap();
+        log.add(step(2, None, Seen::Older, &[3.0, 1.0, 3.0])).unwrap();
+        let path = folder.join(FILE);
+        let whole = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{whole}{{\"step\":{{\"at\":1")).unwrap();
+        let mut again = Log::open(&folder).unwrap();
+        assert_eq!((&again.asked, &again.range, &again.steps), (&log.asked, &log.range, &log.steps));
+        assert_eq!(again.seen(), [(2, Seen::Older)]);
+        assert_eq!(again.pairs([0, 3]).len(), 1);
+        again.add(step(1, None, Seen::Skipped, &[])).unwrap();
+        assert_eq!(Log::open(&folder).unwrap().steps.len(), 3);
+        assert_eq!(again.free("x"), "04-x");
+        std::fs::create_dir(folder.join("04-y")).unwrap();
+        assert_eq!(again.free("x"), "05-x", "the folder of an interrupted step stays");
+    }
+
+    #[test]
+    fn what_is_no_log_is_refused_with_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = |folder: &Path| Log::open(folder).map(drop).unwrap_err().to_string();
+        let none = error(dir.path());
+        assert!(none.contains("holds no search to continue") && none.ends_with("name a folder of `cqldyno bisect`"));
+        let mut log = sample(dir.path());
+        let error_of_two = Log::begin(dir.path(), log.asked.clone(), log.range.clone()).map(drop).unwrap_err();
+        assert!(error_of_two.to_string().contains("continue it with --resume"), "{error_of_two}");
+        log.add(step(7, None, Seen::Older, &[])).unwrap();
+        assert!(error(dir.path()).contains("is damaged at line 2; start the search again"));
+        std::fs::write(dir.path().join(FILE), "{}\n").unwrap();
+        assert!(error(dir.path()).contains("is damaged at line 1"));
+    }
+}

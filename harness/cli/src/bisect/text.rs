@@ -1,0 +1,249 @@
+//! A search on a terminal: what a step found, the answer, and the steps as a table.
+
+use cqldyno_reports::{plain, wrap};
+
+use super::log::{Log, Step};
+use super::search::Seen;
+use crate::prices::figure;
+
+/// The longest name of a version in the table.
+const LONGEST: usize = 40;
+/// The change between two neighbours is said to be all of the difference between the ends if it is at least this share of it.
+const MOST: f64 = 0.9;
+
+/// How a search ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// An end has no figure, for this reason.
+    NoFigure(usize, String),
+    /// Both ends have the same figure.
+    Equal,
+    /// The change comes with the second of these neighbours.
+    Found(usize, usize),
+    /// The change lies between these, and what lies between them could not be told.
+    Hidden(usize, usize),
+    /// These neighbours are told apart beside the ends, and not beside each other.
+    Contradiction(usize, usize),
+}
+
+/// The version's name, with the word for it if it is an end.
+fn name(log: &Log, place: usize) -> String {
+    let last = log.range.versions.len() - 1;
+    let end = match place {
+        0 if log.range.good_is_newer => " (bad)",
+        place if place == last && !log.range.good_is_newer => " (bad)",
+        place if place == 0 || place == last => " (good)",
+        _ => "",
+    };
+    format!("{}{end}", plain(&log.range.versions[place].1))
+}
+
+/// Who was measured in a step and what came out, in a few words.
+pub fn found(log: &Log, step: &Step) -> String {
+    let figures: Vec<String> = step.figures.iter().map(|one| figure(*one)).collect();
+    match (step.beside, figures.as_slice()) {
+        (Some(beside), [before, after]) => {
+            let what = if step.seen == Seen::Newer { "differ" } else { "do not differ as the ends do" };
+            format!("{} and {} {what}: {before} -> {after}", name(log, beside), name(log, step.at))
+        }
+        (_, [.., here]) => format!("{}: {here}, {}", name(log, step.at), like(log, step.seen)),
+        _ => format!("{}: {}", name(log, step.at), like(log, step.seen)),
+    }
+}
+
+/// What a version is like, by the words for the ends.
+fn like(log: &Log, seen: Seen) -> String {
+    let (older, newer) = if log.range.good_is_newer { ("bad", "good") } else { ("good", "bad") };
+    match seen {
+        Seen::Older => older.to_owned(),
+        Seen::Newer => newer.to_owned(),
+        Seen::NearerOlder => format!("neither, nearer to {older}"),
+        Seen::NearerNewer => format!("neither, nearer to {newer}"),
+        Seen::Unclear => "either".to_owned(),
+        Seen::Skipped => "skipped".to_owned(),
+    }
+}
+
+/// The answer in sentences.
+pub fn answer(log: &Log, answer: &Answer, width: usize) -> String {
+    let asked = &log.asked;
+    let driver = asked.driver.split(['@', '+']).next().unwrap_or_default();
+    let (words, place) = (asked.meter.words(), format!("{} on {}", asked.scenario, asked.arrangement));
+    let last = log.range.versions.len() - 1;
+    let pair = |before: usize, after: usize| {
+        log.pairs([before, after]).last().map(|step| step.figures.clone()).unwrap_or_default()
+    };
+    let change = |figures: &[f64]| figures.iter().map(|one| figure(*one)).collect::<Vec<_>>().join(" -> ");
+    let (names, ends) = (|place: usize| name(log, place), pair(0, last));
+    let text = match *answer {
+        Answer::NoFigure(place, ref why) => {
+            format!("{driver} {} has no figure for {words}, so nothing can be searched: {}", names(place), plain(why))
+        }
+        Answer::Equal => format!(
+            "{driver} {} and {} do not differ in {words} ({place}): {}. There is nothing to find; try another --meter or --scenario, or \
+             more time (--within).",
+            names(0),
+            names(last),
+            change(&ends)
+        ),
+        Answer::Found(before, after) => {
+            let figures = pair(before, after);
+            let more = if figures.first() < figures.last() { "more" } else { "fewer" };
+            let more = if asked.meter.pass().is_none() && more == "fewer" { "less" } else { more };
+            let first =
+                format!("{driver} {} is the first with {more} {words}: {} ({place}).", names(after), change(&figures));
+            format!("{first} The version before it is {}.{}", names(before), rest(log, &figures, &ends))
+        }
+        Answer::Hidden(before, after) => format!(
+            "The change in {words} ({place}) comes after {driver} {} and not after {}: {}. {} between them could not be told; the table \
+             says why.{}",
+            names(before),
+            names(after),
+            change(&pair(before, after)),
+            cqldyno_reports::count((after - before - 1) as u64, "version"),
+            rest(log, &pair(before, after), &ends)
+        ),
+        Answer::Contradiction(before, after) => format!(
+            "The steps contradict each other: beside the ends {driver} {} and {} differ in {words} ({place}), and beside each other they \
+             do not: {}. Search again, with --meter instructions or more time (--within).",
+            names(before),
+            names(after),
+            change(&pair(before, after))
+        ),
+    };
+    wrap(&text, width, 0) + "\n"
+}
+
+/// That the neighbours' difference is not that of the ends, if so.
+fn rest(log: &Log, figures: &[f64], ends: &[f64]) -> String {
+    let gap = |pair: &[f64]| if let [before, after] = pair { after - before } else { 0.0 };
+    let share = gap(figures) / gap(ends);
+    if !share.is_finite() || (MOST..=1.0 / MOST).contains(&share) {
+        return String::new();
+    }
+    let last = log.range.versions.len() - 1;
+    let ends: Vec<String> = ends.iter().map(|one| figure(*one)).collect();
+    format!(
+        " From {} to {} it is {}, so other versions between them change it, too.",
+        name(log, 0),
+        name(log, last),
+        ends.join(" -> ")
+    )
+}
+
+/// The steps, one line each; their reasons below.
+pub fn table(log: &Log, width: usize) -> String {
+    let text = |text: &str| text.to_owned();
+    let mut rows = vec![["step", "version", "per statement", "like", "runs"].map(str::to_owned)];
+    let mut reasons = Vec::new();
+    for (number, step) in (1..).zip(&log.steps) {
+        let figures: Vec<String> = step.figures.iter().map(|one| figure(*one)).collect();
+        let (who, figures, like) = match (step.beside, figures.last()) {
+            (Some(_), _) if !figures.is_empty() => {
+                let said = if step.seen == Seen::Newer { "they differ" } else { "they do not differ as the ends do" };
+                (names_of(log, step), figures.join(" -> "), said.to_owned())
+            }
+            (_, Some(here)) => (names_of(log, step), here.clone(), like(log, step.seen)),
+            (_, None) => (names_of(log, step), text("n/a"), like(log, step.seen)),
+        };
+        rows.push([number.to_string(), who, figures, like, step.runs.clone().unwrap_or_default()]);
+        reasons.extend(step.why.iter().map(|why| wrap(&format!("{number}: {}", plain(why)), width, 2) + "\n"));
+    }
+    let widths =
+        [0, 1, 2, 3, 4].map(|column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let cell = |(at, text): (usize, &String)| match at {
+        0 | 2 => format!("{text:>width$}", width = widths[at]),
+        _ => format!("{text:<width$}", width = widths[at]),
+    };
+    let line = |row: &[String; 5]| {
+        row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).chain(reasons).collect()
+}
+
+/// Who was measured, as short as a column needs it.
+fn names_of(log: &Log, step: &Step) -> String {
+    let short = |place: usize| {
+        let name = plain(&log.range.versions[place].1);
+        match name.chars().count() {
+            0..=LONGEST => name,
+            _ => name.chars().take(LONGEST - 3).chain("...".chars()).collect(),
+        }
+    };
+    match step.beside {
+        Some(beside) => format!("{}, {}", short(beside).split(' ').next().unwrap_or_default(), short(step.at)),
+        None => short(step.at),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bisect::log::tests::{sample, step};
+
+    fn said(change: impl FnOnce(&mut Log), by: Answer) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = sample(dir.path());
+        log.add(step(3, Some(0), Seen::Newer, &[3.3, 0.43])).unwrap();
+        change(&mut log);
+        answer(&log, &by, 1_000)
+    }
+
+    #[test]
+    fn the_answer_names_the_first_version_with_the_change_and_both_figures() {
+        let of = |log: &mut Log| log.add(step(2, Some(1), Seen::Newer, &[3.3, 0.43])).unwrap();
+        let found = said(of, Answer::Found(1, 2));
+        assert_eq!(
+            found,
+            "a 1.2.0 is the first with fewer system calls per statement: 3.30 -> 0.430 (writes on current). The version before it is \
+             1.1.0.\n"
+        );
+        let part = |log: &mut Log| log.add(step(2, Some(1), Seen::Newer, &[3.3, 1.2])).unwrap();
+        assert!(said(part, Answer::Found(1, 2)).ends_with(
+            "From 1.0.0 (good) to 1.3.0 (bad) it is 3.30 -> 0.430, so other versions between them change it, too.\n"
+        ));
+        let more = |log: &mut Log| log.add(step(2, Some(1), Seen::Newer, &[1.0, 2.0])).unwrap();
+        assert!(said(more, Answer::Found(1, 2)).contains("is the first with more system calls"));
+    }
+
+    #[test]
+    fn what_is_not_found_says_what_is_known_and_what_to_do() {
+        let hidden = said(|log| log.add(step(2, Some(0), Seen::Newer, &[3.3, 0.43])).unwrap(), Answer::Hidden(0, 2));
+        assert!(
+            hidden.contains("comes after a 1.0.0 (good) and not after 1.2.0: 3.30 -> 0.430. 1 version between them"),
+            "{hidden}"
+        );
+        let equal = said(|_| (), Answer::Equal);
+        assert!(
+            equal.starts_with("a 1.0.0 (good) and 1.3.0 (bad) do not differ in system calls per statement"),
+            "{equal}"
+        );
+        let torn =
+            said(|log| log.add(step(2, Some(1), Seen::Unclear, &[1.0, 1.0])).unwrap(), Answer::Contradiction(1, 2));
+        assert!(torn.contains("beside each other they do not: 1.00 -> 1.00. Search again"), "{torn}");
+    }
+
+    #[test]
+    fn the_table_has_a_line_per_step_and_the_reasons_below() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = sample(dir.path());
+        log.range.versions[1].1 = "0123456789 A subject that is much longer than its column".to_owned();
+        log.add(step(3, Some(0), Seen::Newer, &[3.3, 0.43])).unwrap();
+        let why = Some("It could not be built.".to_owned());
+        log.add(Step { why, ..step(1, None, Seen::Skipped, &[]) }).unwrap();
+        log.add(Step { runs: Some("03-1.2.0".to_owned()), ..step(2, None, Seen::NearerNewer, &[3.3, 0.43, 0.9]) })
+            .unwrap();
+        assert_eq!(
+            table(&log, 80),
+            "step  version                                   per statement  like                    runs\n\
+             \x20  1  1.0.0, 1.3.0                              3.30 -> 0.430  they differ\n\
+             \x20  2  0123456789 A subject that is much lon...            n/a  skipped\n\
+             \x20  3  1.2.0                                             0.900  neither, nearer to bad  03-1.2.0\n\
+             2: It could not be built.\n"
+        );
+        assert_eq!(found(&log, &log.steps[2]), "1.2.0: 0.900, neither, nearer to bad");
+        assert_eq!(found(&log, &log.steps[0]), "1.0.0 (good) and 1.3.0 (bad) differ: 3.30 -> 0.430");
+        log.range.good_is_newer = true;
+        assert_eq!(found(&log, &log.steps[0]), "1.0.0 (bad) and 1.3.0 (good) differ: 3.30 -> 0.430");
+    }
+}

@@ -1,0 +1,384 @@
+//! `cqldyno bisect`: which version changed a meter.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use cqldyno_bench::builder::{BuildError, Range, Version, Watch};
+use cqldyno_bench::{Arrangement, Cancel, Contender, DEFAULT_PARENT, Programs, Workshop};
+use cqldyno_reports::{Look, wrap};
+
+use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
+use crate::bisect::bench::{Bench, scenario};
+use crate::bisect::log::{Asked, Log, Step, Versions};
+use crate::bisect::meter::{Compared, Meter};
+use crate::bisect::search::{Next, Seen, next, steps_left};
+use crate::bisect::text::{Answer, answer, found, table};
+use crate::command::{drivers, scenarios};
+use crate::count::{count, patience};
+use crate::known::Known;
+use crate::measure::supervised;
+use crate::outcome::{Outcome, usage};
+use crate::plan::contender;
+use crate::progress::Progress;
+use crate::terminal;
+
+const SHORT_EXAMPLES: &str = "\
+Example: cqldyno bisect scylla --good 0.3.1 --bad 0.3.0
+How it searches: cqldyno bisect --help";
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno bisect scylla --good 0.3.1 --bad 0.3.0
+  cqldyno bisect scylla --good 1.7.0 --bad 1.9.0 --meter allocations
+  cqldyno bisect scylla@path:../checkout --good v1.8.0 --bad main --meter cpu
+  cqldyno bisect --resume cqldyno-runs/bisect-2026-11-23T20-00-00Z
+
+Each step builds one version between the ends and measures it beside both.
+Either end may be the newer one. Releases go by number. Commits go by first
+parents, so that a merge is one step. What cannot be built is skipped.
+
+Exit codes: 0 found, 1 not found (equal ends, contradictory steps, or skipped
+versions hide the change), 2 wrong usage, 3 cannot be measured here, 130 Ctrl-C.";
+
+/// Find the release or commit that changed a meter
+#[derive(clap::Args)]
+#[command(after_help = SHORT_EXAMPLES, after_long_help = EXAMPLES)]
+pub struct Arguments {
+    /// Driver, such as scylla; for commits scylla@path:DIR
+    #[arg(value_parser = Known(drivers::names), hide_possible_values = true, requires = "good", requires = "bad")]
+    #[arg(required_unless_present = "resume")]
+    driver: Option<String>,
+    /// The good end: a release, or a commit, tag or branch
+    #[arg(long, value_name = "VERSION", requires = "driver", help_heading = WHAT)]
+    good: Option<String>,
+    /// The bad end
+    #[arg(long, value_name = "VERSION", requires = "driver", help_heading = WHAT)]
+    bad: Option<String>,
+    /// syscalls, allocations, instructions or cpu
+    #[arg(long, value_name = "METER", default_value = "syscalls", help_heading = WHAT, hide_possible_values = true)]
+    #[arg(requires = "driver")]
+    meter: Meter,
+    /// Name or TOML file
+    #[arg(long, value_name = "NAME|FILE", default_value = "writes", help_heading = WHAT, requires = "driver")]
+    #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
+    scenario: String,
+    /// Runtime: current or multi:N
+    #[arg(long, value_name = "NAME", default_value = "current", help_heading = WHAT, requires = "driver")]
+    #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
+    arrangement: Arrangement,
+    /// Name what the dearer neighbour of the change has more of
+    #[arg(long, help_heading = WHAT)]
+    explain: bool,
+    /// Statements per cell that counts
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, default_value = "100k", help_heading = SIZE)]
+    #[arg(requires = "driver")]
+    count: u64,
+    /// Statements in flight
+    #[arg(short, long, value_name = "N", value_parser = count, default_value = "1024", help_heading = SIZE)]
+    #[arg(requires = "driver")]
+    concurrency: u64,
+    /// Time of each step that measures CPU time
+    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "5min", help_heading = SIZE)]
+    #[arg(requires = "driver")]
+    within: Duration,
+    /// Continue the search in this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "out", help_heading = OUTPUT)]
+    resume: Option<PathBuf>,
+    /// Folder of the search [default: cqldyno-runs/bisect-TIME]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    out: Option<PathBuf>,
+    /// Only errors and failures on standard error
+    #[arg(short, long, help_heading = OUTPUT)]
+    quiet: bool,
+}
+
+impl Arguments {
+    /// What is asked; `None` if only a search is to go on.
+    fn asked(&self) -> Option<Asked> {
+        Some(Asked {
+            driver: self.driver.clone()?,
+            good: self.good.clone()?,
+            bad: self.bad.clone()?,
+            meter: self.meter,
+            scenario: self.scenario.clone(),
+            arrangement: self.arrangement.to_string(),
+            count: self.count,
+            concurrency: self.concurrency,
+            within_s: self.within.as_secs(),
+        })
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let programs = Programs::find().context("the program does not know where it lies")?;
+    let width = terminal::width().unwrap_or(Look::default().width).min(100);
+    let mut log = match &arguments.resume {
+        Some(folder) => Some(resumed(folder, arguments.asked())?),
+        None => None,
+    };
+    let ended = supervised(arguments.quiet, |progress, cancel| {
+        let mut workshop = Workshop::new(&programs);
+        if log.is_none() {
+            log = began(arguments, &programs, &mut workshop, progress, cancel)?;
+        }
+        let Some(log) = &mut log else { return Ok(None) };
+        let bench = Bench { programs: &programs, workshop, progress, cancel };
+        Search { log, bench }.run(arguments.explain)
+    })?;
+    let Some(log) = log else { return Ok(Outcome::Interrupted) };
+    let shown = log.folder().display().to_string();
+    let Some(Ended { answer: by, explained }) = ended else {
+        terminal::say(&format!("Continue the search with `cqldyno bisect --resume {shown}`."));
+        return Ok(Outcome::Interrupted);
+    };
+    let explained = explained.map(|one| wrap(&one, width, 0) + "\n").unwrap_or_default();
+    let steps = if log.steps.is_empty() { String::new() } else { format!("\n{}", table(&log, width)) };
+    terminal::print(&format!("{}{explained}{steps}", answer(&log, &by, width)))?;
+    if !arguments.quiet {
+        terminal::say(&format!("The search and its runs are kept in {shown}."));
+    }
+    Ok(match by {
+        Answer::Found(..) => Outcome::Done,
+        Answer::NoFigure(..) => Outcome::Unmeasurable,
+        Answer::Equal | Answer::Hidden(..) | Answer::Contradiction(..) => Outcome::Failed,
+    })
+}
+
+/// The search in `folder`. What is asked again must be what was asked.
+fn resumed(folder: &Path, asked: Option<Asked>) -> Result<Log> {
+    let log = Log::open(folder)?;
+    if let Some(asked) = asked.filter(|asked| *asked != log.asked) {
+        let text = |asked: &Asked| serde_json::to_value(asked);
+        let (now, then) = (text(&asked)?, text(&log.asked)?);
+        let fields = now.as_object().into_iter().flatten();
+        let other = fields.map(|(name, now)| (name, now, &then[name])).find(|(_, now, then)| now != then);
+        let (name, now, then) = other.context("the searches differ in nothing that has a name")?;
+        return Err(usage(format!(
+            "the search in {} has {name} {then}, and {name} {now} was asked for; leave all but --resume out, or start another search",
+            folder.display()
+        )));
+    }
+    Ok(log)
+}
+
+/// A new search with all versions of its range; `None` if the user ended it.
+fn began(
+    arguments: &Arguments,
+    programs: &Programs,
+    workshop: &mut Workshop<'_>,
+    progress: &Progress,
+    cancel: &Cancel,
+) -> Result<Option<Log>> {
+    let asked = arguments.asked().context("clap lets nobody through without a driver and both ends")?;
+    let driver = contender(&asked.driver, programs)?;
+    scenario(&asked.scenario)?;
+    let [good, bad] = ends(&driver, [&asked.good, &asked.bad])?;
+    let cancelled = || cancel.is_cancelled();
+    let found = workshop.builder()?.range(
+        driver.name(),
+        [&good, &bad],
+        &mut Watch { progress: &mut |_| (), cancelled: &cancelled, log: None },
+    );
+    let Range { points, reversed } = match found {
+        Err(BuildError::Cancelled) => return Ok(None),
+        Err(error @ (BuildError::Checkout(..) | BuildError::NoAdapter(..) | BuildError::NoOtherVersion(_))) => {
+            return Err(usage(error));
+        }
+        found => found?,
+    };
+    if points.len() < 2 {
+        return Err(usage(format!("--good {} and --bad {} are the same version; name two", asked.good, asked.bad)));
+    }
+    let versions = points.into_iter().map(|point| (point.version.to_string(), point.name)).collect();
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
+    let folder = arguments.out.clone().unwrap_or_else(|| Path::new(DEFAULT_PARENT).join(format!("bisect-{now}")));
+    let log = Log::begin(&folder, asked, Versions { versions, good_is_newer: reversed })?;
+    let between = cqldyno_reports::count(log.range.versions.len() as u64 - 2, "version");
+    progress.say(&format!("Between the ends: {between}."));
+    Ok(Some(log))
+}
+
+/// The versions of both ends: releases of a driver, or commits of its checkout.
+fn ends(driver: &Contender, ends: [&str; 2]) -> Result<[Version; 2]> {
+    let end = |end: &str| {
+        let commit = |folder: &Path| format!("git:{}#{end}", folder.display()).parse::<Version>();
+        match &driver.order.version {
+            Some(Version::Path(folder)) => commit(folder).map_err(|why| usage(format!("the end {end:?} {why}"))),
+            None => match end.parse() {
+                Ok(version @ Version::Release(_)) => Ok(version),
+                _ => Err(usage(format!(
+                    "{end:?} is no whole release of {0}; write one such as 1.9.0, or name a checkout as {0}@path:DIR to search commits",
+                    driver.name()
+                ))),
+            },
+            Some(version) => Err(usage(format!(
+                "{}@{version} was asked for, and a search has two ends; write {0}, or {0}@path:DIR for the commits of a checkout",
+                driver.name()
+            ))),
+        }
+    };
+    Ok([end(ends[0])?, end(ends[1])?])
+}
+
+/// How a search ended, and the paragraph that explains the change.
+struct Ended {
+    answer: Answer,
+    explained: Option<String>,
+}
+
+/// A search under way.
+struct Search<'a> {
+    log: &'a mut Log,
+    bench: Bench<'a>,
+}
+
+impl Search<'_> {
+    /// Takes all steps that are missing; `None` if the user ended it.
+    fn run(&mut self, explain: bool) -> Result<Option<Ended>> {
+        let last = self.log.range.versions.len() - 1;
+        let ended = |answer| Ok(Some(Ended { answer, explained: None }));
+        if self.log.pairs([0, last]).is_empty() {
+            match self.pair([0, last])? {
+                None => return Ok(None),
+                Some(Err((at, why))) => return ended(Answer::NoFigure([0, last][at], why)),
+                Some(Ok(())) => {}
+            }
+        }
+        if self.log.pairs([0, last]).iter().all(|step| step.seen != Seen::Newer) {
+            return ended(Answer::Equal);
+        }
+        let (before, after) = loop {
+            let (seen, count) = (self.log.seen(), last + 1);
+            match next(count, &seen) {
+                Next::Between(before, after) => break (before, after),
+                Next::Try(place) => {
+                    let left = u64::from(steps_left(count, &seen));
+                    let left = cqldyno_reports::count(left, "step");
+                    self.say(&format!("Next is {}; about {left} left.", self.log.range.versions[place].1));
+                    if !self.candidate(place)? {
+                        return Ok(None);
+                    }
+                }
+            }
+        };
+        // Two steps that contradict each other are measured again, beside each other.
+        while !self.log.pairs([before, after]).iter().any(|step| step.seen == Seen::Newer) {
+            if self.log.pairs([before, after]).len() >= 2 {
+                return ended(Answer::Contradiction(before, after));
+            }
+            match self.pair([before, after])? {
+                None => return Ok(None),
+                Some(Err((at, why))) => return Err(self.lost([before, after][at], &why)),
+                Some(Ok(())) => {}
+            }
+        }
+        if after - before > 1 {
+            return ended(Answer::Hidden(before, after));
+        }
+        let explained = match explain {
+            true => {
+                let cheaper_first = if self.rises([before, after]) { [before, after] } else { [after, before] };
+                let runs = self.log.free("explained");
+                self.say("The neighbours of the change run once more, to explain it.");
+                let told = self.bench.explain(self.log, cheaper_first, &runs)?;
+                let [cheaper, dearer] = cheaper_first.map(|place| &self.log.range.versions[place].1);
+                Some(match told {
+                    Some(told) => format!("Why {dearer} is dearer than {cheaper}: {told}"),
+                    None => "Nothing says why: neither stacks nor system calls could be measured here.".to_owned(),
+                })
+            }
+            false => None,
+        };
+        Ok((!self.bench.cancel.is_cancelled()).then_some(Ended { answer: Answer::Found(before, after), explained }))
+    }
+
+    /// Measures two versions beside each other: the first one without a figure and the reason, or `None` if the user ended it.
+    fn pair(&mut self, [before, after]: [usize; 2]) -> Result<Option<Result<(), (usize, String)>>> {
+        let last = self.log.range.versions.len() - 1;
+        let is_ends = [before, after] == [0, last];
+        let runs = self.log.free(if is_ends { "ends" } else { "neighbours" });
+        let ratio = self.ratio().filter(|_| !is_ends);
+        let compared = self.bench.compare(self.log, &[before, after], &runs, ratio);
+        if self.bench.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let compared = match compared? {
+            Ok(compared) => compared,
+            missing => return Ok(Some(missing.map(drop))),
+        };
+        let rises = compared.rises(0, 1);
+        let differ = rises.is_some() && (is_ends || rises == Some(self.rises([0, last])));
+        let seen = if differ { Seen::Newer } else { Seen::Unclear };
+        self.add(after, Some(before), seen, Ok(compared), runs)?;
+        Ok(Some(Ok(())))
+    }
+
+    /// That a version has no figure any more.
+    fn lost(&self, place: usize, why: &str) -> anyhow::Error {
+        anyhow!("{} had a figure before and has none now: {why}", self.log.range.versions[place].1)
+    }
+
+    /// Builds and measures a version beside both ends; whether it came to an end.
+    fn candidate(&mut self, place: usize) -> Result<bool> {
+        let last = self.log.range.versions.len() - 1;
+        let built = self.bench.build(self.log, place);
+        if self.bench.cancel.is_cancelled() {
+            return Ok(false);
+        }
+        if let Err(why) = built? {
+            self.add(place, None, Seen::Skipped, Err(why), String::new())?;
+            return Ok(true);
+        }
+        let name = self.log.range.versions[place].1.split(' ').next().unwrap_or_default().to_owned();
+        let runs = self.log.free(&name);
+        let compared = self.bench.compare(self.log, &[0, last, place], &runs, self.ratio());
+        if self.bench.cancel.is_cancelled() {
+            return Ok(false);
+        }
+        match compared? {
+            Ok(compared) => {
+                let seen = compared.seen(self.rises([0, last]));
+                self.add(place, None, seen, Ok(compared), runs)?;
+            }
+            Err((2, why)) => self.add(place, None, Seen::Skipped, Err(why), runs)?,
+            Err((at, why)) => return Err(self.lost([0, last][at], &why)),
+        }
+        Ok(true)
+    }
+
+    fn add(
+        &mut self,
+        at: usize,
+        beside: Option<usize>,
+        seen: Seen,
+        compared: Result<Compared, String>,
+        runs: String,
+    ) -> Result<()> {
+        let exact = compared.as_ref().is_ok_and(|compared| compared.exact);
+        let (figures, why) = match compared {
+            Ok(compared) => (compared.figures, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        let step = Step { at, beside, seen, figures, exact, why, runs: Some(runs).filter(|runs| !runs.is_empty()) };
+        self.say(&format!("{}.", found(self.log, &step)));
+        self.log.add(step)
+    }
+
+    /// Whether the second of two versions that were measured beside each other has more.
+    fn rises(&self, pair: [usize; 2]) -> bool {
+        let pairs = self.log.pairs(pair);
+        pairs.last().is_some_and(|step| step.figures.first() < step.figures.last())
+    }
+
+    /// The ratio of the ends.
+    fn ratio(&self) -> Option<f64> {
+        let last = self.log.range.versions.len() - 1;
+        let step = self.log.pairs([0, last]).pop()?;
+        Some(step.figures.last()? / step.figures.first()?)
+    }
+
+    fn say(&self, line: &str) {
+        self.bench.progress.say(line);
+    }
+}

@@ -1,0 +1,154 @@
+//! `cqldyno pr`: whether a change makes a driver dearer.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use cqldyno_bench::{Arrangement, Plan, Programs, run as carry_out};
+use cqldyno_reports::{Analysis, Pass, Recorded};
+use cqldyno_scenarios::Scenario;
+
+use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
+use crate::command::scenarios;
+use crate::count::{count_or_none, patience};
+use crate::known::Known;
+use crate::measure::{keep, measure};
+use crate::outcome::Outcome;
+use crate::plan::EXPLAINING_PASSES;
+use crate::pr::comment::Comment;
+use crate::pr::judge::{CPU_TIME, Judged, Line, Meter, SYSTEM_CALLS, confirm, judge, why};
+use crate::pr::plan::{self as change, Change};
+use crate::progress::Progress;
+use crate::repetition::quoted;
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  cqldyno pr main HEAD                         the commits of this branch
+  cqldyno pr HEAD .                            what is not committed yet
+  cqldyno pr main HEAD --exact                 counts only, in less time
+
+Run it in a checkout of the driver. It builds both commits, runs each twice, and
+prints a comment of at most twenty lines. Findings are measured once more.
+Exit codes: 0 no finding or cheaper, 1 dearer, 2 wrong usage, 3 cannot be judged
+here, 130 Ctrl-C.";
+
+/// Say whether a change of a driver makes it dearer, for its CI
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The commit, tag or branch before the change
+    base: String,
+    /// The one with it, or `.` for the files as they are
+    head: String,
+    /// The driver [default: the one whose crate is here]
+    #[arg(long, value_name = "NAME", value_parser = Known(super::drivers::names), help_heading = WHAT)]
+    #[arg(hide_possible_values = true)]
+    driver: Option<String>,
+    /// Name or TOML file; several times for several [default: writes, reads]
+    #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
+    #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
+    scenario: Vec<String>,
+    /// Runtime: current or multi:N
+    ///
+    /// Counts are steadiest on `current`, which is one thread.
+    #[arg(long, value_name = "NAME", default_value = "current", help_heading = WHAT)]
+    #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
+    arrangement: Arrangement,
+    /// Judge counts only: instructions, system calls, allocations
+    #[arg(long, help_heading = SIZE)]
+    exact: bool,
+    /// Name the functions and system calls that a dearer head has more of
+    #[arg(long, help_heading = WHAT)]
+    explain: bool,
+    /// Time for turns and counts, without builds
+    #[arg(long, value_name = "TIME", value_parser = patience, default_value = "5min", help_heading = SIZE)]
+    #[arg(conflicts_with = "exact")]
+    within: Duration,
+    /// Seed for the order of contenders and keys
+    #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "1", help_heading = SIZE)]
+    seed: u64,
+    /// Folder of the runs [default: runs/TIME in the cache]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    out: Option<PathBuf>,
+    /// Only errors and failures on standard error
+    #[arg(short, long, help_heading = OUTPUT)]
+    quiet: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<Outcome> {
+    let began = Instant::now();
+    let programs = Programs::find().context("the program does not know where it lies")?;
+    let here = std::env::current_dir().context("the current folder is not known")?;
+    let change = Change::find(&programs, &here, arguments.driver.as_deref(), [&arguments.base, &arguments.head])?;
+    let names = match arguments.scenario.as_slice() {
+        [] => ["writes", "reads"].map(str::to_owned).to_vec(),
+        named => named.to_vec(),
+    };
+    let scenarios = names.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat();
+    let out = change.folder(arguments.out.as_deref())?;
+    let time = (!arguments.exact).then_some(arguments.within);
+    let plan = |scenarios, time, seed, part: &str| Plan {
+        out: Some(out.join(part)),
+        ..change.plan(scenarios, arguments.arrangement, time, seed)
+    };
+    let first = run_one(&plan(scenarios.clone(), time, arguments.seed, "first"), &programs, arguments)?;
+    let analysis = Analysis::new(&first.run, &first.cells);
+    let mut lines = judge(&analysis);
+    let mut interrupted = first.run.interrupted;
+    let mut explained = Vec::new();
+    if !interrupted && lines.iter().any(|line| line.judged.is_change()) {
+        let is_suspected = |meter: &Meter| lines.iter().any(|line| line.meter == meter && line.judged.is_change());
+        let time = time.filter(|_| is_suspected(&CPU_TIME));
+        let mut second = plan(suspected(&scenarios, &lines), time, arguments.seed.wrapping_add(1), "second");
+        match arguments.explain {
+            true => second.passes.extend(EXPLAINING_PASSES.iter().filter(|pass| !change::PASSES.contains(pass))),
+            false => second.passes.extend(is_suspected(&SYSTEM_CALLS).then_some(Pass::Syscalls)),
+        }
+        let again = run_one(&second, &programs, arguments)?;
+        let of_again = Analysis::new(&again.run, &again.cells);
+        confirm(&mut lines, &judge(&of_again));
+        if arguments.explain {
+            explained = why(&of_again, &lines);
+        }
+        interrupted = again.run.interrupted;
+    }
+    if interrupted {
+        return Ok(Outcome::Interrupted);
+    }
+    Progress::new(arguments.quiet, false).say(&format!("The runs are kept in {}.", out.display()));
+    terminal::print(
+        &Comment { change: &change, analysis: &analysis, lines: &lines, explained, lasted: began.elapsed() }.text(),
+    )?;
+    Ok(outcome(&lines))
+}
+
+/// The scenarios in which a figure may have changed.
+fn suspected(scenarios: &[Scenario], lines: &[Line]) -> Vec<Scenario> {
+    let is_suspected =
+        |one: &&Scenario| lines.iter().any(|line| line.scenario == one.label() && line.judged.is_change());
+    scenarios.iter().filter(is_suspected).cloned().collect()
+}
+
+fn outcome(lines: &[Line]) -> Outcome {
+    let is_known = |line: &Line| !matches!(line.judged, Judged::Unknown(_));
+    if lines.iter().any(|line| line.is_finding() && line.judged == Judged::Dearer) {
+        Outcome::Failed
+    } else if lines.iter().any(is_known) {
+        Outcome::Done
+    } else {
+        Outcome::Unmeasurable
+    }
+}
+
+/// Carries out one run, and keeps it as any other run is kept.
+fn run_one(plan: &Plan, programs: &Programs, arguments: &Arguments) -> Result<Recorded> {
+    let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(plan, programs, progress, cancel))?;
+    let exact = if arguments.exact { " --exact" } else { "" };
+    finished.run.command = Some(format!("cqldyno pr {} {}{exact}", quoted(&arguments.base), quoted(&arguments.head)));
+    keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
+    if let Some(trouble) = finished.trouble {
+        anyhow::bail!("{trouble}");
+    }
+    Ok(Recorded { run: finished.run, cells: finished.cells, notes: Vec::new() })
+}

@@ -1,0 +1,134 @@
+//! The runs that judge a change: base and head, each under two names.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use cqldyno_bench::builder::Builder;
+use cqldyno_bench::{Arrangement, Contender, Plan, Programs};
+use cqldyno_reports::{Pass, list};
+use cqldyno_scenarios::Scenario;
+
+use crate::outcome::usage;
+use crate::plan::contender;
+
+/// What stands for the files as they are, committed or not.
+pub const WORKING_TREE: &str = ".";
+/// The passes that count.
+pub const PASSES: [Pass; 3] = [Pass::Counting, Pass::Allocations, Pass::Instructions];
+/// The share of others' time that is noise.
+const NOISE_SHARE: f64 = 0.1;
+/// Statements of a cell that counts.
+const COUNT: u64 = 100_000;
+
+/// The two states of a driver that are compared.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The driver's name.
+    pub driver: String,
+    /// Before the change.
+    pub base: Side,
+    /// With it.
+    pub head: Side,
+    /// The root of the repository.
+    pub root: PathBuf,
+    /// Outside of any checkout, because the files of a checkout are what is built.
+    pub cache: PathBuf,
+}
+
+/// A commit or the working tree.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// As it was typed; a whole commit is shortened.
+    pub name: String,
+    /// What is built of it.
+    pub contender: Contender,
+}
+
+impl Change {
+    /// From `base` to `head` in the repository that `folder` belongs to; without a `driver` the one whose crate it has.
+    ///
+    /// # Errors
+    /// When there is no such commit, or no such driver; the error is one of usage.
+    pub fn find(programs: &Programs, folder: &Path, driver: Option<&str>, [base, head]: [&str; 2]) -> Result<Change> {
+        let builder = Builder::find(&programs.cqldyno).map_err(usage)?;
+        if base == WORKING_TREE {
+            return Err(usage("BASE is the working tree, and HEAD is to be compared with a commit; name one as BASE"));
+        }
+        let root = builder.repository(folder).map_err(usage)?;
+        let commit = |name: &str| match name {
+            WORKING_TREE => Ok(None),
+            name => builder.commit(&root, name).map(Some).map_err(usage),
+        };
+        let (of_base, of_head) = (commit(base)?, commit(head)?);
+        if of_base == of_head {
+            return Err(usage(format!("BASE {base:?} and HEAD {head:?} are one commit; name two that differ")));
+        }
+        let driver = match driver {
+            Some(driver) => driver.to_owned(),
+            None => only(builder.drivers_in(&root).map_err(usage)?, &root)?,
+        };
+        let side = |name: &str, commit: Option<String>| -> Result<Side> {
+            let place = match &commit {
+                Some(commit) => format!("git:{}#{commit}", root.display()),
+                None => format!("path:{}", root.display()),
+            };
+            let name = if commit.as_deref() == Some(name) { &name[..7] } else { name };
+            let contender = contender(&format!("{driver}@{place}"), programs)?;
+            Ok(Side { name: name.to_owned(), contender })
+        };
+        let (base, head) = (side(base, of_base)?, side(head, of_head)?);
+        Ok(Change { base, head, cache: builder.cache().to_path_buf(), driver, root })
+    }
+
+    /// The plan of a run. With `time` contenders take turns for so long; without it counts alone are taken.
+    pub fn plan(&self, scenarios: Vec<Scenario>, arrangement: Arrangement, time: Option<Duration>, seed: u64) -> Plan {
+        let contenders = [&self.base, &self.base, &self.head, &self.head].map(|side| side.contender.clone());
+        let plan = Plan {
+            arrangements: vec![arrangement],
+            count: COUNT,
+            counting_count: Some(COUNT),
+            passes: PASSES.to_vec(),
+            reference: Some(self.base.contender.to_string()),
+            named: true,
+            seed,
+            ..Plan::new(contenders.to_vec(), scenarios)
+        };
+        match time {
+            None => plan,
+            Some(_) => Plan { within: time, noise_share: Some(NOISE_SHARE), ..plan }.with_turns(None),
+        }
+    }
+
+    /// The folder of the runs: the one that was asked for, or one below the cache.
+    ///
+    /// # Errors
+    /// When it lies in a working tree that is built, which results would change; the error is one of usage.
+    pub fn folder(&self, asked: Option<&Path>) -> Result<PathBuf> {
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
+        let Some(out) = asked else { return Ok(self.cache.join("runs").join(now)) };
+        let out = std::path::absolute(out).map_err(usage)?;
+        match self.head.name == WORKING_TREE && out.starts_with(&self.root) {
+            false => Ok(out),
+            true => Err(usage(format!(
+                "--out {} lies in the working tree, which is built as HEAD and must not change meanwhile; name a folder outside of it",
+                out.display()
+            ))),
+        }
+    }
+}
+
+/// The one driver of a checkout.
+fn only(mut drivers: Vec<String>, root: &Path) -> Result<String> {
+    match (drivers.pop(), drivers.is_empty()) {
+        (Some(driver), true) => Ok(driver),
+        (None, _) => Err(usage(format!(
+            "cqldyno has no adapter for a package in {}; name the driver with --driver (`cqldyno drivers` lists them)",
+            root.display()
+        ))),
+        (Some(last), false) => {
+            drivers.push(last);
+            Err(usage(format!("{} has several drivers, {}; name one with --driver", root.display(), list(&drivers))))
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! gocql, whose workers `make test` builds where Go is.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{cqldyno, json, says_hello, script, stderr, stdout, words, worker};
+use cqldyno_reports::Cell;
+
+/// Whether gocql's workers are here; says that the test is skipped if not.
+fn is_here() -> bool {
+    let is_here = ["gocql", "gocql-1.7.0"].iter().all(|name| worker(name).is_some());
+    if !is_here {
+        eprintln!("Skipped: gocql was not built. Install Go, and run `make test`.");
+    }
+    is_here
+}
+
+/// A comparison without noise limits that is kept in `folder`: its exit code, what it showed, said and kept, and its cells.
+fn compare(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, Vec<Cell>) {
+    let limits = ["--noise-share", "none", "--no-counting", "--notes", "--out", "kept"];
+    let output = cqldyno(folder, &[&["compare"][..], arguments, &limits].concat()).output().unwrap();
+    let kept = |name: &str| fs::read_to_string(folder.join("kept").join(name)).unwrap_or_default();
+    let (run, lines) = (kept("run.json"), kept("cells.jsonl"));
+    let cells = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (output.status.code(), words(&(stdout(&output) + &stderr(&output) + &run + &lines)), cells)
+}
+
+#[track_caller]
+fn check(cells: &[Cell], contender: &str, scenario: &str) {
+    let of = |cell: &&Cell| cell.contender == contender && cell.scenario == scenario;
+    let found: Vec<&Cell> = cells.iter().filter(of).collect();
+    assert!(!found.is_empty(), "{contender} {scenario}");
+    for cell in found {
+        assert_eq!((cell.failed.as_deref(), cell.void.as_deref()), (None, None), "{contender} {scenario}");
+        let [statements, verified, counted] =
+            ["statements", "verified", "server_executes"].map(|id| cell.measures[id].get());
+        assert!(statements > Some(0.0) && verified == statements, "{cell:?}");
+        // Pages are EXECUTEs of their own, and batches are none.
+        assert!(!["writes", "reads", "mixed"].contains(&scenario) || counted == statements, "{cell:?}");
+    }
+}
+
+#[test]
+fn both_releases_run_every_scenario_that_they_declare_and_the_server_agrees() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let scenarios = ["writes", "reads", "mixed", "rows", "payload-1k", "batch", "unprepared", "connect"];
+    let mut arguments = vec!["gocql@1.7.0", "gocql", "floor", "--count", "400", "--blocks", "1", "--warmup", "200"];
+    arguments.extend(["--connections", "2"]);
+    arguments.extend(scenarios.iter().flat_map(|scenario| ["--scenario", scenario]));
+    let (code, shown, cells) = compare(folder.path(), &arguments);
+    assert_eq!(code, Some(0), "{shown}");
+    for contender in ["gocql@1.7.0", "gocql"] {
+        scenarios.iter().for_each(|scenario| check(&cells, contender, scenario));
+    }
+    assert!(shown.contains("gocql@1.7.0 runs on go ") && shown.contains("gocql@2."), "{shown}");
+    assert!(shown.contains("Its worker does not say which load generator it has"), "{shown}");
+}
+
+#[test]
+fn both_releases_take_turns_and_keep_a_rate() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let turns = ["gocql@1.7.0", "gocql", "floor", "--scenario", "mixed", "--turn", "2k", "--within", "2s"];
+    let (code, shown, cells) = compare(folder.path(), &turns);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(cells.iter().any(|cell| cell.contender == "gocql" && cell.round.is_some()), "{shown}");
+    ["gocql@1.7.0", "gocql"].iter().for_each(|contender| check(&cells, contender, "mixed"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let rate = ["gocql", "floor", "--scenario", "reads", "--count", "2k", "--blocks", "1", "--warmup", "200"];
+    let rate = [&rate[..], &["--rate", "2k"]].concat();
+    let (code, shown, cells) = compare(folder.path(), &rate);
+    assert_eq!(code, Some(0), "{shown}");
+    check(&cells, "gocql", "reads");
+    let latency = cells.iter().find(|cell| cell.contender == "gocql" && cell.measures.contains_key("response_p99"));
+    assert!(latency.is_some_and(|cell| cell.measures["response_p99"].get().is_some()), "{shown}");
+}
+
+/// The rows that a cell finds are not those that it expects, as if a driver made them up.
+#[test]
+fn a_wrong_row_voids_the_row_and_says_which_column() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let reads = cqldyno_scenarios::builtin_toml("reads").unwrap();
+    let (before, loaded) = reads.split_once("[statement.load]").unwrap();
+    let altered = format!("{before}[statement.load]{}", loaded.replace("times = 3", "times = 5"));
+    fs::write(folder.path().join("altered.toml"), altered).unwrap();
+    let arguments = ["gocql@1.7.0", "gocql", "--scenario", "altered.toml", "--count", "300", "--blocks", "1"];
+    let arguments = [&arguments[..], &["--warmup", "0"]].concat();
+    let (code, shown, cells) = compare(folder.path(), &arguments);
+    assert_eq!(code, Some(1), "{shown}");
+    for contender in ["gocql@1.7.0", "gocql"] {
+        let cell = cells.iter().find(|cell| cell.contender == contender).unwrap();
+        let void = cell.void.clone().unwrap_or_default();
+        assert!(void.contains("299 of kind wrong row"), "only the row with key 0 is as altered: {contender}: {void:?}");
+        let first = cell.error_kinds.iter().find(|line| line.kind == "wrong_row").unwrap();
+        assert!(first.first.contains("column 3 should be bigint"), "{contender}: {first:?}");
+    }
+}
+
+#[test]
+fn what_it_cannot_do_and_a_release_that_is_not_built_have_a_sentence_each() {
+    if !is_here() {
+        return;
+    }
+    for (arguments, expected, sentence) in [
+        (&["gocql", "--scenario", "prepare"][..], 0, "does not declare the capability `prepare`"),
+        (&["gocql", "--scenario", "reads", "--submit", "spawn"], 1, "submitted as spawn, which is a way of async Rust"),
+        (&["gocql@1.6.0", "--scenario", "reads"], 1, "ask for `gocql` or `gocql@2."),
+        (&["gocql@1.6.0", "--scenario", "reads"], 1, "or provide a worker cqldyno-driver-gocql-1.6.0"),
+        (&["gocql+colour=red", "--scenario", "reads"], 1, "gocql has no option `colour`: it has coalescing, "),
+        (&["gocql+lto=fat", "--scenario", "reads"], 1, "There is no worker for gocql+lto=fat: "),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (code, shown, _) =
+            compare(folder.path(), &[arguments, &["--count", "100", "--blocks", "1", "--warmup", "0"]].concat());
+        assert_eq!(code, Some(expected), "{arguments:?}");
+        assert!(shown.contains(sentence), "{arguments:?} should have {sentence:?}: {shown}");
+    }
+}
+
+#[test]
+fn a_release_is_served_by_the_worker_of_its_name_beside_that_of_the_driver() {
+    let folder = tempfile::tempdir().unwrap();
+    script(folder.path(), "other-1.2.3", &says_hello("other", ""));
+    script(folder.path(), "other", "echo 'this is not the one' >&2; exit 1");
+    let compare = |contender: &str| {
+        let asked =
+            ["compare", contender, "--scenario", "writes", "--count", "100", "--blocks", "1", "--format", "json"];
+        json(&cqldyno(folder.path(), &asked).env("CQLDYNO_WORKERS", folder.path()).output().unwrap())
+    };
+    let whole = compare("other@1.2.3");
+    let contender = &whole["run"]["contenders"][0];
+    assert_eq!((&contender["label"], &contender["unavailable"]), (&"other@1.2.3".into(), &serde_json::Value::Null));
+    let listed = cqldyno(folder.path(), &["drivers"]).env("CQLDYNO_WORKERS", folder.path()).output().unwrap();
+    let listed = words(&stdout(&listed));
+    assert!(listed.contains("built, too other@1.2.3") && listed.contains("compared only if it is named"), "{listed}");
+}

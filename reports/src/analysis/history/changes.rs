@@ -1,0 +1,219 @@
+//! With which releases a figure changes its level, and why, if a changelog or the source tells it.
+
+use std::sync::LazyLock;
+
+use cqldyno_statistics::{Level, change_points};
+use semver::Version;
+use serde::{Deserialize, Serialize};
+
+use super::Point;
+use crate::check::steady;
+use crate::{Contender, Run};
+
+/// The fewest figures with changes: two releases are compared without them.
+const LEAST_POINTS: usize = 3;
+/// A count that nobody knows the steadiness of may be off by so much.
+const UNKNOWN_SHARE: f64 = 0.03;
+/// How many standard deviations the greatest difference between seven runs is, which `steady` has, and so is half a 95 % interval.
+const STEADY_DEVIATIONS: f64 = 3.0;
+const INTERVAL_DEVIATIONS: f64 = 1.96;
+/// How many standard deviations the range of 2, 3, ... figures is (L. H. C. Tippett, Biometrika 17, 1925).
+const RANGES: [f64; 7] = [1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847];
+
+/// What releases changed.
+static CAUSES: LazyLock<Vec<Cause>> = LazyLock::new(|| causes().unwrap_or_default());
+
+fn causes() -> Result<Vec<Cause>, toml::de::Error> {
+    #[derive(Deserialize)]
+    struct Releases {
+        cause: Vec<Cause>,
+    }
+    toml::from_str(include_str!("../../../../drivers/RELEASES.toml")).map(|Releases { cause }| cause)
+}
+
+/// Two neighbouring releases with figures, between which the level changes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// The indices of the line's points before and after.
+    pub points: [usize; 2],
+    /// What of it a changelog or the source tells.
+    pub causes: Vec<Cause>,
+    /// The folder of the later adapter if it is another one than before: a part of the step may be the adapter's.
+    pub adapter: Option<String>,
+}
+
+/// What a release changed that its statements cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cause {
+    /// The driver's name.
+    pub driver: String,
+    /// The first release that has it.
+    pub release: Version,
+    /// The measures that it explains.
+    pub meters: Vec<String>,
+    /// Whether figures rise because of it; absent if they fall.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub raises: bool,
+    /// What it is, as a full sentence.
+    pub says: String,
+    /// Where that stands.
+    pub source: String,
+}
+
+/// The changes over the points of one run, in order; none if nobody knows how far a figure may be off.
+pub(super) fn changes(points: &[Point], meter: &str, run: &Run) -> Vec<Change> {
+    let there: Vec<(usize, f64)> = (0..).zip(points).filter_map(|(at, one)| Some((at, log(one)?))).collect();
+    let deviations = deviations(points, meter, run);
+    let level = |(at, log): &(usize, f64)| Some(Level { log: *log, deviation: deviations(&points[*at])? });
+    let Some(series) = there.iter().map(level).collect::<Option<Vec<Level>>>() else { return Vec::new() };
+    if there.len() < LEAST_POINTS {
+        return Vec::new();
+    }
+    // Runs of one build differ by as much in a count, however often it is counted within one of them.
+    let is_count = run.measure(meter).is_some_and(|known| known.is_exact());
+    let least = if is_count { steady::share(meter).unwrap_or(UNKNOWN_SHARE).ln_1p() } else { 0.0 };
+    let is_step = |after: &usize| (there[*after].1 - there[*after - 1].1).abs() > least;
+    let change = |after: usize| {
+        let rises = there[after].1 > there[after - 1].1;
+        let pair = [there[after - 1].0, there[after].0];
+        let [before, after] = pair.map(|at| run.contender(&points[at].contender));
+        let [before, after] = [before?, after?];
+        let adapter = Some(adapter(after)).filter(|folder| *folder != self::adapter(before));
+        let [was, is] = pair.map(|at| Version::parse(&points[at].version).ok());
+        let (was, is, name) = (was?, is?, driver(after));
+        let tells = |cause: &&Cause| {
+            cause.driver == name
+                && cause.raises == rises
+                && was < cause.release
+                && cause.release <= is
+                && cause.meters.iter().any(|one| one == meter)
+        };
+        Some(Change { points: pair, causes: CAUSES.iter().filter(tells).cloned().collect(), adapter })
+    };
+    change_points(&series).into_iter().filter(is_step).filter_map(change).collect()
+}
+
+/// Of a figure above 0.
+fn log(point: &Point) -> Option<f64> {
+    point.median.filter(|median| *median > 0.0).map(f64::ln)
+}
+
+/// How far the logarithm of a point may be off: of a time by its interval, of a count by the spread of its processes.
+fn deviations(points: &[Point], meter: &str, run: &Run) -> impl Fn(&Point) -> Option<f64> + use<> {
+    let own: Vec<f64> = points.iter().filter_map(of_interval).collect();
+    let mean = |all: &[f64]| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64);
+    let is_count = run.measure(meter).is_some_and(|known| known.is_exact());
+    // The reference has no interval of its own.
+    let common = match is_count {
+        false => mean(&own),
+        true => {
+            let ranges: Vec<f64> = points.iter().filter_map(of_range).collect();
+            let least = steady::share(meter).unwrap_or(UNKNOWN_SHARE) / STEADY_DEVIATIONS;
+            Some(mean(&ranges).unwrap_or(0.0).max(least))
+        }
+    };
+    move |point| if is_count { common } else { of_interval(point).or(common) }
+}
+
+fn of_interval(point: &Point) -> Option<f64> {
+    let [low, high] = point.interval?;
+    Some((high / low).ln() / 2.0 / INTERVAL_DEVIATIONS).filter(|deviation| *deviation > 0.0)
+}
+
+fn of_range(point: &Point) -> Option<f64> {
+    let [least, most] = point.spread.filter(|[least, _]| *least > 0.0)?;
+    let times = RANGES.get(point.blocks.checked_sub(2)?).or(RANGES.last())?;
+    Some((most / least).ln() / times)
+}
+
+/// The name of a contender's driver.
+fn driver(contender: &Contender) -> &str {
+    contender.id.split(['@', '+']).next().unwrap_or_default()
+}
+
+fn adapter(contender: &Contender) -> String {
+    let newest = || format!("drivers/{}", driver(contender));
+    contender.built.as_ref().map_or_else(newest, |built| built.adapter.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn every_cause_names_a_measure_and_its_source() {
+        let (run, all) = (sample::run().0, causes().unwrap());
+        assert!(!all.is_empty());
+        for cause in all {
+            let known = super::super::METERS.map(|(meter, _)| meter);
+            assert!(
+                !cause.meters.is_empty() && cause.meters.iter().all(|one| known.contains(&one.as_str())),
+                "{cause:?}"
+            );
+            assert!(cause.source.starts_with("https://") && cause.says.ends_with('.'), "{cause:?}");
+            assert!(cause.says.split(' ').count() <= 30 && run.contender(&cause.driver).is_some(), "{cause:?}");
+        }
+    }
+
+    /// As a run measures counts: the median of three processes.
+    fn counted(figures: &[f64], spread: f64) -> Vec<usize> {
+        let (mut run, _) = sample::run();
+        let base = run.contenders[0].clone();
+        let point = |(nth, figure): (usize, &f64)| Point {
+            place: nth,
+            run: 0,
+            version: format!("1.{nth}.0"),
+            median: Some(*figure).filter(|figure| *figure > 0.0),
+            spread: Some([figure * (1.0 - spread), figure * (1.0 + spread)]),
+            blocks: 3,
+            gap: None,
+            contender: format!("scylla@1.{nth}.0"),
+            interval: None,
+        };
+        let points: Vec<Point> = figures.iter().enumerate().map(point).collect();
+        let of = |one: &Point| Contender { id: one.contender.clone(), ..base.clone() };
+        run.contenders = points.iter().map(of).collect();
+        changes(&points, "syscalls_per_statement", &run).iter().map(|change| change.points[1]).collect()
+    }
+
+    #[test]
+    fn a_count_changes_by_more_than_its_own_processes_differ() {
+        let figures = [0.40, 0.41, 0.40, 0.44, 0.45, 0.44];
+        assert_eq!(counted(&figures, 0.01), [3]);
+        assert!(counted(&figures, 0.20).is_empty(), "its processes differ by more");
+        assert!(counted(&[4.0, 4.0, 4.05, 4.0], 0.0).is_empty(), "nobody says that a count is exact to the last digit");
+        assert!(counted(&[4.0, 8.0], 0.0).is_empty(), "two releases are compared as ever");
+        assert!(counted(&[3.0, 3.0, 3.0, 3.08, 3.08, 3.08], 0.0).is_empty(), "runs of one build differ by 3 %");
+        assert_eq!(counted(&[4.0, 4.0, 0.0, 8.0, 8.0], 0.0), [3], "from the release before the gap");
+    }
+
+    #[test]
+    fn a_time_changes_by_more_than_its_intervals_allow() {
+        let changed = |half: f64| {
+            let (mut run, _) = sample::run();
+            let base = run.contenders[0].clone();
+            let points: Vec<Point> = [4.0, 4.1, 4.0, 4.6, 4.7]
+                .into_iter()
+                .enumerate()
+                .map(|(nth, figure)| Point {
+                    place: nth,
+                    run: 0,
+                    version: format!("1.{nth}.0"),
+                    median: Some(figure),
+                    spread: None,
+                    blocks: 12,
+                    gap: None,
+                    contender: format!("scylla@1.{nth}.0"),
+                    // The last one is the reference.
+                    interval: (nth < 4).then_some([1.0 - half, 1.0 + half]),
+                })
+                .collect();
+            run.contenders = points.iter().map(|one| Contender { id: one.contender.clone(), ..base.clone() }).collect();
+            changes(&points, "cpu_per_statement", &run).iter().map(|change| change.points).collect::<Vec<_>>()
+        };
+        assert_eq!(changed(0.02), [[2, 3]]);
+        assert!(changed(0.3).is_empty() && changed(0.0).is_empty());
+    }
+}

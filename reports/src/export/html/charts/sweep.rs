@@ -1,0 +1,65 @@
+//! Curves over the number of statements in flight.
+
+use super::{Chart, Kind};
+use crate::export::growth::{LogLine, on_log_axes};
+use crate::export::html::view::Faces;
+use crate::{Sweep, SweptFigures};
+
+/// The width of lines that show no knee.
+const THIN: f64 = 1.5;
+
+/// A line per contender in each of the three charts: statements per second, CPU time per statement, latency.
+pub fn sweep(sweep: &Sweep, faces: &Faces, with_titles: bool) -> Vec<Chart> {
+    let lines = |width: f64, figure: &dyn Fn(&SweptFigures) -> Option<f64>| -> Vec<LogLine> {
+        let of = |curve: &crate::Swept| {
+            let place = faces.place(&curve.contender.id);
+            LogLine {
+                class: faces.classes[place].clone(),
+                label: faces.labels[place].clone(),
+                points: curve.figures().filter_map(|(at, all)| Some((at as f64, figure(&all)?))).collect(),
+                width,
+                large_at: curve.knee().map(|knee| knee as f64).filter(|_| width > THIN),
+            }
+        };
+        sweep.curves.iter().map(of).collect()
+    };
+    let chart = |kind, title: &str, about: &str, lines: Vec<LogLine>| {
+        let title = format!("{title}, over statements in flight");
+        let ids =
+            sweep.curves.iter().filter(|curve| curve.figures().next().is_some()).map(|one| one.contender.id.as_str());
+        match on_log_axes(&lines, with_titles) {
+            None => Chart::none(kind, title, "No contender has a figure."),
+            Some(picture) => Chart {
+                kind,
+                picture: Ok(picture.finished(&format!("{title}, for {}. A table below has all figures.", sweep.name))),
+                title,
+                about: about.to_owned(),
+                view: None,
+                legend: faces.legend(ids),
+            },
+        }
+    };
+    let mut latency = lines(4.0, &|all| all.latency_us.map(|[p50, _]| p50));
+    latency.extend(lines(THIN, &|all| all.latency_us.map(|[_, p99]| p99)));
+    vec![
+        chart(
+            Kind::Throughput,
+            "Statements per second",
+            "Both axes are logarithmic. The large dot is the knee, where a curve levels off.",
+            lines(4.0, &|all| Some(all.rate)),
+        ),
+        chart(
+            Kind::Cpu,
+            "CPU time per statement",
+            "In microseconds. The large dot is the knee.",
+            lines(4.0, &|all| all.cpu_us),
+        ),
+        chart(
+            Kind::Latency,
+            "Latency",
+            "In microseconds; the thin line of a colour is the 99th percentile, the other the median. In a closed loop latency is throughput: \
+             by Little's law its mean is the number in flight over statements per second. So it ranks nobody that the first chart does not.",
+            latency,
+        ),
+    ]
+}

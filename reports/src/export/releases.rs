@@ -1,0 +1,238 @@
+//! The releases of a driver: first where a figure changes, then all figures.
+
+use maud::{Markup, html};
+
+use super::history::{figure, gaps, picture, story};
+use super::part::{Field, Part, Sheet, TableRow};
+use super::text::plain;
+use crate::{Analysis, Change, Group, History, Panel, Point, Role};
+
+/// The changes between two neighbouring releases.
+struct Step<'a> {
+    driver: &'a str,
+    versions: [&'a str; 2],
+    /// Each with the panel that shows it.
+    changes: Vec<(&'a Panel, &'a Change, String)>,
+    /// Whether the run has one arrangement, which need not be said.
+    is_one: bool,
+}
+
+/// What a run that compares all releases shows of them; nothing of any other run.
+pub(crate) fn releases(analysis: &Analysis) -> Vec<Part> {
+    History::of_releases(analysis).as_ref().map(parts).unwrap_or_default()
+}
+
+/// The changes as a list, then a table per driver, scenario and arrangement.
+fn parts(group: &Group) -> Vec<Part> {
+    let panels: Vec<&Panel> = panels(group).collect();
+    let is_one = panels.iter().all(|panel| panel.arrangement == panels[0].arrangement);
+    let steps = steps(&panels, is_one);
+    let several = panels.windows(2).any(|two| two[0].lines[0].contender != two[1].lines[0].contender);
+    let mut parts = vec![Part::Title("Where a figure changes (per statement)".to_owned())];
+    parts.push(match steps.is_empty() {
+        true => Part::Text("With no release, by more than it may be off.".to_owned()),
+        false => Part::List(steps.iter().map(|step| step.said(several)).collect()),
+    });
+    let mut tables: Vec<Vec<&Panel>> = Vec::new();
+    for panel in panels {
+        match tables.iter_mut().find(|table| same_table(table[0], panel)) {
+            Some(table) => table.push(panel),
+            None => tables.push(vec![panel]),
+        }
+    }
+    parts.extend(tables.iter().map(|table| Part::Sheet(sheet(table))));
+    parts.extend(Part::list(gaps(group)));
+    parts
+}
+
+/// Those of drivers.
+fn panels(group: &Group) -> impl Iterator<Item = &Panel> {
+    group.panels.iter().filter(|panel| panel.lines.len() == 1 && panel.lines[0].role == Role::Driver)
+}
+
+/// The same for a page: the changes, and a chart per figure with a line at each of them.
+pub(crate) fn section(group: &Group) -> Markup {
+    html! {
+        section aria-labelledby="releases" {
+            h2 id="releases" { "What changed with which release" }
+            @for part in parts(group) {
+                @match part {
+                    Part::List(sentences) => ul.remarks { @for text in sentences { li { (text) } } },
+                    Part::Text(text) => p { (text) },
+                    _ => {},
+                }
+            }
+            p.muted { "A vertical line stands where the next release begins another level. A cross is a release without a figure." }
+            div.charts { @for panel in panels(group) { (picture(panel, group)) } }
+        }
+    }
+}
+
+fn steps<'a>(panels: &[&'a Panel], is_one: bool) -> Vec<Step<'a>> {
+    let mut steps: Vec<(usize, Step)> = Vec::new();
+    for panel in panels {
+        let line = &panel.lines[0];
+        for change in &line.changes {
+            let versions = change.points.map(|at| line.points[at].version.as_str());
+            let told = (*panel, change, story(panel, line, change));
+            let is = |step: &&mut (usize, Step)| step.1.driver == line.contender && step.1.versions == versions;
+            match steps.iter_mut().find(is) {
+                Some((_, step)) => step.changes.push(told),
+                None => steps.push((
+                    line.points[change.points[1]].place,
+                    Step { driver: &line.contender, versions, changes: vec![told], is_one },
+                )),
+            }
+        }
+    }
+    let driver = |step: &Step| panels.iter().position(|panel| panel.lines[0].contender == step.driver);
+    steps.sort_by_key(|(place, step)| (driver(step), *place));
+    steps.into_iter().map(|(_, step)| step).collect()
+}
+
+impl Step<'_> {
+    /// The releases, what changes in each scenario, and why.
+    fn said(&self, with_driver: bool) -> String {
+        let mut places: Vec<(String, Vec<&str>)> = Vec::new();
+        for (panel, _, story) in &self.changes {
+            let place = if self.is_one { plain(&panel.scenario) } else { place(panel) };
+            match places.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, stories)) => stories.push(story),
+                None => places.push((place, vec![story])),
+            }
+        }
+        let places: Vec<String> =
+            places.iter().map(|(place, stories)| format!("{place} {}", stories.join(", "))).collect();
+        let mut why: Vec<String> = Vec::new();
+        for cause in self.changes.iter().flat_map(|(_, change, _)| &change.causes) {
+            let said = format!(" {} ({})", plain(&cause.says), plain(&cause.source));
+            why.extend((!why.contains(&said)).then_some(said));
+        }
+        if let Some(first) = why.first_mut() {
+            first.insert_str(0, " What is known:");
+        }
+        let adapter = self.changes.iter().find_map(|(_, change, _)| change.adapter.as_ref());
+        let adapter =
+            adapter.map_or(String::new(), |folder| format!(" The adapter is another one, too: {}.", plain(folder)));
+        let driver = if with_driver { format!("{} ", plain(self.driver)) } else { String::new() };
+        let [before, after] = self.versions.map(plain);
+        format!("{driver}{before} -> {after}: {}.{}{adapter}", places.join("; "), why.concat())
+    }
+}
+
+fn place(panel: &Panel) -> String {
+    format!("{} on {}", plain(&panel.scenario), plain(&panel.arrangement))
+}
+
+fn same_table(one: &Panel, other: &Panel) -> bool {
+    (&one.lines[0].contender, &one.scenario, &one.arrangement)
+        == (&other.lines[0].contender, &other.scenario, &other.arrangement)
+}
+
+/// A row per release, a column per figure; an asterisk where another level begins.
+fn sheet(panels: &[&Panel]) -> Sheet {
+    let places = &panels[0].places;
+    let field = |panel: &Panel, place: &String| {
+        let line = &panel.lines[0];
+        let at = line.points.iter().position(|point| panel.places[point.place] == *place);
+        let Some((at, point)) = at.map(|at| (at, &line.points[at])) else { return Field::of("-") };
+        let mark = if line.changes.iter().any(|change| change.points[1] == at) { " *" } else { "" };
+        match point {
+            Point { median: Some(median), .. } => Field::of(figure(panel, *median) + mark),
+            _ => Field::bad("n/a"),
+        }
+    };
+    let row = |place: &String| TableRow::of(place, panels.iter().map(|panel| field(panel, place)).collect());
+    let has_changes = panels.iter().any(|panel| !panel.lines[0].changes.is_empty());
+    let mark = if has_changes { "; * begins another level" } else { "" };
+    Sheet {
+        title: format!("{}, {}{mark}", plain(&panels[0].lines[0].contender), place(panels[0])),
+        first: "release".to_owned(),
+        words: 0,
+        columns: panels.iter().map(|panel| column(&panel.words)).collect(),
+        groups: vec![places.iter().map(row).collect()],
+    }
+}
+
+/// The heading of a column in two lines.
+fn column(words: &str) -> Vec<String> {
+    let (what, how) = words.split_once(" per statement").unwrap_or((words, ""));
+    vec![what.to_owned(), format!("per statement{how}")]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::export::shown;
+    use crate::measure::SYSCALLS_PER_STATEMENT;
+    use crate::{BuiltOnDemand, Cell, Contender, Look, Measure, Pass, Run, Unit, sample};
+
+    /// Releases of scylla with their system calls per write; a release without any could not be built.
+    fn run(releases: &[(&str, Option<f64>)]) -> (Run, Vec<Cell>) {
+        let (mut run, cells) = sample::run();
+        let cells: Vec<Cell> = cells.into_iter().filter(|cell| cell.contender == "scylla").collect();
+        let base = run.contenders.remove(0);
+        run.contenders.clear();
+        let mut all = Vec::new();
+        for (version, figure) in releases {
+            let id = format!("scylla@{version}");
+            for cell in cells.iter().filter(|cell| cell.scenario == "writes" && figure.is_some()) {
+                let mut cell = Cell { contender: id.clone(), label: id.clone(), ..cell.clone() };
+                for (block, times) in [(1, 1.0), (2, 0.99), (3, 1.01)] {
+                    let value = Measure::value(figure.unwrap_or_default() * times, Unit::Count);
+                    if cell.pass == Pass::Counting {
+                        cell.measures.insert(SYSCALLS_PER_STATEMENT.to_owned(), value);
+                        all.push(Cell { block, ..cell.clone() });
+                    }
+                }
+                all.extend(Some(cell).filter(|cell| cell.pass == Pass::Timing));
+            }
+            let unavailable = figure.is_none().then(|| "The compiler refused | it.".to_owned());
+            let folder = if version.starts_with("0.2") { "drivers/scylla/0.1" } else { "drivers/scylla/0.3" };
+            let built = Some(BuiltOnDemand { adapter: folder.to_owned(), ..BuiltOnDemand::default() });
+            let version = if figure.is_some() { (*version).to_owned() } else { String::new() };
+            run.contenders.push(Contender { id: id.clone(), label: id, version, built, unavailable, ..base.clone() });
+        }
+        run.scenarios.truncate(1);
+        run.plan.reference = run.contenders.last().map(|one| one.id.clone());
+        (run.plan.releases, run.plan.exact) = (vec!["scylla@all".to_owned()], true);
+        (run, all)
+    }
+
+    const RELEASES: [(&str, Option<f64>); 6] = [
+        ("0.2.1", Some(3.5)),
+        ("0.3.1", Some(0.43)),
+        ("0.4.7", Some(0.432)),
+        ("0.5.0", None),
+        ("0.6.1", Some(0.43)),
+        ("0.10.2", Some(0.5)),
+    ];
+
+    #[test]
+    fn a_terminal_shows_the_changes_with_their_causes_first_and_a_release_that_was_not_built_with_its_reason() {
+        let (run, cells) = run(&RELEASES);
+        let text = shown::table(&run, &cells, Look { width: 100, ..shown::at(100) });
+        insta::assert_snapshot!(text);
+        let markdown = shown::markdown(&run, &cells);
+        assert!(
+            markdown.contains("| 0.3.1 | 0.430 \\* |") && markdown.contains("- 0.2.1 -&gt; 0.3.1: writes"),
+            "{markdown}"
+        );
+    }
+
+    #[test]
+    fn without_a_change_there_is_a_sentence() {
+        let (run, cells) = run(&[("0.3.1", Some(0.43)), ("0.4.7", Some(0.433)), ("0.5.0", Some(0.428))]);
+        let text = shown::table(&run, &cells, shown::at(100));
+        assert!(text.contains("With no release, by more than it may be off.") && !text.contains('*'), "{text}");
+    }
+
+    #[test]
+    fn a_page_has_a_chart_over_releases_and_no_times() {
+        let (run, cells) = run(&RELEASES);
+        let page = shown::html(&run, &cells);
+        let section = page.split("id=\"releases\"").nth(1).unwrap().split("</section>").next().unwrap();
+        assert!(section.contains("<svg") && section.contains("3.50 -&gt; 0.430 system calls"), "{section}");
+        assert!(section.contains("no figure: The compiler refused | it."), "{section}");
+        assert!(!page.contains("What each driver costs") && !page.contains("CPU us"), "{page}");
+    }
+}
