@@ -98,7 +98,8 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
     }
     contenders(run, notes, &mut |what| say(RUN, what));
     let analysis = Analysis::new(run, cells);
-    if run.plan.blocks >= CONTROL_BLOCKS && !has_control(&analysis) {
+    let compares_drivers = run.plan.releases.is_empty();
+    if compares_drivers && run.plan.blocks >= CONTROL_BLOCKS && !has_control(&analysis) {
         say(
             RUN,
             format!(
@@ -206,7 +207,7 @@ fn name(cell: &Cell) -> String {
 
 fn contenders(run: &Run, notes: &str, say: &mut impl FnMut(String)) {
     let missing: Vec<&str> = everybody().filter(|id| run.contender(id).is_none()).collect();
-    if !missing.is_empty() {
+    if run.plan.releases.is_empty() && !missing.is_empty() {
         say(format!(": {} took no part, and a published run has all contenders.", missing.join(", ")));
     }
     let environment = &run.environment;

@@ -24,9 +24,10 @@ pub(crate) struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
-    /// `None` without a run.
+    /// `None` without a run that compares drivers.
     pub fn of(shown: &[Shown<'a>]) -> Option<Front<'a>> {
-        let most = shown.iter().max_by_key(|one| one.run.run.plan.blocks)?;
+        let compares_drivers = |one: &&Shown| one.run.run.plan.releases.is_empty();
+        let most = shown.iter().filter(compares_drivers).max_by_key(|one| one.run.run.plan.blocks)?;
         let plan = shown.iter().filter(|one| unnumbered(one.name) == unnumbered(most.name));
         let named: Vec<(String, Analysis)> =
             plan.map(|one| (one.name.to_owned(), Analysis::new(&one.run.run, &one.run.cells))).collect();
@@ -97,13 +98,15 @@ fn of_all(combined: &Combined, method: &str) -> String {
 }
 
 /// The README of a date's folder.
-pub(crate) fn of_date(date: &str, shown: &[Shown], front: &Front, notes: &str) -> String {
+pub(crate) fn of_date(date: &str, shown: &[Shown], front: Option<&Front>, notes: &str) -> String {
     let mut out = format!("# What was measured on {date}\n\n");
     if !notes.trim().is_empty() {
         out.push_str(&format!("{}\n\n", notes.trim()));
     }
-    out.push_str(&picture("chart.svg"));
-    out.push_str(&front.together(date).unwrap_or_default());
+    if let Some(front) = front {
+        out.push_str(&picture("chart.svg"));
+        out.push_str(&front.together(date).unwrap_or_default());
+    }
     for Shown { name, run: Recorded { run, cells, notes } } in shown {
         let analysis = Analysis::new(run, cells);
         out.push_str(&format!("## [{name}]({name})\n\n{}\n\n", asked(&[run], date)));

@@ -12,8 +12,8 @@ use cqldyno_reports::{Analysis, Cell, Combined, EXPORTERS, Look, PACKED_CELLS, R
 use crate::archive::{pack, pack_cells};
 use crate::check::check;
 use crate::store::{
-    BLOCKS, CELLS, CLASSIC, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, dates, is_inside, named, numbered, recorded,
-    runs, text, used, without_folders,
+    CELLS, FILES, NOTES, PAGE, PublishedRun, RUN, TABLE, dates, is_inside, named, numbered, plan_name, recorded, runs,
+    text, used, without_folders,
 };
 
 /// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it. Runs of
@@ -31,7 +31,7 @@ pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>> {
     let plans = plans(&all)?;
     let mut places = plans.iter().flat_map(|plan| {
         let (day, name) = place(plan[0]);
-        plan.iter().zip(1..).map(move |(run, number)| (*run, published.join(&day).join(numbered(name, number))))
+        plan.iter().zip(1..).map(move |(run, number)| (*run, published.join(&day).join(numbered(&name, number))))
     });
     let done = places.try_for_each(|((folder, run), to)| one(folder, run, &to, &mut made));
     let done = done.and_then(|()| {
@@ -85,8 +85,8 @@ fn plans(all: &[(PathBuf, Recorded)]) -> Result<Vec<Vec<&(PathBuf, Recorded)>>> 
 }
 
 /// The day and the name of a run, or of the first of its plan.
-fn place((_, Recorded { run, .. }): &(PathBuf, Recorded)) -> (String, &'static str) {
-    (run.started.strftime("%Y-%m-%d").to_string(), if run.plan.blocks > 1 { BLOCKS } else { CLASSIC })
+fn place((_, Recorded { run, .. }): &(PathBuf, Recorded)) -> (String, String) {
+    (run.started.strftime("%Y-%m-%d").to_string(), plan_name(run))
 }
 
 /// Adds the run to those of a plan if they come to a combined table.

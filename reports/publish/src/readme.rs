@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use crate::chart::chart;
 use crate::front::{Front, Shown, of_date};
 use crate::store::{CHART, NOTES, README, dates, name_of, runs, text, used};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 /// How the line before what is generated begins.
 const BEGIN: &str = "<!-- generated from reports/published/";
 /// The line after it.
 const END: &str = "<!-- end of what is generated -->";
 
-/// Writes the README's section, and README and chart of the newest date, below `repository`; returns the files.
+/// Writes the README's section, README and chart of the newest date that compares drivers, and the README of later ones, below
+/// `repository`; returns the files.
 ///
 /// # Errors
 /// When something cannot be read, drawn or written, or the README has no place for the tables.
@@ -31,24 +32,29 @@ pub fn write(repository: &Path) -> Result<Vec<PathBuf>> {
 /// As [`write`].
 pub fn generated(repository: &Path) -> Result<Vec<(PathBuf, String)>> {
     let published = repository.join("reports/published");
-    let newest = dates(&published)?.pop().with_context(|| nothing(&published))?;
-    let date = name_of(&newest);
-    let runs = runs(&newest)?;
-    let shown: Vec<Shown> = runs.iter().map(|run| Shown { name: &run.name, run: &run.recorded }).collect();
-    let notes = match newest.join(NOTES) {
-        path if path.exists() => text(&path)?,
-        _ => String::new(),
-    };
-    let front = Front::of(&shown).with_context(|| nothing(&newest))?;
-    let drawn = chart(front.analysis(), front.runs());
-    let readme = repository.join(README);
-    let section = put(&readme, &text(&readme)?, &date, &front.section(&date))?;
-    let of_date = of_date(&date, &shown, &front, &notes);
-    Ok(vec![(readme, section), (newest.join(README), of_date), (newest.join(CHART), drawn)])
-}
-
-fn nothing(folder: &Path) -> String {
-    format!("{} holds no published run; publish one with `make publish RUNS=DIR`", folder.display())
+    let mut files = Vec::new();
+    for folder in dates(&published)?.into_iter().rev() {
+        let date = name_of(&folder);
+        let runs = runs(&folder)?;
+        let shown: Vec<Shown> = runs.iter().map(|run| Shown { name: &run.name, run: &run.recorded }).collect();
+        let notes = match folder.join(NOTES) {
+            path if path.exists() => text(&path)?,
+            _ => String::new(),
+        };
+        let front = Front::of(&shown);
+        files.push((folder.join(README), of_date(&date, &shown, front.as_ref(), &notes)));
+        if let Some(front) = front {
+            let drawn = chart(front.analysis(), front.runs());
+            let readme = repository.join(README);
+            let section = put(&readme, &text(&readme)?, &date, &front.section(&date))?;
+            files.extend([(readme, section), (folder.join(CHART), drawn)]);
+            return Ok(files);
+        }
+    }
+    bail!(
+        "{} holds no published run that compares drivers; publish one with `make publish RUNS=DIR`",
+        published.display()
+    )
 }
 
 /// The README with `section` between the lines.

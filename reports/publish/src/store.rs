@@ -29,7 +29,18 @@ pub(crate) const CHART: &str = "chart.svg";
 /// The name of a run in which every cell was run once.
 pub(crate) const CLASSIC: &str = "classic";
 /// The name of a run of several blocks.
-pub(crate) const BLOCKS: &str = "blocks";
+const BLOCKS: &str = "blocks";
+
+/// How the name of a run that compares all releases of a driver begins.
+const RELEASES: &str = "releases-";
+
+/// The name of the first run of a plan.
+pub(crate) fn plan_name(run: &Run) -> String {
+    match run.plan.releases.first() {
+        Some(all) => format!("{RELEASES}{}", all.split('@').next().unwrap_or_default()),
+        None => if run.plan.blocks > 1 { BLOCKS } else { CLASSIC }.to_owned(),
+    }
+}
 
 /// The name of one of several runs of a plan: `blocks`, `blocks-2`, ...
 pub(crate) fn numbered(name: &str, number: usize) -> String {
@@ -63,7 +74,7 @@ pub(crate) fn text(path: &Path) -> Result<String> {
 
 /// A run that is published.
 pub(crate) struct PublishedRun {
-    /// [`CLASSIC`] or [`BLOCKS`], with a number from the second of a plan on; or as its folder is called.
+    /// [`plan_name`], with a number from the second of a plan on; or as its folder is called.
     pub name: String,
     pub folder: PathBuf,
     pub recorded: Recorded,

@@ -255,6 +255,25 @@ fn a_cell_that_does_not_hold_together_is_reported_by_its_file_and_place() {
 }
 
 #[test]
+fn a_comparison_of_releases_has_a_folder_of_its_own_and_is_no_front() {
+    let (mut run, mut cells) = again(1, 1.0);
+    run.plan.releases = vec!["scylla@all".to_owned()];
+    run.contenders.retain(|one| one.id == "scylla");
+    cells.retain(|cell| cell.contender == "scylla");
+    let root = repository_with(&[sound(), (run, cells)]);
+    let later = root.path().join("reports/published/2026-01-03");
+    assert_eq!([check(&date(&root)), check(&later)], [[""; 0]; 2]);
+    assert!(later.join("releases-scylla").is_dir());
+    let lines = "<!-- generated from reports/published/0 -->\n<!-- end of what is generated -->\n";
+    fs::write(root.path().join(README), lines).unwrap();
+    write(root.path()).unwrap();
+    assert_eq!(stale(root.path()), [""; 0].map(PathBuf::from));
+    let [front, of_later] = [root.path(), &later].map(|folder| fs::read_to_string(folder.join(README)).unwrap());
+    assert!(front.contains("(reports/published/2026-01-02)") && !front.contains("2026-01-03"), "{front}");
+    assert!(of_later.contains("## [releases-scylla](releases-scylla)") && !of_later.contains(CHART), "{of_later}");
+}
+
+#[test]
 fn a_void_cell_that_the_notes_tell_of_may_be_published() {
     let (run, mut cells) = sound();
     scylla(&mut cells).1.void = Some("A statement failed.".to_owned());

@@ -8,6 +8,8 @@ use super::text::plain;
 const LEFT: f64 = 110.0;
 const BOTTOM: f64 = 56.0;
 const HEIGHT: f64 = 520.0;
+/// Numbers below the axis that do not touch.
+const MOST_NAMED: usize = 10;
 /// The colours of the stylesheet below.
 const COLOURS: usize = 9;
 const STYLE: &str = "text{font:24px system-ui,-apple-system,'Segoe UI',sans-serif}.ground{fill:#fff}\
@@ -59,7 +61,8 @@ pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Pictur
     let mut at: Vec<f64> = points.iter().map(|point| point.0).collect();
     at.sort_by(f64::total_cmp);
     at.dedup();
-    picture.below(at.into_iter().map(|x| (x, whole(x))));
+    let every = at.len().div_ceil(MOST_NAMED);
+    picture.below(at.into_iter().step_by(every).map(|x| (x, whole(x))));
     for line in lines {
         let points: Vec<(f64, f64)> = line.points.iter().copied().filter(drawn).collect();
         picture.line(&points, &line.class, line.width, Some(&line.label));
@@ -119,6 +122,13 @@ mod tests {
         assert_eq!((svg.matches("<polyline class=\"c").count(), svg.matches("<circle").count()), (2, 6), "{svg}");
         assert!(svg.contains("&lt;a&gt;") && !svg.contains("<a>") && svg.contains("polls &amp; time"), "{svg}");
         assert!(svg.contains(">10,000<") && svg.contains(">256<"), "{svg}");
+    }
+
+    #[test]
+    fn of_many_numbers_below_the_axis_every_second_one_is_named() {
+        let points = (0..14).map(|power| (f64::from(1 << power), 3.0)).collect();
+        let svg = growth_chart("x", &[Curve { label: "a".to_owned(), points }]).unwrap();
+        assert!(svg.contains(">1,024<") && svg.contains(">4,096<") && !svg.contains(">2,048<"), "{svg}");
     }
 
     #[test]
