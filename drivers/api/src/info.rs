@@ -204,6 +204,9 @@ pub struct DriverInfo {
     /// Absent if it has none, or if nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_per_connection: Option<usize>,
+    /// The option of the worker that gives this channel another size, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_option: Option<String>,
 }
 
 impl DriverInfo {

@@ -66,6 +66,7 @@ impl Driver for CassandraCpp {
             most_in_flight: BTreeMap::from([(Settings::Default, REQUEST_QUEUE)]),
             in_flight_per_connection: None,
             queue_per_connection: None,
+            queue_option: None,
         })
     }
 

@@ -66,6 +66,7 @@ impl Driver for CdrsTokio {
             caveats: caveats.map(str::to_owned).collect(),
             options: release::OPTIONS.to_vec(),
             queue_per_connection: Some(1_024),
+            queue_option: Some("buffer".to_owned()),
             ..DriverInfo::default()
         })
     }

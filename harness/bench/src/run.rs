@@ -5,7 +5,7 @@ pub(crate) mod introductions;
 mod limit;
 pub(crate) mod observer;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -346,7 +346,16 @@ fn scenarios(plan: &Plan, rows: &[Row], introduced: &[Result<Introduced, CellFai
             there().filter_map(|(row, one)| Some((row.id.clone(), of(one)?))).collect()
         };
         let info = scenario_info(scenario);
-        let point = info.point.map(|point| PointInfo { waits: said(waits), ..point });
+        let sets_its_own = |(row, one): &(&Row, &Introduced)| {
+            let option = one.hello.driver.queue_option.as_ref();
+            option.is_some_and(|option| row.id.contains(&format!("+{option}=")))
+        };
+        let waiting = || {
+            let mut waiting: BTreeMap<String, String> = said(waits);
+            there().filter(sets_its_own).for_each(|(row, _)| drop(waiting.remove(&row.id)));
+            waiting
+        };
+        let point = info.point.map(|point| PointInfo { waits: waiting(), ..point });
         ScenarioInfo { asked: asked(plan, scenario), left_out: said(left_out), point, ..info }
     };
     plan.scenarios.iter().map(of).collect()

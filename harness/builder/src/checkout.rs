@@ -109,7 +109,7 @@ pub(crate) fn packages(folder: &Path, cargo: &Cargo<'_>) -> Result<Vec<String>, 
 pub(crate) fn repository(folder: &Path, cargo: &Cargo<'_>) -> Result<PathBuf, BuildError> {
     git(cargo, folder, &["rev-parse", "--show-toplevel"]).map(PathBuf::from).map_err(|error| match error {
         BuildError::Failed(_) => {
-            let why = "they are in no git repository; go to the driver's checkout".to_owned();
+            let why = "they are in no git repository; name the folder of the driver's checkout".to_owned();
             BuildError::Checkout(folder.display().to_string(), why)
         }
         error => error,
@@ -121,7 +121,7 @@ pub(crate) fn commit(folder: &Path, name: &str, cargo: &Cargo<'_>) -> Result<Str
     let asked = format!("{name}^{{commit}}");
     git(cargo, folder, &["rev-parse", "--quiet", "--verify", "--end-of-options", &asked]).map_err(|error| match error {
         BuildError::Failed(_) => {
-            let why = format!("there is no commit, tag or branch {name:?} in it; name one that `git log` shows");
+            let why = format!("they have no commit, tag or branch {name:?}; name one that `git log` shows");
             BuildError::Checkout(folder.display().to_string(), why)
         }
         error => error,

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use crate::builder::{Builder, Watch};
 use crate::cargo::Cargo;
-use crate::checkout::git;
+use crate::checkout::{commit, git, repository};
 use crate::error::BuildError;
 use crate::version::Version;
 
@@ -122,17 +122,8 @@ fn commits(url: &str, ends: [&str; 2], cargo: &Cargo<'_>) -> Result<Range, Build
         .canonicalize()
         .map_err(|error| wrong(format!("{error}; name the folder of a git checkout, and clone what lies elsewhere")))?;
     let git = |arguments: &[&str]| git(cargo, &folder, arguments);
-    // The refusal of a command that answers by its exit code; the user's own end stays one.
-    let or_wrong =
-        |why: String| move |error: BuildError| if matches!(error, BuildError::Failed(_)) { wrong(why) } else { error };
-    let root = git(&["rev-parse", "--show-toplevel"])
-        .map_err(or_wrong("it belongs to no git repository; name the folder of a git checkout".to_owned()))?;
-    let commit = |revision: &str| {
-        let missing = format!("it has no commit, tag or branch {revision}; name one that it has");
-        git(&["rev-parse", "--quiet", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")])
-            .map_err(or_wrong(missing))
-    };
-    let [one, other] = [commit(ends[0])?, commit(ends[1])?];
+    let root = repository(&folder, cargo)?.display().to_string();
+    let [one, other] = [commit(&folder, ends[0], cargo)?, commit(&folder, ends[1], cargo)?];
     let comes_before = |older: &str, newer: &str| match git(&["merge-base", "--is-ancestor", older, newer]) {
         Err(BuildError::Failed(_)) => Ok(false),
         said => said.map(|_| true),

@@ -32,7 +32,7 @@ use clap::error::ErrorKind;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Arguments, Command};
-use crate::outcome::{Outcome, exit_code};
+use crate::outcome::{Outcome, exit_code, leaves_open};
 use crate::refusal::refusal;
 
 fn main() -> ExitCode {
@@ -66,9 +66,13 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Report(arguments) => command::report::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),
         Command::Regress(arguments) => command::regress::run(arguments),
-        Command::Bisect(arguments) => command::bisect::run(arguments),
+        Command::Bisect(arguments) => {
+            command::bisect::run(arguments).map_err(|error| leaves_open(error, "the search cannot go on"))
+        }
         Command::Prices(arguments) => command::prices::run(arguments),
-        Command::Pr(arguments) => command::pr::run(arguments),
+        Command::Pr(arguments) => {
+            command::pr::run(arguments).map_err(|error| leaves_open(error, "the change cannot be judged"))
+        }
         Command::History(arguments) => command::history::run(arguments),
         Command::Pitfalls(arguments) => command::pitfalls::run(arguments),
         Command::Drivers(arguments) => command::drivers::run(arguments),

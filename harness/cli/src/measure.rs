@@ -94,10 +94,12 @@ pub fn show(finished: &Finished, format: Format, look: Look, quiet: bool, named:
     Ok(outcome(&analysis, named))
 }
 
-/// Whether every contender did what was asked. A driver that is not here counts as a failure only if it was `named`.
+/// Whether every contender did what was asked. A driver that is not here counts as a failure only if it was `named` by itself, which a
+/// release of `NAME@all` was not.
 fn outcome(analysis: &Analysis, named: bool) -> Outcome {
     let run = analysis.run();
-    let is_here = |one: &Contender| one.unavailable.is_none() || (!named && one.role == Role::Driver);
+    let by_itself = |one: &Contender| named && (run.plan.releases.is_empty() || run.plan.releases.contains(&one.id));
+    let is_here = |one: &Contender| one.unavailable.is_none() || (!by_itself(one) && one.role == Role::Driver);
     if run.interrupted {
         Outcome::Interrupted
     } else if analysis.cells().iter().all(|cell| cell.counts() || shows_a_limit(run, cell))
@@ -112,8 +114,11 @@ fn outcome(analysis: &Analysis, named: bool) -> Outcome {
 /// Whether the cell shows no more than where a driver's queue is full: a point of a sweep, and no failure.
 fn shows_a_limit(run: &Run, cell: &Cell) -> bool {
     let is_point = run.scenarios.iter().any(|one| one.name == cell.scenario && one.point.is_some());
+    // A worker names the kind of error that ended its warm-up.
+    let in_warm_up = cell.failed.as_ref().is_some_and(|why| why.contains(&format!("of kind {QUEUE_FULL}")));
     let mut kinds = cell.error_kinds.iter();
-    is_point && cell.failed.is_none() && kinds.len() > 0 && kinds.all(|line| line.kind == QUEUE_FULL)
+    let in_window = cell.failed.is_none() && kinds.len() > 0 && kinds.all(|line| line.kind == QUEUE_FULL);
+    is_point && (in_warm_up || in_window)
 }
 
 /// Writes the result into the run's folder in every format; if nothing was left to do, only files that are missing.

@@ -30,7 +30,7 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// Wrong usage: exit code 2. Every other error ends with code 1.
+/// Wrong usage: exit code 2. Other errors end with code 1, or 3 where 1 is an answer.
 #[derive(Debug)]
 struct Usage(String);
 
@@ -47,10 +47,27 @@ pub fn usage(what: impl fmt::Display) -> anyhow::Error {
     anyhow::Error::new(Usage(what.to_string()))
 }
 
+/// An error that leaves a question open: exit code 3.
+#[derive(Debug)]
+struct Open(&'static str);
+
+impl fmt::Display for Open {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.0)
+    }
+}
+
+/// The error of a command whose code 1 is an answer: `what` is open, unless it was used wrongly or ended by the user.
+pub fn leaves_open(error: anyhow::Error, what: &'static str) -> anyhow::Error {
+    let is_ended = matches!(error.downcast_ref(), Some(BenchError::Ended));
+    if is_ended || error.is::<Usage>() { error } else { error.context(Open(what)) }
+}
+
 /// The exit code of an error.
 pub fn exit_code(error: &anyhow::Error) -> ExitCode {
     match error.downcast_ref() {
         Some(BenchError::Ended) => Outcome::Interrupted.into(),
+        _ if error.is::<Open>() => Outcome::Unmeasurable.into(),
         _ => ExitCode::from(if error.is::<Usage>() { 2 } else { 1 }),
     }
 }

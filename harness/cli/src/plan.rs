@@ -45,6 +45,8 @@ const ARRANGEMENT: &str = "multi:2";
 const PUBLISHED_ARRANGEMENTS: &str = "multi:2,current";
 const PUBLISHED_LAYOUTS: u32 = 6;
 const PUBLISHED_PASSES: [Pass; 2] = [Pass::Allocations, Pass::Instructions];
+/// The share of others' time that is noise unless another one is asked for.
+pub const NOISE_SHARE: f64 = 0.1;
 /// The passes that say why a driver is dearer.
 pub const EXPLAINING_PASSES: [Pass; 3] = [Pass::Syscalls, Pass::Allocations, Pass::Flamegraph];
 /// A comparison of releases by counts: statements and number of its timing cells, and its runtime.
@@ -333,7 +335,7 @@ impl Asked {
             contenders: each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
             scenarios: self
                 .submitted(scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat()),
-            arrangements: match (self.arrangement.as_slice(), exact) {
+            arrangements: match (self.arrangement.as_slice(), releases) {
                 ([], true) => vec![EXACT_ARRANGEMENT.parse().map_err(usage)?],
                 ([], false) => vec![ARRANGEMENT.parse().map_err(usage)?],
                 (asked, _) => asked.to_vec(),
@@ -382,7 +384,12 @@ impl Asked {
     /// Whether all releases of a driver are compared.
     fn releases(&self, contenders: &[String], compares: bool) -> Result<bool> {
         let all = contenders.iter().find(|text| is_all(text));
-        let of_time = [("--quick", self.quick), ("--publish", self.publish), ("--rate", self.rate.is_some())];
+        let of_time = [
+            ("--quick", self.quick),
+            ("--publish", self.publish),
+            ("--explain", self.explain),
+            ("--rate", self.rate.is_some()),
+        ];
         let of_time = of_time.into_iter().find_map(|(flag, given)| given.then_some(flag)).or(self.of_turns());
         match (all, of_time) {
             (Some(text), _) if !compares => Err(usage(format!(
@@ -422,6 +429,7 @@ impl Asked {
             ("NAME@all, whose chart is over releases", releases),
             ("the command run, where there is no `floor` beside a curve", !compares),
             ("--publish", self.publish),
+            ("--explain", self.explain),
             ("--rate", self.rate.is_some()),
             ("--pass latency", self.pass.iter().any(|name| ["latency", "all"].contains(&name.as_str()))),
             ("--answers cassandra", matches!(self.answers, Some(Writing::Cassandra))),
@@ -504,7 +512,8 @@ impl Asked {
                 let usual = self.target.is_embedded().then_some(WITHIN);
                 let is_long = self.publish || self.until.is_some() || releases;
                 let limit = if is_long { Some(LONG) } else { usual };
-                limit.filter(|_| self.takes_turns(compares) || self.sweeps())
+                let is_sized = self.blocks.is_some() || self.count.is_some();
+                limit.filter(|_| self.takes_turns(compares) || (self.sweeps() && !is_sized))
             }
         }
     }

@@ -105,27 +105,27 @@ impl<'a> Sweep<'a> {
         let of_target = floor.and_then(|floor| Some((floor, floor.fall()?)));
         let others = || self.curves.iter().filter(|curve| curve.contender.role == Role::Driver);
         let falling: Vec<(String, Fall)> = others().filter_map(|curve| Some((name(curve), curve.fall()?))).collect();
-        match of_target {
-            Some((floor, fall)) => {
-                let too: Vec<String> = falling.into_iter().map(|(name, _)| name).collect();
-                let too = if too.is_empty() { String::new() } else { format!(" So does that of {}.", list(&too)) };
-                findings.push(format!(
-                    "Odd for {}, and not a driver's doing: latency falls as concurrency rises, even of {}. {}.{too} The target answers \
-                     few statements late.",
-                    self.name,
-                    name(floor),
-                    fall.told()
-                ));
-            }
-            None => findings.extend(falling.into_iter().map(|(name, fall)| {
-                let beside = match floor.is_some_and(|floor| floor.last().is_some()) {
-                    true => "floor on the same target shows nothing like it.",
-                    false => "floor has no curve here, so it may be the target's doing.",
-                };
-                let odd = format!("Odd for {}: the latency of {name} falls as concurrency rises.", self.name);
-                format!("{odd} {}; {beside}", fall.told())
-            })),
+        let is_targets = |fall: &Fall| floor.is_some_and(|floor| floor.falls_between(fall.in_flight));
+        let (too, own): (Vec<_>, Vec<_>) = falling.into_iter().partition(|(_, fall)| is_targets(fall));
+        if let Some((floor, fall)) = of_target {
+            let too: Vec<String> = too.into_iter().map(|(name, _)| name).collect();
+            let too = if too.is_empty() { String::new() } else { format!(" So does that of {}.", list(&too)) };
+            findings.push(format!(
+                "Odd for {}, and not a driver's doing: latency falls as concurrency rises, even of {}. {}.{too} The target answers \
+                 few statements late.",
+                self.name,
+                name(floor),
+                fall.told()
+            ));
         }
+        findings.extend(own.into_iter().map(|(name, fall)| {
+            let beside = match floor.is_some_and(|floor| floor.last().is_some()) {
+                true => "floor on the same target shows nothing like it.",
+                false => "floor has no curve here, so it may be the target's doing.",
+            };
+            let odd = format!("Odd for {}: the latency of {name} falls as concurrency rises.", self.name);
+            format!("{odd} {}; {beside}", fall.told())
+        }));
         findings.extend(others().filter_map(|curve| {
             let (from, why) = curve.points.iter().find_map(|one| Some((one.in_flight, one.waits.as_ref()?)))?;
             Some(format!(
@@ -150,8 +150,7 @@ impl Swept<'_> {
         self.figures().map(|(in_flight, _)| in_flight).last()
     }
 
-    /// Where statements per second level off: where they are furthest above the straight line between the ends of the range, with both
-    /// axes as shares of their range. `None` if they are nowhere far above it. It is one of the numbers asked for, and moves with them.
+    /// Where statements per second level off: where they are furthest above the diagonal, with both axes as shares of their ranges. `None` if they are nowhere far above it. It is one of the numbers asked for, and moves with them.
     ///
     /// V. Satopaa and others, Finding a "Kneedle" in a haystack: detecting knee points in system behavior, ICDCS workshops 2011.
     pub fn knee(&self) -> Option<u64> {
@@ -168,20 +167,27 @@ impl Swept<'_> {
 
     /// The greatest fall of mean latency between two points.
     fn fall(&self) -> Option<Fall> {
-        let points: Vec<(u64, SweptFigures)> = self.figures().collect();
-        let us = |in_flight: u64, rate: f64| 1e6 * in_flight as f64 / rate;
-        let mut falls: Vec<(f64, Fall)> = Vec::new();
-        for (at, (few, before)) in points.iter().enumerate() {
-            for (many, after) in &points[at + 1..] {
-                let (least, most) = (us(*few, before.rates[1]), us(*many, after.rates[0]));
-                if most < least * (1.0 - FALL) && least - most > WAKE_UP_US {
-                    let fall = Fall { in_flight: [*few, *many], rates: [before.rate, after.rate] };
-                    falls.push((us(*many, after.rate) / us(*few, before.rate), fall));
-                }
-            }
-        }
-        falls.into_iter().min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, fall)| fall)
+        let all: Vec<_> = self.figures().collect();
+        let points = &all;
+        let later = |at: usize| points[at + 1..].iter().filter_map(move |many| fell(&points[at], many));
+        let depth = |fall: &Fall| fall.in_flight[1] as f64 / fall.rates[1] / (fall.in_flight[0] as f64 / fall.rates[0]);
+        let falls = (0..points.len()).flat_map(later);
+        falls.min_by(|one, other| depth(one).total_cmp(&depth(other)))
     }
+
+    /// Whether mean latency falls from one of these numbers in flight to the other.
+    fn falls_between(&self, in_flight: [u64; 2]) -> bool {
+        let [few, many] = in_flight.map(|number| self.figures().find(|(at, _)| *at == number));
+        few.zip(many).is_some_and(|(few, many)| fell(&few, &many).is_some())
+    }
+}
+
+/// The fall of mean latency from a point to one with more in flight, from the quickest block to the slowest; `None` if it may be chance.
+fn fell((few, before): &(u64, SweptFigures), (many, after): &(u64, SweptFigures)) -> Option<Fall> {
+    let us = |in_flight: u64, rate: f64| 1e6 * in_flight as f64 / rate;
+    let (least, most) = (us(*few, before.rates[1]), us(*many, after.rates[0]));
+    let falls = most < least * (1.0 - FALL) && least - most > WAKE_UP_US;
+    falls.then_some(Fall { in_flight: [*few, *many], rates: [before.rate, after.rate] })
 }
 
 impl Fall {

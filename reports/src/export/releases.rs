@@ -30,7 +30,7 @@ fn parts(group: &Group) -> Vec<Part> {
     let several = panels.windows(2).any(|two| two[0].lines[0].contender != two[1].lines[0].contender);
     let mut parts = vec![Part::Title("Where a figure changes (per statement)".to_owned())];
     parts.push(match steps.is_empty() {
-        true => Part::Text("With no release, by more than it may be off.".to_owned()),
+        true => Part::Text("No figure changes by more than it may be off by.".to_owned()),
         false => Part::List(steps.iter().map(|step| step.said(several)).collect()),
     });
     let mut tables: Vec<Vec<&Panel>> = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn section(group: &Group) -> Markup {
                     _ => {},
                 }
             }
-            p.muted { "A vertical line stands where the next release begins another level. A cross is a release without a figure." }
+            p.muted { "A vertical line marks a change. A cross is a release without a figure." }
             div.charts { @for panel in panels(group) { (picture(panel, group)) } }
         }
     }
@@ -144,7 +144,7 @@ fn sheet(panels: &[&Panel]) -> Sheet {
     };
     let row = |place: &String| TableRow::of(place, panels.iter().map(|panel| field(panel, place)).collect());
     let has_changes = panels.iter().any(|panel| !panel.lines[0].changes.is_empty());
-    let mark = if has_changes { "; * begins another level" } else { "" };
+    let mark = if has_changes { "; * changed with this release" } else { "" };
     Sheet {
         title: format!("{}, {}{mark}", plain(&panels[0].lines[0].contender), place(panels[0])),
         first: "release".to_owned(),

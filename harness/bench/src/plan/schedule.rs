@@ -16,7 +16,7 @@ use crate::plan::shuffle::shuffle;
 use crate::plan::turns::{Turns, has_enough};
 use crate::plan::{Plan, PlannedCell, Rounds};
 
-/// How often a run in turns counts the system calls of each contender, and an exact one allocations, too: how threads wake each other
+/// How often a run in turns counts the system calls of each contender, and one of all releases allocations, too: how threads wake each other
 /// differs from process to process.
 const COUNTING_LAPS: u32 = 3;
 
@@ -84,7 +84,7 @@ impl Schedule {
             for pass in &plan.passes {
                 let again = match pass {
                     Pass::Counting => plan.turns.is_some() || plan.exact,
-                    Pass::Allocations => plan.exact,
+                    Pass::Allocations => !plan.releases.is_empty(),
                     _ => false,
                 };
                 let laps = if again { COUNTING_LAPS } else { 1 };

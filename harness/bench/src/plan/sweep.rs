@@ -4,9 +4,6 @@ use cqldyno_scenarios::{Limits, Point, Scenario};
 
 use crate::plan::{Plan, PlanError};
 
-/// The part of a cell's statements that comes on top before its window.
-const WARM_UP: u64 = 10;
-
 impl Plan {
     /// The plan with a scenario for every combination of these numbers. A single number of connections is the plan's own; with several in
     /// flight all cells are guessed to take as long as that with the most.
@@ -43,7 +40,7 @@ impl Plan {
         let quickest = Scenario { point: None, ..scenario.clone() };
         let share = self.statement_seconds(&quickest) / self.statement_seconds(&scenario);
         let count = limits.count((self.count as f64 * share).max(1.0) as u64);
-        let warmup = limits.warmup(count.div_ceil(WARM_UP));
+        let warmup = limits.warmup((self.warmup as f64 * share).ceil() as u64);
         Scenario { limits: Limits { count: Some(count), warmup: Some(warmup), ..limits }, ..scenario }
     }
 }

@@ -12,16 +12,14 @@ use cqldyno_reports::{Analysis, explanation};
 use cqldyno_scenarios::Scenario;
 
 use super::log::Log;
-use super::meter::{Compared, LOOKS, Meter};
+use super::meter::{Compared, LOOKS, Meter, adapter};
 use crate::command::scenarios;
 use crate::measure::{ended, keep};
 use crate::outcome::usage;
-use crate::plan::EXPLAINING_PASSES;
+use crate::plan::{EXPLAINING_PASSES, NOISE_SHARE};
 use crate::progress::Progress;
 use crate::terminal;
 
-/// The share of others' time that is noise in a run in turns.
-const NOISE_SHARE: f64 = 0.1;
 /// The narrowest and the widest half interval that a run in turns is asked for, as a share.
 const WIDTHS: (f64, f64) = (0.005, 0.2);
 
@@ -34,6 +32,8 @@ pub struct Bench<'a> {
     pub workshop: Workshop<'a>,
     pub progress: &'a mut Progress,
     pub cancel: &'a Cancel,
+    /// The folders of the adapters in the run before, in the order of its contenders.
+    pub adapters: Vec<Option<String>>,
 }
 
 impl Bench<'_> {
@@ -67,11 +67,7 @@ impl Bench<'_> {
         if meter == Meter::Cpu {
             let until = ratio.map(|ratio| ((ratio - 1.0).abs() / 3.0).clamp(WIDTHS.0, WIDTHS.1));
             let plan = Plan { until, ..in_turns(log, places, runs)? }.with_turns(None);
-            return self.run(&plan, |analysis| {
-                let figures = meter.figures(analysis)?;
-                let last = places.len() - 1;
-                Compared::of_times(analysis, figures).map_err(|why| (last, why))
-            });
+            return self.run(&plan, |analysis| Ok(Compared::of_times(analysis, meter.figures(analysis)?)));
         }
         let mut rows = Vec::new();
         for look in LOOKS {
@@ -123,6 +119,7 @@ impl Bench<'_> {
         if let Some(trouble) = &finished.trouble {
             bail!("{trouble}");
         }
+        self.adapters = finished.run.contenders.iter().map(|one| adapter(one).map(str::to_owned)).collect();
         Ok(read(&analysis))
     }
 }

@@ -55,6 +55,9 @@ pub struct Step {
     /// Whether every figure came out the same twice.
     #[serde(default)]
     pub exact: bool,
+    /// The folder of its adapter if the version beside it has another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<String>,
     /// Why it was skipped or is unclear, as a full sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -205,7 +208,7 @@ pub mod tests {
     }
 
     pub fn step(at: usize, beside: Option<usize>, seen: Seen, figures: &[f64]) -> Step {
-        Step { at, beside, seen, figures: figures.to_vec(), exact: true, why: None, runs: None }
+        Step { at, beside, seen, figures: figures.to_vec(), exact: true, adapter: None, why: None, runs: None }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use cqldyno_reports::measure::CPU_PER_STATEMENT;
-use cqldyno_reports::{Analysis, Contender, Pass, student_quantile};
+use cqldyno_reports::{Analysis, Contender, Pass, Verdict, student_quantile};
 use serde::{Deserialize, Serialize};
 
 use super::search::Seen;
@@ -16,6 +16,9 @@ const TAIL: f64 = 0.05 / LOOKS.len() as f64;
 const TIMED: &[&str] = &[CPU_PER_STATEMENT];
 /// A figure this near to an end's, as a share of the difference between the ends, is the end's.
 const NEAR: f64 = 0.1;
+
+/// What adapters of one driver may be off by, as a ratio of CPU times.
+const BETWEEN_ADAPTERS: f64 = 1.02;
 
 /// What is searched by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -67,6 +70,11 @@ impl Meter {
     }
 }
 
+/// The folder of the adapter that a contender was built with.
+pub fn adapter(one: &Contender) -> Option<&str> {
+    one.built.as_ref().map(|built| built.adapter.as_str())
+}
+
 /// Versions that were measured side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
@@ -99,26 +107,24 @@ impl Compared {
         }
     }
 
-    /// Of CPU time: by the intervals of the run against each of its contenders.
-    ///
-    /// # Errors
-    /// Why there is no interval, as a full sentence.
-    pub fn of_times(analysis: &Analysis, figures: Vec<f64>) -> Result<Compared, String> {
+    /// Of CPU time: by the intervals of the run against each of its contenders, which must lie beyond 2 % if adapters differ. Without
+    /// an interval that holds nothing is told apart.
+    pub fn of_times(analysis: &Analysis, figures: Vec<f64>) -> Compared {
         let contenders = &analysis.run().contenders;
         let mut apart = Vec::new();
         for (a, base) in contenders.iter().enumerate() {
             let against = analysis.turned(&base.id);
             let interval = |(b, other): (usize, &Contender)| {
                 let row = against.places().next().and_then(|place| against.row(place, other, CPU_PER_STATEMENT));
-                let known = row.and_then(|row| row.interval).map(|[low, high]| [low.ln(), high.ln()]);
-                let why = || {
-                    row.and_then(|row| row.no_interval.clone()).unwrap_or_else(|| "There is no interval.".to_owned())
-                };
-                if a == b { Ok([0.0; 2]) } else { known.ok_or_else(why) }
+                let holds = row.filter(|row| row.verdict.is_some_and(Verdict::holds));
+                let margin = if adapter(base) == adapter(other) { 0.0 } else { BETWEEN_ADAPTERS.ln() };
+                let known =
+                    holds.and_then(|row| row.interval).map(|[low, high]| [low.ln() - margin, high.ln() + margin]);
+                if a == b { [0.0; 2] } else { known.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]) }
             };
-            apart.push(contenders.iter().enumerate().map(interval).collect::<Result<Vec<_>, String>>()?);
+            apart.push(contenders.iter().enumerate().map(interval).collect());
         }
-        Ok(Compared { figures, exact: false, apart })
+        Compared { figures, exact: false, apart }
     }
 
     /// Whether `b` has more than `a`; `None` if they may have as much.
@@ -153,6 +159,8 @@ impl Compared {
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_reports::BuiltOnDemand;
+
     use super::*;
     use crate::sample;
 
@@ -195,14 +203,19 @@ mod tests {
         cells.retain(|cell| is_here(&cell.contender) && cell.scenario == run.scenarios[0].name);
         let analysis = Analysis::new(&run, &cells);
         let figures = Meter::Cpu.figures(&analysis).unwrap();
-        let compared = Compared::of_times(&analysis, figures.clone()).unwrap();
+        let compared = Compared::of_times(&analysis, figures.clone());
         assert_eq!(compared.rises(0, 1), Some(figures[1] > figures[0]), "{compared:?}");
         assert_eq!(compared.rises(1, 0), Some(figures[1] < figures[0]));
         assert_eq!(compared.rises(0, 0), None);
         let few: Vec<_> = cells.iter().filter(|cell| cell.block < 4).cloned().collect();
         let analysis = Analysis::new(&run, &few);
-        let why = Compared::of_times(&analysis, figures).unwrap_err();
-        assert!(why.contains("An interval needs at least 8 blocks"), "{why}");
+        let unknown = Compared::of_times(&analysis, figures.clone());
+        assert_eq!(unknown.rises(0, 1), None, "without an interval nothing is told apart");
+        run.contenders[1].built =
+            Some(BuiltOnDemand { adapter: "drivers/other".to_owned(), ..BuiltOnDemand::default() });
+        let other = Compared::of_times(&Analysis::new(&run, &cells), figures);
+        let [[low, high], [near, far]] = [compared.apart[0][1], other.apart[0][1]];
+        assert!(near < low && far > high, "another adapter needs 2 % more");
     }
 
     #[test]

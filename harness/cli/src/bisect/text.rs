@@ -79,39 +79,59 @@ pub fn answer(log: &Log, answer: &Answer, width: usize) -> String {
         Answer::NoFigure(place, ref why) => {
             format!("{driver} {} has no figure for {words}, so nothing can be searched: {}", names(place), plain(why))
         }
-        Answer::Equal => format!(
-            "{driver} {} and {} do not differ in {words} ({place}): {}. There is nothing to find; try another --meter or --scenario, or \
-             more time (--within).",
-            names(0),
-            names(last),
-            change(&ends)
-        ),
+        Answer::Equal => {
+            let is_exact = log.pairs([0, last]).last().is_some_and(|step| step.exact);
+            let (what, then) = match (is_exact, asked.meter.pass()) {
+                (true, _) => ("do not differ in", "There is nothing to find; try another --meter or --scenario."),
+                (false, Some(_)) => {
+                    ("could not be told apart in", "Try another --meter or --scenario, or --arrangement current.")
+                }
+                (false, None) => {
+                    ("could not be told apart in", "Try another --meter or --scenario, or more time (--within).")
+                }
+            };
+            format!("{driver} {} and {} {what} {words} ({place}): {}. {then}", names(0), names(last), change(&ends))
+        }
         Answer::Found(before, after) => {
             let figures = pair(before, after);
             let more = if figures.first() < figures.last() { "more" } else { "fewer" };
             let more = if asked.meter.pass().is_none() && more == "fewer" { "less" } else { more };
             let first =
                 format!("{driver} {} is the first with {more} {words}: {} ({place}).", names(after), change(&figures));
-            format!("{first} The version before it is {}.{}", names(before), rest(log, &figures, &ends))
+            let (rest, adapter) = (rest(log, &figures, &ends), adapter(log, [before, after]));
+            format!("{first} The version before it is {}.{rest}{adapter}", names(before))
         }
         Answer::Hidden(before, after) => format!(
             "The change in {words} ({place}) comes after {driver} {} and not after {}: {}. {} between them could not be told; the table \
-             says why.{}",
+             says why.{}{}",
             names(before),
             names(after),
             change(&pair(before, after)),
             cqldyno_reports::count((after - before - 1) as u64, "version"),
-            rest(log, &pair(before, after), &ends)
+            rest(log, &pair(before, after), &ends),
+            adapter(log, [before, after])
         ),
         Answer::Contradiction(before, after) => format!(
             "The steps contradict each other: beside the ends {driver} {} and {} differ in {words} ({place}), and beside each other they \
-             do not: {}. Search again, with --meter instructions or more time (--within).",
+             cannot be told apart: {}. Search again, with --meter instructions or more time (--within).",
             names(before),
             names(after),
             change(&pair(before, after))
         ),
     };
     wrap(&text, width, 0) + "\n"
+}
+
+/// That the second one has another adapter, if so.
+fn adapter(log: &Log, pair: [usize; 2]) -> String {
+    let folder = log.pairs(pair).pop().and_then(|step| step.adapter.as_ref());
+    folder.map_or(String::new(), |folder| {
+        format!(
+            " cqldyno's adapter is another one from {} on ({}), so a part of the change may be the adapter's.",
+            name(log, pair[1]),
+            plain(folder)
+        )
+    })
 }
 
 /// That the neighbours' difference is not that of the ends, if so.
@@ -198,6 +218,12 @@ mod tests {
             "a 1.2.0 is the first with fewer system calls per statement: 3.30 -> 0.430 (writes on current). The version before it is \
              1.1.0.\n"
         );
+        let other = |log: &mut Log| {
+            let adapter = Some("drivers/a".to_owned());
+            log.add(Step { adapter, ..step(2, Some(1), Seen::Newer, &[3.3, 0.43]) }).unwrap();
+        };
+        let other = said(other, Answer::Found(1, 2));
+        assert!(other.contains("adapter is another one from 1.2.0 on (drivers/a), so a part"), "{other}");
         let part = |log: &mut Log| log.add(step(2, Some(1), Seen::Newer, &[3.3, 1.2])).unwrap();
         assert!(said(part, Answer::Found(1, 2)).ends_with(
             "From 1.0.0 (good) to 1.3.0 (bad) it is 3.30 -> 0.430, so other versions between them change it, too.\n"
@@ -213,14 +239,16 @@ mod tests {
             hidden.contains("comes after a 1.0.0 (good) and not after 1.2.0: 3.30 -> 0.430. 1 version between them"),
             "{hidden}"
         );
-        let equal = said(|_| (), Answer::Equal);
+        let equal = said(|log| log.steps[0].exact = true, Answer::Equal);
         assert!(
             equal.starts_with("a 1.0.0 (good) and 1.3.0 (bad) do not differ in system calls per statement"),
             "{equal}"
         );
+        let open = said(|log| log.steps[0].exact = false, Answer::Equal);
+        assert!(open.contains("could not be told apart in system calls per statement"), "{open}");
         let torn =
             said(|log| log.add(step(2, Some(1), Seen::Unclear, &[1.0, 1.0])).unwrap(), Answer::Contradiction(1, 2));
-        assert!(torn.contains("beside each other they do not: 1.00 -> 1.00. Search again"), "{torn}");
+        assert!(torn.contains("beside each other they cannot be told apart: 1.00 -> 1.00. Search again"), "{torn}");
     }
 
     #[test]

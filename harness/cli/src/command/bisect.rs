@@ -123,7 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             log = began(arguments, &programs, &mut workshop, progress, cancel)?;
         }
         let Some(log) = &mut log else { return Ok(None) };
-        let bench = Bench { programs: &programs, workshop, progress, cancel };
+        let bench = Bench { programs: &programs, workshop, progress, cancel, adapters: Vec::new() };
         Search { log, bench }.run(arguments.explain)
     })?;
     let Some(log) = log else { return Ok(Outcome::Interrupted) };
@@ -360,7 +360,12 @@ impl Search<'_> {
             Ok(compared) => (compared.figures, None),
             Err(why) => (Vec::new(), Some(why)),
         };
-        let step = Step { at, beside, seen, figures, exact, why, runs: Some(runs).filter(|runs| !runs.is_empty()) };
+        let adapter = match (beside, self.bench.adapters.as_slice()) {
+            (Some(_), [before, after]) if before != after => after.clone(),
+            _ => None,
+        };
+        let runs = Some(runs).filter(|runs| !runs.is_empty());
+        let step = Step { at, beside, seen, figures, exact, adapter, why, runs };
         self.say(&format!("{}.", found(self.log, &step)));
         self.log.add(step)
     }

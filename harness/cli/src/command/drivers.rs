@@ -146,7 +146,7 @@ fn lines(driver: &DriverListing, families: &[Family], releases: &[String]) -> Ve
         Ok(hello) => described(hello),
         Err(why) => vec![("not available", why.clone())],
     };
-    let built = (!releases.is_empty()).then(|| ("built, too", releases.join(", ")));
+    let built = (!releases.is_empty()).then(|| ("other releases here", releases.join(", ")));
     let named = (KNOWN.contains(&&*driver.name) && !COMPARED.contains(&&*driver.name))
         .then(|| ("compared", "only if it is named".to_owned()));
     let title = ("", driver.label());

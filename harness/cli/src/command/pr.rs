@@ -19,7 +19,6 @@ use crate::pr::comment::Comment;
 use crate::pr::judge::{CPU_TIME, Judged, Line, Meter, SYSTEM_CALLS, confirm, judge, why};
 use crate::pr::plan::{self as change, Change};
 use crate::progress::Progress;
-use crate::repetition::quoted;
 use crate::terminal;
 
 const EXAMPLES: &str = "\
@@ -143,9 +142,7 @@ fn outcome(lines: &[Line]) -> Outcome {
 
 /// Carries out one run, and keeps it as any other run is kept.
 fn run_one(plan: &Plan, programs: &Programs, arguments: &Arguments) -> Result<Recorded> {
-    let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(plan, programs, progress, cancel))?;
-    let exact = if arguments.exact { " --exact" } else { "" };
-    finished.run.command = Some(format!("cqldyno pr {} {}{exact}", quoted(&arguments.base), quoted(&arguments.head)));
+    let finished = measure(arguments.quiet, |progress, cancel| carry_out(plan, programs, progress, cancel))?;
     keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
     if let Some(trouble) = finished.trouble {
         anyhow::bail!("{trouble}");

@@ -16,7 +16,7 @@ use crate::count::{count, patience};
 use crate::known::Known;
 use crate::measure::{keep, measure};
 use crate::outcome::{Outcome, usage};
-use crate::plan::blocks;
+use crate::plan::{NOISE_SHARE, blocks};
 use crate::prices::{Prices, WIDTH, absent, settings};
 use crate::recorded::read;
 use crate::terminal;
@@ -34,9 +34,8 @@ Exit codes: 0 done, 1 nothing could be measured, 2 wrong usage, 130 Ctrl-C.";
 
 /// The passes that count.
 const PASSES: [Pass; 3] = [Pass::Counting, Pass::Allocations, Pass::Instructions];
-/// How often a block runs at most because of noise, and the share of others' time that is noise.
+/// How often a block runs at most because of noise.
 const MOST_ATTEMPTS: u32 = 2;
-const NOISE_SHARE: f64 = 0.1;
 /// Statements of a turn: a round of so many settings takes a few seconds.
 const TURN_COUNT: u64 = 30_000;
 

@@ -103,10 +103,11 @@ impl Line {
         Some(head / base).filter(|ratio| ratio.is_finite())
     }
 
-    /// Whether two runs of one build differ by less than a change must.
+    /// Whether a change need not be larger because two runs of one build differ.
     pub fn is_exact(&self) -> bool {
         let smallest = self.base.map(|base| self.meter.least.of(base));
-        self.interval.is_none() && self.noise.zip(smallest).is_some_and(|(noise, smallest)| noise <= smallest)
+        let is_less = |(noise, smallest)| TIMES_NOISE * noise <= smallest;
+        self.interval.is_none() && self.noise.zip(smallest).is_some_and(is_less)
     }
 
     /// Whether head changed and a second run agreed.

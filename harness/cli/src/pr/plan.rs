@@ -10,14 +10,12 @@ use cqldyno_reports::{Pass, list};
 use cqldyno_scenarios::Scenario;
 
 use crate::outcome::usage;
-use crate::plan::contender;
+use crate::plan::{NOISE_SHARE, contender};
 
 /// What stands for the files as they are, committed or not.
 pub const WORKING_TREE: &str = ".";
 /// The passes that count.
 pub const PASSES: [Pass; 3] = [Pass::Counting, Pass::Allocations, Pass::Instructions];
-/// The share of others' time that is noise.
-const NOISE_SHARE: f64 = 0.1;
 /// Statements of a cell that counts.
 const COUNT: u64 = 100_000;
 

@@ -8,10 +8,10 @@ use cqldyno_reports::{MeasureInfo, Pass, Run, ScenarioInfo};
 use cqldyno_scenarios::{Claim, Scenario, Submit, Trial, builtin, suggestion};
 
 use crate::outcome::usage;
+use crate::plan::NOISE_SHARE;
 
-/// How often a block runs at most because of noise, and the share of others' time that is noise.
+/// How often a block runs at most because of noise.
 const MOST_ATTEMPTS: u32 = 3;
-const NOISE_SHARE: f64 = 0.1;
 /// What precedes the name of a system call in a meter.
 const BY_NAME: &str = "syscalls:";
 

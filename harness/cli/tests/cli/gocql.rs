@@ -141,5 +141,8 @@ fn a_release_is_served_by_the_worker_of_its_name_beside_that_of_the_driver() {
     assert_eq!((&contender["label"], &contender["unavailable"]), (&"other@1.2.3".into(), &serde_json::Value::Null));
     let listed = cqldyno(folder.path(), &["drivers"]).env("CQLDYNO_WORKERS", folder.path()).output().unwrap();
     let listed = words(&stdout(&listed));
-    assert!(listed.contains("built, too other@1.2.3") && listed.contains("compared only if it is named"), "{listed}");
+    assert!(
+        listed.contains("other releases here other@1.2.3") && listed.contains("compared only if it is named"),
+        "{listed}"
+    );
 }
