@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A column's values, and the number that they follow from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Column {
     /// The type, and how a value follows from the number.
     #[serde(flatten)]
@@ -29,6 +30,7 @@ pub struct Column {
 ///
 /// Numeric ones are `times * number + plus`, wrapping. Others are pseudo-random, seeded by the number and `plus`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Kind {
     /// `bigint`: `times * number + plus`.
@@ -115,6 +117,7 @@ pub enum Kind {
 /// If a key has one row, its number is the key. If it has several, as in a batch or a partition, each row has the number `key *
 /// rows + place`, with places counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum By {
     /// The row's own number.

@@ -5,6 +5,9 @@
 mod job;
 mod line;
 mod report;
+#[cfg(test)]
+#[path = "schema/tests.rs"]
+mod schema;
 
 pub use job::{Job, JobCredentials, Mode, ParentMessage, Runtime, lacking, tickets};
 pub use line::{LineError, MAX_LINE_BYTES, decode, encode};
