@@ -84,7 +84,7 @@ pub enum Kind {
         #[serde(default)]
         plus: i64,
     },
-    /// `text`: [`crate::Texts`].
+    /// `text`: pseudo-random characters ([`crate::Texts`]).
     Text {
         /// Bytes in UTF-8.
         length: usize,
@@ -95,7 +95,7 @@ pub enum Kind {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unicode: bool,
     },
-    /// `blob`: [`crate::Blobs`].
+    /// `blob`: pseudo-random bytes ([`crate::Blobs`]).
     Blob {
         /// Bytes.
         length: usize,

@@ -68,7 +68,7 @@ pub struct Job {
     /// Options of the contender (`NAME+KEY=VALUE`).
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// How often to report `progress`, in milliseconds.
+    /// How often to report `progress`, in milliseconds; 0 for never.
     pub progress_ms: u64,
 }
 

@@ -31,7 +31,7 @@ pub enum WorkerMessage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Hello {
-    /// [`crate::PROTOCOL_VERSION`] of the worker.
+    /// The version of the protocol that the worker speaks: [`crate::PROTOCOL_VERSION`].
     pub protocol: u32,
     /// The driver, with exact versions.
     pub driver: DriverInfo,
