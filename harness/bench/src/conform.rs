@@ -49,8 +49,8 @@ pub struct Tried {
     pub program: PathBuf,
     /// Options of the contender, for every job.
     pub options: BTreeMap<String, String>,
-    /// How long it may take for a step, and without another statement.
-    pub patience: Duration,
+    /// How long it may take without another statement, and from `stop` to `end`.
+    pub stall: Duration,
     /// The only check; `None` for all of them.
     pub only: Option<Check>,
 }
@@ -88,7 +88,9 @@ pub fn conform(tried: &Tried, programs: &Programs, cancel: &Cancel) -> Result<Co
     let Play { findings, hello, .. } = play;
     let label = hello.map(|hello| hello.driver.label());
     let mut checks = findings.into_all();
-    checks.retain(|(check, _)| tried.only.is_none_or(|only| only == *check));
+    let is_wanted =
+        |check, found: &Found| tried.only.is_none_or(|only| only == check) || matches!(found, Found::Deviates(_));
+    checks.retain(|(check, found)| is_wanted(*check, found));
     Ok(Conformity { label, checks, transcript: transcript.into_text() })
 }
 
@@ -111,8 +113,7 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn bounds(&self, transcript: Option<&'a Transcript>) -> Bounds<'a> {
-        let patience = self.tried.patience;
-        let deadlines = Deadlines { hello: patience, ready: patience, stall: patience, done: patience };
+        let deadlines = Deadlines { stall: self.tried.stall, ..Deadlines::default() };
         Bounds { deadlines, memory_bytes: None, cancel: self.cancel, transcript }
     }
 

@@ -27,7 +27,7 @@ const TURNS: u32 = 3;
 const TURN_COUNT: u64 = 2_000;
 /// How long a worker sleeps between two turns, and the share of it that it may work.
 const ASLEEP: Duration = Duration::from_millis(200);
-const AWAKE_SHARE: f64 = 0.25;
+const AWAKE_SHARE: f64 = 0.05;
 /// Statements of a window whose rows are altered, and of one with another operation.
 const ALTERED_COUNT: u64 = 300;
 const OPERATION_COUNT: u64 = 50;

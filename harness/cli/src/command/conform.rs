@@ -35,7 +35,7 @@ pub struct Arguments {
     /// Set an option of the driver; repeat it for several
     #[arg(long, value_name = "KEY=VALUE", value_parser = option)]
     option: Vec<(String, String)>,
-    /// End a worker that says nothing, or issues nothing, for this long, from 1s to a day
+    /// End a worker that issues nothing for this long, from 1s to a day
     #[arg(long, value_name = "TIME", value_parser = patience, default_value = "30s", allow_hyphen_values = true)]
     stall: Duration,
     /// Make this check only, such as turns
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let tried = Tried {
         program: executable(&arguments.executable)?,
         options: arguments.option.iter().cloned().collect::<BTreeMap<_, _>>(),
-        patience: arguments.stall,
+        stall: arguments.stall,
         only: arguments.only,
     };
     let found = supervised(true, |_, cancel| match conform(&tried, &programs, cancel) {
