@@ -11,7 +11,7 @@
 # make regressions    repeats the reported regressions that counts decide; builds the releases that show them
 # make prices         writes drivers/PRICES.md again: what each setting of each driver costs
 #
-# make schema         writes reports/schema again from the types of the result model
+# make schema         writes reports/schema and drivers/protocol.schema.json again from the types
 # make readme         writes the README's tables and chart again from the newest published runs
 # make publish RUNS="DIR DIR"   publishes the runs in these folders in reports/published, and makes the README
 # make pages          makes page and table of every published run again, as the program of today makes them, and the README
@@ -100,6 +100,7 @@ prices: build
 
 schema: rust
 	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-reports --lib the_committed_schemas_are_what_the_types_give
+	CQLDYNO_WRITE_SCHEMA=1 cargo test --locked -p cqldyno-protocol --lib the_committed_schema_is_what_the_types_give
 
 publish: rust
 	@[[ -n "$(RUNS)" ]] || { echo 'Name the folders of the runs: make publish RUNS="DIR DIR".' >&2; exit 2; }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A column's values, and the number that they follow from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Column {
     /// The type, and how a value follows from the number.
     #[serde(flatten)]
@@ -29,6 +30,7 @@ pub struct Column {
 ///
 /// Numeric ones are `times * number + plus`, wrapping. Others are pseudo-random, seeded by the number and `plus`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Kind {
     /// `bigint`: `times * number + plus`.
@@ -82,7 +84,7 @@ pub enum Kind {
         #[serde(default)]
         plus: i64,
     },
-    /// `text`: [`crate::Texts`].
+    /// `text`: pseudo-random characters ([`crate::Texts`]).
     Text {
         /// Bytes in UTF-8.
         length: usize,
@@ -93,7 +95,7 @@ pub enum Kind {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unicode: bool,
     },
-    /// `blob`: [`crate::Blobs`].
+    /// `blob`: pseudo-random bytes ([`crate::Blobs`]).
     Blob {
         /// Bytes.
         length: usize,
@@ -115,6 +117,7 @@ pub enum Kind {
 /// If a key has one row, its number is the key. If it has several, as in a batch or a partition, each row has the number `key *
 /// rows + place`, with places counted from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum By {
     /// The row's own number.

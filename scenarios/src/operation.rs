@@ -12,6 +12,7 @@ pub(crate) const DEFAULT_BATCH: u64 = 64;
 
 /// How a statement is issued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// The statement is prepared before the window, and each issue is an EXECUTE.
@@ -57,6 +58,7 @@ impl fmt::Display for Operation {
 /// The most that makes sense of a scenario whose statements take long. A cell has at most these; a plan that asks for less gets
 /// less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Statements in the window.

@@ -12,6 +12,7 @@ pub const DEFAULT_EXPONENT: f64 = 0.99;
 
 /// The order in which a statement's keys come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Each once, in an order that the seed chooses; then again.

@@ -23,6 +23,7 @@ pub(crate) const MAX_EXPONENT: f64 = 10.0;
 
 /// What every contender is asked: schema, statements, their mix, their values and the rows that must come back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// A word of lower-case letters, digits and hyphens.
@@ -50,6 +51,7 @@ pub struct Scenario {
 
 /// One of several numbers in flight, and of several numbers of connections, that a scenario is run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// Statements in flight.
@@ -61,6 +63,7 @@ pub struct Point {
 
 /// One statement of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     /// A word for tables and messages.
@@ -102,6 +105,7 @@ pub struct Statement {
 
 /// The rows that a statement must return.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
     /// How many rows a key has, all of which must come back in the order of their places. Absent for one.
@@ -113,6 +117,7 @@ pub struct Expectation {
 
 /// An INSERT that is executed for every row that the statement reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Load {
     /// The INSERT.
@@ -127,6 +132,7 @@ pub struct Load {
 
 /// A SELECT of the one row that a statement wrote for a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReadBack {
     /// The SELECT.

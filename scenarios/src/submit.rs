@@ -9,6 +9,7 @@ use crate::{Point, Scenario};
 
 /// A way of submitting. It decides as much about a figure as the driver does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Submit {
     /// A task per statement in flight, each with a plain loop.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// The kinds with a code are the errors of native_protocol_v4.spec section 9; the others arise in the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// No connection could be made at all.

@@ -10,6 +10,7 @@ use crate::{ConnectOptions, Settings};
 /// What a driver can do beyond preparing and executing. The behaviour suite checks that it can what it declares, and nothing
 /// more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Capability {
     /// Has a time limit per statement of its own.
@@ -60,6 +61,7 @@ impl Capability {
 
 /// A library in the worker, read from the build or the running process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Library {
     /// Its name, for example `tokio` or `libcassandra`.
     pub name: String,
@@ -72,6 +74,7 @@ pub struct Library {
 
 /// One of the equal settings, and what the driver made of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// Its name, one of those in [`Setting::equal`].
     pub name: String,
@@ -119,6 +122,7 @@ impl Setting {
 
 /// An option of a contender, written `NAME+KEY=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriverOption {
     /// Its key.
     pub name: Cow<'static, str>,
@@ -175,6 +179,7 @@ impl DriverOption {
 
 /// What a driver says of itself, in `hello` and in every result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriverInfo {
     /// The driver's name: `scylla`, `cdrs-tokio`, `cassandra-cpp`.
     pub name: String,

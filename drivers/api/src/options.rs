@@ -11,6 +11,7 @@ use crate::{DriverError, DriverOption, ErrorKind};
 
 /// The consistency level of a statement (native_protocol_v4.spec section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Consistency {
     /// One replica.
@@ -49,6 +50,7 @@ impl fmt::Display for Consistency {
 
 /// Whether a driver runs with equal settings, or as its documentation's first example would.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Settings {
     /// What every driver can do is set the same for all. What one cannot do, all go without where they can. What still differs is

@@ -3,17 +3,19 @@
 //! [`run()`] carries out a [`Plan`]. It asks each [`Contender`]'s worker who it is, and runs cell after cell, or
 //! generation after generation of turns, with fresh servers and workers. It compares what the server counted with what the worker issued, and keeps everything in a [`RunFolder`].
 //!
-//! There are six rooms, and each uses only those before it:
+//! There are seven rooms, and each uses only those before it:
 //! - `plan`: what is run, and in which order;
 //! - `judge`: whether figures count, and how results hold them;
 //! - `process`: programs, and how to talk to them;
 //! - `record`: what a run keeps;
 //! - `cell`: cells and turns, stage by stage;
-//! - `run`: all of them.
+//! - `run`: all of them;
+//! - `conform`: one worker against the worker protocol, without a run.
 
 pub use cqldyno_builder as builder;
 
 mod cell;
+mod conform;
 mod judge;
 mod plan;
 mod process;
@@ -21,6 +23,7 @@ mod record;
 mod run;
 
 pub use cell::Stage;
+pub use conform::{Check, Conformity, Found, Tried, conform};
 pub use plan::arrangement::{Arrangement, ArrangementError};
 pub use plan::contender::{COMMON_KEYS, Contender, ContenderError, Own};
 pub use plan::pass::{headline, passes};

@@ -10,4 +10,5 @@ pub(crate) mod load_generator;
 pub(crate) mod log;
 pub(crate) mod programs;
 pub(crate) mod server;
+pub(crate) mod transcript;
 pub(crate) mod worker;

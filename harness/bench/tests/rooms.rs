@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each room uses only those before it.
-const ROOMS: [&str; 6] = ["plan", "judge", "process", "record", "cell", "run"];
+const ROOMS: [&str; 7] = ["plan", "judge", "process", "record", "cell", "run", "conform"];
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -4,7 +4,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bisect, check, compare, completions, doctor, drivers, history, pitfalls, pr, prices, regress, report, run,
+    bisect, check, compare, completions, conform, doctor, drivers, history, pitfalls, pr, prices, regress, report, run,
     scenarios, serve,
 };
 
@@ -71,6 +71,7 @@ pub enum Command {
     Scenarios(scenarios::Arguments),
     Serve(serve::Arguments),
     Doctor(doctor::Arguments),
+    Conform(conform::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -81,6 +82,6 @@ fn long_version() -> &'static str {
         env!("CQLDYNO_PROFILE"),
         ", ",
         env!("CQLDYNO_COMPILER"),
-        ", result schema 2, worker protocol 1)"
+        ", result schema 2, worker protocol 2)"
     )
 }

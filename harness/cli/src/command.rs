@@ -4,6 +4,7 @@ pub mod bisect;
 pub mod check;
 pub mod compare;
 pub mod completions;
+pub mod conform;
 pub mod doctor;
 pub mod drivers;
 pub mod history;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// A message from the parent to a worker, on the worker's standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ParentMessage {
     /// What to run; the answer to `hello`.
@@ -25,6 +26,7 @@ pub enum ParentMessage {
 
 /// What one cell runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Job {
     /// What the statements are for.
     pub mode: Mode,
@@ -66,7 +68,7 @@ pub struct Job {
     /// Options of the contender (`NAME+KEY=VALUE`).
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// How often to report `progress`, in milliseconds.
+    /// How often to report `progress`, in milliseconds; 0 for never.
     pub progress_ms: u64,
 }
 
@@ -87,6 +89,7 @@ fn is_one(turns: &u32) -> bool {
 
 /// What a job's statements are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Issue the scenario's statements and measure them.
@@ -116,6 +119,7 @@ pub fn lacking(operation: Operation, capabilities: &BTreeSet<Capability>) -> Opt
 
 /// The async runtime of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Runtime {
     /// tokio's current-thread runtime.
@@ -138,6 +142,7 @@ impl fmt::Display for Runtime {
 
 /// User and password. `Debug` shows neither.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JobCredentials {
     /// The role to log in as.
     pub user: String,

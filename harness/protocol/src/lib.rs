@@ -1,10 +1,14 @@
 //! The worker protocol: one JSON object per line between `cqldyno` and a worker.
 //!
-//! `drivers/PROTOCOL.md` describes it for workers in any language; these are the same messages as Rust types. Passwords travel in [`Job`] only, over the worker's standard input.
+//! `drivers/PROTOCOL.md` describes it for workers in any language; these are the same messages as Rust types, from which
+//! `drivers/protocol.schema.json` is made. Passwords travel in [`Job`] only, over the worker's standard input.
 
 mod job;
 mod line;
 mod report;
+#[cfg(test)]
+#[path = "schema/tests.rs"]
+mod schema;
 
 pub use job::{Job, JobCredentials, Mode, ParentMessage, Runtime, lacking, tickets};
 pub use line::{LineError, MAX_LINE_BYTES, decode, encode};

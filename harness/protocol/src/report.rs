@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A message from a worker to its parent, on the worker's standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum WorkerMessage {
     /// The first message, unasked.
@@ -28,8 +29,9 @@ pub enum WorkerMessage {
 
 /// The worker's identity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Hello {
-    /// [`crate::PROTOCOL_VERSION`] of the worker.
+    /// The version of the protocol that the worker speaks: [`crate::PROTOCOL_VERSION`].
     pub protocol: u32,
     /// The driver, with exact versions.
     pub driver: DriverInfo,
@@ -44,6 +46,7 @@ pub struct Hello {
 
 /// How a worker was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BuildInfo {
     /// Identifies the load generator with its libraries, compiler and profile, whatever the adapter. Empty for a worker that has a load
     /// generator of its own.
@@ -63,6 +66,7 @@ pub struct BuildInfo {
 
 /// The worker is ready for `go`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Ready {
     /// What the driver made of the job's settings.
     pub settings: Vec<Setting>,
@@ -75,6 +79,7 @@ pub struct Ready {
 
 /// The window's edges as the worker saw them: differences between `go` and the last answer, of the whole process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct End {
     /// From `go`, on which the first statement is issued, to the last answer, by the monotonic clock, in nanoseconds.
     pub wall_ns: u64,
@@ -97,6 +102,7 @@ pub struct End {
 
 /// What was counted in the window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Done {
     /// Statements issued.
     pub issued: u64,
@@ -130,6 +136,7 @@ pub struct Done {
 
 /// How a window with a rate went: statement `i` was to start at the first one's time plus `i` over the rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Pace {
     /// Statements per second that the job asked for.
     pub rate: u64,
@@ -149,6 +156,7 @@ pub struct Pace {
 
 /// Errors of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ErrorCount {
     /// How many.
     pub count: u64,
@@ -158,6 +166,7 @@ pub struct ErrorCount {
 
 /// Why a cell cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failed {
     /// By which a row is marked.
     pub kind: FailureKind,
@@ -167,6 +176,7 @@ pub struct Failed {
 
 /// The step that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
     /// The driver cannot describe itself, for example because a native library is missing.

@@ -130,7 +130,7 @@ impl<'a> Setup<'a> {
             ..self.logged(program, what)
         };
         let deadlines = plan.deadlines.held_back(delay(&plan.serve_arguments));
-        (launch, Bounds { deadlines, memory_bytes: None, cancel })
+        (launch, Bounds { deadlines, memory_bytes: None, cancel, transcript: None })
     }
 
     /// A launch of `program` with its log: a file of its own in a cell, lines in that of all in a turn.

@@ -261,6 +261,11 @@ pub(crate) fn text(cql: &str) -> String {
 
 /// What voids a window according to the worker itself.
 pub fn voids(done: &Done, asked: u64) -> Vec<String> {
+    issued_voids(done, asked).into_iter().chain(answers_void(done)).collect()
+}
+
+/// What voids a window because the worker issued another number of statements.
+pub fn issued_voids(done: &Done, asked: u64) -> Vec<String> {
     let mut voids = Vec::new();
     let by_statement: u64 = done.issued_by_statement.values().sum();
     if by_statement != done.issued {
@@ -273,19 +278,29 @@ pub fn voids(done: &Done, asked: u64) -> Vec<String> {
     if done.issued != asked {
         voids.push(format!("{} statements were asked for and {} were issued.", grouped(asked), grouped(done.issued)));
     }
+    voids
+}
+
+/// What voids a window because statements failed, or were not answered as the scenario says.
+pub fn answers_void(done: &Done) -> Option<String> {
     let errors: u64 = done.errors.values().map(|error| error.count).sum();
     if errors > 0 {
         let kinds: Vec<String> =
             done.errors.iter().map(|(kind, error)| format!("{} of kind {kind}", grouped(error.count))).collect();
-        voids.push(format!("{} of {} statements failed: {}.", grouped(errors), grouped(done.issued), kinds.join(", ")));
-    } else if done.verified != done.issued {
-        voids.push(format!(
+        return Some(format!(
+            "{} of {} statements failed: {}.",
+            grouped(errors),
+            grouped(done.issued),
+            kinds.join(", ")
+        ));
+    }
+    (done.verified != done.issued).then(|| {
+        format!(
             "{} statements were issued and {} answered as the scenario says.",
             grouped(done.issued),
             grouped(done.verified)
-        ));
-    }
-    voids
+        )
+    })
 }
 
 /// What voids a window because the driver had another number of data connections. `sessions` were made for one statement each, beside

@@ -25,7 +25,7 @@ pub(crate) const KIND: &str = "hdr";
 const SHOWN_NS: f64 = 1e6;
 
 /// The histogram in `text`, as `done` carries it: the V2 form, base64.
-fn read(text: &str) -> Result<Histogram<u64>, String> {
+pub(crate) fn read(text: &str) -> Result<Histogram<u64>, String> {
     let bytes = STANDARD.decode(text).map_err(|error| format!("The worker's histogram is not base64: {error}."))?;
     let found = Deserializer::new().deserialize(&mut bytes.as_slice());
     found.map_err(|error| format!("The worker's histogram is no HdrHistogram in its V2 form: {error:?}."))

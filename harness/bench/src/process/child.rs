@@ -247,14 +247,14 @@ impl Process {
         }
     }
 
-    /// Ends the child's standard input and waits for its exit.
+    /// Ends the child's standard input and waits for its exit with this code, or with any.
     ///
     /// # Errors
-    /// How it ended, if not well.
-    pub(crate) fn finish(mut self) -> Result<(), String> {
+    /// How it ended, if not so.
+    pub(crate) fn finish(mut self, code: Option<i32>) -> Result<(), String> {
         self.input = None;
         match self.wait(EXIT_WITHIN) {
-            Some(status) if status.success() => Ok(()),
+            Some(status) if code.is_none() || status.code() == code => Ok(()),
             _ => Err(self.last_words(Duration::ZERO)),
         }
     }

@@ -32,6 +32,8 @@ pub(crate) enum Step {
     Ready,
     /// From `go` to `end`: the window.
     End,
+    /// From `stop` to `end`.
+    Stopped,
     /// From `ack` to `done`.
     Done,
 }
@@ -42,7 +44,7 @@ impl Step {
         match self {
             Step::Hello => "`hello`",
             Step::Ready => "`ready`",
-            Step::End => "`progress` or `end`",
+            Step::End | Step::Stopped => "`progress` or `end`",
             Step::Done => "`done`",
         }
     }
@@ -53,6 +55,7 @@ impl Step {
             Step::Hello => "before it had said `hello`",
             Step::Ready => "while it connected, prepared and warmed up, before `ready`",
             Step::End => "in the window, between `go` and `end`",
+            Step::Stopped => "in the window, after `stop`",
             Step::Done => "after the window, before `done`",
         }
     }

@@ -187,7 +187,8 @@ impl Reception<'_> {
 }
 
 fn hello(launch: Launch<'_>, deadlines: Deadlines, cancel: &Cancel) -> Result<Hello, CellFailure> {
-    let (_worker, hello) = WorkerAtGate::start(launch, Bounds { deadlines, memory_bytes: None, cancel })?.open()?;
+    let (_worker, hello) =
+        WorkerAtGate::start(launch, Bounds { deadlines, memory_bytes: None, cancel, transcript: None })?.open()?;
     Ok(hello)
 }
 

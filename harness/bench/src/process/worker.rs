@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use cqldyno_meter::resident_bytes;
 use cqldyno_protocol::{
-    Done, End, FailureKind, Hello, Job, LineError, Mode, PROTOCOL_VERSION, ParentMessage, Ready, WorkerMessage, decode,
-    encode,
+    Done, End, Failed, FailureKind, Hello, Job, LineError, Mode, PROTOCOL_VERSION, ParentMessage, Ready, WorkerMessage,
+    decode, encode,
 };
 
 use crate::judge::redaction::Redaction;
@@ -13,6 +13,7 @@ use crate::plan::Deadlines;
 use crate::process::cancel::Cancel;
 use crate::process::child::{AtGate, Launch, Process, Silence, file_name};
 use crate::process::failure::{CellFailure, Step};
+use crate::process::transcript::Transcript;
 
 /// What a worker was doing that no message is expected from.
 const ASLEEP: &str = "while it slept, before its turn";
@@ -26,6 +27,8 @@ pub(crate) struct Bounds<'a> {
     pub memory_bytes: Option<u64>,
     /// Ends every wait.
     pub cancel: &'a Cancel,
+    /// Takes what both sides say.
+    pub transcript: Option<&'a Transcript>,
 }
 
 /// A worker at the gate: counters may be attached to it.
@@ -95,12 +98,19 @@ impl Worker<'_> {
 
     /// Says `job` and waits for `ready`. A worker that reports its warm-up, and issues no statement for the time of a stall, hangs.
     pub(crate) fn job(&mut self, job: Job, look: Look<'_>) -> Result<Ready, CellFailure> {
+        let answer = self.offer(job, look)?;
+        answer.map_err(|failed| self.unexpected(Step::Ready, WorkerMessage::Failed(failed)))
+    }
+
+    /// Says `job` and waits for `ready`, or for `failed` of a worker that refuses it.
+    pub(crate) fn offer(&mut self, job: Job, look: Look<'_>) -> Result<Result<Ready, Failed>, CellFailure> {
         // A worker need not report its warm-up, so its statements have more time: enough for 1,000 per second.
         let warmup = if job.mode == Mode::Measure { Duration::from_millis(job.warmup) } else { Duration::ZERO };
         let time = self.bounds.deadlines.ready.saturating_add(warmup);
         self.send(&ParentMessage::Job(Box::new(job)), Step::Ready)?;
         match self.receive_after_progress(Step::Ready, time, look, |_| ())? {
-            WorkerMessage::Ready(ready) => Ok(ready),
+            WorkerMessage::Ready(ready) => Ok(Ok(ready)),
+            WorkerMessage::Failed(failed) => Ok(Err(failed)),
             other => Err(self.unexpected(Step::Ready, other)),
         }
     }
@@ -127,6 +137,31 @@ impl Worker<'_> {
         }
     }
 
+    /// Says `go`, and `stop` after this time, and waits for `end`, which must come in the time of a stall.
+    pub(crate) fn go_and_stop(&mut self, after: Duration) -> Result<End, CellFailure> {
+        self.send(&ParentMessage::Go, Step::End)?;
+        std::thread::sleep(after);
+        self.send(&ParentMessage::Stop, Step::Stopped)?;
+        let time = self.bounds.deadlines.stall;
+        let deadline = self::after(time);
+        loop {
+            match self.receive_until(Step::Stopped, deadline, time, &mut || None)? {
+                WorkerMessage::End(end) => return Ok(end),
+                WorkerMessage::Progress { .. } => {}
+                other => return Err(self.unexpected(Step::Stopped, other)),
+            }
+        }
+    }
+
+    /// Says `go` in the place of `job`, and waits for the `failed` that is due.
+    pub(crate) fn provoke(&mut self) -> Result<Failed, CellFailure> {
+        self.send(&ParentMessage::Go, Step::Ready)?;
+        match self.receive(Step::Ready, &mut || None)? {
+            WorkerMessage::Failed(failed) => Ok(failed),
+            other => Err(self.unexpected(Step::Ready, other)),
+        }
+    }
+
     /// Says `ack` and waits for `done`.
     pub(crate) fn ack(&mut self) -> Result<Done, CellFailure> {
         self.send(&ParentMessage::Ack, Step::Done)?;
@@ -138,12 +173,25 @@ impl Worker<'_> {
 
     /// Waits for the exit after `done`; a sentence if it is not a good one. What was counted stands all the same.
     pub(crate) fn finish(self) -> Option<String> {
-        let exit = self.process.finish().err()?;
+        let exit = self.process.finish(Some(0)).err()?;
         Some(format!("The worker {} had said `done` and then {exit}.", self.name))
+    }
+
+    /// Waits for the exit after `failed`; a sentence if its code is not 1.
+    pub(crate) fn finish_failed(self) -> Option<String> {
+        let exit = self.process.finish(Some(1)).err()?;
+        Some(format!("The worker {} had said `failed` and then {exit}; its exit code must be 1.", self.name))
+    }
+
+    /// Goes away as a parent that is killed; a sentence if the worker does not end then.
+    pub(crate) fn abandon(self) -> Option<String> {
+        let exit = self.process.finish(None).err()?;
+        Some(format!("The standard input of the worker {} ended before the last `ack`, and it {exit}.", self.name))
     }
 
     fn send(&mut self, message: &ParentMessage, step: Step) -> Result<(), CellFailure> {
         let line = encode(message).map_err(|error| CellFailure::Machine(error.to_string()))?;
+        self.bounds.transcript.into_iter().for_each(|transcript| transcript.add("parent", &line));
         // A worker that no longer reads has ended or will not answer: waiting for its answer tells which.
         if self.process.send(&line).is_err() {
             let found = self.receive(step, &mut || None)?;
@@ -157,7 +205,7 @@ impl Worker<'_> {
         let time = match step {
             Step::Hello => deadlines.hello,
             Step::Ready => deadlines.ready,
-            Step::End => deadlines.stall,
+            Step::End | Step::Stopped => deadlines.stall,
             Step::Done => deadlines.done,
         };
         self.receive_until(step, after(time), time, look)
@@ -203,6 +251,9 @@ impl Worker<'_> {
             sizes.map(|_| CellFailure::Cancelled).or_else(&mut *look)
         };
         let line = self.process.line(deadline, self.bounds.cancel, &mut look);
+        if let (Ok(line), Some(transcript)) = (&line, self.bounds.transcript) {
+            transcript.add("worker", line);
+        }
         let protocol =
             |error: &str| format!("broke the worker protocol where {} was expected: {error}", step.expected());
         let what = match (line, sizes) {
@@ -217,6 +268,9 @@ impl Worker<'_> {
                 "issued no statement for {} s (`--stall`) and was ended in the window: an answer was lost, or the driver hangs",
                 time.as_secs()
             ),
+            (Err(Silence::TimedOut), _) if step == Step::Stopped => {
+                format!("did not end its window within {} s of `stop`", time.as_secs())
+            }
             (Err(Silence::TimedOut), _) => {
                 format!("said nothing new for {} s and was ended; that was {}", time.as_secs(), step.doing())
             }

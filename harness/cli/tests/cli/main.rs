@@ -11,6 +11,8 @@ mod ci;
 #[cfg(test)]
 mod compare;
 #[cfg(test)]
+mod conform;
+#[cfg(test)]
 mod features;
 #[cfg(test)]
 mod gocql;

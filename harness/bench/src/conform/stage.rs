@@ -1,0 +1,135 @@
+//! What a worker is played with: a node in this process with its tables and rows, and the job.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use cqldyno_cluster::{Node, NodeOptions, Snapshot};
+use cqldyno_driver_api::{Consistency, Settings};
+use cqldyno_protocol::{Done, Job, Mode, Runtime};
+use cqldyno_scenarios::{Scenario, Workload};
+
+use crate::judge::Evidence;
+use crate::judge::agreement::Counted;
+use crate::judge::due::sessions;
+use crate::judge::latency::read;
+use crate::plan::pass::{Load, Shape};
+use crate::process::failure::CellFailure;
+
+/// Data connections to the node: one more than a worker has by itself.
+pub(super) const CONNECTIONS: usize = 2;
+/// Rows per page.
+const PAGE_SIZE: u32 = 5_000;
+/// Chooses the order of the keys.
+const SEED: u64 = 1;
+/// How often progress is asked for.
+const PROGRESS_MS: u64 = 500;
+/// What is added to the values that are loaded, so that nobody knows them beforehand.
+const SHIFT: i64 = 271_828_183;
+
+/// A node with tables, and what is asked of the worker.
+pub(super) struct Stage {
+    /// None for a worker that sends nothing.
+    pub node: Option<Node>,
+    pub scenario: Scenario,
+    pub workload: Workload,
+    pub load: Load,
+    /// Data connections that are asked for.
+    pub connections: usize,
+}
+
+impl Stage {
+    /// A fresh node, if the worker needs one, without tables yet.
+    pub(super) fn new(scenario: &Scenario, load: Load, is_offline: bool) -> Result<Stage, CellFailure> {
+        let mut scenario = scenario.shifted(SHIFT);
+        scenario.page_size = Some(PAGE_SIZE);
+        let load = load.within(&scenario);
+        let workload = Workload::new(&scenario, load.count, load.warmup, SEED);
+        let workload = workload.map_err(|error| CellFailure::Machine(error.to_string()))?;
+        let node = || Node::start(NodeOptions::default()).map_err(|error| CellFailure::Server(error.to_string()));
+        let node = (!is_offline).then(node).transpose()?;
+        Ok(Stage { node, scenario, workload, load, connections: CONNECTIONS })
+    }
+
+    fn nodes(&self) -> Vec<SocketAddr> {
+        self.node.iter().map(Node::address).collect()
+    }
+
+    /// What the node counted so far.
+    pub(super) fn snapshot(&self) -> Option<Snapshot> {
+        self.node.as_ref().map(Node::stats)
+    }
+
+    /// What the node counted since then.
+    pub(super) fn counted(&self, before: Option<&Snapshot>) -> Option<Counted> {
+        Some(Counted::between(before?, &self.snapshot()?, &self.scenario))
+    }
+
+    /// The job of the worker, or of floor beside it.
+    pub(super) fn job(&self, mode: Mode, turns: u32) -> Job {
+        let mut scenario = self.scenario.clone();
+        if mode != Mode::ReadBack {
+            // Nobody else need know what is read back.
+            scenario.statements.iter_mut().for_each(|statement| statement.read_back = None);
+        }
+        let is_floors = mode != Mode::Measure;
+        Job {
+            mode,
+            scenario,
+            count: self.load.count,
+            turns,
+            warmup: self.load.warmup,
+            concurrency: self.load.concurrency,
+            rate: match self.load.shape {
+                Shape::AtRate(rate) => Some(rate),
+                Shape::Closed | Shape::Connecting => None,
+            },
+            seed: SEED,
+            runtime: if is_floors { Runtime::Current } else { Runtime::Multi { workers: 2 } },
+            target: self.nodes(),
+            credentials: None,
+            connections: if is_floors { 1 } else { self.connections },
+            consistency: Consistency::LocalOne,
+            page_size: PAGE_SIZE.cast_signed(),
+            request_timeout_ms: None,
+            settings: Settings::Equal,
+            options: BTreeMap::new(),
+            progress_ms: PROGRESS_MS,
+        }
+    }
+
+    /// Every deviation of a window of `asked` statements, as a run finds it.
+    pub(super) fn deviations(
+        &self,
+        asked: u64,
+        (done, wall_ns): (&Done, u64),
+        counted: Option<&Counted>,
+        due: usize,
+    ) -> Vec<String> {
+        let has_own = self.scenario.statements.iter().any(|one| one.operation != cqldyno_scenarios::Operation::Connect);
+        let evidence = Evidence {
+            scenario: &self.scenario,
+            workload: &self.workload,
+            load: &self.load,
+            asked,
+            done,
+            wall_ns,
+            counted,
+            connections: counted.map(|counted| (counted.connections, due as u64, 1, has_own)),
+            sessions: sessions(&self.scenario, done),
+        };
+        evidence.voids().into_iter().chain(histogram(done)).collect()
+    }
+}
+
+/// Why the histogram of a window does not have every answer, if there is one.
+pub(super) fn histogram(done: &Done) -> Option<String> {
+    match read(done.histogram.as_deref()?) {
+        Err(why) => Some(why),
+        Ok(histogram) if histogram.len() != done.answered => Some(format!(
+            "The histogram has {} latencies, and the worker says that {} statements were answered.",
+            histogram.len(),
+            done.answered
+        )),
+        Ok(_) => None,
+    }
+}
