@@ -19,6 +19,8 @@ mod history;
 #[cfg(test)]
 mod listings;
 #[cfg(test)]
+mod nodes;
+#[cfg(test)]
 mod pr;
 #[cfg(test)]
 mod readings;
