@@ -155,6 +155,9 @@ fn a_connection_has_the_shard_of_its_source_port_or_the_idlest_one() {
             assert_eq!(of(&mut client)[0], expected.to_string());
         }
     }
+    let mut client = ready(node.address());
+    let peers = client.rows("SELECT peer FROM system.peers USING TIMEOUT 2000ms").rows;
+    assert_eq!(peers.len(), 1, "clients of ScyllaDB ask so");
     let plain = supported(&mut ready(cluster(2, 1, None).address()));
     assert!(plain.iter().all(|(key, _)| !key.starts_with("SCYLLA_")), "{plain:?}");
 }
