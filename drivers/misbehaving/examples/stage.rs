@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use cqldyno_bench::gate;
-use cqldyno_cluster::{NodeOptions, ServeOptions, serve};
+use cqldyno_cluster::{NodeOptions, ServeOptions, Topology, serve};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
@@ -18,9 +18,13 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|argument| argument == gate::SUBCOMMAND) {
         gate::main(arguments.into_iter().skip(1));
     }
-    let expect_rows = arguments.iter().skip_while(|argument| *argument != "--expect-rows").nth(1);
-    let expect_rows = expect_rows.and_then(|rows| rows.to_str()?.parse().ok()).unwrap_or(0);
-    let node = NodeOptions { port: 0, expect_rows, ..NodeOptions::default() };
+    let number = |flag: &str| {
+        let given = arguments.iter().skip_while(|argument| *argument != flag).nth(1);
+        given.and_then(|number| number.to_str()?.parse().ok())
+    };
+    let topology = Topology::new(number("--nodes").unwrap_or(1), 1, 1, None).unwrap_or_default();
+    let expect_rows = number("--expect-rows").unwrap_or(0);
+    let node = NodeOptions { port: 0, topology, expect_rows, ..NodeOptions::default() };
     match serve(ServeOptions { node, control: true }) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -42,6 +42,7 @@ fn serve(arguments: &[String]) {
     let turns = behind("--turns").and_then(|turns| turns.parse().ok()).unwrap_or(1);
     reply(&Listening {
         listening: ([127, 0, 0, 1], 1).into(),
+        nodes: Vec::new(),
         version: String::new(),
         release_version: String::new(),
         pid: std::process::id(),

@@ -16,6 +16,7 @@ pub(crate) mod turns;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cqldyno_cluster::{Topology as Ring, check_keyspace};
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_protocol::{JobCredentials, MOST_IN_FLIGHT, Runtime};
 use cqldyno_reports::{Pass, Role, count, whole};
@@ -24,6 +25,7 @@ use nix::sys::resource::{Resource, getrlimit};
 
 use crate::plan::arrangement::Arrangement;
 use crate::plan::contender::Contender;
+use crate::plan::estimate::argument;
 use crate::plan::pass::kind;
 use crate::plan::placement::{Pin, Placement, PlacementError, place};
 use crate::plan::target::Target;
@@ -181,6 +183,9 @@ pub enum PlanError {
          things; ask for fewer, or raise that with `ulimit -n`"
     )]
     Files(usize, u64),
+    /// A scenario whose keyspace the embedded cluster cannot have, and why.
+    #[error("the schema of the scenario {0} is refused: {1}")]
+    Replication(String, String),
     /// The count makes no workload.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
@@ -335,6 +340,9 @@ impl Plan {
             }
             // A scenario whose way of submitting was set on the command line was not checked with it.
             scenario.validate(&scenario.label())?;
+            for cql in scenario.schema.iter().filter(|_| self.target.is_embedded()) {
+                check_keyspace(cql, self.ring()).map_err(|why| PlanError::Replication(scenario.label(), why))?;
+            }
             if self.passes.contains(&Pass::Latency) && !scenario.submit.has_slots() {
                 return Err(PlanError::NoRate(scenario.label(), scenario.submit));
             }
@@ -363,7 +371,7 @@ impl Plan {
         Ok(placements)
     }
 
-    /// Checks that so many statements can be in flight. Only of the embedded cluster is the number of nodes known: one.
+    /// Checks that so many statements can be in flight, all of them on one node if their keys are there.
     fn check_concurrency(&self) -> Result<(), PlanError> {
         if let Some(connections) = self.connections_each(None).find(|connections| *connections > MOST_CONNECTIONS) {
             return Err(PlanError::Ports(connections));
@@ -389,11 +397,18 @@ impl Plan {
     /// # Errors
     /// When they may not.
     pub fn check_connections(&self, files: u64) -> Result<(), PlanError> {
-        let most = self.connections_each(None).max().unwrap_or_default();
+        let most = self.connections_each(None).max().unwrap_or_default().saturating_mul(self.ring().nodes());
         if most as u64 > files.saturating_sub(OTHER_FILES) {
             return Err(PlanError::Files(most, files));
         }
         Ok(())
+    }
+
+    /// How many nodes the embedded cluster has, and what each has.
+    pub(crate) fn ring(&self) -> Ring {
+        let number = |flag| argument(&self.serve_arguments, flag).and_then(|text| text.parse().ok());
+        let of = |flag| number(flag).unwrap_or(1);
+        Ring::new(of("--nodes"), of("--tokens"), of("--racks"), number("--shards")).unwrap_or_default()
     }
 
     /// The connections per node of each contender that sends something: all but noop do.

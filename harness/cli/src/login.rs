@@ -13,7 +13,7 @@ use crate::outcome::usage;
 pub struct Login {
     /// Log in as USER
     ///
-    /// The password comes from --password-file or CQLDYNO_PASSWORD, and is shown and kept nowhere.
+    /// The password comes from --password-file or CQLDYNO_PASSWORD, and is never shown.
     #[arg(long, value_name = "USER", value_parser = user, help_heading = SETUP, hide_short_help = true)]
     user: Option<String>,
     /// Read the password from the first line of FILE

@@ -10,6 +10,7 @@ mod known;
 mod ladder;
 mod login;
 mod measure;
+mod nodes;
 mod outcome;
 mod plan;
 mod pr;

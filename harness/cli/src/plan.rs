@@ -22,6 +22,7 @@ use crate::count::{
 };
 use crate::known::Known;
 use crate::login::Login;
+use crate::nodes::Nodes;
 use crate::outcome::usage;
 use crate::plan::releases::{Named, is_all, named};
 
@@ -85,23 +86,22 @@ pub struct Asked {
     arrangement: Vec<Arrangement>,
     /// Nodes as HOST[:PORT],...
     ///
-    /// `embedded` is the embedded cluster: one node in memory. Addresses name the nodes of a running cluster; unless --within or
-    /// --until is set, a comparison has 12 generations there.
+    /// `embedded` is in memory. Addresses name nodes of a running cluster, where a comparison has 12 generations unless --within or
+    /// --until is set.
     #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true)]
     target: Target,
     /// equal for all, or default
     ///
-    /// `equal`: the same for all. `default`: as in each driver's first documented example.
+    /// `default`: as in each driver's first documented example.
     #[arg(long, value_name = "HOW", default_value = "equal", help_heading = WHAT, hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(["equal", "default"]).map(settings))]
     settings: Settings,
     /// How statements are submitted: slots, stream, spawn, ...
     ///
     /// `slots`: a task with a plain loop per statement in flight. `stream`: one `buffer_unordered` per thread; with
-    /// `stream-unconstrained` without tokio's cooperative budget. `spawn`: a task per statement under a semaphore; `spawn-all`
-    /// spawns all tasks at once; `unlimited` has no semaphore. `sequential`: one statement at a time. Separate several with
-    /// commas. [default: the scenario's own, else slots]
+    /// `stream-unconstrained` without tokio's cooperative budget. `spawn`: a task per statement under a semaphore; `spawn-all`: all
+    /// tasks at once; `unlimited`: no semaphore. `sequential`: one statement at a time. [default: the scenario's own, else slots]
     #[arg(long, value_name = "WAY", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = str::parse::<Submit>, allow_hyphen_values = true, hide_short_help = true)]
     submit: Vec<Submit>,
@@ -140,7 +140,7 @@ pub struct Asked {
     count: Option<u64>,
     /// Statements in flight, or several [default: 1024]
     ///
-    /// Several, such as 1,2,4,...,8192, make a sweep: curves beside that of `floor`, their knees, and what is odd.
+    /// Several, such as 1,2,4,...,8192, make a sweep: curves beside that of `floor`, and knees.
     #[arg(short, long, value_name = "N", value_parser = numbers, help_heading = SIZE, allow_hyphen_values = true)]
     concurrency: Option<Numbers>,
     /// Blocks: each contender once [default: 12, `run` 3]
@@ -180,10 +180,12 @@ pub struct Asked {
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     warmup: u64,
 
-    /// Data connections of every driver to each node, or several, such as 1,2,4
-    #[arg(long, value_name = "N", value_parser = numbers, default_value = "1", help_heading = SETUP)]
+    #[command(flatten)]
+    nodes: Nodes,
+    /// Data connections to each node, or several, such as 1,2,4 [default: 1, or one per shard]
+    #[arg(long, value_name = "N", value_parser = numbers, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
-    connections: Numbers,
+    connections: Option<Numbers>,
     /// Replicas that must answer: ONE, QUORUM, LOCAL_ONE, ...
     #[arg(long, value_name = "LEVEL", value_parser = consistency, default_value = "LOCAL_ONE", help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
@@ -198,16 +200,15 @@ pub struct Asked {
     request_timeout: Limit<u64>,
     /// Physical cores of worker and server: auto, off, or as in 2-3/0-1
     ///
-    /// `auto` splits the cores between them if there are four or more and no arrangement says `pinned+`. `off` lets both use all cores.
-    /// 2-3/0-1 gives the worker cores 2 and 3, and the server 0 and 1.
+    /// `auto` splits four or more cores between them if no arrangement says `pinned+`; `off` does not. 2-3/0-1 gives the worker cores
+    /// 2 and 3.
     #[arg(long, value_name = "WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
     #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
     pin: Pin,
     /// How the embedded cluster writes answers [default: batched]
     ///
-    /// `batched` answers all requests of one read with one write. `cassandra` writes as many answers at once as Cassandra 5.0 did: the square
-    /// root of those in flight on a connection. COUNT limits the answers per write. `each` makes one write per answer. `reordered`
-    /// is batched in random order.
+    /// `batched`: one write for all requests of a read. `cassandra`: as many answers per write as Cassandra 5.0, the square root of those
+    /// in flight on a connection. COUNT: at most so many; `each`: one. `reordered`: batched in random order.
     #[arg(long, value_name = "batched|cassandra|COUNT|each|reordered", value_parser = answers, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     answers: Option<Writing>,
@@ -297,6 +298,7 @@ impl Asked {
         let releases = self.releases(contenders, compares)?;
         let exact = releases && !self.time;
         let Named { contenders: each, newest } = named(contenders, programs)?;
+        let shards = self.nodes.topology()?.shards();
         let serve_arguments = self.serve_arguments();
         if let (false, Some(flag)) = (self.target.is_embedded(), serve_arguments.first()) {
             return Err(usage(format!(
@@ -356,7 +358,10 @@ impl Asked {
             },
             until: self.until,
             most_attempts: if self.noise_share.0.is_some() && !self.quick && !exact { MOST_ATTEMPTS } else { 1 },
-            connections: usize::try_from(most(over)).map_err(usage)?,
+            connections: match (&self.connections, shards) {
+                (None, Some(shards)) => shards,
+                _ => usize::try_from(most(over)).map_err(usage)?,
+            },
             page_size: self.page_size,
             consistency: self.consistency,
             request_timeout_ms: self.request_timeout.0,
@@ -415,7 +420,8 @@ impl Asked {
 
     /// The numbers in flight, and those of connections.
     fn numbers(&self) -> (&[u64], &[u64]) {
-        (self.concurrency.as_ref().map_or(&[CONCURRENCY], |numbers| &numbers.0), &self.connections.0)
+        let (in_flight, over) = (self.concurrency.as_ref(), self.connections.as_ref());
+        (in_flight.map_or(&[CONCURRENCY], |numbers| &numbers.0), over.map_or(&[1], |numbers| &numbers.0))
     }
 
     /// Whether curves over the number in flight are asked for.
@@ -525,7 +531,8 @@ impl Asked {
         let answers = self.answers.map(|how| ["--answers".to_owned(), how.on_connection(in_flight).to_string()]);
         let delay = self.delay.clone().map(|time| ["--delay".to_owned(), time]);
         let nap = self.nap.clone().map(|time| ["--nap".to_owned(), time]);
-        [answers, delay, nap].into_iter().flatten().flatten().collect()
+        let others = [answers, delay, nap].into_iter().flatten().flatten();
+        self.nodes.arguments().into_iter().chain(others).collect()
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p cqldyno-cluster --example pipeline [ROWS] [CONNECTIONS] [IN_FLIGHT]`, 1,000,000 rows, one connection and
 //! 1,024 in flight by default. Prints statements per second and the server's CPU time per EXECUTE, for inserts of new rows,
-//! selects in random order, and inserts over existing rows.
+//! selects in random order, and inserts over existing rows. With NODES=3 in the environment the cluster has three nodes, of which the
+//! clients use the first, so that it checks where each EXECUTE came.
 
 use std::env;
 use std::error::Error;
@@ -11,7 +12,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
-use cqldyno_cluster::{Control, Listening, NodeOptions, ServeOptions, Snapshot, serve};
+use cqldyno_cluster::{Control, Listening, NodeOptions, ServeOptions, Snapshot, Topology, serve};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -22,7 +23,9 @@ fn main() -> Result<()> {
         let number = |argument: Option<String>| argument.and_then(|text| text.parse().ok());
         let expect_rows = number(arguments.next()).unwrap_or(0);
         let threads = number(arguments.next()).map(|threads| threads as usize);
-        let node = NodeOptions { expect_rows, threads, ..NodeOptions::default() };
+        let nodes = number(env::var("NODES").ok()).unwrap_or(1);
+        let topology = Topology::new(nodes, if nodes > 1 { 256 } else { 1 }, 1, None)?;
+        let node = NodeOptions { expect_rows, threads, topology, ..NodeOptions::default() };
         return Ok(serve(ServeOptions { node, control: true })?);
     }
     let rows: u64 = first.map_or(Ok(1_000_000), |text| text.parse())?;

@@ -3,6 +3,7 @@
 //! A room uses only the rooms above it in this list, which `tests/rooms.rs` checks:
 //!
 //! - `types`, `token`, `error`: values and their bytes, the partitioner, refusals
+//! - `ring`: who owns a key when there are several nodes
 //! - `cql`, `schema`, `plan`: text to statements, the catalog, what the executor runs
 //! - `codec`: frames to requests and answers to frames
 //! - `analyze`: statements to plans
@@ -20,6 +21,7 @@ pub mod error;
 mod execute;
 mod node;
 mod plan;
+mod ring;
 mod schema;
 mod storage;
 mod system;
@@ -27,13 +29,14 @@ pub mod token;
 pub mod types;
 
 pub use counters::operations::{Request, without_comment};
-pub use counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Snapshot};
+pub use counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Routed, Snapshot};
 pub use node::auth::Credentials;
 pub use node::control::{Control, ControlError, Listening};
 pub use node::serve::{ServeError, ServeOptions, serve};
 pub use node::server::{Node, StartError, StoppedNode};
 pub use node::socketless::SocketlessNode;
-pub use node::state::{Answers, NodeOptions};
+pub use node::state::{Answers, NodeOptions, check_keyspace};
+pub use ring::{Topology, TopologyError};
 pub use schema::{Change, SchemaChange};
 
 /// What the fuzzer runs without a connection.

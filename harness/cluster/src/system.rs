@@ -35,6 +35,7 @@ pub struct NodeIdentity {
     /// Stays the same as long as address and port do.
     pub host_id: Uuid,
     pub cluster_name: String,
+    pub rack: String,
     /// The tokens on the ring, ascending.
     pub tokens: Vec<i64>,
 }
@@ -47,6 +48,7 @@ impl NodeIdentity {
             port,
             host_id: name_uuid(&format!("node {address} {port}")),
             cluster_name: "cqldyno".to_owned(),
+            rack: "rack1".to_owned(),
             tokens: vec![0],
         }
     }

@@ -66,6 +66,8 @@ measures! {
     DERIVED {
         WORKER_UTILISATION "worker_utilisation" Percent Neither TIMING "CPU time of the worker over that of the cores its threads can use"
         SERVER_UTILISATION "server_utilisation" Percent Neither TIMING "CPU time of the server over that of the cores it can use"
+        TO_REPLICA "to_replica" Percent Higher TIMING "EXECUTEs that came to a replica of their row"
+        TO_SHARD "to_shard" Percent Higher TIMING "EXECUTEs that came to the shard of a replica that serves their row"
         FRAMES_PER_READ "frames_per_read" Count Neither TIMING "frames that one read of the server found, on average"
         BYTES_PER_READ "bytes_per_read" Bytes Neither TIMING "bytes that one read of the server gave, on average"
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::quantity::{mebibytes, three_digits, time, whole};
 use crate::measure::{
     CONNECTIONS, CPU_PER_STATEMENT, ERRORS, PEAK_RSS, SERVER_CPU_PER_STATEMENT, SYS, SYSCALLS_PER_STATEMENT, THREADS,
-    THROUGHPUT, USER, WALL,
+    THROUGHPUT, TO_REPLICA, TO_SHARD, USER, WALL,
 };
 use crate::witness::{ALLOCATIONS, CALLGRIND};
 use crate::{Bottleneck, Contender, Role, SummaryRow};
@@ -205,6 +205,16 @@ pub(crate) const COLUMNS: &[Column] = &[
     },
     Column {
         needs_all_answers: false,
+        is_shown: |rows| has(rows, TO_REPLICA),
+        ..column(&["to a", "replica"], TO_REPLICA, share)
+    },
+    Column {
+        needs_all_answers: false,
+        is_shown: |rows| has(rows, TO_SHARD),
+        ..column(&["to its", "shard"], TO_SHARD, share)
+    },
+    Column {
+        needs_all_answers: false,
         ..column(&["errors"], ERRORS, |row, _| Entry::Figure(whole(row.errors as f64)))
     },
 ];
@@ -274,6 +284,10 @@ fn withheld(contender: &Contender) -> Entry {
         }
         None => Entry::Figure(withheld),
     }
+}
+
+fn share(_: &Row, value: f64) -> Entry {
+    Entry::Figure(format!("{value:.2} %"))
 }
 
 fn rounded(_: &Row, value: f64) -> Entry {

@@ -5,5 +5,6 @@ mod failures;
 mod keys;
 mod pauses;
 mod place;
+mod routes;
 mod rows;
 mod turns;

@@ -45,6 +45,10 @@ impl Driver for Misbehaving {
         if how == How::ReusesItsSession {
             *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&floor));
         }
-        MisbehavingSession::new(how, burnt_ns, floor).await
+        let mut by_node = Vec::new();
+        for node in options.contact_points.iter().filter(|_| how == How::RoutesByTextbook) {
+            by_node.push(self.floor.connect(&ConnectOptions { contact_points: vec![*node], ..options.clone() }).await?);
+        }
+        MisbehavingSession::new(how, burnt_ns, floor, by_node).await
     }
 }

@@ -75,6 +75,8 @@ pub enum How {
     Aborts,
     /// Exits in the middle of the window.
     Exits,
+    /// Routes by MurmurHash3 as its author published it, which is not Cassandra's.
+    RoutesByTextbook,
     /// Writes to its log without end.
     FloodsLog,
     /// Writes what is no message to its standard output in the middle of the window.
@@ -82,7 +84,7 @@ pub enum How {
 }
 
 /// Each with its name.
-pub const ALL: [(&str, How); 35] = [
+pub const ALL: [(&str, How); 36] = [
     ("honestly", How::Honestly),
     ("skips-decoding", How::SkipsDecoding),
     ("decodes-one-column", How::DecodesOneColumn),
@@ -116,6 +118,7 @@ pub const ALL: [(&str, How); 35] = [
     ("panics", How::Panics),
     ("aborts", How::Aborts),
     ("exits", How::Exits),
+    ("routes-by-textbook", How::RoutesByTextbook),
     ("floods-log", How::FloodsLog),
     ("prints-garbage", How::PrintsGarbage),
 ];

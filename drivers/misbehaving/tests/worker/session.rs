@@ -13,6 +13,7 @@ use cqldyno_driver_floor::{FloorSession, FloorStatement};
 
 use crate::how::How;
 use crate::lies;
+use crate::textbook;
 
 /// Every row of the built-in scenarios' table.
 const WHOLE_TABLE: &str = "SELECT pk, v1, v2 FROM cqldyno.bench";
@@ -40,6 +41,8 @@ pub struct MisbehavingSession {
     /// Steps of the loop that each statement burns CPU time with.
     burnt: u64,
     floor: Arc<FloorSession>,
+    /// A session to each node, for a driver that routes.
+    by_node: Vec<FloorSession>,
     cache: HashMap<i64, [i64; 3]>,
     /// Statements executed so far, the warm-up's too.
     executed: Arc<AtomicU64>,
@@ -82,7 +85,12 @@ fn burn(steps: u64) {
 const STEPS_PER_NS: f64 = 3.0;
 
 impl MisbehavingSession {
-    pub async fn new(how: How, burnt_ns: f64, floor: Arc<FloorSession>) -> Result<MisbehavingSession, DriverError> {
+    pub async fn new(
+        how: How,
+        burnt_ns: f64,
+        floor: Arc<FloorSession>,
+        by_node: Vec<FloorSession>,
+    ) -> Result<MisbehavingSession, DriverError> {
         let mut cache = HashMap::new();
         if how == How::AnswersFromCache {
             let all = floor.prepare(WHOLE_TABLE).await?;
@@ -98,6 +106,7 @@ impl MisbehavingSession {
             how,
             burnt: (burnt_ns * STEPS_PER_NS) as u64,
             floor,
+            by_node,
             cache,
             executed: Arc::default(),
             leaked,
@@ -229,7 +238,9 @@ impl Session for MisbehavingSession {
         let is_thousandth = nth.is_multiple_of(1_000);
         let key = bigint(values.first());
         let mut unread = Rows::new();
-        let floor = |rows| self.floor.execute(&statement.floor, values, rows);
+        let node = textbook::owner(textbook::token(key), self.by_node.len());
+        let to = self.by_node.get(node).unwrap_or(&self.floor);
+        let floor = |rows| to.execute(&statement.floor, values, rows);
         match how {
             How::SkipsDecoding => floor(&mut unread).await,
             How::DecodesOneColumn if statement.selects => {

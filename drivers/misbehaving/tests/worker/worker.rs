@@ -5,6 +5,7 @@ mod driver;
 mod how;
 mod lies;
 mod session;
+mod textbook;
 
 use std::process::ExitCode;
 

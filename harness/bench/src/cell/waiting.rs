@@ -16,7 +16,7 @@ use crate::judge::agreement::Counted;
 use crate::judge::due::{rows, sessions};
 use crate::judge::latency::Latencies;
 use crate::judge::readings::{
-    below_concurrency, errors, measure, read, reads, utilisation, window_of, worked_beside, worked_between,
+    below_concurrency, errors, measure, read, reads, routes, utilisation, window_of, worked_beside, worked_between,
 };
 use crate::judge::{Evidence, ReadBack};
 use crate::plan::pass::Shape;
@@ -263,7 +263,9 @@ impl Setup<'_> {
         let due = ready.connections.unwrap_or(own.connections) as u64 * served.nodes().len().max(1) as u64;
         let used: Vec<_> =
             utilisation(&cell.measures, self.placement, connections.as_ref().copied().unwrap_or(due)).collect();
-        cell.measures.extend(reads(&counted).into_iter().chain(used).map(|(id, measure)| (id.to_owned(), measure)));
+        let routes = routes(&counted, self.bench.context.plan.ring().shards().is_some());
+        let more = reads(&counted).into_iter().chain(routes).chain(used);
+        cell.measures.extend(more.map(|(id, measure)| (id.to_owned(), measure)));
         cell.breakdowns.extend(outcome.breakdowns.into_iter().map(|(kind, figures)| (kind.to_owned(), figures)));
         let mut of = |series| outcome.series.remove(series).unwrap_or_default();
         cell.series = Series::new(done.per_second.clone(), of("cpu_us"), of("server_cpu_us"));

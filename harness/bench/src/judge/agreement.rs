@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cqldyno_cluster::{ConnectionSnapshot, ExecuteTimes, Request, Snapshot, without_comment};
+use cqldyno_cluster::{ConnectionSnapshot, ExecuteTimes, Request, Routed, Snapshot, without_comment};
 use cqldyno_meter::Span;
 use cqldyno_protocol::Done;
 use cqldyno_reports::whole;
@@ -62,6 +62,10 @@ pub struct Counted {
     pub operations: BTreeMap<(Request, String), (u64, u64)>,
     /// Connections that carried them.
     pub connections: u64,
+    /// Those of each node that has any, without connections that are closed and no longer listed.
+    pub connections_by_node: BTreeMap<usize, u64>,
+    /// Where the scenario's EXECUTEs came, if they could have come to a wrong place.
+    pub routed: Routed,
     /// Connections that were opened.
     pub opened: u64,
     /// Requests of any kind.
@@ -114,6 +118,20 @@ impl Counted {
             connections.extend(&found.connections);
             forgotten += found.forgotten_connections;
         }
+        let mut connections_by_node = BTreeMap::new();
+        for one in after.connections.iter().filter(|one| connections.contains(&one.id)) {
+            *connections_by_node.entry(one.node).or_default() += 1;
+        }
+        let routed = |at: &Snapshot, pick: fn(&Routed) -> u64| -> u64 {
+            let of_scenario = at.routed.iter().filter(|(id, _)| by_text.contains_key(text_of(at, id)));
+            of_scenario.map(|(_, routed)| pick(routed)).sum()
+        };
+        let routed_more = |pick| routed(after, pick).saturating_sub(routed(before, pick));
+        let routed = Routed {
+            keyed: routed_more(|one| one.keyed),
+            to_replica: routed_more(|one| one.to_replica),
+            to_shard: routed_more(|one| one.to_shard),
+        };
         let reads = |at: &Snapshot, pick: fn(&ConnectionSnapshot) -> u64| -> u64 {
             at.connections.iter().filter(|one| connections.contains(&one.id)).map(pick).sum()
         };
@@ -142,6 +160,8 @@ impl Counted {
             by_text,
             operations,
             connections: connections.len() as u64 + forgotten,
+            connections_by_node,
+            routed,
             opened: after.connections_ever.saturating_sub(before.connections_ever),
             requests,
             control_requests: requests.saturating_sub(asked_for),
@@ -321,6 +341,17 @@ pub fn connection_void(found: u64, asked: u64, nodes: u64, sessions: u64, has_ow
             if nodes == 1 { "node" } else { "nodes" }
         )
     })
+}
+
+/// What voids a window because a node of several had another number of data connections, as `by_node` has them.
+pub fn node_void(by_node: &BTreeMap<usize, u64>, asked: u64, nodes: u64) -> Option<String> {
+    let of = |node: u64| by_node.get(&(node as usize)).copied().unwrap_or(0);
+    let node = (0..nodes).find(|node| nodes > 1 && of(*node) != asked)?;
+    Some(format!(
+        "{} connections carried the statements to node {} of {nodes}, and {asked} to each were asked for.",
+        grouped(of(node)),
+        node + 1
+    ))
 }
 
 /// A number with commas between its thousands.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use cqldyno_meter::{Outcome, Reading, Refusal, Seen, ServerWindow, Traffic, Window, busy_connections};
 use cqldyno_protocol::{Done, End, Runtime};
 use cqldyno_reports::measure::{
-    BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, WALL, WORKER_UTILISATION,
+    BYTES_PER_READ, FRAMES_PER_READ, SERVER_CPU, SERVER_UTILISATION, THREADS, TO_REPLICA, TO_SHARD, WALL,
+    WORKER_UTILISATION,
 };
 use cqldyno_reports::{ErrorLine, Measure, MeasureInfo, Unit};
 
@@ -104,6 +105,15 @@ pub(crate) fn reads(counted: &Result<Counted, String>) -> [(&'static str, Measur
         (FRAMES_PER_READ, mean(|reads| reads.frames, Unit::Count)),
         (BYTES_PER_READ, mean(|reads| reads.bytes, Unit::Bytes)),
     ]
+}
+
+/// The shares of EXECUTEs that came to a replica and, where nodes have shards, to the right one; none where all places are right.
+pub(crate) fn routes(counted: &Result<Counted, String>, has_shards: bool) -> Vec<(&'static str, Measure)> {
+    let Ok(Counted { routed, .. }) = counted else { return Vec::new() };
+    let share = |count: u64| Measure::value(100.0 * count as f64 / routed.keyed as f64, Unit::Percent);
+    let shares = [(TO_REPLICA, share(routed.to_replica), true), (TO_SHARD, share(routed.to_shard), has_shards)];
+    let known = shares.into_iter().filter(|(.., known)| *known && routed.keyed > 0);
+    known.map(|(id, measure, _)| (id, measure)).collect()
 }
 
 /// How busy worker and server kept the cores that they could use, in percent; only where CPU time and wall time are known. The server

@@ -148,8 +148,13 @@ fn key(cell: &PlannedCell) -> Key {
 
 /// How long the embedded cluster holds each answer back at most, from `--delay` and `--nap` of its arguments.
 pub(crate) fn delay(arguments: &[String]) -> Duration {
-    let of = |flag: &str| arguments.iter().skip_while(|argument| *argument != flag).nth(1).map_or("", String::as_str);
+    let of = |flag: &str| argument(arguments, flag).unwrap_or_default();
     time(of("--delay")) + time(of("--nap"))
+}
+
+/// What follows a flag of the embedded cluster's arguments.
+pub(crate) fn argument<'a>(arguments: &'a [String], flag: &str) -> Option<&'a str> {
+    arguments.iter().skip_while(|argument| *argument != flag).nth(1).map(String::as_str)
 }
 
 /// A time as it is typed; none for no time.

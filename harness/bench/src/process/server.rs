@@ -39,7 +39,7 @@ impl Server {
             .map_err(|error| CellFailure::Server(format!("The embedded cluster could not be started: {error}.")))?;
         let mut server = Server { process, nodes: Vec::new() };
         let there: Listening = server.answer(START_WITHIN, "to listen", cancel)?;
-        server.nodes.push(there.listening);
+        server.nodes = if there.nodes.is_empty() { vec![there.listening] } else { there.nodes };
         Ok(server)
     }
 

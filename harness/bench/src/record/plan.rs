@@ -58,15 +58,9 @@ impl Plan {
             target: TargetInfo {
                 id: self.target.to_string(),
                 about: match embedded {
-                    true => std::iter::once(match self.turns {
-                        None => "one embedded node in memory, started afresh for every cell",
-                        Some(_) => {
-                            "one embedded node in memory for each contender, started afresh for every generation"
-                        }
-                    })
-                    .chain(self.serve_arguments.iter().map(String::as_str))
-                    .collect::<Vec<_>>()
-                    .join(" "),
+                    true => {
+                        [self.nodes_text()].iter().chain(&self.serve_arguments).cloned().collect::<Vec<_>>().join(" ")
+                    }
                     false if self.turns.is_some() => {
                         "an existing cluster, with a keyspace for each contender".to_owned()
                     }
@@ -74,6 +68,18 @@ impl Plan {
                 },
                 embedded,
             },
+        }
+    }
+
+    /// What answers.
+    fn nodes_text(&self) -> String {
+        let nodes = match self.ring().nodes() {
+            1 => "one embedded node".to_owned(),
+            several => format!("{several} embedded nodes"),
+        };
+        match self.turns {
+            None => format!("{nodes} in memory, started afresh for every cell"),
+            Some(_) => format!("{nodes} in memory for each contender, started afresh for every generation"),
         }
     }
 

@@ -60,8 +60,8 @@ pub struct Arguments {
     format: Format,
     /// Continue the run in a folder, or the latest one
     ///
-    /// Takes a folder, or `latest` for the newest run in cqldyno-runs. Complete blocks stay; the interrupted one starts again. All other
-    /// options come from the folder's run.json. Give --user, --password-file and --within again if you need them.
+    /// Takes a folder, or `latest`. Complete blocks stay. All other options come from its run.json. Give --user, --password-file and
+    /// --within again if you need them.
     #[arg(long, value_name = "RUN", conflicts_with_all = planned(), help_heading = OUTPUT)]
     resume: Option<PathBuf>,
 }

@@ -9,12 +9,14 @@ use cqldyno_reports::{memory, whole};
 
 use crate::count::{count, count_or_none, duration, pause};
 use crate::login::Login;
+use crate::nodes::Nodes;
 use crate::outcome::{Outcome, usage};
 
 const EXAMPLES: &str = "\
 Examples:
   cqldyno serve                                     a node on 127.0.0.1:9042
   cqldyno serve --port 0                            on a free port
+  cqldyno serve --nodes 3 --tokens 16               on 127.0.0.1 to 127.0.0.3
   CQLDYNO_PASSWORD=secret cqldyno serve --user ada  with a password
   cqldyno compare --target 127.0.0.1:9042           from another terminal
 
@@ -30,6 +32,8 @@ pub struct Arguments {
     /// Port to listen on; 0 takes a free one
     #[arg(long, value_name = "PORT", value_parser = port, default_value = "9042", allow_hyphen_values = true)]
     port: u16,
+    #[command(flatten)]
+    nodes: Nodes,
     #[command(flatten)]
     login: Login,
     /// Delay each answer by this long, such as 100us
@@ -113,6 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         node: NodeOptions {
             address: arguments.address,
             port: arguments.port,
+            topology: arguments.nodes.topology()?,
             credentials,
             delay: arguments.delay,
             answers: arguments.answers,

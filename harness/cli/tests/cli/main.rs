@@ -21,6 +21,8 @@ mod history;
 #[cfg(test)]
 mod listings;
 #[cfg(test)]
+mod nodes;
+#[cfg(test)]
 mod pr;
 #[cfg(test)]
 mod readings;

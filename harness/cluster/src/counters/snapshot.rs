@@ -34,6 +34,8 @@ pub struct Snapshot {
     pub executes_forgotten: BTreeMap<String, u64>,
     /// Unlisted connections that executed the statement *since the snapshot before*, for each prepared id.
     pub executes_forgotten_connections: BTreeMap<String, u64>,
+    /// Where EXECUTEs came, for each prepared id, if they could have come to a wrong place.
+    pub routed: BTreeMap<String, Routed>,
     /// PREPAREs, QUERYs and BATCHes for each text.
     pub operations: Vec<OperationSnapshot>,
     /// When the first and last EXECUTE *since the snapshot before* were read, for each prepared id.
@@ -46,6 +48,26 @@ pub struct Snapshot {
     pub rows: u64,
     /// Live rows for each table (`keyspace.table`).
     pub rows_by_table: BTreeMap<String, u64>,
+}
+
+/// Where EXECUTEs whose key is known came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Routed {
+    /// All of them.
+    pub keyed: u64,
+    /// To a replica of the row.
+    pub to_replica: u64,
+    /// To the shard of a replica that serves the row; every shard is right without the sharding extension.
+    pub to_shard: u64,
+}
+
+impl Routed {
+    /// Adds others.
+    pub fn add(&mut self, other: Routed) {
+        self.keyed += other.keyed;
+        self.to_replica += other.to_replica;
+        self.to_shard += other.to_shard;
+    }
 }
 
 /// When a statement's requests were read, in nanoseconds of CLOCK_MONOTONIC, which all processes of the machine share.
@@ -96,6 +118,10 @@ pub struct ConnectionSnapshot {
     pub id: u64,
     /// The client's address.
     pub peer: String,
+    /// The node that it is to, counting up from 0.
+    pub node: usize,
+    /// Its shard, with the sharding extension.
+    pub shard: Option<usize>,
     /// Whether it is open.
     pub open: bool,
     /// DRIVER_NAME of STARTUP.

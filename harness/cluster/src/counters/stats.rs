@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::codec::Opcode;
 use crate::counters::operations::{Operation, Request, TextNumber};
-use crate::counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Snapshot};
+use crate::counters::snapshot::{ConnectionSnapshot, ExecuteTimes, OperationSnapshot, Routed, Snapshot};
 use crate::error::Hex;
 use crate::plan::StatementId;
 
@@ -83,6 +83,7 @@ struct Count {
     times: Option<ExecuteTimes>,
     /// Unlisted connections that sent some since the last snapshot.
     forgotten: u64,
+    routed: Routed,
 }
 
 impl Counts {
@@ -102,6 +103,7 @@ impl Counts {
         known.rows += more.rows;
         known.times = ExecuteTimes::of_both(known.times, more.times);
         known.forgotten += more.forgotten;
+        known.routed.add(more.routed);
     }
 
     /// Adds those of a connection that leaves the list.
@@ -135,9 +137,19 @@ impl Counts {
 #[derive(Debug)]
 pub(crate) struct ConnectionStats {
     pub(crate) id: u64,
+    pub(crate) place: Place,
     /// Without its counters.
     described: Mutex<ConnectionSnapshot>,
     counts: Mutex<Counts>,
+}
+
+/// Where a connection leads to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Counting up from 0.
+    pub(crate) node: usize,
+    /// With the sharding extension.
+    pub(crate) shard: Option<usize>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -163,19 +175,19 @@ impl ConnectionStats {
         lock(&self.described).open
     }
 
-    /// Adds a tally, and EXECUTEs of each id.
-    pub(crate) fn publish(&self, tally: &mut Tally, executes: impl Iterator<Item = (StatementId, u64)>) {
+    /// Adds a tally, and EXECUTEs of each id with where they came.
+    pub(crate) fn publish(&self, tally: &mut Tally, executes: impl Iterator<Item = (StatementId, u64, Routed)>) {
         let mut counts = lock(&self.counts);
         counts.totals.add(&std::mem::take(&mut tally.totals));
         for code in tally.errors.drain(..) {
             *counts.errors.entry(code).or_default() += 1;
         }
         let times = Some(ExecuteTimes { first_ns: tally.read_at_ns, last_ns: tally.read_at_ns });
-        for (id, count) in executes {
-            counts.count(Subject::Execute(id), Count { count, times, ..Count::default() });
+        for (id, count, routed) in executes {
+            counts.count(Subject::Execute(id), Count { count, times, routed, ..Count::default() });
         }
         for Operation { request, text, count, rows } in tally.operations.drain(..) {
-            counts.count(Subject::Other(request, text), Count { count, rows, times, forgotten: 0 });
+            counts.count(Subject::Other(request, text), Count { count, rows, times, ..Count::default() });
         }
     }
 
@@ -205,12 +217,14 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    pub(crate) fn connection(&self, peer: SocketAddr) -> Arc<ConnectionStats> {
+    pub(crate) fn connection(&self, peer: SocketAddr, place: Place) -> Arc<ConnectionStats> {
         let mut connections = lock(&self.connections);
         connections.ever += 1;
         let id = connections.ever;
-        let described = ConnectionSnapshot { id, peer: peer.to_string(), open: true, ..ConnectionSnapshot::default() };
-        let stats = Arc::new(ConnectionStats { id, described: Mutex::new(described), counts: Mutex::default() });
+        let Place { node, shard } = place;
+        let described =
+            ConnectionSnapshot { id, peer: peer.to_string(), node, shard, open: true, ..ConnectionSnapshot::default() };
+        let stats = Arc::new(ConnectionStats { id, place, described: Mutex::new(described), counts: Mutex::default() });
         connections.list.push(stats.clone());
         let mut closed = (0..).zip(&connections.list).filter(|(_, known)| !known.is_open());
         if let Some((oldest, _)) = closed.next()
@@ -220,6 +234,15 @@ impl Stats {
             connections.forgotten.forget(&lock(&oldest.counts));
         }
         stats
+    }
+
+    /// The shard of the node that has the fewest open connections, of so many.
+    pub(crate) fn idlest_shard(&self, node: usize, shards: usize) -> usize {
+        let mut open = vec![0; shards];
+        for one in lock(&self.connections).list.iter().filter(|one| one.place.node == node && one.is_open()) {
+            one.place.shard.and_then(|shard| open.get_mut(shard)).into_iter().for_each(|open| *open += 1);
+        }
+        (0..shards).min_by_key(|shard| open[*shard]).unwrap_or(0)
     }
 
     pub(crate) fn open_connections(&self) -> usize {
@@ -242,13 +265,16 @@ impl Stats {
             counts.end_interval();
         }
         let (mut operations, mut execute_times) = (Vec::new(), BTreeMap::new());
-        let mut executes_forgotten_connections = BTreeMap::new();
+        let (mut executes_forgotten_connections, mut routed) = (BTreeMap::new(), BTreeMap::new());
         for (subject, count) in &sum.subjects {
             match subject {
                 Subject::Execute(id) => {
                     let id = Hex(id).to_string();
                     if count.forgotten > 0 {
                         executes_forgotten_connections.insert(id.clone(), count.forgotten);
+                    }
+                    if count.routed.keyed > 0 {
+                        routed.insert(id.clone(), count.routed);
                     }
                     execute_times.extend(count.times.map(|times| (id, times)));
                 }
@@ -279,6 +305,7 @@ impl Stats {
             errors: sum.errors.iter().map(|(code, count)| (format!("{code:#06x}"), *count)).collect(),
             executes_forgotten: connections.forgotten.executes_by_hex(),
             executes_forgotten_connections,
+            routed,
             operations,
             execute_times,
             cpu_user_us,
@@ -318,8 +345,8 @@ mod tests {
         let stats = Stats::default();
         let id = StatementId::default();
         for _ in 0..CLOSED_REMEMBERED + 10 {
-            let connection = stats.connection(([127, 0, 0, 1], 1).into());
-            connection.publish(&mut Tally::default(), std::iter::once((id, 2)));
+            let connection = stats.connection(([127, 0, 0, 1], 1).into(), Place::default());
+            connection.publish(&mut Tally::default(), std::iter::once((id, 2, Routed::default())));
             connection.set_closed();
         }
         let snapshot = stats.snapshot(&HashMap::new());
@@ -334,11 +361,11 @@ mod tests {
         let texts: HashMap<TextNumber, Arc<str>> = [(1, "SELECT 1".into())].into();
         let connections = |count: usize| {
             for _ in 0..count {
-                let connection = stats.connection(([127, 0, 0, 1], 1).into());
+                let connection = stats.connection(([127, 0, 0, 1], 1).into(), Place::default());
                 for _ in 0..2 {
                     let operation = Operation { request: Request::Prepare, text: 1, count: 3, rows: 0 };
                     let mut tally = Tally { read_at_ns: 7, operations: vec![operation], ..Tally::default() };
-                    connection.publish(&mut tally, std::iter::once((id, 1)));
+                    connection.publish(&mut tally, std::iter::once((id, 1, Routed::default())));
                 }
                 connection.set_closed();
             }
@@ -360,18 +387,21 @@ mod tests {
         let stats = Stats::default();
         let id = StatementId::default();
         let hex = Hex(&id).to_string();
-        let (one, other) = (stats.connection(([127, 0, 0, 1], 1).into()), stats.connection(([127, 0, 0, 1], 2).into()));
+        let (one, other) = (
+            stats.connection(([127, 0, 0, 1], 1).into(), Place::default()),
+            stats.connection(([127, 0, 0, 1], 2).into(), Place::default()),
+        );
         for (connection, read_at_ns) in [(&one, 30), (&other, 20), (&one, 50)] {
             let totals = Totals { reads: 1, read_bytes: 10, ..Totals::default() };
             let mut tally = Tally { read_at_ns, totals, ..Tally::default() };
-            connection.publish(&mut tally, std::iter::once((id, 1)));
+            connection.publish(&mut tally, std::iter::once((id, 1, Routed::default())));
         }
         let snapshot = stats.snapshot(&HashMap::new());
         assert_eq!(snapshot.execute_times[&hex], ExecuteTimes { first_ns: 20, last_ns: 50 });
         assert_eq!((snapshot.reads, snapshot.read_bytes), (3, 30));
         assert_eq!((snapshot.connections[0].reads, snapshot.connections[0].read_bytes), (2, 20));
         assert!(stats.snapshot(&HashMap::new()).execute_times.is_empty());
-        other.publish(&mut Tally { read_at_ns: 60, ..Tally::default() }, std::iter::once((id, 1)));
+        other.publish(&mut Tally { read_at_ns: 60, ..Tally::default() }, std::iter::once((id, 1, Routed::default())));
         let snapshot = stats.snapshot(&HashMap::new());
         assert_eq!(snapshot.execute_times[&hex], ExecuteTimes { first_ns: 60, last_ns: 60 });
         assert_eq!(snapshot.executes_of(&hex), 4);

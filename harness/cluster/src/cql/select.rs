@@ -49,6 +49,11 @@ impl Parser<'_> {
             self.expect_word("filtering")?;
             select.allow_filtering = true;
         }
+        // Of ScyllaDB, whose clients send it with their own queries to nodes that have shards; it changes nothing here.
+        if self.take_word("using")? {
+            self.expect_word("timeout")?;
+            self.term(0)?;
+        }
         Ok(select)
     }
 

@@ -64,8 +64,8 @@ impl PointGroup {
         self.store = None;
     }
 
-    /// Adds the EXECUTE with the query parameters `input[at..end]`. Returns `false`, and adds nothing, when statements on another
-    /// table wait or it needs the general way.
+    /// Adds the EXECUTE with the query parameters `input[at..end]`, and returns its key's token. Returns `None`, and adds nothing, when
+    /// statements on another table wait or it needs the general way.
     #[inline]
     pub fn add(
         &mut self,
@@ -75,22 +75,22 @@ impl PointGroup {
         header: &Header,
         input: &[u8],
         (at, end): (usize, usize),
-    ) -> bool {
+    ) -> Option<i64> {
         match &self.store {
             Some(waiting) if Arc::ptr_eq(waiting, store) => {}
-            Some(_) => return false,
+            Some(_) => return None,
             None => self.store = Some(store.clone()),
         }
         match Op::read(&mut self.scratch, point, store, statement, header, input, (at, end)) {
-            Some(op) => {
+            Some((op, token)) => {
                 self.ops.push(op);
-                true
+                Some(token)
             }
             None => {
                 if self.ops.is_empty() {
                     self.clear();
                 }
-                false
+                None
             }
         }
     }
@@ -300,7 +300,7 @@ mod tests {
         input.extend_from_slice(&[0, 1, 1, 0, 1, 0, 0, 0, 8]);
         input.extend_from_slice(&key.to_be_bytes());
         let header = Header { version: 4, flags: 0, stream: 0, opcode: 10, length: input.len() - at };
-        group.add(&only.0, store, 0, &header, input, (at, input.len()))
+        group.add(&only.0, store, 0, &header, input, (at, input.len())).is_some()
     }
 
     fn shard_of(store: &TableStore, key: i64) -> usize {

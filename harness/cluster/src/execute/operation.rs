@@ -61,7 +61,7 @@ impl Op {
         place(self.rows_at, self.rows_len)
     }
 
-    /// Reads the query parameters of an EXECUTE; `None` if it needs the general way, or when `scratch`, which takes cells that
+    /// Reads the query parameters of an EXECUTE, with the token of its key; `None` if it needs the general way, or when `scratch`, which takes cells that
     /// must be sorted, is full.
     #[inline]
     pub(super) fn read(
@@ -72,7 +72,7 @@ impl Op {
         header: &Header,
         input: &[u8],
         (at, end): (usize, usize),
-    ) -> Option<Op> {
+    ) -> Option<(Op, i64)> {
         let mut reader = Reader::new(input.get(at..end)?);
         let consistency = reader.short().ok()?;
         let flags = reader.byte().ok()?;
@@ -129,8 +129,9 @@ impl Op {
         } else if unset {
             return None;
         }
-        let Place { shard, hash } = store.place(token::token(key));
-        Some(Op {
+        let token = token::token(key);
+        let Place { shard, hash } = store.place(token);
+        let op = Op {
             timestamp,
             hash,
             shard: shard as u32,
@@ -144,7 +145,8 @@ impl Op {
             stream: header.stream,
             version: header.version,
             flags: op_flags,
-        })
+        };
+        Some((op, token))
     }
 }
 

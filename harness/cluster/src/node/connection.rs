@@ -105,6 +105,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Connection {
             stream,
             requests: Requests::new(state.clone(), stats.clone()),
+            cache: StatementCache::new(stats.place),
             state,
             stats,
             input: vec![0; INPUT_LEN],
@@ -113,7 +114,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             skip_len: 0,
             out: Vec::new(),
             group: PointGroup::default(),
-            cache: StatementCache::default(),
             tally: Tally::default(),
             events: None,
             delayed: VecDeque::new(),
@@ -251,12 +251,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Some(id) = rest.first_chunk::<16>() else { return false };
         let Some((number, statement)) = self.cache.find(&self.state, id) else { return false };
         let (Some(point), Some(store)) = (&statement.point, &statement.store) else { return false };
-        let added = self.group.add(point, store, number, header, input, (at + 18, end));
-        if added {
-            self.cache.count(number);
-            self.tally.count_opcode(Some(Opcode::Execute));
-        }
-        added
+        let Some(token) = self.group.add(point, store, number, header, input, (at + 18, end)) else { return false };
+        self.cache.count(number, Some(token));
+        self.tally.count_opcode(Some(Opcode::Execute));
+        true
     }
 
     async fn execute_group(&mut self, input: &[u8]) -> io::Result<()> {

@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 /// The first line on stdout: the node is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
-    /// The node's address.
+    /// The first node's address.
     pub listening: SocketAddr,
+    /// The addresses of all nodes.
+    #[serde(default)]
+    pub nodes: Vec<SocketAddr>,
     /// The version of cqldyno.
     pub version: String,
     /// The version of Cassandra in `system.local`.

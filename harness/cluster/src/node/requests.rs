@@ -37,7 +37,8 @@ pub(crate) enum Answer {
     Ready,
     Authenticate,
     AuthSuccess,
-    Supported,
+    /// SUPPORTED, with the extension's keys and values.
+    Supported(Vec<(&'static str, String)>),
     /// READY, to REGISTER.
     Registered {
         /// Whether the client asked for SCHEMA_CHANGE; the node has no other events.
@@ -60,15 +61,16 @@ impl Answer {
             Answer::Ready | Answer::Registered { .. } => response::ready(out, to),
             Answer::Authenticate => response::authenticate(out, to, AUTHENTICATOR),
             Answer::AuthSuccess => response::auth_success(out, to),
-            Answer::Supported => response::supported(
-                out,
-                to,
-                &[
+            Answer::Supported(extension) => {
+                let extension: Vec<_> = extension.iter().map(|(key, value)| (*key, [value.as_str()])).collect();
+                let mut options: Vec<(&str, &[&str])> = vec![
                     ("COMPRESSION", &[]),
                     ("CQL_VERSION", &[system::CQL_VERSION]),
                     ("PROTOCOL_VERSIONS", &["3/v3", "4/v4"]),
-                ],
-            ),
+                ];
+                options.extend(extension.iter().map(|(key, value)| (*key, &value[..])));
+                response::supported(out, to, &options);
+            }
             Answer::Prepared(statement) => {
                 let prepared = &statement.prepared;
                 let (markers, columns) = (&prepared.bind_markers, &prepared.result_columns);
@@ -125,14 +127,14 @@ impl Requests {
         self.check_version(version)?;
         self.check_phase(opcode)?;
         match opcode {
-            Opcode::Options => Ok(Answer::Supported),
+            Opcode::Options => Ok(Answer::Supported(self.state.extension(self.stats.place.shard))),
             Opcode::Startup => self.startup(version, body),
             Opcode::AuthResponse => self.auth_response(body),
             Opcode::Register => self.register(body),
             Opcode::Prepare => {
                 let query = request::prepare(body)?;
                 cache.count_operation(Request::Prepare, self.state.texts.number(query), 0);
-                Ok(Answer::Prepared(self.state.prepare(query, self.keyspace.as_deref())?))
+                Ok(Answer::Prepared(self.state.prepare(self.stats.place.node, query, self.keyspace.as_deref())?))
             }
             Opcode::Query => self.query(version, body, cache).await,
             Opcode::Execute => self.execute(version, body, cache).await,
@@ -221,8 +223,8 @@ impl Requests {
         let query = request::query(body, version)?;
         cache.count_operation(Request::Query, self.state.texts.number(query.query), 0);
         let (prepared, store) = self.state.resolve(query.query, self.keyspace.as_deref())?;
-        self.run(Arc::new(prepared), store, query.parameters, |_, _| "Invalid amount of bind variables".to_owned())
-            .await
+        let wrong = |_, _| "Invalid amount of bind variables".to_owned();
+        self.run(Arc::new(prepared), store, query.parameters, wrong, |_| ()).await
     }
 
     async fn execute(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, CqlError> {
@@ -232,9 +234,9 @@ impl Requests {
             return Err(CqlError::Unprepared(execute.id.to_vec()));
         };
         let (prepared, store) = (statement.prepared.clone(), statement.store.clone());
-        cache.count(number);
+        cache.count(number, None);
         let wrong = |markers, given| format!("there were {markers} markers(?) in CQL but {given} bound variables");
-        self.run(prepared, store, execute.parameters, wrong).await
+        self.run(prepared, store, execute.parameters, wrong, |values| cache.count_route(number, values)).await
     }
 
     async fn run(
@@ -243,8 +245,10 @@ impl Requests {
         store: Option<Arc<TableStore>>,
         parameters: QueryParameters<'_>,
         wrong_number: fn(usize, usize) -> String,
+        bound: impl FnOnce(&[Value<'_>]),
     ) -> Result<Answer, CqlError> {
         let values = bind(&prepared.bind_markers, parameters.values, wrong_number)?;
+        bound(&values);
         match &prepared.plan {
             Plan::Select(plan) => {
                 let store = if plan.table.is_virtual { Some(self.system_store(&plan.table)?) } else { store };
@@ -300,7 +304,9 @@ impl Requests {
 
     fn system_store(&self, table: &Arc<Table>) -> Result<Arc<TableStore>, CqlError> {
         let catalog = self.state.database.catalog();
-        let view = SystemView { node: &self.state.identity, peers: &[], catalog: &catalog };
+        let mut peers = self.state.nodes.clone();
+        let node = peers.remove(self.stats.place.node);
+        let view = SystemView { node: &node, peers: &peers, catalog: &catalog };
         Ok(Arc::new(system::store(table, &view)?))
     }
 
@@ -323,7 +329,7 @@ impl Requests {
                     let at = match lately.find(|at| in_it[*at].0.id == *id) {
                         Some(at) => at,
                         None => {
-                            let statement = self.state.statement(id)?;
+                            let statement = self.state.statement(self.stats.place.node, id)?;
                             statement.set_used();
                             in_it.push((statement, 0));
                             in_it.len() - 1

@@ -48,6 +48,7 @@ pub fn serve(options: ServeOptions) -> Result<(), ServeError> {
         if options.control {
             say(&Listening {
                 listening: node.address(),
+                nodes: node.addresses(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 release_version: RELEASE_VERSION.to_owned(),
                 pid: std::process::id(),
@@ -55,7 +56,11 @@ pub fn serve(options: ServeOptions) -> Result<(), ServeError> {
             // The thread may block in a read: it ends with the process.
             std::thread::spawn(move || read_lines(&lines));
         } else {
-            eprintln!("listening on {} as Apache Cassandra {RELEASE_VERSION}, protocol v3 and v4", node.address());
+            let addresses: Vec<String> = node.addresses().iter().map(ToString::to_string).collect();
+            eprintln!(
+                "listening on {} as Apache Cassandra {RELEASE_VERSION}, protocol v3 and v4",
+                addresses.join(", ")
+            );
         }
         loop {
             let line = tokio::select! {

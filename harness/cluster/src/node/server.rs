@@ -1,4 +1,4 @@
-//! A node: its listener, its threads, and starting and stopping it.
+//! A node, or several: listeners, threads, and starting and stopping them.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -11,12 +11,16 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::counters::snapshot::Snapshot;
+use crate::counters::stats::Place;
 use crate::node::connection;
-use crate::node::state::{NodeOptions, NodeState};
+use crate::node::state::{NodeOptions, NodeState, shard_aware_port};
 use crate::storage::database::Database;
 use crate::system;
 
 const BACKLOG: i32 = 1_024;
+
+/// How often a port is looked for that is free at the addresses of all nodes.
+const FREE_PORT_ATTEMPTS: u32 = 32;
 
 /// How long to wait before accepting again when the machine cannot open one more connection.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(50);
@@ -60,11 +64,12 @@ enum Command {
     Stop,
 }
 
-/// A running node. Dropping it stops it.
+/// A running node, or several that share their tables. Dropping it stops them.
 #[derive(Debug)]
 pub struct Node {
     state: Arc<NodeState>,
-    commands: mpsc::UnboundedSender<Command>,
+    /// One per listener.
+    commands: Vec<mpsc::UnboundedSender<Command>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -95,10 +100,9 @@ impl Node {
     }
 
     fn run(mut options: NodeOptions, database: Arc<Database>) -> Result<Node, StartError> {
-        let listener = listen(options.address, options.port)?;
-        let listen_error = |source| StartError::Listen { address: options.address, port: options.port, source };
+        let (listeners, port) = listen_all(&options)?;
         // A restart uses the port that clients know.
-        options.port = listener.local_addr().map_err(listen_error)?.port();
+        options.port = port;
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.enable_all().thread_name("cqldyno-node");
         if let Some(threads) = options.threads {
@@ -106,22 +110,33 @@ impl Node {
         }
         let state = Arc::new(NodeState::new(database, options));
         let runtime = builder.build().map_err(StartError::Threads)?;
-        let (commands, received) = mpsc::unbounded_channel();
-        let accepting = accept(listener, state.clone(), received);
+        let (mut commands, mut accepting) = (Vec::new(), Vec::new());
+        for (listener, node, shard_aware) in listeners {
+            let (sender, received) = mpsc::unbounded_channel();
+            commands.push(sender);
+            accepting.push(accept(listener, (node, shard_aware), state.clone(), received));
+        }
         let thread = std::thread::Builder::new()
             .name("cqldyno-node".to_owned())
             .spawn(move || {
-                let accepting = runtime.spawn(accepting);
-                // An error is a panic of the accepting task, which was printed.
-                let _ = runtime.block_on(accepting);
+                let accepting: Vec<_> = accepting.into_iter().map(|one| runtime.spawn(one)).collect();
+                for one in accepting {
+                    // An error is a panic of the accepting task, which was printed.
+                    let _ = runtime.block_on(one);
+                }
             })
             .map_err(StartError::Threads)?;
         Ok(Node { state, commands, thread: Some(thread) })
     }
 
-    /// The address it listens on.
+    /// The address of the first node.
     pub fn address(&self) -> SocketAddr {
         (self.state.options.address, self.state.options.port).into()
+    }
+
+    /// The address of each node.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.state.nodes.iter().map(|node| (node.address, node.port).into()).collect()
     }
 
     /// The counters since the start; the times of EXECUTEs are those since the last call.
@@ -142,7 +157,7 @@ impl Node {
     /// Closes all connections; new ones are accepted.
     pub fn disconnect_all(&self) {
         // The receiver exists while the node runs.
-        let _ = self.commands.send(Command::DisconnectAll);
+        self.commands.iter().for_each(|commands| drop(commands.send(Command::DisconnectAll)));
     }
 
     /// Forgets all prepared statements, without closing a connection.
@@ -162,7 +177,7 @@ impl Node {
     }
 
     fn shut_down(&mut self) {
-        let _ = self.commands.send(Command::Stop);
+        self.commands.iter().for_each(|commands| drop(commands.send(Command::Stop)));
         if let Some(thread) = self.thread.take() {
             // An error is a panic, which was printed.
             let _ = thread.join();
@@ -173,6 +188,30 @@ impl Node {
 impl Drop for Node {
     fn drop(&mut self) {
         self.shut_down();
+    }
+}
+
+/// A node's listener, the node, and whether a connection's shard follows from the client's port.
+type NodeListener = (TcpListener, usize, bool);
+
+/// The listeners of all nodes, which have the same port on addresses of their own.
+fn listen_all(options: &NodeOptions) -> Result<(Vec<NodeListener>, u16), StartError> {
+    let mut attempts = 0..FREE_PORT_ATTEMPTS;
+    loop {
+        let first = listen(options.address, options.port)?;
+        let listen_error = |source| StartError::Listen { address: options.address, port: options.port, source };
+        let port = first.local_addr().map_err(listen_error)?.port();
+        let others = (1..options.topology.nodes).map(|node| (node, port, false));
+        let shard_aware = options.topology.shards.map(|_| shard_aware_port(port));
+        let shard_aware =
+            shard_aware.into_iter().flat_map(|port| (0..options.topology.nodes).map(move |node| (node, port, true)));
+        let open = |(node, port, shard_aware)| Ok((listen(options.address_of(node), port)?, node, shard_aware));
+        match others.chain(shard_aware).map(open).collect::<Result<Vec<_>, _>>() {
+            Ok(others) => return Ok(([(first, 0, false)].into_iter().chain(others).collect(), port)),
+            // A port that is free at one address may be in use at another.
+            Err(StartError::InUse { .. }) if options.port == 0 && attempts.next().is_some() => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
@@ -195,7 +234,12 @@ fn listen(address: Ipv4Addr, port: u16) -> Result<TcpListener, StartError> {
     })
 }
 
-async fn accept(listener: TcpListener, state: Arc<NodeState>, mut commands: mpsc::UnboundedReceiver<Command>) {
+async fn accept(
+    listener: TcpListener,
+    (node, shard_aware): (usize, bool),
+    state: Arc<NodeState>,
+    mut commands: mpsc::UnboundedReceiver<Command>,
+) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => {
@@ -214,7 +258,11 @@ async fn accept(listener: TcpListener, state: Arc<NodeState>, mut commands: mpsc
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    let stats = state.stats.connection(peer);
+                    let shard = state.options.topology.shards.map(|shards| match shard_aware {
+                        true => usize::from(peer.port()) % shards,
+                        false => state.stats.idlest_shard(node, shards),
+                    });
+                    let stats = state.stats.connection(peer, Place { node, shard });
                     connections.spawn(connection::serve(stream, state.clone(), stats));
                 }
                 Err(error) => {

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::counters::stats::Place;
 use crate::node::auth::Credentials;
 use crate::node::connection::serve_stream;
 use crate::node::state::{NodeOptions, NodeState};
@@ -36,7 +37,7 @@ impl SocketlessNode {
     pub fn connection<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
         let pieces = Pieces(pieces.into_iter().filter(|piece| !piece.is_empty()).collect());
         let mut answers = Vec::new();
-        let stats = self.state.stats.connection((Ipv4Addr::LOCALHOST, 0).into());
+        let stats = self.state.stats.connection((Ipv4Addr::LOCALHOST, 0).into(), Place::default());
         self.runtime.block_on(serve_stream(tokio::io::join(pieces, &mut answers), self.state.clone(), stats));
         answers
     }

@@ -19,10 +19,11 @@ use crate::error::{CqlError, Hex, invalid};
 use crate::node::auth::Credentials;
 use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};
 use crate::plan::{Plan, Prepared, StatementId, statement_id};
-use crate::schema::{Ddl, SchemaChange};
+use crate::ring::{IGNORED_BITS, Replicas, Ring, Topology};
+use crate::schema::{Ddl, Definition, SchemaChange};
 use crate::storage::database::Database;
 use crate::storage::table::TableStore;
-use crate::system::NodeIdentity;
+use crate::system::{self, NodeIdentity, PARTITIONER};
 
 /// Prepared statements in a snapshot beside the executed ones.
 const OTHERS_SHOWN: u32 = 1_024;
@@ -81,10 +82,12 @@ impl FromStr for Answers {
 /// The settings of a node.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
-    /// An address of this machine's loopback interface (127.0.0.0/8).
+    /// An address of this machine's loopback interface (127.0.0.0/8); further nodes have those that follow.
     pub address: Ipv4Addr,
-    /// The port; 0 takes one that is free.
+    /// The port of every node; 0 takes one that is free.
     pub port: u16,
+    /// How many nodes there are, and what each has.
+    pub topology: Topology,
     /// The user and password that clients need; `None` lets anybody in.
     pub credentials: Option<Credentials>,
     /// The delay of each answer.
@@ -106,6 +109,7 @@ impl Default for NodeOptions {
         NodeOptions {
             address: Ipv4Addr::LOCALHOST,
             port: 0,
+            topology: Topology::default(),
             credentials: None,
             delay: Duration::ZERO,
             answers: Answers::default(),
@@ -117,34 +121,70 @@ impl Default for NodeOptions {
     }
 }
 
+impl NodeOptions {
+    /// The address of a node, counting up from 0.
+    pub(crate) fn address_of(&self, node: usize) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.address).saturating_add(node as u32))
+    }
+}
+
+/// Where a connection's shard follows from the client's port: as far from the usual port as ScyllaDB's.
+pub(crate) fn shard_aware_port(port: u16) -> u16 {
+    const APART: u16 = 10_000;
+    port.checked_add(APART).unwrap_or(port - APART)
+}
+
+/// Refuses a CREATE KEYSPACE that such a cluster refuses, and lets any other text pass.
+///
+/// # Errors
+/// The sentence of the cluster's error.
+pub fn check_keyspace(cql: &str, topology: Topology) -> Result<(), String> {
+    match analyze(cql, &system::catalog(), None).map(|prepared| prepared.plan) {
+        Ok(Plan::Ddl(Ddl { definition: Definition::CreateKeyspace(keyspace), .. })) => {
+            topology.check(&keyspace.name, &keyspace.replication).map_err(|error| error.to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct NodeState {
     pub(crate) database: Arc<Database>,
     pub(crate) options: NodeOptions,
-    pub(crate) identity: NodeIdentity,
+    /// One per node.
+    pub(crate) nodes: Vec<NodeIdentity>,
+    ring: Ring,
     pub(crate) stats: Stats,
     pub(crate) texts: Texts,
     pub(crate) events: broadcast::Sender<Arc<SchemaChange>>,
     delay_us: AtomicU64,
-    prepared: RwLock<PreparedStatements>,
+    /// One per node.
+    prepared: Vec<RwLock<PreparedStatements>>,
     /// Changes when a prepared statement is removed, so that connections empty their caches.
     pub(crate) generation: AtomicU64,
 }
 
 impl NodeState {
     pub(crate) fn new(database: Arc<Database>, options: NodeOptions) -> Self {
-        let mut identity = NodeIdentity::new(IpAddr::V4(options.address), options.port);
-        identity.cluster_name.clone_from(&options.cluster_name);
+        let (topology, ring) = (options.topology, Ring::new(options.topology));
+        let node = |number: usize| NodeIdentity {
+            cluster_name: options.cluster_name.clone(),
+            rack: topology.rack(number),
+            tokens: ring.tokens_of(number),
+            ..NodeIdentity::new(IpAddr::V4(options.address_of(number)), options.port)
+        };
+        let nodes: Vec<NodeIdentity> = (0..topology.nodes).map(node).collect();
         let delay = options.delay;
         let state = NodeState {
             database,
             options,
-            identity,
+            prepared: nodes.iter().map(|_| RwLock::default()).collect(),
+            nodes,
+            ring,
             stats: Stats::default(),
             texts: Texts::default(),
             events: broadcast::Sender::new(EVENTS_BEHIND),
             delay_us: AtomicU64::new(0),
-            prepared: RwLock::default(),
             generation: AtomicU64::new(0),
         };
         state.set_delay(delay);
@@ -162,16 +202,16 @@ impl NodeState {
         }
     }
 
-    pub(crate) fn statement(&self, id: &[u8]) -> Result<Arc<Statement>, CqlError> {
+    pub(crate) fn statement(&self, node: usize, id: &[u8]) -> Result<Arc<Statement>, CqlError> {
         let found = StatementId::try_from(id)
             .ok()
-            .and_then(|id| self.prepared.read().unwrap_or_else(PoisonError::into_inner).by_id.get(&id).cloned());
+            .and_then(|id| self.prepared[node].read().unwrap_or_else(PoisonError::into_inner).by_id.get(&id).cloned());
         found.ok_or_else(|| CqlError::Unprepared(id.to_vec()))
     }
 
-    pub(crate) fn prepare(&self, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>, CqlError> {
+    pub(crate) fn prepare(&self, node: usize, query: &str, keyspace: Option<&str>) -> Result<Arc<Statement>, CqlError> {
         let id = statement_id(keyspace, query);
-        if let Ok(statement) = self.statement(&id) {
+        if let Ok(statement) = self.statement(node, &id) {
             statement.set_used();
             return Ok(statement);
         }
@@ -186,7 +226,7 @@ impl NodeState {
         let prepared = analyze(query, &catalog, keyspace)?;
         let store = self.store_of(&prepared);
         let statement = Arc::new(Statement::new(id, query.to_owned(), prepared, store));
-        let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.prepared[node].write().unwrap_or_else(PoisonError::into_inner);
         if all.insert(statement.clone()) {
             self.generation.fetch_add(1, Ordering::Release);
         }
@@ -205,6 +245,31 @@ impl NodeState {
         Ok((prepared, store))
     }
 
+    /// Who owns the rows of a statement, if its EXECUTEs can come to a wrong place.
+    pub(crate) fn replicas(&self, prepared: &Prepared) -> Option<Replicas> {
+        if !self.options.topology.can_misroute() || prepared.partition_key_indexes.is_empty() {
+            return None;
+        }
+        let tables = prepared.plan.tables();
+        let catalog = self.database.catalog();
+        Some(self.ring.replicas(&catalog.keyspace(&tables.first()?.keyspace)?.replication))
+    }
+
+    /// What SUPPORTED says of ScyllaDB's sharding extension on a connection to this shard.
+    pub(crate) fn extension(&self, shard: Option<usize>) -> Vec<(&'static str, String)> {
+        let of = |shard: usize, shards: usize| {
+            vec![
+                ("SCYLLA_SHARD", shard.to_string()),
+                ("SCYLLA_NR_SHARDS", shards.to_string()),
+                ("SCYLLA_PARTITIONER", PARTITIONER.to_owned()),
+                ("SCYLLA_SHARDING_ALGORITHM", "biased-token-round-robin".to_owned()),
+                ("SCYLLA_SHARDING_IGNORE_MSB", IGNORED_BITS.to_string()),
+                ("SCYLLA_SHARD_AWARE_PORT", shard_aware_port(self.options.port).to_string()),
+            ]
+        };
+        shard.zip(self.options.topology.shards).map_or_else(Vec::new, |(shard, shards)| of(shard, shards))
+    }
+
     fn store_of(&self, prepared: &Prepared) -> Option<Arc<TableStore>> {
         match &prepared.plan {
             Plan::Batch(_) => None,
@@ -214,13 +279,22 @@ impl NodeState {
 
     /// Changes the schema, forgets the statements of dropped tables, and sends events.
     pub(crate) fn apply(&self, ddl: &Ddl) -> Result<Option<SchemaChange>, CqlError> {
+        if let Definition::CreateKeyspace(keyspace) | Definition::AlterKeyspace(keyspace) = &ddl.definition
+            && !keyspace.replication.is_empty()
+        {
+            self.options.topology.check(&keyspace.name, &keyspace.replication)?;
+        }
         let Some(change) = self.database.apply(ddl)? else { return Ok(None) };
         if !change.dropped.is_empty() {
-            let mut all = self.prepared.write().unwrap_or_else(PoisonError::into_inner);
-            all.retain(|statement| {
-                let tables = statement.prepared.plan.tables();
-                !tables.iter().any(|table| change.dropped.iter().any(|dropped| dropped.id == table.id))
-            });
+            for prepared in &self.prepared {
+                prepared.write().unwrap_or_else(PoisonError::into_inner).retain(|statement| {
+                    let tables = statement.prepared.plan.tables();
+                    !tables.iter().any(|table| change.dropped.iter().any(|dropped| dropped.id == table.id))
+                });
+            }
+        }
+        // Connections look up who the replicas are when a statement is not in their cache.
+        if !change.dropped.is_empty() || matches!(ddl.definition, Definition::AlterKeyspace(_)) {
             self.generation.fetch_add(1, Ordering::Release);
         }
         // It is no error if nobody listens.
@@ -235,7 +309,9 @@ impl NodeState {
 
     /// Forgets all prepared statements, as a restart does.
     pub(crate) fn forget_prepared(&self) {
-        *self.prepared.write().unwrap_or_else(PoisonError::into_inner) = PreparedStatements::default();
+        for prepared in &self.prepared {
+            *prepared.write().unwrap_or_else(PoisonError::into_inner) = PreparedStatements::default();
+        }
         self.generation.fetch_add(1, Ordering::Release);
     }
 
@@ -243,13 +319,15 @@ impl NodeState {
         let mut snapshot = self.stats.snapshot(&self.texts.by_number());
         let listed = snapshot.connections.iter().flat_map(|connection| connection.executes.keys());
         let executed: HashSet<&String> = listed.chain(snapshot.executes_forgotten.keys()).collect();
-        let all = self.prepared.read().unwrap_or_else(PoisonError::into_inner);
+        let mut prepared: BTreeMap<String, String> = BTreeMap::new();
         let mut others = 0..OTHERS_SHOWN;
-        let told = all.by_id.values().map(|statement| (Hex(&statement.id).to_string(), statement));
-        let told = told.filter(|(id, _)| executed.contains(id) || others.next().is_some());
-        let told: BTreeMap<String, String> = told.map(|(id, statement)| (id, statement.query.clone())).collect();
-        drop(all);
-        snapshot.prepared = told;
+        for all in &self.prepared {
+            let all = all.read().unwrap_or_else(PoisonError::into_inner);
+            let told = all.by_id.values().map(|statement| (Hex(&statement.id).to_string(), statement));
+            let told = told.filter(|(id, _)| executed.contains(id) || others.next().is_some());
+            prepared.extend(told.map(|(id, statement)| (id, statement.query.clone())));
+        }
+        snapshot.prepared = prepared;
         snapshot.rows_by_table = self.database.rows_by_table();
         snapshot.rows = snapshot.rows_by_table.values().sum();
         snapshot

@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::counters::operations::{Operation, Request, TextNumber};
-use crate::counters::stats::{ConnectionStats, Tally};
+use crate::counters::snapshot::Routed;
+use crate::counters::stats::{ConnectionStats, Place, Tally};
 use crate::execute::group::PointStatements;
 use crate::execute::point::Point;
 use crate::node::state::NodeState;
 use crate::node::statement::Statement;
 use crate::plan::StatementId;
+use crate::ring::{Replicas, shard_of};
+use crate::token;
+use crate::types::Value;
 
 /// Statements that are kept. A client with more of them needs the node's map whenever the cache is emptied.
 const LEN: usize = 128;
@@ -20,10 +24,33 @@ struct Cached {
     statement: Arc<Statement>,
     /// EXECUTEs that are not yet published.
     executes: u64,
+    /// Set if they can come to a wrong place.
+    routes: Option<Routes>,
 }
 
-#[derive(Debug, Default)]
+/// Who should get the EXECUTEs of a statement, and who got those that are not yet published.
+#[derive(Debug)]
+struct Routes {
+    replicas: Replicas,
+    shards: Option<usize>,
+    routed: Routed,
+}
+
+impl Routes {
+    /// Apart from the path of a cluster that needs none of it.
+    #[inline(never)]
+    fn count(&mut self, place: Place, token: i64) {
+        let is_replica = self.replicas.has(place.node, token);
+        let is_shard = self.shards.map(|shards| shard_of(token, shards)) == place.shard;
+        self.routed.keyed += 1;
+        self.routed.to_replica += u64::from(is_replica);
+        self.routed.to_shard += u64::from(is_replica && is_shard);
+    }
+}
+
+#[derive(Debug)]
 pub(crate) struct StatementCache {
+    place: Place,
     cached: Vec<Cached>,
     last: usize,
     generation: u64,
@@ -32,6 +59,10 @@ pub(crate) struct StatementCache {
 }
 
 impl StatementCache {
+    pub(crate) fn new(place: Place) -> Self {
+        StatementCache { place, cached: Vec::new(), last: 0, generation: 0, operations: Vec::new() }
+    }
+
     /// Forgets all if the node forgot a statement, or if there are too many. No statements may wait under their numbers.
     pub(crate) fn refresh(&mut self, state: &NodeState, stats: &ConnectionStats, tally: &mut Tally) {
         let generation = state.generation.load(Ordering::Acquire);
@@ -52,8 +83,11 @@ impl StatementCache {
                     if self.cached.len() >= usize::from(u16::MAX) {
                         return None;
                     }
-                    let statement = state.statement(id).ok()?;
-                    self.cached.push(Cached { id: *id, statement, executes: 0 });
+                    let statement = state.statement(self.place.node, id).ok()?;
+                    let replicas = state.replicas(&statement.prepared);
+                    let shards = state.options.topology.shards;
+                    let routes = replicas.map(|replicas| Routes { replicas, shards, routed: Routed::default() });
+                    self.cached.push(Cached { id: *id, statement, executes: 0, routes });
                     self.cached.len() - 1
                 }
             };
@@ -62,10 +96,31 @@ impl StatementCache {
         self.cached.get(self.last).map(|cached| (number, &cached.statement))
     }
 
+    /// Counts an EXECUTE, with its key's token if that is known.
     #[inline]
-    pub(crate) fn count(&mut self, number: u16) {
+    pub(crate) fn count(&mut self, number: u16, token: Option<i64>) {
         if let Some(cached) = self.cached.get_mut(usize::from(number)) {
             cached.executes += 1;
+            if let (Some(routes), Some(token)) = (&mut cached.routes, token) {
+                routes.count(self.place, token);
+            }
+        }
+    }
+
+    /// Counts where an EXECUTE with these values came that was counted without a token.
+    pub(crate) fn count_route(&mut self, number: u16, values: &[Value<'_>]) {
+        let Some(Cached { routes: Some(routes), statement, .. }) = self.cached.get_mut(usize::from(number)) else {
+            return;
+        };
+        let component = |index: &u16| match values.get(usize::from(*index)) {
+            Some(Value::Bytes(bytes)) => Some(*bytes),
+            _ => None,
+        };
+        let components: Option<Vec<&[u8]>> = statement.prepared.partition_key_indexes.iter().map(component).collect();
+        if let Some(components) = components {
+            let mut key = Vec::new();
+            token::routing_key(components.into_iter(), &mut key);
+            routes.count(self.place, token::token(&key));
         }
     }
 
@@ -84,7 +139,11 @@ impl StatementCache {
         tally.operations.append(&mut self.operations);
         let counted = self.cached.iter_mut().filter(|cached| cached.executes > 0);
         let counted = counted.inspect(|cached| cached.statement.set_used());
-        stats.publish(tally, counted.map(|cached| (cached.id, std::mem::take(&mut cached.executes))));
+        let taken = counted.map(|cached| {
+            let routed = cached.routes.as_mut().map(|routes| std::mem::take(&mut routes.routed));
+            (cached.id, std::mem::take(&mut cached.executes), routed.unwrap_or_default())
+        });
+        stats.publish(tally, taken);
     }
 }
 

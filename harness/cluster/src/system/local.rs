@@ -2,13 +2,10 @@
 
 use super::row::RowBuilder;
 use super::{CQL_VERSION, NodeIdentity, PARTITIONER, RELEASE_VERSION, SystemView};
+use crate::ring::DATA_CENTER;
 
 /// The port on which Cassandra's nodes talk to each other; nothing listens there.
 const STORAGE_PORT: i32 = 7000;
-
-/// The names of Cassandra's default snitch.
-const DATA_CENTER: &str = "datacenter1";
-const RACK: &str = "rack1";
 
 fn tokens(node: &NodeIdentity) -> Vec<String> {
     node.tokens.iter().map(i64::to_string).collect()
@@ -30,7 +27,7 @@ pub(super) fn local(view: &SystemView<'_>) -> Vec<RowBuilder> {
         .cell("listen_port", STORAGE_PORT)
         .cell("native_protocol_version", "4")
         .cell("partitioner", PARTITIONER)
-        .cell("rack", RACK)
+        .cell("rack", &node.rack)
         .cell("release_version", RELEASE_VERSION)
         .cell("rpc_address", node.address)
         .cell("rpc_port", node.port)
@@ -58,7 +55,7 @@ pub(super) fn peers_v2(view: &SystemView<'_>) -> Vec<RowBuilder> {
 fn described(row: RowBuilder, peer: &NodeIdentity, view: &SystemView<'_>) -> RowBuilder {
     row.cell("data_center", DATA_CENTER)
         .cell("host_id", peer.host_id)
-        .cell("rack", RACK)
+        .cell("rack", &peer.rack)
         .cell("release_version", RELEASE_VERSION)
         .cell("schema_version", view.catalog.schema_version())
         .texts("tokens", &tokens(peer))

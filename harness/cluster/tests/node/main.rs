@@ -17,6 +17,8 @@ mod prepared;
 #[cfg(test)]
 mod process;
 #[cfg(test)]
+mod ring;
+#[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod statements;
