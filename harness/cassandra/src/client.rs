@@ -15,9 +15,10 @@ const QUERY: u8 = 0x07;
 const RESULT: u8 = 0x08;
 /// Opcodes of requests have version 4, and those of answers its highest bit, too.
 const VERSION: u8 = 4;
-/// A RESULT of rows, and the flags and the bit that say that its columns are not described.
+/// A RESULT of rows, and the flags that say that its columns are not described, and that there are more of them.
 const ROWS: i32 = 2;
 const NO_METADATA: i32 = 4;
+const MORE_PAGES: i32 = 2;
 const CONSISTENCY_ONE: [u8; 2] = [0, 1];
 const SKIP_METADATA: u8 = 2;
 
@@ -77,7 +78,7 @@ fn rows(bytes: &[u8]) -> Option<Vec<Row>> {
         Some(i32::from_be_bytes(*first))
     };
     let (kind, flags) = (number(&mut rest)?, number(&mut rest)?);
-    if kind != ROWS || flags != NO_METADATA {
+    if kind != ROWS || flags & (NO_METADATA | MORE_PAGES) != NO_METADATA {
         return None;
     }
     let (columns, count) = (number(&mut rest)?, number(&mut rest)?);
@@ -106,7 +107,7 @@ mod tests {
     #[test]
     fn rows_are_read_with_nulls_and_a_torn_answer_is_none() {
         let numbers = |all: &[i32]| all.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<u8>>();
-        let mut answer = numbers(&[ROWS, NO_METADATA, 2, 1, 2]);
+        let mut answer = numbers(&[ROWS, NO_METADATA | 1, 2, 1, 2]);
         answer.extend(b"ab");
         answer.extend(numbers(&[-1]));
         assert_eq!(rows(&answer), Some(vec![vec![Some(b"ab".to_vec()), None]]));

@@ -52,6 +52,7 @@ pub struct Start<'a> {
 #[derive(Debug)]
 pub struct Cluster {
     state: State,
+    addresses: Vec<SocketAddr>,
     children: Vec<Child>,
     folder: PathBuf,
     kept: bool,
@@ -102,9 +103,15 @@ impl Cluster {
         let began = Instant::now();
         let ports = ports(order)?;
         let state = State { about: order.about(), nodes: Vec::new() };
-        let (children, took) = (Vec::new(), Duration::ZERO);
-        let mut cluster =
-            Cluster { state, children, folder: folder.clone(), kept: false, java: java.version.clone(), took };
+        let mut cluster = Cluster {
+            state,
+            addresses: Vec::new(),
+            children: Vec::new(),
+            folder: folder.clone(),
+            kept: false,
+            java: java.version.clone(),
+            took: Duration::ZERO,
+        };
         for number in 0..order.nodes {
             let log = log(number + 1);
             let (folder, heap) = (folder.join(format!("node{}", number + 1)), order.heap);
@@ -114,6 +121,7 @@ impl Cluster {
             cluster.children.push(child);
             let address = SocketAddr::new(IpAddr::V4(node.address()), ports.0);
             let started = ticks_at_start(pid).unwrap_or_default();
+            cluster.addresses.push(address);
             cluster.state.nodes.push(Running { address, pid, started, log });
             cluster.state.write(&cluster.folder)?;
         }
@@ -124,8 +132,8 @@ impl Cluster {
     }
 
     /// Where it listens for CQL, one address per node.
-    pub fn nodes(&self) -> Vec<SocketAddr> {
-        self.state.nodes.iter().map(|node| node.address).collect()
+    pub fn nodes(&self) -> &[SocketAddr] {
+        &self.addresses
     }
 
     /// The nodes' process ids.
@@ -136,7 +144,11 @@ impl Cluster {
     /// Why it no longer answers, as a full sentence: a node that ended, with the end of its log.
     pub fn ended(&self) -> Option<String> {
         let node = self.state.nodes.iter().find(|node| !node.is_alive())?;
-        Some(format!("The node of Apache Cassandra at {} ended; its log ends: {}.", node.address, last_words(&node.log)))
+        Some(format!(
+            "The node of Apache Cassandra at {} ended; its log ends: {}.",
+            node.address,
+            last_words(&node.log)
+        ))
     }
 
     /// Java's version, and how long the start took.

@@ -23,7 +23,9 @@ pub enum CassandraError {
     )]
     NoMaven(String),
     /// What was asked for, what it takes, and what is there.
-    #[error("{0} was asked for, which takes about {1} of memory, and {2} are available here; ask for a smaller heap, such as ,heap=512M, or for fewer nodes")]
+    #[error(
+        "{0} was asked for, which takes about {1} of memory, and {2} are available here; ask for a smaller heap, such as ,heap=512M, or for fewer nodes"
+    )]
     Memory(String, String, String),
     /// What was asked for, an address, and what the system said.
     #[error("{0} was asked for on port {port}, and {1} cannot be used ({2}); end what listens there, or leave ,port= out and a free port is found", port = .1.rsplit(':').next().unwrap_or_default())]
@@ -32,7 +34,9 @@ pub enum CassandraError {
     #[error("{0} was asked for, and no port is free for it on 127.0.0.1; end what listens there")]
     NoPort(String),
     /// What was asked for, and what Maven said first.
-    #[error("{0} could not be fetched with Maven: {1}; connect this machine to Maven Central or a mirror of it, and start this again")]
+    #[error(
+        "{0} could not be fetched with Maven: {1}; connect this machine to Maven Central or a mirror of it, and start this again"
+    )]
     Fetch(String, String),
     /// A file that is another than Maven verified, and the folder that has it.
     #[error("{0} is not the file that was fetched; delete the folder {1}, and it is fetched again")]

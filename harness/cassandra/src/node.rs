@@ -24,7 +24,8 @@ const OPENED: &str = "java.io java.lang java.lang.module java.lang.reflect java.
 const USED: &str = "java.rmi/sun.rmi.registry java.rmi/sun.rmi.server java.rmi/sun.rmi.transport.tcp java.sql/java.sql \
     java.management.rmi/com.sun.jmx.remote.internal.rmi jdk.attach/sun.tools.attach jdk.compiler/com.sun.tools.javac.file \
     jdk.unsupported/sun.misc";
-const LOOKED_INTO: &str = "jdk.management/com.sun.management.internal java.management.rmi/com.sun.jmx.remote.internal.rmi";
+const LOOKED_INTO: &str =
+    "jdk.management/com.sun.management.internal java.management.rmi/com.sun.jmx.remote.internal.rmi";
 /// What a cluster of one machine need not wait for, and the garbage collector as Cassandra is shipped with it.
 const FLAGS: [&str; 8] = [
     "-XX:+UseG1GC",
@@ -145,7 +146,8 @@ impl Node<'_> {
     fn yaml(&self) -> String {
         let folder = |name: &str| quoted(&self.folder.join(name).display().to_string());
         let token = i128::from(i64::MIN) + (1_i128 << 64) / i128::from(self.of) * i128::from(self.number);
-        let seeds = "[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: \"127.0.0.1\"}]}]";
+        let seeds =
+            "[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: \"127.0.0.1\"}]}]";
         let own = [
             ("cluster_name", "cqldyno".to_owned()),
             ("partitioner", "org.apache.cassandra.dht.Murmur3Partitioner".to_owned()),

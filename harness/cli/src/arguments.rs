@@ -4,7 +4,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bisect, check, compare, completions, doctor, drivers, history, pitfalls, pr, prices, regress, report, run,
+    bisect, check, cluster, compare, completions, doctor, drivers, history, pitfalls, pr, prices, regress, report, run,
     scenarios, serve,
 };
 
@@ -70,6 +70,7 @@ pub enum Command {
     #[command(alias = "scenario")]
     Scenarios(scenarios::Arguments),
     Serve(serve::Arguments),
+    Cluster(cluster::Arguments),
     Doctor(doctor::Arguments),
     Completions(completions::Arguments),
 }

@@ -261,8 +261,12 @@ impl Setup<'_> {
         let taken = outcome.readings.iter().filter(|reading| reading.measure.is_taken_in(cell.pass));
         cell.measures.extend(taken.map(|reading| (reading.measure.id.to_owned(), measure(reading))));
         let due = ready.connections.unwrap_or(own.connections) as u64 * served.nodes().len().max(1) as u64;
-        let used: Vec<_> =
-            utilisation(&cell.measures, self.placement, connections.as_ref().copied().unwrap_or(due)).collect();
+        let used: Vec<_> = utilisation(
+            &cell.measures,
+            self.placement,
+            served.cores_at_work(connections.as_ref().copied().unwrap_or(due)),
+        )
+        .collect();
         cell.measures.extend(reads(&counted).into_iter().chain(used).map(|(id, measure)| (id.to_owned(), measure)));
         cell.breakdowns.extend(outcome.breakdowns.into_iter().map(|(kind, figures)| (kind.to_owned(), figures)));
         let mut of = |series| outcome.series.remove(series).unwrap_or_default();
@@ -294,7 +298,9 @@ impl Setup<'_> {
             voids.extend(of_all);
             // Replicas may lag behind at a consistency that allows it.
             match served {
-                Served::Cluster(_) => cell.findings.extend(read_back.doubt.as_deref().map(redact)),
+                Served::Cluster(_) | Served::Cassandra(_) => {
+                    cell.findings.extend(read_back.doubt.as_deref().map(redact))
+                }
                 Served::Nobody | Served::Node(_) => voids.extend(read_back.doubt),
             }
         }

@@ -57,8 +57,12 @@ impl Plan {
             arrangements: placements.iter().map(|placement| placement.info(embedded)).collect(),
             target: TargetInfo {
                 id: self.target.to_string(),
-                about: match embedded {
-                    true => std::iter::once(match self.turns {
+                about: match (&self.target, embedded) {
+                    (Target::Cassandra(order), _) => {
+                        let shared = if self.turns.is_some() { "; a keyspace for each contender" } else { "" };
+                        format!("{}, on this machine, on the same cores{shared}", order.about())
+                    }
+                    (_, true) => std::iter::once(match self.turns {
                         None => "one embedded node in memory, started afresh for every cell",
                         Some(_) => {
                             "one embedded node in memory for each contender, started afresh for every generation"
@@ -67,10 +71,10 @@ impl Plan {
                     .chain(self.serve_arguments.iter().map(String::as_str))
                     .collect::<Vec<_>>()
                     .join(" "),
-                    false if self.turns.is_some() => {
+                    (_, false) if self.turns.is_some() => {
                         "an existing cluster, with a keyspace for each contender".to_owned()
                     }
-                    false => "an existing cluster".to_owned(),
+                    (_, false) => "an existing cluster".to_owned(),
                 },
                 embedded,
             },
