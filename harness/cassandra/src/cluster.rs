@@ -124,8 +124,11 @@ impl Cluster {
             cluster.addresses.push(address);
             cluster.state.nodes.push(Running { address, pid, started, log });
             cluster.state.write(&cluster.folder)?;
+            // The first one is the seed, which the others ask before they join.
+            if number == 0 || number + 1 == order.nodes {
+                cluster.wait(order, cancelled)?;
+            }
         }
-        cluster.wait(order, cancelled)?;
         cluster.took = began.elapsed();
         cluster.kept = kept;
         Ok(cluster)
@@ -169,11 +172,13 @@ impl Cluster {
         }
     }
 
+    /// Waits until all nodes that were started see each other.
     fn wait(&self, order: &Order, cancelled: &dyn Fn() -> bool) -> Result<(), CassandraError> {
+        let others = self.state.nodes.len() - 1;
         let within = READY_WITHIN * u32::from(order.nodes);
         let deadline = Instant::now() + within;
         let mut left = self.state.nodes.as_slice();
-        while let Some((node, others)) = left.split_first() {
+        while let Some((node, rest)) = left.split_first() {
             if cancelled() {
                 return Err(CassandraError::Cancelled);
             }
@@ -181,8 +186,8 @@ impl Cluster {
                 let how = format!("ended at once ({})", last_words(&node.log));
                 return Err(CassandraError::NotReady(order.name(), how, node.log.clone()));
             }
-            if sees(node.address, usize::from(order.nodes) - 1) {
-                left = others;
+            if sees(node.address, others) {
+                left = rest;
                 continue;
             }
             if Instant::now() > deadline {
@@ -232,15 +237,14 @@ fn is_idle(node: SocketAddr) -> bool {
     pools.is_ok_and(|rows| !rows.is_empty() && !rows.iter().any(is_busy))
 }
 
-/// The last errors of a log, else its last lines, as a part of a sentence.
+/// The first error of a log with its cause, else its last lines, as a part of a sentence.
 fn last_words(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let errors: Vec<&str> = lines.iter().copied().filter(|line| line.starts_with("ERROR")).collect();
-    let last = if errors.is_empty() { lines } else { errors };
+    let first = lines.iter().position(|line| line.starts_with("ERROR")).unwrap_or(lines.len().saturating_sub(2));
     let mut said = String::new();
-    for line in last.iter().rev().take(2).rev() {
+    for line in lines.iter().skip(first).take(2) {
         let line: String = line.chars().take(200).collect();
         let _ = write!(said, "{}{}", if said.is_empty() { "" } else { " / " }, line.trim_end_matches('.'));
     }
@@ -308,7 +312,7 @@ mod tests {
         let log = folder.path().join("log");
         assert_eq!(last_words(&log), "nothing");
         fs::write(&log, "INFO a\nERROR b.\nINFO c\n\n").unwrap();
-        assert_eq!(last_words(&log), "ERROR b");
+        assert_eq!(last_words(&log), "ERROR b / INFO c");
         fs::write(&log, "one\ntwo\nthree\n").unwrap();
         assert_eq!(last_words(&log), "two / three");
     }

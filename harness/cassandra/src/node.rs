@@ -27,13 +27,12 @@ const USED: &str = "java.rmi/sun.rmi.registry java.rmi/sun.rmi.server java.rmi/s
 const LOOKED_INTO: &str =
     "jdk.management/com.sun.management.internal java.management.rmi/com.sun.jmx.remote.internal.rmi";
 /// What a cluster of one machine need not wait for, and the garbage collector as Cassandra is shipped with it.
-const FLAGS: [&str; 8] = [
+const FLAGS: [&str; 7] = [
     "-XX:+UseG1GC",
     "-XX:MaxGCPauseMillis=300",
     "-XX:+ParallelRefProcEnabled",
     "-Xss512k",
     "-Dcassandra.skip_wait_for_gossip_to_settle=0",
-    "-Dcassandra.ring_delay_ms=0",
     "-Dcassandra.superuser_setup_delay_ms=0",
     "-Dcassandra.load_ring_state=false",
 ];
@@ -137,10 +136,24 @@ impl Node<'_> {
         property("-Dcassandra.storagedir=", &self.folder);
         property("-Dlogback.configurationFile=", logback);
         property("-Djava.io.tmpdir=", temporary);
+        // It is also how long a node waits for the seed's first answer.
+        flags.push(format!("-Dcassandra.ring_delay_ms={}", if self.of == 1 { 0 } else { 10_000 }).into());
+        // Without its agent 4.1 cannot measure objects on Java 17.
+        if let Some(agent) = self.agent() {
+            let mut flag = OsString::from("-javaagent:");
+            flag.push(agent);
+            flags.push(flag);
+        }
         let further = env::var(JVM_VARIABLE).unwrap_or_default();
         flags.extend(further.split_whitespace().map(OsString::from));
         flags.extend(["-cp".into(), self.jars.join("*").into_os_string(), MAIN.into()]);
         flags
+    }
+
+    /// The jar that measures how much memory objects take.
+    fn agent(&self) -> Option<PathBuf> {
+        let is_it = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("jamm-"));
+        fs::read_dir(self.jars).ok()?.filter_map(|entry| Some(entry.ok()?.path())).find(is_it)
     }
 
     fn yaml(&self) -> String {
