@@ -22,11 +22,11 @@ use crate::process::gate;
 /// The folder of a run in which Cassandra writes; it is gone when the run has ended.
 const FOLDER: &str = "cassandra";
 /// Statements of each scenario in a lap of the warm-up.
-const LAP: u64 = 100_000;
+const LAP: u64 = 50_000;
 /// A lap that takes at least the best time and CPU time before it, less this share, is steady, and so many in a row end the warm-up.
 const GAIN: f64 = 0.05;
 const STEADY_LAPS: u32 = 3;
-/// No lap begins after this time.
+/// No part of a lap begins after this time.
 const MOST: Duration = Duration::from_secs(120);
 /// How long flushes and compactions may take before anything is measured, and before each further cell or generation.
 const SETTLE_FIRST: Duration = Duration::from_secs(120);
@@ -47,7 +47,8 @@ pub(super) fn estimate(plan: &Plan) -> Duration {
     let is_fetched = cache().is_ok_and(|cache| cqldyno_cassandra::is_fetched(&order.version, &cache));
     let fetch = if is_fetched { Duration::ZERO } else { FETCH };
     let scenarios = u32::try_from(plan.scenarios.len()).unwrap_or(u32::MAX);
-    let warm_up = (WARM_UP + WARM_UP_OF_SCENARIO.saturating_mul(scenarios)).min(MOST);
+    let warm_up =
+        (WARM_UP + WARM_UP_OF_SCENARIO.saturating_mul(scenarios)).saturating_mul(order.nodes.into()).min(MOST);
     fetch + START + START_OF_NODE * order.nodes.into() + warm_up
 }
 
@@ -101,9 +102,12 @@ impl CellBench<'_> {
         let used =
             || self.cassandra.iter().flat_map(Cluster::processes).filter_map(|pid| process_cpu_ns(pid).ok()).sum();
         let (began, mut best, mut steady, mut rates) = (Instant::now(), [f64::INFINITY; 2], 0, Vec::new());
-        while !setups.is_empty() && steady < STEADY_LAPS && began.elapsed() < MOST {
+        'laps: while !setups.is_empty() && steady < STEADY_LAPS {
             let (mut seconds, before): (f64, u64) = (0.0, used());
             for setup in &setups {
+                if began.elapsed() > MOST {
+                    break 'laps;
+                }
                 let floored = setup.floor(Mode::Measure, "warm-up", nodes, look, &mut |_| ())?;
                 seconds += floored.lasted.as_secs_f64();
             }
