@@ -1,7 +1,9 @@
 //! Preparing and executing.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cqldyno_driver_api::{BatchRows, ConnectOptions, Consistency, DriverError, ErrorKind, Rows, Session, Value};
 use tokio::task::JoinHandle;
@@ -12,6 +14,11 @@ use crate::errors::malformed;
 use crate::requests::{self, ExecuteTemplate};
 use crate::socket::{Login, tend};
 use crate::values::ColumnType;
+
+const SCHEMA_VERSION: &str = "SELECT schema_version FROM system.local";
+/// How often nodes are asked for their schema, and how many times.
+const AGREE_EVERY: Duration = Duration::from_millis(20);
+const AGREE_LOOKS: u32 = 500;
 
 /// A connected floor: so many connections to each of the given addresses.
 #[derive(Debug)]
@@ -68,6 +75,29 @@ impl FloorSession {
         self.connections.get(index).map(|connection| &**connection).ok_or_else(|| malformed("there is no connection"))
     }
 
+    /// Waits until all nodes have one schema.
+    async fn agree(&self) -> Result<(), DriverError> {
+        for _ in 0..AGREE_LOOKS {
+            let mut versions = BTreeSet::new();
+            for connection in self.connections.iter().take(self.nodes) {
+                let mut rows = Rows::new();
+                let encode = |out: &mut Vec<u8>| {
+                    requests::query_values(SCHEMA_VERSION, Consistency::One, &[], self.page_size, None, out)
+                };
+                connection.exchange(encode, |answer| answer.into_rows(&[], &mut rows).map(drop)).await?;
+                versions.insert(match rows.only().and_then(|row| row.get(0)) {
+                    Some(Value::Uuid(version)) => Some(version),
+                    _ => None,
+                });
+            }
+            if versions.len() == 1 {
+                return Ok(());
+            }
+            tokio::time::sleep(AGREE_EVERY).await;
+        }
+        Err(DriverError::new(ErrorKind::Server, "the nodes did not agree on a schema within 10 s"))
+    }
+
     async fn prepare_on(&self, connection: &Connection, cql: &str) -> Result<Prepared, DriverError> {
         connection.exchange(|out| requests::prepare(cql, out), |answer| answer.into_prepared()).await
     }
@@ -109,7 +139,9 @@ impl Session for FloorSession {
 
     async fn query(&self, cql: &str) -> Result<(), DriverError> {
         let connection = self.next_connection()?;
-        connection.exchange(|out| requests::query(cql, self.consistency, out), |answer| answer.into_done()).await
+        connection.exchange(|out| requests::query(cql, self.consistency, out), |answer| answer.into_done()).await?;
+        // The next statement goes to another node, which may not have heard of this one.
+        if self.nodes > 1 { self.agree().await } else { Ok(()) }
     }
 
     async fn prepare(&self, cql: &str) -> Result<FloorStatement, DriverError> {

@@ -10,8 +10,12 @@ mod pictures;
 mod served;
 mod setup;
 mod waiting;
+mod warm;
 mod watch;
 
+use std::time::Duration;
+
+use cqldyno_cassandra::Cluster;
 use cqldyno_meter::{ALL, local_servers};
 use cqldyno_reports::{Cell, Measure, Pass, Role, Run};
 
@@ -22,6 +26,7 @@ use crate::judge::redaction::Redaction;
 use crate::plan::pass::{Load, at_half, kind};
 use crate::plan::placement::Placement;
 use crate::plan::schedule::{Group, Schedule};
+use crate::plan::target::{Target, TargetError};
 use crate::plan::{Plan, PlannedCell};
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
@@ -71,6 +76,20 @@ pub(crate) type Take<'a> = &'a mut dyn FnMut(Cell) -> Result<(), RunEnds>;
 
 /// Runs contenders that are alive at once. Tests have one without processes.
 pub(crate) trait Executor {
+    /// A guess of how long [`Executor::prepare`] takes.
+    fn preparation(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Makes ready what all cells share, once; `says` hears a sentence about each step.
+    ///
+    /// # Errors
+    /// When it cannot be had, or the user ends it.
+    fn prepare(&mut self, says: &mut dyn FnMut(&str)) -> Result<(), TargetError> {
+        let _ = says;
+        Ok(())
+    }
+
     /// Gives `take` the figures of every turn as soon as it has ended, or why there are none; `cells` are those that ended before.
     ///
     /// # Errors
@@ -103,13 +122,21 @@ pub(crate) struct CellBench<'a> {
     context: CellContext<'a>,
     redaction: Redaction,
     number: usize,
+    /// The Cassandra that was started for this run, and what its preparation was.
+    cassandra: Option<Cluster>,
+    prepared: Option<String>,
 }
 
 impl<'a> CellBench<'a> {
     /// The files of its first cell have the number after `there`.
     pub(crate) fn new(context: CellContext<'a>, there: usize) -> CellBench<'a> {
         let password = context.plan.credentials.as_ref().map(|credentials| credentials.password.as_str());
-        CellBench { context, redaction: Redaction::of(password), number: there }
+        CellBench { context, redaction: Redaction::of(password), number: there, cassandra: None, prepared: None }
+    }
+
+    /// Ends what was started for the run, and tells what that was.
+    pub(crate) fn end(self) -> Option<String> {
+        self.prepared
     }
 
     /// The cell's identity, without figures.
@@ -174,6 +201,14 @@ impl<'a> CellBench<'a> {
 }
 
 impl Executor for CellBench<'_> {
+    fn preparation(&self) -> Duration {
+        warm::estimate(self.context.plan)
+    }
+
+    fn prepare(&mut self, says: &mut dyn FnMut(&str)) -> Result<(), TargetError> {
+        self.warm_up(says)
+    }
+
     fn execute(
         &mut self,
         group: &Group,
@@ -203,6 +238,7 @@ impl Executor for CellBench<'_> {
                 Some((setup, loaded)) => bench.taken(&setup.cell, loaded.connect(setup, stage), take)?,
             });
         }
+        let restless = bench.restless();
         let mut watch = bench.watch(&alive);
         for (order, number) in group.rounds.iter().zip(1..) {
             let takers: Vec<usize> = order.iter().copied().filter(|at| alive[*at].is_some()).collect();
@@ -211,6 +247,7 @@ impl Executor for CellBench<'_> {
                     if nth + 1 == takers.len() {
                         cell.cores = watch.as_mut().map(Watch::round);
                     }
+                    cell.findings.extend(restless.clone());
                     take(cell)
                 };
                 let Some(mut waiting) = alive[*at].take() else { continue };
@@ -240,9 +277,10 @@ impl CellBench<'_> {
         let of_turns = || alive.iter().flatten().filter(|one| one.setup.planned.rounds.is_some());
         let cores = of_turns().next()?.setup.cores();
         let mut ours: Vec<i32> = of_turns().map(|one| one.worker.pid()).collect();
-        match self.context.plan.target.is_embedded() {
-            true => ours.extend(of_turns().filter_map(|one| one.served.process().ok())),
-            false => ours.extend(local_servers(&ours, &cores)),
+        match &self.context.plan.target {
+            Target::Addresses { .. } => ours.extend(local_servers(&ours, &cores)),
+            Target::Embedded => ours.extend(of_turns().filter_map(|one| one.served.processes().ok()).flatten()),
+            Target::Cassandra(_) => ours.extend(self.cassandra.iter().flat_map(Cluster::processes)),
         }
         Some(Watch::begin(cores, ours))
     }

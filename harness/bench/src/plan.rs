@@ -189,6 +189,12 @@ pub enum PlanError {
     /// The count makes no workload.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// An arrangement with cores of its own for a server that we do not place.
+    #[error(
+        "the arrangement {0} gives the server cores of its own, and the target {1} runs on all; leave pinned+ and --pin out, or pin a \
+         cluster of yours and name its address"
+    )]
+    Unplaced(Arrangement, Target),
     /// The machine does not allow an arrangement.
     #[error(transparent)]
     Placement(#[from] PlacementError),
@@ -363,6 +369,10 @@ impl Plan {
             return Err(PlanError::NoTurns(why));
         }
         let placements = place(&self.arrangements, &self.pin, topology, self.target.is_embedded())?;
+        let pinned = placements.iter().find(|one| one.arrangement.pinned);
+        if let (Some(pinned), Target::Cassandra(_)) = (pinned, &self.target) {
+            return Err(PlanError::Unplaced(pinned.arrangement, self.target.clone()));
+        }
         for (at, one) in placements.iter().enumerate() {
             if placements[..at].iter().any(|other| other.arrangement == one.arrangement) {
                 return Err(PlanError::Twice("arrangement", one.arrangement.to_string()));

@@ -34,7 +34,7 @@ use crate::process::programs::Programs;
 use crate::record::folder::{FolderError, RunFolder};
 use crate::record::plan::{CONTROL_MARK, scenario_info};
 use crate::record::resume::{Reopened, ResumeError, reopen, same};
-use crate::record::{CROWDING, environment};
+use crate::record::{CROWDING, PREPARED, environment};
 use crate::run::course::{Course, Ended};
 use crate::run::introductions::{Introductions, introductions};
 use crate::run::observer::Observer;
@@ -106,7 +106,7 @@ pub fn run(
     let topology = Topology::read(&machine.cores);
     let placements = plan.check(&topology)?;
     plan.check_connections(open_files())?;
-    plan.target.check_listens()?;
+    plan.target.check()?;
     let started = jiff::Timestamp::now();
     let folder = RunFolder::create(plan.out.as_deref(), started)?;
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
@@ -158,7 +158,7 @@ pub fn resume(
     {
         return Ok(left_as_it_is(began, cells, true));
     }
-    plan.target.check_listens()?;
+    plan.target.check()?;
     let machine = cqldyno_meter::Environment::read();
     let bench = Bench { programs, placements: &placements, folder: &folder, cancel, clock };
     let mut begun = bench.begin(&plan, &machine, began.started, observer)?;
@@ -299,8 +299,10 @@ impl Bench<'_> {
         let course = Course { plan: &plan, schedule: &schedule, run: &run, clock: &clock };
         let Ended { cells, complete, cut_short, trouble } =
             course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell));
+        let prepared = bench.end();
         run.interrupted = self.cancel.is_cancelled() || !complete;
         run.cut_short = cut_short.filter(|_| !run.interrupted);
+        run.environment.more.extend(prepared.map(|said| (PREPARED.to_owned(), said)));
         run.ended = Some(jiff::Timestamp::now());
         // Where cells could not be kept, those in the folder are others.
         run.checksum = trouble.is_none().then(|| Checksum::of_cells(&cells));
@@ -313,6 +315,8 @@ impl Bench<'_> {
                 }
                 Err(refused)
             }
+            // What was started keeps its log.
+            Some(error @ BenchError::Target(_)) if cells.is_empty() => Err(error),
             trouble => {
                 let (folder, trouble) = (self.folder.path().to_path_buf(), trouble.map(|error| error.to_string()));
                 Ok(Finished { run, cells, folder, trouble, nothing_left: false })

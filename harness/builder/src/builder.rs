@@ -39,6 +39,19 @@ pub struct Builder {
     cargo: PathBuf,
 }
 
+/// The user's cache, of workers and of whatever else is fetched once.
+///
+/// # Errors
+/// When no folder for it is known.
+pub fn cache() -> Result<PathBuf, BuildError> {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = set(CACHE_VARIABLE)
+        .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("cqldyno")))
+        .or_else(|| set("HOME").map(|home| home.join(".cache/cqldyno")));
+    let unknown = || BuildError::Cache(PathBuf::from("~/.cache/cqldyno"), io::Error::other("HOME is not set"));
+    std::path::absolute(cache.ok_or_else(unknown)?).map_err(|error| BuildError::Cache(PathBuf::new(), error))
+}
+
 /// Where a build is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -106,12 +119,7 @@ impl Builder {
     /// # Errors
     /// When there are no sources, or no folder for the cache is known.
     pub fn find(program: &Path) -> Result<Builder, BuildError> {
-        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let cache = set(CACHE_VARIABLE)
-            .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("cqldyno")))
-            .or_else(|| set("HOME").map(|home| home.join(".cache/cqldyno")));
-        let cache = cache
-            .ok_or_else(|| BuildError::Cache(PathBuf::from("~/.cache/cqldyno"), io::Error::other("HOME is not set")))?;
+        let cache = cache()?;
         Builder::new(Sources::find(program)?, &cache, Path::new("cargo"))
     }
 

@@ -19,7 +19,7 @@ mod range;
 mod sources;
 mod version;
 
-pub use builder::{Builder, Built, CACHE_VARIABLE, Progress, Watch};
+pub use builder::{Builder, Built, CACHE_VARIABLE, Progress, Watch, cache};
 pub use error::BuildError;
 pub use family::Family;
 pub use order::{ALLOCATORS, LTO, Order};

@@ -4,8 +4,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    bisect, check, compare, completions, conform, doctor, drivers, history, pitfalls, pr, prices, regress, report, run,
-    scenarios, serve,
+    bisect, check, cluster, compare, completions, conform, doctor, drivers, history, pitfalls, pr, prices, regress,
+    report, run, scenarios, serve,
 };
 
 const EXAMPLES: &str = "\
@@ -70,6 +70,7 @@ pub enum Command {
     #[command(alias = "scenario")]
     Scenarios(scenarios::Arguments),
     Serve(serve::Arguments),
+    Cluster(cluster::Arguments),
     Doctor(doctor::Arguments),
     Conform(conform::Arguments),
     Completions(completions::Arguments),

@@ -2,6 +2,7 @@
 
 pub mod bisect;
 pub mod check;
+pub mod cluster;
 pub mod compare;
 pub mod completions;
 pub mod conform;

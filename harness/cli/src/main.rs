@@ -79,6 +79,7 @@ fn run(command: &Command) -> anyhow::Result<Outcome> {
         Command::Drivers(arguments) => command::drivers::run(arguments),
         Command::Scenarios(arguments) => command::scenarios::run(arguments),
         Command::Serve(arguments) => command::serve::run(arguments),
+        Command::Cluster(arguments) => command::cluster::run(arguments),
         Command::Doctor(arguments) => command::doctor::run(arguments),
         Command::Conform(arguments) => command::conform::run(arguments),
         Command::Completions(arguments) => command::completions::run(arguments),

@@ -84,10 +84,12 @@ pub struct Asked {
     #[arg(default_value_if("publish", ArgPredicate::IsPresent, PUBLISHED_ARRANGEMENTS))]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
     arrangement: Vec<Arrangement>,
-    /// Nodes as HOST[:PORT],...
+    /// Nodes as HOST[:PORT],..., or cassandra[:VERSION]
     ///
-    /// `embedded` is in memory. Addresses name nodes of a running cluster, where a comparison has 12 generations unless --within or
-    /// --until is set.
+    /// `embedded` is in memory. Addresses name nodes of a running cluster. `cassandra` fetches a real Apache Cassandra 5.0 from Maven
+    /// Central once, and starts it here for the run; it needs Java 11 or 17, and Maven. `cassandra:4.1` is the older line. Options
+    /// follow with commas: nodes=3, heap=1G (of each node), port=9042. A host of that name needs its port: cassandra:9042. A
+    /// comparison on addresses or on Cassandra has 12 generations unless --within or --until is set.
     #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true)]
     target: Target,
@@ -289,6 +291,12 @@ impl Asked {
             named => named.to_vec(),
         };
         let credentials = conditions.login.read()?;
+        if let (Target::Cassandra(_), Some(_)) = (&self.target, &credentials) {
+            return Err(usage(format!(
+                "a user was given for {}, which is started without users; leave --user out, or name the address of a cluster of yours",
+                self.target
+            )));
+        }
         if self.target.is_embedded() && credentials.is_some() {
             return Err(usage(
                 "a user was given for the embedded cluster, which asks for none; name a cluster with --target, or leave \

@@ -229,7 +229,7 @@ impl Observer for Progress {
     }
 
     fn starts(&mut self, outlook: &Outlook) {
-        let Outlook { estimate, repeats, within, until, generations, .. } = *outlook;
+        let Outlook { estimate, repeats, preparation, within, until, generations, .. } = *outlook;
         let generations = generations.map(|number| {
             format!("{} of every scenario and arrangement", cqldyno_reports::count(number.into(), "generation"))
         });
@@ -247,11 +247,22 @@ impl Observer for Progress {
         let until = until.map_or(String::new(), |share| {
             format!(" From generation {LEAST_BLOCKS} on it ends once all intervals are within {} %.", percent(share))
         });
+        let preparation = match preparation {
+            Duration::ZERO => String::new(),
+            first => format!(" The first {} start and warm up the server.", time(first)),
+        };
         let most = if until.is_empty() { "" } else { "at most " };
         let about = format!("This takes {most}about {}, a rough guess before the first round", time(estimate));
-        self.say(&format!("{about}: {cells}.{repeats}{until}{within}"));
+        self.say(&format!("{about}: {cells}.{preparation}{repeats}{until}{within}"));
         if let Shown::Bars(bars) = &self.shown {
             bars.run.set_message(format!("{cells}, about {} left", time(estimate)));
+        }
+    }
+
+    fn prepares(&mut self, sentence: &str) {
+        self.say(&plain(sentence));
+        if let Shown::Bars(bars) = &self.shown {
+            bars.cell.set_message(plain(sentence));
         }
     }
 

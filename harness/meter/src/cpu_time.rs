@@ -41,6 +41,11 @@ pub fn process_cpu_ns(pid: i32) -> io::Result<u64> {
     Ok(clock.now()?.num_nanoseconds().unsigned_abs())
 }
 
+/// The same for several processes together.
+pub(crate) fn processes_cpu_ns(processes: &[i32]) -> io::Result<u64> {
+    processes.iter().map(|pid| process_cpu_ns(*pid)).sum()
+}
+
 /// User and system time of the window, their sum, and the sum per statement. What the worker used between two turns is charged to
 /// the second one.
 pub const CPU_TIME: Meter = Meter::new("CPU time", &MEASURES, attach)

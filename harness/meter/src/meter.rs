@@ -106,8 +106,8 @@ pub type Seen = Box<dyn FnOnce(&Window) -> Outcome + Send>;
 pub struct Subject {
     /// The worker's process id.
     pub worker: i32,
-    /// The server's process id, or the sentence that says why there is none to measure.
-    pub server: Result<i32, String>,
+    /// The process ids of the server, one per process, or the sentence that says why there is none to measure.
+    pub server: Result<Vec<i32>, String>,
     /// The cores that the processes of the cell may use, by the kernel's numbers.
     pub cores: Vec<usize>,
     /// A folder of the cell's own, empty before the worker starts and gone afterwards.

@@ -39,7 +39,7 @@ fn probe() -> Probe {
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
     let mut cell = vec![subject.worker];
-    cell.extend(subject.server.as_ref().ok());
+    cell.extend(subject.server.iter().flatten());
     // Its connections are there at the first edge.
     let mut foreign = (subject.server.is_err() && !subject.nodes.is_empty()).then_some(subject.worker);
     let (cores, number) = (subject.cores.clone(), subject.cores.len());

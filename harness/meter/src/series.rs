@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use crate::cpu_time::processes_cpu_ns;
 use crate::wall::monotonic_ns;
-use crate::{Attachment, Meter, Outcome, Seen, Subject, cpu_time, process_cpu_ns};
+use crate::{Attachment, Meter, Outcome, Seen, Subject, cpu_time};
 
 /// The key of the worker's series in [`Outcome::series`].
 const WORKER: &str = "cpu_us";
@@ -25,24 +26,25 @@ pub const SERIES: Meter =
     Meter::new("series by second", &[], attach).needs("the CPU clocks of other processes").probed(cpu_time::probe);
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
-    let processes = [(WORKER, Some(subject.worker)), (SERVER, subject.server.as_ref().ok().copied())];
-    let readings = processes.into_iter().filter_map(|(key, pid)| Some((key, pid?, Vec::new()))).collect();
+    let server = subject.server.clone().ok();
+    let sides = [(WORKER, Some(vec![subject.worker])), (SERVER, server)];
+    let readings = sides.into_iter().filter_map(|(key, processes)| Some((key, processes?, Vec::new()))).collect();
     Box::new(Sampler { origin_ns: None, readings })
 }
 
-/// What a process had used at a moment, both in nanoseconds.
+/// What the processes of a side had used at a moment, both in nanoseconds.
 type Sample = (u64, u64);
 
 struct Sampler {
     /// When the parent said `go`, by CLOCK_MONOTONIC.
     origin_ns: Option<u64>,
-    readings: Vec<(&'static str, i32, Vec<Sample>)>,
+    readings: Vec<(&'static str, Vec<i32>, Vec<Sample>)>,
 }
 
 impl Sampler {
     fn sample(&mut self, now_ns: u64) {
-        for (_, pid, samples) in &mut self.readings {
-            match process_cpu_ns(*pid) {
+        for (_, processes, samples) in &mut self.readings {
+            match processes_cpu_ns(processes) {
                 Ok(used) => samples.push((now_ns, used)),
                 // A process that is gone has no series, rather than one that ends too early.
                 Err(_) => samples.clear(),

@@ -2,8 +2,9 @@
 
 use cqldyno_measure::list::declared;
 
+use crate::cpu_time::processes_cpu_ns;
 use crate::meter::{Both, at_edges, difference, per_statement};
-use crate::{Attachment, Declaration, Meter, Outcome, ServerWindow, Subject, Window, process_cpu_ns};
+use crate::{Attachment, Declaration, Meter, Outcome, ServerWindow, Subject, Window};
 
 const MEASURES: [Declaration; 5] = [
     declared::SERVER_CPU,
@@ -15,12 +16,12 @@ const MEASURES: [Declaration; 5] = [
 
 /// The server's CPU time, the EXECUTEs it counted, control requests, and data connections.
 pub const SERVER_SIDE: Meter = Meter::new("the server's side", &MEASURES, attach)
-    .needs("the embedded cluster; with --target there is no server process to measure");
+    .needs("the embedded cluster, or a Cassandra of ours for CPU time; other targets have no process to measure");
 
 fn attach(subject: &Subject) -> Box<dyn Attachment> {
     let server = subject.server.clone();
     let look = move |_| {
-        let used = process_cpu_ns(server.clone()?);
+        let used = processes_cpu_ns(&server.clone()?);
         used.map_err(|error| format!("The server's CPU clock could not be read: {error}."))
     };
     at_edges(look, figures)

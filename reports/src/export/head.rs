@@ -31,8 +31,11 @@ pub(crate) fn title(run: &Run) -> String {
     if plan.settings == "default" {
         asked.push("default settings".to_owned());
     }
-    let target =
-        if plan.target.embedded { "embedded cluster".to_owned() } else { format!("target {}", plain(&plan.target.id)) };
+    let target = match plan.target.started() {
+        Some(started) => plain(started),
+        None if plan.target.embedded => "embedded cluster".to_owned(),
+        None => format!("target {}", plain(&plan.target.id)),
+    };
     format!("{}; {target}, {}", asked.join(", "), count(run.environment.cores.into(), "core"))
 }
 
@@ -90,7 +93,14 @@ pub(crate) fn head(run: &Run) -> Vec<(String, String)> {
     let mut head = vec![
         ("asked", asked),
         ("passes", counted),
-        ("target", if plan.target.embedded { about } else { format!("{}, {about}", plain(&plan.target.id)) }),
+        (
+            "target",
+            if plan.target.embedded || plan.target.started().is_some() {
+                about
+            } else {
+                format!("{}, {about}", plain(&plan.target.id))
+            },
+        ),
         ("machine", machine(run)),
     ];
     let program = [&run.cqldyno, &run.environment.compiler, &run.environment.profile].map(|part| plain(part));

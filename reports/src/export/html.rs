@@ -252,7 +252,11 @@ impl<'a> Page<'a> {
             .map(|one| plain(one.point.as_ref().map_or(&one.name, |point| &point.of)))
             .collect();
         scenarios.dedup();
-        let target = if plan.target.embedded { "the embedded cluster".to_owned() } else { plain(&plan.target.id) };
+        let target = match plan.target.started() {
+            Some(started) => plain(started),
+            None if plan.target.embedded => "the embedded cluster".to_owned(),
+            None => plain(&plan.target.id),
+        };
         format!(
             "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {}{} prepared statements per {} ({}), {}, \
              {}, against {target}, on {}.",

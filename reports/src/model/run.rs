@@ -253,6 +253,16 @@ pub struct TargetInfo {
     pub embedded: bool,
 }
 
+/// How the target of a Cassandra that was started for the run describes itself.
+const STARTED: &str = "Apache Cassandra ";
+
+impl TargetInfo {
+    /// A Cassandra that was started for the run, in words: release, nodes, heap and place.
+    pub(crate) fn started(&self) -> Option<&str> {
+        self.about.starts_with(STARTED).then(|| self.about.split("; ").next().unwrap_or_default())
+    }
+}
+
 /// The machine and the build.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

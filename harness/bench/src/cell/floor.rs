@@ -2,6 +2,7 @@
 //! contender is gone.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use cqldyno_protocol::{Done, Mode};
 use cqldyno_reports::{Measure, whole};
@@ -17,6 +18,15 @@ use crate::process::worker::{Look, WorkerAtGate};
 /// The driver that loads rows and reads them back.
 const FLOOR: &str = "floor";
 
+/// What floor did.
+pub(super) struct Floored {
+    pub done: Done,
+    /// From its first statement to its last answer.
+    pub lasted: Duration,
+    /// A sentence about an exit that is not a good one.
+    pub exit: Option<String>,
+}
+
 impl Setup<'_> {
     /// Makes the schema and loads what the scenario reads. Returns a sentence about an exit of floor that is not a good one.
     pub(super) fn load_rows(
@@ -28,7 +38,7 @@ impl Setup<'_> {
         let of = self.workload.load().iter().map(LoadPart::rows).sum();
         stage(Stage::Loading { rows: 0, of });
         let progress = &mut |rows| stage(Stage::Loading { rows, of });
-        let (done, exit) = self.floor(Mode::Load, "load", nodes, look, progress)?;
+        let Floored { done, exit, .. } = self.floor(Mode::Load, "load", nodes, look, progress)?;
         match done.verified == of {
             true => Ok(exit),
             false => Err(CellFailure::Worker(format!(
@@ -42,7 +52,7 @@ impl Setup<'_> {
     /// Reads a sample of the rows back that the contender wrote.
     pub(super) fn read_back(&self, served: &mut Served<'_>, exits: &mut Vec<String>) -> Result<ReadBack, CellFailure> {
         let none = |why: &str| Ok(ReadBack { measure: Measure::unavailable(why), doubt: None });
-        if let (Served::Nobody, Err(why)) = (&*served, served.process()) {
+        if let (Served::Nobody, Err(why)) = (&*served, served.processes()) {
             return none(&why);
         }
         if self.workload.read_back().is_empty() {
@@ -51,7 +61,7 @@ impl Setup<'_> {
         let nodes = served.nodes().to_vec();
         let done = self.floor(Mode::ReadBack, "read-back", &nodes, &mut || served.ended(), &mut |_| ());
         match done.map_err(|failure| served.blame(failure, self.bench.context.cancel)) {
-            Ok((done, exit)) => {
+            Ok(Floored { done, exit, .. }) => {
                 exits.extend(exit);
                 Ok(ReadBack::of(done))
             }
@@ -64,22 +74,22 @@ impl Setup<'_> {
         }
     }
 
-    /// One job of floor, with a sentence about an exit that is not a good one.
-    fn floor(
+    /// One job of floor.
+    pub(super) fn floor(
         &self,
         mode: Mode,
         what: &str,
         nodes: &[SocketAddr],
         look: Look<'_>,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<(Done, Option<String>), CellFailure> {
+    ) -> Result<Floored, CellFailure> {
         let program = self.bench.context.programs.worker(FLOOR);
         let program = program.map_err(|error| CellFailure::Unavailable(error.to_string()))?;
         let (launch, bounds) = self.launch(&program, &format!("-{what}"));
         let (mut floor, _) = WorkerAtGate::start(launch, bounds)?.open()?;
-        floor.job(self.job(mode, nodes), look)?;
-        floor.go(look, progress)?;
+        floor.job(self.floors_job(mode, nodes), look)?;
+        let lasted = Duration::from_nanos(floor.go(look, progress)?.wall_ns);
         let done = floor.ack()?;
-        Ok((done, floor.finish()))
+        Ok(Floored { done, lasted, exit: floor.finish() })
     }
 }

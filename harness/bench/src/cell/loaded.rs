@@ -67,7 +67,7 @@ fn start<'a>(setup: &'a Setup<'a>, served: &mut Served<'_>, scratch: &Path) -> R
     let gate = WorkerAtGate::start(launch, bounds)?;
     let subject = Subject {
         worker: gate.pid(),
-        server: served.process(),
+        server: served.processes(),
         cores: setup.cores(),
         scratch: scratch.to_path_buf(),
         nodes: served.nodes().to_vec(),

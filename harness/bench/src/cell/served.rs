@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use cqldyno_cassandra::Cluster;
 use cqldyno_cluster::Snapshot;
 use cqldyno_meter::{Refusal, Traffic};
 use cqldyno_protocol::Done;
@@ -19,6 +20,7 @@ use crate::process::failure::CellFailure;
 use crate::process::server::Server;
 
 const NOBODY: &str = "This contender sends nothing, so no server took part.";
+const CASSANDRA: &str = "Apache Cassandra does not say what it did for these connections.";
 const FOREIGN: &str = "The target is not ours: what it did and what it cost is not known.";
 
 /// Who answers.
@@ -27,6 +29,8 @@ pub(super) enum Served<'a> {
     Nobody,
     /// An embedded node, started for this contender.
     Node(Server),
+    /// The Cassandra of this run, with its addresses.
+    Cassandra(&'a Cluster),
     /// A cluster that is not ours.
     Cluster(&'a [SocketAddr]),
 }
@@ -37,8 +41,8 @@ pub(super) enum Edge {
     Nothing,
     /// It counted this.
     Counted(Box<Snapshot>),
-    /// It is not ours: what the worker's connections carried.
-    Carried(Result<Traffic, Refusal>),
+    /// It does not count for us, as the sentence says: what the worker's connections carried.
+    Carried(Result<Traffic, Refusal>, &'static str),
 }
 
 impl<'a> Served<'a> {
@@ -47,6 +51,10 @@ impl<'a> Served<'a> {
         match &context.plan.target {
             _ if setup.is_noop() => Ok(Served::Nobody),
             Target::Addresses { nodes, .. } => Ok(Served::Cluster(nodes)),
+            Target::Cassandra(order) => match &setup.bench.cassandra {
+                Some(cluster) => Ok(Served::Cassandra(cluster)),
+                None => Err(CellFailure::Server(format!("{} was not started.", order.name()))),
+            },
             Target::Embedded => {
                 stage(Stage::Server);
                 let launch = setup.logged(&context.programs.cqldyno, "-server");
@@ -62,31 +70,46 @@ impl<'a> Served<'a> {
         match self {
             Served::Nobody => &[],
             Served::Node(server) => server.nodes(),
+            Served::Cassandra(cluster) => cluster.nodes(),
             Served::Cluster(nodes) => nodes,
         }
     }
 
-    /// The process to measure, or why there is none.
-    pub(super) fn process(&self) -> Result<i32, String> {
+    /// The processes to measure, or why there are none.
+    pub(super) fn processes(&self) -> Result<Vec<i32>, String> {
         match self {
             Served::Nobody => Err(NOBODY.to_owned()),
-            Served::Node(server) => Ok(server.pid()),
+            Served::Node(server) => Ok(vec![server.pid()]),
+            Served::Cassandra(cluster) => Ok(cluster.processes()),
             Served::Cluster(_) => Err(FOREIGN.to_owned()),
         }
     }
 
-    /// Why the embedded node is gone, if it is.
+    /// How many cores can serve so many connections at most.
+    pub(super) fn cores_at_work(&self, connections: u64) -> u64 {
+        match self {
+            // Its threads share the statements of a connection.
+            Served::Cassandra(_) => u64::MAX,
+            _ => connections,
+        }
+    }
+
+    /// Why the server that we started is gone, if it is.
     pub(super) fn ended(&mut self) -> Option<CellFailure> {
         match self {
             Served::Node(server) => server.ended(),
+            Served::Cassandra(cluster) => cluster.ended().map(CellFailure::Server),
             Served::Nobody | Served::Cluster(_) => None,
         }
     }
 
-    /// What failed: the worker, or the embedded node that no longer answers it. A worker knows only its own side.
+    /// What failed: the worker, or the server that no longer answers it. A worker knows only its own side.
     pub(super) fn blame(&mut self, failure: CellFailure, cancel: &Cancel) -> CellFailure {
         match (self, &failure) {
             (Served::Node(server), CellFailure::Worker(_)) => server.silent(cancel).unwrap_or(failure),
+            (Served::Cassandra(cluster), CellFailure::Worker(_)) => {
+                cluster.ended().map_or(failure, CellFailure::Server)
+            }
             _ => failure,
         }
     }
@@ -96,7 +119,8 @@ impl<'a> Served<'a> {
         Ok(match self {
             Served::Nobody => Edge::Nothing,
             Served::Node(server) => Edge::Counted(Box::new(server.snapshot(cancel)?)),
-            Served::Cluster(nodes) => Edge::Carried(Traffic::of(worker, nodes)),
+            Served::Cassandra(cluster) => Edge::Carried(Traffic::of(worker, cluster.nodes()), CASSANDRA),
+            Served::Cluster(nodes) => Edge::Carried(Traffic::of(worker, nodes), FOREIGN),
         })
     }
 }
@@ -113,13 +137,13 @@ pub(super) fn between(
             let connections = counted.connections;
             (Ok(counted), Ok(connections))
         }
-        (Edge::Carried(before), Edge::Carried(after)) => {
+        (Edge::Carried(before, why), Edge::Carried(after, _)) => {
             let connections = match sessions(scenario, done) {
                 0 => busy(before, after),
                 _ => Err("Each of these statements had connections of its own, which only a target of ours counts."
                     .to_owned()),
             };
-            (Err(FOREIGN.to_owned()), connections)
+            (Err((*why).to_owned()), connections)
         }
         _ => (Err(NOBODY.to_owned()), Err(NOBODY.to_owned())),
     }

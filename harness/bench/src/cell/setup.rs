@@ -147,17 +147,16 @@ impl<'a> Setup<'a> {
     pub(super) fn job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
         let plan = self.bench.context.plan;
         let own = self.introduced.own.in_force(plan, Some(&self.scenario));
-        let is_floors = matches!(mode, Mode::Load | Mode::ReadBack);
         let mut scenario = Scenario { point: None, ..self.scenario.clone() };
         if mode != Mode::ReadBack {
             // Nobody else need know what is read back.
             scenario.statements.iter_mut().for_each(|statement| statement.read_back = None);
         }
-        let job = Job {
+        Job {
             mode,
             scenario,
             count: self.load.count,
-            turns: if is_floors { 1 } else { self.planned.turns() },
+            turns: self.planned.turns(),
             warmup: self.load.warmup,
             concurrency: self.load.concurrency,
             rate: match self.load.shape {
@@ -175,17 +174,19 @@ impl<'a> Setup<'a> {
             settings: own.settings,
             options: self.introduced.options.clone(),
             progress_ms: PROGRESS_MS,
-        };
-        match is_floors {
-            false => job,
-            true => Job {
-                concurrency: FLOOR_CONCURRENCY,
-                runtime: Runtime::Current,
-                connections: 1,
-                settings: Settings::Equal,
-                options: BTreeMap::new(),
-                ..job
-            },
+        }
+    }
+
+    /// The same for floor, whoever the contender is.
+    pub(super) fn floors_job(&self, mode: Mode, nodes: &[SocketAddr]) -> Job {
+        Job {
+            turns: 1,
+            concurrency: FLOOR_CONCURRENCY,
+            runtime: Runtime::Current,
+            connections: 1,
+            settings: Settings::Equal,
+            options: BTreeMap::new(),
+            ..self.job(mode, nodes)
         }
     }
 }

@@ -261,8 +261,12 @@ impl Setup<'_> {
         let taken = outcome.readings.iter().filter(|reading| reading.measure.is_taken_in(cell.pass));
         cell.measures.extend(taken.map(|reading| (reading.measure.id.to_owned(), measure(reading))));
         let due = ready.connections.unwrap_or(own.connections) as u64 * served.nodes().len().max(1) as u64;
-        let used: Vec<_> =
-            utilisation(&cell.measures, self.placement, connections.as_ref().copied().unwrap_or(due)).collect();
+        let used: Vec<_> = utilisation(
+            &cell.measures,
+            self.placement,
+            served.cores_at_work(connections.as_ref().copied().unwrap_or(due)),
+        )
+        .collect();
         let routes = routes(&counted, self.bench.context.plan.ring().shards().is_some());
         let more = reads(&counted).into_iter().chain(routes).chain(used);
         cell.measures.extend(more.map(|(id, measure)| (id.to_owned(), measure)));
@@ -296,7 +300,9 @@ impl Setup<'_> {
             voids.extend(of_all);
             // Replicas may lag behind at a consistency that allows it.
             match served {
-                Served::Cluster(_) => cell.findings.extend(read_back.doubt.as_deref().map(redact)),
+                Served::Cluster(_) | Served::Cassandra(_) => {
+                    cell.findings.extend(read_back.doubt.as_deref().map(redact))
+                }
                 Served::Nobody | Served::Node(_) => voids.extend(read_back.doubt),
             }
         }

@@ -7,7 +7,6 @@ use cqldyno_scenarios::{Operation, Scenario, Submit};
 
 use crate::plan::Plan;
 use crate::plan::contender::InForce;
-use crate::plan::target::Target;
 
 /// The sentences over a table about what a statement is, if it is no EXECUTE, and about what the scenario's limits leave of the plan.
 pub(crate) fn asked(plan: &Plan, scenario: &Scenario) -> Option<String> {
@@ -47,10 +46,7 @@ pub(crate) fn own_concurrency(plan: &Plan, connections: usize, hello: &Hello) ->
 }
 
 fn nodes(plan: &Plan) -> usize {
-    match &plan.target {
-        Target::Embedded => 1,
-        Target::Addresses { nodes, .. } => nodes.len(),
-    }
+    plan.target.nodes()
 }
 
 /// Why some statements of a point of a sweep wait within this worker's driver, as a full sentence, if so.
@@ -109,6 +105,7 @@ mod tests {
     use super::*;
     use crate::plan::contender::Own;
     use crate::plan::plan;
+    use crate::plan::target::Target;
 
     fn in_force(plan: &Plan) -> InForce {
         Own::default().in_force(plan, Some(&plan.scenarios[0]))

@@ -1,4 +1,4 @@
-//! The cluster that answers: the embedded one, or addresses of an existing one.
+//! The cluster that answers: the embedded one, a Cassandra of ours, or addresses of an existing one.
 
 use std::fmt;
 use std::fs;
@@ -7,6 +7,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use cqldyno_builder::{BuildError, cache};
+use cqldyno_cassandra::{CassandraError, Order};
 use cqldyno_protocol::JobCredentials;
 
 /// The environment variable that holds a password; no child inherits it.
@@ -22,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum Target {
     /// A node of ours, in memory, started afresh for each cell.
     Embedded,
+    /// A real one that is started for the run, on this machine and on the same cores.
+    Cassandra(Order),
     /// An existing cluster.
     Addresses {
         /// As it was written.
@@ -35,7 +39,9 @@ pub enum Target {
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// A part that is no address, and what the system said.
-    #[error("the target {0:?} was asked for and is no address ({1}); write `embedded` or HOST[:PORT][,HOST[:PORT]]...")]
+    #[error(
+        "the target {0:?} was asked for and is no address ({1}); write `embedded`, `cassandra` or HOST[:PORT][,HOST[:PORT]]..."
+    )]
     NotAnAddress(String, String),
     /// A user without a password.
     #[error(
@@ -55,27 +61,44 @@ pub enum TargetError {
          addresses and ports at which its nodes listen for CQL"
     )]
     NobodyListens(String, String),
+    /// There is no Cassandra.
+    #[error(transparent)]
+    Cassandra(#[from] CassandraError),
+    /// There is no place for one.
+    #[error(transparent)]
+    Cache(#[from] BuildError),
+    /// A Cassandra that cannot be warmed up, and why.
+    #[error("Apache Cassandra was started and could not be warmed up: {0}")]
+    WarmUp(String),
 }
 
 impl Target {
-    /// Reads `embedded` or `HOST[:PORT][,HOST[:PORT]]...`; names are looked up.
+    /// Reads `embedded`, `cassandra[:VERSION][,KEY=VALUE]...` or `HOST[:PORT][,HOST[:PORT]]...`; names are looked up.
     ///
     /// # Errors
-    /// When a part is no address or has none.
+    /// When a part is no address or has none, or Cassandra has no such option.
     pub fn parse(text: &str) -> Result<Target, TargetError> {
         if text == "embedded" {
             return Ok(Target::Embedded);
+        }
+        if let Some(order) = Order::parse(text) {
+            return Ok(Target::Cassandra(order?));
         }
         let nodes = text.split(',').map(|part| address(part.trim())).collect::<Result<Vec<SocketAddr>, _>>()?;
         Ok(Target::Addresses { text: text.to_owned(), nodes })
     }
 
-    /// Looks for up to five seconds whether every node of an existing cluster accepts a connection.
+    /// Looks for up to five seconds whether every node of an existing cluster accepts a connection, and for a Cassandra whether this
+    /// machine has what it needs.
     ///
     /// # Errors
-    /// When one does not.
-    pub(crate) fn check_listens(&self) -> Result<(), TargetError> {
-        let Target::Addresses { text, nodes } = self else { return Ok(()) };
+    /// When one does not, or something is missing.
+    pub(crate) fn check(&self) -> Result<(), TargetError> {
+        let (text, nodes) = match self {
+            Target::Embedded => return Ok(()),
+            Target::Cassandra(order) => return Ok(cqldyno_cassandra::check(order, &cache()?)?),
+            Target::Addresses { text, nodes } => (text, nodes),
+        };
         let silent: Vec<String> = thread::scope(|scope| {
             let connect = |node| scope.spawn(move || TcpStream::connect_timeout(node, PATIENCE).err());
             let tries: Vec<_> = nodes.iter().map(|node| (node, connect(node))).collect();
@@ -88,9 +111,18 @@ impl Target {
         Err(TargetError::NobodyListens(text.clone(), silent.join(" and ")))
     }
 
-    /// Whether the server is ours.
+    /// Whether the server is ours, and tells what it did.
     pub fn is_embedded(&self) -> bool {
         *self == Target::Embedded
+    }
+
+    /// How many nodes it has.
+    pub(crate) fn nodes(&self) -> usize {
+        match self {
+            Target::Embedded => 1,
+            Target::Cassandra(order) => order.nodes.into(),
+            Target::Addresses { nodes, .. } => nodes.len(),
+        }
     }
 }
 
@@ -98,6 +130,7 @@ impl fmt::Display for Target {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Target::Embedded => out.write_str("embedded"),
+            Target::Cassandra(order) => order.fmt(out),
             Target::Addresses { text, .. } => out.write_str(text),
         }
     }
@@ -151,7 +184,7 @@ mod tests {
         assert_eq!(Target::parse("embedded").unwrap(), Target::Embedded);
         for text in ["", "127.0.0.1:9042,", "127.0.0.1:99999"] {
             let error = Target::parse(text).unwrap_err().to_string();
-            assert!(error.contains("write `embedded` or HOST[:PORT]"), "{error}");
+            assert!(error.contains("write `embedded`, `cassandra` or HOST[:PORT]"), "{error}");
         }
     }
 
@@ -159,10 +192,10 @@ mod tests {
     fn a_cluster_at_which_nothing_listens_is_found_before_a_run() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let here = listener.local_addr().unwrap();
-        assert!(Target::Embedded.check_listens().is_ok());
-        assert!(Target::parse(&format!("{here},{here}")).unwrap().check_listens().is_ok());
+        assert!(Target::Embedded.check().is_ok());
+        assert!(Target::parse(&format!("{here},{here}")).unwrap().check().is_ok());
         // Ports below 1024 are nobody's by chance, and this one ("discard") is nowhere in use any more.
-        let message = |text: &str| Target::parse(text).unwrap().check_listens().unwrap_err().to_string();
+        let message = |text: &str| Target::parse(text).unwrap().check().unwrap_err().to_string();
         assert_eq!(
             message(&format!("{here},127.0.0.1:9")),
             format!(

@@ -10,6 +10,7 @@ use cqldyno_reports::{Analysis, Cell, CountedRounds, Pass, Run, count as number_
 use cqldyno_scenarios::{Operation, Scenario};
 
 use crate::plan::Plan;
+use crate::plan::target::Target;
 
 /// The turns of a generation. Its contenders are alive at once, each with a node of its own; while one takes a turn the others sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,9 @@ impl Plan {
         let digit = 10u64.pow(fitting.max(1).ilog10().saturating_sub(1));
         let count = count.unwrap_or((fitting / digit * digit).clamp(1, TURN_COUNT));
         let (least, most) = ROUNDS;
-        let rounds = self.within.map_or(most, |within| {
+        // Generations make intervals narrow, not rounds, and a Cassandra takes its time for each.
+        let unlimited = if matches!(self.target, Target::Cassandra(_)) { least } else { most };
+        let rounds = self.within.map_or(unlimited, |within| {
             let generation = within.as_secs_f64() * SHARE / (f64::from(BLOCKS) * places.max(1) as f64);
             let calibration = CALIBRATION.as_secs_f64();
             let round = takers as f64 * count as f64 * slowest * SLOWER + calibration;

@@ -9,8 +9,10 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
+use cqldyno_cassandra::Gate;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -27,6 +29,11 @@ const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// The exit code of a gate that could not become its program.
 pub const EXIT_REFUSED: i32 = 125;
+
+/// The gate of `cqldyno`, for processes that this crate does not talk to.
+pub fn of(cqldyno: &Path) -> Gate<'_> {
+    Gate { program: cqldyno, subcommand: SUBCOMMAND, open: OPEN }
+}
 
 /// Waits at the gate; `arguments` are those after [`SUBCOMMAND`]. The process becomes the program. It ends with code 0 when its
 /// standard input ends first, else with [`EXIT_REFUSED`] and a sentence on standard error.

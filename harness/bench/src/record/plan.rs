@@ -57,14 +57,18 @@ impl Plan {
             arrangements: placements.iter().map(|placement| placement.info(embedded)).collect(),
             target: TargetInfo {
                 id: self.target.to_string(),
-                about: match embedded {
-                    true => {
+                about: match (&self.target, embedded) {
+                    (Target::Cassandra(order), _) => {
+                        let shared = if self.turns.is_some() { "; a keyspace for each contender" } else { "" };
+                        format!("{}, on this machine, on the same cores{shared}", order.about())
+                    }
+                    (_, true) => {
                         [self.nodes_text()].iter().chain(&self.serve_arguments).cloned().collect::<Vec<_>>().join(" ")
                     }
-                    false if self.turns.is_some() => {
+                    (_, false) if self.turns.is_some() => {
                         "an existing cluster, with a keyspace for each contender".to_owned()
                     }
-                    false => "an existing cluster".to_owned(),
+                    (_, false) => "an existing cluster".to_owned(),
                 },
                 embedded,
             },

@@ -13,12 +13,14 @@ use std::collections::BTreeSet;
 use std::mem::replace;
 use std::time::Duration;
 
+use cqldyno_cassandra::CassandraError;
 use cqldyno_reports::{Cell, CountedRounds, CutShort, LEAST_BLOCKS, Pass, Run, count, lasting, whole};
 
 use crate::cell::{Executor, RunEnds, Take};
 use crate::judge::noise::noise;
 use crate::plan::estimate::Estimate;
 use crate::plan::schedule::{Block, Schedule};
+use crate::plan::target::TargetError;
 use crate::plan::turns::{has_enough, wanted};
 use crate::plan::{Plan, PlannedCell};
 use crate::record::folder::FolderError;
@@ -104,12 +106,19 @@ impl Course<'_> {
         let generations = self.plan.turns.map(|_| generations.len() as u32);
         let cells: Vec<Block> = fitting.iter().filter(|block| !is_generation(block)).copied().collect();
         let cells = self.schedule.first_attempts(&cells).count();
-        let estimate = of_blocks(&limit, &fitting);
+        let preparation = executor.preparation();
+        let estimate = preparation + of_blocks(&limit, &fitting);
         let Plan { within, until, .. } = *self.plan;
-        observer.starts(&Outlook { cells, generations, estimate, repeats, within, until });
+        observer.starts(&Outlook { cells, generations, estimate, repeats, preparation, within, until });
 
         let mut repeating = Duration::ZERO;
         let mut ended = Ended { cells: there, complete: false, cut_short, trouble: None };
+        if !left.is_empty()
+            && let Err(error) = executor.prepare(&mut |sentence| observer.prepares(sentence))
+        {
+            let is_cancelled = matches!(error, TargetError::Cassandra(CassandraError::Cancelled));
+            return Ended { trouble: (!is_cancelled).then(|| error.into()), ..ended };
+        }
         let mut at = 0;
         let mut looked_ahead = false;
         while let Some(block) = left.get(at).copied() {

@@ -47,6 +47,8 @@ pub struct Outlook {
     pub estimate: Duration,
     /// The most that blocks that run again add.
     pub repeats: Duration,
+    /// The part of it in which the server is started and warmed up.
+    pub preparation: Duration,
     /// The time of the run; `None` for no limit.
     pub within: Option<Duration>,
     /// It ends before if no half interval is wider than this share.
@@ -87,6 +89,11 @@ pub trait Observer {
     /// A contender was asked who it is, or could not be.
     fn contender(&mut self, contender: &Contender) {
         let _ = contender;
+    }
+
+    /// The server is fetched, started or warmed up, as the sentence says.
+    fn prepares(&mut self, sentence: &str) {
+        let _ = sentence;
     }
 
     /// The run is about to start, or to go on.

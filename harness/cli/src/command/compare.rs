@@ -316,7 +316,7 @@ mod tests {
             (timed.within, timed.reference.as_deref()),
             (Some(Duration::from_secs(1_200)), Some("scylla@0.3.1"))
         );
-        assert_eq!(timed.arrangements[0].to_string(), "multi:2");
+        assert_eq!(timed.arrangements[0].to_string(), "current");
         let mut run = unusual();
         for exact in [true, false] {
             (run.plan.releases, run.plan.exact, run.plan.turns) = (vec!["scylla@all".to_owned()], exact, None);

@@ -186,7 +186,9 @@ fn what_cannot_be_searched_is_refused_with_what_to_write() {
         words(&stderr(&output))
     };
     assert!(said(["c1", "c1"]).contains("--good c1 and --bad c1 are the same version; name two"));
-    assert!(said(["c1", "none"]).contains("it has no commit, tag or branch none; name one that it has"));
+    assert!(
+        said(["c1", "none"]).contains("they have no commit, tag or branch \"none\"; name one that `git log` shows")
+    );
     assert!(!folder.join("kept").exists(), "what is refused leaves nothing");
 }
 

@@ -5,6 +5,8 @@ mod bisect;
 #[cfg(test)]
 mod builds;
 #[cfg(test)]
+mod cassandra;
+#[cfg(test)]
 mod check;
 #[cfg(test)]
 mod ci;

@@ -116,7 +116,7 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     };
     let unknown = refused(&["nothing", "HEAD"]);
     assert!(
-        unknown.contains("there is no commit, tag or branch \"nothing\" in it; name one that `git log` shows"),
+        unknown.contains("they have no commit, tag or branch \"nothing\"; name one that `git log` shows"),
         "{unknown}"
     );
     assert!(

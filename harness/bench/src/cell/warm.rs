@@ -1,0 +1,160 @@
+//! Before the first cell: a Cassandra is started, and issued statements until it no longer becomes quicker.
+//!
+//! Its code is compiled while it runs, so the first statements take five times as long as later ones. Floor issues what the plan asks
+//! for, never a contender.
+
+use std::time::{Duration, Instant};
+
+use cqldyno_builder::cache;
+use cqldyno_cassandra::{CassandraError, Cluster, Start};
+use cqldyno_meter::process_cpu_ns;
+use cqldyno_protocol::Mode;
+use cqldyno_reports::{Pass, Role, whole};
+
+use super::CellBench;
+use super::setup::Setup;
+use crate::plan::pass::Load;
+use crate::plan::target::{Target, TargetError};
+use crate::plan::{Plan, PlannedCell};
+use crate::process::failure::CellFailure;
+use crate::process::gate;
+
+/// The folder of a run in which Cassandra writes; it is gone when the run has ended.
+const FOLDER: &str = "cassandra";
+/// Statements of each scenario in a lap of the warm-up.
+const LAP: u64 = 50_000;
+/// A lap that takes at least the best time and CPU time before it, less this share, is steady, and so many in a row end the warm-up.
+const GAIN: f64 = 0.05;
+const STEADY_LAPS: u32 = 3;
+/// No part of a lap begins after this time.
+const MOST: Duration = Duration::from_secs(120);
+/// How long flushes and compactions may take before anything is measured, and before each further cell or generation.
+const SETTLE_FIRST: Duration = Duration::from_secs(120);
+const SETTLE: Duration = Duration::from_secs(30);
+
+// Guesses, on any machine.
+
+const FETCH: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(6);
+const START_OF_NODE: Duration = Duration::from_secs(8);
+/// Warming up takes so long, and so much longer for each scenario.
+const WARM_UP: Duration = Duration::from_secs(20);
+const WARM_UP_OF_SCENARIO: Duration = Duration::from_secs(15);
+
+/// A guess of how long the preparation of `plan` takes.
+pub(super) fn estimate(plan: &Plan) -> Duration {
+    let Target::Cassandra(order) = &plan.target else { return Duration::ZERO };
+    let is_fetched = cache().is_ok_and(|cache| cqldyno_cassandra::is_fetched(&order.version, &cache));
+    let fetch = if is_fetched { Duration::ZERO } else { FETCH };
+    let scenarios = u32::try_from(plan.scenarios.len()).unwrap_or(u32::MAX);
+    let warm_up =
+        (WARM_UP + WARM_UP_OF_SCENARIO.saturating_mul(scenarios)).saturating_mul(order.nodes.into()).min(MOST);
+    fetch + START + START_OF_NODE * order.nodes.into() + warm_up
+}
+
+impl CellBench<'_> {
+    /// Starts the plan's Cassandra, if it has one, and warms it up.
+    pub(super) fn warm_up(&mut self, says: &mut dyn FnMut(&str)) -> Result<(), TargetError> {
+        let Target::Cassandra(order) = &self.context.plan.target else { return Ok(()) };
+        let folder = self.context.folder;
+        let cluster = Cluster::start(Start {
+            order,
+            cache: &cache()?,
+            folder: &folder.path().join(FOLDER),
+            log: &|node| folder.log(&format!("{FOLDER}-{node}")).0,
+            gate: gate::of(&self.context.programs.cqldyno),
+            kept: false,
+            yaml: &[],
+            says,
+            cancelled: &|| self.context.cancel.is_cancelled(),
+        })?;
+        let (java, took) = cluster.start_of();
+        let started = format!("ready after {:.0} s with Java {java}", took.as_secs_f64());
+        says(&format!("{} is {started}; warming it up ...", order.name()));
+        self.cassandra = Some(cluster);
+        let began = Instant::now();
+        let warmed = self.laps().map_err(|failure| match failure {
+            CellFailure::Cancelled => TargetError::Cassandra(CassandraError::Cancelled),
+            failure => TargetError::WarmUp(failure.to_string()),
+        })?;
+        let settled = self.settled(SETTLE_FIRST);
+        let left = if settled { "nothing is left to compact" } else { "it still compacts" };
+        let said = format!("{warmed}; after {:.0} s {left}", began.elapsed().as_secs_f64());
+        says(&format!("Warm-up: {said}."));
+        self.prepared = Some(format!("{}, {started}; warm-up: {said}", order.name()));
+        Ok(())
+    }
+
+    /// Laps of all scenarios until they take as long as before; what came of it, as a clause.
+    fn laps(&self) -> Result<String, CellFailure> {
+        let cells = self.cells_to_warm();
+        let mut setups = Vec::with_capacity(cells.len());
+        for cell in &cells {
+            setups.push(self.to_warm(cell)?);
+        }
+        let nodes = self.cassandra.as_ref().map_or(&[][..], Cluster::nodes);
+        let look = &mut || self.cassandra.as_ref()?.ended().map(CellFailure::Server);
+        for setup in &setups {
+            setup.load_rows(nodes, look, &mut |_| ())?;
+        }
+        let statements: u64 = setups.iter().map(|setup| setup.load.count).sum();
+        // Its CPU time tells what others on this machine hide in the throughput.
+        let used =
+            || self.cassandra.iter().flat_map(Cluster::processes).filter_map(|pid| process_cpu_ns(pid).ok()).sum();
+        let (began, mut best, mut steady, mut rates) = (Instant::now(), [f64::INFINITY; 2], 0, Vec::new());
+        'laps: while !setups.is_empty() && steady < STEADY_LAPS {
+            let (mut seconds, before): (f64, u64) = (0.0, used());
+            for setup in &setups {
+                if began.elapsed() > MOST {
+                    break 'laps;
+                }
+                let floored = setup.floor(Mode::Measure, "warm-up", nodes, look, &mut |_| ())?;
+                seconds += floored.lasted.as_secs_f64();
+            }
+            let lap = [seconds, (used() - before) as f64];
+            let gains = lap.iter().zip(best).any(|(took, best)| *took < best * (1.0 - GAIN));
+            steady = if gains { 0 } else { steady + 1 };
+            best = [best[0].min(lap[0]), best[1].min(lap[1])];
+            rates.push(statements as f64 / seconds);
+        }
+        let (Some(first), Some(last)) = (rates.first(), rates.last()) else {
+            return Ok("no contender sends anything".to_owned());
+        };
+        let end = if steady < STEADY_LAPS { ", and it still becomes quicker" } else { "" };
+        let laps = rates.len();
+        Ok(format!("{} to {} statements/s in {laps} laps of floor{end}", whole(*first), whole(*last)))
+    }
+
+    /// A cell of each scenario whose contender sends something.
+    fn cells_to_warm(&self) -> Vec<PlannedCell> {
+        let (run, schedule) = (self.context.run, self.context.schedule);
+        let is_fit = |cell: &PlannedCell| {
+            let row = &run.contenders[cell.contender];
+            cell.pass == Pass::Timing && row.role != Role::Noop && row.unavailable.is_none()
+        };
+        let of = |scenario: usize| {
+            schedule.first_attempts(schedule.blocks()).find(|cell| cell.scenario == scenario && is_fit(cell))
+        };
+        (0..self.context.plan.scenarios.len()).filter_map(of).collect()
+    }
+
+    fn to_warm<'b>(&'b self, cell: &'b PlannedCell) -> Result<Setup<'b>, CellFailure> {
+        let plan = self.context.plan;
+        let count = plan.scenarios[cell.scenario].limits.count(LAP);
+        let load = Load { count, warmup: 0, ..self.context.schedule.step(cell).load };
+        let name = format!("warm-up-{}", plan.scenarios[cell.scenario].label());
+        Setup::new(self, cell, load, self.number, self.identity(cell), name)
+    }
+
+    /// A finding if the Cassandra still flushes or compacts what was written before.
+    pub(super) fn restless(&self) -> Option<String> {
+        (!self.settled(SETTLE)).then(|| {
+            "Apache Cassandra still compacted what was written before. Trust the CPU time per statement, not wall time.".to_owned()
+        })
+    }
+
+    fn settled(&self, within: Duration) -> bool {
+        let cancelled = || self.context.cancel.is_cancelled();
+        self.cassandra.as_ref().is_none_or(|cluster| cluster.settle(within, &cancelled))
+    }
+}

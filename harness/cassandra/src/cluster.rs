@@ -1,0 +1,319 @@
+//! Nodes that run, from their start until they are killed.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::client::{Row, query};
+use crate::error::{CassandraError, of};
+use crate::fetch::jars;
+use crate::machine::{check, java, ports};
+use crate::node::{Gate, Node};
+use crate::order::Order;
+
+/// What a folder with a running cluster holds.
+const STATE: &str = "cluster.json";
+/// How long each node may take to be ready, beside a build for example.
+const READY_WITHIN: Duration = Duration::from_secs(120);
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Pools of threads whose work goes on after the statements that made it.
+const LEFT_OVER: [&[u8]; 3] = [b"CompactionExecutor", b"MemtableFlushWriter", b"MemtablePostFlush"];
+/// Work that follows from other work may begin a moment later.
+const IDLE_LOOKS: u32 = 3;
+
+/// What to start, and where.
+pub struct Start<'a> {
+    /// What is asked for.
+    pub order: &'a Order,
+    /// Holds what was fetched.
+    pub cache: &'a Path,
+    /// The cluster's own, for all that it writes but its logs; what is there is removed.
+    pub folder: &'a Path,
+    /// The log of the node with this number, from 1.
+    pub log: &'a dyn Fn(u8) -> PathBuf,
+    /// Ends what is started here with this thread.
+    pub gate: Gate<'a>,
+    /// Whether the nodes outlive this process.
+    pub kept: bool,
+    /// Values of cassandra.yaml besides ours, or in their place: passwords or TLS, for example.
+    pub yaml: &'a [(String, String)],
+    /// Hears a sentence about each step that takes long.
+    pub says: &'a mut dyn FnMut(&str),
+    /// Whether the user wants it to end.
+    pub cancelled: &'a dyn Fn() -> bool,
+}
+
+/// A running cluster. Its nodes are killed and its folder is removed when this is dropped, unless it is kept.
+#[derive(Debug)]
+pub struct Cluster {
+    state: State,
+    addresses: Vec<SocketAddr>,
+    children: Vec<Child>,
+    folder: PathBuf,
+    kept: bool,
+    java: String,
+    took: Duration,
+}
+
+/// What is known of a running cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// As in [`Order::about`].
+    pub about: String,
+    pub nodes: Vec<Running>,
+}
+
+/// One of its nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Running {
+    pub address: SocketAddr,
+    pub pid: i32,
+    /// In ticks after the machine's start: a process id may be another process' later.
+    pub started: u64,
+    pub log: PathBuf,
+}
+
+impl Cluster {
+    /// Fetches the release if need be, starts all nodes, and waits until each answers a query and sees all others.
+    ///
+    /// # Errors
+    /// As [`check`]; when it cannot be fetched, a node ends or is not ready in time, or the user ends it. Nothing is left running then.
+    pub fn start(start: Start<'_>) -> Result<Cluster, CassandraError> {
+        let Start { order, cache, folder, log, gate, kept, yaml, says, cancelled } = start;
+        // What a crash of ours left behind.
+        if let Some(state) = State::read(folder) {
+            state.nodes.iter().for_each(Running::kill);
+        }
+        check(order, cache)?;
+        let java = java(order)?;
+        if !crate::is_fetched(&order.version, cache) {
+            let place = cache.join("cassandra");
+            says(&format!("Fetching {} with Maven into {}, this once ...", order.name(), place.display()));
+        }
+        let jars = jars(order, cache, gate, cancelled)?;
+        let folder = std::path::absolute(folder).map_err(of(folder))?;
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).map_err(of(&folder))?;
+        says(&format!("Starting {} ...", order.about()));
+        let began = Instant::now();
+        let ports = ports(order)?;
+        let state = State { about: order.about(), nodes: Vec::new() };
+        let mut cluster = Cluster {
+            state,
+            addresses: Vec::new(),
+            children: Vec::new(),
+            folder: folder.clone(),
+            kept: false,
+            java: java.version.clone(),
+            took: Duration::ZERO,
+        };
+        for number in 0..order.nodes {
+            let log = log(number + 1);
+            let (folder, heap) = (folder.join(format!("node{}", number + 1)), order.heap);
+            let node = Node { java: &java, jars: &jars, folder, log: &log, number, of: order.nodes, ports, heap, yaml };
+            let child = node.start((!kept).then_some(gate))?;
+            let pid = child.id().cast_signed();
+            cluster.children.push(child);
+            let address = SocketAddr::new(IpAddr::V4(node.address()), ports.0);
+            let started = ticks_at_start(pid).unwrap_or_default();
+            cluster.addresses.push(address);
+            cluster.state.nodes.push(Running { address, pid, started, log });
+            cluster.state.write(&cluster.folder)?;
+            // The first one is the seed, which the others ask before they join.
+            if number == 0 || number + 1 == order.nodes {
+                cluster.wait(order, cancelled)?;
+            }
+        }
+        cluster.took = began.elapsed();
+        cluster.kept = kept;
+        Ok(cluster)
+    }
+
+    /// Where it listens for CQL, one address per node.
+    pub fn nodes(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The nodes' process ids.
+    pub fn processes(&self) -> Vec<i32> {
+        self.state.nodes.iter().map(|node| node.pid).collect()
+    }
+
+    /// Why it no longer answers, as a full sentence: a node that ended, with the end of its log.
+    pub fn ended(&self) -> Option<String> {
+        let node = self.state.nodes.iter().find(|node| !node.is_alive())?;
+        Some(format!(
+            "The node of Apache Cassandra at {} ended; its log ends: {}.",
+            node.address,
+            last_words(&node.log)
+        ))
+    }
+
+    /// Java's version, and how long the start took.
+    pub fn start_of(&self) -> (&str, Duration) {
+        (&self.java, self.took)
+    }
+
+    /// Waits until no node flushes or compacts, for `within` at most; whether that is so now. Asks system_views, which costs some
+    /// milliseconds.
+    pub fn settle(&self, within: Duration, cancelled: &dyn Fn() -> bool) -> bool {
+        let (began, mut idle) = (Instant::now(), 0);
+        loop {
+            idle = if self.state.nodes.iter().all(|node| is_idle(node.address)) { idle + 1 } else { 0 };
+            if idle >= IDLE_LOOKS || cancelled() || began.elapsed() > within {
+                return idle >= IDLE_LOOKS;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Waits until all nodes that were started see each other.
+    fn wait(&self, order: &Order, cancelled: &dyn Fn() -> bool) -> Result<(), CassandraError> {
+        let others = self.state.nodes.len() - 1;
+        let within = READY_WITHIN * u32::from(order.nodes);
+        let deadline = Instant::now() + within;
+        let mut left = self.state.nodes.as_slice();
+        while let Some((node, rest)) = left.split_first() {
+            if cancelled() {
+                return Err(CassandraError::Cancelled);
+            }
+            if let Some(node) = self.state.nodes.iter().find(|node| !node.is_alive()) {
+                let how = format!("ended at once ({})", last_words(&node.log));
+                return Err(CassandraError::NotReady(order.name(), how, node.log.clone()));
+            }
+            if sees(node.address, others) {
+                left = rest;
+                continue;
+            }
+            if Instant::now() > deadline {
+                let how = format!("answers no query at {} after {} s", node.address, within.as_secs());
+                return Err(CassandraError::NotReady(order.name(), how, node.log.clone()));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        self.state.nodes.iter().for_each(Running::kill);
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Whether the node answers, and knows that many others with all that drivers ask for, in one schema.
+fn sees(node: SocketAddr, others: usize) -> bool {
+    let ask = |cql| query(node, cql).unwrap_or_default();
+    let own: Vec<Row> = ask("SELECT schema_version, tokens FROM system.local");
+    let peers: Vec<Row> = ask("SELECT schema_version, tokens, rpc_address, host_id FROM system.peers");
+    let is_whole = |row: &Row| row.iter().all(Option::is_some);
+    let schema = own.first().and_then(|row| row.first());
+    own.len() == 1
+        && own.iter().all(is_whole)
+        && peers.len() == others
+        && peers.iter().all(|row| is_whole(row) && row.first() == schema)
+}
+
+/// Whether the node has nothing left to flush or to compact; a node that does not answer is busy.
+fn is_idle(node: SocketAddr) -> bool {
+    let pools = query(node, "SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools");
+    let is_busy = |row: &Row| {
+        let is_one = row.first().is_some_and(|name| LEFT_OVER.iter().any(|one| name.as_deref() == Some(one)));
+        is_one && row.iter().skip(1).flatten().any(|number| number.iter().any(|byte| *byte != 0))
+    };
+    pools.is_ok_and(|rows| !rows.is_empty() && !rows.iter().any(is_busy))
+}
+
+/// The first error of a log with its cause, else its last lines, as a part of a sentence.
+fn last_words(log: &Path) -> String {
+    let text = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let first = lines.iter().position(|line| line.starts_with("ERROR")).unwrap_or(lines.len().saturating_sub(2));
+    let mut said = String::new();
+    for line in lines.iter().skip(first).take(2) {
+        let line: String = line.chars().take(200).collect();
+        let _ = write!(said, "{}{}", if said.is_empty() { "" } else { " / " }, line.trim_end_matches('.'));
+    }
+    if said.is_empty() { "nothing".to_owned() } else { said }
+}
+
+impl State {
+    pub(crate) fn read(folder: &Path) -> Option<State> {
+        serde_json::from_str(&fs::read_to_string(folder.join(STATE)).ok()?).ok()
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), CassandraError> {
+        let path = folder.join(STATE);
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        fs::write(&path, text).map_err(of(&path))
+    }
+}
+
+impl Running {
+    /// Whether this very process runs.
+    pub(crate) fn is_alive(&self) -> bool {
+        ticks_at_start(self.pid).is_some_and(|started| started == self.started)
+    }
+
+    /// Ends it at once, if it is still there.
+    pub(crate) fn kill(&self) {
+        if self.is_alive() {
+            let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.pid), nix::sys::signal::Signal::SIGKILL);
+        }
+    }
+}
+
+/// When a process began; `None` for one that ended, reaped or not (proc(5): fields 3 and 22 of stat).
+fn ticks_at_start(pid: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before it may have parentheses and spaces of its own.
+    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    let (state, started) = (fields.first()?, fields.get(19)?);
+    (!["Z", "X"].contains(state)).then(|| started.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_known_by_its_id_and_by_when_it_began() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id().cast_signed();
+        let address = "127.0.0.1:1".parse().unwrap();
+        let of = |started| Running { address, pid, started, log: PathBuf::new() };
+        let node = of(ticks_at_start(pid).unwrap());
+        let other = of(node.started + 1);
+        assert!(node.is_alive() && !other.is_alive());
+        other.kill();
+        assert!(node.is_alive(), "a process that took over the id is left alone");
+        node.kill();
+        while node.is_alive() {}
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_log_ends_with_its_errors_if_there_are_any() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        assert_eq!(last_words(&log), "nothing");
+        fs::write(&log, "INFO a\nERROR b.\nINFO c\n\n").unwrap();
+        assert_eq!(last_words(&log), "ERROR b / INFO c");
+        fs::write(&log, "one\ntwo\nthree\n").unwrap();
+        assert_eq!(last_words(&log), "two / three");
+    }
+}
