@@ -203,10 +203,13 @@ mod tests {
             error.ends_with("neither second nor side comes before the other; name two commits of one line of history")
         );
         let error = subjects(["first", "none"]).unwrap_err();
-        assert!(error.ends_with("it has no commit, tag or branch none; name one that it has"), "{error}");
+        assert!(
+            error.ends_with("they have no commit, tag or branch \"none\"; name one that `git log` shows"),
+            "{error}"
+        );
         let elsewhere = tempfile::tempdir().unwrap();
         let end = format!("git:{}#main", elsewhere.path().display());
         let error = range(&workshop, [&end, &end]).unwrap_err();
-        assert!(error.ends_with("it belongs to no git repository; name the folder of a git checkout"), "{error}");
+        assert!(error.ends_with("they are in no git repository; name the folder of the driver's checkout"), "{error}");
     }
 }

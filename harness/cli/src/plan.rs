@@ -84,12 +84,11 @@ pub struct Asked {
     #[arg(default_value_if("publish", ArgPredicate::IsPresent, PUBLISHED_ARRANGEMENTS))]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
     arrangement: Vec<Arrangement>,
-    /// Nodes as HOST[:PORT],..., or cassandra[:VERSION]
+    /// HOST[:PORT],..., or cassandra
     ///
     /// `embedded` is in memory. Addresses name nodes of a running cluster. `cassandra` fetches a real Apache Cassandra 5.0 from Maven
-    /// Central once, and starts it here for the run; it needs Java 11 or 17, and Maven. `cassandra:4.1` is the older line. Options
-    /// follow with commas: nodes=3, heap=1G (of each node), port=9042. A host of that name needs its port: cassandra:9042. A
-    /// comparison on addresses or on Cassandra has 12 generations unless --within or --until is set.
+    /// Central once, and starts it here; it needs Java 11 or 17, and Maven. Also cassandra:4.1; options follow with commas: nodes=3,
+    /// heap=1G, port=9042. There a comparison has 12 generations unless --within or --until is set.
     #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true)]
     target: Target,

@@ -131,9 +131,11 @@ pub struct Ring {
     tokens: Arc<[i64]>,
     /// The node of each token.
     nodes: Vec<usize>,
-    /// The replicas that were asked for, by number and whether racks count.
-    known: Mutex<BTreeMap<(usize, bool), Arc<[u64]>>>,
+    known: Mutex<Known>,
 }
+
+/// The replicas that were asked for, by number and whether racks count.
+type Known = BTreeMap<(usize, bool), Arc<[u64]>>;
 
 /// The nodes that own a key.
 #[derive(Clone, Debug)]

@@ -223,7 +223,7 @@ mod tests {
     fn without_a_change_there_is_a_sentence() {
         let (run, cells) = run(&[("0.3.1", Some(0.43)), ("0.4.7", Some(0.433)), ("0.5.0", Some(0.428))]);
         let text = shown::table(&run, &cells, shown::at(100));
-        assert!(text.contains("With no release, by more than it may be off.") && !text.contains('*'), "{text}");
+        assert!(text.contains("No figure changes by more than it may be off by.") && !text.contains('*'), "{text}");
     }
 
     #[test]

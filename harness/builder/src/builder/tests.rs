@@ -343,11 +343,11 @@ fn a_repository_has_a_root_commits_and_drivers() {
     assert_eq!((commit.len(), builder.commit(&root, "HEAD").unwrap()), (40, commit.clone()));
     for name in ["none", "--all"] {
         let error = builder.commit(&root, name).unwrap_err().to_string();
-        assert!(error.contains(&format!("there is no commit, tag or branch {name:?} in it")), "{error}");
+        assert!(error.contains(&format!("they have no commit, tag or branch {name:?}")), "{error}");
     }
     assert_eq!(builder.drivers_in(&root).unwrap(), ["a"]);
     let nowhere = builder.repository(tempfile::tempdir().unwrap().path()).unwrap_err().to_string();
-    assert!(nowhere.ends_with("they are in no git repository; go to the driver's checkout"), "{nowhere}");
+    assert!(nowhere.ends_with("they are in no git repository; name the folder of the driver's checkout"), "{nowhere}");
 }
 
 #[test]

@@ -24,11 +24,8 @@ const EXAMPLES: &str = "\
 Examples:
   cqldyno compare --quick                 all drivers, figures in 30 seconds
   cqldyno compare                         all drivers, with intervals, in 5 minutes
-  cqldyno compare --publish               20 minutes on both runtimes
-  cqldyno compare --arrangement multi:2,current      a table for each runtime
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
   cqldyno compare -n 10M --format time    the classic table of real, user and sys
-  cqldyno compare --format json > result.json        run, cells, summary, warnings
 
 A contender is NAME[@VERSION][+KEY=VALUE]..., for example scylla@0.3.1,
 scylla@path:../checkout, scylla@git:URL#REV or scylla+tokio=1.44.2+timeout=30s.

@@ -154,8 +154,9 @@ fn the_newer_end_may_be_the_good_one_and_equal_ends_are_refused() {
     assert!(text.contains(" Answer through a channel is the first with more allocations"), "{text}");
     assert!(text.contains("Mend the build (bad)"), "{text}");
     let text = code(&bisect(folder, ["c0", "c1"], "equal").output().unwrap(), 1);
-    assert!(text.contains("do not differ in allocations per statement (writes on current)"), "{text}");
-    assert!(text.contains("There is nothing to find"), "{text}");
+    // Two runs of a busy machine may differ in some allocations.
+    assert!(["do not differ in", "could not be told apart in"].iter().any(|said| text.contains(said)), "{text}");
+    assert!(text.contains("allocations per statement (writes on current): "), "{text}");
     assert_eq!(seen(&steps(folder, "equal")), [(1, "unclear".to_owned())]);
 }
 

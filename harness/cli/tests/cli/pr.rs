@@ -132,5 +132,5 @@ fn what_cannot_be_compared_is_refused_with_what_to_do() {
     assert!(other.contains("there is no driver \"nobody\""), "{other}");
     fs::remove_dir_all(checkout.folder().join("driver/.git")).unwrap();
     let none = refused(&["base", "HEAD"]);
-    assert!(none.contains("they are in no git repository; go to the driver's checkout"), "{none}");
+    assert!(none.contains("they are in no git repository; name the folder of the driver's checkout"), "{none}");
 }
