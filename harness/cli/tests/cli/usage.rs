@@ -61,7 +61,7 @@ fn a_long_help_has_no_empty_lines_within_its_sections() {
         let lines: Vec<&str> = text.lines().collect();
         let is_padding = |pair: &&[&str]| pair[0].is_empty() && pair[1].starts_with(' ');
         assert_eq!(lines.windows(2).find(is_padding), None, "{text}");
-        assert!(lines.len() < 180, "{} lines: {text}", lines.len());
+        assert!(lines.len() <= 180, "{} lines: {text}", lines.len());
     }
 }
 
