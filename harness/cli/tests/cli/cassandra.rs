@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::Signal;
 
@@ -95,12 +96,14 @@ fn quick(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn is_asked_for() -> bool {
-    let asked = std::env::var(ASKED).is_ok_and(|value| value == "required");
-    if !asked {
-        eprintln!("skipped: {ASKED}=required starts a real Cassandra");
+/// One test at a time has a Cassandra: a machine of two cores has no room for more. `None` unless it is asked for.
+fn asked_for() -> Option<MutexGuard<'static, ()>> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    if std::env::var(ASKED).is_ok_and(|value| value == "required") {
+        return Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner));
     }
-    asked
+    eprintln!("skipped: {ASKED}=required starts a real Cassandra");
+    None
 }
 
 /// Whether a process has this word among its arguments.
@@ -114,9 +117,7 @@ fn is_running(word: &str) -> bool {
 
 #[test]
 fn a_cassandra_is_started_warmed_up_compared_on_and_gone_afterwards() {
-    if !is_asked_for() {
-        return;
-    }
+    let Some(_alone) = asked_for() else { return };
     let folder = tempfile::tempdir().unwrap();
     let asked = ["compare", "floor", "--target", "cassandra,heap=512M", "--scenario", "writes", "--count", "20k"];
     let rest = ["--blocks", "1", "--no-counting", "--noise-share", "none", "--format", "json", "--out", "run"];
@@ -140,9 +141,7 @@ fn a_cassandra_is_started_warmed_up_compared_on_and_gone_afterwards() {
 
 #[test]
 fn a_cqldyno_that_is_killed_takes_its_cassandra_with_it() {
-    if !is_asked_for() {
-        return;
-    }
+    let Some(_alone) = asked_for() else { return };
     for signal in [Signal::SIGINT, Signal::SIGKILL] {
         let folder = tempfile::tempdir().unwrap();
         let word = folder.path().to_str().unwrap();
@@ -163,9 +162,7 @@ fn a_cqldyno_that_is_killed_takes_its_cassandra_with_it() {
 
 #[test]
 fn a_kept_cluster_of_three_nodes_is_compared_on_by_its_address_and_ends_when_it_is_stopped() {
-    if !is_asked_for() {
-        return;
-    }
+    let Some(_alone) = asked_for() else { return };
     let folder = tempfile::tempdir().unwrap();
     let cache = cqldyno_builder::cache().unwrap();
     // A cache of its own for what is kept, with what was fetched before.
