@@ -224,8 +224,8 @@ pub struct Asked {
 
     /// Share of the cores that other processes may use, or `none`
     ///
-    /// Steal is included. In turns, a round in which others used more does not count; nor does one around which a calibration loop was
-    /// slow. A disturbed block of cells runs again, up to twice; every attempt is kept. `none` switches the rule off.
+    /// Steal is included. A round with more, or with a slow calibration loop around it, does not count. A disturbed block of cells runs
+    /// again, up to twice.
     #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
     #[arg(help_heading = LIMITS, allow_hyphen_values = true, hide_short_help = true)]
     noise_share: Limit<f64>,

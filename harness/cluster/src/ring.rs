@@ -82,7 +82,7 @@ impl Topology {
     }
 
     /// Whether a client can choose a wrong node or shard.
-    pub(crate) fn can_misroute(&self) -> bool {
+    pub fn can_misroute(&self) -> bool {
         self.nodes > 1 || self.shards.is_some_and(|shards| shards > 1)
     }
 

@@ -214,6 +214,8 @@ pub(crate) fn errors(done: &Done, redact: &dyn Fn(&str) -> String) -> Vec<ErrorL
 
 #[cfg(test)]
 mod tests {
+    use cqldyno_cluster::Routed;
+
     use super::*;
     use crate::judge::redaction::Redaction;
 
@@ -227,6 +229,17 @@ mod tests {
         for none in [Ok(Counted::default()), Err("The target is not ours.".to_owned())] {
             assert!(super::reads(&none).iter().all(|(_, measure)| measure.reason().is_some()), "{none:?}");
         }
+    }
+
+    #[test]
+    fn routes_are_shares_of_the_executes_whose_key_is_known() {
+        let routed = Routed { keyed: 8, to_replica: 6, to_shard: 2 };
+        let counted = Ok(Counted { routed, ..Counted::default() });
+        let percent = |value| Measure::value(value, Unit::Percent);
+        assert_eq!(routes(&counted, false), [(TO_REPLICA, percent(75.0))]);
+        assert_eq!(routes(&counted, true), [(TO_REPLICA, percent(75.0)), (TO_SHARD, percent(25.0))]);
+        assert_eq!(routes(&Ok(Counted::default()), true), [], "one node checks nothing");
+        assert_eq!(routes(&Err("The target is not ours.".to_owned()), true), []);
     }
 
     #[test]

@@ -81,9 +81,11 @@ impl Plan {
             1 => "one embedded node".to_owned(),
             several => format!("{several} embedded nodes"),
         };
+        // What this costs is in harness/METHOD.md.
+        let checked = if self.ring().can_misroute() { ", with each EXECUTE's route checked (some 25 ns)" } else { "" };
         match self.turns {
-            None => format!("{nodes} in memory, started afresh for every cell"),
-            Some(_) => format!("{nodes} in memory for each contender, started afresh for every generation"),
+            None => format!("{nodes} in memory, started afresh for every cell{checked}"),
+            Some(_) => format!("{nodes} in memory for each contender, started afresh for every generation{checked}"),
         }
     }
 

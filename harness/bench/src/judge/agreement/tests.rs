@@ -245,6 +245,36 @@ fn another_number_of_connections_voids() {
 }
 
 #[test]
+fn a_node_of_several_with_another_number_of_connections_voids() {
+    let by_node = |counts: &[u64]| (0..).zip(counts.iter().copied()).collect();
+    assert_eq!(node_void(&by_node(&[2, 2, 2]), 2, 3), None);
+    assert_eq!(node_void(&by_node(&[7]), 2, 1), None, "all connections together say it of one node");
+    assert_eq!(
+        node_void(&by_node(&[2, 3, 1]), 2, 3).unwrap(),
+        "3 connections carried the statements to node 2 of 3, and 2 to each were asked for."
+    );
+    assert!(node_void(&by_node(&[2]), 2, 2).unwrap().starts_with("0 connections carried the statements to node 2"));
+}
+
+#[test]
+fn routes_and_connections_of_each_node_are_those_of_the_scenarios_statements_in_the_window() {
+    let routed = |keyed, to_replica, to_shard| Routed { keyed, to_replica, to_shard };
+    let mut before = snapshot(10, &[(INSERT, 1, 4)]);
+    before.routed = [(INSERT.to_owned(), routed(4, 4, 1))].into();
+    let mut after = snapshot(20, &[(INSERT, 1, 9), (SELECT, 2, 6), (SELECT, 3, 6), ("SELECT x FROM s", 4, 8)]);
+    (1..).zip(&mut after.connections[1..]).for_each(|(node, one)| one.node = node.min(2));
+    after.routed = [
+        (INSERT.to_owned(), routed(9, 8, 2)),
+        (SELECT.to_owned(), routed(12, 5, 3)),
+        ("SELECT x FROM s".to_owned(), routed(8, 0, 0)),
+    ]
+    .into();
+    let counted = Counted::between(&before, &after, &mixed());
+    assert_eq!(counted.routed, routed(17, 9, 4));
+    assert_eq!(counted.connections_by_node, [(0, 1), (1, 1), (2, 1)].into());
+}
+
+#[test]
 fn numbers_have_commas() {
     assert_eq!(["0", "999", "1,000", "10,000,000"], [0, 999, 1_000, 10_000_000].map(grouped));
 }
