@@ -14,6 +14,7 @@
 # make schema         writes reports/schema and drivers/protocol.schema.json again from the types
 # make readme         writes the README's tables and chart again from the newest published runs
 # make publish RUNS="DIR DIR"   publishes the runs in these folders in reports/published, and makes the README
+# make publish RUNS="NAME=DIR"  the same under a name, for a run with other contenders; the README stays
 # make pages          makes page and table of every published run again, as the program of today makes them, and the README
 #
 # ARGS are passed on: make compare ARGS="--count 10M --scenario writes"

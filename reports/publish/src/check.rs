@@ -12,8 +12,8 @@ use crate::archive::unpack;
 use crate::page::page;
 use crate::path::{machine_path, without_code};
 use crate::store::{
-    CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, is_inside, is_published,
-    name_of, named, unnumbered,
+    CELLS, CHART, FILES, NOTES, PAGE, PublishedRun, README, RUN, TABLE, everybody, folders, is_inside, is_of_a_plan,
+    is_published, name_of, named, unnumbered,
 };
 use crate::strangers::{files_in, stranger, strangers};
 
@@ -96,7 +96,8 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
             ),
         );
     }
-    contenders(run, notes, &mut |what| say(RUN, what));
+    let is_default = run.plan.releases.is_empty() && is_of_a_plan(&published.name);
+    contenders(run, is_default, notes, &mut |what| say(RUN, what));
     let analysis = Analysis::new(run, cells);
     let compares_drivers = run.plan.releases.is_empty();
     if compares_drivers && run.plan.blocks >= CONTROL_BLOCKS && !has_control(&analysis) {
@@ -205,9 +206,9 @@ fn name(cell: &Cell) -> String {
     )
 }
 
-fn contenders(run: &Run, notes: &str, say: &mut impl FnMut(String)) {
+fn contenders(run: &Run, is_default: bool, notes: &str, say: &mut impl FnMut(String)) {
     let missing: Vec<&str> = everybody().filter(|id| run.contender(id).is_none()).collect();
-    if run.plan.releases.is_empty() && !missing.is_empty() {
+    if is_default && !missing.is_empty() {
         say(format!(": {} took no part, and a published run has all contenders.", missing.join(", ")));
     }
     let environment = &run.environment;

@@ -2,11 +2,12 @@
 
 use cqldyno_reports::measure::{CPU_PER_STATEMENT, SERVER_CPU_PER_STATEMENT, THROUGHPUT};
 use cqldyno_reports::{
-    Analysis, Bottleneck, Combined, Contender, PACKED_CELLS, Place, Recorded, Role, Run, SummaryRow, Verdict, count,
-    escape, list, plain, short, three_digits, whole,
+    Analysis, Bottleneck, Combined, Contender, EXPORTERS, Look, PACKED_CELLS, Place, Recorded, Role, Run, SummaryRow,
+    Verdict, count, escape, list, plain, short, three_digits, whole,
 };
 
-use crate::store::{CELLS, unnumbered};
+use crate::carried;
+use crate::store::{CELLS, is_of_a_plan, unnumbered};
 
 /// A published run and the name of its folder.
 pub(crate) struct Shown<'a> {
@@ -24,9 +25,9 @@ pub(crate) struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
-    /// `None` without a run that compares drivers.
+    /// `None` without a run that compares all drivers.
     pub fn of(shown: &[Shown<'a>]) -> Option<Front<'a>> {
-        let compares_drivers = |one: &&Shown| one.run.run.plan.releases.is_empty();
+        let compares_drivers = |one: &&Shown| one.run.run.plan.releases.is_empty() && is_of_a_plan(one.name);
         let most = shown.iter().filter(compares_drivers).max_by_key(|one| one.run.run.plan.blocks)?;
         let plan = shown.iter().filter(|one| unnumbered(one.name) == unnumbered(most.name));
         let named: Vec<(String, Analysis)> =
@@ -107,6 +108,7 @@ pub(crate) fn of_date(date: &str, shown: &[Shown], front: Option<&Front>, notes:
         out.push_str(&picture("chart.svg"));
         out.push_str(&front.together(date).unwrap_or_default());
     }
+    out.push_str(&carried::tables(shown));
     for Shown { name, run: Recorded { run, cells, notes } } in shown {
         let analysis = Analysis::new(run, cells);
         out.push_str(&format!("## [{name}]({name})\n\n{}\n\n", asked(&[run], date)));
@@ -116,6 +118,11 @@ pub(crate) fn of_date(date: &str, shown: &[Shown], front: Option<&Front>, notes:
         out.push_str(&warnings(&analysis));
         for finding in analysis.findings() {
             out.push_str(&format!("- {}\n", escape(finding)));
+        }
+        if run.plan.blocks == 1 {
+            let time = EXPORTERS.iter().find(|one| one.name() == "time");
+            let text = time.and_then(|one| one.one(&analysis, Look::default()).ok()).unwrap_or_default();
+            out.push_str(&format!("\n```\n{}\n```\n", text.trim_end().replace("```", "` ` `")));
         }
         out.push_str(&format!(
             "\n- [table.md]({name}/table.md): every table, with the notes on each driver\n\
@@ -227,11 +234,11 @@ fn machine(run: &Run) -> String {
     )
 }
 
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     format!("`{}`", plain(text).replace('`', "'"))
 }
 
-fn line(out: &mut String, fields: &[String]) {
+pub(crate) fn line(out: &mut String, fields: &[String]) {
     out.push_str(&format!("| {} |\n", fields.join(" | ")));
 }
 
@@ -298,7 +305,7 @@ fn judgement(cpu: Option<&SummaryRow>, rate: Option<&SummaryRow>) -> [String; 3]
     [three_digits(level), ratio, rate.unwrap_or_default()]
 }
 
-fn verdict(verdict: Option<Verdict>) -> String {
+pub(crate) fn verdict(verdict: Option<Verdict>) -> String {
     match verdict {
         Some(one) if one.is_better() || one.is_worse() => format!("**{}**", one.name()),
         Some(one) => one.name().to_owned(),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 mod archive;
+mod carried;
 mod chart;
 mod check;
 mod front;
@@ -20,21 +21,23 @@ mod strangers;
 #[cfg(test)]
 mod tests;
 
-const USAGE: &str = "usage: cqldyno-publish DIR...   publishes the runs in these folders, and makes the README\n       \
-                     cqldyno-publish          makes the README from the newest published runs\n       \
-                     cqldyno-publish --again  makes page and table of every published run again, and the README";
+const USAGE: &str = "usage: cqldyno-publish [NAME=]DIR...   publishes the runs in these folders, and makes the README\n       \
+                     cqldyno-publish                 makes the README from the newest published runs\n       \
+                     cqldyno-publish --again         makes page and table of every published run again, and the README\n\
+                     A run with a name may have other contenders than a comparison without names, and is not in the README.";
 
 fn main() -> ExitCode {
-    let mut folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let again = folders.as_slice() == [Path::new("--again")];
+    let mut asked: Vec<String> = std::env::args_os().skip(1).map(|one| one.to_string_lossy().into_owned()).collect();
+    let again = asked == ["--again"];
     if again {
-        folders.clear();
+        asked.clear();
     }
-    if folders.iter().any(|folder| folder.to_string_lossy().starts_with('-')) {
+    let asked: Option<Vec<Asked>> = asked.iter().map(|one| Asked::parse(one)).collect();
+    let Some(asked) = asked else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
-    }
-    match publish(&folders, again) {
+    };
+    match publish(&asked, again) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("Error: {error:#}");
@@ -43,12 +46,37 @@ fn main() -> ExitCode {
     }
 }
 
-fn publish(folders: &[PathBuf], again: bool) -> anyhow::Result<()> {
+/// A run to publish.
+pub(crate) struct Asked {
+    /// The name of its folder, if it is not that of its plan.
+    pub name: Option<String>,
+    pub folder: PathBuf,
+}
+
+impl Asked {
+    /// Reads `DIR` or `NAME=DIR`; `None` for an option, and for a name that is a plan's or no name of a folder.
+    fn parse(text: &str) -> Option<Asked> {
+        let (name, folder) = match text.split_once('=') {
+            Some((name, folder)) => (Some(name), folder),
+            None => (None, text),
+        };
+        let fits = |name: &str| {
+            !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+                && !store::is_of_a_plan(name)
+                && store::unnumbered(name) == name
+        };
+        let known = !folder.is_empty() && !text.starts_with('-') && name.is_none_or(fits);
+        known.then(|| Asked { name: name.map(str::to_owned), folder: PathBuf::from(folder) })
+    }
+}
+
+fn publish(asked: &[Asked], again: bool) -> anyhow::Result<()> {
     let all = Path::new("reports/published");
     for made in if again { make::render_again(all)? } else { Vec::new() } {
         eprintln!("page.html and table.md of {} are written.", made.display());
     }
-    for made in make::publish(folders, all)? {
+    for made in make::publish(asked, all)? {
         eprintln!(
             "{} is published: run.json and cells.jsonl as measured, histograms and drawings in files.tar.gz, page.html and table.md \
              made from them. The workers' logs and the other renderings stay where they are.",

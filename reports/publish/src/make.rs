@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use cqldyno_reports::{Analysis, Cell, Combined, EXPORTERS, Look, PACKED_CELLS, Recorded, Run};
 
+use crate::Asked;
 use crate::archive::{pack, pack_cells};
 use crate::check::check;
 use crate::store::{
@@ -16,24 +17,36 @@ use crate::store::{
     text, used, without_folders,
 };
 
-/// Publishes the runs in `folders` below `published`: copies what was measured, renders page and table, and checks all of it. Runs of
+/// A run as it was measured.
+struct Measured {
+    /// What its folder is to be called, before a number.
+    name: String,
+    folder: PathBuf,
+    recorded: Recorded,
+}
+
+/// Publishes the runs `asked` for below `published`: copies what was measured, renders page and table, and checks all of it. Runs of
 /// one plan come into the folder of the first one's date.
 ///
 /// Returns the folders that were made. The workers' logs, the profiles of callgrind, the histograms of turns and the other renderings are left out.
 ///
 /// # Errors
 /// When a run cannot be read, is there already, or is not as a published one must be; nothing is left behind then.
-pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>> {
+pub fn publish(asked: &[Asked], published: &Path) -> Result<Vec<PathBuf>> {
     let mut made = Vec::new();
-    let read = |folder: &PathBuf| Ok((folder.clone(), recorded(folder)?));
-    let mut all = folders.iter().map(read).collect::<Result<Vec<(PathBuf, Recorded)>>>()?;
-    all.sort_by_key(|(_, one)| one.run.started);
+    let read = |asked: &Asked| {
+        let recorded = recorded(&asked.folder)?;
+        let name = asked.name.clone().unwrap_or_else(|| plan_name(&recorded.run));
+        Ok(Measured { name, folder: asked.folder.clone(), recorded })
+    };
+    let mut all = asked.iter().map(read).collect::<Result<Vec<Measured>>>()?;
+    all.sort_by_key(|one| one.recorded.run.started);
     let plans = plans(&all)?;
     let mut places = plans.iter().flat_map(|plan| {
         let (day, name) = place(plan[0]);
-        plan.iter().zip(1..).map(move |(run, number)| (*run, published.join(&day).join(numbered(&name, number))))
+        plan.iter().zip(1..).map(move |(run, number)| (*run, published.join(&day).join(numbered(name, number))))
     });
-    let done = places.try_for_each(|((folder, run), to)| one(folder, run, &to, &mut made));
+    let done = places.try_for_each(|(run, to)| one(run, &to, &mut made));
     let done = done.and_then(|()| {
         let dates: BTreeSet<&Path> = made.iter().filter_map(|path| path.parent()).collect();
         let found: Vec<(PathBuf, Vec<String>)> = dates
@@ -65,8 +78,8 @@ pub fn publish(folders: &[PathBuf], published: &Path) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// Two of one day would have one folder and are not of one plan.
-fn plans(all: &[(PathBuf, Recorded)]) -> Result<Vec<Vec<&(PathBuf, Recorded)>>> {
-    let mut plans: Vec<Vec<&(PathBuf, Recorded)>> = Vec::new();
+fn plans(all: &[Measured]) -> Result<Vec<Vec<&Measured>>> {
+    let mut plans: Vec<Vec<&Measured>> = Vec::new();
     'runs: for one in all {
         let mut clash = None;
         for plan in &mut plans {
@@ -77,7 +90,7 @@ fn plans(all: &[(PathBuf, Recorded)]) -> Result<Vec<Vec<&(PathBuf, Recorded)>>> 
             }
         }
         if let Some(why) = clash {
-            bail!("{} cannot be published beside the other run of its day. {why}", one.0.display());
+            bail!("{} cannot be published beside the other run of its day. {why}", one.folder.display());
         }
         plans.push(vec![one]);
     }
@@ -85,24 +98,25 @@ fn plans(all: &[(PathBuf, Recorded)]) -> Result<Vec<Vec<&(PathBuf, Recorded)>>> 
 }
 
 /// The day and the name of a run, or of the first of its plan.
-fn place((_, Recorded { run, .. }): &(PathBuf, Recorded)) -> (String, String) {
-    (run.started.strftime("%Y-%m-%d").to_string(), plan_name(run))
+fn place(one: &Measured) -> (String, &str) {
+    (one.recorded.run.started.strftime("%Y-%m-%d").to_string(), &one.name)
 }
 
 /// Adds the run to those of a plan if they come to a combined table.
 ///
 /// # Errors
 /// Why they do not.
-fn joined<'a>(plan: &mut Vec<&'a (PathBuf, Recorded)>, one: &'a (PathBuf, Recorded)) -> Result<(), String> {
+fn joined<'a>(plan: &mut Vec<&'a Measured>, one: &'a Measured) -> Result<(), String> {
     let of =
-        |(folder, one): &'a (PathBuf, Recorded)| (folder.display().to_string(), Analysis::new(&one.run, &one.cells));
+        |one: &'a Measured| (one.folder.display().to_string(), Analysis::new(&one.recorded.run, &one.recorded.cells));
     let all: Vec<(String, Analysis)> = plan.iter().copied().chain([one]).map(of).collect();
     Combined::of(&all)?;
     plan.push(one);
     Ok(())
 }
 
-fn one(folder: &Path, Recorded { run, cells, .. }: &Recorded, to: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
+fn one(measured: &Measured, to: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
+    let Measured { folder, recorded: Recorded { run, cells, .. }, .. } = measured;
     let files = named(run, cells);
     if let Some(file) = files.iter().find(|file| !is_inside(file)) {
         bail!(

@@ -42,6 +42,12 @@ pub(crate) fn plan_name(run: &Run) -> String {
     }
 }
 
+/// Whether a run is named by its plan; every other name was chosen when it was published.
+pub(crate) fn is_of_a_plan(name: &str) -> bool {
+    let name = unnumbered(name);
+    name == BLOCKS || name == CLASSIC || name.starts_with(RELEASES)
+}
+
 /// The name of one of several runs of a plan: `blocks`, `blocks-2`, ...
 pub(crate) fn numbered(name: &str, number: usize) -> String {
     if number == 1 { name.to_owned() } else { format!("{name}-{number}") }
@@ -74,7 +80,7 @@ pub(crate) fn text(path: &Path) -> Result<String> {
 
 /// A run that is published.
 pub(crate) struct PublishedRun {
-    /// [`plan_name`], with a number from the second of a plan on; or as its folder is called.
+    /// As its folder is called: [`plan_name`] or a chosen name, with a number from the second of a plan on.
     pub name: String,
     pub folder: PathBuf,
     pub recorded: Recorded,

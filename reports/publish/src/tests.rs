@@ -12,10 +12,10 @@ use tempfile::TempDir;
 
 use crate::archive::{pack, unpack};
 use crate::check::check;
-use crate::make::{publish, render_again};
+use crate::make::render_again;
 use crate::readme::{generated, write};
-use crate::sample;
 use crate::store::{CELLS, CHART, CLASSIC, FILES, NOTES, PAGE, README, RUN, TABLE, dates, named, runs};
+use crate::{Asked, make, sample};
 
 mod several;
 
@@ -139,6 +139,12 @@ fn kept((run, cells): &(Run, Vec<Cell>)) -> TempDir {
         fs::write(folder.path().join(other), "rendered").unwrap();
     }
     folder
+}
+
+/// Publishes the runs under the names of their plans.
+fn publish(folders: &[PathBuf], published: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let asked = |folder: &PathBuf| Asked { name: None, folder: folder.clone() };
+    make::publish(&folders.iter().map(asked).collect::<Vec<_>>(), published)
 }
 
 /// A repository in which the runs are published.
@@ -271,6 +277,40 @@ fn a_comparison_of_releases_has_a_folder_of_its_own_and_is_no_front() {
     let [front, of_later] = [root.path(), &later].map(|folder| fs::read_to_string(folder.join(README)).unwrap());
     assert!(front.contains("(reports/published/2026-01-02)") && !front.contains("2026-01-03"), "{front}");
     assert!(of_later.contains("## [releases-scylla](releases-scylla)") && !of_later.contains(CHART), "{of_later}");
+}
+
+#[test]
+fn a_run_with_a_name_may_lack_contenders_and_is_not_in_the_readme() {
+    let (mut run, mut cells) = once();
+    run.contenders.retain(|one| one.id != "noop");
+    cells.retain(|cell| cell.contender != "noop");
+    let root = repository_with(&[sound()]);
+    let published = root.path().join("reports/published");
+    let folder = kept(&(run, cells));
+    let error = publish(&[folder.path().to_path_buf()], &published).unwrap_err().to_string();
+    assert!(error.contains("noop took no part, and a published run has all contenders."), "{error}");
+    let asked = Asked::parse(&format!("one-time={}", folder.path().display())).unwrap();
+    make::publish(&[asked], &published).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(check(&date(&root)), [""; 0]);
+    let readme = root.path().join(README);
+    fs::write(&readme, "<!-- generated from reports/published/0 -->\n<!-- end of what is generated -->\n").unwrap();
+    write(root.path()).unwrap();
+    let of_date = fs::read_to_string(date(&root).join(README)).unwrap();
+    assert!(of_date.contains("## [one-time](one-time)") && of_date.contains("real 0m"), "{of_date}");
+    fs::remove_dir_all(date(&root).join("blocks")).unwrap();
+    let error = generated(root.path()).unwrap_err().to_string();
+    assert!(error.contains("holds no published run that compares drivers"), "{error}");
+}
+
+#[test]
+fn a_name_is_no_plans_and_is_one_of_a_folder() {
+    for (text, name) in [("runs/a", None), ("2021-cassandra=runs/a", Some("2021-cassandra"))] {
+        let asked = Asked::parse(text).unwrap();
+        assert_eq!((asked.name.as_deref(), asked.folder), (name, PathBuf::from("runs/a")));
+    }
+    for text in ["--other", "blocks=a", "classic=a", "releases-x=a", "a/b=c", "=a", "a=", "", "x-2=a"] {
+        assert!(Asked::parse(text).is_none(), "{text}");
+    }
 }
 
 #[test]
