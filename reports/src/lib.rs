@@ -43,7 +43,7 @@ pub(crate) use analysis::{summary, witness};
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};
 pub use export::growth::{Curve, growth_chart};
 pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
-pub use export::text::{count, escape, list, pair, plain, wrap};
+pub use export::text::{count, escape, list, pair, plain, sentence, wrap};
 pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter};
 pub use measure::{Better, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};
