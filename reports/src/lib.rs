@@ -38,7 +38,7 @@ pub use analysis::history::{By, Cause, Change, Group, History, HistoryLine, Left
 pub use analysis::rounds::CountedRounds;
 pub use analysis::short_label::short;
 pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
-pub use analysis::sweep::{Sweep, Swept, SweptFigures, SweptPoint};
+pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};
 pub(crate) use analysis::{summary, witness};
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};
 pub use export::growth::{Curve, growth_chart};
