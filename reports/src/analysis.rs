@@ -98,7 +98,7 @@ impl<'a> Analysis<'a> {
         let noise = self.noise().and_then(Noise::warning);
         let warnings = too_few.into_iter().chain(doubts.iter().cloned()).chain(noise).collect();
         let own = Analysis { reference, rows, doubts, warnings, findings, ..self };
-        let swept: Vec<String> = Sweep::all(&own).iter().flat_map(|sweep| sweep.findings(own.run)).collect();
+        let swept = Sweep::findings(&Sweep::all(&own), own.run);
         if swept.is_empty() { own } else { Analysis { findings: swept, ..own } }
     }
 

@@ -38,12 +38,12 @@ pub use analysis::history::{By, Cause, Change, Group, History, HistoryLine, Left
 pub use analysis::rounds::CountedRounds;
 pub use analysis::short_label::short;
 pub use analysis::summary::{Place, SummaryRow, Verdict, reference};
-pub use analysis::sweep::{Sweep, Swept, SweptFigures, SweptPoint};
+pub use analysis::sweep::{Axis, Sweep, Swept, SweptFigures, SweptPoint};
 pub(crate) use analysis::{summary, witness};
 pub use cqldyno_statistics::{Growth, LEAST_BLOCKS, growth, student_quantile};
 pub use export::growth::{Curve, growth_chart};
 pub use export::quantity::{lasting, memory, percent, rate, short_count, three_digits, whole};
-pub use export::text::{count, escape, list, pair, plain, wrap};
+pub use export::text::{count, escape, list, pair, plain, sentence, wrap};
 pub use export::{EXPORTERS, ExportError, Exporter, Look, NO_RATIOS, PAGE_LIMIT, StandIns, exporter};
 pub use measure::{Better, Declaration, Measure, MeasureInfo, Unit};
 pub use model::cell::{Cell, CoreLoop, ErrorLine, Latency, Pass, RoundCores};

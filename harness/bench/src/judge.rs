@@ -11,7 +11,7 @@ use cqldyno_protocol::Done;
 use cqldyno_reports::{Measure, Unit, whole};
 use cqldyno_scenarios::{Scenario, Workload};
 
-use self::agreement::{Counted, connection_void, node_void, voids};
+use self::agreement::{Counted, connection_void, may_idle, node_void, voids};
 use self::latency::not_paced;
 use crate::plan::pass::{Load, Shape};
 
@@ -49,7 +49,9 @@ impl Evidence<'_> {
             }
             reasons.extend(counted.rows_void(scenario, self.workload, done));
         }
-        if let Some((found, asked, nodes, has_own)) = self.connections {
+        let in_flight = scenario.in_flight(self.load.concurrency) as u64;
+        let idle = |(found, asked, nodes, _): &_| sessions == 0 && may_idle(*found, *asked, *nodes, in_flight);
+        if let Some((found, asked, nodes, has_own)) = self.connections.filter(|one| !idle(one)) {
             let by_node = self.counted.filter(|_| sessions == 0).map(|counted| &counted.connections_by_node);
             let of_node = || by_node.and_then(|by_node| node_void(by_node, asked, nodes));
             reasons.extend(connection_void(found, asked, nodes, sessions, has_own).or_else(of_node));

@@ -153,6 +153,16 @@ pub struct Point {
     pub interval: Option<[f64; 2]>,
 }
 
+impl Point {
+    /// Puts the interval of its ratio to the reference, around its figure, in the place of the spread.
+    fn show_interval(&mut self) {
+        if let Some((median, [low, high])) = self.median.zip(self.interval) {
+            let half = (high / low).sqrt();
+            self.spread = Some([median / half, median * half]);
+        }
+    }
+}
+
 /// Names and values that are equal for a group.
 type Conditions = Vec<(String, String)>;
 
@@ -185,7 +195,11 @@ impl History {
         let run = analysis.run().clone();
         let recorded = Recorded { run, cells: analysis.every_cell().to_vec(), notes: Vec::new() };
         let is_asked = !recorded.run.plan.releases.is_empty();
-        is_asked.then(|| History::new(By::Version, &[(String::new(), recorded)], Vec::new()).groups.pop())?
+        let history = is_asked.then(|| History::new(By::Version, &[(String::new(), recorded)], Vec::new()));
+        let mut group = history?.groups.pop()?;
+        let lines = group.panels.iter_mut().flat_map(|panel| &mut panel.lines);
+        lines.flat_map(|line| &mut line.points).for_each(Point::show_interval);
+        Some(group)
     }
 }
 

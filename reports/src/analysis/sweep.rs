@@ -1,4 +1,4 @@
-//! Curves over the number of statements in flight: where they level off, and what is odd about them.
+//! Curves over the number of statements in flight, or of connections: where they level off, and what is odd about them.
 //!
 //! Every point is a scenario of its own, so its figures are rows as any others. All loads are closed loops: mean latency is the number
 //! in flight over statements per second (Little's law), and the two say the same twice.
@@ -6,7 +6,9 @@
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{rate, three_digits, whole};
 use crate::summary::median;
-use crate::{Analysis, ArrangementInfo, Contender, Pass, Place, Role, Run, ScenarioInfo, list, plain, short};
+use crate::{
+    Analysis, ArrangementInfo, Contender, Pass, Place, PointInfo, Role, Run, ScenarioInfo, list, plain, short,
+};
 
 /// Nearer to the straight line than this there is no knee.
 const LEAST_ABOVE: f64 = 0.1;
@@ -14,11 +16,30 @@ const LEAST_ABOVE: f64 = 0.1;
 const FALL: f64 = 0.25;
 /// A core that wakes up from idle takes less: such a fall is the machine's.
 const WAKE_UP_US: f64 = 100.0;
+/// Numbers that a sentence names.
+const NAMED: usize = 3;
+/// Why a point has no figures if nothing else is known.
+const NOT_RUN: &str = "This was not run.";
 
-/// A scenario with several numbers in flight, in one arrangement and over one number of connections.
+/// What the points of a curve differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Statements in flight, over one number of connections.
+    InFlight,
+    /// Connections, each with the number in flight at which it had most statements per second.
+    Connections,
+}
+
+/// A scenario with several numbers of one kind, in one arrangement.
 pub struct Sweep<'a> {
-    /// The scenario, and what else tells it from others of the run.
-    pub name: String,
+    /// The scenario.
+    pub of: String,
+    /// What its points differ in.
+    pub axis: Axis,
+    /// Connections per node if the run has several numbers of them and its points do not differ in it.
+    pub over: Option<u64>,
+    /// The arrangement if the run has several.
+    pub on: Option<String>,
     /// One per contender that was asked, floor among them.
     pub curves: Vec<Swept<'a>>,
 }
@@ -27,12 +48,15 @@ pub struct Sweep<'a> {
 pub struct Swept<'a> {
     /// Whose it is.
     pub contender: &'a Contender,
-    /// By the number in flight.
+    /// By their numbers.
     pub points: Vec<SweptPoint>,
 }
 
-/// One contender with one number in flight.
+/// One contender with one number in flight and of connections.
+#[derive(Clone, Debug)]
 pub struct SweptPoint {
+    /// The number on the sweep's axis.
+    pub at: u64,
     /// Statements in flight.
     pub in_flight: u64,
     /// What was measured, or why nothing was, as a full sentence.
@@ -62,58 +86,102 @@ struct Fall {
 }
 
 impl<'a> Sweep<'a> {
-    /// The sweeps of a run; none if it has no scenario with several numbers in flight.
+    /// The sweeps of a run, those of one scenario and arrangement beside each other; none if it has no scenario with several numbers.
     pub fn all(analysis: &Analysis<'a>) -> Vec<Sweep<'a>> {
         let run = analysis.run();
-        let swept = |one: &'a ScenarioInfo| one.point.as_ref().map(|point| (point.of.as_str(), point.connections));
-        let mut keys: Vec<(&str, Option<u64>)> = Vec::new();
-        for key in run.scenarios.iter().filter_map(swept) {
-            if !keys.contains(&key) {
-                keys.push(key);
+        let points = || run.scenarios.iter().filter_map(|one| Some((one, one.point.as_ref()?)));
+        let mut sweeps = Vec::new();
+        for of in unique(points().map(|(_, point)| point.of.as_str())) {
+            let of_it = || points().filter(|(_, point)| point.of == of);
+            let over = unique(of_it().map(|(_, point)| point.connections));
+            for arrangement in &run.plan.arrangements {
+                let on = (run.plan.arrangements.len() > 1).then(|| plain(&arrangement.id));
+                let sweep = |axis, over, curves| Sweep { of: plain(of), axis, over, on: on.clone(), curves };
+                let curves = |connections: &Option<u64>| {
+                    let scenarios: Vec<_> = of_it().filter(|(_, point)| point.connections == *connections).collect();
+                    let asked = run.contenders.iter().filter(|one| !one.control && one.role != Role::Noop);
+                    let points = |who| scenarios.iter().map(|one| point(analysis, *one, arrangement, who)).collect();
+                    asked.map(|contender| Swept { contender, points: points(contender) }).collect()
+                };
+                let lines: Vec<Sweep> = over.iter().map(|one| sweep(Axis::InFlight, *one, curves(one))).collect();
+                let best = |nth: usize| {
+                    let of = |line: &Sweep| {
+                        let best = line.curves[nth].most().or(line.curves[nth].points.first())?;
+                        Some(SweptPoint { at: line.over?, ..best.clone() })
+                    };
+                    lines.iter().filter_map(of).collect()
+                };
+                let asked = lines.first().map_or(&[][..], |line| &line.curves).iter().enumerate();
+                let across = asked.map(|(nth, one)| Swept { contender: one.contender, points: best(nth) }).collect();
+                let across = sweep(Axis::Connections, None, across);
+                sweeps.extend(lines.into_iter().chain([across]).filter(Sweep::has_several));
             }
         }
-        let of = |key: (&str, Option<u64>), on: &'a ArrangementInfo| {
-            let (of, connections) = key;
-            let scenarios: Vec<_> = run.scenarios.iter().filter(|one| swept(one) == Some(key)).collect();
-            let over = connections.map(|number| format!(" over {}", crate::count(number, "connection")));
-            let several = run.plan.arrangements.len() > 1;
-            let on_it = if several { format!(" on {}", plain(&on.id)) } else { String::new() };
-            let asked = run.contenders.iter().filter(|one| !one.control && one.role != Role::Noop);
-            let points = |who| scenarios.iter().map(|one| point(analysis, one, on, who)).collect();
-            (scenarios.len() > 1).then(|| Sweep {
-                name: format!("{}{}{on_it}", plain(of), over.unwrap_or_default()),
-                curves: asked.map(|contender| Swept { contender, points: points(contender) }).collect(),
-            })
-        };
-        keys.iter().flat_map(|key| run.plan.arrangements.iter().filter_map(move |on| of(*key, on))).collect()
+        sweeps
     }
 
-    /// Where curves level off, and what is odd, a sentence or two each.
-    pub(crate) fn findings(&self, run: &Run) -> Vec<String> {
-        let name = |curve: &Swept| short(run, curve.contender);
+    fn has_several(&self) -> bool {
+        self.curves.iter().any(|curve| curve.points.len() > 1)
+    }
+
+    /// The sweeps of each scenario over statements in flight.
+    pub(crate) fn by_scenario<'s>(all: &'s [Sweep<'a>]) -> Vec<(&'s str, Vec<&'s Sweep<'a>>)> {
+        let in_flight = || all.iter().filter(|one| one.axis == Axis::InFlight);
+        let of = |of| (of, in_flight().filter(|one| one.of == of).collect());
+        unique(in_flight().map(|one| one.of.as_str())).into_iter().map(of).collect()
+    }
+
+    /// The scenario, and what else tells it from others of the run.
+    pub fn name(&self) -> String {
+        let on = self.on.as_ref().map_or(String::new(), |on| format!(" on {on}"));
+        format!("{}{}{on}", self.of, over(self.over))
+    }
+
+    /// Where curves over statements in flight level off, what is odd about them, and which limits they show, a sentence or two each.
+    pub(crate) fn findings(all: &[Sweep], run: &Run) -> Vec<String> {
+        let mut findings = Vec::new();
+        for (of, sweeps) in Sweep::by_scenario(all) {
+            match sweeps.as_slice() {
+                [one] => findings.push(one.knees(run)),
+                several => findings.extend(most(run, of, several)),
+            }
+            findings.extend(sweeps.iter().flat_map(|one| one.odd(run)));
+        }
+        findings.extend(limits(run, all));
+        findings
+    }
+
+    fn knees(&self, run: &Run) -> String {
         let said = |curve: &Swept| match curve.knee() {
-            Some(knee) => format!("{} at {} in flight", name(curve), whole(knee as f64)),
-            None => format!("{} not up to {}", name(curve), whole(curve.last().unwrap_or_default() as f64)),
+            Some(knee) => format!("{} at {} in flight", short(run, curve.contender), whole(knee as f64)),
+            None => {
+                let last = whole(curve.last().unwrap_or_default() as f64);
+                format!("{} not up to {last}", short(run, curve.contender))
+            }
         };
-        let with_figures = self.curves.iter().filter(|curve| curve.last().is_some());
-        let knees: Vec<String> = with_figures.map(said).collect();
-        let mut findings = match knees.is_empty() {
-            true => vec![format!("For {} no contender has a figure.", self.name)],
-            false => vec![format!("For {} statements per second level off: {}.", self.name, list(&knees))],
-        };
+        let knees: Vec<String> = self.curves.iter().filter(|curve| curve.last().is_some()).map(said).collect();
+        match knees.is_empty() {
+            true => format!("For {} no contender has a figure.", self.name()),
+            false => format!("For {} statements per second level off: {}.", self.name(), list(&knees)),
+        }
+    }
+
+    fn odd(&self, run: &Run) -> Vec<String> {
+        let name = |curve: &Swept| short(run, curve.contender);
         let floor = self.curves.iter().find(|curve| curve.contender.role == Role::Floor);
         let of_target = floor.and_then(|floor| Some((floor, floor.fall()?)));
-        let others = || self.curves.iter().filter(|curve| curve.contender.role == Role::Driver);
-        let falling: Vec<(String, Fall)> = others().filter_map(|curve| Some((name(curve), curve.fall()?))).collect();
+        let others = self.curves.iter().filter(|curve| curve.contender.role == Role::Driver);
+        let falling = others.filter_map(|curve| Some((name(curve), curve.fall()?)));
         let is_targets = |fall: &Fall| floor.is_some_and(|floor| floor.falls_between(fall.in_flight));
-        let (too, own): (Vec<_>, Vec<_>) = falling.into_iter().partition(|(_, fall)| is_targets(fall));
+        let (too, own): (Vec<_>, Vec<_>) = falling.partition(|(_, fall)| is_targets(fall));
+        let mut findings = Vec::new();
         if let Some((floor, fall)) = of_target {
             let too: Vec<String> = too.into_iter().map(|(name, _)| name).collect();
             let too = if too.is_empty() { String::new() } else { format!(" So does that of {}.", list(&too)) };
             findings.push(format!(
                 "Odd for {}, and not a driver's doing: latency falls as concurrency rises, even of {}. {}.{too} The target answers \
                  few statements late.",
-                self.name,
+                self.name(),
                 name(floor),
                 fall.told()
             ));
@@ -123,38 +191,111 @@ impl<'a> Sweep<'a> {
                 true => "floor on the same target shows nothing like it.",
                 false => "floor has no curve here, so it may be the target's doing.",
             };
-            let odd = format!("Odd for {}: the latency of {name} falls as concurrency rises.", self.name);
+            let odd = format!("Odd for {}: the latency of {name} falls as concurrency rises.", self.name());
             format!("{odd} {}; {beside}", fall.told())
-        }));
-        findings.extend(others().filter_map(|curve| {
-            let (from, why) = curve.points.iter().find_map(|one| Some((one.in_flight, one.waits.as_ref()?)))?;
-            Some(format!(
-                "{} from {} in flight on, for {}: {}.",
-                name(curve),
-                whole(from as f64),
-                self.name,
-                plain(why)
-            ))
         }));
         findings
     }
 }
 
+/// Each once, in their order.
+fn unique<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut unique = Vec::new();
+    all.for_each(|one| {
+        if !unique.contains(&one) {
+            unique.push(one);
+        }
+    });
+    unique
+}
+
+fn over(connections: Option<u64>) -> String {
+    connections.map_or(String::new(), |number| format!(" over {}", crate::count(number, "connection")))
+}
+
+/// Where each contender had most statements per second, if it was asked over several numbers of connections or in several arrangements.
+fn most(run: &Run, of: &str, sweeps: &[&Sweep]) -> Option<String> {
+    let best = |nth: usize| {
+        let curves = sweeps.iter().filter_map(|sweep| Some((*sweep, sweep.curves[nth].most()?)));
+        let rate_of = |point: &SweptPoint| point.figures.as_ref().map_or(0.0, |figures| figures.rate);
+        let (sweep, point) = curves.max_by(|one, other| rate_of(one.1).total_cmp(&rate_of(other.1)))?;
+        let on = sweep.on.as_ref().map_or(String::new(), |on| format!(" on {on}"));
+        Some(format!(
+            "{} {} with {} in flight{}{on}",
+            short(run, sweep.curves[nth].contender),
+            rate(rate_of(point)),
+            whole(point.in_flight as f64),
+            over(sweep.over)
+        ))
+    };
+    let all: Vec<String> = (0..sweeps.first()?.curves.len()).filter_map(best).collect();
+    Some(match all.is_empty() {
+        true => format!("For {of} no contender has a figure."),
+        false => format!("Most statements per second for {of}: {}.", list(&all)),
+    })
+}
+
+/// What a driver cannot do, with the numbers that show it.
+struct Limit {
+    what: String,
+    places: Vec<String>,
+    why: String,
+}
+
+/// From which numbers on statements wait in a driver, and which numbers have no figure, with the reason. A sentence or two per driver.
+fn limits(run: &Run, all: &[Sweep]) -> Vec<String> {
+    let mut limits: Vec<Limit> = Vec::new();
+    let mut note = |what: String, point: &SweptPoint, connections: Option<u64>, why: &str| {
+        let place = format!("{} in flight{}", whole(point.in_flight as f64), over(connections));
+        match limits.iter_mut().find(|known| known.what == what) {
+            Some(known) if known.places.contains(&place) => {}
+            Some(known) => known.places.push(place),
+            None => limits.push(Limit { what, places: vec![place], why: why.to_owned() }),
+        }
+    };
+    for sweep in all.iter().filter(|one| one.axis == Axis::InFlight) {
+        for curve in sweep.curves.iter().filter(|curve| curve.last().is_some()) {
+            let name = short(run, curve.contender);
+            if let Some((point, why)) = curve.points.iter().find_map(|one| Some((one, one.waits.as_ref()?))) {
+                note(format!("{name} makes statements wait from"), point, sweep.over, why);
+            }
+            for point in &curve.points {
+                if let Some(why) = point.figures.as_ref().err().filter(|why| *why != NOT_RUN) {
+                    note(format!("{name} has no figure with"), point, sweep.over, why);
+                }
+            }
+        }
+    }
+    let told = |Limit { what, mut places, why }: Limit| {
+        let more = places.len().saturating_sub(NAMED);
+        places.truncate(NAMED);
+        places.extend((more > 0).then(|| format!("{more} more")));
+        format!("{what} {}: {}.", list(&places), plain(&why).trim_end_matches('.'))
+    };
+    limits.into_iter().map(told).collect()
+}
+
 impl Swept<'_> {
     /// The points that have figures.
     pub fn figures(&self) -> impl Iterator<Item = (u64, SweptFigures)> {
-        self.points.iter().filter_map(|point| Some((point.in_flight, *point.figures.as_ref().ok()?)))
+        self.points.iter().filter_map(|point| Some((point.at, *point.figures.as_ref().ok()?)))
     }
 
     fn last(&self) -> Option<u64> {
-        self.figures().map(|(in_flight, _)| in_flight).last()
+        self.figures().map(|(at, _)| at).last()
+    }
+
+    /// The point with most statements per second.
+    pub fn most(&self) -> Option<&SweptPoint> {
+        let with_figures = self.points.iter().filter_map(|point| Some((point.figures.as_ref().ok()?.rate, point)));
+        with_figures.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, point)| point)
     }
 
     /// Where statements per second level off: where they are furthest above the diagonal, with both axes as shares of their ranges. `None` if they are nowhere far above it. It is one of the numbers asked for, and moves with them.
     ///
     /// V. Satopaa and others, Finding a "Kneedle" in a haystack: detecting knee points in system behavior, ICDCS workshops 2011.
     pub fn knee(&self) -> Option<u64> {
-        let points: Vec<(f64, f64)> = self.figures().map(|(in_flight, all)| (in_flight as f64, all.rate)).collect();
+        let points: Vec<(f64, f64)> = self.figures().map(|(at, all)| (at as f64, all.rate)).collect();
         let share = |value: f64, of: fn(&(f64, f64)) -> f64| {
             let (low, high) =
                 points.iter().map(of).fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(one), high.max(one)));
@@ -208,12 +349,17 @@ impl Fall {
     }
 }
 
-fn point(analysis: &Analysis, scenario: &ScenarioInfo, on: &ArrangementInfo, who: &Contender) -> SweptPoint {
+fn point(
+    analysis: &Analysis,
+    (scenario, point): (&ScenarioInfo, &PointInfo),
+    on: &ArrangementInfo,
+    who: &Contender,
+) -> SweptPoint {
     let place = Place { scenario, arrangement: on };
     let cells = analysis.cells_of(place, who, Pass::Timing);
     let figures = || -> Result<SweptFigures, String> {
-        let of_rate = analysis.row(place, who, THROUGHPUT).ok_or("This was not run.")?;
-        let why = || of_rate.unavailable.clone().unwrap_or_else(|| "This was not run.".to_owned());
+        let of_rate = analysis.row(place, who, THROUGHPUT).ok_or(NOT_RUN)?;
+        let why = || of_rate.unavailable.clone().unwrap_or_else(|| NOT_RUN.to_owned());
         // A failed statement is never a fast one.
         if let Some(why) = of_rate.void.as_ref().or(of_rate.failed.as_ref()) {
             return Err(why.clone());
@@ -232,11 +378,11 @@ fn point(analysis: &Analysis, scenario: &ScenarioInfo, on: &ArrangementInfo, who
             latency_us: us(|all| all.p50_us).zip(us(|all| all.p99_us)).map(|(p50, p99)| [p50, p99]),
         })
     };
-    let point = scenario.point.as_ref();
     SweptPoint {
-        in_flight: point.map_or(0, |point| point.in_flight),
+        at: point.in_flight,
+        in_flight: point.in_flight,
         figures: figures(),
-        waits: point.and_then(|point| point.waits.get(&who.id).cloned()),
+        waits: point.waits.get(&who.id).cloned(),
     }
 }
 

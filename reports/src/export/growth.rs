@@ -1,6 +1,6 @@
 //! How figures grow with a number, on charts with logarithms on both axes.
 
-use super::html::svg::{Picture, Scale};
+use super::html::svg::{Picture, RIGHT, Scale, WIDTH};
 use super::quantity::{three_digits, whole};
 use super::text::plain;
 
@@ -8,8 +8,8 @@ use super::text::plain;
 const LEFT: f64 = 110.0;
 const BOTTOM: f64 = 56.0;
 const HEIGHT: f64 = 520.0;
-/// Numbers below the axis that do not touch.
-const MOST_NAMED: usize = 10;
+/// Units between numbers below the axis that do not touch.
+const APART: f64 = 80.0;
 /// The colours of the stylesheet below.
 const COLOURS: usize = 9;
 const STYLE: &str = "text{font:24px system-ui,-apple-system,'Segoe UI',sans-serif}.ground{fill:#fff}\
@@ -38,6 +38,8 @@ pub(crate) struct LogLine {
     pub label: String,
     /// Those of which both are above 0 are drawn.
     pub points: Vec<(f64, f64)>,
+    /// Numbers without a figure, with the reason: a cross each.
+    pub missing: Vec<(f64, String)>,
     pub width: f64,
     /// Where its dot is a large one.
     pub large_at: Option<f64>,
@@ -47,10 +49,12 @@ pub(crate) struct LogLine {
 pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Picture> {
     let drawn = |(x, y): &(f64, f64)| *x > 0.0 && *y > 0.0 && x.is_finite() && y.is_finite();
     let points: Vec<(f64, f64)> = lines.iter().flat_map(|line| &line.points).copied().filter(drawn).collect();
-    let ends = |of: fn(&(f64, f64)) -> f64| {
-        points.iter().map(of).fold([f64::INFINITY, 0.0_f64], |[low, high], one| [low.min(one), high.max(one)])
+    let missing = lines.iter().flat_map(|line| line.missing.iter().map(|one| one.0)).filter(|x| *x > 0.0);
+    let numbers = points.iter().map(|point| point.0).chain(missing);
+    let ends = |all: &mut dyn Iterator<Item = f64>| {
+        all.fold([f64::INFINITY, 0.0_f64], |[low, high], one| [low.min(one), high.max(one)])
     };
-    let ([left, right], [low, high]) = (ends(|point| point.0), ends(|point| point.1));
+    let ([left, right], [low, high]) = (ends(&mut numbers.clone()), ends(&mut points.iter().map(|point| point.1)));
     if points.is_empty() {
         return None;
     }
@@ -58,18 +62,25 @@ pub(crate) fn on_log_axes(lines: &[LogLine], with_titles: bool) -> Option<Pictur
     let (x, y) = (Scale::log(left * 0.9, right * 1.1), Scale::log(low, high));
     let mut picture = Picture::new(HEIGHT, LEFT, BOTTOM, x, y, with_titles);
     picture.across(Some(round(low, high)), |y| if y < 1_000.0 { short(y) } else { whole(y) });
-    let mut at: Vec<f64> = points.iter().map(|point| point.0).collect();
+    let apart = ((right * 1.1).ln() - (left * 0.9).ln()) * APART / (WIDTH - LEFT - RIGHT);
+    let mut at: Vec<f64> = numbers.collect();
     at.sort_by(f64::total_cmp);
-    at.dedup();
-    let every = at.len().div_ceil(MOST_NAMED);
-    picture.below(at.into_iter().step_by(every).map(|x| (x, whole(x))));
+    at.dedup_by(|next, last| next.ln() - last.ln() < apart);
+    picture.below(at.into_iter().map(|x| (x, whole(x))));
     for line in lines {
         let points: Vec<(f64, f64)> = line.points.iter().copied().filter(drawn).collect();
         picture.line(&points, &line.class, line.width, Some(&line.label));
-        for point in points {
+        for point in points.iter().copied() {
             let title = format!("{}: {} at {}", line.label, three_digits(point.1), whole(point.0));
             let radius = if line.large_at == Some(point.0) { 13.0 } else { 3.0 + line.width / 2.0 };
             picture.dot(point, radius, &line.class, Some(&title));
+        }
+        for (x, why) in &line.missing {
+            // At the height of the curve's end before it, or of its first point.
+            let before = points.iter().rev().find(|point| point.0 < *x).or(points.first());
+            if let Some((_, y)) = before {
+                picture.cross((*x, *y), &line.class, &format!("{}: none at {}. {}", line.label, whole(*x), plain(why)));
+            }
         }
     }
     Some(picture)
@@ -81,6 +92,7 @@ pub fn growth_chart(heading: &str, curves: &[Curve]) -> Option<String> {
         class: class(nth),
         label: plain(&curve.label),
         points: curve.points.clone(),
+        missing: Vec::new(),
         width: 4.0 + 3.0 * (curves.len() - 1 - nth) as f64,
         large_at: None,
     };

@@ -140,7 +140,7 @@ pub(super) fn figure(panel: &Panel, value: f64) -> String {
 }
 
 /// A point in words.
-fn said(panel: &Panel, point: &Point) -> String {
+pub(super) fn said(panel: &Panel, point: &Point) -> String {
     match (point.median, point.spread) {
         (Some(median), Some([least, most])) => {
             format!("{} ({} to {})", figure(panel, median), figure(panel, least), figure(panel, most))

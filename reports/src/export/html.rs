@@ -28,14 +28,14 @@ use self::view::{Faces, View};
 use super::column::{Column, Kind, columns};
 use super::document::{At, Document, trouble};
 use super::head::{in_flight, sized, verdicts};
-use super::part::Notes;
+use super::part::{Notes, Sheet};
 use super::quantity::whole;
-use super::sweep::points;
+use super::sweep::{compact, points};
 use super::text::count;
 use super::{ExportError, Exporter, Look, history, releases, side_by_side};
 use crate::Place;
 use crate::measure::CPU_PER_STATEMENT;
-use crate::{Analysis, Contender, History, Pass, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
+use crate::{Analysis, Axis, Contender, History, Pass, Recorded, Role, Run, Sweep, plain, references, why_cut_short};
 
 const SCRIPT: &str = include_str!("html/page.js");
 
@@ -206,10 +206,10 @@ impl<'a> Page<'a> {
             (choices(self.run, &self.views, &self.faces, &self.columns, &meters, &charts))
             main {
                 @if let Some(group) = History::of_releases(self.analysis) { (releases::section(&group)) }
-                @if self.sweeps.is_empty() && !self.run.plan.exact { (first::first(&self.views[0], &self.faces, &self.fields[0])) }
-                @for (at, sweep) in self.sweeps.iter().enumerate() { (self.sweep(at, sweep, detail)) }
+                @if !self.has_curves() && !self.run.plan.exact { (first::first(&self.views[0], &self.faces, &self.fields[0])) }
+                (self.sweeps(detail))
                 (self.reading())
-                @if self.sweeps.is_empty() { (sections) } @else {
+                @if !self.has_curves() { (sections) } @else {
                     details.more { summary { "Every number in flight by itself, with every column" } (sections) }
                 }
                 @if detail == Detail::Untitled {
@@ -225,18 +225,34 @@ impl<'a> Page<'a> {
         Ok(text.into_string())
     }
 
-    /// The curves of one sweep, and its points.
-    fn sweep(&self, at: usize, sweep: &Sweep, detail: Detail) -> Markup {
-        let mut notes = Notes::default();
-        let points = points(self.run, sweep, &mut notes);
+    /// Whether curves over statements in flight are what the run is about.
+    fn has_curves(&self) -> bool {
+        self.sweeps.iter().any(|sweep| sweep.axis == Axis::InFlight)
+    }
+
+    /// What the sweeps come to, then the curves of each with its points.
+    fn sweeps(&self, detail: Detail) -> Markup {
         let meters = Meters::of(&self.document.tables);
-        html! {
-            section aria-labelledby={ "sweep-" (at) } {
-                h2 id={ "sweep-" (at) } { (sweep.name) " by statements in flight" }
-                (sections::charts(&charts::sweep(sweep, &self.faces, detail == Detail::Full)))
-                (sections::sheet(&points, &self.faces, &meters))
-                @if !notes.0.is_empty() { ol.remarks { @for note in &notes.0 { li { (sections::words(note)) } } } }
+        let sheet = |sheet: &Sheet| sections::sheet(sheet, &self.faces, &meters);
+        let sweep = |at: usize, sweep: &Sweep| {
+            let mut notes = Notes::default();
+            let points = points(self.run, sweep, &mut notes);
+            let by = match sweep.axis {
+                Axis::InFlight => "statements in flight",
+                Axis::Connections => "connections",
+            };
+            html! {
+                section aria-labelledby={ "sweep-" (at) } {
+                    h2 id={ "sweep-" (at) } { (sweep.name()) " by " (by) }
+                    (sections::charts(&charts::sweep(sweep, &self.faces, detail == Detail::Full)))
+                    (sheet(&points))
+                    @if !notes.0.is_empty() { ol.remarks { @for note in &notes.0 { li { (sections::words(note)) } } } }
+                }
             }
+        };
+        html! {
+            @for one in compact(self.run, &self.sweeps) { (sheet(&one)) }
+            @for (at, one) in self.sweeps.iter().enumerate() { (sweep(at, one)) }
         }
     }
 
@@ -261,7 +277,7 @@ impl<'a> Page<'a> {
             "cqldyno put {} for Apache Cassandra and ScyllaDB under the same load: {}{} prepared statements per {} ({}), {}, \
              {}, against {target}, on {}.",
             count(drivers as u64, "client driver"),
-            if self.sweeps.is_empty() { "" } else { "up to " },
+            if self.has_curves() { "up to " } else { "" },
             whole(plan.statements() as f64),
             if plan.turns.is_some() { "turn" } else { "cell" },
             scenarios.join(", "),
@@ -306,7 +322,7 @@ impl<'a> Page<'a> {
     }
 
     fn charts(&self, place: Place, detail: Detail) -> Vec<Chart> {
-        if self.run.plan.exact || !self.sweeps.is_empty() {
+        if self.run.plan.exact || self.has_curves() {
             return Vec::new();
         }
         let is_here =

@@ -35,11 +35,12 @@ impl Exporter for Markdown {
         parts.extend(sized(analysis).into_iter().map(Part::Text));
         parts.extend(releases(analysis));
         let sweeps = Sweep::all(analysis);
-        parts.extend(sweeps.iter().map(|one| sweep::knees(analysis.run(), one)));
-        match sweeps.is_empty() {
-            true => parts.extend((!analysis.run().plan.exact).then(|| Part::Short(Short::of(analysis)))),
-            false => parts.push(Part::Folded("Every point", sweep::every_point(analysis.run(), &sweeps))),
-        }
+        let compact = sweep::compact(analysis.run(), &sweeps);
+        let is_short = compact.is_empty() && !analysis.run().plan.exact;
+        parts.extend(compact.into_iter().map(Part::Sheet));
+        parts.extend(is_short.then(|| Part::Short(Short::of(analysis))));
+        let every_point = || Part::Folded("Every point", sweep::every_point(analysis.run(), &sweeps));
+        parts.extend((!sweeps.is_empty()).then(every_point));
         parts.extend(response_times(analysis).map(Part::Sheet));
         parts.push(Part::Folded("Every column", document.wide()));
         parts.push(Part::Folded("Notes: how it was measured", document.about()));

@@ -2,10 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::history::{figure, gaps, picture, story};
+use super::history::{figure, gaps, picture, said, story};
 use super::part::{Field, Part, Sheet, TableRow};
 use super::text::plain;
 use crate::{Analysis, Change, Group, History, Panel, Point, Role};
+
+/// How times are to be read.
+const INTERVALS: &str =
+    "The range of a time is the 95 % interval of its ratio to the reference, which has none itself.";
 
 /// The changes between two neighbouring releases.
 struct Step<'a> {
@@ -33,6 +37,7 @@ fn parts(group: &Group) -> Vec<Part> {
         true => Part::Text("No figure changes by more than it may be off by.".to_owned()),
         false => Part::List(steps.iter().map(|step| step.said(several)).collect()),
     });
+    parts.extend(has_intervals(group).then(|| Part::Text(INTERVALS.to_owned())));
     let mut tables: Vec<Vec<&Panel>> = Vec::new();
     for panel in panels {
         match tables.iter_mut().find(|table| same_table(table[0], panel)) {
@@ -43,6 +48,11 @@ fn parts(group: &Group) -> Vec<Part> {
     parts.extend(tables.iter().map(|table| Part::Sheet(sheet(table))));
     parts.extend(Part::list(gaps(group)));
     parts
+}
+
+/// Whether it has times.
+fn has_intervals(group: &Group) -> bool {
+    panels(group).any(|panel| panel.lines[0].points.iter().any(|point| point.interval.is_some()))
 }
 
 /// Those of drivers.
@@ -58,11 +68,14 @@ pub(crate) fn section(group: &Group) -> Markup {
             @for part in parts(group) {
                 @match part {
                     Part::List(sentences) => ul.remarks { @for text in sentences { li { (text) } } },
-                    Part::Text(text) => p { (text) },
+                    Part::Text(text) if text != INTERVALS => p { (text) },
                     _ => {},
                 }
             }
-            p.muted { "A vertical line marks a change. A cross is a release without a figure." }
+            p.muted {
+                "A vertical line marks a change. A cross is a release without a figure."
+                @if has_intervals(group) { " " (INTERVALS) }
+            }
             div.charts { @for panel in panels(group) { (picture(panel, group)) } }
         }
     }
@@ -138,6 +151,7 @@ fn sheet(panels: &[&Panel]) -> Sheet {
         let Some((at, point)) = at.map(|at| (at, &line.points[at])) else { return Field::of("-") };
         let mark = if line.changes.iter().any(|change| change.points[1] == at) { " *" } else { "" };
         match point {
+            Point { interval: Some(_), median: Some(_), .. } => Field::of(said(panel, point) + mark),
             Point { median: Some(median), .. } => Field::of(figure(panel, *median) + mark),
             _ => Field::bad("n/a"),
         }
@@ -217,6 +231,24 @@ mod tests {
             markdown.contains("| 0.3.1 | 0.430 \\* |") && markdown.contains("- 0.2.1 -&gt; 0.3.1: writes"),
             "{markdown}"
         );
+    }
+
+    #[test]
+    fn cpu_time_has_an_interval_at_every_release_but_the_reference_and_the_page_says_what_it_is() {
+        let (mut run, cells) = sample::blocks(12);
+        run.contenders.truncate(2);
+        for (one, version) in run.contenders.iter_mut().zip(["1.0.0", "1.1.0"]) {
+            (one.label, one.version) = (format!("scylla@{version}"), version.to_owned());
+        }
+        run.plan.reference = Some(run.contenders[1].id.clone());
+        run.plan.releases = vec!["scylla@all".to_owned()];
+        let text = shown::table(&run, &cells, shown::at(100));
+        let row = |version: &str| text.lines().find(|line| line.starts_with(version)).unwrap_or_default();
+        assert!(row("1.0.0").contains(" to ") && !row("1.1.0").contains(" to "), "{text}");
+        assert!(text.replace('\n', " ").contains(super::INTERVALS), "{text}");
+        assert!(shown::html(&run, &cells).contains(super::INTERVALS));
+        run.plan.releases.clear();
+        assert!(!shown::html(&run, &cells).contains(super::INTERVALS));
     }
 
     #[test]

@@ -1,16 +1,18 @@
-//! Sweeps as tables: a compact one, and every point.
+//! Sweeps as tables: compact ones, and every point.
 
 use super::part::{Field, Notes, Part, Sheet, TableRow};
 use super::quantity::{rate, three_digits, whole};
-use crate::{Contender, Role, Run, Sweep, Swept, SweptFigures, short};
+use crate::{Axis, Contender, Role, Run, Sweep, Swept, SweptFigures, count, short};
 
 /// The figures of a point, from statements per second on.
 fn figures(all: &SweptFigures) -> Vec<String> {
-    let us = |us: Option<f64>| us.map_or("-".to_owned(), three_digits);
+    let us = |us: Option<f64>| us.map_or(NONE.to_owned(), three_digits);
     let latency = |at: usize| us(all.latency_us.map(|both| both[at]));
     vec![rate(all.rate), us(all.cpu_us), latency(0), latency(1)]
 }
 
+/// In the place of a figure.
+const NONE: &str = "-";
 const FIGURES: [&str; 4] = ["state-\nments/s", "CPU us", "p50 us", "p99 us"];
 
 fn sheet(title: String, columns: &[&str], groups: Vec<Vec<TableRow>>) -> Sheet {
@@ -18,30 +20,73 @@ fn sheet(title: String, columns: &[&str], groups: Vec<Vec<TableRow>>) -> Sheet {
     Sheet { title, first: "contender".to_owned(), words: 0, columns, groups }
 }
 
+/// The compact tables of each scenario: its knees, or what connections and arrangements change if there are several.
+pub(crate) fn compact(run: &Run, sweeps: &[Sweep]) -> Vec<Sheet> {
+    let of = |(of, sweeps): (&str, Vec<&Sweep>)| match sweeps.as_slice() {
+        [one] => vec![knees(run, one)],
+        several => across(run, of, several),
+    };
+    Sweep::by_scenario(sweeps).into_iter().flat_map(of).collect()
+}
+
 /// One row per contender: its knee with the figures there, and the most statements per second.
-pub(super) fn knees(run: &Run, sweep: &Sweep) -> Part {
+fn knees(run: &Run, sweep: &Sweep) -> Sheet {
     let row = |curve: &Swept| {
-        let most = curve.figures().max_by(|one, other| one.1.rate.total_cmp(&other.1.rate));
         let knee = curve.knee().and_then(|knee| curve.figures().find(|(at, _)| *at == knee));
         let mut fields = match &knee {
             Some((at, all)) => std::iter::once(whole(*at as f64)).chain(figures(all)).collect(),
-            None => vec!["-".to_owned(); 1 + FIGURES.len()],
+            None => vec![NONE.to_owned(); 1 + FIGURES.len()],
         };
-        let [most, at] = most.map_or(["-".to_owned(), "-".to_owned()], |(at, all)| [rate(all.rate), whole(at as f64)]);
-        fields.extend([most, at]);
+        fields.extend([most(curve, |all| Some(rate(all.rate))), most_at(curve)]);
         TableRow::of(&short(run, curve.contender), fields.into_iter().map(Field::of).collect())
     };
     let columns = [&["knee"], &FIGURES[..], &["most\n/s", "at"]].concat();
-    Part::Sheet(sheet(format!("{}, at the knee", sweep.name), &columns, grouped(sweep, row)))
+    sheet(format!("{}, at the knee", sweep.name()), &columns, grouped(&[sweep], |all| row(all[0])))
 }
 
-/// One row per contender and number in flight; a note says why a point has no figures.
+/// A column per number of connections and arrangement: most statements per second, the CPU time there, and the knee.
+fn across(run: &Run, of: &str, sweeps: &[&Sweep]) -> Vec<Sheet> {
+    let column = |sweep: &&Sweep| {
+        let over = sweep.over.map(|number| count(number, "connection").replacen(' ', "\n", 1));
+        over.into_iter().chain(sweep.on.clone()).collect::<Vec<_>>().join("\n")
+    };
+    let columns: Vec<String> = sweeps.iter().map(column).collect();
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let table = |what: &str, field: &dyn Fn(&Swept) -> String| {
+        let row = |all: &[&Swept]| {
+            TableRow::of(&short(run, all[0].contender), all.iter().map(|one| Field::of(field(one))).collect())
+        };
+        sheet(format!("{of}, {what}"), &columns, grouped(sweeps, row))
+    };
+    let knee = |curve: &Swept| curve.knee().map_or(NONE.to_owned(), |knee| whole(knee as f64));
+    vec![
+        table("most statements per second", &|curve| most(curve, |all| Some(rate(all.rate)))),
+        table("CPU us per statement there", &|curve| most(curve, |all| all.cpu_us.map(three_digits))),
+        table("statements in flight there", &most_at),
+        table("statements in flight at the knee", &knee),
+    ]
+}
+
+/// A figure where a contender has most statements per second.
+fn most(curve: &Swept, figure: impl Fn(&SweptFigures) -> Option<String>) -> String {
+    let most = curve.most().and_then(|point| point.figures.as_ref().ok());
+    most.and_then(figure).unwrap_or_else(|| NONE.to_owned())
+}
+
+fn most_at(curve: &Swept) -> String {
+    curve.most().map_or(NONE.to_owned(), |point| whole(point.in_flight as f64))
+}
+
+/// One row per contender and number; a note says why a point has no figures.
 pub(crate) fn points(run: &Run, sweep: &Sweep, notes: &mut Notes) -> Sheet {
     let mut groups = Vec::new();
     for curve in &sweep.curves {
         let mut rows = Vec::new();
         for point in &curve.points {
             let mut fields = vec![Field::of(whole(point.in_flight as f64))];
+            if sweep.axis == Axis::Connections {
+                fields.insert(0, Field::of(whole(point.at as f64)));
+            }
             match &point.figures {
                 Ok(all) => fields.extend(figures(all).into_iter().map(Field::of)),
                 Err(why) => fields.extend(vec![Field::missing(notes.number(why)); FIGURES.len()]),
@@ -51,7 +96,11 @@ pub(crate) fn points(run: &Run, sweep: &Sweep, notes: &mut Notes) -> Sheet {
         }
         groups.push(rows);
     }
-    sheet(format!("{}, every point", sweep.name), &[&["in\nflight"], &FIGURES[..]].concat(), groups)
+    let (what, numbers) = match sweep.axis {
+        Axis::InFlight => ("every point", &["in\nflight"][..]),
+        Axis::Connections => ("by connections", &["connec-\ntions", "in\nflight"][..]),
+    };
+    sheet(format!("{}, {what}", sweep.name()), &[numbers, &FIGURES[..]].concat(), groups)
 }
 
 /// The tables of every point with their notes.
@@ -62,10 +111,15 @@ pub(super) fn every_point(run: &Run, sweeps: &[Sweep]) -> Vec<Part> {
     parts
 }
 
-/// The drivers, then floor.
-fn grouped(sweep: &Sweep, row: impl Fn(&Swept) -> TableRow) -> Vec<Vec<TableRow>> {
+/// A row per contender from its curves in these sweeps: the drivers, then floor.
+fn grouped(sweeps: &[&Sweep], row: impl Fn(&[&Swept]) -> TableRow) -> Vec<Vec<TableRow>> {
     let is_driver = |contender: &Contender| contender.role == Role::Driver;
-    let of = |drivers: bool| sweep.curves.iter().filter(|one| is_driver(one.contender) == drivers).map(&row).collect();
+    let number = sweeps.first().map_or(0, |one| one.curves.len());
+    let curves = |nth: usize| sweeps.iter().map(|sweep| &sweep.curves[nth]).collect::<Vec<_>>();
+    let of = |drivers: bool| {
+        let curves = (0..number).map(curves).filter(|all| is_driver(all[0].contender) == drivers);
+        curves.map(|all| row(&all)).collect()
+    };
     let mut groups: Vec<Vec<TableRow>> = vec![of(true), of(false)];
     groups.retain(|group| !group.is_empty());
     groups

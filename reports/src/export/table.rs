@@ -88,9 +88,10 @@ impl Exporter for Table {
         parts.extend(releases(analysis));
         let findings = analysis.findings().iter().map(|finding| Part::Text(plain(finding)));
         let sweeps = Sweep::all(analysis);
-        if !sweeps.is_empty() {
+        let compact = sweep::compact(analysis.run(), &sweeps);
+        if !compact.is_empty() {
             parts.extend(findings);
-            parts.extend(sweeps.iter().map(|one| sweep::knees(analysis.run(), one)));
+            parts.extend(compact.into_iter().map(Part::Sheet));
             parts.extend(look.wide.then(|| sweep::every_point(analysis.run(), &sweeps)).into_iter().flatten());
             parts.extend(look.notes.then(|| Document::of(analysis).about()).into_iter().flatten());
             parts.extend(doubts);

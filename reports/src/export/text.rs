@@ -121,7 +121,7 @@ pub(crate) fn capital(text: &str) -> String {
 }
 
 /// With a capital first and one full stop at the end.
-pub(crate) fn sentence(text: &str) -> String {
+pub fn sentence(text: &str) -> String {
     format!("{}{}", capital(text), if text.ends_with('.') { "" } else { "." })
 }
 

@@ -343,6 +343,12 @@ pub fn connection_void(found: u64, asked: u64, nodes: u64, sessions: u64, has_ow
     })
 }
 
+/// Whether connections may stay idle: with fewer statements `in_flight` than there are connections, a driver never needs all of them.
+pub fn may_idle(found: u64, asked: u64, nodes: u64, in_flight: u64) -> bool {
+    let due = asked * nodes;
+    in_flight < due && (1..=due).contains(&found)
+}
+
 /// What voids a window because a node of several had another number of data connections, as `by_node` has them.
 pub fn node_void(by_node: &BTreeMap<usize, u64>, asked: u64, nodes: u64) -> Option<String> {
     let of = |node: u64| by_node.get(&(node as usize)).copied().unwrap_or(0);

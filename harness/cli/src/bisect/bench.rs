@@ -8,7 +8,7 @@ use cqldyno_bench::builder::BuildError;
 use cqldyno_bench::{
     Building, Cancel, CellStart, Contender, Observer, Plan, Programs, Stage, Workshop, run as carry_out,
 };
-use cqldyno_reports::{Analysis, explanation};
+use cqldyno_reports::{Analysis, explanation, sentence};
 use cqldyno_scenarios::Scenario;
 
 use super::log::Log;
@@ -164,13 +164,6 @@ fn plan(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
 /// The same for a run in turns, which has a time limit.
 fn in_turns(log: &Log, places: &[usize], runs: &str) -> Result<Plan> {
     Ok(Plan { within: Some(Duration::from_secs(log.asked.within_s)), ..plan(log, places, runs)? })
-}
-
-/// A message as a full sentence.
-fn sentence(message: &str) -> String {
-    let mut letters = message.chars();
-    let first = letters.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
 }
 
 /// Passes on what a run of a search shows: builds, what is missing, and on a terminal the running cell.

@@ -43,12 +43,16 @@ pub fn found(log: &Log, step: &Step) -> String {
     let figures: Vec<String> = step.figures.iter().map(|one| figure(*one)).collect();
     match (step.beside, figures.as_slice()) {
         (Some(beside), [before, after]) => {
-            let what = if step.seen == Seen::Newer { "differ" } else { "do not differ as the ends do" };
-            format!("{} and {} {what}: {before} -> {after}", name(log, beside), name(log, step.at))
+            format!("{} and {} {}: {before} -> {after}", name(log, beside), name(log, step.at), differ(step))
         }
         (_, [.., here]) => format!("{}: {here}, {}", name(log, step.at), like(log, step.seen)),
         _ => format!("{}: {}", name(log, step.at), like(log, step.seen)),
     }
+}
+
+/// Whether two versions that were measured beside each other differ.
+fn differ(step: &Step) -> &'static str {
+    if step.seen == Seen::Newer { "differ" } else { "do not differ as the ends do" }
 }
 
 /// What a version is like, by the words for the ends.
@@ -74,10 +78,10 @@ pub fn answer(log: &Log, answer: &Answer, width: usize) -> String {
         log.pairs([before, after]).last().map(|step| step.figures.clone()).unwrap_or_default()
     };
     let change = |figures: &[f64]| figures.iter().map(|one| figure(*one)).collect::<Vec<_>>().join(" -> ");
-    let (names, ends) = (|place: usize| name(log, place), pair(0, last));
+    let (name, ends) = (|place: usize| name(log, place), pair(0, last));
     let text = match *answer {
         Answer::NoFigure(place, ref why) => {
-            format!("{driver} {} has no figure for {words}, so nothing can be searched: {}", names(place), plain(why))
+            format!("{driver} {} has no figure for {words}, so nothing can be searched: {}", name(place), plain(why))
         }
         Answer::Equal => {
             let is_exact = log.pairs([0, last]).last().is_some_and(|step| step.exact);
@@ -90,22 +94,25 @@ pub fn answer(log: &Log, answer: &Answer, width: usize) -> String {
                     ("could not be told apart in", "Try another --meter or --scenario, or more time (--within).")
                 }
             };
-            format!("{driver} {} and {} {what} {words} ({place}): {}. {then}", names(0), names(last), change(&ends))
+            format!("{driver} {} and {} {what} {words} ({place}): {}. {then}", name(0), name(last), change(&ends))
         }
         Answer::Found(before, after) => {
             let figures = pair(before, after);
-            let more = if figures.first() < figures.last() { "more" } else { "fewer" };
-            let more = if asked.meter.pass().is_none() && more == "fewer" { "less" } else { more };
+            let more = match (figures.first() < figures.last(), asked.meter.pass()) {
+                (true, _) => "more",
+                (false, Some(_)) => "fewer",
+                (false, None) => "less",
+            };
             let first =
-                format!("{driver} {} is the first with {more} {words}: {} ({place}).", names(after), change(&figures));
+                format!("{driver} {} is the first with {more} {words}: {} ({place}).", name(after), change(&figures));
             let (rest, adapter) = (rest(log, &figures, &ends), adapter(log, [before, after]));
-            format!("{first} The version before it is {}.{rest}{adapter}", names(before))
+            format!("{first} The version before it is {}.{rest}{adapter}", name(before))
         }
         Answer::Hidden(before, after) => format!(
             "The change in {words} ({place}) comes after {driver} {} and not after {}: {}. {} between them could not be told; the table \
              says why.{}{}",
-            names(before),
-            names(after),
+            name(before),
+            name(after),
             change(&pair(before, after)),
             cqldyno_reports::count((after - before - 1) as u64, "version"),
             rest(log, &pair(before, after), &ends),
@@ -114,8 +121,8 @@ pub fn answer(log: &Log, answer: &Answer, width: usize) -> String {
         Answer::Contradiction(before, after) => format!(
             "The steps contradict each other: beside the ends {driver} {} and {} differ in {words} ({place}), and beside each other they \
              cannot be told apart: {}. Search again, with --meter instructions or more time (--within).",
-            names(before),
-            names(after),
+            name(before),
+            name(after),
             change(&pair(before, after))
         ),
     };
@@ -153,20 +160,16 @@ fn rest(log: &Log, figures: &[f64], ends: &[f64]) -> String {
 
 /// The steps, one line each; their reasons below.
 pub fn table(log: &Log, width: usize) -> String {
-    let text = |text: &str| text.to_owned();
     let mut rows = vec![["step", "version", "per statement", "like", "runs"].map(str::to_owned)];
     let mut reasons = Vec::new();
     for (number, step) in (1..).zip(&log.steps) {
         let figures: Vec<String> = step.figures.iter().map(|one| figure(*one)).collect();
-        let (who, figures, like) = match (step.beside, figures.last()) {
-            (Some(_), _) if !figures.is_empty() => {
-                let said = if step.seen == Seen::Newer { "they differ" } else { "they do not differ as the ends do" };
-                (names_of(log, step), figures.join(" -> "), said.to_owned())
-            }
-            (_, Some(here)) => (names_of(log, step), here.clone(), like(log, step.seen)),
-            (_, None) => (names_of(log, step), text("n/a"), like(log, step.seen)),
+        let (figures, like) = match (step.beside, figures.last()) {
+            (_, None) => ("n/a".to_owned(), like(log, step.seen)),
+            (None, Some(here)) => (here.clone(), like(log, step.seen)),
+            (Some(_), Some(_)) => (figures.join(" -> "), format!("they {}", differ(step))),
         };
-        rows.push([number.to_string(), who, figures, like, step.runs.clone().unwrap_or_default()]);
+        rows.push([number.to_string(), names_of(log, step), figures, like, step.runs.clone().unwrap_or_default()]);
         reasons.extend(step.why.iter().map(|why| wrap(&format!("{number}: {}", plain(why)), width, 2) + "\n"));
     }
     let widths =

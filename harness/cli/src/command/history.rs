@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use cqldyno_reports::{By, History, LeftOut};
 
 use crate::arguments::heading::OUTPUT;
@@ -34,17 +34,17 @@ pub struct Arguments {
     folder: PathBuf,
     /// Order of the points: date of the run, or version of the driver
     #[arg(long, value_name = "date|version", default_value = "date", hide_possible_values = true)]
-    by: Order,
+    #[arg(value_parser = PossibleValuesParser::new(["date", "version"]).map(order))]
+    by: By,
     /// table, markdown, csv, json or html
     #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table", help_heading = OUTPUT)]
     #[arg(hide_possible_values = true)]
     format: Format,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Order {
-    Date,
-    Version,
+/// Only the two words come through the parser.
+fn order(word: String) -> By {
+    if word == "version" { By::Version } else { By::Date }
 }
 
 pub fn run(arguments: &Arguments) -> Result<Outcome> {
@@ -87,11 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         bail!("none of the runs in {} can be used; the reasons are above", folder.display());
     }
     let outcome = if left_out.is_empty() { Outcome::Done } else { Outcome::Failed };
-    let by = match arguments.by {
-        Order::Date => By::Date,
-        Order::Version => By::Version,
-    };
-    let history = History::new(by, &runs, left_out);
+    let history = History::new(arguments.by, &runs, left_out);
     let shown = arguments.format.history(&history, terminal::look(&Detail::default()));
     let text = shown.context("this format shows no history")??;
     terminal::print(&text)?;

@@ -105,15 +105,110 @@ fn a_point_that_a_driver_cannot_hold_says_why_and_its_curve_goes_on() {
     assert_eq!(curves[1].points[4].figures, Err("It can have 64.".to_owned()));
     assert!(curves[0].points[4].figures.as_ref().unwrap_err().contains("its queue was full"));
     assert_eq!((curves[0].figures().count(), curves[1].figures().count()), (5, 5));
-    let said = analysis.findings().last().unwrap();
-    assert_eq!(said, "scylla from 1,024 in flight on, for writes: some wait for room.");
+    assert_eq!(
+        analysis.findings()[1..],
+        [
+            "scylla makes statements wait from 1,024 in flight: some wait for room.",
+            "scylla has no figure with 256 in flight: 3 statements failed: its queue was full.",
+            "cdrs-tokio has no figure with 256 in flight: It can have 64."
+        ]
+    );
+}
+
+/// The sweep over 1 and 2 connections on two arrangements; `rate` says how many statements per second a contender has.
+fn joint(in_flight: &[u64], rate: impl Fn(&str, f64, u64, &str) -> f64) -> (Run, Vec<Cell>) {
+    let (mut run, swept) = swept(|_, in_flight| usual(in_flight));
+    let points: Vec<ScenarioInfo> = std::mem::take(&mut run.scenarios);
+    let points = points.iter().filter(|one| in_flight.contains(&one.point.as_ref().unwrap().in_flight));
+    let mut cells = Vec::new();
+    for connections in [1, 2] {
+        for scenario in points.clone() {
+            let name = format!("{} over {connections}", scenario.name);
+            for on in ["multi:2", "current"] {
+                for cell in swept.iter().filter(|cell| cell.scenario == scenario.name) {
+                    let number = scenario.point.as_ref().unwrap().in_flight as f64;
+                    let rate = rate(&cell.contender, number, connections, on);
+                    let mut cell = Cell { scenario: name.clone(), arrangement: on.to_owned(), ..cell.clone() };
+                    cell.measures.insert(THROUGHPUT.to_owned(), Measure::value(rate, Unit::PerSecond));
+                    cells.push(cell);
+                }
+            }
+            let point = PointInfo { connections: Some(connections), ..scenario.point.clone().unwrap() };
+            run.scenarios.push(ScenarioInfo { name, point: Some(point), ..scenario.clone() });
+        }
+    }
+    let on = &run.plan.arrangements[0];
+    let current = ArrangementInfo { id: "current".to_owned(), runtime: "current".to_owned(), ..on.clone() };
+    run.plan.arrangements.push(current);
+    (run, cells)
+}
+
+/// More connections help on two threads only.
+fn helped(_: &str, in_flight: f64, connections: u64, on: &str) -> f64 {
+    usual(in_flight) * if on == "multi:2" { connections as f64 } else { 0.5 }
 }
 
 #[test]
-fn several_connections_alone_are_no_sweep() {
-    let (mut run, cells) = swept(|_, in_flight| usual(in_flight));
-    run.scenarios.truncate(1);
-    assert!(Sweep::all(&Analysis::new(&run, &cells)).is_empty());
+fn connections_and_arrangements_together_give_a_curve_each_and_one_over_the_connections() {
+    let (mut run, cells) = joint(&[1, 64, 1_024], helped);
+    run.scenarios[2].point.as_mut().unwrap().waits.insert("scylla".to_owned(), "some wait for room".to_owned());
+    run.scenarios[5].point.as_mut().unwrap().waits.insert("scylla".to_owned(), "some wait for room".to_owned());
+    let analysis = Analysis::new(&run, &cells);
+    let sweeps = Sweep::all(&analysis);
+    let names: Vec<(String, Axis)> = sweeps.iter().map(|sweep| (sweep.name(), sweep.axis)).collect();
+    let on = |on: &str| {
+        let of = |over: &str, axis| (format!("writes{over} on {on}"), axis);
+        [of(" over 1 connection", Axis::InFlight), of(" over 2 connections", Axis::InFlight), of("", Axis::Connections)]
+    };
+    assert_eq!(names, [on("multi:2"), on("current")].concat());
+    let over: Vec<(u64, f64)> = sweeps[2].curves[0].figures().map(|(at, all)| (at, all.rate)).collect();
+    assert_eq!(over, [(1, 320_000.0), (2, 640_000.0)]);
+    let findings = analysis.findings();
+    assert_eq!(findings.len(), 2, "{findings:?}");
+    assert!(
+        findings[0].starts_with(
+            "Most statements per second for writes: scylla 640k with 1,024 in flight over 2 connections on multi:2, "
+        ),
+        "{findings:?}"
+    );
+    assert_eq!(
+        findings[1],
+        "scylla makes statements wait from 1,024 in flight over 1 connection and 1,024 in flight over 2 connections: some wait for room."
+    );
+}
+
+#[test]
+fn what_connections_and_arrangements_change_is_a_column_each_and_the_page_has_every_curve() {
+    use crate::export::shown::{at, html, markdown, table};
+    let (run, cells) = joint(&[1, 64, 1_024], helped);
+    let short = table(&run, &cells, at(80));
+    let rates = short.lines().skip_while(|line| !line.starts_with("writes, most statements per second:"));
+    let rates: Vec<Vec<&str>> = rates.map(|line| line.split_whitespace().collect()).take(6).collect();
+    assert_eq!(rates[3], ["contender", "multi:2", "multi:2", "current", "current"], "{short}");
+    assert_eq!(rates[5], ["scylla", "320k", "640k", "160k", "160k"], "{short}");
+    assert!(short.lines().all(|line| line.chars().count() <= 80), "{short}");
+    assert!(markdown(&run, &cells).to_lowercase().contains("writes on multi:2, by connections"));
+    let page = html(&run, &cells);
+    assert!(page.contains("writes on current by connections") && page.contains("Writes, CPU us per statement there"));
+    assert_eq!(page.matches("<figure").count(), 6 * 3, "three charts for each number of connections, and over them");
+}
+
+#[test]
+fn several_connections_with_one_number_in_flight_are_curves_beside_the_usual_tables() {
+    use crate::export::shown::{at, html, table};
+    let (run, cells) = joint(&[64], helped);
+    let analysis = Analysis::new(&run, &cells);
+    let sweeps = Sweep::all(&analysis);
+    assert!(sweeps.len() == 2 && sweeps.iter().all(|sweep| sweep.axis == Axis::Connections));
+    assert!(
+        analysis.findings().iter().all(|finding| !finding.contains("Most statements")),
+        "{:?}",
+        analysis.findings()
+    );
+    let short = table(&run, &cells, at(80));
+    assert!(short.contains("statements/s") && !short.contains("knee"), "{short}");
+    let page = html(&run, &cells);
+    assert!(page.contains("writes on multi:2 by connections") && !page.contains("Every number in flight by itself"));
 }
 
 #[test]
@@ -139,4 +234,8 @@ fn tables_have_the_knees_first_and_every_point_if_asked_and_the_page_draws_them(
         assert!(page.contains(part), "{part}");
     }
     assert_eq!(page.matches("<figure").count(), 3, "the points have no charts of their own");
+    assert!(
+        page.contains("<path") && page.contains("none at 1,024. It can have 256."),
+        "a cross says why a curve ends"
+    );
 }

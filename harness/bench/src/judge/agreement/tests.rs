@@ -245,6 +245,13 @@ fn another_number_of_connections_voids() {
 }
 
 #[test]
+fn connections_may_idle_only_with_fewer_statements_in_flight_and_never_be_more_or_none() {
+    let of = |found, in_flight| may_idle(found, 2, 2, in_flight);
+    assert_eq!([of(1, 1), of(4, 1), of(3, 3)], [true; 3]);
+    assert_eq!([of(0, 1), of(5, 1), of(3, 4)], [false; 3]);
+}
+
+#[test]
 fn a_node_of_several_with_another_number_of_connections_voids() {
     let by_node = |counts: &[u64]| (0..).zip(counts.iter().copied()).collect();
     assert_eq!(node_void(&by_node(&[2, 2, 2]), 2, 3), None);

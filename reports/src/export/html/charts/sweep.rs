@@ -1,37 +1,49 @@
-//! Curves over the number of statements in flight.
+//! Curves over the number of statements in flight, or of connections.
 
 use super::{Chart, Kind};
 use crate::export::growth::{LogLine, on_log_axes};
 use crate::export::html::view::Faces;
-use crate::{Sweep, SweptFigures};
+use crate::{Axis, Sweep, Swept, SweptFigures};
 
 /// The width of lines that show no knee.
 const THIN: f64 = 1.5;
 
 /// A line per contender in each of the three charts: statements per second, CPU time per statement, latency.
 pub fn sweep(sweep: &Sweep, faces: &Faces, with_titles: bool) -> Vec<Chart> {
+    let is_in_flight = sweep.axis == Axis::InFlight;
+    let (over, large) = match is_in_flight {
+        true => ("statements in flight", " The large dot is the knee, where a curve levels off."),
+        false => ("connections", " Each point has as many in flight as serve most statements per second."),
+    };
+    let cross = match sweep.curves.iter().flat_map(|curve| &curve.points).any(|point| point.figures.is_err()) {
+        true => " A cross has no figure; a note below says why.",
+        false => "",
+    };
     let lines = |width: f64, figure: &dyn Fn(&SweptFigures) -> Option<f64>| -> Vec<LogLine> {
-        let of = |curve: &crate::Swept| {
+        let of = |curve: &Swept| {
             let place = faces.place(&curve.contender.id);
+            let missing =
+                curve.points.iter().filter_map(|one| Some((one.at as f64, one.figures.as_ref().err()?.clone())));
             LogLine {
                 class: faces.classes[place].clone(),
                 label: faces.labels[place].clone(),
                 points: curve.figures().filter_map(|(at, all)| Some((at as f64, figure(&all)?))).collect(),
+                missing: missing.filter(|_| width > THIN).collect(),
                 width,
-                large_at: curve.knee().map(|knee| knee as f64).filter(|_| width > THIN),
+                large_at: curve.knee().map(|knee| knee as f64).filter(|_| width > THIN && is_in_flight),
             }
         };
         sweep.curves.iter().map(of).collect()
     };
     let chart = |kind, title: &str, about: &str, lines: Vec<LogLine>| {
-        let title = format!("{title}, over statements in flight");
+        let title = format!("{title}, over {over}");
         let ids =
             sweep.curves.iter().filter(|curve| curve.figures().next().is_some()).map(|one| one.contender.id.as_str());
         match on_log_axes(&lines, with_titles) {
             None => Chart::none(kind, title, "No contender has a figure."),
             Some(picture) => Chart {
                 kind,
-                picture: Ok(picture.finished(&format!("{title}, for {}. A table below has all figures.", sweep.name))),
+                picture: Ok(picture.finished(&format!("{title}, for {}. A table below has all figures.", sweep.name()))),
                 title,
                 about: about.to_owned(),
                 view: None,
@@ -45,15 +57,10 @@ pub fn sweep(sweep: &Sweep, faces: &Faces, with_titles: bool) -> Vec<Chart> {
         chart(
             Kind::Throughput,
             "Statements per second",
-            "Both axes are logarithmic. The large dot is the knee, where a curve levels off.",
+            &format!("Both axes are logarithmic.{large}{cross}"),
             lines(4.0, &|all| Some(all.rate)),
         ),
-        chart(
-            Kind::Cpu,
-            "CPU time per statement",
-            "In microseconds. The large dot is the knee.",
-            lines(4.0, &|all| all.cpu_us),
-        ),
+        chart(Kind::Cpu, "CPU time per statement", "In microseconds.", lines(4.0, &|all| all.cpu_us)),
         chart(
             Kind::Latency,
             "Latency",
