@@ -193,6 +193,10 @@ pub struct DriverInfo {
     pub libraries: Vec<Library>,
     /// What it can do.
     pub capabilities: BTreeSet<Capability>,
+    /// CQL types that it cannot bind or cannot decode, by name; a user-defined type is `udt`. A scenario that has one is not asked of
+    /// it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub lacks_types: BTreeSet<Cow<'static, str>>,
     /// Full sentences for the row: what favours or hinders the driver here.
     pub caveats: Vec<String>,
     /// The options that a contender of this driver can set.
