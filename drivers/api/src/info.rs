@@ -59,6 +59,13 @@ impl Capability {
     }
 }
 
+/// The types beyond bigint, int, double, boolean, timestamp, uuid, text, ascii and blob, for an adapter that has none of them
+/// ([`DriverInfo::lacks_types`]).
+pub const LATER_TYPES: [&str; 17] = [
+    "tinyint", "smallint", "float", "varint", "decimal", "date", "time", "timeuuid", "inet", "duration", "counter",
+    "list", "set", "map", "tuple", "udt", "vector",
+];
+
 /// A library in the worker, read from the build or the running process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
