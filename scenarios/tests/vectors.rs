@@ -134,7 +134,7 @@ fn written(kind: &Kind, number: u64, unique: bool) -> String {
             numbers.flat_map(|number| kinds.iter().zip(unique).map(move |(kind, one)| written(kind, number, *one)));
         each.collect::<Vec<_>>().join(", ")
     };
-    let name = kind.name();
+    let name = if matches!(kind, Kind::Ascii { .. }) { "text" } else { kind.name() };
     let found = match *kind {
         Kind::Bigint { times, plus } | Kind::Timestamp { times, plus } | Kind::Varint { times, plus } => {
             Kind::number(number, times, plus).to_string()

@@ -155,7 +155,7 @@ impl<'frame, 'metadata> Raw<'frame, 'metadata> {
             ColumnType::Tuple(_) => Nested::Tuple,
             ColumnType::UserDefinedType { .. } => Nested::Udt,
             ColumnType::Native(_) => return None,
-            // Releases before 1.2 have no name for it, and refuse a table with one.
+            // Not every release since 1.0 has a name for it.
             _ => Nested::Vector,
         })
     }

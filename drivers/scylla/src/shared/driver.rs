@@ -65,13 +65,9 @@ impl Driver for Scylla {
     }
 }
 
-/// The types that the adapter for this release leaves out, or that the release has no name for.
+/// The types that the adapter for this release leaves out.
 fn lacks_types() -> &'static [&'static str] {
-    match (since(1, 0), since(1, 2)) {
-        (false, _) => &LATER_TYPES,
-        (true, false) => &["vector"],
-        (true, true) => &[],
-    }
+    if since(1, 0) { &[] } else { &LATER_TYPES }
 }
 
 /// What the release makes of the equal settings, where that is something else.
