@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::errors;
 
-/// The types that the crate has no call for.
-pub(crate) const LACKS: [&str; 2] = ["duration", "vector"];
+/// The types that the crate has no call for, and `tuple`, which it binds but asks libcassandra to read as a list.
+pub(crate) const LACKS: [&str; 3] = ["duration", "tuple", "vector"];
 
 /// libcassandra counts the days of a date from 2^31 days before the Unix epoch.
 const EPOCH_DAY: u32 = 1 << 31;

@@ -157,6 +157,7 @@ pub async fn every_further_type_round_trips_or_is_declared_lacking<D: Driver>() 
             Err(refused) => return Err(refused),
         };
         let outcome = round_trips(&session, &table, name, &values).await;
+        let outcome = outcome.map_err(|Failure(message)| Failure(format!("{column}: {message}")));
         match lacks.contains(name) {
             false => outcome?,
             true => {
