@@ -19,33 +19,48 @@ type (
 	uuid      workload.Value
 	text      workload.Value
 	blob      workload.Value
+	ascii     workload.Value
 	null      workload.Value
+	// other is of any type.
+	other workload.Value
 )
 
 // Targets are the cells as gocql takes them.
 func (s *statement) Targets(cells []workload.Value) []any {
-	targets := make([]any, len(cells))
+	targets := make([]any, 0, len(cells))
 	for i := range cells {
 		cell := &cells[i]
+		if s.columns[i].Type == "ascii" {
+			targets = append(targets, (*ascii)(cell))
+			continue
+		}
 		switch s.columns[i].Kind {
 		case workload.Int:
-			targets[i] = (*integer)(cell)
+			targets = append(targets, (*integer)(cell))
 		case workload.Double:
-			targets[i] = (*double)(cell)
+			targets = append(targets, (*double)(cell))
 		case workload.Boolean:
-			targets[i] = (*boolean)(cell)
+			targets = append(targets, (*boolean)(cell))
 		case workload.Timestamp:
-			targets[i] = (*timestamp)(cell)
+			targets = append(targets, (*timestamp)(cell))
 		case workload.UUID:
-			targets[i] = (*uuid)(cell)
+			targets = append(targets, (*uuid)(cell))
 		case workload.Text:
-			targets[i] = (*text)(cell)
+			targets = append(targets, (*text)(cell))
 		case workload.Blob:
-			targets[i] = (*blob)(cell)
+			targets = append(targets, (*blob)(cell))
 		case workload.Null:
-			targets[i] = (*null)(cell)
+			targets = append(targets, (*null)(cell))
+		case workload.Bigint:
+			targets = append(targets, (*bigint)(cell))
+		case workload.Tuple:
+			// gocql scans the fields of a tuple one by one.
+			cell.Kind, cell.Items = workload.Tuple, make([]workload.Value, len(s.columns[i].Of))
+			for field := range cell.Items {
+				targets = append(targets, (*other)(&cell.Items[field]))
+			}
 		default:
-			targets[i] = (*bigint)(cell)
+			targets = append(targets, (*other)(cell))
 		}
 	}
 	return targets
@@ -84,6 +99,11 @@ func (c *uuid) UnmarshalCQL(info release.TypeInfo, data []byte) (err error) {
 
 func (c *text) UnmarshalCQL(info release.TypeInfo, data []byte) (err error) {
 	c.Kind, err = decode(workload.Text, release.TypeVarchar, info, data, &c.Text)
+	return err
+}
+
+func (c *ascii) UnmarshalCQL(info release.TypeInfo, data []byte) (err error) {
+	c.Kind, err = decode(workload.Text, release.TypeAscii, info, data, &c.Text)
 	return err
 }
 

@@ -48,6 +48,7 @@ func (gocql) Describe() (worker.Info, error) {
 		Options: options,
 	}
 	if release.IsFirst {
+		info.LacksTypes = []string{"vector"}
 		info.Caveats = append(info.Caveats,
 			"For a keyspace that the session does not name, it routes to the first replica of the token alone.")
 	}

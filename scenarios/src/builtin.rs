@@ -2,11 +2,12 @@
 
 use crate::Scenario;
 
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 11] = [
     ("writes", include_str!("../builtin/writes.toml")),
     ("reads", include_str!("../builtin/reads.toml")),
     ("mixed", include_str!("../builtin/mixed.toml")),
     ("rows", include_str!("../builtin/rows.toml")),
+    ("types", include_str!("../builtin/types.toml")),
     ("payload-1k", include_str!("../builtin/payload-1k.toml")),
     ("payload-16k", include_str!("../builtin/payload-16k.toml")),
     ("batch", include_str!("../builtin/batch.toml")),
@@ -51,6 +52,14 @@ mod tests {
         assert_eq!(example.pages(&example.statements[2]), 3);
         // 10,000 sensors and 3,000 / 10 of the warm-up's, 500 days of 250 rows and those of the warm-up.
         assert_eq!(workload.load().iter().map(|part| part.rows()).sum::<u64>(), 10_000 + 100 + 600 * 250);
+    }
+
+    #[test]
+    fn the_scenario_for_a_real_cassandra_is_read_and_loads_what_its_transactions_meet() {
+        let scenario = Scenario::from_toml(include_str!("../cassandra.toml"), "cassandra.toml").unwrap();
+        let workload = crate::Workload::new(&scenario, 1_000, 100, 7).unwrap();
+        assert_eq!(workload.load().iter().map(|part| part.statement).collect::<Vec<_>>(), [3, 4]);
+        assert_eq!(workload.read_back().iter().map(|part| part.statement).collect::<Vec<_>>(), [0, 1, 2, 4]);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use crate::cql::count_markers;
 use crate::fault::Fault;
 use crate::fault::Step::{Field, Item};
+use crate::keys::different_elements;
 use crate::operation::MAX_BATCH;
 use crate::scenario::{MAX_EXPONENT, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, MIN_EXPONENT};
 use crate::workload::MOST;
-use crate::{By, Column, Operation, Order, Scenario, Statement};
+use crate::{By, Column, Kind, Operation, Order, Scenario, Statement};
 
 impl Scenario {
     /// The first reason why it cannot run.
@@ -89,20 +90,36 @@ impl Statement {
             for (field, columns) in [("values", &read_back.values), ("columns", &read_back.columns)] {
                 check_by(columns, self.rows()).map_err(|fault| fault.within(&[Field("read_back"), Field(field)]))?;
             }
-            if self.expect.is_some() {
+            if self.expect.is_some() && !self.is_conditional() {
                 let message = format!(
                     "statement {name} expects rows and is read back; only one that writes can be: leave out \
-                     [statement.expect] or [statement.read_back]"
+                     [statement.expect] or [statement.read_back], or add IF to its cql"
                 );
                 return Err(Fault::new(&here, message));
             }
         }
-        if self.expect.is_some() && self.load.is_none() && !self.values.is_empty() {
+        self.check_counters()?;
+        if self.expect.is_some() && self.load.is_none() && !self.values.is_empty() && !self.is_conditional() {
             let message = format!(
                 "statement {name} expects rows by its keys, which no other statement has, and nothing loads them; add \
                  [statement.load]"
             );
             return Err(Fault::new(&[Field("expect")], message));
+        }
+        Ok(())
+    }
+
+    /// A counter that is read back must have been added to once.
+    fn check_counters(&self) -> Result<(), Fault> {
+        let repeats = self.keys.is_some() || !matches!(self.order, Order::Permuted | Order::Sequential);
+        let counts = self.values.iter().any(|column| matches!(column.kind, Kind::Counter { .. }));
+        if counts && repeats && self.read_back.is_some() {
+            let message = format!(
+                "statement {} adds to a counter and its keys repeat, so its sum is unknown; leave out keys and order, or \
+                 [statement.read_back]",
+                self.name
+            );
+            return Err(Fault::new(&[Field("read_back")], message));
         }
         Ok(())
     }
@@ -203,6 +220,9 @@ fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), F
             format!("statement {statement} {does} {} columns; at most {MAX_VALUES} are possible", columns.len());
         return Err(Fault::new(&[], message));
     }
+    for (index, column) in columns.iter().enumerate() {
+        check_elements(&column.kind).map_err(|fault| fault.within(&[Item(index)]))?;
+    }
     let bytes = bytes(columns);
     if bytes > MAX_VALUE_BYTES {
         let message = format!(
@@ -210,6 +230,41 @@ fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), F
              frame: use smaller lengths"
         );
         return Err(Fault::new(&[], message));
+    }
+    Ok(())
+}
+
+/// Refuses elements that no collection has, and sets and maps whose elements or keys would not all differ.
+fn check_elements(kind: &Kind) -> Result<(), Fault> {
+    for one in kind.all() {
+        let inner = one.all();
+        if let Some(other) = inner
+            .get(1..)
+            .unwrap_or_default()
+            .iter()
+            .find(|of| matches!(of, Kind::Counter { .. } | Kind::Partition { .. } | Kind::Null {}))
+        {
+            let message = format!("a {} cannot be an element of a {}; use another type", other.name(), one.name());
+            return Err(Fault::new(&[Field("of")], message));
+        }
+        let (what, field, of, length) = match one {
+            Kind::Set { of, length } => ("elements", "of", of, *length),
+            Kind::Map { keys, length, .. } => ("keys", "keys", keys, *length),
+            _ => continue,
+        };
+        let different = different_elements(of);
+        if different < u128::from(length.get()) {
+            let message = format!(
+                "a {} of {length} {what} of type {} could have two that are equal, of which the server keeps one; {}",
+                one.name(),
+                of.name(),
+                match different {
+                    1 => "use another type".to_owned(),
+                    more => format!("use another type, or a length of at most {more}"),
+                }
+            );
+            return Err(Fault::new(&[Field(field)], message));
+        }
     }
     Ok(())
 }
@@ -308,6 +363,85 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
             let expects = with(&format!("operation = \"{operation}\"")) + "[statement.expect]\ncolumns = []\n";
             assert!(error(&expects).contains("leave [statement.expect] out"), "{operation}");
         }
+    }
+
+    const COUNTER: &str = r#"
+name = "counted"
+about = "Counters."
+schema = ["CREATE TABLE ks.c (pk bigint PRIMARY KEY, c counter)"]
+[[statement]]
+name = "add"
+cql = "UPDATE ks.c SET c = c + ? WHERE pk = ?"
+values = [{ type = "counter" }, { type = "bigint" }]
+[statement.read_back]
+cql = "SELECT c FROM ks.c WHERE pk = ?"
+values = [{ type = "bigint" }]
+columns = [{ type = "counter" }]
+"#;
+
+    #[test]
+    fn a_counter_is_read_back_only_where_it_was_added_to_once() {
+        assert!(Scenario::from_toml(COUNTER, "x").is_ok());
+        for more in ["keys = 10", "order = \"uniform\"", "order = \"zipf\""] {
+            let text = COUNTER.replace("name = \"add\"", &format!("name = \"add\"\n{more}"));
+            assert!(
+                error(&text).contains(
+                    "statement add adds to a counter and its keys repeat, so its sum is unknown; leave out keys and order, or \
+                     [statement.read_back]"
+                ),
+                "{}",
+                error(&text)
+            );
+        }
+    }
+
+    #[test]
+    fn elements_that_no_collection_can_have_are_refused_where_they_stand() {
+        let with = |column: &str| error(&GOOD.replace("{ type = \"text\", length = 3 }", column));
+        for (column, sentence) in [
+            (
+                "{ type = \"list\", of = { type = \"counter\" }, length = 3 }",
+                "a counter cannot be an element of a list; use another type",
+            ),
+            (
+                "{ type = \"tuple\", of = [{ type = \"list\", of = { type = \"null\" }, length = 1 }] }",
+                "a null cannot be an element of a tuple; use another type",
+            ),
+            (
+                "{ type = \"set\", of = { type = \"boolean\" }, length = 3 }",
+                "a set of 3 elements of type boolean could have two that are equal, of which the server keeps one; use another \
+                 type, or a length of at most 2",
+            ),
+            (
+                "{ type = \"map\", keys = { type = \"float\" }, of = { type = \"int\" }, length = 2 }",
+                "a map of 2 keys of type float could have two that are equal, of which the server keeps one; use another type",
+            ),
+        ] {
+            let message = with(column);
+            assert!(message.contains(sentence), "{message}");
+        }
+        let most = "{ type = \"list\", of = { type = \"blob\", length = 1000000 }, length = 17 }";
+        assert!(with(most).contains("texts and blobs of 17000000 bytes together"), "{}", with(most));
+    }
+
+    #[test]
+    fn a_lightweight_transaction_expects_its_answer_without_a_load_and_may_be_read_back() {
+        let conditional = GOOD.replace("VALUES (?, ?)\"", "VALUES (?, ?) IF NOT EXISTS\"");
+        let read_back = "[statement.read_back]\ncql = \"SELECT v FROM ks.t WHERE pk = ?\"\n\
+                         values = [{ type = \"bigint\" }]\ncolumns = [{ type = \"text\", length = 3 }]\n";
+        let expect = "[statement.expect]\napplied = true\n";
+        let scenario = Scenario::from_toml(&format!("{conditional}{expect}{read_back}"), "x").unwrap();
+        let expected = &scenario.statements[0].expect.as_ref().unwrap().columns;
+        assert_eq!(*expected, [Kind::Boolean { times: 0, plus: 1 }.into()]);
+        assert!(error(&format!("{GOOD}{expect}")).contains("nothing loads them"));
+        let refused =
+            format!("{conditional}[statement.expect]\napplied = false\ncolumns = [{{ type = \"bigint\" }}]\n");
+        let scenario = Scenario::from_toml(&refused, "x").unwrap();
+        assert_eq!(scenario.statements[0].expect.as_ref().unwrap().columns.len(), 2);
+        assert_eq!(
+            scenario.statements[0].expect.as_ref().unwrap().columns[0],
+            Kind::Boolean { times: 0, plus: 0 }.into()
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Columns: every value is a function of the row's number, so that any row can be checked without a copy.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
@@ -103,6 +104,160 @@ pub enum Kind {
         #[serde(default)]
         plus: i64,
     },
+    /// `tinyint`: the low 8 bits of `times * number + plus`.
+    Tinyint {
+        /// Factor of the number.
+        #[serde(default = "one")]
+        times: i64,
+        /// What is added.
+        #[serde(default)]
+        plus: i64,
+    },
+    /// `smallint`: the low 16 bits of `times * number + plus`.
+    Smallint {
+        /// Factor of the number.
+        #[serde(default = "one")]
+        times: i64,
+        /// What is added.
+        #[serde(default)]
+        plus: i64,
+    },
+    /// `float`: `times * number + plus`, converted.
+    Float {
+        /// Factor of the number.
+        #[serde(default = "one")]
+        times: i64,
+        /// What is added.
+        #[serde(default)]
+        plus: i64,
+    },
+    /// `varint`: `times * number + plus`.
+    Varint {
+        /// Factor of the number.
+        #[serde(default = "one")]
+        times: i64,
+        /// What is added.
+        #[serde(default)]
+        plus: i64,
+    },
+    /// `decimal`: `times * number + plus` with the decimal point before its last `scale` digits.
+    Decimal {
+        /// Factor of the number.
+        #[serde(default = "one")]
+        times: i64,
+        /// What is added.
+        #[serde(default)]
+        plus: i64,
+        /// Digits after the decimal point.
+        #[serde(default = "two")]
+        scale: i32,
+    },
+    /// `date`: the low 32 bits of `times * number + plus` are days since the Unix epoch.
+    Date {
+        /// Factor of the number.
+        #[serde(default = "one")]
+        times: i64,
+        /// What is added.
+        #[serde(default)]
+        plus: i64,
+    },
+    /// `time`: `times * number + plus` nanoseconds since midnight, modulo a day ([`Kind::time`]).
+    Time {
+        /// Factor of the number.
+        #[serde(default = "one")]
+        times: i64,
+        /// What is added.
+        #[serde(default)]
+        plus: i64,
+    },
+    /// `duration`: months, days and nanoseconds that follow from `times * number + plus` ([`Kind::duration`]).
+    Duration {
+        /// Factor of the number.
+        #[serde(default = "one")]
+        times: i64,
+        /// What is added.
+        #[serde(default)]
+        plus: i64,
+    },
+    /// `counter`: `times * number + plus`, which an UPDATE adds.
+    Counter {
+        /// Factor of the number.
+        #[serde(default = "one")]
+        times: i64,
+        /// What is added.
+        #[serde(default)]
+        plus: i64,
+    },
+    /// `inet`: `times * number + plus` in the last bytes of an address ([`Kind::inet`]).
+    Inet {
+        /// Factor of the number.
+        #[serde(default = "one")]
+        times: i64,
+        /// What is added.
+        #[serde(default)]
+        plus: i64,
+        /// An address of IPv6 instead of IPv4.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        v6: bool,
+    },
+    /// `timeuuid`: a version 1 uuid, a millisecond later for each number ([`Kind::timeuuid`]).
+    Timeuuid {
+        /// Seeds another node.
+        #[serde(default)]
+        plus: i64,
+    },
+    /// `ascii`: pseudo-random lower-case letters, as a text's.
+    Ascii {
+        /// Characters.
+        length: usize,
+        /// Seeds another sequence.
+        #[serde(default)]
+        plus: i64,
+    },
+    /// `list`: element `j` follows from `number * length + j`.
+    List {
+        /// Its elements.
+        of: Box<Kind>,
+        /// How many.
+        length: NonZeroU64,
+    },
+    /// `set`: as a list, with texts and blobs that no two elements share.
+    Set {
+        /// Its elements.
+        of: Box<Kind>,
+        /// How many.
+        length: NonZeroU64,
+    },
+    /// `map`: keys as the elements of a set, values as those of a list.
+    Map {
+        /// Its keys.
+        keys: Box<Kind>,
+        /// Its values.
+        of: Box<Kind>,
+        /// How many keys.
+        length: NonZeroU64,
+    },
+    /// `tuple`: each field follows from the number itself.
+    Tuple {
+        /// Its fields.
+        of: Vec<Kind>,
+    },
+    /// A user-defined type, with all of its fields, as those of a tuple.
+    Udt {
+        /// Its fields, in the order of the CREATE TYPE.
+        of: Vec<Kind>,
+    },
+    /// `vector<float, length>`: element `j` is `times * (number * length + j) + plus`, converted.
+    Vector {
+        /// Its dimensions.
+        length: NonZeroU64,
+        /// Factor of the number.
+        #[serde(default = "one")]
+        times: i64,
+        /// What is added.
+        #[serde(default)]
+        plus: i64,
+    },
     /// `bigint`: the number divided by `rows`, which the rows of a partition have in common.
     Partition {
         /// Numbers to a value, at least 1.
@@ -147,6 +302,10 @@ impl By {
 
 fn one() -> i64 {
     1
+}
+
+fn two() -> i32 {
+    2
 }
 
 /// SplitMix64's output function (Steele, Lea and Flood 2014): mixes all bits of `x`.
@@ -204,14 +363,20 @@ impl Column {
         }
     }
 
-    /// The bytes of a text or blob.
+    /// The bytes of a text or blob, or of those among its elements.
     pub fn length(&self) -> usize {
-        match self.kind {
-            Kind::Text { length, .. } | Kind::Blob { length, .. } => length,
-            _ => 0,
-        }
+        self.kind.length()
     }
 }
+
+/// Nanoseconds of a day.
+const DAY: i64 = 86_400_000_000_000;
+/// The version 1 uuid of number 0 has this time, in units of 100 ns since 1582: midnight on 2024-01-01.
+const TIMEUUID_EPOCH: u64 = 0x01ee_a838_b4cc_8000;
+/// Such units in a millisecond.
+const TIMEUUID_STEP: u64 = 10_000;
+/// The first half of generated addresses of IPv6: the prefix for documentation (RFC 3849).
+const V6_PREFIX: u64 = 0x2001_0db8_0000_0000;
 
 impl Kind {
     /// `times * number + plus`, wrapping: the value of the numeric kinds.
@@ -243,8 +408,129 @@ impl Kind {
         bytes
     }
 
+    /// The nanoseconds of a [`Kind::Time`].
+    pub fn time(number: u64, times: i64, plus: i64) -> i64 {
+        Kind::number(number, times, plus).rem_euclid(DAY)
+    }
+
+    /// The months, days and nanoseconds of a [`Kind::Duration`]: `times * number + plus` modulo 12, 31 and a day, none below 0.
+    pub fn duration(number: u64, times: i64, plus: i64) -> (i32, i32, i64) {
+        let number = Kind::number(number, times, plus);
+        (number.rem_euclid(12) as i32, number.rem_euclid(31) as i32, number.rem_euclid(DAY))
+    }
+
+    /// The address of a [`Kind::Inet`]: four bytes, or eight after `2001:db8::`.
+    pub fn inet(number: u64, times: i64, plus: i64, v6: bool) -> IpAddr {
+        let number = Kind::number(number, times, plus).cast_unsigned();
+        match v6 {
+            false => Ipv4Addr::from(number as u32).into(),
+            true => Ipv6Addr::from((u128::from(V6_PREFIX) << 64) | u128::from(number)).into(),
+        }
+    }
+
+    /// The sixteen bytes of a [`Kind::Timeuuid`] with this `plus`, in network order.
+    pub fn timeuuid(number: u64, plus: i64) -> [u8; 16] {
+        let time = TIMEUUID_EPOCH.wrapping_add(number.wrapping_mul(TIMEUUID_STEP));
+        let [high, middle, low] = [(time >> 48) & 0x0fff | 0x1000, (time >> 32) & 0xffff, time & 0xffff_ffff];
+        let node = (mix(plus.cast_unsigned()) & (u64::MAX >> 2)) | (1 << 63);
+        ((u128::from((low << 32) | (middle << 16) | high) << 64) | u128::from(node)).to_be_bytes()
+    }
+
+    /// The number that element `index` of a value with `length` elements follows from.
+    #[inline]
+    pub fn element(number: u64, length: NonZeroU64, index: u64) -> u64 {
+        number.wrapping_mul(length.get()).wrapping_add(index)
+    }
+
+    /// The type as CQL names it; `udt` for a user-defined one.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kind::Bigint { .. } | Kind::Partition { .. } => "bigint",
+            Kind::Int { .. } => "int",
+            Kind::Double { .. } => "double",
+            Kind::Boolean { .. } => "boolean",
+            Kind::Timestamp { .. } => "timestamp",
+            Kind::Uuid { .. } => "uuid",
+            Kind::Text { .. } => "text",
+            Kind::Blob { .. } => "blob",
+            Kind::Tinyint { .. } => "tinyint",
+            Kind::Smallint { .. } => "smallint",
+            Kind::Float { .. } => "float",
+            Kind::Varint { .. } => "varint",
+            Kind::Decimal { .. } => "decimal",
+            Kind::Date { .. } => "date",
+            Kind::Time { .. } => "time",
+            Kind::Duration { .. } => "duration",
+            Kind::Counter { .. } => "counter",
+            Kind::Inet { .. } => "inet",
+            Kind::Timeuuid { .. } => "timeuuid",
+            Kind::Ascii { .. } => "ascii",
+            Kind::List { .. } => "list",
+            Kind::Set { .. } => "set",
+            Kind::Map { .. } => "map",
+            Kind::Tuple { .. } => "tuple",
+            Kind::Udt { .. } => "udt",
+            Kind::Vector { .. } => "vector",
+            Kind::Null {} => "null",
+        }
+    }
+
+    /// Itself and the kinds of its elements, at any depth.
+    pub fn all(&self) -> Vec<&Kind> {
+        let inner: Vec<&Kind> = match self {
+            Kind::List { of, .. } | Kind::Set { of, .. } => vec![of],
+            Kind::Map { keys, of, .. } => vec![keys, of],
+            Kind::Tuple { of } | Kind::Udt { of } => of.iter().collect(),
+            _ => Vec::new(),
+        };
+        std::iter::once(self).chain(inner.into_iter().flat_map(Kind::all)).collect()
+    }
+
+    /// See [`Column::length`]; no frame holds what saturates.
+    fn length(&self) -> usize {
+        let times = |length: &NonZeroU64, bytes: usize| {
+            usize::try_from(length.get()).unwrap_or(usize::MAX).saturating_mul(bytes)
+        };
+        match self {
+            Kind::Text { length, .. } | Kind::Blob { length, .. } | Kind::Ascii { length, .. } => *length,
+            Kind::List { of, length } | Kind::Set { of, length } => times(length, of.length()),
+            Kind::Map { keys, of, length } => times(length, keys.length().saturating_add(of.length())),
+            Kind::Tuple { of } | Kind::Udt { of } => of.iter().fold(0, |sum, of| sum.saturating_add(of.length())),
+            _ => 0,
+        }
+    }
+
     fn plus(&self) -> i64 {
-        self.clone().plus_mut().map_or(0, |plus| *plus)
+        self.plus_if_any().unwrap_or(0)
+    }
+
+    fn plus_if_any(&self) -> Option<i64> {
+        match self {
+            Kind::Bigint { plus, .. }
+            | Kind::Int { plus, .. }
+            | Kind::Double { plus, .. }
+            | Kind::Boolean { plus, .. }
+            | Kind::Timestamp { plus, .. }
+            | Kind::Uuid { plus }
+            | Kind::Text { plus, .. }
+            | Kind::Blob { plus, .. }
+            | Kind::Tinyint { plus, .. }
+            | Kind::Smallint { plus, .. }
+            | Kind::Float { plus, .. }
+            | Kind::Varint { plus, .. }
+            | Kind::Decimal { plus, .. }
+            | Kind::Date { plus, .. }
+            | Kind::Time { plus, .. }
+            | Kind::Duration { plus, .. }
+            | Kind::Counter { plus, .. }
+            | Kind::Inet { plus, .. }
+            | Kind::Timeuuid { plus }
+            | Kind::Ascii { plus, .. }
+            | Kind::Vector { plus, .. } => Some(*plus),
+            Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => of.plus_if_any(),
+            Kind::Tuple { of } | Kind::Udt { of } => of.iter().find_map(Kind::plus_if_any),
+            Kind::Partition { .. } | Kind::Null {} => None,
+        }
     }
 
     fn plus_mut(&mut self) -> Option<&mut i64> {
@@ -256,7 +542,22 @@ impl Kind {
             | Kind::Timestamp { plus, .. }
             | Kind::Uuid { plus }
             | Kind::Text { plus, .. }
-            | Kind::Blob { plus, .. } => Some(plus),
+            | Kind::Blob { plus, .. }
+            | Kind::Tinyint { plus, .. }
+            | Kind::Smallint { plus, .. }
+            | Kind::Float { plus, .. }
+            | Kind::Varint { plus, .. }
+            | Kind::Decimal { plus, .. }
+            | Kind::Date { plus, .. }
+            | Kind::Time { plus, .. }
+            | Kind::Duration { plus, .. }
+            | Kind::Counter { plus, .. }
+            | Kind::Inet { plus, .. }
+            | Kind::Timeuuid { plus }
+            | Kind::Ascii { plus, .. }
+            | Kind::Vector { plus, .. } => Some(plus),
+            Kind::List { of, .. } | Kind::Set { of, .. } | Kind::Map { of, .. } => of.plus_mut(),
+            Kind::Tuple { of } | Kind::Udt { of } => of.iter_mut().find_map(Kind::plus_mut),
             Kind::Partition { .. } | Kind::Null {} => None,
         }
     }
@@ -289,6 +590,45 @@ mod tests {
             let word = (first & !(0xf << 12)) | (u64::from(uuid[15] & 0xf) << 12);
             assert_eq!(word, super::word(seed(number, 4), 1), "a bijection of the number");
         }
+    }
+
+    #[test]
+    fn timeuuids_are_of_version_one_and_a_millisecond_apart() {
+        let time = |number| {
+            let uuid = Kind::timeuuid(number, 4);
+            assert_eq!((uuid[6] >> 4, uuid[8] >> 6), (1, 2));
+            assert_ne!(uuid, Kind::timeuuid(number, 5));
+            let part =
+                |range: std::ops::Range<usize>| uuid[range].iter().fold(0u64, |all, one| all << 8 | u64::from(*one));
+            (part(6..8) & 0x0fff) << 48 | part(4..6) << 32 | part(0..4)
+        };
+        // Seconds from 1582-10-15, from which a uuid counts (RFC 9562), to 1970 and from there to 2024.
+        assert_eq!(time(0), (12_219_292_800 + 1_704_067_200) * 10_000_000);
+        assert!((0..1_000_000).step_by(997).all(|number| time(number + 1) == time(number) + 10_000));
+    }
+
+    #[test]
+    fn times_durations_and_addresses_stay_in_their_ranges_for_any_number() {
+        for number in [0, 1, 7, 1 << 40, u64::MAX] {
+            for (times, plus) in [(1, 0), (i64::MAX, 3), (-5, -7)] {
+                assert!((0..DAY).contains(&Kind::time(number, times, plus)));
+                let (months, days, nanoseconds) = Kind::duration(number, times, plus);
+                assert!((0..12).contains(&months) && (0..31).contains(&days) && (0..DAY).contains(&nanoseconds));
+                assert!(
+                    Kind::inet(number, times, plus, false).is_ipv4() && Kind::inet(number, times, plus, true).is_ipv6()
+                );
+            }
+        }
+        assert_eq!(Kind::inet(0x0102, 1, 0, false).to_string(), "0.0.1.2");
+        assert_eq!(Kind::inet(0x0102, 1, 0, true).to_string(), "2001:db8::102");
+    }
+
+    #[test]
+    fn the_elements_of_values_one_after_the_other_have_numbers_one_after_the_other() {
+        let length = NonZeroU64::new(3).unwrap();
+        let numbers: Vec<u64> =
+            (5..7).flat_map(|number| (0..3).map(move |at| Kind::element(number, length, at))).collect();
+        assert_eq!(numbers, [15, 16, 17, 18, 19, 20]);
     }
 
     #[test]

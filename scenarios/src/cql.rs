@@ -156,6 +156,13 @@ pub(crate) fn count_markers(cql: &str) -> usize {
     tokens(cql).iter().filter(|token| **token == Token::Marker).count()
 }
 
+/// Whether this is a lightweight transaction: an INSERT, UPDATE or DELETE with IF, whose answer says whether it was applied.
+pub(crate) fn is_conditional(cql: &str) -> bool {
+    let tokens = tokens(cql);
+    let writes = ["insert", "update", "delete"].iter().any(|verb| is_word(tokens.first(), verb));
+    writes && after_word(&tokens, "if").is_some()
+}
+
 /// A table and the columns of its primary key, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
@@ -356,6 +363,20 @@ mod tests {
         };
         assert_eq!(selected("SELECT a, v AS w, writetime(v), b FROM ks.t WHERE b = ?"), ["a", "v", "", "b"]);
         assert_eq!(selected("SELECT * FROM ks.t WHERE b = ?"), ["b", "a"]);
+    }
+
+    #[test]
+    fn a_write_with_a_condition_is_told_from_other_statements() {
+        for cql in ["INSERT INTO ks.t (a) VALUES (?) IF NOT EXISTS", "update ks.t SET v = ? WHERE a = ? if v = ?"] {
+            assert!(is_conditional(cql), "{cql}");
+        }
+        for cql in ["INSERT INTO ks.t (a) VALUES ('if')", "DROP TABLE IF EXISTS ks.t", "SELECT v FROM ks.t -- if"] {
+            assert!(!is_conditional(cql), "{cql}");
+        }
+        assert_eq!(
+            bound("UPDATE ks.t USING TTL ? SET v = ? WHERE a = ? IF v = ? AND w IN (?, ?)"),
+            ["", "v", "a", "v", "w", "w"]
+        );
     }
 
     #[test]

@@ -129,9 +129,17 @@ fn orders() -> [(&'static str, Order); Order::ALL.len()] {
 fn expectation(entry: Entry<'_>) -> Result<Expectation, Mistake> {
     let mut fields = entry.fields("[statement.expect]")?;
     let rows = fields.optional("rows", |entry| entry.whole(1..=i128::from(MAX_ROWS)))?.map(|rows| rows as u64);
-    let expectation = Expectation { rows, columns: fields.required("columns", columns)? };
+    let columns = match fields.optional("applied", Entry::truth)? {
+        None => fields.required("columns", columns)?,
+        Some(applied) => {
+            // An odd number is true.
+            let first = Column::from(Kind::Boolean { times: 0, plus: applied.into() });
+            let others = fields.optional("columns", columns)?.unwrap_or_default();
+            std::iter::once(first).chain(others).collect()
+        }
+    };
     fields.end()?;
-    Ok(expectation)
+    Ok(Expectation { rows, columns })
 }
 
 fn load(entry: Entry<'_>) -> Result<Load, Mistake> {
@@ -169,12 +177,30 @@ enum Type {
     Timestamp,
     Uuid,
     Text,
+    Ascii,
     Blob,
+    Tinyint,
+    Smallint,
+    Float,
+    Varint,
+    Decimal,
+    Date,
+    Time,
+    Timeuuid,
+    Inet,
+    Duration,
+    Counter,
+    List,
+    Set,
+    Map,
+    Tuple,
+    Udt,
+    Vector,
     Partition,
     Null,
 }
 
-const TYPES: [(&str, Type); 10] = [
+const TYPES: [(&str, Type); 29] = [
     ("bigint", Type::Bigint),
     ("int", Type::Int),
     ("double", Type::Double),
@@ -182,10 +208,35 @@ const TYPES: [(&str, Type); 10] = [
     ("timestamp", Type::Timestamp),
     ("uuid", Type::Uuid),
     ("text", Type::Text),
+    ("varchar", Type::Text),
+    ("ascii", Type::Ascii),
     ("blob", Type::Blob),
+    ("tinyint", Type::Tinyint),
+    ("smallint", Type::Smallint),
+    ("float", Type::Float),
+    ("varint", Type::Varint),
+    ("decimal", Type::Decimal),
+    ("date", Type::Date),
+    ("time", Type::Time),
+    ("timeuuid", Type::Timeuuid),
+    ("inet", Type::Inet),
+    ("duration", Type::Duration),
+    ("counter", Type::Counter),
+    ("list", Type::List),
+    ("set", Type::Set),
+    ("map", Type::Map),
+    ("tuple", Type::Tuple),
+    ("udt", Type::Udt),
+    ("vector", Type::Vector),
     ("partition", Type::Partition),
     ("null", Type::Null),
 ];
+
+/// The most elements of a value.
+const MOST_ELEMENTS: i128 = 65_535;
+
+/// How deep elements may have elements.
+const MOST_DEEP: usize = 4;
 
 const BY: [(&str, By); 3] = [("row", By::Row), ("key", By::Key), ("place", By::Place)];
 
@@ -194,7 +245,7 @@ fn column(entry: Entry<'_>) -> Result<Column, Mistake> {
     fields.are_of("a column");
     let (found, name) = fields.required("type", |entry| Ok((entry.word(&TYPES)?, entry.text()?)))?;
     fields.are_of(&format!("a column of type {name}"));
-    let kind = kind(found, &mut fields)?;
+    let kind = kind(found, &mut fields, 0)?;
     let mut column = Column::from(kind);
     if !matches!(column.kind, Kind::Partition { .. } | Kind::Null {}) {
         column.by = fields.optional("by", |entry| entry.word(&BY))?.unwrap_or_default();
@@ -209,11 +260,32 @@ fn column(entry: Entry<'_>) -> Result<Column, Mistake> {
     Ok(column)
 }
 
-fn kind(found: Type, fields: &mut Fields<'_>) -> Result<Kind, Mistake> {
+/// What a collection has for elements.
+fn element(entry: Entry<'_>, depth: usize) -> Result<Kind, Mistake> {
+    if depth > MOST_DEEP {
+        let message = format!("elements are nested {depth} deep here; at most {MOST_DEEP} are possible");
+        return Err(entry.mistake(message));
+    }
+    let mut fields = entry.fields("an element, such as { type = \"bigint\" },")?;
+    fields.are_of("an element");
+    let (found, name) = fields.required("type", |entry| Ok((entry.word(&TYPES)?, entry.text()?)))?;
+    fields.are_of(&format!("an element of type {name}"));
+    let kind = kind(found, &mut fields, depth)?;
+    fields.end()?;
+    Ok(kind)
+}
+
+fn kind(found: Type, fields: &mut Fields<'_>, depth: usize) -> Result<Kind, Mistake> {
     let times = |fields: &mut Fields<'_>| fields.optional("times", Entry::i64).map(|times| times.unwrap_or(1));
     let plus = |fields: &mut Fields<'_>| fields.optional("plus", Entry::i64).map(Option::unwrap_or_default);
     let length = |fields: &mut Fields<'_>| {
         fields.required("length", |entry| entry.whole(0..=i128::from(i64::MAX))).map(|length| length as usize)
+    };
+    let of = |fields: &mut Fields<'_>, name| fields.required(name, |entry| element(entry, depth + 1)).map(Box::new);
+    let parts = |fields: &mut Fields<'_>| fields.required("of", |entry| entry.list(|entry| element(entry, depth + 1)));
+    let elements = |fields: &mut Fields<'_>| {
+        let length = fields.required("length", |entry| entry.whole(1..=MOST_ELEMENTS))?;
+        Ok(NonZeroU64::new(length as u64).unwrap_or(NonZeroU64::MIN))
     };
     Ok(match found {
         Type::Bigint => Kind::Bigint { times: times(fields)?, plus: plus(fields)? },
@@ -228,6 +300,31 @@ fn kind(found: Type, fields: &mut Fields<'_>) -> Result<Kind, Mistake> {
             Kind::Text { length, plus, unicode }
         }
         Type::Blob => Kind::Blob { length: length(fields)?, plus: plus(fields)? },
+        Type::Ascii => Kind::Ascii { length: length(fields)?, plus: plus(fields)? },
+        Type::Tinyint => Kind::Tinyint { times: times(fields)?, plus: plus(fields)? },
+        Type::Smallint => Kind::Smallint { times: times(fields)?, plus: plus(fields)? },
+        Type::Float => Kind::Float { times: times(fields)?, plus: plus(fields)? },
+        Type::Varint => Kind::Varint { times: times(fields)?, plus: plus(fields)? },
+        Type::Decimal => {
+            let (times, plus) = (times(fields)?, plus(fields)?);
+            let scale = fields.optional("scale", |entry| entry.whole(0..=1_000))?.map_or(2, |scale| scale as i32);
+            Kind::Decimal { times, plus, scale }
+        }
+        Type::Date => Kind::Date { times: times(fields)?, plus: plus(fields)? },
+        Type::Time => Kind::Time { times: times(fields)?, plus: plus(fields)? },
+        Type::Timeuuid => Kind::Timeuuid { plus: plus(fields)? },
+        Type::Inet => {
+            let (times, plus) = (times(fields)?, plus(fields)?);
+            Kind::Inet { times, plus, v6: fields.optional("v6", Entry::truth)?.unwrap_or_default() }
+        }
+        Type::Duration => Kind::Duration { times: times(fields)?, plus: plus(fields)? },
+        Type::Counter => Kind::Counter { times: times(fields)?, plus: plus(fields)? },
+        Type::List => Kind::List { of: of(fields, "of")?, length: elements(fields)? },
+        Type::Set => Kind::Set { of: of(fields, "of")?, length: elements(fields)? },
+        Type::Map => Kind::Map { keys: of(fields, "keys")?, of: of(fields, "of")?, length: elements(fields)? },
+        Type::Tuple => Kind::Tuple { of: parts(fields)? },
+        Type::Udt => Kind::Udt { of: parts(fields)? },
+        Type::Vector => Kind::Vector { length: elements(fields)?, times: times(fields)?, plus: plus(fields)? },
         Type::Partition => {
             let rows = fields.required("rows", |entry| entry.whole(1..=i128::from(i64::MAX)))?;
             Kind::Partition { rows: NonZeroU64::new(rows as u64).unwrap_or(NonZeroU64::MIN) }

@@ -19,7 +19,10 @@ impl Scenario {
             let Some(table) = tables.iter().find(|table| table.name == uses.table) else { return };
             let named = bound.iter_mut().zip(&uses.bound).chain(selected.iter_mut().zip(&uses.selected));
             for (column, name) in named {
-                let could_repeat = matches!(column.kind, Kind::Text { .. } | Kind::Blob { .. } | Kind::Uuid { .. });
+                let could_repeat = matches!(
+                    column.kind,
+                    Kind::Text { .. } | Kind::Ascii { .. } | Kind::Blob { .. } | Kind::Uuid { .. }
+                );
                 column.unique = could_repeat && name.as_ref().is_some_and(|name| table.key.contains(name));
             }
         };
@@ -175,7 +178,8 @@ fn offset(first: &Kind, second: &Kind) -> Option<i128> {
         (Kind::Text { length, unicode, .. }, Kind::Text { length: bytes, unicode: script, .. }) => {
             (length == bytes && unicode == script).then_some(0)
         }
-        (Kind::Blob { length, .. }, Kind::Blob { length: bytes, .. }) => (length == bytes).then_some(0),
+        (Kind::Blob { length, .. }, Kind::Blob { length: bytes, .. })
+        | (Kind::Ascii { length, .. }, Kind::Ascii { length: bytes, .. }) => (length == bytes).then_some(0),
         _ => (first == second).then_some(0),
     }
 }
@@ -203,6 +207,11 @@ struct Apart {
     below: u128,
 }
 
+/// How many elements of a set, or keys of a map, differ whatever number they follow from.
+pub(crate) fn different_elements(of: &Kind) -> u128 {
+    Apart::of_column(&Column::from(of.clone())).modulo
+}
+
 impl Apart {
     /// Of columns that follow from one number.
     fn of<'a>(columns: impl Iterator<Item = &'a Column>) -> Apart {
@@ -214,20 +223,47 @@ impl Apart {
         let power = |bits: u32, times: i64| 1 << bits.saturating_sub(times.trailing_zeros());
         let modulo = match column.kind {
             _ if is_null_at_times(column) => 1,
-            Kind::Bigint { times, .. } | Kind::Timestamp { times, .. } => power(64, times),
-            Kind::Int { times, .. } => power(32, times),
+            Kind::Bigint { times, .. }
+            | Kind::Timestamp { times, .. }
+            | Kind::Varint { times, .. }
+            | Kind::Decimal { times, .. }
+            | Kind::Inet { times, v6: true, .. } => power(64, times),
+            Kind::Int { times, .. } | Kind::Date { times, .. } | Kind::Inet { times, v6: false, .. } => {
+                power(32, times)
+            }
+            Kind::Smallint { times, .. } => power(16, times),
+            Kind::Tinyint { times, .. } => power(8, times),
             Kind::Boolean { times, .. } => power(1, times),
+            Kind::Timeuuid { .. } => 1 << 56,
+            Kind::Ascii { length, plus } => Texts::letters(length, plus).unique().distinct().into(),
             Kind::Uuid { .. } | Kind::Partition { .. } => 1 << 64,
             Kind::Text { length, plus, unicode: false } => Texts::letters(length, plus).unique().distinct().into(),
             Kind::Text { length, plus, unicode: true } => Texts::unicode(length, plus).unique().distinct().into(),
             Kind::Blob { length, plus } => Blobs::new(length, plus).unique().distinct().into(),
-            Kind::Double { .. } | Kind::Null {} => 1,
+            // Also of those whose elements might tell more apart.
+            Kind::Double { .. }
+            | Kind::Float { .. }
+            | Kind::Time { .. }
+            | Kind::Duration { .. }
+            | Kind::Counter { .. }
+            | Kind::List { .. }
+            | Kind::Set { .. }
+            | Kind::Map { .. }
+            | Kind::Tuple { .. }
+            | Kind::Udt { .. }
+            | Kind::Vector { .. }
+            | Kind::Null {} => 1,
+        };
+        let up_to = |most: u128, times: i64, plus: i64| {
+            most.saturating_sub(plus.unsigned_abs().into()).checked_div(times.unsigned_abs().into()).unwrap_or(0)
         };
         let below = match column.kind {
+            _ if is_null_at_times(column) => 0,
             // Whole numbers up to 2^53 are exact, and those above come again as no rule says.
-            Kind::Double { times, plus } if times != 0 && !is_null_at_times(column) => {
-                (1u128 << 53).saturating_sub(plus.unsigned_abs().into()) / u128::from(times.unsigned_abs())
-            }
+            Kind::Double { times, plus } => up_to(1 << 53, times, plus),
+            Kind::Float { times, plus } => up_to(1 << 24, times, plus),
+            // Those of one day.
+            Kind::Time { times, plus } if plus >= 0 => up_to(86_400_000_000_000, times, plus),
             _ => 0,
         };
         Apart { modulo, below }
@@ -324,6 +360,12 @@ mod tests {
             ("{ type = \"boolean\", times = 2 }", 1),
             ("{ type = \"int\", times = 16777216 }", 256),
             ("{ type = \"bigint\", times = 0 }", 1),
+            ("{ type = \"tinyint\" }", 256),
+            ("{ type = \"smallint\", times = 64 }", 1_024),
+            ("{ type = \"inet\", times = 16777216 }", 256),
+            ("{ type = \"float\", plus = 16777116 }", 100),
+            ("{ type = \"time\", times = 1000000000000 }", 86),
+            ("{ type = \"ascii\", length = 1 }", 26),
             ("{ type = \"double\", plus = 9007199254740892 }", 100),
             ("{ type = \"text\", length = 0 }", 1),
             ("{ type = \"text\", length = 3, unicode = true }", 26 * 32),

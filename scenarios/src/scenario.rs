@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cql::{keyspace_created_by, with_suffix};
+use crate::cql::{self, keyspace_created_by, with_suffix};
 use crate::fault::Fault;
 use crate::form;
 use crate::operation::DEFAULT_BATCH;
-use crate::{By, Column, Limits, Operation, Order, Submit};
+use crate::{By, Column, Kind, Limits, Operation, Order, Submit};
 
 /// The most values that a statement binds, and the most columns of an expected row.
 pub const MAX_VALUES: usize = 32;
@@ -115,12 +115,12 @@ pub struct Expectation {
     pub columns: Vec<Column>,
 }
 
-/// An INSERT that is executed for every row that the statement reads.
+/// An INSERT, or an UPDATE of a counter, that is executed for every row that the statement reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Load {
-    /// The INSERT.
+    /// The INSERT or UPDATE.
     pub cql: String,
     /// One generator a bind marker, at most [`MAX_VALUES`].
     pub values: Vec<Column>,
@@ -181,6 +181,18 @@ impl Statement {
             Operation::Batch => self.size.unwrap_or(DEFAULT_BATCH),
             _ => self.expect.as_ref().and_then(|expect| expect.rows).unwrap_or(1),
         }
+    }
+
+    /// Whether it is a lightweight transaction, whose answer has a row although it writes.
+    pub fn is_conditional(&self) -> bool {
+        cql::is_conditional(&self.cql)
+    }
+
+    /// The first type, named as [`Kind::name`] does, of a bound value or an expected column for which `is_meant` holds.
+    pub fn type_that(&self, is_meant: impl Fn(&'static str) -> bool) -> Option<&'static str> {
+        let expected = self.expect.iter().flat_map(|expect| &expect.columns);
+        let kinds = self.values.iter().chain(expected).flat_map(|column| column.kind.all());
+        kinds.map(Kind::name).find(|name| is_meant(name))
     }
 }
 
@@ -256,7 +268,6 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
 
     #[test]
     fn a_shift_changes_what_is_loaded_and_expected_alike_and_never_what_is_bound() {

@@ -23,6 +23,9 @@ schema = [
     """CREATE TABLE a.rows (pk bigint, place int, name text, other text, data blob, score double, id uuid, at timestamp, \
        is boolean, note text, PRIMARY KEY (pk, place))""",
     "CREATE TABLE a.line (pk bigint, place int, PRIMARY KEY (pk, place))",
+    """CREATE TABLE a.types (at timeuuid, name ascii, a tinyint, b smallint, c float, d varint, e decimal, f date, g time, h inet, \
+       i inet, j duration, k list<int>, l set<text>, m map<blob, double>, n tuple<ascii, boolean>, o list<frozen<set<uuid>>>, \
+       p vector<float, 3>, q bigint, PRIMARY KEY (at, name))""",
 ]
 
 [[statement]]
@@ -68,6 +71,40 @@ order = "sequential"
 weight = 2
 cql = "INSERT INTO a.line (pk, place) VALUES (?, ?)"
 values = [{ type = "partition", rows = 4 }, { type = "int", times = 11 }]
+
+[[statement]]
+name = "types"
+weight = 4
+cql = "INSERT INTO a.types (at, name, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+values = [
+    { type = "timeuuid", plus = 3 },
+    { type = "ascii", length = 8, plus = 1 },
+    { type = "tinyint", times = 7, plus = -100 },
+    { type = "smallint", times = 1_001 },
+    { type = "float", times = 3, plus = 1 },
+    { type = "varint", times = -9_000_000_000_000_000_000, plus = 7 },
+    { type = "decimal", times = -31, scale = 3 },
+    { type = "date", times = 1_000_003, plus = -7 },
+    { type = "time", times = 86_399_999_999_999, plus = -1 },
+    { type = "inet", times = 65_537 },
+    { type = "inet", times = 65_537, v6 = true },
+    { type = "duration", times = 1_000_000_007 },
+    { type = "list", of = { type = "int", times = -5 }, length = 3 },
+    { type = "set", of = { type = "text", length = 6, plus = 2 }, length = 4, nulls = 0.2 },
+    { type = "map", keys = { type = "blob", length = 4 }, of = { type = "double", times = 2 }, length = 2, null_every = 5 },
+    { type = "tuple", of = [{ type = "ascii", length = 3 }, { type = "boolean" }] },
+    { type = "list", of = { type = "set", of = { type = "uuid" }, length = 2 }, length = 2 },
+    { type = "vector", length = 3, times = 5 },
+]
+
+[[statement]]
+name = "counters"
+cql = "UPDATE a.counters SET c = c + ?, d = ? WHERE pk = ?"
+values = [
+    { type = "counter", times = 3 },
+    { type = "udt", of = [{ type = "varint" }, { type = "tuple", of = [{ type = "time", times = -1 }] }] },
+    { type = "bigint" },
+]
 "#;
 
 fn scenarios() -> Vec<Scenario> {
@@ -76,35 +113,72 @@ fn scenarios() -> Vec<Scenario> {
     names.iter().map(|name| builtin(name).unwrap().shifted(41)).chain([own]).collect()
 }
 
-/// The value in the row with this number, with its type in front; a double by its bits, bytes in hexadecimal.
+/// The value in the row with this number, with its type in front; a float or double by its bits, bytes in hexadecimal.
 fn value(column: &Column, row: u64, rows: u64) -> String {
     let number = column.by.number(row, NonZeroU64::new(rows).unwrap());
     if column.is_null(number) {
         return "null".to_owned();
     }
+    written(&column.kind, number, column.unique)
+}
+
+fn written(kind: &Kind, number: u64, unique: bool) -> String {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let room = &mut vec![0; column.length()][..];
-    match column.kind {
-        Kind::Bigint { times, plus } => format!("bigint {}", Kind::number(number, times, plus)),
-        Kind::Int { times, plus } => format!("int {}", Kind::number(number, times, plus) as i32),
-        Kind::Double { times, plus } => {
-            format!("double {:016x}", (Kind::number(number, times, plus) as f64).to_bits())
+    let text = |texts: Texts, length: usize| {
+        let mut room = vec![0; length];
+        if unique { texts.unique().of(number, &mut room).to_owned() } else { texts.of(number).to_owned() }
+    };
+    let elements = |length: NonZeroU64, kinds: &[&Kind], unique: &[bool]| {
+        let numbers = (0..length.get()).map(|index| Kind::element(number, length, index));
+        let each =
+            numbers.flat_map(|number| kinds.iter().zip(unique).map(move |(kind, one)| written(kind, number, *one)));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let name = if matches!(kind, Kind::Ascii { .. }) { "text" } else { kind.name() };
+    let found = match *kind {
+        Kind::Bigint { times, plus } | Kind::Timestamp { times, plus } | Kind::Varint { times, plus } => {
+            Kind::number(number, times, plus).to_string()
         }
-        Kind::Boolean { times, plus } => format!("boolean {}", Kind::number(number, times, plus) & 1),
-        Kind::Timestamp { times, plus } => format!("timestamp {}", Kind::number(number, times, plus)),
-        Kind::Uuid { plus } if column.unique => format!("uuid {}", hex(&Kind::unique_uuid(number, plus))),
-        Kind::Uuid { plus } => format!("uuid {}", hex(&Kind::uuid(number, plus))),
-        Kind::Text { length, plus, unicode } => {
-            let texts = if unicode { Texts::unicode(length, plus) } else { Texts::letters(length, plus) };
-            let text = if column.unique { texts.unique().of(number, room) } else { texts.of(number) };
-            format!("text {text}")
+        Kind::Counter { times, plus } => Kind::number(number, times, plus).to_string(),
+        Kind::Int { times, plus } | Kind::Date { times, plus } => {
+            (Kind::number(number, times, plus) as i32).to_string()
+        }
+        Kind::Smallint { times, plus } => (Kind::number(number, times, plus) as i16).to_string(),
+        Kind::Tinyint { times, plus } => (Kind::number(number, times, plus) as i8).to_string(),
+        Kind::Double { times, plus } => format!("{:016x}", (Kind::number(number, times, plus) as f64).to_bits()),
+        Kind::Float { times, plus } => format!("{:08x}", (Kind::number(number, times, plus) as f32).to_bits()),
+        Kind::Boolean { times, plus } => (Kind::number(number, times, plus) & 1).to_string(),
+        Kind::Decimal { times, plus, scale } => format!("{} {scale}", Kind::number(number, times, plus)),
+        Kind::Time { times, plus } => Kind::time(number, times, plus).to_string(),
+        Kind::Duration { times, plus } => {
+            let (months, days, nanoseconds) = Kind::duration(number, times, plus);
+            format!("{months} {days} {nanoseconds}")
+        }
+        Kind::Inet { times, plus, v6 } => Kind::inet(number, times, plus, v6).to_string(),
+        Kind::Uuid { plus } if unique => hex(&Kind::unique_uuid(number, plus)),
+        Kind::Uuid { plus } => hex(&Kind::uuid(number, plus)),
+        Kind::Timeuuid { plus } => hex(&Kind::timeuuid(number, plus)),
+        Kind::Text { length, plus, unicode: true } => text(Texts::unicode(length, plus), length),
+        Kind::Text { length, plus, unicode: false } | Kind::Ascii { length, plus } => {
+            text(Texts::letters(length, plus), length)
         }
         Kind::Blob { length, plus } => {
-            let blobs = Blobs::new(length, plus);
-            format!("blob {}", hex(if column.unique { blobs.unique().of(number, room) } else { blobs.of(number) }))
+            let (blobs, mut room) = (Blobs::new(length, plus), vec![0; length]);
+            hex(if unique { blobs.unique().of(number, &mut room) } else { blobs.of(number) })
         }
-        Kind::Partition { rows } => format!("bigint {}", Kind::partition(number, rows)),
-        Kind::Null {} => "null".to_owned(),
+        Kind::List { ref of, length } => elements(length, &[of], &[false]),
+        Kind::Set { ref of, length } => elements(length, &[of], &[true]),
+        Kind::Map { ref keys, ref of, length } => elements(length, &[keys, of], &[true, false]),
+        Kind::Tuple { ref of } | Kind::Udt { ref of } => {
+            elements(NonZeroU64::MIN, &of.iter().collect::<Vec<_>>(), &vec![false; of.len()])
+        }
+        Kind::Vector { length, times, plus } => elements(length, &[&Kind::Float { times, plus }], &[false]),
+        Kind::Partition { rows } => Kind::partition(number, rows).to_string(),
+        Kind::Null {} => return "null".to_owned(),
+    };
+    match kind.all().len() > 1 || matches!(kind, Kind::Vector { .. }) {
+        true => format!("{name} [{found}]"),
+        false => format!("{name} {found}"),
     }
 }
 

@@ -59,6 +59,13 @@ impl Capability {
     }
 }
 
+/// The types beyond bigint, int, double, boolean, timestamp, uuid, text, ascii and blob, for an adapter that has none of them
+/// ([`DriverInfo::lacks_types`]).
+pub const LATER_TYPES: [&str; 17] = [
+    "tinyint", "smallint", "float", "varint", "decimal", "date", "time", "timeuuid", "inet", "duration", "counter",
+    "list", "set", "map", "tuple", "udt", "vector",
+];
+
 /// A library in the worker, read from the build or the running process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -193,6 +200,10 @@ pub struct DriverInfo {
     pub libraries: Vec<Library>,
     /// What it can do.
     pub capabilities: BTreeSet<Capability>,
+    /// CQL types that it cannot bind or cannot decode, by name; a user-defined type is `udt`. A scenario that has one is not asked of
+    /// it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub lacks_types: BTreeSet<Cow<'static, str>>,
     /// Full sentences for the row: what favours or hinders the driver here.
     pub caveats: Vec<String>,
     /// The options that a contender of this driver can set.

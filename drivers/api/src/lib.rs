@@ -8,14 +8,17 @@ mod batch;
 mod driver;
 mod error;
 mod info;
+mod items;
 mod options;
 mod rows;
 mod value;
+pub mod varint;
 
 pub use batch::BatchRows;
 pub use driver::{Driver, Session};
 pub use error::{DriverError, ErrorKind};
-pub use info::{Capability, DriverInfo, DriverOption, Library, Setting};
+pub use info::{Capability, DriverInfo, DriverOption, LATER_TYPES, Library, Setting};
+pub use items::{Elements, Item, Items, Nested};
 pub use options::{ConnectOptions, Consistency, Credentials, Settings};
 pub use rows::{Row, Rows};
 pub use value::Value;

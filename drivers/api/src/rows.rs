@@ -1,8 +1,9 @@
 //! Decoded rows, in a buffer that every statement reuses.
 
 use std::cell::RefCell;
+use std::net::IpAddr;
 
-use crate::Value;
+use crate::{Elements, Items, Nested, Value};
 
 #[derive(Clone, Copy, Debug)]
 enum Cell {
@@ -13,8 +14,38 @@ enum Cell {
     Double(f64),
     Timestamp(i64),
     Uuid([u8; 16]),
-    Text { start: usize, end: usize },
-    Blob { start: usize, end: usize },
+    Text {
+        start: usize,
+        end: usize,
+    },
+    Blob {
+        start: usize,
+        end: usize,
+    },
+    Tinyint(i8),
+    Smallint(i16),
+    Float(f32),
+    Date(i32),
+    Time(i64),
+    Inet(IpAddr),
+    Timeuuid([u8; 16]),
+    Varint(i64),
+    Decimal {
+        unscaled: i64,
+        scale: i32,
+    },
+    Duration {
+        months: i32,
+        days: i32,
+        nanoseconds: i64,
+    },
+    Counter(i64),
+    /// Elements among the blobs' bytes, fewer than 2^32 of these.
+    Nested {
+        kind: Nested,
+        start: usize,
+        length: u32,
+    },
 }
 
 /// Where an adapter puts decoded rows, column by column, in the order of the result's columns.
@@ -149,6 +180,64 @@ impl Rows {
         cells.push(Cell::Blob { start, end: blobs.len() });
     }
 
+    /// Appends a value of any type to the current row. The commonest types have a way of their own.
+    #[inline(never)]
+    pub fn push(&mut self, value: Value<'_>) {
+        let cell = match value {
+            Value::Null => Cell::Null,
+            Value::Boolean(value) => Cell::Boolean(value),
+            Value::Int(value) => Cell::Int(value),
+            Value::Bigint(value) => Cell::Bigint(value),
+            Value::Double(value) => Cell::Double(value),
+            Value::Timestamp(value) => Cell::Timestamp(value),
+            Value::Uuid(value) => Cell::Uuid(value),
+            Value::Text(value) => return self.push_text(value),
+            Value::Blob(value) => return self.push_blob(value),
+            Value::Tinyint(value) => Cell::Tinyint(value),
+            Value::Smallint(value) => Cell::Smallint(value),
+            Value::Float(value) => Cell::Float(value),
+            Value::Date(value) => Cell::Date(value),
+            Value::Time(value) => Cell::Time(value),
+            Value::Inet(value) => Cell::Inet(value),
+            Value::Timeuuid(value) => Cell::Timeuuid(value),
+            Value::Varint(value) => Cell::Varint(value),
+            Value::Decimal { unscaled, scale } => Cell::Decimal { unscaled, scale },
+            Value::Duration { months, days, nanoseconds } => Cell::Duration { months, days, nanoseconds },
+            Value::Counter(value) => Cell::Counter(value),
+            Value::List(items) => self.elements(Nested::List, items),
+            Value::Set(items) => self.elements(Nested::Set, items),
+            Value::Map(items) => self.elements(Nested::Map, items),
+            Value::Tuple(items) => self.elements(Nested::Tuple, items),
+            Value::Udt(items) => self.elements(Nested::Udt, items),
+            Value::Vector(items) => self.elements(Nested::Vector, items),
+        };
+        self.buffer().cells.push(cell);
+    }
+
+    fn elements(&mut self, kind: Nested, items: Items<'_>) -> Cell {
+        let Buffer { blobs, .. } = self.buffer();
+        let start = blobs.len();
+        blobs.extend_from_slice(items.bytes());
+        Cell::Nested { kind, start, length: u32::try_from(items.bytes().len()).unwrap_or(u32::MAX) }
+    }
+
+    /// Appends a value with elements to the current row; `fill` puts them in, one by one.
+    ///
+    /// # Errors
+    /// That of `fill`.
+    pub fn push_nested<E>(
+        &mut self,
+        kind: Nested,
+        fill: impl FnOnce(&mut Elements<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Buffer { cells, blobs, .. } = self.buffer();
+        let start = blobs.len();
+        Elements::new(blobs).all(kind, fill)?;
+        let length = u32::try_from(blobs.len() - start).unwrap_or(u32::MAX);
+        cells.push(Cell::Nested { kind, start, length });
+        Ok(())
+    }
+
     /// Ends the current row; its columns are the values pushed since the last end.
     #[inline]
     pub fn end_row(&mut self) {
@@ -240,6 +329,30 @@ impl<'a> Row<'a> {
             Cell::Uuid(value) => Value::Uuid(value),
             Cell::Text { start, end } => Value::Text(self.buffer.text.get(start..end)?),
             Cell::Blob { start, end } => Value::Blob(self.buffer.blobs.get(start..end)?),
+            ref other => self.other(other)?,
+        })
+    }
+
+    /// The value of a cell that is not of the commonest types.
+    #[inline(never)]
+    fn other(&self, cell: &Cell) -> Option<Value<'a>> {
+        Some(match *cell {
+            Cell::Tinyint(value) => Value::Tinyint(value),
+            Cell::Smallint(value) => Value::Smallint(value),
+            Cell::Float(value) => Value::Float(value),
+            Cell::Date(value) => Value::Date(value),
+            Cell::Time(value) => Value::Time(value),
+            Cell::Inet(value) => Value::Inet(value),
+            Cell::Timeuuid(value) => Value::Timeuuid(value),
+            Cell::Varint(value) => Value::Varint(value),
+            Cell::Decimal { unscaled, scale } => Value::Decimal { unscaled, scale },
+            Cell::Duration { months, days, nanoseconds } => Value::Duration { months, days, nanoseconds },
+            Cell::Counter(value) => Value::Counter(value),
+            Cell::Nested { kind, start, length } => {
+                let end = start.checked_add(usize::try_from(length).ok()?)?;
+                kind.of(Items::new(self.buffer.blobs.get(start..end)?))
+            }
+            _ => return None,
         })
     }
 
@@ -263,6 +376,15 @@ impl<'a> Row<'a> {
             Value::Blob(value) => {
                 matches!(*cell, Cell::Blob { start, end } if self.buffer.blobs.get(start..end) == Some(value))
             }
+            other => self.holds_other(cell, other),
+        }
+    }
+
+    #[inline(never)]
+    fn holds_other(&self, cell: &Cell, value: Value<'_>) -> bool {
+        match (value, self.other(cell)) {
+            (Value::Float(value), Some(Value::Float(found))) => found.to_bits() == value.to_bits(),
+            (value, found) => found == Some(value),
         }
     }
 }
@@ -270,6 +392,7 @@ impl<'a> Row<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::items::tests::SCALARS;
 
     /// Each value in the place of each, and other values of the same types: `holds` says what `get` says.
     #[test]
@@ -284,6 +407,10 @@ mod tests {
             Value::Uuid([3; 16]),
             Value::Text("3"),
             Value::Blob(b"3"),
+            Value::Float(3.0),
+            Value::Counter(3),
+            Value::List(Items::new(&[7, 3])),
+            Value::Set(Items::new(&[7, 3])),
         ];
         let others = [
             Value::Boolean(false),
@@ -294,6 +421,10 @@ mod tests {
             Value::Uuid([4; 16]),
             Value::Text(""),
             Value::Blob(b"33"),
+            Value::Float(-3.0),
+            Value::Counter(4),
+            Value::List(Items::new(&[7, 4])),
+            Value::Tuple(Items::new(&[7, 3])),
         ];
         let mut rows = Rows::new();
         rows.push_null();
@@ -305,6 +436,7 @@ mod tests {
         rows.push_uuid([3; 16]);
         rows.push_text("3");
         rows.push_blob(b"3");
+        values.iter().skip(9).for_each(|value| rows.push(*value));
         rows.end_row();
         let row = rows.get(0).unwrap();
         for (index, expected) in values.iter().enumerate() {
@@ -314,6 +446,25 @@ mod tests {
             }
         }
         assert!(!row.holds(values.len(), Value::Null));
+    }
+
+    #[test]
+    fn a_value_of_every_type_is_given_back_as_it_was_pushed() {
+        let mut rows = Rows::new();
+        SCALARS.iter().for_each(|value| rows.push(*value));
+        let fill = |out: &mut Elements<'_>| -> Result<(), ()> {
+            SCALARS.iter().for_each(|value| out.push(*value));
+            Ok(())
+        };
+        rows.push_nested(Nested::Udt, fill).unwrap();
+        rows.end_row();
+        let row = rows.get(0).unwrap();
+        for (index, value) in SCALARS.iter().enumerate() {
+            assert_eq!(row.get(index), Some(*value));
+            assert!(row.holds(index, *value));
+        }
+        let Some(Value::Udt(items)) = row.get(SCALARS.len()) else { panic!("{:?}", row.get(SCALARS.len())) };
+        assert!(items.iter().map(|item| item.value()).eq(SCALARS));
     }
 
     #[test]

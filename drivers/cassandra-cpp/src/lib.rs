@@ -8,6 +8,7 @@ mod errors;
 pub mod library;
 mod options;
 mod session;
+mod types;
 mod values;
 
 use std::collections::BTreeMap;
@@ -50,6 +51,7 @@ impl Driver for CassandraCpp {
                 lock::library("tokio")?,
             ],
             capabilities: Capability::all_but(&[]),
+            lacks_types: types::LACKS.map(Into::into).into(),
             caveats: [
                 "It runs one I/O thread in C++ beside the runtime's workers, or as many as `io-threads` says.",
                 "It always skips the result's metadata, so its answers to a SELECT are shorter.",

@@ -53,7 +53,7 @@ impl CassandraCppSession {
         {
             statement.set_paging_size(page_size).map_err(errors::at_bind)?;
         }
-        values::bind(&mut statement, values)?;
+        values::bind(&mut statement, values, Some(&prepared.prepared))?;
         Ok(statement)
     }
 }
@@ -108,7 +108,7 @@ impl Session for CassandraCppSession {
                 return Err(errors::wrong_number_of_values(prepared.markers, row.len()));
             }
             let mut statement = prepared.prepared.bind();
-            values::bind(&mut statement, row)?;
+            values::bind(&mut statement, row, Some(&prepared.prepared))?;
             batch.add_statement(statement).map_err(errors::at_bind)?;
         }
         batch.execute().await.map(drop).map_err(errors::at_execute)
@@ -158,7 +158,7 @@ impl CassandraCppSession {
         if let Some(page_size) = self.page_size {
             statement.set_paging_size(page_size).map_err(errors::at_bind)?;
         }
-        values::bind(&mut statement, values)?;
+        values::bind(&mut statement, values, None)?;
         Ok(statement)
     }
 }

@@ -3,15 +3,19 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cassandra_cpp::{CassResult, LendingIterator, Statement, ValueType};
-use cqldyno_driver_api::{DriverError, ErrorKind, Rows, Value};
+use cassandra_cpp::{CassResult, LendingIterator, PreparedStatement, Statement, ValueType};
+use cqldyno_driver_api::{DriverError, Rows, Value};
 use uuid::Uuid;
 
-use crate::errors;
+use crate::{errors, types};
 
-/// Binds `values` by index.
+/// Binds `values` by index; a prepared statement knows the user-defined types of its markers.
 #[inline(always)]
-pub(crate) fn bind(statement: &mut Statement, values: &[Value<'_>]) -> Result<(), DriverError> {
+pub(crate) fn bind(
+    statement: &mut Statement,
+    values: &[Value<'_>],
+    prepared: Option<&PreparedStatement>,
+) -> Result<(), DriverError> {
     for (index, value) in values.iter().enumerate() {
         // The commonest type comes first, so that its few instructions lie together in the caller.
         if let Value::Bigint(value) = *value {
@@ -19,7 +23,7 @@ pub(crate) fn bind(statement: &mut Statement, values: &[Value<'_>]) -> Result<()
                 return Err(errors::at_bind(error));
             }
         } else {
-            bind_other(statement, index, value)?;
+            bind_other(statement, index, value, prepared)?;
         }
     }
     Ok(())
@@ -27,7 +31,12 @@ pub(crate) fn bind(statement: &mut Statement, values: &[Value<'_>]) -> Result<()
 
 /// Binds a value of a type that is not the commonest.
 #[inline(never)]
-fn bind_other(statement: &mut Statement, index: usize, value: &Value<'_>) -> Result<(), DriverError> {
+fn bind_other(
+    statement: &mut Statement,
+    index: usize,
+    value: &Value<'_>,
+    prepared: Option<&PreparedStatement>,
+) -> Result<(), DriverError> {
     let bound = match *value {
         Value::Null => statement.bind_null(index),
         Value::Boolean(value) => statement.bind_bool(index, value),
@@ -37,6 +46,7 @@ fn bind_other(statement: &mut Statement, index: usize, value: &Value<'_>) -> Res
         Value::Uuid(value) => statement.bind_uuid(index, Uuid::from_bytes(value).into()),
         Value::Text(value) => statement.bind_string(index, value),
         Value::Blob(value) => statement.bind_bytes(index, value.to_vec()),
+        other => return types::bind(statement, index, other, prepared),
     };
     bound.map(drop).map_err(errors::at_bind)
 }
@@ -156,22 +166,15 @@ fn push(value: &cassandra_cpp::Value<'_>, rows: &mut Rows) -> Result<(), DriverE
 /// Appends a value of this type, or nothing if it is null or of another type.
 fn push_as(kind: ValueType, value: &cassandra_cpp::Value<'_>, rows: &mut Rows) -> Result<(), DriverError> {
     let pushed = match kind {
-        ValueType::BIGINT | ValueType::COUNTER => value.get_i64().map(|value| rows.push_bigint(value)),
+        ValueType::BIGINT => value.get_i64().map(|value| rows.push_bigint(value)),
         ValueType::TIMESTAMP => value.get_i64().map(|value| rows.push_timestamp(value)),
         ValueType::INT => value.get_i32().map(|value| rows.push_int(value)),
         ValueType::BOOLEAN => value.get_bool().map(|value| rows.push_boolean(value)),
         ValueType::DOUBLE => value.get_f64().map(|value| rows.push_double(value)),
-        ValueType::UUID | ValueType::TIMEUUID => {
-            value.get_uuid().map(|value| rows.push_uuid(*Uuid::from(value).as_bytes()))
-        }
+        ValueType::UUID => value.get_uuid().map(|value| rows.push_uuid(*Uuid::from(value).as_bytes())),
         ValueType::TEXT | ValueType::VARCHAR | ValueType::ASCII => value.get_str().map(|value| rows.push_text(value)),
         ValueType::BLOB => value.get_bytes().map(|value| rows.push_blob(value)),
-        other => {
-            return Err(DriverError::new(
-                ErrorKind::Codec,
-                format!("a column of type {other} was answered, which scenarios do not use"),
-            ));
-        }
+        other => return types::decode(other, value, rows),
     };
     pushed.map_err(errors::at_decode)
 }

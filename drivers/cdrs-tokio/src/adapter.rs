@@ -63,6 +63,7 @@ impl Driver for CdrsTokio {
             version: version.to_owned(),
             libraries: vec![lock::library("cassandra-protocol")?, lock::library("tokio")?],
             capabilities: Capability::all_but(&lacks),
+            lacks_types: release::LACKS_TYPES.iter().map(|name| (*name).into()).collect(),
             caveats: caveats.map(str::to_owned).collect(),
             options: release::OPTIONS.to_vec(),
             queue_per_connection: Some(1_024),

@@ -11,6 +11,7 @@ mod options;
 mod release;
 mod session;
 mod since_7;
+mod types;
 mod values;
 
 pub use adapter::CdrsTokio;

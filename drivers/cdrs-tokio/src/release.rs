@@ -15,6 +15,7 @@ use crate::adapter::{Authenticator, CONNECTS_WITHIN, TcpSession};
 use crate::options::{self, Chosen};
 use crate::session::DriverSession;
 pub(crate) use crate::since_7::*;
+pub(crate) use crate::types::*;
 
 /// The options that these releases have.
 pub(crate) const OPTIONS: &[DriverOption] =
@@ -29,6 +30,9 @@ const HEARTBEAT: DriverOption = DriverOption::new(
 
 /// What these releases cannot do.
 pub(crate) const LACKS: &[Capability] = &[Capability::RequestTimeout, Capability::ControlConnection];
+
+/// The types that these releases lack: their `Duration` has not Cassandra's encoding.
+pub(crate) const LACKS_TYPES: &[&str] = &["duration"];
 
 /// What holds for these releases and not for all.
 pub(crate) const CAVEATS: &[&str] = &[

@@ -9,14 +9,14 @@ use cdrs_tokio::query::{PreparedQuery, QueryParams, QueryValues};
 use cdrs_tokio::statement::StatementParams;
 use cdrs_tokio::types::CBytes;
 use cdrs_tokio::types::rows::Row;
-use cdrs_tokio::types::value::Value as DriverValue;
 use cqldyno_driver_api::{DriverError, ErrorKind};
 
 pub(crate) use cdrs_tokio::frame::Envelope as Answer;
 pub(crate) use cdrs_tokio::frame::message_batch::BatchType;
 pub(crate) use cdrs_tokio::frame::message_result::{
-    BodyResResultPrepared, BodyResResultRows, ColSpec, ColType, ResResultBody,
+    BodyResResultPrepared, BodyResResultRows, ColSpec, ColType, ColTypeOption, ResResultBody,
 };
+pub(crate) use cdrs_tokio::types::value::Value as DriverValue;
 
 /// A caveat of all these releases.
 pub(crate) const DECODES_TWICE: &str =

@@ -58,13 +58,14 @@ pub(crate) fn bind(values: &[Value<'_>]) -> Option<QueryValues> {
             Value::Uuid(value) => Uuid::from_bytes(value).into(),
             Value::Text(value) => value.into(),
             Value::Blob(value) => Blob::from(value.to_vec()).into(),
+            other => release::bind(other),
         });
     }
     Some(QueryValues::SimpleValues(bound))
 }
 
 /// A column's type, as far as adapters decode it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Kind {
     Boolean,
     Int,
@@ -74,6 +75,8 @@ pub(crate) enum Kind {
     Uuid,
     Text,
     Blob,
+    /// A type that not every release has.
+    Other(release::Type),
 }
 
 impl Kind {
@@ -87,14 +90,15 @@ impl Kind {
             ColType::Uuid => Ok(Kind::Uuid),
             ColType::Varchar | ColType::Ascii => Ok(Kind::Text),
             ColType::Blob => Ok(Kind::Blob),
-            other => Err(DriverError::new(
-                ErrorKind::Codec,
-                format!(
-                    "column {} has the type {other:?}; an adapter decodes bigint, int, boolean, double, timestamp, uuid, \
-                     text and blob",
-                    column.name.as_str()
-                ),
-            )),
+            other => release::Type::of(&column.col_type).map(Kind::Other).ok_or_else(|| {
+                DriverError::new(
+                    ErrorKind::Codec,
+                    format!(
+                        "column {} has the type {other:?}, which this adapter does not decode",
+                        column.name.as_str()
+                    ),
+                )
+            }),
         }
     }
 }
@@ -122,6 +126,7 @@ pub(crate) fn decode(answer: &Answer, columns: &[Kind], rows: &mut Rows) -> Resu
         found = page.metadata.col_specs.iter().map(Kind::of).collect::<Result<Vec<_>, _>>()?;
         &found
     };
+    let mut apart = release::apart(&mut page, columns);
     for row in release::rows(page) {
         for (index, kind) in columns.iter().enumerate() {
             match kind {
@@ -133,6 +138,7 @@ pub(crate) fn decode(answer: &Answer, columns: &[Kind], rows: &mut Rows) -> Resu
                 Kind::Uuid => push(&row, index, rows, |rows, value: Uuid| rows.push_uuid(*value.as_bytes()))?,
                 Kind::Text => push(&row, index, rows, |rows, value: String| rows.push_text(&value))?,
                 Kind::Blob => push(&row, index, rows, |rows, value: Blob| rows.push_blob(&value.into_vec()))?,
+                Kind::Other(kind) => release::decode(kind, &row, index, &mut apart, rows)?,
             }
         }
         rows.end_row();
@@ -143,7 +149,12 @@ pub(crate) fn decode(answer: &Answer, columns: &[Kind], rows: &mut Rows) -> Resu
 
 /// Decodes one column with the driver's typed getter, which checks the column's type.
 #[inline]
-fn push<T>(row: &Row, index: usize, rows: &mut Rows, push: impl FnOnce(&mut Rows, T)) -> Result<(), DriverError>
+pub(crate) fn push<T>(
+    row: &Row,
+    index: usize,
+    rows: &mut Rows,
+    push: impl FnOnce(&mut Rows, T),
+) -> Result<(), DriverError>
 where
     Row: IntoRustByIndex<T>,
 {

@@ -65,6 +65,7 @@ impl Driver for Cdrs {
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs")?.to_owned(),
             libraries: vec![lock::library("r2d2")?, lock::library("tokio")?],
             capabilities: Capability::all_but(&[Capability::RequestTimeout]),
+            lacks_types: release::LACKS_TYPES.iter().map(|name| (*name).into()).collect(),
             caveats: CAVEATS.map(str::to_owned).to_vec(),
             in_flight_per_connection: Some(1),
             ..DriverInfo::default()

@@ -5,6 +5,8 @@
 extern crate cdrs as driver;
 
 mod adapter;
+#[path = "../../cdrs-tokio/src/before_8_1.rs"]
+mod before_8_1;
 #[path = "../../cdrs-tokio/src/errors.rs"]
 mod errors;
 #[path = "../../cdrs-tokio/5/src/release.rs"]

@@ -221,39 +221,35 @@ impl<'a> Body<'a> {
         Ok(types.into())
     }
 
-    /// An `[option]`, with the types nested in it skipped.
+    /// An `[option]`, with the types nested in it.
     fn column_type(&mut self, depth: usize) -> Result<ColumnType, DriverError> {
         if depth > 32 {
             return Err(malformed("a type is nested too deeply"));
         }
-        let id = self.short()?;
-        match id {
-            0x0000 => {
-                self.short_bytes()?;
-            }
-            0x0020 | 0x0022 => {
-                self.column_type(depth + 1)?;
-            }
-            0x0021 => {
-                self.column_type(depth + 1)?;
-                self.column_type(depth + 1)?;
-            }
+        Ok(match self.short()? {
+            0x0000 => ColumnType::from_class(&self.string()?),
+            0x0020 => ColumnType::List(Box::new(self.column_type(depth + 1)?)),
+            0x0021 => ColumnType::Map(Box::new((self.column_type(depth + 1)?, self.column_type(depth + 1)?))),
+            0x0022 => ColumnType::Set(Box::new(self.column_type(depth + 1)?)),
             0x0030 => {
                 self.short_bytes()?;
                 self.short_bytes()?;
+                let mut fields = Vec::new();
                 for _ in 0..self.short()? {
                     self.short_bytes()?;
-                    self.column_type(depth + 1)?;
+                    fields.push(self.column_type(depth + 1)?);
                 }
+                ColumnType::Udt(fields.into())
             }
             0x0031 => {
+                let mut fields = Vec::new();
                 for _ in 0..self.short()? {
-                    self.column_type(depth + 1)?;
+                    fields.push(self.column_type(depth + 1)?);
                 }
+                ColumnType::Tuple(fields.into())
             }
-            _ => {}
-        }
-        Ok(ColumnType::from_option_id(id))
+            id => ColumnType::from_option_id(id),
+        })
     }
 
     #[inline]
@@ -264,7 +260,7 @@ impl<'a> Body<'a> {
         }
         for _ in 0..count {
             for column in columns {
-                values::decode(self.bytes()?, *column, rows)?;
+                values::decode(self.bytes()?, column, rows)?;
             }
             rows.end_row();
         }

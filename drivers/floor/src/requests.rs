@@ -108,7 +108,7 @@ pub(crate) fn query_values(
         out.push(WITH_VALUES | WITH_PAGE_SIZE | with_state);
         out.extend_from_slice(&short(values.len())?);
         // The markers' types are unknown: the server takes the bytes as its own types.
-        values.iter().try_for_each(|value| values::encode(value, ColumnType::of(value), out))?;
+        values.iter().try_for_each(|value| values::encode(value, &ColumnType::of(value), out))?;
         out.extend_from_slice(&page_size.to_be_bytes());
         paging_state.map_or(Ok(()), |state| values::bytes(state, out))
     })
@@ -208,7 +208,7 @@ impl ExecuteTemplate {
         let start = out.len();
         out.extend_from_slice(&self.head);
         for (value, wanted) in values.iter().zip(&self.markers) {
-            values::encode(value, *wanted, out)?;
+            values::encode(value, wanted, out)?;
         }
         out.extend_from_slice(&self.tail);
         if let Some(state) = paging_state {
@@ -225,7 +225,7 @@ impl ExecuteTemplate {
         if values.len() != self.markers.len() {
             return Err(self.wrong_number(values));
         }
-        values.iter().zip(&self.markers).try_for_each(|(value, wanted)| values::encode(value, *wanted, out))
+        values.iter().zip(&self.markers).try_for_each(|(value, wanted)| values::encode(value, wanted, out))
     }
 
     #[cold]

@@ -14,6 +14,7 @@ const IsFirst = false
 // What the adapter uses.
 type (
 	ClusterConfig         = gocql.ClusterConfig
+	Duration              = gocql.Duration
 	MarshalError          = gocql.MarshalError
 	ObservedConnect       = gocql.ObservedConnect
 	PasswordAuthenticator = gocql.PasswordAuthenticator
@@ -21,6 +22,7 @@ type (
 	RequestError          = gocql.RequestError
 	Session               = gocql.Session
 	Type                  = gocql.Type
+	TupleTypeInfo         = gocql.TupleTypeInfo
 	TypeInfo              = gocql.TypeInfo
 	UUID                  = gocql.UUID
 	UnmarshalError        = gocql.UnmarshalError
@@ -28,19 +30,39 @@ type (
 
 // What the adapter uses.
 const (
+	TypeAscii     = gocql.TypeAscii
 	TypeBigInt    = gocql.TypeBigInt
 	TypeBlob      = gocql.TypeBlob
 	TypeBoolean   = gocql.TypeBoolean
+	TypeCounter   = gocql.TypeCounter
+	TypeCustom    = gocql.TypeCustom
+	TypeDate      = gocql.TypeDate
+	TypeDecimal   = gocql.TypeDecimal
 	TypeDouble    = gocql.TypeDouble
+	TypeDuration  = gocql.TypeDuration
+	TypeFloat     = gocql.TypeFloat
+	TypeInet      = gocql.TypeInet
 	TypeInt       = gocql.TypeInt
+	TypeList      = gocql.TypeList
+	TypeMap       = gocql.TypeMap
+	TypeSet       = gocql.TypeSet
+	TypeSmallInt  = gocql.TypeSmallInt
+	TypeText      = gocql.TypeText
+	TypeTime      = gocql.TypeTime
 	TypeTimestamp = gocql.TypeTimestamp
+	TypeTimeUUID  = gocql.TypeTimeUUID
+	TypeTinyInt   = gocql.TypeTinyInt
+	TypeTuple     = gocql.TypeTuple
+	TypeUDT       = gocql.TypeUDT
 	TypeUUID      = gocql.TypeUUID
 	TypeVarchar   = gocql.TypeVarchar
+	TypeVarint    = gocql.TypeVarint
 	UnloggedBatch = gocql.UnloggedBatch
 )
 
 // What the adapter uses.
 var (
+	Marshal              = gocql.Marshal
 	NewCluster           = gocql.NewCluster
 	ParseConsistency     = gocql.ParseConsistencyWrapper
 	RoundRobinHostPolicy = gocql.RoundRobinHostPolicy

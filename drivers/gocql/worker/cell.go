@@ -292,7 +292,7 @@ func (r *run) connects() {
 		of, rows := &r.prepared[issue.Statement], one.rows[issue.Statement]
 		rows.begin(issue.Key, of.rows)
 		issued := r.counts.now()
-		values := bind(of.values, issue.Key, one.values)
+		values := bind(r.driver, of.values, issue.Key, one.values)
 		came, err := r.firstAnswer(r.prepared, issue.Statement, values, rows, r.counts)
 		if err == nil {
 			err = rows.finish()

@@ -19,6 +19,8 @@ type Driver interface {
 	Describe() (Info, error)
 	// Settings are what it makes of the equal settings.
 	Settings(*Options) []Setting
+	// Value is a value of a type that Go has none for, as the driver takes it: of a decimal, a date, a duration or one with elements.
+	Value(workload.Value) any
 	// Connect makes a session; its errors are of kind connect or bad_credentials.
 	Connect(*Options) (Session, error)
 }
@@ -60,6 +62,7 @@ type Info struct {
 	Version      string    `json:"version"`
 	Libraries    []Library `json:"libraries"`
 	Capabilities []string  `json:"capabilities"`
+	LacksTypes   []string  `json:"lacks_types,omitempty"`
 	Caveats      []string  `json:"caveats"`
 	Options      []Option  `json:"options,omitempty"`
 }

@@ -138,11 +138,14 @@ func newSlot(r *run) *slot {
 }
 
 // bind makes the values of the row with this number, in room that the next statement takes again.
-func bind(columns []workload.Generator, row uint64, room []any) []any {
+func bind(driver Driver, columns []workload.Generator, row uint64, room []any) []any {
 	var value workload.Value
 	for i := range columns {
 		columns[i].Put(row, &value)
 		room[i] = value.Any()
+		if room[i] == nil && value.Kind != workload.Null {
+			room[i] = driver.Value(value)
+		}
 	}
 	return room[:len(columns)]
 }
@@ -157,15 +160,15 @@ func (s *slot) execute(issue workload.Issue) (int64, error) {
 	case workload.Batch:
 		batch := make([][]any, one.rows)
 		for i := range batch {
-			batch[i] = bind(one.values, issue.Key*one.rows+uint64(i), make([]any, len(one.values)))
+			batch[i] = bind(s.run.driver, one.values, issue.Key*one.rows+uint64(i), make([]any, len(one.values)))
 		}
 		err = one.statement.Batch(batch)
 		came = s.run.counts.now()
 	case workload.Connect:
-		values := bind(one.values, issue.Key, s.values)
+		values := bind(s.run.driver, one.values, issue.Key, s.values)
 		came, err = s.run.firstAnswer([]prepared{*one}, 0, values, rows, s.run.counts)
 	default:
-		values := bind(one.values, issue.Key, s.values)
+		values := bind(s.run.driver, one.values, issue.Key, s.values)
 		err = one.statement.Execute(values, rows)
 		came = s.run.counts.now()
 	}

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"encoding/hex"
 	"fmt"
 
 	"cqldyno/drivers/gocql/workload"
@@ -98,19 +97,18 @@ const shownBytes = 40
 
 func shown(v *workload.Value) string {
 	switch v.Kind {
-	case workload.Null:
-		return "null"
-	case workload.Double:
-		return fmt.Sprintf("double %v", v.Double)
+	case workload.Double, workload.Float:
+		return fmt.Sprintf("%s %v", v.Kind, v.Double)
 	case workload.Boolean:
 		return fmt.Sprintf("boolean %v", v.Number == 1)
-	case workload.UUID:
-		return "uuid " + hex.EncodeToString(v.UUID[:])
 	case workload.Text:
 		return fmt.Sprintf("text %.*q of %d bytes", shownBytes, v.Text, len(v.Text))
 	case workload.Blob:
 		return fmt.Sprintf("blob 0x%x of %d bytes", v.Bytes[:min(shownBytes, len(v.Bytes))], len(v.Bytes))
+	case workload.List, workload.Set, workload.Map, workload.Tuple, workload.UDT, workload.Vector:
+		text := v.String()
+		return fmt.Sprintf("%.*s of %d bytes", 2*shownBytes, text, len(text))
 	default:
-		return fmt.Sprintf("%s %d", v.Kind, v.Number)
+		return v.String()
 	}
 }

@@ -51,6 +51,8 @@ func (fake) Connect(of *Options) (Session, error) {
 	return fake{}, of.Check("fake", nil)
 }
 
+func (fake) Value(workload.Value) any { return nil }
+
 func (fake) Close() {}
 
 func (fake) Prepare(cql string, columns []workload.Generator) (Statement, error) {

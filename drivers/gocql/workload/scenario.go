@@ -5,6 +5,7 @@ package workload
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Operation is how a statement is issued; empty for an EXECUTE of a prepared statement.
@@ -57,6 +58,24 @@ type Column struct {
 	NullEvery uint64  `json:"null_every"`
 	Nulls     float64 `json:"nulls"`
 	Unique    bool    `json:"unique"`
+	Scale     int32   `json:"scale"`
+	V6        bool    `json:"v6"`
+	// Of are the elements of a list, a set, the values of a map, or the fields of a tuple or a user-defined type.
+	Of Elements `json:"of"`
+	// KeyOf are the keys of a map.
+	KeyOf *Column `json:"keys"`
+}
+
+// Elements are one column, or several in a list.
+type Elements []Column
+
+// UnmarshalJSON takes both.
+func (e *Elements) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '[' {
+		return json.Unmarshal(text, (*[]Column)(e))
+	}
+	*e = make(Elements, 1)
+	return json.Unmarshal(text, &(*e)[0])
 }
 
 // UnmarshalJSON sets what is absent.
@@ -80,7 +99,7 @@ func (e *Expectation) UnmarshalJSON(text []byte) error {
 // UnmarshalJSON sets what is absent.
 func (c *Column) UnmarshalJSON(text []byte) error {
 	type plain Column
-	one := plain{Times: 1, By: "row", PerKey: 1}
+	one := plain{Times: 1, By: "row", PerKey: 1, Scale: 2}
 	if err := json.Unmarshal(text, &one); err != nil {
 		return err
 	}
@@ -90,8 +109,19 @@ func (c *Column) UnmarshalJSON(text []byte) error {
 
 func (c *Column) check() error {
 	switch c.Type {
-	case "bigint", "int", "double", "boolean", "timestamp", "uuid", "text", "blob", "partition", "null":
+	case "partition", "ascii":
+	case "map":
+		if c.KeyOf == nil || len(c.Of) != 1 || c.Length < 1 {
+			return fmt.Errorf("a map of %d keys was asked for without what they and its values are; say keys and of", c.Length)
+		}
+	case "list", "set":
+		if len(c.Of) != 1 || c.Length < 1 {
+			return fmt.Errorf("a %s of %d elements was asked for without what they are; say of", c.Type, c.Length)
+		}
 	default:
+		if slices.Contains(kindNames[:], c.Type) {
+			break
+		}
 		return fmt.Errorf("a column of type %q was asked for, which this worker does not know; use another scenario", c.Type)
 	}
 	switch c.By {

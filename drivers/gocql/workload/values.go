@@ -3,8 +3,13 @@ package workload
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
 	"math/bits"
+	"net"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -31,63 +36,156 @@ const (
 	UUID
 	Text
 	Blob
+	Tinyint
+	Smallint
+	Float
+	Varint
+	Decimal
+	Date
+	Time
+	Duration
+	Counter
+	Inet
+	Timeuuid
+	List
+	Set
+	Map
+	Tuple
+	UDT
+	Vector
 )
 
-var kindNames = [...]string{"null", "bigint", "int", "double", "boolean", "timestamp", "uuid", "text", "blob"}
+var kindNames = [...]string{
+	"null", "bigint", "int", "double", "boolean", "timestamp", "uuid", "text", "blob", "tinyint", "smallint", "float", "varint", "decimal",
+	"date", "time", "duration", "counter", "inet", "timeuuid", "list", "set", "map", "tuple", "udt", "vector",
+}
 
 func (k Kind) String() string { return kindNames[k] }
 
 // Value is a value of any kind: the field of its kind holds, and a null has none.
 type Value struct {
 	Kind Kind
-	// Number is that of bigint, int, timestamp (milliseconds), and of boolean, 0 or 1.
+	// Number is that of whole numbers, a timestamp's milliseconds, a date's days, a time's and a duration's nanoseconds, a decimal's
+	// without its point, and of boolean, 0 or 1.
 	Number int64
+	// Double is that of double and float.
 	Double float64
 	Text   string
-	Bytes  []byte
-	UUID   [16]byte
+	// Bytes are those of blob and inet.
+	Bytes []byte
+	UUID  [16]byte
+	// Items are the elements of a list, a set, a tuple, a user-defined type or a vector, and each key of a map with its value.
+	Items []Value
+	// Months and Days are a duration's; Scale is a decimal's.
+	Months, Days, Scale int32
 }
 
 // Is compares kind and value.
 func (v *Value) Is(other *Value) bool {
 	if v.Kind != other.Kind {
-		return false
+		// gocql reads the fields of a tuple one by one, and of a null tuple each as null.
+		return v.Kind == Tuple && other.Kind == Null && !slices.ContainsFunc(v.Items, func(one Value) bool { return one.Kind != Null })
 	}
 	switch v.Kind {
 	case Null:
 		return true
-	case Double:
+	case Double, Float:
 		return v.Double == other.Double
-	case UUID:
+	case UUID, Timeuuid:
 		return v.UUID == other.UUID
 	case Text:
 		return v.Text == other.Text
-	case Blob:
+	case Blob, Inet:
 		return bytes.Equal(v.Bytes, other.Bytes)
+	case Decimal:
+		return v.Number == other.Number && v.Scale == other.Scale
+	case Duration:
+		return v.Number == other.Number && v.Months == other.Months && v.Days == other.Days
+	case List, Set, Map, Tuple, UDT, Vector:
+		return slices.EqualFunc(v.Items, other.Items, func(one, two Value) bool { return one.Is(&two) })
 	default:
 		return v.Number == other.Number
 	}
 }
 
-// Any is the value as Go programs have it, which drivers take; a timestamp is its milliseconds.
-func (v *Value) Any() any {
+// Sort puts the elements of a set, and the keys of a map with their values, into the order of their texts: a server orders them in
+// its own way, and a map of Go in none.
+func (v *Value) Sort() {
+	switch v.Kind {
+	case Set:
+		slices.SortFunc(v.Items, func(one, two Value) int { return strings.Compare(one.String(), two.String()) })
+	case Map:
+		pairs := make([][2]Value, len(v.Items)/2)
+		for i := range pairs {
+			pairs[i] = [2]Value{v.Items[2*i], v.Items[2*i+1]}
+		}
+		slices.SortFunc(pairs, func(one, two [2]Value) int { return strings.Compare(one[0].String(), two[0].String()) })
+		for i := range pairs {
+			v.Items[2*i], v.Items[2*i+1] = pairs[i][0], pairs[i][1]
+		}
+	}
+}
+
+// String is the value with its type in front, as scenarios/vectors.json has it: a float or double by its bits, bytes in hexadecimal.
+func (v *Value) String() string {
 	switch v.Kind {
 	case Null:
-		return nil
+		return "null"
+	case Double:
+		return fmt.Sprintf("double %016x", math.Float64bits(v.Double))
+	case Float:
+		return fmt.Sprintf("float %08x", math.Float32bits(float32(v.Double)))
+	case UUID, Timeuuid:
+		return v.Kind.String() + " " + hex.EncodeToString(v.UUID[:])
+	case Text:
+		return "text " + v.Text
+	case Blob:
+		return "blob " + hex.EncodeToString(v.Bytes)
+	case Inet:
+		return "inet " + net.IP(v.Bytes).String()
+	case Decimal:
+		return fmt.Sprintf("decimal %d %d", v.Number, v.Scale)
+	case Duration:
+		return fmt.Sprintf("duration %d %d %d", v.Months, v.Days, v.Number)
+	case List, Set, Map, Tuple, UDT, Vector:
+		texts := make([]string, len(v.Items))
+		for i := range v.Items {
+			texts[i] = v.Items[i].String()
+		}
+		return fmt.Sprintf("%s [%s]", v.Kind, strings.Join(texts, ", "))
+	default:
+		return fmt.Sprintf("%s %d", v.Kind, v.Number)
+	}
+}
+
+// Any is the value as Go programs have it, which drivers take; a timestamp is its milliseconds. What the drivers have a type of their
+// own for is nil.
+func (v *Value) Any() any {
+	switch v.Kind {
 	case Int:
 		return int32(v.Number)
+	case Tinyint:
+		return int8(v.Number)
+	case Smallint:
+		return int16(v.Number)
 	case Double:
 		return v.Double
+	case Float:
+		return float32(v.Double)
 	case Boolean:
 		return v.Number == 1
-	case UUID:
+	case UUID, Timeuuid:
 		return v.UUID
 	case Text:
 		return v.Text
 	case Blob:
 		return v.Bytes
-	default:
+	case Inet:
+		return net.IP(v.Bytes)
+	case Bigint, Timestamp, Varint, Time, Counter:
 		return v.Number
+	default:
+		return nil
 	}
 }
 
@@ -100,28 +198,74 @@ type Generator struct {
 	text   *texts
 	blob   *blobs
 	unique *uniques
+	// elements make those of a value, each of them length times.
+	elements []Generator
+	length   uint64
 }
 
 // Generators makes those of columns whose keys have so many rows.
 func Generators(columns []Column, rows uint64) []Generator {
 	made := make([]Generator, len(columns))
 	for i, column := range columns {
-		one := Generator{Column: column, Kind: Bigint, rows: max(rows, 1)}
-		if at := slices.Index(kindNames[:], column.Type); at >= 0 {
-			one.Kind = Kind(at)
-		}
-		switch one.Kind {
-		case Text:
-			one.text = newTexts(column.Length, column.Plus, column.Unicode)
-		case Blob:
-			one.blob = newBlobs(column.Length, column.Plus)
-		}
-		if column.Unique {
-			one.unique = newUniques(&one)
-		}
-		made[i] = one
+		made[i] = newGenerator(column, max(rows, 1))
 	}
 	return made
+}
+
+func newGenerator(column Column, rows uint64) Generator {
+	one := Generator{Column: column, Kind: Bigint, rows: rows, length: 1}
+	if at := slices.Index(kindNames[:], column.Type); at >= 0 {
+		one.Kind = Kind(at)
+	}
+	if column.Type == "ascii" {
+		one.Kind = Text
+	}
+	element := func(column Column, unique bool) {
+		column.Unique = unique
+		one.elements = append(one.elements, newGenerator(column, 1))
+	}
+	switch one.Kind {
+	case Text:
+		one.text = newTexts(column.Length, column.Plus, column.Unicode)
+	case Blob:
+		one.blob = newBlobs(column.Length, column.Plus)
+	case Map:
+		element(*column.KeyOf, true)
+		element(column.Of[0], false)
+	case List, Set, Tuple, UDT:
+		for _, of := range column.Of {
+			element(of, one.Kind == Set)
+		}
+	case Vector:
+		element(Column{Type: "float", Times: column.Times, Plus: column.Plus}, false)
+	}
+	switch one.Kind {
+	case List, Set, Map, Vector:
+		one.length = uint64(max(column.Length, 1))
+	}
+	if column.Unique {
+		one.unique = newUniques(&one)
+	}
+	return one
+}
+
+// plus is what the nulls of a column are scattered by: of elements, that of the first with one.
+func (g *Generator) plus() int64 {
+	switch g.Kind {
+	case List, Set, Map, Tuple, UDT:
+		last := g.elements
+		if g.Kind == Map {
+			last = last[1:]
+		}
+		for i := range last {
+			if last[i].Kind != Null {
+				return last[i].plus()
+			}
+		}
+		return 0
+	default:
+		return g.Plus
+	}
 }
 
 // number is what the value of the row with this number follows from.
@@ -140,7 +284,7 @@ func (g *Generator) isNull(number uint64) bool {
 	if g.NullEvery > 0 && number%g.NullEvery == g.NullEvery-1 {
 		return true
 	}
-	return g.Nulls > 0 && float64(word(seedOf(number, g.Plus), nullSeed)>>11) < g.Nulls*(1<<53)
+	return g.Nulls > 0 && float64(word(seedOf(number, g.plus()), nullSeed)>>11) < g.Nulls*(1<<53)
 }
 
 // Put makes the value of the row with this number.
@@ -150,6 +294,19 @@ func (g *Generator) Put(row uint64, into *Value) {
 		into.Kind = Null
 		return
 	}
+	g.put(number, into)
+}
+
+// day is the nanoseconds of one.
+const day = 86_400_000_000_000
+
+// modulo is never below 0.
+func modulo(number, by int64) int64 {
+	return (number%by + by) % by
+}
+
+// put makes the value of this number.
+func (g *Generator) put(number uint64, into *Value) {
 	into.Kind = g.Kind
 	switch g.Kind {
 	case Bigint:
@@ -158,10 +315,37 @@ func (g *Generator) Put(row uint64, into *Value) {
 		} else {
 			into.Number = g.times(number)
 		}
-	case Timestamp:
+	case Timestamp, Varint, Counter:
 		into.Number = g.times(number)
-	case Int:
+	case Decimal:
+		into.Number, into.Scale = g.times(number), g.Scale
+	case Int, Date:
 		into.Number = int64(int32(g.times(number)))
+	case Smallint:
+		into.Number = int64(int16(g.times(number)))
+	case Tinyint:
+		into.Number = int64(int8(g.times(number)))
+	case Float:
+		into.Double = float64(float32(g.times(number)))
+	case Time:
+		into.Number = modulo(g.times(number), day)
+	case Duration:
+		from := g.times(number)
+		into.Months, into.Days, into.Number = int32(modulo(from, 12)), int32(modulo(from, 31)), modulo(from, day)
+	case Inet:
+		into.Bytes = g.inet(number)
+	case Timeuuid:
+		into.UUID = g.timeuuid(number)
+	case List, Set, Map, Tuple, UDT, Vector:
+		into.Items = make([]Value, 0, int(g.length)*len(g.elements))
+		for index := range g.length {
+			for i := range g.elements {
+				var item Value
+				g.elements[i].put(number*g.length+index, &item)
+				into.Items = append(into.Items, item)
+			}
+		}
+		into.Sort()
 	case Double:
 		into.Double = float64(g.times(number))
 	case Boolean:
@@ -183,6 +367,24 @@ func (g *Generator) Put(row uint64, into *Value) {
 
 func (g *Generator) times(number uint64) int64 {
 	return int64(number)*g.Times + g.Plus
+}
+
+// inet is four bytes, or eight after 2001:db8::.
+func (g *Generator) inet(number uint64) []byte {
+	if !g.V6 {
+		return binary.BigEndian.AppendUint32(nil, uint32(g.times(number)))
+	}
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, 0x2001_0db8_0000_0000), uint64(g.times(number)))
+}
+
+// timeuuid is of version 1, a millisecond later for each number from 2024-01-01 on.
+func (g *Generator) timeuuid(number uint64) (id [16]byte) {
+	time := 0x01ee_a838_b4cc_8000 + number*10_000
+	binary.BigEndian.PutUint32(id[:4], uint32(time))
+	binary.BigEndian.PutUint16(id[4:6], uint16(time>>32))
+	binary.BigEndian.PutUint16(id[6:8], uint16(time>>48)&0x0fff|0x1000)
+	binary.BigEndian.PutUint64(id[8:], mix(uint64(g.Plus))&(1<<62-1)|1<<63)
+	return id
 }
 
 func (g *Generator) uuid(number uint64) (id [16]byte) {

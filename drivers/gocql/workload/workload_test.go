@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -23,30 +22,12 @@ type vector struct {
 	} `json:"row_of_every_148th_ticket"`
 }
 
-// written is a value as the vectors have it.
-func written(v *Value) string {
-	switch v.Kind {
-	case Null:
-		return "null"
-	case Double:
-		return fmt.Sprintf("double %016x", math.Float64bits(v.Double))
-	case UUID:
-		return "uuid " + hex.EncodeToString(v.UUID[:])
-	case Text:
-		return "text " + v.Text
-	case Blob:
-		return "blob " + hex.EncodeToString(v.Bytes)
-	default:
-		return fmt.Sprintf("%s %d", v.Kind, v.Number)
-	}
-}
-
 func row(columns []Column, row, rows uint64) []string {
 	values := []string{}
 	for _, one := range Generators(columns, rows) {
 		var value Value
 		one.Put(row, &value)
-		values = append(values, written(&value))
+		values = append(values, value.String())
 	}
 	return values
 }
@@ -119,7 +100,9 @@ func TestWhatIsNotKnownIsRefusedWithASentence(t *testing.T) {
 		{`{"name":"s","statement":[{"name":"a","order":"zipf"}]}`, "the statement a of the scenario s draws its keys by Zipf"},
 		{`{"name":"s","statement":[{"name":"a","order":"backwards"}]}`, `in the order "backwards", which this worker does not know`},
 		{`{"name":"s","statement":[{"name":"a"},{"name":"b","weight":99}]}`, "its statement a would be none of them"},
-		{`{"name":"s","statement":[{"name":"a","values":[{"type":"duration"}]}]}`, `a column of type "duration" was asked for`},
+		{`{"name":"s","statement":[{"name":"a","values":[{"type":"span"}]}]}`, `a column of type "span" was asked for`},
+		{`{"name":"s","statement":[{"name":"a","values":[{"type":"set","length":2}]}]}`, "a set of 2 elements was asked for without what they are"},
+		{`{"name":"s","statement":[{"name":"a","values":[{"type":"map","of":{"type":"int"}}]}]}`, "a map of 0 keys was asked for without"},
 		{`{"name":"s","statement":[{"name":"a","values":[{"type":"int","by":"night"}]}]}`, `a column by "night" was asked for`},
 		{`{"name":"s","statement":[{"name":"a","values":[{"type":"blob","length":-1}]}]}`, "a column of length -1"},
 	} {

@@ -6,7 +6,7 @@ use scylla::serialize::batch::{BatchValues, BatchValuesIterator};
 use scylla::serialize::row::{RowSerializationContext, SerializeRow};
 use uuid::Uuid;
 
-use crate::release::{CqlTimestamp, RowWriter, SerializeValue, column_type};
+use crate::release::{self, CqlTimestamp, RowWriter, SerializeValue, column_type};
 
 /// The values of one statement, in the order of its markers.
 pub(crate) struct Bound<'a>(pub(crate) &'a [Value<'a>]);
@@ -41,6 +41,7 @@ impl SerializeRow for Bound<'_> {
                 Value::Uuid(value) => Uuid::from_bytes(*value).serialize(kind, cell)?,
                 Value::Text(value) => value.serialize(kind, cell)?,
                 Value::Blob(value) => value.serialize(kind, cell)?,
+                other => release::serialize(other, kind, cell)?,
             };
         }
         Ok(())

@@ -8,6 +8,7 @@ mod release;
 mod rows;
 mod session;
 mod shared;
+mod types;
 
 pub use session::{ScyllaSession, ScyllaStatement};
 pub use shared::driver::Scylla;

@@ -21,6 +21,7 @@ pub(crate) use scylla::statement::batch::{Batch, BatchType};
 pub(crate) use scylla::statement::prepared::PreparedStatement;
 pub(crate) use scylla::value::CqlTimestamp;
 
+pub(crate) use crate::types::{decode, serialize};
 use scylla::frame::response::result::ColumnSpec;
 use scylla::policies::timestamp_generator::MonotonicTimestampGenerator;
 

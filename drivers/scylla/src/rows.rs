@@ -4,7 +4,7 @@ use cqldyno_driver_api::{DriverError, ErrorKind, Rows};
 use scylla::deserialize::row::{ColumnIterator, RawColumn};
 use uuid::Uuid;
 
-use crate::release::{CqlTimestamp, DeserializeValue, NativeType, QueryResult, native_type};
+use crate::release::{self, CqlTimestamp, DeserializeValue, NativeType, QueryResult, native_type};
 
 /// Decodes one page into `rows`, if the answer has rows.
 #[inline]
@@ -38,24 +38,14 @@ fn decode_column<'frame>(column: RawColumn<'frame, '_>, rows: &mut Rows) -> Resu
         Some(NativeType::Uuid) => rows.push_uuid(typed::<Uuid>(column)?.into_bytes()),
         Some(NativeType::Text | NativeType::Ascii) => rows.push_text(typed::<&'frame str>(column)?),
         Some(NativeType::Blob) => rows.push_blob(typed::<&'frame [u8]>(column)?),
-        _ => {
-            return Err(DriverError::new(
-                ErrorKind::Codec,
-                format!(
-                    "column {} has the type {:?}; an adapter decodes bigint, int, boolean, double, timestamp, uuid, \
-                     text and blob",
-                    column.spec.name(),
-                    column.spec.typ()
-                ),
-            ));
-        }
+        _ => release::decode(column, rows)?,
     }
     Ok(())
 }
 
 /// The driver's own check of the type, then its own decoding.
 #[inline]
-fn typed<'frame, 'metadata, T>(column: RawColumn<'frame, 'metadata>) -> Result<T, DriverError>
+pub(crate) fn typed<'frame, 'metadata, T>(column: RawColumn<'frame, 'metadata>) -> Result<T, DriverError>
 where
     T: DeserializeValue<'frame, 'metadata>,
 {
@@ -65,6 +55,6 @@ where
 }
 
 #[cold]
-fn codec(error: impl std::fmt::Display) -> DriverError {
+pub(crate) fn codec(error: impl std::fmt::Display) -> DriverError {
     DriverError::new(ErrorKind::Codec, error)
 }

@@ -35,6 +35,8 @@ macro_rules! behaviour_suite {
         $crate::behaviour_suite! { @each $driver:
             types::every_type_round_trips_at_its_extremes,
             types::every_type_takes_a_null,
+            types::every_further_type_round_trips_or_is_declared_lacking,
+            types::a_lightweight_transaction_answers_with_a_row_of_its_own,
             types::text_of_every_script_round_trips,
             types::a_blob_of_one_mebibyte_round_trips,
             paging::a_partition_of_a_thousand_rows_comes_in_pages_of_a_hundred,

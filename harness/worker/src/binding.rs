@@ -1,11 +1,12 @@
 //! From a row's key to its values, without allocating.
 
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::mem::take;
 use std::num::NonZeroU64;
 use std::ops::Range;
 
-use cqldyno_driver_api::{Row, Rows, Value};
+use cqldyno_driver_api::{Elements, Items, Nested, Row, Rows, Value};
 use cqldyno_scenarios::{Blobs, Column, Kind, Texts, UniqueBlobs, UniqueTexts};
 
 use crate::partition::Known;
@@ -37,19 +38,32 @@ enum Generator {
     UniqueUuid { plus: i64 },
     UniqueText(Box<UniqueTexts>),
     UniqueBlob(Box<UniqueBlobs>),
+    Tinyint { times: i64, plus: i64 },
+    Smallint { times: i64, plus: i64 },
+    Float { times: i64, plus: i64 },
+    Varint { times: i64, plus: i64 },
+    Decimal { times: i64, plus: i64, scale: i32 },
+    Date { times: i64, plus: i64 },
+    Time { times: i64, plus: i64 },
+    Duration { times: i64, plus: i64 },
+    Counter { times: i64, plus: i64 },
+    Inet { times: i64, plus: i64, v6: bool },
+    Timeuuid { plus: i64 },
+    Nested(Box<NestedGenerator>),
 }
 
 impl Generator {
-    fn of(column: &Column) -> Generator {
-        match column.kind {
-            Kind::Uuid { plus } if column.unique => Generator::UniqueUuid { plus },
-            Kind::Text { length, plus, unicode } if column.unique => {
-                let texts = if unicode { Texts::unicode(length, plus) } else { Texts::letters(length, plus) };
-                Generator::UniqueText(Box::new(texts.unique()))
+    fn of(kind: &Kind, unique: bool) -> Generator {
+        let nested = |kind, length, elements| Generator::Nested(Box::new(NestedGenerator::new(kind, length, elements)));
+        match *kind {
+            Kind::Uuid { plus } if unique => Generator::UniqueUuid { plus },
+            Kind::Text { length, plus, unicode: true } if unique => {
+                Generator::UniqueText(Box::new(Texts::unicode(length, plus).unique()))
             }
-            Kind::Blob { length, plus } if column.unique => {
-                Generator::UniqueBlob(Box::new(Blobs::new(length, plus).unique()))
+            Kind::Text { length, plus, unicode: false } | Kind::Ascii { length, plus } if unique => {
+                Generator::UniqueText(Box::new(Texts::letters(length, plus).unique()))
             }
+            Kind::Blob { length, plus } if unique => Generator::UniqueBlob(Box::new(Blobs::new(length, plus).unique())),
             Kind::Bigint { times, plus } => Generator::Bigint { times, plus },
             Kind::Int { times, plus } => Generator::Int { times, plus },
             Kind::Double { times, plus } => Generator::Double { times, plus },
@@ -61,10 +75,46 @@ impl Generator {
             Kind::Blob { length, plus } => Generator::Blob(Blobs::new(length, plus)),
             Kind::Partition { rows } => Generator::Partition { rows },
             Kind::Null {} => Generator::Null,
+            Kind::Ascii { length, plus } => Generator::Text(Texts::letters(length, plus)),
+            Kind::Tinyint { times, plus } => Generator::Tinyint { times, plus },
+            Kind::Smallint { times, plus } => Generator::Smallint { times, plus },
+            Kind::Float { times, plus } => Generator::Float { times, plus },
+            Kind::Varint { times, plus } => Generator::Varint { times, plus },
+            Kind::Decimal { times, plus, scale } => Generator::Decimal { times, plus, scale },
+            Kind::Date { times, plus } => Generator::Date { times, plus },
+            Kind::Time { times, plus } => Generator::Time { times, plus },
+            Kind::Duration { times, plus } => Generator::Duration { times, plus },
+            Kind::Counter { times, plus } => Generator::Counter { times, plus },
+            Kind::Inet { times, plus, v6 } => Generator::Inet { times, plus, v6 },
+            Kind::Timeuuid { plus } => Generator::Timeuuid { plus },
+            Kind::List { ref of, length } => nested(Nested::List, length, vec![Generator::of(of, false)]),
+            Kind::Set { ref of, length } => nested(Nested::Set, length, vec![Generator::of(of, true)]),
+            Kind::Map { ref keys, ref of, length } => {
+                nested(Nested::Map, length, vec![Generator::of(keys, true), Generator::of(of, false)])
+            }
+            Kind::Tuple { ref of } => nested(Nested::Tuple, NonZeroU64::MIN, Generator::all(of)),
+            Kind::Udt { ref of } => nested(Nested::Udt, NonZeroU64::MIN, Generator::all(of)),
+            Kind::Vector { length, times, plus } => {
+                nested(Nested::Vector, length, vec![Generator::Float { times, plus }])
+            }
         }
     }
 
-    /// The value of `number`; a unique text or blob takes its bytes from the front of `room`.
+    fn all(kinds: &[Kind]) -> Vec<Generator> {
+        kinds.iter().map(|kind| Generator::of(kind, false)).collect()
+    }
+
+    /// Bytes that a value takes from the room.
+    fn room(&self) -> usize {
+        match self {
+            Generator::UniqueText(texts) => texts.length(),
+            Generator::UniqueBlob(blobs) => blobs.length(),
+            Generator::Nested(nested) => nested.room,
+            _ => 0,
+        }
+    }
+
+    /// The value of `number`; a unique text or blob, and elements, take their bytes from the front of `room`.
     #[inline(always)]
     fn value<'a>(&self, number: u64, room: &mut &'a mut [u8]) -> Value<'a> {
         match *self {
@@ -81,7 +131,84 @@ impl Generator {
             Generator::UniqueUuid { plus } => Value::Uuid(Kind::unique_uuid(number, plus)),
             Generator::UniqueText(ref texts) => Value::Text(texts.of(number, front(room, texts.length()))),
             Generator::UniqueBlob(ref blobs) => Value::Blob(blobs.of(number, front(room, blobs.length()))),
+            ref other => other.other_value(number, room),
         }
+    }
+
+    /// The value of a type that is not among the commonest.
+    #[inline(never)]
+    fn other_value<'a>(&self, number: u64, room: &mut &'a mut [u8]) -> Value<'a> {
+        match *self {
+            Generator::Tinyint { times, plus } => Value::Tinyint(Kind::number(number, times, plus) as i8),
+            Generator::Smallint { times, plus } => Value::Smallint(Kind::number(number, times, plus) as i16),
+            Generator::Float { times, plus } => Value::Float(Kind::number(number, times, plus) as f32),
+            Generator::Varint { times, plus } => Value::Varint(Kind::number(number, times, plus)),
+            Generator::Decimal { times, plus, scale } => {
+                Value::Decimal { unscaled: Kind::number(number, times, plus), scale }
+            }
+            Generator::Date { times, plus } => Value::Date(Kind::number(number, times, plus) as i32),
+            Generator::Time { times, plus } => Value::Time(Kind::time(number, times, plus)),
+            Generator::Duration { times, plus } => {
+                let (months, days, nanoseconds) = Kind::duration(number, times, plus);
+                Value::Duration { months, days, nanoseconds }
+            }
+            Generator::Counter { times, plus } => Value::Counter(Kind::number(number, times, plus)),
+            Generator::Inet { times, plus, v6 } => Value::Inet(Kind::inet(number, times, plus, v6)),
+            Generator::Timeuuid { plus } => Value::Timeuuid(Kind::timeuuid(number, plus)),
+            Generator::Nested(ref nested) => nested.value(number, room),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// Makes values with elements.
+#[derive(Clone, Debug)]
+struct NestedGenerator {
+    kind: Nested,
+    /// How often each of `elements` makes one.
+    length: NonZeroU64,
+    elements: Vec<Generator>,
+    /// Bytes that making one element takes.
+    aside: usize,
+    /// Those, and the bytes of all elements.
+    room: usize,
+}
+
+impl NestedGenerator {
+    fn new(kind: Nested, length: NonZeroU64, elements: Vec<Generator>) -> NestedGenerator {
+        let aside = elements.iter().map(Generator::room).max().unwrap_or(0);
+        let mut nested = NestedGenerator { kind, length, elements, aside, room: 0 };
+        // Values of any number are as long as that of the first one.
+        let mut bytes = Vec::new();
+        nested.fill(0, &mut vec![0; aside], &mut bytes);
+        nested.room = aside + bytes.len();
+        nested
+    }
+
+    fn value<'a>(&self, number: u64, room: &mut &'a mut [u8]) -> Value<'a> {
+        thread_local! {
+            static BYTES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        let mut bytes = BYTES.take();
+        bytes.clear();
+        self.fill(number, front(room, self.aside), &mut bytes);
+        let kept = front(room, bytes.len());
+        kept.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
+        BYTES.set(bytes);
+        self.kind.of(Items::new(kept))
+    }
+
+    fn fill(&self, number: u64, aside: &mut [u8], bytes: &mut Vec<u8>) {
+        // Nothing that is put in can fail.
+        let _ = Elements::new(bytes).all::<Infallible>(self.kind, |out| {
+            for index in 0..self.length.get() {
+                for element in &self.elements {
+                    let mut room = &mut *aside;
+                    out.push(element.value(Kind::element(number, self.length, index), &mut room));
+                }
+            }
+            Ok(())
+        });
     }
 }
 
@@ -151,7 +278,7 @@ struct Any {
     together: NonZeroU64,
     /// Checksums of a key's rows, if several are expected.
     known: Option<Known>,
-    /// Bytes of the unique texts and blobs of a row.
+    /// Bytes of the unique texts and blobs of a row, and of its elements.
     room: usize,
 }
 
@@ -163,14 +290,16 @@ impl Columns {
 
     /// Of keys with so many rows.
     pub(crate) fn of_rows(columns: &[Column], rows: NonZeroU64) -> Columns {
+        let generators: Vec<Generator> =
+            columns.iter().map(|column| Generator::of(&column.kind, column.unique)).collect();
         let any = Any {
-            generators: columns.iter().map(Generator::of).collect(),
             plain: columns.iter().all(Column::is_plain),
             columns: columns.to_vec(),
             rows,
             together: NonZeroU64::MIN,
             known: None,
-            room: columns.iter().filter(|column| column.unique).map(Column::length).sum(),
+            room: generators.iter().map(Generator::room).sum(),
+            generators,
         };
         let bigints: Option<Box<[Bigint]>> = columns.iter().map(Bigint::of).collect();
         Columns { bigints: bigints.unwrap_or_default(), any: Box::new(any) }
@@ -206,7 +335,7 @@ impl Columns {
         self.any.generators.len()
     }
 
-    /// Bytes that the unique texts and blobs of a row need.
+    /// Bytes that the unique texts and blobs of a row need, and its elements.
     pub(crate) fn room(&self) -> usize {
         self.any.room
     }
@@ -309,28 +438,13 @@ impl Columns {
     fn fill_row(&self, row: u64, rows: &mut Rows) {
         if self.bigints.is_empty() {
             for index in 0..self.len() {
-                self.with_value(row, index, |value| push(rows, value.unwrap_or(Value::Null)));
+                self.with_value(row, index, |value| rows.push(value.unwrap_or(Value::Null)));
             }
         }
         for bigint in &self.bigints {
             rows.push_bigint(Kind::number(row, bigint.times, bigint.plus));
         }
         rows.end_row();
-    }
-}
-
-/// Appends the value to the current row.
-pub(crate) fn push(rows: &mut Rows, value: Value<'_>) {
-    match value {
-        Value::Null => rows.push_null(),
-        Value::Boolean(value) => rows.push_boolean(value),
-        Value::Int(value) => rows.push_int(value),
-        Value::Bigint(value) => rows.push_bigint(value),
-        Value::Double(value) => rows.push_double(value),
-        Value::Timestamp(value) => rows.push_timestamp(value),
-        Value::Uuid(value) => rows.push_uuid(value),
-        Value::Text(value) => rows.push_text(value),
-        Value::Blob(value) => rows.push_blob(value),
     }
 }
 
@@ -357,6 +471,59 @@ pub(crate) mod tests {
             Kind::Partition { rows: NonZeroU64::new(4).unwrap() },
         ];
         kinds.map(Column::from).into()
+    }
+
+    /// A generator of every other type.
+    pub(crate) fn one_of_each_other() -> Vec<Column> {
+        let (times, plus, length) = (3, -1, NonZeroU64::new(3).unwrap());
+        let kinds = [
+            Kind::Tinyint { times, plus },
+            Kind::Smallint { times, plus },
+            Kind::Float { times, plus },
+            Kind::Varint { times, plus },
+            Kind::Decimal { times, plus, scale: 2 },
+            Kind::Date { times, plus },
+            Kind::Time { times, plus },
+            Kind::Duration { times, plus },
+            Kind::Counter { times, plus },
+            Kind::Inet { times, plus, v6: false },
+            Kind::Inet { times, plus, v6: true },
+            Kind::Timeuuid { plus },
+            Kind::Ascii { length: 7, plus },
+            Kind::List { of: Box::new(Kind::Int { times, plus }), length },
+            Kind::Set { of: Box::new(Kind::Text { length: 4, plus, unicode: false }), length },
+            Kind::Map {
+                keys: Box::new(Kind::Blob { length: 3, plus }),
+                of: Box::new(Kind::Set { of: Box::new(Kind::Uuid { plus }), length }),
+                length,
+            },
+            Kind::Tuple { of: vec![Kind::Text { length: 4, plus, unicode: true }, Kind::Boolean { times: 1, plus }] },
+            Kind::Udt { of: vec![Kind::Date { times, plus }, Kind::Vector { length, times, plus }] },
+            Kind::Vector { length, times, plus },
+        ];
+        kinds.map(Column::from).into()
+    }
+
+    #[test]
+    fn elements_follow_from_numbers_of_their_own_and_those_of_a_set_never_repeat() {
+        let columns = Columns::new(&one_of_each_other());
+        let (mut room, mut values) = (vec![0; columns.room()], Values::<MAX_VALUES>::new());
+        let values = columns.bind(7, &mut values, &mut room);
+        let of = |index: usize| values[index].nested().unwrap().1;
+        let list: Vec<Value<'_>> = of(13).iter().map(|item| item.value()).collect();
+        // 3 * number - 1 for the numbers 21, 22 and 23.
+        assert_eq!(list, [62, 65, 68].map(Value::Int));
+        assert!(of(18).iter().map(|item| item.value()).eq([62.0, 65.0, 68.0].map(Value::Float)));
+        assert!(of(17).iter().map(|item| item.value()).take(1).eq([Value::Date(20)]));
+        let texts: HashSet<_> = of(14).iter().collect();
+        assert_eq!(texts.len(), 3);
+        let (keys, sets): (HashSet<_>, HashSet<_>) = of(15).pairs().unzip();
+        assert_eq!((keys.len(), sets.len()), (3, 3));
+        for (_, set) in of(15).pairs() {
+            let (kind, items) = set.value().nested().unwrap();
+            assert_eq!((kind, items.iter().collect::<HashSet<_>>().len()), (Nested::Set, 3));
+        }
+        assert_eq!(values[12], Value::Text(Texts::letters(7, -1).of(7)));
     }
 
     /// The same with nulls in between.
@@ -418,14 +585,14 @@ pub(crate) mod tests {
 
     #[test]
     fn a_filled_row_reads_back_as_the_values() {
-        for columns in [one_of_each(), one_of_each_with_nulls(), bigints()] {
+        for columns in [one_of_each(), one_of_each_other(), one_of_each_with_nulls(), bigints()] {
             let columns = Columns::new(&columns);
             let mut rows = Rows::new();
             columns.fill(7, &mut rows);
             let row = rows.get(0).unwrap();
             assert_eq!((rows.len(), rows.pages(), row.len()), (1, 1, columns.len()));
-            let mut values = Values::<MAX_VALUES>::new();
-            let values = columns.bind(7, &mut values, &mut []);
+            let (mut room, mut values) = (vec![0; columns.room()], Values::<MAX_VALUES>::new());
+            let values = columns.bind(7, &mut values, &mut room);
             for (index, value) in values.iter().enumerate() {
                 assert_eq!(row.get(index), Some(*value));
             }

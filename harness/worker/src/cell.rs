@@ -102,6 +102,12 @@ pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
                 job.scenario.name, statement.name, statement.operation, info.name
             ));
         }
+        if let Some(name) = statement.type_that(|name| info.lacks_types.contains(name)) {
+            return refuse(format!(
+                "the statement {} of the scenario {} has a value of the type {name}, which {} lacks",
+                statement.name, job.scenario.name, info.name
+            ));
+        }
     }
     Workload::new(&job.scenario, job.count, job.warmup, job.seed)
         .map_err(|error| failed(FailureKind::Job, error.to_string()))

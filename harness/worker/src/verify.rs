@@ -8,6 +8,9 @@ use crate::partition;
 /// The longest text or blob that a message shows, in characters or bytes.
 const SHOWN: usize = 40;
 
+/// The most elements that a message shows.
+const SHOWN_ELEMENTS: usize = 4;
+
 /// Checks every column of `rows` for `key`: exactly one row of `expected`'s columns, or no row if none is expected.
 ///
 /// # Errors
@@ -124,14 +127,32 @@ fn show(value: Value<'_>) -> String {
             let shown: String = value.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
             format!("{kind} 0x{shown} of {} bytes", value.len())
         }
+        Value::Tinyint(value) => format!("{kind} {value}"),
+        Value::Smallint(value) => format!("{kind} {value}"),
+        Value::Float(value) => format!("{kind} {value}"),
+        Value::Date(value) => format!("{kind} of day {value}"),
+        Value::Time(value) | Value::Varint(value) | Value::Counter(value) => format!("{kind} {value}"),
+        Value::Inet(value) => format!("{kind} {value}"),
+        Value::Timeuuid(value) => format!("{kind} {:032x}", u128::from_be_bytes(value)),
+        Value::Decimal { unscaled, scale } => format!("{kind} {unscaled}e-{scale}"),
+        Value::Duration { months, days, nanoseconds } => format!("{kind} {months}mo{days}d{nanoseconds}ns"),
+        Value::List(items)
+        | Value::Set(items)
+        | Value::Map(items)
+        | Value::Tuple(items)
+        | Value::Udt(items)
+        | Value::Vector(items) => {
+            let shown: Vec<String> = items.iter().take(SHOWN_ELEMENTS).map(|item| show(item.value())).collect();
+            format!("{kind} [{}] of {}", shown.join(", "), items.count())
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::binding::tests::{bigints, one_of_each, one_of_each_with_nulls};
-    use crate::binding::{Values, push};
+    use crate::binding::Values;
+    use crate::binding::tests::{bigints, one_of_each, one_of_each_other, one_of_each_with_nulls};
     use cqldyno_scenarios::{Kind, MAX_VALUES};
 
     fn message(result: Result<(), DriverError>) -> String {
@@ -156,15 +177,17 @@ mod tests {
     /// every second one is due to be in the row of key 7, and another key's value is what should not be there.
     #[test]
     fn a_null_or_a_wrong_value_is_found_in_every_column_of_every_type() {
-        for columns in [one_of_each(), one_of_each_with_nulls(), bigints()] {
+        for columns in [one_of_each(), one_of_each_other(), one_of_each_with_nulls(), bigints()] {
             let expected = Columns::new(&columns);
             let (mut values, mut others) = (Values::<MAX_VALUES>::new(), Values::<MAX_VALUES>::new());
-            let (values, others) = (expected.bind(7, &mut values, &mut []), expected.bind(8, &mut others, &mut []));
+            let mut rooms = [7, 8].map(|_| vec![0; expected.room()]);
+            let [room, other_room] = &mut rooms;
+            let (values, others) = (expected.bind(7, &mut values, room), expected.bind(8, &mut others, other_room));
             for wrong in 0..columns.len() {
                 for instead in [Value::Null, others[wrong]] {
                     let mut rows = Rows::new();
                     for (index, &value) in values.iter().enumerate() {
-                        push(&mut rows, if index == wrong { instead } else { value });
+                        rows.push(if index == wrong { instead } else { value });
                     }
                     rows.end_row();
                     let result = verify(Some(&expected), 7, &rows);
@@ -187,7 +210,7 @@ mod tests {
             let mut values = Values::<MAX_VALUES>::new();
             let values = expected.bind(7, &mut values, &mut []);
             let mut rows = Rows::new();
-            values.iter().for_each(|value| push(&mut rows, *value));
+            values.iter().for_each(|value| rows.push(*value));
             rows.push_null();
             rows.end_row();
             assert_eq!(
@@ -236,5 +259,8 @@ mod tests {
     fn long_values_are_shortened_in_messages() {
         assert_eq!(show(Value::Text(&"a".repeat(100))), format!("text {:?} of 100 bytes", "a".repeat(40)));
         assert!(show(Value::Blob(&[0xab; 1_000_000])).len() < 120);
+        let elements = [3, 0].repeat(100);
+        let list = show(Value::List(cqldyno_driver_api::Items::new(&elements)));
+        assert!(list.len() < 120, "{list}");
     }
 }

@@ -257,7 +257,7 @@ exponent = [1.8, 2.2]
         assert_eq!(
             said("scenario = \"writes\"", "scenario = \"write\""),
             "the regression tiny.toml cannot be read, line 9, column 12: \"write\" is none of the built-in scenarios; name one of \
-             writes, reads, mixed, rows, payload-1k, payload-16k, batch, prepare, unprepared, connect. Did you mean \
+             writes, reads, mixed, rows, types, payload-1k, payload-16k, batch, prepare, unprepared, connect. Did you mean \
              `writes`?\n  |\n9 | scenario = \"write\"\n  |            ^^^^^^^"
         );
     }

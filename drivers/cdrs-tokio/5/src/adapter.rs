@@ -46,6 +46,7 @@ impl Driver for CdrsTokio {
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "cdrs-tokio")?.to_owned(),
             libraries: vec![lock::library("bb8")?, lock::library("tokio")?],
             capabilities: Capability::all_but(&[Capability::RequestTimeout]),
+            lacks_types: release::LACKS_TYPES.iter().map(|name| (*name).into()).collect(),
             caveats: CAVEATS.map(str::to_owned).to_vec(),
             ..DriverInfo::default()
         })

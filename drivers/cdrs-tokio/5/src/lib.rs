@@ -5,6 +5,8 @@
 extern crate cdrs_tokio as driver;
 
 mod adapter;
+#[path = "../../src/before_8_1.rs"]
+mod before_8_1;
 #[path = "../../src/errors.rs"]
 mod errors;
 mod release;

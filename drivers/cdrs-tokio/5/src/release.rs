@@ -9,10 +9,12 @@ use driver::frame::frame_response::ResponseBody;
 use driver::query::{QueryParams, QueryParamsBuilder};
 use driver::types::CBytes;
 use driver::types::rows::Row;
-use driver::types::value::Value;
 
 pub(crate) use driver::frame::Frame as Answer;
-pub(crate) use driver::frame::frame_result::{BodyResResultRows, ColSpec, ColType, ResResultBody};
+pub(crate) use driver::frame::frame_result::{BodyResResultRows, ColSpec, ColType, ColTypeOption, ResResultBody};
+pub(crate) use driver::types::value::Value as DriverValue;
+
+pub(crate) use crate::before_8_1::*;
 
 use crate::errors;
 use crate::values::{self, Kind};
@@ -36,8 +38,8 @@ pub(crate) fn kind_at_execution(error: &Error) -> ErrorKind {
 
 /// The value null.
 #[inline(always)]
-pub(crate) fn null() -> Value {
-    Value::new_null()
+pub(crate) fn null() -> DriverValue {
+    DriverValue::new_null()
 }
 
 /// The page of rows in an answer, or `None` if it is something else.

@@ -8,6 +8,8 @@ extern crate cdrs_tokio as driver;
 mod adapter;
 #[path = "../../7/src/before_8.rs"]
 mod before_8;
+#[path = "../../src/before_8_1.rs"]
+mod before_8_1;
 #[path = "../../src/errors.rs"]
 mod errors;
 #[path = "../../src/options.rs"]

@@ -13,17 +13,18 @@ use cdrs_tokio::retry::NeverReconnectionPolicy;
 use cdrs_tokio::statement::StatementParams;
 use cdrs_tokio::types::CBytes;
 use cdrs_tokio::types::rows::Row;
-use cdrs_tokio::types::value::Value as DriverValue;
 use cqldyno_driver_api::{Capability, DriverError, ErrorKind};
 
 pub(crate) use cdrs_tokio::frame::Frame as Answer;
 pub(crate) use cdrs_tokio::frame::frame_batch::BatchType;
 pub(crate) use cdrs_tokio::frame::frame_result::{
-    BodyResResultPrepared, BodyResResultRows, ColSpec, ColType, ResResultBody,
+    BodyResResultPrepared, BodyResResultRows, ColSpec, ColType, ColTypeOption, ResResultBody,
 };
+pub(crate) use cdrs_tokio::types::value::Value as DriverValue;
 
 use crate::adapter::{Authenticator, TcpSession};
 pub(crate) use crate::before_8::*;
+pub(crate) use crate::before_8_1::*;
 use crate::options::Chosen;
 use crate::session::DriverSession;
 

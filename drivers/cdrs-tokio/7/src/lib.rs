@@ -7,6 +7,8 @@ extern crate cdrs_tokio as driver;
 #[path = "../../src/adapter.rs"]
 mod adapter;
 mod before_8;
+#[path = "../../src/before_8_1.rs"]
+mod before_8_1;
 #[path = "../../src/errors.rs"]
 mod errors;
 #[path = "../../src/options.rs"]

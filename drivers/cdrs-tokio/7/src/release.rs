@@ -12,6 +12,7 @@ use cqldyno_driver_api::{Capability, DriverError, ErrorKind};
 
 use crate::adapter::{Authenticator, TcpSession};
 pub(crate) use crate::before_8::*;
+pub(crate) use crate::before_8_1::*;
 use crate::options::Chosen;
 use crate::session::DriverSession;
 pub(crate) use crate::since_7::*;

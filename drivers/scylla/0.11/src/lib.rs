@@ -3,6 +3,8 @@
 
 #[path = "../../0.8/src/before_1.rs"]
 mod before_1;
+#[path = "../../src/before_1_0.rs"]
+mod before_1_0;
 #[path = "../../src/bound.rs"]
 mod bound;
 #[path = "../../src/connect.rs"]

@@ -4,6 +4,7 @@
 pub(crate) use std::boxed::Box as Policy;
 
 pub(crate) use crate::before_1::*;
+pub(crate) use crate::before_1_0::serialize;
 pub(crate) use scylla::batch::{Batch, BatchType};
 pub(crate) use scylla::frame::value::CqlTimestamp;
 pub(crate) use scylla::prepared_statement::PreparedStatement;

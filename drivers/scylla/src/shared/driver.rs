@@ -1,6 +1,8 @@
 //! The driver's description and settings, for all releases.
 
-use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Setting, Settings};
+use cqldyno_driver_api::{
+    Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, LATER_TYPES, Setting, Settings,
+};
 use cqldyno_worker::lock;
 
 use super::options::{options, since};
@@ -21,6 +23,7 @@ impl Driver for Scylla {
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "scylla")?.to_owned(),
             libraries: vec![lock::library("tokio")?],
             capabilities: Capability::all_but(if since(0, 5) { &[] } else { &[Capability::RequestTimeout] }),
+            lacks_types: lacks_types().iter().map(|name| (*name).into()).collect(),
             caveats: caveats(),
             options: options(),
             // `mpsc::channel(1024)` of its connection's router; earlier releases were not looked at.
@@ -60,6 +63,11 @@ impl Driver for Scylla {
         compression::check(options).await?;
         connect::connect(options).await
     }
+}
+
+/// The types that the adapter for this release leaves out.
+fn lacks_types() -> &'static [&'static str] {
+    if since(1, 0) { &[] } else { &LATER_TYPES }
 }
 
 /// What the release makes of the equal settings, where that is something else.

@@ -253,12 +253,16 @@ impl Counted {
     /// every statement must expect rows or say how its own is read back.
     pub fn rows_void(&self, scenario: &Scenario, workload: &Workload, done: &Done) -> Option<String> {
         let statements = &scenario.statements;
-        let is_known =
-            |one: &Statement| one.expect.is_some() || one.read_back.is_some() || one.operation == Operation::Prepare;
+        // A lightweight transaction expects its answer also where it writes.
+        let reads = |one: &Statement| one.expect.is_some() && !one.is_conditional();
+        let is_known = |one: &Statement| {
+            reads(one) || one.load.is_some() || one.read_back.is_some() || one.operation == Operation::Prepare
+        };
         if !statements.iter().all(is_known) {
             return None;
         }
-        let writes = statements.iter().enumerate().filter(|(_, one)| one.read_back.is_some());
+        // One that loads its rows changes those.
+        let writes = statements.iter().enumerate().filter(|(_, one)| one.read_back.is_some() && one.load.is_none());
         let written = |(index, one): (usize, &Statement)| {
             workload.rows_written(index, done.issued_by_statement.get(&one.name).copied().unwrap_or(0))
         };

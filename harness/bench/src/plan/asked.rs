@@ -3,7 +3,7 @@
 use cqldyno_driver_api::{Capability, Settings};
 use cqldyno_protocol::{Hello, lacking};
 use cqldyno_reports::{count, whole};
-use cqldyno_scenarios::{Operation, Scenario, Submit};
+use cqldyno_scenarios::{Operation, Scenario, Statement, Submit};
 
 use crate::plan::Plan;
 use crate::plan::contender::InForce;
@@ -84,6 +84,15 @@ pub(crate) fn left_out(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scen
             whole(asked as f64)
         ));
     }
+    let lacks = &hello.driver.lacks_types;
+    let lacking_type = |statement: &Statement| {
+        let name = statement.type_that(|name| lacks.contains(name))?;
+        let statement = &statement.name;
+        Some(format!("It cannot bind or decode a value of the type {name}, which the statement {statement} has."))
+    };
+    if let Some(reason) = scenario.statements.iter().find_map(lacking_type) {
+        return Some(reason);
+    }
     let capabilities = &hello.driver.capabilities;
     let offline = capabilities.contains(&Capability::Offline);
     scenario.statements.iter().find_map(|statement| {
@@ -152,6 +161,13 @@ mod tests {
             "It does not declare the capability `batch`, which the statement batch needs."
         );
         assert_eq!(of(r#""offline""#, "connect").unwrap(), "It sends nothing, so there is nothing to connect.");
+        let plan = plan(&["a"], &["writes"]);
+        let mut lacking = hello("");
+        lacking.driver.lacks_types = ["bigint".into()].into();
+        assert_eq!(
+            left_out(&plan, in_force(&plan), &lacking, &plan.scenarios[0]).unwrap(),
+            "It cannot bind or decode a value of the type bigint, which the statement insert has."
+        );
     }
 
     #[test]

@@ -166,6 +166,8 @@ fn described(hello: &Hello) -> Vec<(&'static str, String)> {
     let can: Vec<&str> = driver.capabilities.iter().copied().map(words).collect();
     let options: Vec<&str> = driver.options.iter().map(|option| &*option.name).collect();
     let mut lines = vec![("runs on", libraries.join(", ")), ("can", can.join(", "))];
+    let lacks: Vec<&str> = driver.lacks_types.iter().map(|name| &**name).collect();
+    lines.extend((!lacks.is_empty()).then(|| ("cannot", format!("bind or decode {}", lacks.join(", ")))));
     lines.extend((!options.is_empty()).then(|| ("options", options.join(", "))));
     lines.extend(driver.caveats.iter().map(|caveat| ("caveat", caveat.clone())));
     for (settings, most) in &driver.most_in_flight {

@@ -69,6 +69,25 @@ fn every_driver_runs_every_scenario_and_the_server_agrees() {
     check_kept(&folder.path().join("kept"), cells(&whole).len());
 }
 
+#[test]
+fn every_driver_binds_and_decodes_every_type_that_all_of_them_know() {
+    let drivers = drivers();
+    let folder = tempfile::tempdir().unwrap();
+    let mut arguments = vec!["compare"];
+    arguments.extend(&drivers);
+    let limits = ["--count", "3k", "--concurrency", "64", "--warmup", "300", "--blocks", "1", "--noise-share", "none"];
+    arguments.extend(limits);
+    arguments.extend(["--scenario", "types", "--no-counting", "--format", "json"]);
+    let output = cqldyno(folder.path(), &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}\n{}", stderr(&output), stdout(&output));
+    let whole = json(&output);
+    assert_eq!(cells(&whole).len(), drivers.len());
+    for cell in cells(&whole) {
+        assert!(cell["failed"].is_null() && cell["void"].is_null(), "{cell}");
+        assert_eq!(value(cell, "verified"), 3_000.0, "{cell}");
+    }
+}
+
 /// The cell ended, nothing voids it, counts agree, and every measure is there or unavailable for a reason that doctor knows.
 fn check_cell(cell: &Value, doctor: &str) {
     let asked = COUNT as f64;

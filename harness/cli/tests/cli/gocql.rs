@@ -46,7 +46,7 @@ fn both_releases_run_every_scenario_that_they_declare_and_the_server_agrees() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let scenarios = ["writes", "reads", "mixed", "rows", "payload-1k", "batch", "unprepared", "connect"];
+    let scenarios = ["writes", "reads", "mixed", "rows", "types", "payload-1k", "batch", "unprepared", "connect"];
     let mut arguments = vec!["gocql@1.7.0", "gocql", "floor", "--count", "400", "--blocks", "1", "--warmup", "200"];
     arguments.extend(["--connections", "2"]);
     arguments.extend(scenarios.iter().flat_map(|scenario| ["--scenario", scenario]));

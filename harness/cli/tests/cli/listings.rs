@@ -13,8 +13,19 @@ const NOBODY: u32 = 65_534;
 #[test]
 fn scenarios_are_listed_and_printed_as_toml_that_can_be_run_again() {
     let text = stdout(&run(&["scenarios"]));
-    let names =
-        ["writes", "reads", "mixed", "rows", "payload-1k", "payload-16k", "batch", "prepare", "unprepared", "connect"];
+    let names = [
+        "writes",
+        "reads",
+        "mixed",
+        "rows",
+        "types",
+        "payload-1k",
+        "payload-16k",
+        "batch",
+        "prepare",
+        "unprepared",
+        "connect",
+    ];
     for name in names {
         assert!(text.lines().any(|line| line.starts_with(name)), "{text}");
     }

@@ -183,6 +183,14 @@ fn as_many_rows_as_were_inserted_must_be_there() {
     let mut unknown = mixed();
     unknown.statements[1].read_back = None;
     assert_eq!(rows(0, &unknown), None, "an insert that may meet a row that is there");
+    let mut conditional = mixed();
+    conditional.statements[1].cql.push_str(" IF NOT EXISTS");
+    conditional.statements[1].expect = conditional.statements[0].expect.clone();
+    assert!(rows(1_039, &conditional).is_some(), "it says how its rows are read back");
+    conditional.statements[1].load = conditional.statements[0].load.clone();
+    assert_eq!(rows(0, &conditional), None, "its rows were there before");
+    (conditional.statements[1].load, conditional.statements[1].read_back) = (None, None);
+    assert_eq!(rows(7, &conditional), None, "nobody says which rows it writes");
     let mut few = mixed();
     few.statements[0].weight = 3;
     few.statements[1].weight = 52;

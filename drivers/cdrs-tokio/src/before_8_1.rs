@@ -1,0 +1,31 @@
+//! The types that adapters for releases before 8.1.0, and for `cdrs`, leave out: all but the commonest.
+
+use cqldyno_driver_api::{DriverError, LATER_TYPES, Rows, Value};
+use driver::types::rows::Row;
+
+use crate::release::{BodyResResultRows, ColTypeOption, DriverValue, null};
+use crate::values::Kind;
+
+/// The types that these releases lack.
+pub(crate) const LACKS_TYPES: &[&str] = &LATER_TYPES;
+
+/// There is none of them.
+#[derive(Clone, Debug)]
+pub(crate) enum Type {}
+
+impl Type {
+    pub(crate) fn of(_: &ColTypeOption) -> Option<Type> {
+        None
+    }
+}
+
+/// Not reached: a scenario with such a value is not asked of this driver.
+pub(crate) fn bind(_: Value<'_>) -> DriverValue {
+    null()
+}
+
+pub(crate) fn apart(_: &mut BodyResResultRows, _: &[Kind]) {}
+
+pub(crate) fn decode(kind: &Type, _: &Row, _: usize, (): &mut (), _: &mut Rows) -> Result<(), DriverError> {
+    match *kind {}
+}
