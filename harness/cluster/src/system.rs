@@ -3,6 +3,7 @@
 //! They are the tables of Apache Cassandra 5.0 that drivers read, with all their columns and types.
 
 mod definitions;
+mod describe;
 mod local;
 mod row;
 mod schema_tables;
@@ -16,7 +17,8 @@ use crate::schema::{Catalog, Table, name_uuid};
 use crate::storage::StorageFull;
 use crate::storage::table::TableStore;
 
-pub use definitions::catalog;
+pub use definitions::{VIRTUAL_SCHEMA, catalog};
+pub use describe::describe;
 
 /// The version of Cassandra that the node says it is.
 pub const RELEASE_VERSION: &str = "5.0.9";

@@ -59,6 +59,9 @@ impl Parser<'_> {
 
     pub(super) fn order(&mut self) -> Result<OrderBy, CqlError> {
         let column = self.name()?;
+        if self.take_words("ann", "of")? {
+            return Err(CqlError::unsupported("ORDER BY ... ANN OF, a search by vectors,"));
+        }
         let descending = self.take_word("desc")?;
         if !descending {
             self.take_word("asc")?;

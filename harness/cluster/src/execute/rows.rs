@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use crate::error::CqlError;
 use crate::plan::{EvaluatedFilter, Select, Selector};
 use crate::schema::Table;
-use crate::storage::record::{Cell, Row};
+use crate::storage::clock::seconds;
+use crate::storage::record::{Cell, FOREVER, Row};
 use crate::token;
 use crate::types::{Value, write};
 
@@ -30,7 +31,7 @@ impl<'r> RowView<'r> {
         }
     }
 
-    fn value(&self, table: &Table, column: usize) -> Option<&'r [u8]> {
+    pub fn value(&self, table: &Table, column: usize) -> Option<&'r [u8]> {
         if column < table.partition_key_len {
             return self.components.get(column).copied();
         }
@@ -150,8 +151,14 @@ fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowV
             Value::Bytes(_) => Some(cell.timestamp.to_be_bytes().to_vec().into()),
             Value::Null | Value::Unset => None,
         }),
-        // No row expires, and the collector writes counts.
-        Selector::Ttl(_) | Selector::CountRows | Selector::CountColumn(_) => None,
+        Selector::Ttl(column) => row.cell(table, *column).and_then(|cell| match cell.value {
+            Value::Bytes(_) if cell.until != FOREVER => {
+                Some(cell.until.saturating_sub(seconds()).to_be_bytes().to_vec().into())
+            }
+            _ => None,
+        }),
+        // The collector writes counts.
+        Selector::CountRows | Selector::CountColumn(_) => None,
     };
     write::bytes(out, value.as_deref());
     Ok(())

@@ -248,8 +248,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return false;
         }
         let Some((&[0, 16], rest)) = input[at..end].split_first_chunk::<2>() else { return false };
-        let Some(id) = rest.first_chunk::<16>() else { return false };
-        let Some((number, statement)) = self.cache.find(&self.state, id) else { return false };
+        let Some((id, rest)) = rest.split_first_chunk::<16>() else { return false };
+        let Some(&consistency) = rest.first_chunk::<2>() else { return false };
+        let Some((number, levels, statement)) = self.cache.find(&self.state, id) else { return false };
+        if !levels.have(u16::from_be_bytes(consistency)) {
+            return false;
+        }
         let (Some(point), Some(store)) = (&statement.point, &statement.store) else { return false };
         let Some(token) = self.group.add(point, store, number, header, input, (at + 18, end)) else { return false };
         self.cache.count(number, Some(token));

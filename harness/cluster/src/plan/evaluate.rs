@@ -217,6 +217,7 @@ impl EvaluatedFilter<'_> {
         let orders = |wanted: &dyn Fn(Ordering) -> bool| any(&|value| wanted(self.ty.compare(cell, value)));
         match self.operator {
             Operator::Equal | Operator::In => orders(&Ordering::is_eq),
+            Operator::NotEqual => orders(&Ordering::is_ne),
             Operator::Less => orders(&Ordering::is_lt),
             Operator::LessOrEqual => orders(&Ordering::is_le),
             Operator::Greater => orders(&Ordering::is_gt),
