@@ -9,8 +9,9 @@ mod select;
 mod term;
 
 pub use ast::{
-    AssignmentTarget, Batch, ColumnDefinition, Condition, CreateTable, Definition, Delete, Describe, Described, Element, Insert, Operator, OrderBy, PrimaryKey,
-    Properties, PropertyValue, RawSelector, RawTerm, Relation, Select, Statement, TableName, Update, Using,
+    AssignmentTarget, Batch, ColumnDefinition, Condition, CreateTable, Definition, Delete, Describe, Described,
+    Element, Insert, Operator, OrderBy, PrimaryKey, Properties, PropertyValue, RawSelector, RawTerm, Relation, Select,
+    Statement, TableName, Update, Using,
 };
 pub use parser::{Quoted, parse};
 

@@ -186,6 +186,12 @@ pub enum Selector {
     WriteTime(usize),
     /// `ttl(column)`: the seconds left as an int, null without a TTL.
     Ttl(usize),
+    /// `now()`: a version 1 UUID of the current time.
+    Now,
+    /// `uuid()`: a version 4 UUID.
+    Uuid,
+    /// `currentTimestamp()` and `toTimestamp(now())`.
+    CurrentTimestamp,
 }
 
 impl Selector {

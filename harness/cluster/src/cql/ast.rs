@@ -89,8 +89,8 @@ pub enum RawSelector {
     Column(String),
     /// `COUNT(*)`, `COUNT(1)`
     CountRows,
-    /// `function(name, ...)`, the function in lower case; `None` when an argument is no name.
-    Function(String, Option<Vec<String>>),
+    /// `function(selector, ...)`, the function in lower case.
+    Function(String, Vec<RawSelector>),
     /// What the node lacks, in the words of its refusal: `Arithmetic in a SELECT clause`.
     Unsupported(String),
 }

@@ -84,7 +84,10 @@ mod tests {
 
     #[test]
     fn every_form_is_told_apart() {
-        let name = |keyspace: Option<&str>, name: &str| TableName { keyspace: keyspace.map(str::to_owned), name: name.to_owned() };
+        let name = |keyspace: Option<&str>, name: &str| TableName {
+            keyspace: keyspace.map(str::to_owned),
+            name: name.to_owned(),
+        };
         for (text, what) in [
             ("DESC CLUSTER;", Described::Cluster),
             ("DESCRIBE FULL SCHEMA", Described::Schema { full: true }),
@@ -101,7 +104,14 @@ mod tests {
         }
         assert!(described("DESCRIBE KEYSPACE WITH INTERNALS").internals);
         assert!(described("DESCRIBE TABLE k.t WITH INTERNALS").internals);
-        for text in ["DESCRIBE", "DESCRIBE TABLE", "DESCRIBE a b", "DESCRIBE FULL", "DESCRIBE t WITH", "DESCRIBE MATERIALIZED t"] {
+        for text in [
+            "DESCRIBE",
+            "DESCRIBE TABLE",
+            "DESCRIBE a b",
+            "DESCRIBE FULL",
+            "DESCRIBE t WITH",
+            "DESCRIBE MATERIALIZED t",
+        ] {
             assert!(matches!(parse(text), Err(CqlError::Syntax(_))), "{text}");
         }
     }

@@ -143,11 +143,7 @@ impl Parser<'_> {
             return Ok(RawSelector::CountRows);
         }
         let arguments = self.items_to(")", |parser| parser.selector(depth + 1))?;
-        let column = |argument: RawSelector| match argument {
-            RawSelector::Column(name) => Some(name),
-            _ => None,
-        };
-        Ok(RawSelector::Function(function, arguments.into_iter().map(column).collect()))
+        Ok(RawSelector::Function(function, arguments))
     }
 }
 

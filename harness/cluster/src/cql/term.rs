@@ -149,7 +149,11 @@ impl Parser<'_> {
                 self.expect_symbol("]")?;
             }
             self.condition_on(column)?;
-            let what = if field { "A condition on a field of a user-defined type" } else { "A condition on an element of a collection" };
+            let what = if field {
+                "A condition on a field of a user-defined type"
+            } else {
+                "A condition on an element of a collection"
+            };
             return Ok(Relation::Unsupported(what));
         }
         self.condition_on(column)

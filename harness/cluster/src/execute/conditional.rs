@@ -5,7 +5,9 @@ use std::ops::Bound;
 
 use super::rows::RowView;
 use super::select::values_of;
-use super::values::{ClusteringKey, clustering_keys, key_components, one_clustering_key, partition_key, partition_keys};
+use super::values::{
+    ClusteringKey, clustering_keys, key_components, one_clustering_key, partition_key, partition_keys,
+};
 use super::write::{Mode, TimestampSource, modify, modify_locked, not_in_a_batch};
 use crate::codec::response::MadeRows;
 use crate::error::{CqlError, invalid};
@@ -67,6 +69,8 @@ pub fn conditional<'s>(
     }
     let timestamp = moment.after(current.latest);
     for (plan, values) in statements {
+        // As in Cassandra, a deletion takes nothing of what is written with it.
+        let timestamp = timestamp - i64::from(matches!(plan, Plan::Delete(_)));
         modify_locked(store, plan, values, timestamp, &mut shard)?;
     }
     let mut applied = MadeRows::new(vec![applied_spec(table)]);
@@ -96,10 +100,7 @@ fn only_partition(table: &Table, statements: &[(&Plan, &[Value<'_>])]) -> Result
     only.ok_or_else(not_in_a_batch)
 }
 
-fn conditions<'s>(
-    table: &Table,
-    statements: &[(&'s Plan, &'s [Value<'s>])],
-) -> Result<Vec<About<'s>>, CqlError> {
+fn conditions<'s>(table: &Table, statements: &[(&'s Plan, &'s [Value<'s>])]) -> Result<Vec<About<'s>>, CqlError> {
     let mut found: Vec<About<'s>> = Vec::new();
     for (plan, values) in statements {
         let Some(condition) = plan.condition() else { continue };

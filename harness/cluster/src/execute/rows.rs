@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::CqlError;
-use crate::plan::{EvaluatedFilter, Select, Selector};
+use crate::plan::{Computed, Evaluated, EvaluatedFilter, Select, Selector};
 use crate::schema::Table;
 use crate::storage::clock::seconds;
 use crate::storage::record::{Cell, FOREVER, Row};
@@ -85,7 +85,7 @@ impl<'s> Collector<'s> {
             | Selector::ToJson(column)
             | Selector::WriteTime(column)
             | Selector::Ttl(column) => *column >= first,
-            Selector::CountRows | Selector::Token => false,
+            _ => false,
         };
         self.select.selectors.iter().any(of_selector) || self.filters.iter().any(|filter| filter.column >= first)
     }
@@ -136,6 +136,13 @@ fn too_long() -> CqlError {
     ))
 }
 
+fn computed(what: Computed) -> Result<Option<Cow<'static, [u8]>>, CqlError> {
+    match what.evaluate(&[])? {
+        Evaluated::Bytes(bytes) => Ok(Some(bytes.into_owned().into())),
+        Evaluated::Null | Evaluated::Unset => Ok(None),
+    }
+}
+
 fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowView<'_>) -> Result<(), CqlError> {
     let value: Option<Cow<'_, [u8]>> = match selector {
         Selector::Column(column) => row.value(table, *column).map(Cow::Borrowed),
@@ -157,6 +164,9 @@ fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowV
             }
             _ => None,
         }),
+        Selector::Now => computed(Computed::Now)?,
+        Selector::Uuid => computed(Computed::Uuid)?,
+        Selector::CurrentTimestamp => computed(Computed::CurrentTimestamp)?,
         // The collector writes counts.
         Selector::CountRows | Selector::CountColumn(_) => None,
     };

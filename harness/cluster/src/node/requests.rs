@@ -1,8 +1,10 @@
 //! What each request does, and its answer.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::task::spawn_blocking;
+use uuid::Uuid;
 
 use crate::codec::Opcode;
 use crate::codec::request::{self, BatchQuery, QueryParameters, Values};
@@ -22,7 +24,7 @@ use crate::node::statement_cache::StatementCache;
 use crate::plan::{Plan, Prepared, StatementId};
 use crate::schema::{Ddl, SchemaChange, Table};
 use crate::storage::table::TableStore;
-use crate::system::{self, SystemView};
+use crate::system::{self, SystemView, Trace};
 use crate::types::{Value, write as wire};
 
 /// The last statements of a batch, where the next one is looked up first.
@@ -146,6 +148,32 @@ impl Requests {
             Opcode::Batch => self.batch(version, body, cache),
             other => Err(CqlError::Protocol(format!("{other} is not a request"))),
         }
+    }
+
+    /// Keeps what was asked for with a trace, and how long it took.
+    pub(crate) fn keep_trace(&self, id: Uuid, took: Duration, opcode: Opcode, version: u8, body: &[u8]) {
+        let prepared = |id: &[u8]| self.state.statement(self.stats.place.node, id).map(|found| found.query.clone());
+        let (request, query) = match opcode {
+            Opcode::Query => {
+                ("Execute CQL3 query", request::query(body, version).ok().map(|query| query.query.to_owned()))
+            }
+            Opcode::Prepare => ("Preparing CQL3 query", request::prepare(body).ok().map(str::to_owned)),
+            Opcode::Execute => {
+                let id = request::execute(body, version).ok().map(|execute| execute.id);
+                ("Execute CQL3 prepared query", id.and_then(|id| prepared(id).ok()))
+            }
+            _ => ("Execute batch of CQL3 queries", None),
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.state.keep_trace(Trace {
+            id,
+            client: self.stats.client(),
+            coordinator: self.state.nodes[self.stats.place.node].address,
+            started_ms: i64::try_from(now.saturating_sub(took).as_millis()).unwrap_or(i64::MAX),
+            duration_us: i32::try_from(took.as_micros()).unwrap_or(i32::MAX),
+            request,
+            query: query.unwrap_or_default(),
+        });
     }
 
     /// A connection keeps the version of its STARTUP.
@@ -333,7 +361,8 @@ impl Requests {
         let catalog = self.state.database.catalog();
         let mut peers = self.state.nodes.clone();
         let node = peers.remove(self.stats.place.node);
-        look(&SystemView { node: &node, peers: &peers, catalog: &catalog })
+        let traces = self.state.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        look(&SystemView { node: &node, peers: &peers, catalog: &catalog, traces: &traces })
     }
 
     fn batch(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, CqlError> {

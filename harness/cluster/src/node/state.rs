@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::broadcast;
@@ -24,13 +24,15 @@ use crate::ring::{IGNORED_BITS, Replicas, Ring, Topology};
 use crate::schema::{Catalog, Ddl, Definition, SchemaChange, is_of_the_system};
 use crate::storage::database::Database;
 use crate::storage::table::TableStore;
-use crate::system::{self, NodeIdentity, PARTITIONER, VIRTUAL_SCHEMA};
+use crate::system::{self, NodeIdentity, PARTITIONER, Trace, VIRTUAL_SCHEMA};
 
 /// Prepared statements in a snapshot beside the executed ones.
 const OTHERS_SHOWN: u32 = 1_024;
 
 /// Schema changes that wait for a slow connection before it misses some.
 const EVENTS_BEHIND: usize = 1_024;
+
+const TRACES_KEPT: usize = 64;
 
 /// How answers are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,6 +95,7 @@ pub struct NodeOptions {
     pub credentials: Option<Credentials>,
     /// The delay of each answer.
     pub delay: Duration,
+
     /// How answers are written.
     pub answers: Answers,
     /// How long a thread sleeps after a read of few requests, as those of an idle pool may; zero for not at all.
@@ -173,6 +176,8 @@ pub(crate) struct NodeState {
     pub(crate) texts: Texts,
     pub(crate) events: broadcast::Sender<Arc<SchemaChange>>,
     delay_us: AtomicU64,
+    /// The last requests that were traced.
+    pub(crate) traces: Mutex<Vec<Trace>>,
     /// One per node.
     prepared: Vec<RwLock<PreparedStatements>>,
     /// Changes when a prepared statement is removed, so that connections empty their caches.
@@ -200,6 +205,7 @@ impl NodeState {
             texts: Texts::default(),
             events: broadcast::Sender::new(EVENTS_BEHIND),
             delay_us: AtomicU64::new(0),
+            traces: Mutex::default(),
             generation: AtomicU64::new(0),
         };
         state.set_delay(delay);
@@ -376,6 +382,15 @@ impl NodeState {
         }
         let _ = self.events.send(Arc::new(change.clone()));
         Ok(Some(change))
+    }
+
+    /// Keeps a trace, and forgets the oldest one of many.
+    pub(crate) fn keep_trace(&self, trace: Trace) {
+        let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        if traces.len() >= TRACES_KEPT {
+            traces.remove(0);
+        }
+        traces.push(trace);
     }
 
     /// Forgets all prepared statements, as a restart does.

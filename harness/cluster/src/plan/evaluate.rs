@@ -36,7 +36,7 @@ fn inside<'a>(term: &'a Term, values: &[Value<'a>]) -> Result<Cow<'a, [u8]>, Cql
 }
 
 impl Computed {
-    fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>, CqlError> {
+    pub fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>, CqlError> {
         let all = |terms: &'a [Term]| terms.iter().map(|term| inside(term, values)).collect::<Result<Vec<_>, _>>();
         let bytes = match self {
             Computed::Now => time_uuid().as_bytes().to_vec(),

@@ -94,9 +94,7 @@ impl TableOptions {
                     OptionValue::Map(map_option(name, entries.iter().cloned().collect())?)
                 }
                 (Kind::Map, PropertyValue::Text(_)) => {
-                    return Err(CqlError::Syntax(format!(
-                        "Invalid value for property '{name}'. It should be a map."
-                    )));
+                    return Err(CqlError::Syntax(format!("Invalid value for property '{name}'. It should be a map.")));
                 }
                 (_, PropertyValue::Map(_)) => {
                     return Err(CqlError::Syntax(format!(
@@ -230,7 +228,10 @@ fn map_option(name: &str, mut map: BTreeMap<String, String>) -> Result<BTreeMap<
         }
         "compression" => {
             let off = |option: &str| map.get(option).is_some_and(String::is_empty);
-            if off("class") || off("sstable_compression") || map.get("enabled").is_some_and(|enabled| enabled == "false") {
+            if off("class")
+                || off("sstable_compression")
+                || map.get("enabled").is_some_and(|enabled| enabled == "false")
+            {
                 return Ok(BTreeMap::from([("enabled".to_owned(), "false".to_owned())]));
             }
             for (old, new) in [("sstable_compression", "class"), ("chunk_length_kb", "chunk_length_in_kb")] {
@@ -290,7 +291,10 @@ mod tests {
             "{'class': 'org.apache.cassandra.db.compaction.LeveledCompactionStrategy', 'max_threshold': '32', 'min_threshold': '4'}"
         );
         assert_eq!(described(define_map("compaction", &leveled), "bloom_filter_fp_chance"), "0.1");
-        assert_eq!(described(define_map("compression", &[("enabled", "false")]), "compression"), "{'enabled': 'false'}");
+        assert_eq!(
+            described(define_map("compression", &[("enabled", "false")]), "compression"),
+            "{'enabled': 'false'}"
+        );
         assert_eq!(
             described(define_map("caching", &[("keys", "NONE")]), "caching"),
             "{'keys': 'NONE', 'rows_per_partition': 'NONE'}"
@@ -317,7 +321,10 @@ mod tests {
             assert_eq!((error.code(), error.to_string()), (code, text.to_owned()));
         }
         let error = define_map("compaction", &[("class", "Nope")]).unwrap_err();
-        assert_eq!(error.to_string(), "Unable to find compaction strategy class 'org.apache.cassandra.db.compaction.Nope'");
+        assert_eq!(
+            error.to_string(),
+            "Unable to find compaction strategy class 'org.apache.cassandra.db.compaction.Nope'"
+        );
         let error = define_map("compression", &[("class", "Nope")]).unwrap_err();
         assert_eq!(error.to_string(), "Could not create Compression for type org.apache.cassandra.io.compress.Nope");
     }

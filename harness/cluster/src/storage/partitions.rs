@@ -66,7 +66,14 @@ pub struct PartitionShard {
 impl PartitionShard {
     /// With `cells` regular columns and `statics` static ones.
     pub fn new(cells: usize, statics: usize) -> Self {
-        PartitionShard { index: Index::with_room_for(0), partitions: Vec::new(), live: 0, expiring: false, cells, statics }
+        PartitionShard {
+            index: Index::with_room_for(0),
+            partitions: Vec::new(),
+            live: 0,
+            expiring: false,
+            cells,
+            statics,
+        }
     }
 
     fn find(&self, hash: u32, key: &[u8]) -> Found {

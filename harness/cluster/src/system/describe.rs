@@ -61,7 +61,8 @@ fn cluster(owners: Option<(&Replicas, &[NodeIdentity])>, view: &SystemView<'_>) 
     let owners = owners.map(|(replicas, nodes)| {
         let owners = CqlType::List(Box::new(CqlType::Text));
         let ty = CqlType::Map(Box::new((CqlType::Text, owners)));
-        made.columns.extend(columns(&["range_ownership"]).into_iter().map(|spec| ColumnSpec { ty: ty.clone(), ..spec }));
+        made.columns
+            .extend(columns(&["range_ownership"]).into_iter().map(|spec| ColumnSpec { ty: ty.clone(), ..spec }));
         let address = |node: &usize| Some(format!("/{}:{STORAGE_PORT}", nodes.get(*node)?.address));
         let list = |owners: Vec<usize>| {
             let addresses: Vec<String> = owners.iter().filter_map(address).collect();
