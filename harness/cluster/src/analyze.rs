@@ -1,9 +1,8 @@
 //! Statements to plans: names are looked up in the catalog, constants serialised, restrictions sorted out.
 //!
-//! What CQL has and this node lacks is refused as unsupported (0x2200): lightweight transactions, counters, JSON rows, arithmetic,
-//! CAST, and most functions ([`unknown_function`]). So are ALTER TABLE, GROUP BY, user-defined types and functions, vectors,
-//! indexes, materialized views, roles, and operations on elements of collections.
+//! What CQL has and this node lacks is refused as unsupported (0x2200), by name: `ANSWERS.md` has the list.
 
+mod conditions;
 mod modification;
 mod restrictions;
 mod selection;
@@ -53,6 +52,7 @@ impl Analyzer<'_> {
                 Some(keyspace) => Ok(Plan::Use(keyspace.name.to_string())),
                 None => invalid(format!("Keyspace '{name}' does not exist")),
             },
+            Statement::Describe(describe) => Ok(Plan::Describe(describe.clone(), self.keyspace.map(str::to_owned))),
             Statement::Unsupported(what) => Err(CqlError::unsupported(what)),
             Statement::Define { definition, conditional } => {
                 let definition = self.definition(definition, *conditional)?;
@@ -79,6 +79,9 @@ impl Analyzer<'_> {
                 return invalid("Timestamp must be set either on BATCH or individual statements");
             }
             statements.push(plan);
+        }
+        if timestamp.is_some() && statements.iter().any(|plan| plan.condition().is_some()) {
+            return invalid("Cannot provide custom timestamp for conditional BATCH");
         }
         Ok(plan::Batch { statements, timestamp })
     }

@@ -2,16 +2,18 @@
 
 mod ast;
 mod ddl;
+mod describe;
 mod lexer;
 mod parser;
 mod select;
 mod term;
 
 pub use ast::{
-    AssignmentTarget, Batch, ColumnDefinition, CreateTable, Definition, Delete, Insert, Operator, OrderBy, PrimaryKey,
-    Properties, PropertyValue, RawSelector, RawTerm, Relation, Select, Statement, TableName, Update, Using,
+    AssignmentTarget, Batch, ColumnDefinition, Condition, CreateTable, Definition, Delete, Describe, Described,
+    Element, Insert, Operator, OrderBy, PrimaryKey, Properties, PropertyValue, RawSelector, RawTerm, Relation, Select,
+    Statement, TableName, Update, Using,
 };
-pub use parser::parse;
+pub use parser::{Quoted, parse};
 
 /// The most bind markers of a statement: their count goes as a short.
 const MAX_MARKERS: usize = 65_535;

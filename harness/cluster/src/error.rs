@@ -16,6 +16,18 @@ pub enum CqlError {
     /// 0x0100: wrong credentials.
     #[error("{0}")]
     BadCredentials(String),
+    /// 0x1000: too few replicas are up.
+    #[error("Cannot achieve consistency level {what}")]
+    Unavailable {
+        /// The level's name, perhaps with its data center.
+        what: String,
+        /// The level's code.
+        level: u16,
+        /// The replicas that must answer.
+        required: i32,
+        /// Those that can.
+        alive: i32,
+    },
     /// 0x2000: the text is no statement.
     #[error("{0}")]
     Syntax(String),
@@ -55,6 +67,7 @@ impl CqlError {
             CqlError::Server(_) => 0x0000,
             CqlError::Protocol(_) => 0x000A,
             CqlError::BadCredentials(_) => 0x0100,
+            CqlError::Unavailable { .. } => 0x1000,
             CqlError::Syntax(_) => 0x2000,
             CqlError::Unauthorized(_) => 0x2100,
             CqlError::Invalid(_) => 0x2200,

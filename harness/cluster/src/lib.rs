@@ -3,7 +3,7 @@
 //! A room uses only the rooms above it in this list, which `tests/rooms.rs` checks:
 //!
 //! - `types`, `token`, `error`: values and their bytes, the partitioner, refusals
-//! - `ring`: who owns a key when there are several nodes
+//! - `ring`, `consistency`: who owns a key when there are several nodes, and how many must answer
 //! - `cql`, `schema`, `plan`: text to statements, the catalog, what the executor runs
 //! - `codec`: frames to requests and answers to frames
 //! - `analyze`: statements to plans
@@ -15,6 +15,7 @@
 
 mod analyze;
 pub mod codec;
+mod consistency;
 mod counters;
 mod cql;
 pub mod error;

@@ -4,6 +4,7 @@
 //! [`Table::columns`]. Values are bind markers (an index into the values of an EXECUTE), constants that were serialised at
 //! prepare time, or terms to compute, off the hot path.
 
+mod condition;
 mod evaluate;
 
 use std::borrow::Cow;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use md5::{Digest, Md5};
 
-use crate::cql::Operator;
+use crate::cql::{Describe, Operator};
 use crate::schema::{Ddl, Table};
 use crate::types::{ColumnSpec, CqlType, Value};
 
@@ -100,7 +101,7 @@ impl ClusteringSelection {
     }
 }
 
-/// A comparison that rows must pass after they were found (`ALLOW FILTERING`, and relations on virtual tables).
+/// A comparison that rows must pass after they were found (`ALLOW FILTERING`, and relations on virtual tables), or of a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
     pub column: usize,
@@ -116,6 +117,17 @@ pub struct Assignment {
     pub value: Term,
 }
 
+/// What must hold before a statement writes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition {
+    /// `IF NOT EXISTS`.
+    NotExists,
+    /// `IF EXISTS`.
+    Exists,
+    /// `IF column = value AND ...`, in the order of the text.
+    Columns(Box<[Filter]>),
+}
+
 /// `INSERT`: writes the cells and makes the row exist even if all cells are null.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insert {
@@ -125,6 +137,8 @@ pub struct Insert {
     pub clustering: Box<[Term]>,
     /// The other columns, in ascending order of index.
     pub assignments: Box<[Assignment]>,
+    /// [`Condition::NotExists`], if there is one.
+    pub condition: Option<Condition>,
     /// Microseconds as a bigint; wins over the timestamp of the request.
     pub timestamp: Option<Term>,
     pub ttl: Option<Term>,
@@ -139,6 +153,7 @@ pub struct Update {
     /// One for each clustering column; empty on a table with clustering columns when only static columns are written.
     pub clustering: Box<[OneOf]>,
     pub assignments: Box<[Assignment]>,
+    pub condition: Option<Condition>,
     pub timestamp: Option<Term>,
     pub ttl: Option<Term>,
 }
@@ -153,6 +168,7 @@ pub struct Delete {
     pub clustering: ClusteringSelection,
     /// The cells to delete; empty: the whole rows.
     pub columns: Box<[usize]>,
+    pub condition: Option<Condition>,
     pub timestamp: Option<Term>,
 }
 
@@ -170,6 +186,12 @@ pub enum Selector {
     WriteTime(usize),
     /// `ttl(column)`: the seconds left as an int, null without a TTL.
     Ttl(usize),
+    /// `now()`: a version 1 UUID of the current time.
+    Now,
+    /// `uuid()`: a version 4 UUID.
+    Uuid,
+    /// `currentTimestamp()` and `toTimestamp(now())`.
+    CurrentTimestamp,
 }
 
 impl Selector {
@@ -223,6 +245,8 @@ pub enum Plan {
     Use(String),
     /// CREATE, ALTER and DROP.
     Ddl(Ddl),
+    /// DESCRIBE, with the keyspace in use.
+    Describe(Describe, Option<String>),
 }
 
 impl Plan {
@@ -235,7 +259,18 @@ impl Plan {
             Plan::Select(plan) => vec![&plan.table],
             Plan::Truncate(table) => vec![table],
             Plan::Batch(batch) => batch.statements.iter().flat_map(Plan::tables).collect(),
-            Plan::Use(_) | Plan::Ddl(_) => Vec::new(),
+            Plan::Use(_) | Plan::Ddl(_) | Plan::Describe(..) => Vec::new(),
+        }
+    }
+
+    /// What must hold before the statement writes; of a batch, the first condition in it.
+    pub fn condition(&self) -> Option<&Condition> {
+        match self {
+            Plan::Insert(plan) => plan.condition.as_ref(),
+            Plan::Update(plan) => plan.condition.as_ref(),
+            Plan::Delete(plan) => plan.condition.as_ref(),
+            Plan::Batch(batch) => batch.statements.iter().find_map(Plan::condition),
+            _ => None,
         }
     }
 }

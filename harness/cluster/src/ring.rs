@@ -92,7 +92,7 @@ impl Topology {
 
     /// Refuses a replication that several nodes cannot have. One node takes all, as Cassandra does.
     pub(crate) fn check(&self, keyspace: &str, replication: &BTreeMap<String, String>) -> Result<(), CqlError> {
-        let factor = factor(replication);
+        let factor = replication_factor(replication);
         if self.nodes > 1 && factor.is_some_and(|factor| factor > self.nodes) {
             return Err(CqlError::Config(format!(
                 "The keyspace {keyspace} was to have {} replicas of each row, and the embedded cluster has {} nodes; write a \
@@ -112,7 +112,7 @@ impl Topology {
 }
 
 /// The replicas of each row; `None` for a keyspace that every node has for itself.
-fn factor(replication: &BTreeMap<String, String>) -> Option<usize> {
+pub fn replication_factor(replication: &BTreeMap<String, String>) -> Option<usize> {
     let class = replication.get("class").map_or("", String::as_str);
     let given = match class.rsplit('.').next() {
         Some("LocalStrategy") => return None,
@@ -145,6 +145,14 @@ pub struct Replicas {
     nodes: Arc<[u64]>,
 }
 
+impl Replicas {
+    /// The last token of each range with its replicas, the first range first.
+    pub fn ranges(&self) -> impl Iterator<Item = (i64, Vec<usize>)> {
+        let nodes = |set: u64| (0..u64::BITS as usize).filter(|node| set & (1 << node) != 0).collect();
+        self.tokens.iter().zip(self.nodes.iter()).map(move |(token, set)| (*token, nodes(*set)))
+    }
+}
+
 impl Ring {
     /// Tokens at equal distances. Each round over the nodes has an order of its own, so that every node has all others as neighbours.
     pub fn new(topology: Topology) -> Ring {
@@ -169,7 +177,7 @@ impl Ring {
     /// Who owns the rows of a keyspace with this replication.
     pub fn replicas(&self, replication: &BTreeMap<String, String>) -> Replicas {
         let has_racks = replication.get("class").is_some_and(|class| class.ends_with("NetworkTopologyStrategy"));
-        let factor = factor(replication).unwrap_or(self.topology.nodes).min(self.topology.nodes);
+        let factor = replication_factor(replication).unwrap_or(self.topology.nodes).min(self.topology.nodes);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let nodes = known.entry((factor, has_racks)).or_insert_with(|| {
             let racks = if has_racks { self.topology.racks } else { 1 };

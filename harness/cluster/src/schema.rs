@@ -2,6 +2,8 @@
 
 mod catalog;
 mod definition;
+mod options;
+mod text;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +13,8 @@ use uuid::Uuid;
 use crate::types::{ColumnSpec, CqlType};
 
 pub use catalog::{Catalog, Change, SchemaChange, name_uuid};
-pub use definition::{check_modifiable, define_keyspace, define_table};
+pub use definition::{check_modifiable, define_keyspace, define_table, is_of_the_system};
+pub use options::TableOptions;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnKind {
@@ -49,7 +52,7 @@ pub struct Table {
     pub static_len: usize,
     /// A system table: its rows are made for each query.
     pub is_virtual: bool,
-    pub options: BTreeMap<String, String>,
+    pub options: TableOptions,
 }
 
 impl Table {

@@ -3,9 +3,11 @@
 //! They are the tables of Apache Cassandra 5.0 that drivers read, with all their columns and types.
 
 mod definitions;
+mod describe;
 mod local;
 mod row;
 mod schema_tables;
+mod traces;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,7 +18,9 @@ use crate::schema::{Catalog, Table, name_uuid};
 use crate::storage::StorageFull;
 use crate::storage::table::TableStore;
 
-pub use definitions::catalog;
+pub use definitions::{VIRTUAL_SCHEMA, catalog};
+pub use describe::describe;
+pub use traces::Trace;
 
 /// The version of Cassandra that the node says it is.
 pub const RELEASE_VERSION: &str = "5.0.9";
@@ -61,6 +65,7 @@ pub struct SystemView<'a> {
     /// All others of its cluster.
     pub peers: &'a [NodeIdentity],
     pub catalog: &'a Catalog,
+    pub traces: &'a [Trace],
 }
 
 /// The rows of a virtual table; none for tables that are always empty here.
@@ -72,6 +77,8 @@ pub fn store(table: &Arc<Table>, view: &SystemView<'_>) -> Result<TableStore, St
         ("system_schema", "keyspaces") => schema_tables::keyspaces(view.catalog),
         ("system_schema", "tables") => schema_tables::tables(view.catalog),
         ("system_schema", "columns") => schema_tables::columns(view.catalog, false),
+        ("system_traces", "sessions") => traces::sessions(view.traces),
+        ("system_traces", "events") => traces::events(view.traces),
         ("system_virtual_schema", "keyspaces") => schema_tables::virtual_keyspaces(view.catalog),
         ("system_virtual_schema", "tables") => schema_tables::virtual_tables(view.catalog),
         ("system_virtual_schema", "columns") => schema_tables::columns(view.catalog, true),

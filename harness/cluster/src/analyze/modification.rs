@@ -5,12 +5,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Analyzer, find, missing};
 use crate::cql::{self, AssignmentTarget};
 use crate::error::{CqlError, invalid};
-use crate::plan::{Assignment, Delete, Insert, Term, Update};
+use crate::plan::{Assignment, Condition, Delete, Insert, OneOf, PartitionSelection, Term, Update};
 use crate::schema::{Column, ColumnKind, Table};
 
-fn refuse_condition(conditional: bool) -> Result<(), CqlError> {
-    if conditional {
-        return invalid("Lightweight transactions (IF) are not supported by the embedded cluster");
+const CUSTOM_TIMESTAMP: &str = "Cannot provide custom timestamp for conditional updates";
+
+/// Refuses what a conditional statement cannot have: a timestamp, and keys in a list. `what` is updates or deletions.
+fn check_conditional(
+    condition: Option<&Condition>,
+    timestamp: Option<&Term>,
+    (partition, rows): (&PartitionSelection, &[OneOf]),
+    what: &str,
+) -> Result<(), CqlError> {
+    if condition.is_none() {
+        return Ok(());
+    }
+    if timestamp.is_some() {
+        return invalid(CUSTOM_TIMESTAMP);
+    }
+    if !matches!(partition, PartitionSelection::One(_)) {
+        return invalid(format!("IN on the partition key is not supported with conditional {what}"));
+    }
+    if rows.iter().any(|part| !matches!(part, OneOf::Term(_))) {
+        return invalid(format!("IN on the clustering key columns is not supported with conditional {what}"));
     }
     Ok(())
 }
@@ -47,8 +64,10 @@ impl Analyzer<'_> {
                 return invalid("The column names contains duplicates");
             }
         }
-        refuse_condition(insert.conditional)?;
         let timestamp = self.using_timestamp(&insert.using, (&table.keyspace, &table.name))?;
+        if insert.if_not_exists && timestamp.is_some() {
+            return invalid(CUSTOM_TIMESTAMP);
+        }
         let ttl = self.using_ttl(&insert.using, (&table.keyspace, &table.name))?;
 
         let rest = terms.split_off(&table.static_start());
@@ -67,6 +86,7 @@ impl Analyzer<'_> {
             partition: terms.into_values().collect(),
             clustering: clustering.into_values().collect(),
             assignments: rest.into_iter().map(|(column, value)| Assignment { column, value }).collect(),
+            condition: insert.if_not_exists.then_some(Condition::NotExists),
             timestamp,
             ttl,
             table,
@@ -90,14 +110,16 @@ impl Analyzer<'_> {
             }
         }
         let mut restrictions = self.restrictions(&update.relations, &table)?;
-        refuse_condition(update.conditional)?;
+        let condition = self.condition(update.condition.as_ref(), &table)?;
         let partition = restrictions.whole_partitions(&table)?;
         let rows = restrictions.rows(&table);
         if rows.range.is_some() {
             return invalid("Slice restrictions are not supported on the clustering columns in UPDATE statements");
         }
         restrictions.refuse_rest(&table)?;
-        let all_static = only_static(&table, assigned.keys());
+        check_conditional(condition.as_ref(), timestamp.as_ref(), (&partition, &rows.prefix), "updates")?;
+        let static_condition = condition.as_ref().is_none_or(|condition| condition.is_static(&table));
+        let all_static = only_static(&table, assigned.keys()) && static_condition;
         if all_static && !rows.prefix.is_empty() {
             return invalid(
                 "Invalid restrictions on clustering columns since the UPDATE statement modifies only static columns",
@@ -112,6 +134,7 @@ impl Analyzer<'_> {
             partition,
             clustering: rows.prefix,
             assignments: assigned.into_iter().map(|(column, value)| Assignment { column, value }).collect(),
+            condition,
             timestamp,
             ttl,
             table,
@@ -133,21 +156,31 @@ impl Analyzer<'_> {
         }
         let timestamp = self.using_timestamp(&delete.using, (&table.keyspace, &table.name))?;
         let mut restrictions = self.restrictions(&delete.relations, &table)?;
-        refuse_condition(delete.conditional)?;
+        let condition = self.condition(delete.condition.as_ref(), &table)?;
         let partition = restrictions.whole_partitions(&table)?;
         let clustering = restrictions.rows(&table);
         restrictions.refuse_rest(&table)?;
-        let all_static = !columns.is_empty() && only_static(&table, columns.iter());
+        check_conditional(condition.as_ref(), timestamp.as_ref(), (&partition, &clustering.prefix), "deletions")?;
+        let static_columns = !columns.is_empty() && only_static(&table, columns.iter());
+        let static_condition = condition.as_ref().is_none_or(|condition| condition.is_static(&table));
+        let all_static = static_columns && static_condition;
         if all_static && !clustering.is_all() {
             return invalid(
                 "Invalid restrictions on clustering columns since the DELETE statement modifies only static columns",
             );
         }
         let whole_row = clustering.range.is_none() && clustering.prefix.len() == table.clustering_len;
+        if condition.is_some() && !all_static && !whole_row {
+            let what =
+                if static_columns { "use IF condition on non static columns" } else { "delete non static columns" };
+            return invalid(format!(
+                "DELETE statements must restrict all PRIMARY KEY columns with equality relations in order to {what}"
+            ));
+        }
         if !columns.is_empty() && !all_static && !whole_row {
             return invalid("Range deletions are not supported for specific columns");
         }
-        Ok(Delete { partition, clustering, columns: columns.into_iter().collect(), timestamp, table })
+        Ok(Delete { partition, clustering, columns: columns.into_iter().collect(), condition, timestamp, table })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::cql::{Operator, RawTerm, Relation};
 use crate::error::{CqlError, invalid};
 use crate::plan::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term};
 use crate::schema::{Column, ColumnKind, Table};
-use crate::types::{ColumnSpec, CqlType};
+use crate::types::CqlType;
 
 pub(super) const NEEDS_FILTERING: &str = "Cannot execute this query as it might involve data filtering and thus may have \
     unpredictable performance. If you want to execute this query despite the performance unpredictability, use ALLOW \
@@ -68,51 +68,31 @@ impl Sorter<'_, '_> {
             }
             Relation::InMarker(name, raw) => {
                 let (index, column) = find(table, name)?;
-                let RawTerm::Marker { index: marker, name: given } = raw else {
-                    return invalid(format!("IN on column {name} takes a list in brackets or a bind marker"));
-                };
-                let name = given.clone().unwrap_or_else(|| format!("in({name})")).into();
-                let ty = CqlType::List(Box::new(column.ty.clone()));
-                self.analyzer.set_marker(*marker, ColumnSpec { name, ty, ..table.spec(column) });
-                self.into.set_equal(index, column, OneOf::List(*marker))
+                let list = self.analyzer.in_marker(raw, &table.spec(column))?;
+                self.into.set_equal(index, column, list)
             }
             Relation::Multi(names, operator, raw) => self.multi(names, *operator, raw),
             Relation::Token(names, operator, raw) => self.token(names, *operator, raw),
             Relation::Refused(why) => invalid(*why),
+            Relation::Unsupported(what) => Err(CqlError::unsupported(what)),
         }
     }
 
     fn single(&mut self, name: &str, operator: Operator, raw: &RawTerm) -> Result<(), CqlError> {
         let table = self.table;
         let (index, column) = find(table, name)?;
-        let spec = table.spec(column);
-        let element = match (operator, column.ty.unfrozen()) {
-            (Operator::Contains, CqlType::List(element) | CqlType::Set(element)) => Some((**element).clone()),
-            (Operator::Contains, CqlType::Map(entry)) => Some(entry.1.clone()),
-            (Operator::ContainsKey, CqlType::Map(entry)) => Some(entry.0.clone()),
-            (Operator::Contains, _) => {
-                return invalid(format!("Cannot use CONTAINS on non-collection column {}", column.name));
-            }
-            (Operator::ContainsKey, _) => {
-                return invalid(format!("Cannot use CONTAINS KEY on non-map column {}", column.name));
-            }
-            _ => None,
-        };
-        if let Some(ty) = element {
-            let name = format!("value({})", column.name).into();
-            let term = self.analyzer.term(raw, &ColumnSpec { name, ty, ..spec })?;
+        if matches!(operator, Operator::Contains | Operator::ContainsKey) {
+            let term = self.analyzer.contained(raw, operator, &table.spec(column))?;
             self.into.columns[index].contains.push((operator, term));
             return Ok(());
         }
         if column.ty.is_multi_cell() {
             return invalid(format!(
-                "Collection column '{}' ({}) cannot be restricted by a '{}' relation",
-                column.name,
-                column.ty,
-                symbol(operator)
+                "Collection column '{}' ({}) cannot be restricted by a '{operator}' relation",
+                column.name, column.ty
             ));
         }
-        let term = self.analyzer.term(raw, &spec)?;
+        let term = self.analyzer.term(raw, &table.spec(column))?;
         if operator == Operator::Equal {
             return self.into.set_equal(index, column, OneOf::Term(term));
         }
@@ -206,19 +186,6 @@ impl Sorter<'_, '_> {
             return set_limit(range, Operator::LessOrEqual, vec![term], "token");
         }
         set_limit(range, operator, vec![term], "token")
-    }
-}
-
-fn symbol(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Equal => "=",
-        Operator::Less => "<",
-        Operator::LessOrEqual => "<=",
-        Operator::Greater => ">",
-        Operator::GreaterOrEqual => ">=",
-        Operator::In => "IN",
-        Operator::Contains => "CONTAINS",
-        Operator::ContainsKey => "CONTAINS KEY",
     }
 }
 

@@ -91,22 +91,29 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
         }
         RawSelector::CountRows => return Ok((Selector::CountRows, spec("count".to_owned(), CqlType::Bigint))),
         RawSelector::Unsupported(what) => return Err(CqlError::unsupported(what)),
-        RawSelector::Function(function, arguments) => (function.as_str(), arguments.as_deref()),
+        RawSelector::Function(function, arguments) => (function.as_str(), arguments.as_slice()),
     };
+    if let Some((selector, name, ty)) = of_the_time(function, arguments) {
+        return Ok((selector, spec(name, ty)));
+    }
     if !["count", "tojson", "to_json", "writetime", "ttl", "token"].contains(&function) {
         return Err(unknown_function(function, "in a SELECT clause"));
     }
-    let Some(arguments) = arguments else {
+    let column = |argument: &RawSelector| match argument {
+        RawSelector::Column(name) => Some(name.clone()),
+        _ => None,
+    };
+    let Some(arguments) = arguments.iter().map(column).collect::<Option<Vec<String>>>() else {
         return Err(CqlError::unsupported(format!("The function {function} of anything but columns")));
     };
     if function == "token" {
         let key = names(table.partition_key());
-        if *arguments != key {
+        if arguments != key {
             return invalid(format!("token() takes the partition key in its order: {}", key.join(", ")));
         }
         return Ok((Selector::Token, spec(format!("system.token({})", key.join(", ")), CqlType::Bigint)));
     }
-    let [name] = arguments else {
+    let [name] = arguments.as_slice() else {
         return invalid(format!(
             "Invalid number of arguments in call to function {function}: 1 required but {} provided",
             arguments.len()
@@ -121,6 +128,20 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
     };
     let system = if matches!(selector, Selector::WriteTime(_) | Selector::Ttl(_)) { "" } else { "system." };
     Ok((selector, spec(format!("{system}{function}({name})"), ty)))
+}
+
+/// A function that needs no column, with its name in the result.
+fn of_the_time(function: &str, arguments: &[RawSelector]) -> Option<(Selector, String, CqlType)> {
+    let (selector, ty) = match (function, arguments) {
+        ("now" | "currenttimeuuid" | "current_timeuuid", []) => (Selector::Now, CqlType::Timeuuid),
+        ("uuid", []) => (Selector::Uuid, CqlType::Uuid),
+        ("currenttimestamp" | "current_timestamp", []) => (Selector::CurrentTimestamp, CqlType::Timestamp),
+        ("totimestamp" | "to_timestamp", [RawSelector::Function(now, none)]) if now == "now" && none.is_empty() => {
+            return Some((Selector::CurrentTimestamp, format!("system.{function}(system.now())"), CqlType::Timestamp));
+        }
+        _ => return None,
+    };
+    Some((selector, format!("system.{function}()"), ty))
 }
 
 /// Only a column outside the primary key has a cell, with a time of writing.

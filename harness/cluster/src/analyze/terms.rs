@@ -119,13 +119,7 @@ impl Analyzer<'_> {
 
     pub(super) fn using_ttl(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>, CqlError> {
         let spec = special_spec(about, "[ttl]", CqlType::Int);
-        let term = using.ttl.as_ref().map(|raw| self.term(raw, &spec)).transpose()?;
-        if let Some(Term::Constant(Some(bytes))) = &term
-            && bytes.first().is_some_and(|byte| byte & 0x80 != 0)
-        {
-            return invalid("A TTL must be greater or equal to 0");
-        }
-        Ok(term)
+        using.ttl.as_ref().map(|raw| self.term(raw, &spec)).transpose()
     }
 
     /// A limit: an int above zero.

@@ -32,7 +32,7 @@ impl Default for Values<'_> {
 /// `<query_parameters>` of QUERY and EXECUTE.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryParameters<'a> {
-    /// A consistency of section 3; this node treats them alike.
+    /// A consistency of section 3.
     pub consistency: u16,
     /// The bound values.
     pub values: Values<'a>,

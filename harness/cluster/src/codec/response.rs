@@ -92,6 +92,11 @@ pub fn error(out: &mut Vec<u8>, to: ReplyTo, error: &CqlError) {
         write::string(out, &error.to_string());
         match error {
             CqlError::Unprepared(id) => write::short_bytes(out, id),
+            CqlError::Unavailable { level, required, alive, .. } => {
+                write::short(out, *level);
+                write::int(out, *required);
+                write::int(out, *alive);
+            }
             CqlError::AlreadyExists { keyspace, table } => {
                 write::string(out, keyspace);
                 write::string(out, table.as_deref().unwrap_or_default());
@@ -208,6 +213,38 @@ fn columns_spec(out: &mut Vec<u8>, version: u8, columns: &[ColumnSpec], global: 
         write::string(out, &column.name);
         column.ty.write_option(version, out);
     }
+}
+
+/// Rows that no SELECT found: the answers of DESCRIBE and of conditional statements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeRows {
+    /// Their columns.
+    pub columns: Vec<ColumnSpec>,
+    count: i32,
+    values: Vec<u8>,
+}
+
+impl MadeRows {
+    /// None yet.
+    pub fn new(columns: Vec<ColumnSpec>) -> MadeRows {
+        MadeRows { columns, count: 0, values: Vec::new() }
+    }
+
+    /// Adds a row: a value for each column, or null.
+    pub fn push<'v>(&mut self, row: impl IntoIterator<Item = Option<&'v [u8]>>) {
+        self.count += 1;
+        row.into_iter().for_each(|value| write::bytes(&mut self.values, value));
+    }
+}
+
+/// RESULT Rows, all in one page.
+pub fn made_rows(out: &mut Vec<u8>, to: ReplyTo, rows: &MadeRows) {
+    frame(out, to, Opcode::Result, |out| {
+        write::int(out, KIND_ROWS);
+        rows_metadata(out, to.version, &rows.columns, false, None);
+        write::int(out, rows.count);
+        out.extend_from_slice(&rows.values);
+    });
 }
 
 /// SCHEMA_CHANGE (sections 4.2.5.5 and 4.2.6).

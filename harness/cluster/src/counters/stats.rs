@@ -4,7 +4,7 @@
 //! answer finds its request counted.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::codec::Opcode;
@@ -157,6 +157,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ConnectionStats {
+    /// The client's address.
+    pub(crate) fn client(&self) -> IpAddr {
+        let peer = lock(&self.described).peer.parse().ok();
+        peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |peer: SocketAddr| peer.ip())
+    }
+
     pub(crate) fn set_driver(&self, name: Option<&str>, version: Option<&str>) {
         let mut described = lock(&self.described);
         described.driver_name = name.map(str::to_owned);

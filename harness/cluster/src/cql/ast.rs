@@ -1,5 +1,7 @@
 //! Statements as they were written, with names not yet looked up.
 
+use std::fmt;
+
 use crate::types::{CqlType, Literal};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub enum RawTerm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     Equal,
+    /// Only in conditions.
+    NotEqual,
     Less,
     LessOrEqual,
     Greater,
@@ -41,6 +45,22 @@ pub enum Operator {
     /// A collection has this element (for maps: this value).
     Contains,
     ContainsKey,
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Operator::Equal => "=",
+            Operator::NotEqual => "!=",
+            Operator::Less => "<",
+            Operator::LessOrEqual => "<=",
+            Operator::Greater => ">",
+            Operator::GreaterOrEqual => ">=",
+            Operator::In => "IN",
+            Operator::Contains => "CONTAINS",
+            Operator::ContainsKey => "CONTAINS KEY",
+        })
+    }
 }
 
 /// `USING TIMESTAMP microseconds AND TTL seconds`.
@@ -60,6 +80,8 @@ pub enum Relation {
     Token(Vec<String>, Operator, RawTerm),
     /// Some other kind, with the sentence that refuses it.
     Refused(&'static str),
+    /// What the node lacks, in the words of its refusal: `A restriction on an element of a collection`.
+    Unsupported(&'static str),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +89,8 @@ pub enum RawSelector {
     Column(String),
     /// `COUNT(*)`, `COUNT(1)`
     CountRows,
-    /// `function(name, ...)`, the function in lower case; `None` when an argument is no name.
-    Function(String, Option<Vec<String>>),
+    /// `function(selector, ...)`, the function in lower case.
+    Function(String, Vec<RawSelector>),
     /// What the node lacks, in the words of its refusal: `Arithmetic in a SELECT clause`.
     Unsupported(String),
 }
@@ -100,7 +122,8 @@ pub struct Insert {
     pub json: bool,
     pub columns: Vec<String>,
     pub values: Vec<RawTerm>,
-    pub conditional: bool,
+    /// Whether there is `IF NOT EXISTS`.
+    pub if_not_exists: bool,
     pub using: Using,
 }
 
@@ -117,7 +140,7 @@ pub struct Update {
     pub using: Using,
     pub assignments: Vec<(AssignmentTarget, RawTerm)>,
     pub relations: Vec<Relation>,
-    pub conditional: bool,
+    pub condition: Option<Condition>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,7 +150,14 @@ pub struct Delete {
     pub table: TableName,
     pub using: Using,
     pub relations: Vec<Relation>,
-    pub conditional: bool,
+    pub condition: Option<Condition>,
+}
+
+/// `IF ...` of UPDATE and DELETE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    Exists,
+    Columns(Vec<Relation>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,6 +211,7 @@ pub enum Statement {
         definition: Definition,
         conditional: bool,
     },
+    Describe(Describe),
     /// A statement of CQL that this node does not have, by its first words (`CREATE INDEX`).
     Unsupported(String),
 }
@@ -192,4 +223,43 @@ pub enum Definition {
     DropKeyspace(String),
     CreateTable(CreateTable),
     DropTable(TableName),
+}
+
+/// DESCRIBE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Describe {
+    pub what: Described,
+    /// `WITH INTERNALS`: what Cassandra makes of it by itself, too.
+    pub internals: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Described {
+    Cluster,
+    /// All keyspaces; those of the system only if it is in full.
+    Schema {
+        full: bool,
+    },
+    /// The names of all elements of a kind.
+    Names(Element),
+    /// A keyspace, or the one in use; all that is in it unless it is the keyspace only.
+    Keyspace {
+        name: Option<String>,
+        only: bool,
+    },
+    /// One element of this kind.
+    One(Element, TableName),
+    /// A keyspace or an element, whatever has the name.
+    Any(TableName),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    Keyspace,
+    Table,
+    Type,
+    Function,
+    Aggregate,
+    Index,
+    View,
 }

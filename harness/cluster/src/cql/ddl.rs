@@ -14,7 +14,9 @@ impl Parser<'_> {
         let table = self.next_is_word("table") || self.next_is_word("columnfamily");
         if !keyspace && (!table || self.at_word("alter")) {
             if self.next.kind == TokenKind::Word {
-                return self.unsupported(2);
+                let more = ["custom", "materialized"].iter().any(|word| self.next_is_word(word));
+                let words = if self.next_is_word("or") { 4 } else { 2 + usize::from(more) };
+                return self.unsupported(words);
             }
             self.advance()?;
             return Err(self.no_alternative());
@@ -69,6 +71,9 @@ impl Parser<'_> {
         let name = self.name()?;
         let ty = self.column_type(0)?;
         let is_static = self.take_word("static")?;
+        if self.take_words("masked", "with")? {
+            return Err(CqlError::unsupported("A masked column"));
+        }
         if self.take_word("primary")? {
             self.expect_word("key")?;
             create.primary_keys.push(PrimaryKey { partition: vec![name.clone()], clustering: Vec::new() });

@@ -1,9 +1,12 @@
 //! Words to statements: recursive descent with one word of lookahead, bounded in depth and in number of items.
 
-use super::ast::{AssignmentTarget, Batch, Delete, Insert, RawTerm, Statement, TableName, Update, Using};
+use std::fmt;
+
+use super::ast::{AssignmentTarget, Batch, Condition, Delete, Insert, RawTerm, Statement, TableName, Update, Using};
 use super::lexer::{Lexer, Token, TokenKind, position};
 use super::{MAX_ITEMS, MAX_MARKERS};
 use crate::error::CqlError;
+use crate::types::LiteralKind;
 
 /// Words that cannot name anything unless they are quoted.
 const RESERVED: &str = "add allow alter and apply asc authorize batch begin by columnfamily create delete desc describe \
@@ -18,6 +21,21 @@ pub fn parse(text: &str) -> Result<Statement, CqlError> {
     let statement = parser.statement()?;
     while parser.take_symbol(";")? {}
     if parser.current.kind == TokenKind::End { Ok(statement) } else { Err(parser.mismatch("EOF")) }
+}
+
+/// A name as it is written in CQL: in quotes unless it is a plain word.
+pub struct Quoted<'n>(pub &'n str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Quoted(name) = self;
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        let is_word = name.bytes().all(plain) && name.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
+        if is_word && !RESERVED.split(' ').any(|reserved| reserved == *name) {
+            return f.write_str(name);
+        }
+        write!(f, "\"{}\"", name.replace('"', "\"\""))
+    }
 }
 
 pub(super) struct Parser<'a> {
@@ -250,7 +268,9 @@ impl<'a> Parser<'a> {
                 self.name().map(Statement::Use)
             }
             "create" | "drop" | "alter" => self.schema_change(),
-            "grant" | "revoke" | "list" | "describe" | "desc" | "add" => self.unsupported(1),
+            "describe" | "desc" => self.describe().map(Statement::Describe),
+            "grant" | "revoke" => self.unsupported(1),
+            "list" | "add" => self.unsupported(2),
             _ => {
                 let shown = self.shown();
                 Err(self.error(&format!("no viable alternative at input '{shown}' ([{shown}]...)")))
@@ -284,6 +304,16 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// An integer or a marker.
+    fn number(&mut self) -> Result<RawTerm, CqlError> {
+        let start = self.current.kind;
+        let is_number = matches!(start, TokenKind::Literal(LiteralKind::Integer));
+        if is_number || ["?", ":", "-"].iter().any(|symbol| self.at_symbol(symbol)) {
+            return self.term(0);
+        }
+        Err(self.no_alternative())
+    }
+
     fn using(&mut self, ttl_allowed: bool) -> Result<Using, CqlError> {
         let mut using = Using::default();
         if !self.take_word("using")? {
@@ -292,10 +322,10 @@ impl<'a> Parser<'a> {
         loop {
             if self.at_word("timestamp") && using.timestamp.is_none() {
                 self.advance()?;
-                using.timestamp = Some(self.term(0)?);
+                using.timestamp = Some(self.number()?);
             } else if ttl_allowed && self.at_word("ttl") && using.ttl.is_none() {
                 self.advance()?;
-                using.ttl = Some(self.term(0)?);
+                using.ttl = Some(self.number()?);
             } else {
                 return Err(self.no_alternative());
             }
@@ -305,16 +335,24 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether `IF EXISTS`, `IF NOT EXISTS` or `IF column = value AND ...` is there.
-    fn condition(&mut self) -> Result<bool, CqlError> {
+    fn if_not_exists(&mut self) -> Result<bool, CqlError> {
         if !self.take_word("if")? {
             return Ok(false);
         }
-        self.take_word("not")?;
-        if !self.take_word("exists")? {
-            self.relations()?;
-        }
+        self.expect_word("not")?;
+        self.expect_word("exists")?;
         Ok(true)
+    }
+
+    /// `IF EXISTS` or `IF column = value AND ...`.
+    fn condition(&mut self) -> Result<Option<Condition>, CqlError> {
+        if !self.take_word("if")? {
+            return Ok(None);
+        }
+        if self.take_word("exists")? {
+            return Ok(Some(Condition::Exists));
+        }
+        self.and_list(Self::column_condition).map(|conditions| Some(Condition::Columns(conditions)))
     }
 
     fn insert(&mut self) -> Result<Insert, CqlError> {
@@ -322,16 +360,19 @@ impl<'a> Parser<'a> {
         let table = self.table_name()?;
         if self.take_word("json")? {
             let value = self.term(0)?;
-            let conditional = self.condition()?;
+            if self.take_word("default")? && !self.take_word("null")? {
+                self.expect_word("unset")?;
+            }
+            let if_not_exists = self.if_not_exists()?;
             let using = self.using(true)?;
-            return Ok(Insert { table, json: true, columns: Vec::new(), values: vec![value], conditional, using });
+            return Ok(Insert { table, json: true, columns: Vec::new(), values: vec![value], if_not_exists, using });
         }
         let columns = self.brackets(Self::name)?;
         self.expect_word("values")?;
         let values = self.brackets(Self::operation)?;
-        let conditional = self.condition()?;
+        let if_not_exists = self.if_not_exists()?;
         let using = self.using(true)?;
-        Ok(Insert { table, json: false, columns, values, conditional, using })
+        Ok(Insert { table, json: false, columns, values, if_not_exists, using })
     }
 
     fn target(&mut self) -> Result<AssignmentTarget, CqlError> {
@@ -363,8 +404,8 @@ impl<'a> Parser<'a> {
         })?;
         self.expect_word("where")?;
         let relations = self.relations()?;
-        let conditional = self.condition()?;
-        Ok(Update { table, using, assignments, relations, conditional })
+        let condition = self.condition()?;
+        Ok(Update { table, using, assignments, relations, condition })
     }
 
     fn delete(&mut self) -> Result<Delete, CqlError> {
@@ -374,8 +415,8 @@ impl<'a> Parser<'a> {
         let using = self.using(false)?;
         self.expect_word("where")?;
         let relations = self.relations()?;
-        let conditional = self.condition()?;
-        Ok(Delete { targets, table, using, relations, conditional })
+        let condition = self.condition()?;
+        Ok(Delete { targets, table, using, relations, condition })
     }
 
     fn batch(&mut self) -> Result<Batch, CqlError> {
@@ -385,7 +426,10 @@ impl<'a> Parser<'a> {
             return Err(CqlError::unsupported("A counter batch"));
         }
         self.expect_word("batch")?;
-        let using = self.using(false)?;
+        let using = self.using(true)?;
+        if using.ttl.is_some() {
+            return Err(CqlError::invalid("Global TTL on the BATCH statement is not supported."));
+        }
         let mut statements = Vec::new();
         while !self.take_word("apply")? {
             self.count_item()?;
@@ -464,7 +508,10 @@ mod tests {
     fn statements_that_the_node_lacks_are_named() {
         for (text, name) in [
             ("CREATE INDEX ON t (v)", "CREATE INDEX"),
-            ("CREATE MATERIALIZED VIEW x AS SELECT", "CREATE MATERIALIZED"),
+            ("CREATE MATERIALIZED VIEW x AS SELECT", "CREATE MATERIALIZED VIEW"),
+            ("CREATE CUSTOM INDEX ON t (v) USING 'sai'", "CREATE CUSTOM INDEX"),
+            ("CREATE OR REPLACE FUNCTION f(a int)", "CREATE OR REPLACE FUNCTION"),
+            ("LIST ROLES", "LIST ROLES"),
             ("ALTER TABLE t ADD x int", "ALTER TABLE"),
             ("GRANT ALL", "GRANT"),
         ] {

@@ -59,6 +59,9 @@ impl Parser<'_> {
 
     pub(super) fn order(&mut self) -> Result<OrderBy, CqlError> {
         let column = self.name()?;
+        if self.take_words("ann", "of")? {
+            return Err(CqlError::unsupported("ORDER BY ... ANN OF, a search by vectors,"));
+        }
         let descending = self.take_word("desc")?;
         if !descending {
             self.take_word("asc")?;
@@ -140,11 +143,7 @@ impl Parser<'_> {
             return Ok(RawSelector::CountRows);
         }
         let arguments = self.items_to(")", |parser| parser.selector(depth + 1))?;
-        let column = |argument: RawSelector| match argument {
-            RawSelector::Column(name) => Some(name),
-            _ => None,
-        };
-        Ok(RawSelector::Function(function, arguments.into_iter().map(column).collect()))
+        Ok(RawSelector::Function(function, arguments))
     }
 }
 

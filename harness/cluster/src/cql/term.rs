@@ -136,6 +136,54 @@ impl Parser<'_> {
         Ok(operator)
     }
 
+    /// A condition of `IF`.
+    pub(super) fn column_condition(&mut self) -> Result<Relation, CqlError> {
+        let column = self.name()?;
+        if self.at_symbol("[") || self.at_symbol(".") {
+            let field = self.take_symbol(".")?;
+            if field {
+                self.name()?;
+            } else {
+                self.advance()?;
+                self.term(0)?;
+                self.expect_symbol("]")?;
+            }
+            self.condition_on(column)?;
+            let what = if field {
+                "A condition on a field of a user-defined type"
+            } else {
+                "A condition on an element of a collection"
+            };
+            return Ok(Relation::Unsupported(what));
+        }
+        self.condition_on(column)
+    }
+
+    fn condition_on(&mut self, column: String) -> Result<Relation, CqlError> {
+        if self.take_symbol("!=")? {
+            return Ok(Relation::Single(column, Operator::NotEqual, self.operation()?));
+        }
+        match self.in_or_contains(column)? {
+            Ok(relation) => Ok(relation),
+            Err(column) => Ok(Relation::Single(column, self.operator()?, self.operation()?)),
+        }
+    }
+
+    /// `IN ...`, `CONTAINS ...`, or the column again.
+    fn in_or_contains(&mut self, column: String) -> Result<Result<Relation, String>, CqlError> {
+        if self.take_word("in")? {
+            if self.take_symbol("(")? {
+                return Ok(Ok(Relation::InTerms(column, self.items_to(")", |parser| parser.term(1))?)));
+            }
+            return Ok(Ok(Relation::InMarker(column, self.term(0)?)));
+        }
+        if self.take_word("contains")? {
+            let operator = if self.take_word("key")? { Operator::ContainsKey } else { Operator::Contains };
+            return Ok(Ok(Relation::Single(column, operator, self.operation()?)));
+        }
+        Ok(Err(column))
+    }
+
     fn relation(&mut self) -> Result<Relation, CqlError> {
         if self.take_call("token")? {
             let columns = self.list_to(")", Self::name)?;
@@ -145,23 +193,15 @@ impl Parser<'_> {
             let columns = self.list_to(")", Self::name)?;
             if self.take_word("in")? {
                 self.term(0)?;
-                return Ok(Relation::Refused(
-                    "IN on several columns at once is not supported by the embedded cluster: use a relation per column",
-                ));
+                return Ok(Relation::Unsupported("IN on several columns at once"));
             }
             return Ok(Relation::Multi(columns, self.operator()?, self.term(0)?));
         }
         let column = self.name()?;
-        if self.take_word("in")? {
-            if self.take_symbol("(")? {
-                return Ok(Relation::InTerms(column, self.items_to(")", |parser| parser.term(1))?));
-            }
-            return Ok(Relation::InMarker(column, self.term(0)?));
-        }
-        if self.take_word("contains")? {
-            let operator = if self.take_word("key")? { Operator::ContainsKey } else { Operator::Contains };
-            return Ok(Relation::Single(column, operator, self.term(0)?));
-        }
+        let column = match self.in_or_contains(column)? {
+            Ok(relation) => return Ok(relation),
+            Err(column) => column,
+        };
         if self.take_word("like")? {
             self.term(0)?;
             return Ok(Relation::Refused("LIKE restriction is only supported on properly indexed columns"));
@@ -176,15 +216,13 @@ impl Parser<'_> {
             self.expect_symbol("]")?;
             self.operator()?;
             self.term(0)?;
-            return Ok(Relation::Refused(
-                "Restrictions on the elements of a collection are not supported by the embedded cluster",
-            ));
+            return Ok(Relation::Unsupported("A restriction on an element of a collection"));
         }
         if self.take_symbol("!=")? {
             self.term(0)?;
             return Ok(Relation::Refused("Unsupported \"!=\" relation"));
         }
-        Ok(Relation::Single(column, self.operator()?, self.term(0)?))
+        Ok(Relation::Single(column, self.operator()?, self.operation()?))
     }
 }
 

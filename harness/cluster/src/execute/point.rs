@@ -2,7 +2,7 @@
 
 use crate::codec::frame::Opcode;
 use crate::codec::response::{self, ReplyTo};
-use crate::plan::{PartitionSelection, Plan, Prepared, Selector, Term};
+use crate::plan::{Insert, PartitionSelection, Plan, Prepared, Selector, Term};
 use crate::storage::record::{self, KEY_WIRE_AT, MIXED, Row, UNSET};
 use crate::storage::table::{Shards, TableStore};
 use crate::types::{CqlType, Value, write};
@@ -72,7 +72,7 @@ impl Point {
         }
         let checks = prepared.bind_markers.iter().map(|marker| Check::of(&marker.ty)).collect::<Option<_>>()?;
         let (key, action) = match &prepared.plan {
-            Plan::Insert(insert) if insert.timestamp.is_none() && insert.ttl.is_none() => {
+            Plan::Insert(insert) if is_plain(insert) => {
                 let mut cells = vec![CellSource::Wire((-2i32).to_be_bytes().to_vec()); store.cells];
                 for assignment in &insert.assignments {
                     let cell = cells.get_mut(assignment.column.checked_sub(store.first_cell)?)?;
@@ -127,6 +127,12 @@ impl Point {
         let templates = [3, 4].map(|version| [false, true].map(|skip| template(version, skip)));
         Some(Point { checks, key_marker, action, templates })
     }
+}
+
+/// Without a condition, a timestamp or a TTL.
+fn is_plain(insert: &Insert) -> bool {
+    let expires = insert.ttl.is_some() || insert.table.options.default_time_to_live() != 0;
+    !expires && insert.timestamp.is_none() && insert.condition.is_none()
 }
 
 /// Appends the values of the row in a record; nothing if the row is not live.

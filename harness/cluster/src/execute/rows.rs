@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use crate::error::CqlError;
-use crate::plan::{EvaluatedFilter, Select, Selector};
+use crate::plan::{Computed, Evaluated, EvaluatedFilter, Select, Selector};
 use crate::schema::Table;
-use crate::storage::record::{Cell, Row};
+use crate::storage::clock::seconds;
+use crate::storage::record::{Cell, FOREVER, Row};
 use crate::token;
 use crate::types::{Value, write};
 
@@ -30,7 +31,7 @@ impl<'r> RowView<'r> {
         }
     }
 
-    fn value(&self, table: &Table, column: usize) -> Option<&'r [u8]> {
+    pub fn value(&self, table: &Table, column: usize) -> Option<&'r [u8]> {
         if column < table.partition_key_len {
             return self.components.get(column).copied();
         }
@@ -84,7 +85,7 @@ impl<'s> Collector<'s> {
             | Selector::ToJson(column)
             | Selector::WriteTime(column)
             | Selector::Ttl(column) => *column >= first,
-            Selector::CountRows | Selector::Token => false,
+            _ => false,
         };
         self.select.selectors.iter().any(of_selector) || self.filters.iter().any(|filter| filter.column >= first)
     }
@@ -135,6 +136,13 @@ fn too_long() -> CqlError {
     ))
 }
 
+fn computed(what: Computed) -> Result<Option<Cow<'static, [u8]>>, CqlError> {
+    match what.evaluate(&[])? {
+        Evaluated::Bytes(bytes) => Ok(Some(bytes.into_owned().into())),
+        Evaluated::Null | Evaluated::Unset => Ok(None),
+    }
+}
+
 fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowView<'_>) -> Result<(), CqlError> {
     let value: Option<Cow<'_, [u8]>> = match selector {
         Selector::Column(column) => row.value(table, *column).map(Cow::Borrowed),
@@ -150,8 +158,17 @@ fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowV
             Value::Bytes(_) => Some(cell.timestamp.to_be_bytes().to_vec().into()),
             Value::Null | Value::Unset => None,
         }),
-        // No row expires, and the collector writes counts.
-        Selector::Ttl(_) | Selector::CountRows | Selector::CountColumn(_) => None,
+        Selector::Ttl(column) => row.cell(table, *column).and_then(|cell| match cell.value {
+            Value::Bytes(_) if cell.until != FOREVER => {
+                Some(cell.until.saturating_sub(seconds()).to_be_bytes().to_vec().into())
+            }
+            _ => None,
+        }),
+        Selector::Now => computed(Computed::Now)?,
+        Selector::Uuid => computed(Computed::Uuid)?,
+        Selector::CurrentTimestamp => computed(Computed::CurrentTimestamp)?,
+        // The collector writes counts.
+        Selector::CountRows | Selector::CountColumn(_) => None,
     };
     write::bytes(out, value.as_deref());
     Ok(())

@@ -398,7 +398,7 @@ impl Search<'_> {
 }
 
 /// `count` consecutive `[bytes]`.
-fn values_of(wire: &[u8], count: usize) -> Vec<&[u8]> {
+pub fn values_of(wire: &[u8], count: usize) -> Vec<&[u8]> {
     let mut at = 0;
     (0..count)
         .map(|_| {

@@ -1,16 +1,14 @@
 //! INSERT, UPDATE and DELETE.
 
-use std::sync::MutexGuard;
-
 use super::values::{
     ClusteringKey, check_combinations, clustering_keys, one_clustering_key, partition_key, partition_keys, slices,
 };
-use crate::error::CqlError;
+use crate::error::{CqlError, invalid};
 use crate::plan::{Assignment, Delete, Evaluated, Insert, PartitionSelection, Plan, Term, Update};
 use crate::schema::Table;
-use crate::storage::clock::Moment;
-use crate::storage::partitions::PartitionShard;
-use crate::storage::table::{Place, Shards, TableStore};
+use crate::storage::clock::{Moment, seconds};
+use crate::storage::record::FOREVER;
+use crate::storage::table::{LockedShard, TableStore};
 use crate::storage::{Mutation, StorageFull};
 use crate::token;
 use crate::types::Value;
@@ -50,18 +48,42 @@ pub fn using_timestamp(term: Option<&Term>, values: &[Value<'_>]) -> Result<Opti
     }
 }
 
-fn refuse_ttl(term: Option<&Term>, values: &[Value<'_>]) -> Result<(), CqlError> {
-    let Some(term) = term else { return Ok(()) };
-    // As in Cassandra, null is no TTL.
-    match term.number("ttl", values).unwrap_or(None) {
-        Some(seconds) if seconds < 0 => {
-            Err(CqlError::Invalid(format!("A TTL must be greater or equal to 0, but was {seconds}")))
-        }
-        Some(seconds) if seconds > 0 => Err(CqlError::invalid(
-            "USING TTL is not supported by the embedded cluster, which keeps rows until they are deleted: leave it out",
-        )),
-        _ => Ok(()),
+/// The greatest TTL in seconds: twenty years.
+const MAX_TTL: i64 = 20 * 365 * 24 * 60 * 60;
+
+/// The last second in which something may expire: the greatest that Cassandra stores by default.
+const LAST_SECOND: i64 = i32::MAX as i64 - 1;
+
+/// The second in which what a statement writes expires, by its `USING TTL` or the table's default.
+fn until(table: &Table, ttl: Option<&Term>, values: &[Value<'_>]) -> Result<u32, CqlError> {
+    let default = i64::from(table.options.default_time_to_live());
+    let ttl = match ttl {
+        // As in Cassandra, null is no TTL, and what is not set is the default.
+        Some(term) if term.evaluate(values)? == Evaluated::Null => 0,
+        Some(term) => term.number("ttl", values)?.unwrap_or(default),
+        None => default,
+    };
+    if ttl < 0 {
+        return invalid(format!("A TTL must be greater or equal to 0, but was {ttl}"));
     }
+    if ttl > MAX_TTL {
+        return invalid(format!("ttl is too large. requested ({ttl}) maximum ({MAX_TTL})"));
+    }
+    if ttl == 0 {
+        return Ok(FOREVER);
+    }
+    let until = i64::from(seconds()) + ttl;
+    if until > LAST_SECOND {
+        return invalid(format!(
+            "Request on table {}.{} with {}ttl of {ttl} seconds exceeds maximum supported expiration date of \
+             2038-01-19T03:14:06+00:00. In order to avoid this use a lower TTL, change the expiration date overflow policy or \
+             upgrade to a version where this limitation is fixed. See CASSANDRA-14092 and CASSANDRA-14227 for more details.",
+            table.keyspace,
+            table.name,
+            if ttl == default { "default " } else { "" }
+        ));
+    }
+    Ok(u32::try_from(until).unwrap_or(FOREVER))
 }
 
 struct Cells<'a> {
@@ -100,6 +122,7 @@ fn borrowed<'e>(cells: &'e [(usize, Evaluated<'_>)]) -> Vec<(usize, Value<'e>)> 
     cells.iter().map(|(column, value)| (*column, borrow(value))).collect()
 }
 
+/// Runs an INSERT, UPDATE or DELETE, whatever its conditions are.
 pub fn modify(
     store: &TableStore,
     plan: &Plan,
@@ -107,15 +130,35 @@ pub fn modify(
     source: TimestampSource<'_>,
     mode: Mode,
 ) -> Result<(), CqlError> {
-    let (timestamp, ttl) = match plan {
-        Plan::Insert(plan) => (&plan.timestamp, &plan.ttl),
-        Plan::Update(plan) => (&plan.timestamp, &plan.ttl),
-        Plan::Delete(plan) => (&plan.timestamp, &None),
+    write(store, plan, values, source, (mode, None))
+}
+
+/// As [`modify`], in a partition whose shard is locked.
+pub fn modify_locked<'s>(
+    store: &'s TableStore,
+    plan: &Plan,
+    values: &[Value<'_>],
+    timestamp: i64,
+    shard: &mut LockedShard<'s>,
+) -> Result<(), CqlError> {
+    write(store, plan, values, TimestampSource::Fixed(timestamp), (Mode::Apply, Some(shard)))
+}
+
+fn write<'s>(
+    store: &'s TableStore,
+    plan: &Plan,
+    values: &[Value<'_>],
+    source: TimestampSource<'_>,
+    (mode, held): (Mode, Option<&mut LockedShard<'s>>),
+) -> Result<(), CqlError> {
+    let (timestamp, until) = match plan {
+        Plan::Insert(plan) => (&plan.timestamp, until(&plan.table, plan.ttl.as_ref(), values)?),
+        Plan::Update(plan) => (&plan.timestamp, until(&plan.table, plan.ttl.as_ref(), values)?),
+        Plan::Delete(plan) => (&plan.timestamp, FOREVER),
         _ => return Err(not_in_a_batch()),
     };
     let source = using_timestamp(timestamp.as_ref(), values)?.map_or(source, TimestampSource::Fixed);
-    refuse_ttl(ttl.as_ref(), values)?;
-    let write = Write { store, values, source, mode };
+    let write = Write { store, values, source, until, mode, held };
     match plan {
         Plan::Insert(plan) => write.insert(plan),
         Plan::Update(plan) => write.update(plan),
@@ -129,24 +172,26 @@ pub fn not_in_a_batch() -> CqlError {
     CqlError::invalid("Invalid statement in batch: only UPDATE, INSERT and DELETE statements are allowed.")
 }
 
-struct Write<'w> {
-    store: &'w TableStore,
+struct Write<'w, 's> {
+    store: &'s TableStore,
     values: &'w [Value<'w>],
     source: TimestampSource<'w>,
+    until: u32,
     mode: Mode,
+    held: Option<&'w mut LockedShard<'s>>,
 }
 
-impl<'w> Write<'w> {
+impl<'w, 's> Write<'w, 's> {
     fn insert(mut self, plan: &Insert) -> Result<(), CqlError> {
         let table = &plan.table;
         let key = partition_key(table, &plan.partition, self.values)?;
         let cells = evaluate(table, &plan.assignments, self.values)?;
         let row_is_named = table.clustering_len == 0 || !plan.clustering.is_empty();
-        let values = self.values;
+        let (values, until) = (self.values, self.until);
         let mut target = self.target(&key);
         if row_is_named {
             let row = one_clustering_key(table, &plan.clustering, values)?;
-            target.mutate(&row, &Mutation { insert: true, delete: false, cells: &borrowed(&cells.regular) })?;
+            target.mutate(&row, &Mutation { insert: true, delete: false, cells: &borrowed(&cells.regular), until })?;
         }
         if !cells.statics.is_empty() {
             target.mutate_statics(&borrowed(&cells.statics))?;
@@ -156,14 +201,14 @@ impl<'w> Write<'w> {
 
     fn update(mut self, plan: &Update) -> Result<(), CqlError> {
         let table = &plan.table;
-        let cells = evaluate(table, &plan.assignments, self.values)?;
+        let (cells, until) = (evaluate(table, &plan.assignments, self.values)?, self.until);
         let (regular, statics) = (borrowed(&cells.regular), borrowed(&cells.statics));
         let row_is_named = table.clustering_len == 0 || !plan.clustering.is_empty();
         let rows = if row_is_named { clustering_keys(table, &plan.clustering, self.values)? } else { Vec::new() };
         for key in self.keys(table, &plan.partition, rows.len())? {
             let mut target = self.target(&key);
             for row in &rows {
-                target.mutate(row, &Mutation { insert: false, delete: false, cells: &regular })?;
+                target.mutate(row, &Mutation { insert: false, delete: false, cells: &regular, until })?;
             }
             if !statics.is_empty() {
                 target.mutate_statics(&statics)?;
@@ -193,7 +238,8 @@ impl<'w> Write<'w> {
             }
             if in_full {
                 for row in &rows {
-                    target.mutate(row, &Mutation { insert: false, delete: plan.columns.is_empty(), cells: &cells })?;
+                    let delete = plan.columns.is_empty();
+                    target.mutate(row, &Mutation { insert: false, delete, cells: &cells, until: FOREVER })?;
                 }
             } else if plan.clustering.is_all() {
                 target.delete_partition()?;
@@ -213,56 +259,70 @@ impl<'w> Write<'w> {
         Ok(keys)
     }
 
-    fn target<'t>(&'t mut self, key: &'t [u8]) -> Target<'t, 'w> {
+    fn target<'t>(&'t mut self, key: &'t [u8]) -> Target<'t, 'w, 's> {
         let place = self.store.place(token::token(key));
-        Target { store: self.store, key, place, source: &mut self.source, mode: self.mode }
+        let shard = match (self.mode, &mut self.held) {
+            (Mode::Check, _) => None,
+            (Mode::Apply, Some(held)) => Some(Holding::Lent(held)),
+            (Mode::Apply, None) => Some(Holding::Own(self.store.lock(place.shard))),
+        };
+        Target { shard, hash: place.hash, key, source: &mut self.source, until: self.until }
     }
 }
 
-struct Target<'t, 'w> {
-    store: &'t TableStore,
-    key: &'t [u8],
-    place: Place,
-    source: &'t mut TimestampSource<'w>,
-    mode: Mode,
+/// The lock of a shard: the statement's own, or that of a transaction around it.
+enum Holding<'t, 's> {
+    Own(LockedShard<'s>),
+    Lent(&'t mut LockedShard<'s>),
 }
 
-impl<'t> Target<'t, '_> {
-    /// The shard for a change that needs clustering columns; `None` when there is nothing to apply.
-    fn partitions(&self) -> Option<MutexGuard<'t, PartitionShard>> {
-        match &self.store.shards {
-            Shards::Partitions(shards) if self.mode == Mode::Apply => Some(shards[self.place.shard].lock()),
-            Shards::Partitions(_) | Shards::Rows(_) => None,
-        }
+/// A partition to change; without a shard there is nothing to apply.
+struct Target<'t, 'w, 's> {
+    shard: Option<Holding<'t, 's>>,
+    hash: u32,
+    key: &'t [u8],
+    source: &'t mut TimestampSource<'w>,
+    until: u32,
+}
+
+impl<'s> Target<'_, '_, 's> {
+    /// Changes the shard, with its place in it and the timestamp after the latest one.
+    fn change(
+        &mut self,
+        change: impl FnOnce(&mut LockedShard<'s>, u32, &[u8], &mut dyn FnMut(i64) -> i64) -> Result<(), StorageFull>,
+    ) -> Result<(), StorageFull> {
+        let shard = match &mut self.shard {
+            None => return Ok(()),
+            Some(Holding::Own(shard)) => shard,
+            Some(Holding::Lent(shard)) => *shard,
+        };
+        change(shard, self.hash, self.key, &mut |latest| self.source.after(latest))
     }
 
     fn mutate(&mut self, row: &ClusteringKey, mutation: &Mutation<'_>) -> Result<(), StorageFull> {
-        if self.mode == Mode::Check {
-            return Ok(());
-        }
-        let (Place { shard, hash }, key) = (self.place, self.key);
-        let timestamp = |latest| self.source.after(latest);
-        match &self.store.shards {
-            Shards::Rows(shards) => shards[shard].lock().mutate(hash, key, mutation, timestamp),
-            Shards::Partitions(shards) => {
-                shards[shard].lock().mutate_row(hash, key, (&row.sortable, &row.wire), mutation, timestamp)
-            }
-        }
+        self.change(|shard, hash, key, after| shard.mutate(hash, key, (&row.sortable, &row.wire), mutation, after))
     }
 
+    /// What only a table with clustering columns has is changed there, and nothing elsewhere.
     fn mutate_statics(&mut self, cells: &[(usize, Value<'_>)]) -> Result<(), StorageFull> {
-        let Some(mut shard) = self.partitions() else { return Ok(()) };
-        let mutation = Mutation { insert: false, delete: false, cells };
-        shard.mutate_statics(self.place.hash, self.key, &mutation, |latest| self.source.after(latest))
+        let mutation = Mutation { insert: false, delete: false, cells, until: self.until };
+        self.change(|shard, hash, key, after| match shard.partitions() {
+            Some(shard) => shard.mutate_statics(hash, key, &mutation, after),
+            None => Ok(()),
+        })
     }
 
     fn delete_partition(&mut self) -> Result<(), StorageFull> {
-        let Some(mut shard) = self.partitions() else { return Ok(()) };
-        shard.delete_partition(self.place.hash, self.key, |latest| self.source.after(latest))
+        self.change(|shard, hash, key, after| match shard.partitions() {
+            Some(shard) => shard.delete_partition(hash, key, after),
+            None => Ok(()),
+        })
     }
 
     fn delete_range(&mut self, range: (&[u8], &[u8])) -> Result<(), StorageFull> {
-        let Some(mut shard) = self.partitions() else { return Ok(()) };
-        shard.delete_range(self.place.hash, self.key, range, |latest| self.source.after(latest))
+        self.change(|shard, hash, key, after| match shard.partitions() {
+            Some(shard) => shard.delete_range(hash, key, range, after),
+            None => Ok(()),
+        })
     }
 }

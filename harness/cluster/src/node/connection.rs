@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
-use uuid::Builder;
+use uuid::{Builder, Uuid};
 
 use crate::codec::frame::{
     FLAG_COMPRESSION, FLAG_CUSTOM_PAYLOAD, FLAG_TRACING, HEADER_LEN, Header, HeaderError, MAX_FRAME_LEN, Opcode,
@@ -248,8 +248,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             return false;
         }
         let Some((&[0, 16], rest)) = input[at..end].split_first_chunk::<2>() else { return false };
-        let Some(id) = rest.first_chunk::<16>() else { return false };
-        let Some((number, statement)) = self.cache.find(&self.state, id) else { return false };
+        let Some((id, rest)) = rest.split_first_chunk::<16>() else { return false };
+        let Some(&consistency) = rest.first_chunk::<2>() else { return false };
+        let Some((number, levels, statement)) = self.cache.find(&self.state, id) else { return false };
+        if !levels.have(u16::from_be_bytes(consistency)) {
+            return false;
+        }
         let (Some(point), Some(store)) = (&statement.point, &statement.store) else { return false };
         let Some(token) = self.group.add(point, store, number, header, input, (at + 18, end)) else { return false };
         self.cache.count(number, Some(token));
@@ -275,6 +279,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let to = ReplyTo { version: self.requests.version_to(header.version), stream: header.stream };
         self.tally.count_opcode(Opcode::from_byte(header.opcode));
         self.tally.totals.answers += 1;
+        let is_traced = header.flags & FLAG_TRACING != 0;
+        let begun = is_traced.then(Instant::now);
         let start = self.out.len();
         let answered = self.answer_or_error(header, body).await;
         let is_run = !matches!(answered, Err(CqlError::Protocol(_)));
@@ -282,22 +288,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.tally.errors.push(error.code());
             response::error(&mut self.out, to, &error);
         }
-        let is_traced = header.flags & FLAG_TRACING != 0;
-        if is_traced && is_run && Opcode::from_byte(header.opcode).is_some_and(Opcode::is_traceable) {
+        if let (Some(begun), Some(opcode)) = (begun.filter(|_| is_run), Opcode::from_byte(header.opcode))
+            && opcode.is_traceable()
+        {
             let id = self.trace_id();
-            response::trace(&mut self.out, start, id);
+            response::trace(&mut self.out, start, *id.as_bytes());
+            self.requests.keep_trace(id, begun.elapsed(), opcode, header.version, body);
         }
     }
 
-    /// The id of a trace. Nothing is traced: its session is never found, as in a cluster that has yet to write it.
-    fn trace_id(&self) -> [u8; 16] {
+    fn trace_id(&self) -> Uuid {
         /// 100 ns since the calendar of time-based UUIDs began, at the beginning of Unix time (RFC 9562, section 5.1).
         const UNIX_EPOCH: u64 = 0x01B2_1DD2_1381_4000;
         let microseconds = self.state.database.clock.begin().timestamp().unsigned_abs();
         let [.., a, b, c, d, e] = self.stats.id.to_be_bytes();
-        Builder::from_gregorian_timestamp(UNIX_EPOCH + microseconds * 10, 0, &[1, a, b, c, d, e])
-            .into_uuid()
-            .into_bytes()
+        Builder::from_gregorian_timestamp(UNIX_EPOCH + microseconds * 10, 0, &[1, a, b, c, d, e]).into_uuid()
     }
 
     async fn answer_or_error(&mut self, header: &Header, body: &[u8]) -> Result<(), CqlError> {

@@ -1,15 +1,19 @@
 //! What each request does, and its answer.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::task::spawn_blocking;
+use uuid::Uuid;
 
 use crate::codec::Opcode;
 use crate::codec::request::{self, BatchQuery, QueryParameters, Values};
-use crate::codec::response::{self, ReplyTo};
+use crate::codec::response::{self, MadeRows, ReplyTo};
 use crate::counters::operations::Request;
 use crate::counters::stats::ConnectionStats;
+use crate::cql::Describe;
 use crate::error::CqlError;
+use crate::execute::conditional::conditional;
 use crate::execute::select::{Page, Paging, select};
 use crate::execute::values::bind;
 use crate::execute::write::{Mode, TimestampSource, modify, not_in_a_batch, using_timestamp};
@@ -20,7 +24,7 @@ use crate::node::statement_cache::StatementCache;
 use crate::plan::{Plan, Prepared, StatementId};
 use crate::schema::{Ddl, SchemaChange, Table};
 use crate::storage::table::TableStore;
-use crate::system::{self, SystemView};
+use crate::system::{self, SystemView, Trace};
 use crate::types::{Value, write as wire};
 
 /// The last statements of a batch, where the next one is looked up first.
@@ -46,6 +50,8 @@ pub(crate) enum Answer {
     },
     Prepared(Arc<Statement>),
     Void,
+    /// The answer of DESCRIBE or of a conditional statement.
+    MadeRows(MadeRows),
     Rows {
         prepared: Arc<Prepared>,
         skip_metadata: bool,
@@ -77,6 +83,7 @@ impl Answer {
                 response::prepared(out, to, &statement.id, markers, &prepared.partition_key_indexes, columns);
             }
             Answer::Void => response::void(out, to),
+            Answer::MadeRows(rows) => response::made_rows(out, to, rows),
             Answer::SetKeyspace(keyspace) => response::set_keyspace(out, to, keyspace),
             Answer::SchemaChange(change) => response::schema_change(out, to, change),
             Answer::Rows { prepared, skip_metadata, page } => {
@@ -141,6 +148,32 @@ impl Requests {
             Opcode::Batch => self.batch(version, body, cache),
             other => Err(CqlError::Protocol(format!("{other} is not a request"))),
         }
+    }
+
+    /// Keeps what was asked for with a trace, and how long it took.
+    pub(crate) fn keep_trace(&self, id: Uuid, took: Duration, opcode: Opcode, version: u8, body: &[u8]) {
+        let prepared = |id: &[u8]| self.state.statement(self.stats.place.node, id).map(|found| found.query.clone());
+        let (request, query) = match opcode {
+            Opcode::Query => {
+                ("Execute CQL3 query", request::query(body, version).ok().map(|query| query.query.to_owned()))
+            }
+            Opcode::Prepare => ("Preparing CQL3 query", request::prepare(body).ok().map(str::to_owned)),
+            Opcode::Execute => {
+                let id = request::execute(body, version).ok().map(|execute| execute.id);
+                ("Execute CQL3 prepared query", id.and_then(|id| prepared(id).ok()))
+            }
+            _ => ("Execute batch of CQL3 queries", None),
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.state.keep_trace(Trace {
+            id,
+            client: self.stats.client(),
+            coordinator: self.state.nodes[self.stats.place.node].address,
+            started_ms: i64::try_from(now.saturating_sub(took).as_millis()).unwrap_or(i64::MAX),
+            duration_us: i32::try_from(took.as_micros()).unwrap_or(i32::MAX),
+            request,
+            query: query.unwrap_or_default(),
+        });
     }
 
     /// A connection keeps the version of its STARTUP.
@@ -224,17 +257,23 @@ impl Requests {
         cache.count_operation(Request::Query, self.state.texts.number(query.query), 0);
         let (prepared, store) = self.state.resolve(query.query, self.keyspace.as_deref())?;
         let wrong = |_, _| "Invalid amount of bind variables".to_owned();
+        let (level, serial) = (query.parameters.consistency, query.parameters.serial_consistency);
+        self.state.check_consistency(&prepared.plan, level, serial)?;
         self.run(Arc::new(prepared), store, query.parameters, wrong, |_| ()).await
     }
 
     async fn execute(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, CqlError> {
         let execute = request::execute(body, version)?;
         let id = StatementId::try_from(execute.id).map_err(|_| CqlError::Unprepared(execute.id.to_vec()))?;
-        let Some((number, statement)) = cache.find(&self.state, &id) else {
+        let Some((number, levels, statement)) = cache.find(&self.state, &id) else {
             return Err(CqlError::Unprepared(execute.id.to_vec()));
         };
         let (prepared, store) = (statement.prepared.clone(), statement.store.clone());
         cache.count(number, None);
+        let (level, serial) = (execute.parameters.consistency, execute.parameters.serial_consistency);
+        if !levels.have(level) {
+            self.state.check_consistency(&prepared.plan, level, serial)?;
+        }
         let wrong = |markers, given| format!("there were {markers} markers(?) in CQL but {given} bound variables");
         self.run(prepared, store, execute.parameters, wrong, |values| cache.count_route(number, values)).await
     }
@@ -259,6 +298,9 @@ impl Requests {
             }
             Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => {
                 let store = store.ok_or_else(|| gone("of this statement"))?;
+                if prepared.plan.condition().is_some() {
+                    return self.conditional(&store, &[(&prepared.plan, &values)], false);
+                }
                 let clock = &self.state.database.clock;
                 let mut moment = clock.begin();
                 let source = match parameters.timestamp {
@@ -277,9 +319,9 @@ impl Requests {
                 for plan in &batch.statements {
                     statements.push((plan, &values[..], self.store_of(plan)?));
                 }
-                self.modify_all(&statements, timestamp)?;
-                Ok(Answer::Void)
+                self.modify_all(&statements, timestamp)
             }
+            Plan::Describe(describe, keyspace) => self.describe(describe, keyspace.as_deref()),
             Plan::Truncate(_) => {
                 let store = store.ok_or_else(|| gone("of this statement"))?;
                 aside(move || store.truncate()).await?;
@@ -303,11 +345,24 @@ impl Requests {
     }
 
     fn system_store(&self, table: &Arc<Table>) -> Result<Arc<TableStore>, CqlError> {
+        self.viewed(|view| Ok(Arc::new(system::store(table, view)?)))
+    }
+
+    fn describe(&self, describe: &Describe, keyspace: Option<&str>) -> Result<Answer, CqlError> {
+        self.viewed(|view| {
+            let replicas = keyspace.and_then(|keyspace| self.state.owners(view.catalog, keyspace));
+            let owners = replicas.as_ref().map(|replicas| (replicas, &self.state.nodes[..]));
+            system::describe(describe, keyspace, owners, view).map(Answer::MadeRows)
+        })
+    }
+
+    /// Calls `look` with what the node and its peers are, and with the schema.
+    fn viewed<T>(&self, look: impl FnOnce(&SystemView<'_>) -> T) -> T {
         let catalog = self.state.database.catalog();
         let mut peers = self.state.nodes.clone();
         let node = peers.remove(self.stats.place.node);
-        let view = SystemView { node: &node, peers: &peers, catalog: &catalog };
-        Ok(Arc::new(system::store(table, &view)?))
+        let traces = self.state.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        look(&SystemView { node: &node, peers: &peers, catalog: &catalog, traces: &traces })
     }
 
     fn batch(&mut self, version: u8, body: &[u8], cache: &mut StatementCache) -> Result<Answer, CqlError> {
@@ -342,6 +397,8 @@ impl Requests {
             };
             resolved.push((prepared, store, values));
         }
+        let plans = resolved.iter().map(|(prepared, _, _)| &prepared.plan);
+        self.state.check_batch(plans, batch.consistency, batch.serial_consistency)?;
         let request = if batch.kind == 0 { Request::LoggedBatch } else { Request::UnloggedBatch };
         for (statement, rows) in &in_it {
             cache.count_operation(request, self.state.texts.number(&statement.query), *rows);
@@ -355,8 +412,7 @@ impl Requests {
         }
         let statements: Vec<_> =
             statements.iter().map(|(plan, values, store)| (*plan, &values[..], store.clone())).collect();
-        self.modify_all(&statements, batch.timestamp)?;
-        Ok(Answer::Void)
+        self.modify_all(&statements, batch.timestamp)
     }
 
     /// Runs all statements of a batch at one timestamp, after a check of each.
@@ -364,14 +420,31 @@ impl Requests {
         &self,
         statements: &[(&Plan, &[Value<'_>], Arc<TableStore>)],
         timestamp: Option<i64>,
-    ) -> Result<(), CqlError> {
+    ) -> Result<Answer, CqlError> {
+        if let Some((_, _, store)) = statements.iter().find(|(plan, ..)| plan.condition().is_some()) {
+            let all: Vec<_> = statements.iter().map(|(plan, values, _)| (*plan, *values)).collect();
+            return self.conditional(store, &all, true);
+        }
         let timestamp = timestamp.unwrap_or_else(|| self.state.database.clock.begin().timestamp());
         for mode in [Mode::Check, Mode::Apply] {
             for (plan, values, store) in statements {
                 modify(store, plan, values, TimestampSource::Fixed(timestamp), mode)?;
             }
         }
-        Ok(())
+        Ok(Answer::Void)
+    }
+
+    fn conditional(
+        &self,
+        store: &TableStore,
+        statements: &[(&Plan, &[Value<'_>])],
+        is_batch: bool,
+    ) -> Result<Answer, CqlError> {
+        let clock = &self.state.database.clock;
+        let mut moment = clock.begin();
+        let rows = conditional(store, statements, &mut moment, is_batch);
+        clock.end(moment);
+        rows.map(Answer::MadeRows)
     }
 
     fn store_of(&self, plan: &Plan) -> Result<Arc<TableStore>, CqlError> {

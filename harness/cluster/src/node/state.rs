@@ -6,12 +6,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::broadcast;
 
 use crate::analyze::analyze;
+use crate::consistency::{Access, Levels, ReplicaCount, SERIAL};
 use crate::counters::operations::Texts;
 use crate::counters::snapshot::Snapshot;
 use crate::counters::stats::Stats;
@@ -20,16 +21,18 @@ use crate::node::auth::Credentials;
 use crate::node::statement::{LONGEST_TEXT, PreparedStatements, Statement};
 use crate::plan::{Plan, Prepared, StatementId, statement_id};
 use crate::ring::{IGNORED_BITS, Replicas, Ring, Topology};
-use crate::schema::{Ddl, Definition, SchemaChange};
+use crate::schema::{Catalog, Ddl, Definition, SchemaChange, is_of_the_system};
 use crate::storage::database::Database;
 use crate::storage::table::TableStore;
-use crate::system::{self, NodeIdentity, PARTITIONER};
+use crate::system::{self, NodeIdentity, PARTITIONER, Trace, VIRTUAL_SCHEMA};
 
 /// Prepared statements in a snapshot beside the executed ones.
 const OTHERS_SHOWN: u32 = 1_024;
 
 /// Schema changes that wait for a slow connection before it misses some.
 const EVENTS_BEHIND: usize = 1_024;
+
+const TRACES_KEPT: usize = 64;
 
 /// How answers are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +95,7 @@ pub struct NodeOptions {
     pub credentials: Option<Credentials>,
     /// The delay of each answer.
     pub delay: Duration,
+
     /// How answers are written.
     pub answers: Answers,
     /// How long a thread sleeps after a read of few requests, as those of an idle pool may; zero for not at all.
@@ -147,6 +151,20 @@ pub fn check_keyspace(cql: &str, topology: Topology) -> Result<(), String> {
     }
 }
 
+/// What a statement without a condition does; `None` for what has no replicas.
+fn access(plan: &Plan) -> Option<Access> {
+    match plan {
+        Plan::Select(select) => (&*select.table.keyspace != VIRTUAL_SCHEMA).then_some(Access::Read),
+        Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => Some(Access::Write),
+        Plan::Batch(_) => Some(Access::Batch),
+        Plan::Truncate(_) | Plan::Use(_) | Plan::Ddl(_) | Plan::Describe(..) => None,
+    }
+}
+
+fn conditional(serial: Option<u16>) -> Access {
+    Access::Conditional(serial.unwrap_or(SERIAL))
+}
+
 #[derive(Debug)]
 pub(crate) struct NodeState {
     pub(crate) database: Arc<Database>,
@@ -158,6 +176,8 @@ pub(crate) struct NodeState {
     pub(crate) texts: Texts,
     pub(crate) events: broadcast::Sender<Arc<SchemaChange>>,
     delay_us: AtomicU64,
+    /// The last requests that were traced.
+    pub(crate) traces: Mutex<Vec<Trace>>,
     /// One per node.
     prepared: Vec<RwLock<PreparedStatements>>,
     /// Changes when a prepared statement is removed, so that connections empty their caches.
@@ -185,6 +205,7 @@ impl NodeState {
             texts: Texts::default(),
             events: broadcast::Sender::new(EVENTS_BEHIND),
             delay_us: AtomicU64::new(0),
+            traces: Mutex::default(),
             generation: AtomicU64::new(0),
         };
         state.set_delay(delay);
@@ -255,6 +276,62 @@ impl NodeState {
         Some(self.ring.replicas(&catalog.keyspace(&tables.first()?.keyspace)?.replication))
     }
 
+    /// Who owns the ranges of a keyspace; `None` for those that each node has for itself.
+    pub(crate) fn owners(&self, catalog: &Catalog, keyspace: &str) -> Option<Replicas> {
+        let keyspace = catalog.keyspace(keyspace).filter(|keyspace| !is_of_the_system(&keyspace.name))?;
+        Some(self.ring.replicas(&keyspace.replication))
+    }
+
+    /// The consistency levels at which a statement can be executed; none of them is decided here for a batch, and for a condition,
+    /// which has a serial level too.
+    pub(crate) fn levels(&self, plan: &Plan) -> Levels {
+        match access(plan) {
+            None => Levels::ALL,
+            Some(Access::Batch) => Levels::default(),
+            Some(_) if plan.condition().is_some() => Levels::default(),
+            Some(access) => self.replica_count(plan).levels(access),
+        }
+    }
+
+    /// Refuses a consistency level that does not fit a statement, or that needs more replicas than there are nodes.
+    pub(crate) fn check_consistency(&self, plan: &Plan, level: u16, serial: Option<u16>) -> Result<(), CqlError> {
+        match plan {
+            Plan::Batch(batch) => self.check_batch(batch.statements.iter(), level, serial),
+            _ => match access(plan) {
+                Some(access) if plan.condition().is_none() => self.replica_count(plan).check(level, access),
+                Some(_) => self.replica_count(plan).check(level, conditional(serial)),
+                None => Ok(()),
+            },
+        }
+    }
+
+    pub(crate) fn check_batch<'p>(
+        &self,
+        mut plans: impl Iterator<Item = &'p Plan> + Clone,
+        level: u16,
+        serial: Option<u16>,
+    ) -> Result<(), CqlError> {
+        let is_conditional = plans.clone().any(|plan| plan.condition().is_some());
+        let access = if is_conditional { conditional(serial) } else { Access::Batch };
+        let mut last = None;
+        plans.try_for_each(|plan| {
+            let keyspace = plan.tables().first().map(|table| table.keyspace.clone());
+            // Most batches are of one keyspace.
+            if keyspace == last {
+                return Ok(());
+            }
+            last = keyspace;
+            self.replica_count(plan).check(level, access)
+        })
+    }
+
+    fn replica_count(&self, plan: &Plan) -> ReplicaCount {
+        let tables = plan.tables();
+        let catalog = self.database.catalog();
+        let keyspace = tables.first().and_then(|table| catalog.keyspace(&table.keyspace));
+        keyspace.map_or(ReplicaCount::LOCAL, |keyspace| ReplicaCount::of(&keyspace.replication, self.options.topology))
+    }
+
     /// What SUPPORTED says of ScyllaDB's sharding extension on a connection to this shard.
     pub(crate) fn extension(&self, shard: Option<usize>) -> Vec<(&'static str, String)> {
         let of = |shard: usize, shards: usize| {
@@ -305,6 +382,15 @@ impl NodeState {
         }
         let _ = self.events.send(Arc::new(change.clone()));
         Ok(Some(change))
+    }
+
+    /// Keeps a trace, and forgets the oldest one of many.
+    pub(crate) fn keep_trace(&self, trace: Trace) {
+        let mut traces = self.traces.lock().unwrap_or_else(PoisonError::into_inner);
+        if traces.len() >= TRACES_KEPT {
+            traces.remove(0);
+        }
+        traces.push(trace);
     }
 
     /// Forgets all prepared statements, as a restart does.

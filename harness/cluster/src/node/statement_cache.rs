@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::consistency::Levels;
 use crate::counters::operations::{Operation, Request, TextNumber};
 use crate::counters::snapshot::Routed;
 use crate::counters::stats::{ConnectionStats, Place, Tally};
@@ -26,6 +27,8 @@ struct Cached {
     executes: u64,
     /// Set if they can come to a wrong place.
     routes: Option<Routes>,
+    /// The consistency levels that pass without a look at the schema.
+    levels: Levels,
 }
 
 /// Who should get the EXECUTEs of a statement, and who got those that are not yet published.
@@ -73,9 +76,9 @@ impl StatementCache {
         }
     }
 
-    /// The statement of an id, and its number.
+    /// The statement of an id, with its number and consistency levels.
     #[inline]
-    pub(crate) fn find(&mut self, state: &NodeState, id: &StatementId) -> Option<(u16, &Arc<Statement>)> {
+    pub(crate) fn find(&mut self, state: &NodeState, id: &StatementId) -> Option<(u16, Levels, &Arc<Statement>)> {
         if self.cached.get(self.last).is_none_or(|cached| cached.id != *id) {
             self.last = match self.cached.iter().position(|cached| cached.id == *id) {
                 Some(at) => at,
@@ -87,13 +90,14 @@ impl StatementCache {
                     let replicas = state.replicas(&statement.prepared);
                     let shards = state.options.topology.shards;
                     let routes = replicas.map(|replicas| Routes { replicas, shards, routed: Routed::default() });
-                    self.cached.push(Cached { id: *id, statement, executes: 0, routes });
+                    let levels = state.levels(&statement.prepared.plan);
+                    self.cached.push(Cached { id: *id, statement, executes: 0, routes, levels });
                     self.cached.len() - 1
                 }
             };
         }
         let number = self.last as u16;
-        self.cached.get(self.last).map(|cached| (number, &cached.statement))
+        self.cached.get(self.last).map(|cached| (number, cached.levels, &cached.statement))
     }
 
     /// Counts an EXECUTE, with its key's token if that is known.

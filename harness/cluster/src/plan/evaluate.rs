@@ -36,7 +36,7 @@ fn inside<'a>(term: &'a Term, values: &[Value<'a>]) -> Result<Cow<'a, [u8]>, Cql
 }
 
 impl Computed {
-    fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>, CqlError> {
+    pub fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>, CqlError> {
         let all = |terms: &'a [Term]| terms.iter().map(|term| inside(term, values)).collect::<Result<Vec<_>, _>>();
         let bytes = match self {
             Computed::Now => time_uuid().as_bytes().to_vec(),
@@ -217,6 +217,7 @@ impl EvaluatedFilter<'_> {
         let orders = |wanted: &dyn Fn(Ordering) -> bool| any(&|value| wanted(self.ty.compare(cell, value)));
         match self.operator {
             Operator::Equal | Operator::In => orders(&Ordering::is_eq),
+            Operator::NotEqual => orders(&Ordering::is_ne),
             Operator::Less => orders(&Ordering::is_lt),
             Operator::LessOrEqual => orders(&Ordering::is_le),
             Operator::Greater => orders(&Ordering::is_gt),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{Column, ColumnKind, Keyspace, Table, TableId};
+use super::{Column, ColumnKind, Keyspace, Table, TableId, TableOptions};
 use crate::cql::{ColumnDefinition, CreateTable, PrimaryKey, Properties, PropertyValue};
 use crate::error::{CqlError, invalid};
 use crate::types::CqlType;
@@ -17,18 +17,16 @@ const MAX_COLUMN_NAME_LENGTH: usize = 1024;
 
 const MAX_COLUMNS: usize = 4096;
 
-/// The properties of a table that Cassandra 5.0 knows.
-const TABLE_PROPERTIES: &str = "additional_write_policy allow_auto_snapshot bloom_filter_fp_chance caching cdc comment \
-    compaction compression crc_check_chance dclocal_read_repair_chance default_time_to_live extensions gc_grace_seconds \
-    id incremental_backups max_index_interval memtable memtable_flush_period_in_ms min_index_interval read_repair \
-    read_repair_chance speculative_retry nodesync";
-
 /// The system's keyspaces, here or in Cassandra.
 const SYSTEM_KEYSPACES: &str =
     "system system_auth system_distributed system_schema system_traces system_views system_virtual_schema";
 
+pub fn is_of_the_system(keyspace: &str) -> bool {
+    SYSTEM_KEYSPACES.split(' ').any(|system| system == keyspace)
+}
+
 pub fn check_modifiable(keyspace: &str) -> Result<(), CqlError> {
-    if SYSTEM_KEYSPACES.split(' ').any(|system| system == keyspace) {
+    if is_of_the_system(keyspace) {
         return Err(CqlError::Unauthorized(format!("{keyspace} keyspace is not user-modifiable.")));
     }
     Ok(())
@@ -150,7 +148,7 @@ pub fn define_table(create: &CreateTable, keyspace: &str) -> Result<Table, CqlEr
         clustering_len,
         static_len,
         is_virtual: false,
-        options: table_options(&create.properties)?,
+        options: TableOptions::define(&create.properties)?,
     })
 }
 
@@ -239,27 +237,4 @@ fn clustering_order<'c>(create: &'c CreateTable, key: &PrimaryKey) -> Result<BTr
         }
     }
     Ok(order)
-}
-
-fn table_options(properties: &Properties) -> Result<BTreeMap<String, String>, CqlError> {
-    let mut options = BTreeMap::new();
-    for (name, value) in properties {
-        if !TABLE_PROPERTIES.split(' ').any(|known| known == name) {
-            return Err(CqlError::Syntax(format!("Unknown property '{name}'")));
-        }
-        if name == "default_time_to_live" && *value != PropertyValue::Text("0".to_owned()) {
-            return Err(CqlError::unsupported("A default_time_to_live other than 0"));
-        }
-        let text = match value {
-            PropertyValue::Text(text) => text.clone(),
-            PropertyValue::Map(entries) => {
-                let entries = entries.iter().map(|(key, value)| format!("'{key}': '{value}'")).collect::<Vec<_>>();
-                format!("{{{}}}", entries.join(", "))
-            }
-        };
-        if options.insert(name.clone(), text).is_some() {
-            return Err(CqlError::Syntax(format!("Multiple definitions for property '{name}'")));
-        }
-    }
-    Ok(options)
 }

@@ -1,4 +1,4 @@
-//! Timestamps of writes without one of the client's.
+//! Timestamps of writes without one of the client's, and the seconds in which values expire.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,6 +17,12 @@ pub struct Clock {
 pub struct Moment {
     base: i64,
     used: i64,
+}
+
+/// Seconds since 1970, now.
+pub fn seconds() -> u32 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u32::try_from(since.as_secs()).unwrap_or(u32::MAX)
 }
 
 impl Clock {

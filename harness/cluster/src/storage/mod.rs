@@ -39,6 +39,8 @@ pub struct Mutation<'v> {
     pub delete: bool,
     /// Cells to write: indexes among the row's cells, with values; null deletes.
     pub cells: &'v [(usize, Value<'v>)],
+    /// The second in which what is written expires, or [`record::FOREVER`].
+    pub until: u32,
 }
 
 impl<'v> Mutation<'v> {
@@ -50,10 +52,10 @@ impl<'v> Mutation<'v> {
             row.delete(timestamp);
         }
         if self.insert {
-            row.insert(timestamp);
+            row.insert(timestamp, self.until);
         }
         for (column, value) in self.cells {
-            row.write(*column, *value, timestamp);
+            row.write(*column, *value, timestamp, self.until);
         }
     }
 }

@@ -36,6 +36,16 @@ impl Partition {
         range.into_iter().flatten().map(|(key, record)| (&**key, &**record))
     }
 
+    /// The record of a row.
+    pub fn row(&self, sortable: &[u8]) -> Option<&[u8]> {
+        self.rows.get(sortable).map(|record| &**record)
+    }
+
+    /// The greatest timestamp in it.
+    pub fn latest(&self) -> i64 {
+        self.latest
+    }
+
     fn deletion_over(&self, sortable: &[u8]) -> i64 {
         self.deleted.max(self.ranges.over(sortable))
     }
@@ -45,7 +55,10 @@ impl Partition {
 pub struct PartitionShard {
     index: Index,
     partitions: Vec<Partition>,
-    pub live: u64,
+    /// Live rows, with those that have expired.
+    live: u64,
+    /// Whether there ever was a row with a TTL.
+    expiring: bool,
     cells: usize,
     statics: usize,
 }
@@ -53,7 +66,14 @@ pub struct PartitionShard {
 impl PartitionShard {
     /// With `cells` regular columns and `statics` static ones.
     pub fn new(cells: usize, statics: usize) -> Self {
-        PartitionShard { index: Index::with_room_for(0), partitions: Vec::new(), live: 0, cells, statics }
+        PartitionShard {
+            index: Index::with_room_for(0),
+            partitions: Vec::new(),
+            live: 0,
+            expiring: false,
+            cells,
+            statics,
+        }
     }
 
     fn find(&self, hash: u32, key: &[u8]) -> Found {
@@ -65,6 +85,15 @@ impl PartitionShard {
             Found::At(_, at) => self.partitions.get(at as usize),
             Found::Belongs(_) => None,
         }
+    }
+
+    /// The number of live rows. They are counted if some may have expired.
+    pub fn live(&self) -> u64 {
+        if !self.expiring {
+            return self.live;
+        }
+        let records = self.partitions.iter().flat_map(|partition| partition.rows.values());
+        records.filter(|record| record::is_live(record, self.cells)).count() as u64
     }
 
     pub fn partitions_from(&self, hash: u32) -> impl Iterator<Item = (u32, &Partition)> {
@@ -101,6 +130,7 @@ impl PartitionShard {
         timestamp: impl FnOnce(i64) -> i64,
     ) -> Result<(), StorageFull> {
         let cells = self.cells;
+        self.expiring |= mutation.until != record::FOREVER;
         let partition = self.get_or_add(hash, key)?;
         let timestamp = timestamp(partition.latest);
         let old = partition.rows.get(sortable);
@@ -217,14 +247,14 @@ mod tests {
 
     fn insert(shard: &mut PartitionShard, row: u8, timestamp: i64) {
         let cells = [(0, Value::Bytes(b"v"))];
-        let mutation = Mutation { insert: true, delete: false, cells: &cells };
+        let mutation = Mutation { insert: true, delete: false, cells: &cells, until: record::FOREVER };
         shard.mutate_row(1, b"p", (&[2, row], &[0, 0, 0, 1, row]), &mutation, |_| timestamp).unwrap();
     }
 
     fn live_rows(shard: &PartitionShard) -> Vec<u8> {
         let rows = shard.get(1, b"p").unwrap().rows(Bound::Unbounded, Bound::Unbounded);
         let live: Vec<_> = rows.filter(|(_, record)| record::is_live(record, 1)).map(|(key, _)| key[1]).collect();
-        assert_eq!(live.len() as u64, shard.live);
+        assert_eq!(live.len() as u64, shard.live());
         live
     }
 

@@ -9,15 +9,24 @@
 //!
 //! In the plain form everything was written at the record's timestamp, and a cell is a `[value]` of the protocol (-1: deleted,
 //! -2: never written). So rows are copied from requests and to answers unchanged. In the [`MIXED`] form the timestamps of the
-//! row's existence and deletion precede the cells, and each cell's timestamp precedes its value.
+//! row's existence and deletion precede the cells, and each cell's timestamp precedes its value. In the [`EXPIRING`] form, which is
+//! mixed too, the second in which a value expires follows each timestamp but that of the deletion. What has expired is read as deleted, at
+//! the time it was written, and no thread looks for it: rows without a TTL know nothing of this.
 //!
 //! The last write wins as in Cassandra (org.apache.cassandra.db.rows.Cells.reconcile): the greater timestamp, then a deletion,
-//! then the greater value. The deletion of a row hides what was written at its timestamp or before.
+//! then what expires later, then the greater value. The deletion of a row hides what was written at its timestamp or before.
 
+use super::clock;
 use crate::types::Value;
 
 /// The timestamp of what never happened; the protocol excludes it.
 pub const NEVER: i64 = i64::MIN;
+
+/// The second in which a value without a TTL expires.
+pub const FOREVER: u32 = 0;
+
+/// The second in which the existence of a row has expired.
+const EXPIRED: u32 = 1;
 
 /// Bytes before the key.
 pub const KEY_AT: usize = 16;
@@ -33,6 +42,8 @@ pub const DELETED: u8 = 0x02;
 pub const UPDATED: u8 = 0x04;
 /// At least one cell was never written.
 pub const UNSET: u8 = 0x08;
+/// Something in the record has a TTL; always with [`MIXED`].
+pub const EXPIRING: u8 = 0x10;
 
 const UNSET_LEN: i32 = -2;
 const NULL_LEN: i32 = -1;
@@ -111,6 +122,13 @@ fn long_at(bytes: &[u8], at: usize) -> i64 {
     }
 }
 
+fn second_at(bytes: &[u8], at: usize) -> u32 {
+    match bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) {
+        Some(chunk) => u32::from_le_bytes(*chunk),
+        None => FOREVER,
+    }
+}
+
 /// The `[value]` at `at`, and where it ends.
 #[inline]
 pub fn value_at(bytes: &[u8], at: usize) -> (Value<'_>, usize) {
@@ -149,6 +167,8 @@ pub fn is_live(record: &[u8], columns: usize) -> bool {
 pub struct Cell<'a> {
     /// When it was written; [`NEVER`] with [`Value::Unset`].
     pub timestamp: i64,
+    /// The second in which it expires, or [`FOREVER`].
+    pub until: u32,
     pub value: Value<'a>,
 }
 
@@ -156,17 +176,19 @@ pub struct Cell<'a> {
 pub struct Row<'a> {
     /// When it was inserted last, or [`NEVER`].
     pub inserted: i64,
+    /// The second in which that expires, or [`FOREVER`].
+    pub inserted_until: u32,
     /// When it was deleted last, or [`NEVER`].
     pub deleted: i64,
     /// A cell for each column; none of them is older than the deletion.
     pub cells: Vec<Cell<'a>>,
 }
 
-const NEVER_WRITTEN: Cell<'static> = Cell { timestamp: NEVER, value: Value::Unset };
+const NEVER_WRITTEN: Cell<'static> = Cell { timestamp: NEVER, until: FOREVER, value: Value::Unset };
 
 impl<'a> Row<'a> {
     pub fn empty(columns: usize) -> Self {
-        Row { inserted: NEVER, deleted: NEVER, cells: vec![NEVER_WRITTEN; columns] }
+        Row { inserted: NEVER, inserted_until: FOREVER, deleted: NEVER, cells: vec![NEVER_WRITTEN; columns] }
     }
 
     pub fn decode(record: &'a [u8], columns: usize) -> Self {
@@ -180,39 +202,55 @@ impl<'a> Row<'a> {
             for _ in 0..columns {
                 let (value, end) = value_at(record, at);
                 let timestamp = if value == Value::Unset { NEVER } else { head.timestamp };
-                cells.push(Cell { timestamp, value });
+                cells.push(Cell { timestamp, until: FOREVER, value });
                 at = end;
             }
             let inserted = if head.flags & UPDATED != 0 { NEVER } else { head.timestamp };
-            return Row { inserted, deleted: NEVER, cells };
+            return Row { inserted, inserted_until: FOREVER, deleted: NEVER, cells };
         }
         let (inserted, deleted) = (long_at(record, at), long_at(record, at + 8));
         at += 16;
+        let (mut inserted_until, mut until_len, mut now) = (FOREVER, 0, 0);
+        if head.flags & EXPIRING != 0 {
+            (until_len, now) = (4, clock::seconds());
+            inserted_until = match second_at(record, at) {
+                until @ 1.. if until <= now => EXPIRED,
+                until => until,
+            };
+            at += until_len;
+        }
         for _ in 0..columns {
             let timestamp = long_at(record, at);
-            let (value, end) = value_at(record, at + 8);
-            cells.push(Cell { timestamp, value });
+            let until = if until_len > 0 { second_at(record, at + 8) } else { FOREVER };
+            let (value, end) = value_at(record, at + 8 + until_len);
+            cells.push(match until {
+                1.. if until <= now => Cell { timestamp, until: FOREVER, value: Value::Null },
+                _ => Cell { timestamp, until, value },
+            });
             at = end;
         }
-        Row { inserted, deleted, cells }
+        Row { inserted, inserted_until, deleted, cells }
     }
 
-    /// Inserts the row at `timestamp`: it exists, whatever its cells are.
-    pub fn insert(&mut self, timestamp: i64) {
-        if timestamp > self.deleted {
-            self.inserted = self.inserted.max(timestamp);
+    /// Inserts the row at `timestamp`: it exists until the second `until`, whatever its cells are.
+    pub fn insert(&mut self, timestamp: i64, until: u32) {
+        // Of one time what expires wins, and of two seconds the later; nothing is later than what has expired.
+        let rank = |until| if until == EXPIRED { u32::MAX } else { until };
+        if timestamp > self.deleted && (timestamp, rank(until)) > (self.inserted, rank(self.inserted_until)) {
+            (self.inserted, self.inserted_until) = (timestamp, until);
         }
     }
 
-    /// Writes a cell; null deletes it and unset leaves it alone.
-    pub fn write(&mut self, column: usize, value: Value<'a>, timestamp: i64) {
+    /// Writes a cell that expires in the second `until`; null deletes it and unset leaves it alone.
+    pub fn write(&mut self, column: usize, value: Value<'a>, timestamp: i64, until: u32) {
         if timestamp <= self.deleted || value == Value::Unset {
             return;
         }
+        let new = Cell { timestamp, until: if value == Value::Null { FOREVER } else { until }, value };
         if let Some(cell) = self.cells.get_mut(column)
-            && wins(value, timestamp, cell)
+            && wins(&new, cell)
         {
-            *cell = Cell { timestamp, value };
+            *cell = new;
         }
     }
 
@@ -223,7 +261,7 @@ impl<'a> Row<'a> {
         }
         self.deleted = timestamp;
         if self.inserted <= timestamp {
-            self.inserted = NEVER;
+            (self.inserted, self.inserted_until) = (NEVER, FOREVER);
         }
         for cell in &mut self.cells {
             if cell.timestamp <= timestamp {
@@ -233,7 +271,8 @@ impl<'a> Row<'a> {
     }
 
     pub fn is_live(&self) -> bool {
-        self.inserted != NEVER || self.cells.iter().any(|cell| matches!(cell.value, Value::Bytes(_)))
+        let exists = self.inserted != NEVER && self.inserted_until != EXPIRED;
+        exists || self.cells.iter().any(|cell| matches!(cell.value, Value::Bytes(_)))
     }
 
     pub fn latest(&self) -> i64 {
@@ -244,7 +283,9 @@ impl<'a> Row<'a> {
     pub fn encode(&self, key: &[u8], out: &mut Vec<u8>) {
         let timestamp = self.latest();
         let unset = self.cells.iter().any(|cell| cell.value == Value::Unset);
-        let of_one_time = (self.inserted == timestamp || self.inserted == NEVER)
+        let expires = self.inserted_until != FOREVER || self.cells.iter().any(|cell| cell.until != FOREVER);
+        let of_one_time = !expires
+            && (self.inserted == timestamp || self.inserted == NEVER)
             && self.cells.iter().all(|cell| cell.timestamp == timestamp || cell.value == Value::Unset);
         // A deletion is moot when every cell was written after it.
         let deletion_is_moot = self.deleted == NEVER || (self.inserted != NEVER && !unset);
@@ -260,7 +301,7 @@ impl<'a> Row<'a> {
                 flags |= UNSET;
             }
         } else {
-            flags = MIXED;
+            flags = if expires { MIXED | EXPIRING } else { MIXED };
         }
         out.clear();
         out.resize(KEY_AT, 0);
@@ -273,24 +314,30 @@ impl<'a> Row<'a> {
             out.extend_from_slice(&self.inserted.to_le_bytes());
             out.extend_from_slice(&self.deleted.to_le_bytes());
         }
+        if expires {
+            out.extend_from_slice(&self.inserted_until.to_le_bytes());
+        }
         for cell in &self.cells {
             if flags & MIXED != 0 {
                 out.extend_from_slice(&cell.timestamp.to_le_bytes());
+            }
+            if expires {
+                out.extend_from_slice(&cell.until.to_le_bytes());
             }
             put_value(out, cell.value);
         }
     }
 }
 
-fn wins(value: Value<'_>, timestamp: i64, over: &Cell<'_>) -> bool {
-    if timestamp != over.timestamp {
-        return timestamp > over.timestamp;
+fn wins(new: &Cell<'_>, over: &Cell<'_>) -> bool {
+    if new.timestamp != over.timestamp {
+        return new.timestamp > over.timestamp;
     }
-    match (value, over.value) {
+    match (new.value, over.value) {
         (_, Value::Unset) => true,
         (_, Value::Null) => false,
         (Value::Null, _) => true,
-        (Value::Bytes(new), Value::Bytes(old)) => new > old,
+        (Value::Bytes(value), Value::Bytes(old)) => (new.until, value) > (over.until, old),
         (Value::Unset, _) => false,
     }
 }
@@ -318,33 +365,33 @@ mod tests {
     #[test]
     fn each_form_survives_a_round_trip() {
         let mut row = Row::empty(2);
-        row.insert(5);
-        row.write(0, Value::Bytes(b"a"), 5);
+        row.insert(5, FOREVER);
+        row.write(0, Value::Bytes(b"a"), 5, FOREVER);
         assert_survives(&row, UNSET);
-        row.write(1, Value::Null, 5);
+        row.write(1, Value::Null, 5, FOREVER);
         assert_survives(&row, 0);
-        row.write(1, Value::Bytes(b"b"), 6);
+        row.write(1, Value::Bytes(b"b"), 6, FOREVER);
         assert_survives(&row, MIXED);
         row.delete(9);
         assert_survives(&row, DELETED);
-        row.write(0, Value::Bytes(b""), 10);
+        row.write(0, Value::Bytes(b""), 10, FOREVER);
         assert_survives(&row, MIXED);
         let mut updated = Row::empty(1);
-        updated.write(0, Value::Bytes(b"x"), 1);
+        updated.write(0, Value::Bytes(b"x"), 1, FOREVER);
         assert_survives(&updated, UPDATED);
     }
 
     #[test]
     fn the_last_write_wins_whatever_comes_first() {
         let mut row = Row::empty(1);
-        row.write(0, Value::Bytes(b"new"), 10);
-        row.write(0, Value::Bytes(b"old"), 9);
+        row.write(0, Value::Bytes(b"new"), 10, FOREVER);
+        row.write(0, Value::Bytes(b"old"), 9, FOREVER);
         assert_eq!(row.cells[0].value, Value::Bytes(b"new"));
-        row.write(0, Value::Bytes(b"zzz"), 10);
+        row.write(0, Value::Bytes(b"zzz"), 10, FOREVER);
         assert_eq!(row.cells[0].value, Value::Bytes(b"zzz"), "of two values of one time the greater wins");
-        row.write(0, Value::Null, 10);
+        row.write(0, Value::Null, 10, FOREVER);
         assert_eq!(row.cells[0].value, Value::Null, "a deletion wins over a value of the same time");
-        row.write(0, Value::Bytes(b"~"), 10);
+        row.write(0, Value::Bytes(b"~"), 10, FOREVER);
         assert_eq!(row.cells[0].value, Value::Null);
     }
 
@@ -352,27 +399,27 @@ mod tests {
     fn a_deletion_hides_what_is_older_even_when_that_comes_later() {
         let mut row = Row::empty(2);
         row.delete(10);
-        row.insert(10);
-        row.write(0, Value::Bytes(b"old"), 10);
+        row.insert(10, FOREVER);
+        row.write(0, Value::Bytes(b"old"), 10, FOREVER);
         assert!(!row.is_live());
-        row.write(1, Value::Bytes(b"new"), 11);
+        row.write(1, Value::Bytes(b"new"), 11, FOREVER);
         assert!(row.is_live());
         let (bytes, _) = through_bytes(&row);
         let mut again = Row::decode(&bytes, 2);
-        again.write(0, Value::Bytes(b"old"), 9);
+        again.write(0, Value::Bytes(b"old"), 9, FOREVER);
         assert_eq!(again.cells[0].value, Value::Unset);
     }
 
     #[test]
     fn an_updated_row_goes_with_its_last_cell_and_an_inserted_one_stays() {
         let mut updated = Row::empty(1);
-        updated.write(0, Value::Bytes(b"x"), 1);
+        updated.write(0, Value::Bytes(b"x"), 1, FOREVER);
         assert!(updated.is_live());
-        updated.write(0, Value::Null, 2);
+        updated.write(0, Value::Null, 2, FOREVER);
         assert!(!updated.is_live());
         let mut inserted = Row::empty(1);
-        inserted.insert(1);
-        inserted.write(0, Value::Null, 2);
+        inserted.insert(1, FOREVER);
+        inserted.write(0, Value::Null, 2, FOREVER);
         assert!(inserted.is_live());
     }
 
@@ -380,8 +427,41 @@ mod tests {
     fn a_deletion_that_a_whole_insert_covers_is_forgotten() {
         let mut row = Row::empty(1);
         row.delete(1);
-        row.insert(2);
-        row.write(0, Value::Bytes(b"x"), 2);
+        row.insert(2, FOREVER);
+        row.write(0, Value::Bytes(b"x"), 2, FOREVER);
         assert_eq!(through_bytes(&row).1, 0);
+    }
+
+    #[test]
+    fn what_expires_is_read_as_deleted_from_its_second_on() {
+        const PAST: u32 = 1_000_000;
+        let mut row = Row::empty(2);
+        row.insert(5, u32::MAX);
+        row.write(0, Value::Bytes(b"a"), 5, u32::MAX);
+        row.write(1, Value::Bytes(b"b"), 5, FOREVER);
+        assert_survives(&row, MIXED | EXPIRING);
+        row.insert(6, PAST);
+        row.write(0, Value::Bytes(b"c"), 6, PAST);
+        row.write(1, Value::Bytes(b"d"), 6, PAST);
+        let mut bytes = Vec::new();
+        row.encode(b"key", &mut bytes);
+        assert!(!is_live(&bytes, 2));
+        let mut read = Row::decode(&bytes, 2);
+        assert_eq!(read.cells.iter().map(|cell| cell.value).collect::<Vec<_>>(), [Value::Null; 2]);
+        read.insert(5, FOREVER);
+        read.write(0, Value::Bytes(b"old"), 6, FOREVER);
+        assert!(!read.is_live(), "what has expired hides what is older");
+        read.write(0, Value::Bytes(b"new"), 7, FOREVER);
+        assert!(read.is_live());
+    }
+
+    #[test]
+    fn of_one_time_what_expires_wins_and_then_the_later_second() {
+        let mut row = Row::empty(1);
+        row.write(0, Value::Bytes(b"z"), 1, FOREVER);
+        row.write(0, Value::Bytes(b"a"), 1, u32::MAX - 1);
+        row.write(0, Value::Bytes(b"b"), 1, u32::MAX);
+        row.write(0, Value::Bytes(b"z"), 1, FOREVER);
+        assert_eq!((row.cells[0].value, row.cells[0].until), (Value::Bytes(b"b"), u32::MAX));
     }
 }

@@ -9,7 +9,10 @@ use super::{Mutation, StorageFull};
 pub struct RowShard {
     index: Index,
     arena: Arena,
-    pub live: u64,
+    /// Live rows, with those that have expired.
+    live: u64,
+    /// Whether there ever was a row with a TTL.
+    expiring: bool,
     columns: usize,
     scratch: Vec<u8>,
 }
@@ -25,7 +28,7 @@ impl RowShard {
     /// With `columns` cells per row, and memory for `rows` rows of `row_len` bytes.
     pub fn new(columns: usize, rows: usize, row_len: usize) -> Self {
         let arena = if rows == 0 { Arena::default() } else { Arena::with_room_for(rows * row_len) };
-        RowShard { index: Index::with_room_for(rows), arena, live: 0, columns, scratch: Vec::new() }
+        RowShard { index: Index::with_room_for(rows), arena, live: 0, expiring: false, columns, scratch: Vec::new() }
     }
 
     /// Loads the start of a search for `hash`.
@@ -118,7 +121,8 @@ impl RowShard {
                 (column, value)
             })
             .collect();
-        self.change(at, address, key, &Mutation { insert: true, delete: false, cells: &values }, timestamp)
+        let mutation = Mutation { insert: true, delete: false, cells: &values, until: record::FOREVER };
+        self.change(at, address, key, &mutation, timestamp)
     }
 
     /// Applies a mutation to the row of a key. `timestamp` gets the record's greatest timestamp, or [`record::NEVER`].
@@ -129,6 +133,7 @@ impl RowShard {
         mutation: &Mutation<'_>,
         timestamp: impl FnOnce(i64) -> i64,
     ) -> Result<(), StorageFull> {
+        self.expiring |= mutation.until != record::FOREVER;
         match self.find(hash, key) {
             Found::At(at, address) => {
                 let timestamp = timestamp(record::head(self.arena.get(address)).timestamp);
@@ -188,6 +193,14 @@ impl RowShard {
         Ok(address)
     }
 
+    /// The number of live rows. They are counted if some may have expired.
+    pub fn live(&self) -> u64 {
+        if !self.expiring {
+            return self.live;
+        }
+        self.records_from(0).filter(|(_, record)| record::is_live(record, self.columns)).count() as u64
+    }
+
     /// The records from `hash` on in ascending order, with their hashes, including those without a live row.
     pub fn records_from(&self, hash: u32) -> impl Iterator<Item = (u32, &[u8])> {
         self.index.from(hash).map(|(hash, address)| (hash, self.arena.get(address)))
@@ -243,7 +256,7 @@ mod tests {
         insert(&mut shard, b"y", [Value::Null, A], 1);
         assert_eq!(row(&shard, b"x"), [Some(b"a".to_vec()), None]);
         assert_eq!(row(&shard, b"y"), [None, Some(b"a".to_vec())]);
-        assert_eq!(shard.live, 2);
+        assert_eq!(shard.live(), 2);
         assert!(shard.get(7, b"z").is_none());
         assert!(shard.get(8, b"x").is_none());
     }
@@ -257,7 +270,7 @@ mod tests {
         insert(&mut shard, b"x", [Value::Null, LONG], 11);
         assert_eq!(row(&shard, b"x")[0], None);
         assert!(row(&shard, b"x")[1].as_ref().unwrap().len() > 20);
-        assert_eq!(shard.live, 1);
+        assert_eq!(shard.live(), 1);
     }
 
     #[test]
@@ -275,16 +288,16 @@ mod tests {
     fn deleted_rows_are_not_counted_and_come_back_by_a_newer_insert_only() {
         let mut shard = shard();
         insert(&mut shard, b"x", [A, A], 10);
-        let delete = Mutation { insert: false, delete: true, cells: &[] };
+        let delete = Mutation { insert: false, delete: true, cells: &[], until: record::FOREVER };
         shard.mutate(7, b"x", &delete, |latest| latest + 1).unwrap();
-        assert_eq!(shard.live, 0);
+        assert_eq!(shard.live(), 0);
         insert(&mut shard, b"x", [A, A], 11);
-        assert_eq!(shard.live, 0);
+        assert_eq!(shard.live(), 0);
         insert(&mut shard, b"x", [A, A], 12);
-        assert_eq!(shard.live, 1);
+        assert_eq!(shard.live(), 1);
         shard.mutate(7, b"never", &delete, |_| 5).unwrap();
         insert(&mut shard, b"never", [A, A], 5);
-        assert_eq!(shard.live, 1);
+        assert_eq!(shard.live(), 1);
     }
 
     #[test]
@@ -298,7 +311,7 @@ mod tests {
                 shard.insert(key.wrapping_mul(2_654_435_761), &key.to_be_bytes(), plain, |_| round as i64).unwrap();
             }
         }
-        assert_eq!(shard.live, 3_000);
+        assert_eq!(shard.live(), 3_000);
         for key in 0..3_000u32 {
             let record = shard.get(key.wrapping_mul(2_654_435_761), &key.to_be_bytes()).unwrap();
             let Value::Bytes(text) = Row::decode(record, 2).cells[0].value else { panic!("no value") };
@@ -306,5 +319,18 @@ mod tests {
             assert!(text.iter().all(|byte| *byte == b'd'));
         }
         assert!(shard.records_from(0).map(|(hash, _)| hash).is_sorted());
+    }
+
+    #[test]
+    fn rows_that_have_expired_are_not_counted_and_can_be_inserted_again() {
+        let mut shard = shard();
+        let expired = Mutation { insert: true, delete: false, cells: &[(0, A)], until: 1_000_000 };
+        shard.mutate(7, b"x", &expired, |_| 1).unwrap();
+        assert_eq!(shard.live(), 0);
+        for at in [2, 3] {
+            insert(&mut shard, b"x", [A, A], at);
+            assert_eq!(shard.live(), 1);
+        }
+        assert_eq!(row(&shard, b"x"), [Some(b"a".to_vec()), Some(b"a".to_vec())]);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::partitions::PartitionShard;
 use super::record::KEY_AT;
 use super::rows::RowShard;
+use super::{Mutation, StorageFull};
 use crate::schema::Table;
 use crate::types::CqlType;
 
@@ -41,6 +42,39 @@ impl<T> Shard<T> {
 pub enum Shards {
     Rows(Box<[Shard<RowShard>]>),
     Partitions(Box<[Shard<PartitionShard>]>),
+}
+
+/// A shard of either kind, locked.
+#[derive(Debug)]
+pub enum LockedShard<'t> {
+    Rows(MutexGuard<'t, RowShard>),
+    Partitions(MutexGuard<'t, PartitionShard>),
+}
+
+impl LockedShard<'_> {
+    /// Applies a mutation to a row: with its clustering key in sortable form and as one `[bytes]` per column, if the table has
+    /// clustering columns. `timestamp` gets the latest one of what is there.
+    pub fn mutate(
+        &mut self,
+        hash: u32,
+        key: &[u8],
+        clustering: (&[u8], &[u8]),
+        mutation: &Mutation<'_>,
+        timestamp: impl FnOnce(i64) -> i64,
+    ) -> Result<(), StorageFull> {
+        match self {
+            LockedShard::Rows(shard) => shard.mutate(hash, key, mutation, timestamp),
+            LockedShard::Partitions(shard) => shard.mutate_row(hash, key, clustering, mutation, timestamp),
+        }
+    }
+
+    /// The shard, if the table has clustering columns.
+    pub fn partitions(&mut self) -> Option<&mut PartitionShard> {
+        match self {
+            LockedShard::Rows(_) => None,
+            LockedShard::Partitions(shard) => Some(shard),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -98,10 +132,19 @@ impl TableStore {
         Place { shard: shard as usize, hash: ((ordered << self.shard_bits) >> 32) as u32 }
     }
 
+    /// Locks a shard by its number.
+    pub fn lock(&self, shard: usize) -> LockedShard<'_> {
+        match &self.shards {
+            Shards::Rows(shards) => LockedShard::Rows(shards[shard].lock()),
+            Shards::Partitions(shards) => LockedShard::Partitions(shards[shard].lock()),
+        }
+    }
+
+    /// The number of live rows.
     pub fn live(&self) -> u64 {
         match &self.shards {
-            Shards::Rows(shards) => shards.iter().map(|shard| shard.lock().live).sum(),
-            Shards::Partitions(shards) => shards.iter().map(|shard| shard.lock().live).sum(),
+            Shards::Rows(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
+            Shards::Partitions(shards) => shards.iter().map(|shard| shard.lock().live()).sum(),
         }
     }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::Mutation;
 use super::partitions::PartitionShard;
-use super::record::{self, Row};
+use super::record::{self, FOREVER, Row};
 use super::rows::{PlainCells, RowShard};
 use crate::types::Value;
 
@@ -91,17 +91,18 @@ fn row_shard(writes: &[Write]) -> Visible {
                 shard.insert(hash, &key, PlainCells { bytes: &bytes, unset }, timestamp).unwrap();
             }
             Change::Update(cells) => {
-                let mutation = Mutation { insert: false, delete: false, cells: &values(cells) };
+                let mutation = Mutation { insert: false, delete: false, cells: &values(cells), until: FOREVER };
                 shard.mutate(hash, &key, &mutation, timestamp).unwrap();
             }
             Change::DeleteRow | Change::DeleteRange(..) | Change::DeletePartition => {
-                shard.mutate(hash, &key, &Mutation { insert: false, delete: true, cells: &[] }, timestamp).unwrap();
+                let mutation = Mutation { insert: false, delete: true, cells: &[], until: FOREVER };
+                shard.mutate(hash, &key, &mutation, timestamp).unwrap();
             }
         }
     }
     let records = shard.records_from(0).map(|(_, record)| (record::key(record)[0], visible(record)));
     let rows: Visible = records.filter_map(|(key, row)| row.map(|row| (key, row))).collect();
-    assert_eq!(rows.len() as u64, shard.live);
+    assert_eq!(rows.len() as u64, shard.live());
     rows
 }
 
@@ -111,7 +112,7 @@ fn partition_shard(writes: &[Write]) -> Visible {
         let timestamp = |_| write.timestamp;
         let (sortable, wire) = ([2, write.row], [0, 0, 0, 1, write.row]);
         let mut mutate = |insert, delete, cells: &[(usize, Value<'_>)]| {
-            let mutation = Mutation { insert, delete, cells };
+            let mutation = Mutation { insert, delete, cells, until: FOREVER };
             shard.mutate_row(1, b"p", (&sortable, &wire), &mutation, timestamp).unwrap();
         };
         match &write.change {
@@ -127,7 +128,7 @@ fn partition_shard(writes: &[Write]) -> Visible {
     let Some(partition) = shard.get(1, b"p") else { return Visible::new() };
     let records = partition.rows(Bound::Unbounded, Bound::Unbounded).map(|(key, record)| (key[1], visible(record)));
     let rows: Visible = records.filter_map(|(key, row)| row.map(|row| (key, row))).collect();
-    assert_eq!(rows.len() as u64, shard.live);
+    assert_eq!(rows.len() as u64, shard.live());
     rows
 }
 

@@ -9,7 +9,7 @@ use crate::schema::{Catalog, Keyspace, Table, define_table};
 const DEFINITIONS: &str = include_str!("definitions.cql");
 
 /// The keyspace that describes itself in its own tables and not in system_schema.
-pub(super) const VIRTUAL_SCHEMA: &str = "system_virtual_schema";
+pub const VIRTUAL_SCHEMA: &str = "system_virtual_schema";
 
 /// The catalog of a new node.
 pub fn catalog() -> Catalog {

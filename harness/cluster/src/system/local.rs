@@ -5,7 +5,7 @@ use super::{CQL_VERSION, NodeIdentity, PARTITIONER, RELEASE_VERSION, SystemView}
 use crate::ring::DATA_CENTER;
 
 /// The port on which Cassandra's nodes talk to each other; nothing listens there.
-const STORAGE_PORT: i32 = 7000;
+pub(super) const STORAGE_PORT: i32 = 7000;
 
 fn tokens(node: &NodeIdentity) -> Vec<String> {
     node.tokens.iter().map(i64::to_string).collect()

@@ -2,7 +2,8 @@
 
 use crate::schema::Column;
 use crate::storage::clustering::put_component;
-use crate::storage::table::{Place, Shards, TableStore};
+use crate::storage::record::FOREVER;
+use crate::storage::table::{Place, TableStore};
 use crate::storage::{Mutation, StorageFull};
 use crate::token;
 use crate::types::{self, CqlType, Literal, LiteralKind, Value, write};
@@ -59,13 +60,8 @@ impl RowBuilder {
         }
         let cells = regular.iter().map(|cell| cell.as_deref().map_or(Value::Null, Value::Bytes));
         let cells: Vec<_> = cells.enumerate().collect();
-        let mutation = Mutation { insert: true, delete: false, cells: &cells };
+        let mutation = Mutation { insert: true, delete: false, cells: &cells, until: FOREVER };
         let Place { shard, hash } = store.place(token::token(&key));
-        match &store.shards {
-            Shards::Rows(shards) => shards[shard].lock().mutate(hash, &key, &mutation, |_| 0),
-            Shards::Partitions(shards) => {
-                shards[shard].lock().mutate_row(hash, &key, (&sortable, &clustering), &mutation, |_| 0)
-            }
-        }
+        store.lock(shard).mutate(hash, &key, (&sortable, &clustering), &mutation, |_| 0)
     }
 }

@@ -28,37 +28,35 @@ pub(super) fn tables(catalog: &Catalog) -> Vec<RowBuilder> {
     all_tables(catalog, false).map(table_row).collect()
 }
 
-/// The options are Cassandra's defaults, which tools show; only the comment is the table's own.
 fn table_row(table: &Table) -> RowBuilder {
-    RowBuilder::default()
+    let mut row = RowBuilder::default()
         .cell("keyspace_name", &table.keyspace)
         .cell("table_name", &table.name)
-        .cell("additional_write_policy", "99p")
-        .cell("bloom_filter_fp_chance", 0.01)
-        .map("caching", [("keys", "ALL"), ("rows_per_partition", "NONE")])
-        .cell("comment", table.options.get("comment").map_or("", String::as_str))
-        .map(
-            "compaction",
-            [
-                ("class", "org.apache.cassandra.db.compaction.SizeTieredCompactionStrategy"),
-                ("max_threshold", "32"),
-                ("min_threshold", "4"),
-            ],
-        )
-        .map("compression", [("chunk_length_in_kb", "16"), ("class", "org.apache.cassandra.io.compress.LZ4Compressor")])
-        .cell("crc_check_chance", 1.0)
         .cell("dclocal_read_repair_chance", 0.0)
-        .cell("default_time_to_live", 0)
-        .map("extensions", [])
         .texts("flags", &["compound".to_owned()])
-        .cell("gc_grace_seconds", 864_000)
         .cell("id", table.uuid)
-        .cell("max_index_interval", 2048)
-        .cell("memtable_flush_period_in_ms", 0)
-        .cell("min_index_interval", 128)
-        .cell("read_repair", "BLOCKING")
-        .cell("read_repair_chance", 0.0)
-        .cell("speculative_retry", "99p")
+        .cell("read_repair_chance", 0.0);
+    for name in ["caching", "compaction", "compression", "extensions"] {
+        let entries = table.options.map(name).into_iter().flatten();
+        row = row.map(name, entries.map(|(key, value)| (&**key, &**value)));
+    }
+    // As in Cassandra, the other options are null here.
+    for name in [
+        "additional_write_policy",
+        "bloom_filter_fp_chance",
+        "comment",
+        "crc_check_chance",
+        "default_time_to_live",
+        "gc_grace_seconds",
+        "max_index_interval",
+        "memtable_flush_period_in_ms",
+        "min_index_interval",
+        "read_repair",
+        "speculative_retry",
+    ] {
+        row = row.cell(name, table.options.text(name));
+    }
+    row
 }
 
 pub(super) fn columns(catalog: &Catalog, is_virtual: bool) -> Vec<RowBuilder> {

@@ -27,7 +27,8 @@ fn query(text: &str, values: &[Value<'_>]) -> Vec<Row> {
     let peer = NodeIdentity::new("127.0.0.2".parse().unwrap(), 9042);
     let prepared = analyze(text, &catalog, None).unwrap_or_else(|error| panic!("{text}: {error}"));
     let Plan::Select(plan) = &prepared.plan else { panic!("{text} is no SELECT") };
-    let store = store(&plan.table, &SystemView { node: &node, peers: &[peer], catalog: &catalog }).unwrap();
+    let store =
+        store(&plan.table, &SystemView { node: &node, peers: &[peer], catalog: &catalog, traces: &[] }).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let page = runtime.block_on(select(&store, plan, values, Paging::default())).unwrap();
     let mut reader = Reader::new(&page.rows);

@@ -50,14 +50,32 @@ pub fn text(value: &str) -> Bind {
 }
 
 /// What comes with a QUERY or EXECUTE.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Parameters {
+    pub consistency: u16,
     pub values: Vec<Bind>,
     pub names: Vec<&'static str>,
     pub skip_metadata: bool,
     pub page_size: Option<i32>,
     pub paging_state: Option<Vec<u8>>,
+    pub serial_consistency: Option<u16>,
     pub timestamp: Option<i64>,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        const LOCAL_ONE: u16 = 10;
+        Parameters {
+            consistency: LOCAL_ONE,
+            values: Vec::new(),
+            names: Vec::new(),
+            skip_metadata: false,
+            page_size: None,
+            paging_state: None,
+            serial_consistency: None,
+            timestamp: None,
+        }
+    }
 }
 
 impl Parameters {
@@ -66,12 +84,13 @@ impl Parameters {
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&[0, 10]);
+        out.extend_from_slice(&self.consistency.to_be_bytes());
         let mut flags = 0;
         flags |= u8::from(!self.values.is_empty());
         flags |= u8::from(self.skip_metadata) << 1;
         flags |= u8::from(self.page_size.is_some()) << 2;
         flags |= u8::from(self.paging_state.is_some()) << 3;
+        flags |= u8::from(self.serial_consistency.is_some()) << 4;
         flags |= u8::from(self.timestamp.is_some()) << 5;
         flags |= u8::from(!self.names.is_empty()) << 6;
         out.push(flags);
@@ -83,6 +102,9 @@ impl Parameters {
         }
         if let Some(state) = &self.paging_state {
             write_bytes(out, state);
+        }
+        if let Some(serial) = self.serial_consistency {
+            out.extend_from_slice(&serial.to_be_bytes());
         }
         if let Some(timestamp) = self.timestamp {
             out.extend_from_slice(&timestamp.to_be_bytes());

@@ -37,7 +37,7 @@ fn version_3_is_served() {
 }
 
 #[test]
-fn a_request_for_a_trace_is_answered_with_an_id_and_its_session_is_never_found() {
+fn a_request_for_a_trace_is_answered_with_an_id_whose_session_has_its_text_and_one_event() {
     let node = node();
     let mut client = Client::connect(&node);
     client.run("CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
@@ -60,8 +60,15 @@ fn a_request_for_a_trace_is_answered_with_an_id_and_its_session_is_never_found()
         ids.push(id);
     }
     assert_eq!(client.rows("SELECT a FROM k.t").rows, [[Some(7i32.to_be_bytes().to_vec())]]);
-    let sessions = client.prepare("SELECT duration FROM system_traces.sessions WHERE session_id = ?");
-    assert_eq!(client.execute(&sessions.id, &[Bind::Bytes(ids[0].to_vec())]).rows().rows.len(), 0);
+    let select = "SELECT request, parameters, duration FROM system_traces.sessions WHERE session_id = ?";
+    let (sessions, id) = (client.prepare(select), [Bind::Bytes(ids[3].to_vec())]);
+    let rows = client.execute(&sessions.id, &id).rows();
+    assert_eq!(rows.cell(0, "request"), Some(&b"Execute CQL3 prepared query"[..]));
+    assert!(rows.cell(0, "parameters").unwrap().ends_with(b"INSERT INTO k.t (a) VALUES (?)"));
+    assert_eq!(rows.cell(0, "duration").map(<[u8]>::len), Some(4));
+    let events = client.prepare("SELECT activity FROM system_traces.events WHERE session_id = ?");
+    let rows = client.execute(&events.id, &id).rows();
+    assert!(rows.cell(0, "activity").unwrap().starts_with(b"Tracing the steps of a request is not supported"));
     assert_eq!(client.traced(OPTIONS, &[]).0, None, "nothing is run");
     assert_eq!(client.traced(QUERY, &[0, 0]).0, None, "as Cassandra answers what it cannot read");
 }

@@ -7,7 +7,13 @@ mod client;
 #[cfg(test)]
 mod connection;
 #[cfg(test)]
+mod consistency;
+#[cfg(test)]
+mod describe;
+#[cfg(test)]
 mod drivers;
+#[cfg(test)]
+mod expiry;
 #[cfg(test)]
 mod operations;
 #[cfg(test)]
@@ -22,5 +28,7 @@ mod ring;
 mod schema;
 #[cfg(test)]
 mod statements;
+#[cfg(test)]
+mod transactions;
 #[cfg(test)]
 mod types;

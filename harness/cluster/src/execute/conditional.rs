@@ -1,0 +1,265 @@
+//! Lightweight transactions: the conditions and the writes of one partition under one lock.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use super::rows::RowView;
+use super::select::values_of;
+use super::values::{
+    ClusteringKey, clustering_keys, key_components, one_clustering_key, partition_key, partition_keys,
+};
+use super::write::{Mode, TimestampSource, modify, modify_locked, not_in_a_batch};
+use crate::codec::response::MadeRows;
+use crate::error::{CqlError, invalid};
+use crate::plan::{Condition, Plan};
+use crate::schema::Table;
+use crate::storage::clock::Moment;
+use crate::storage::record::{self, NEVER, Row};
+use crate::storage::table::{LockedShard, TableStore};
+use crate::token;
+use crate::types::{ColumnSpec, CqlType, Value};
+
+/// A condition and the row it is about.
+struct About<'c> {
+    condition: &'c Condition,
+    values: &'c [Value<'c>],
+    /// `None` for the static columns of a table that has clustering columns.
+    row: Option<ClusteringKey>,
+}
+
+/// What a partition holds of what the conditions are about, with expired values left out.
+struct Current<'r> {
+    statics: Option<Row<'r>>,
+    /// For each condition the live row that it is about, with its clustering key.
+    rows: Vec<Option<(Row<'r>, &'r [u8])>>,
+    /// The clustering key of the first live row, which Cassandra shows beside static columns.
+    first: Option<&'r [u8]>,
+    latest: i64,
+}
+
+/// Runs the statements if all conditions hold. The answer says whether they did, and what was there if not.
+///
+/// # Errors
+/// Statements on several partitions, values that a statement cannot take, or no more room.
+pub fn conditional<'s>(
+    store: &TableStore,
+    statements: &[(&'s Plan, &'s [Value<'s>])],
+    moment: &mut Moment,
+    is_batch: bool,
+) -> Result<MadeRows, CqlError> {
+    let table = &*store.table;
+    let key = only_partition(table, statements)?;
+    let conditions = conditions(table, statements)?;
+    for (plan, values) in statements {
+        modify(store, plan, values, TimestampSource::Fixed(0), Mode::Check)?;
+    }
+    let place = store.place(token::token(&key));
+    let mut shard = store.lock(place.shard);
+    let current = current(&shard, store, (place.hash, &key), &conditions);
+    let components = key_components(table, &key);
+    for (at, about) in conditions.iter().enumerate() {
+        let row = current.rows[at].as_ref();
+        let clustering = row.map_or(Vec::new(), |(_, wire)| values_of(wire, table.clustering_len));
+        let statics = current.statics.as_ref();
+        let cells = row.map(|(row, _)| row);
+        let view = RowView { key: &key, components: &components, clustering: &clustering, statics, cells };
+        if !about.holds(table, view)? {
+            return Ok(not_applied(table, (&key, &components), &conditions, &current, is_batch));
+        }
+    }
+    let timestamp = moment.after(current.latest);
+    for (plan, values) in statements {
+        // As in Cassandra, a deletion takes nothing of what is written with it.
+        let timestamp = timestamp - i64::from(matches!(plan, Plan::Delete(_)));
+        modify_locked(store, plan, values, timestamp, &mut shard)?;
+    }
+    let mut applied = MadeRows::new(vec![applied_spec(table)]);
+    applied.push([Some(&[1][..])]);
+    Ok(applied)
+}
+
+/// The key of the one partition that all statements are about.
+fn only_partition(table: &Table, statements: &[(&Plan, &[Value<'_>])]) -> Result<Vec<u8>, CqlError> {
+    let mut only: Option<Vec<u8>> = None;
+    for (plan, values) in statements {
+        if plan.tables().iter().any(|other| other.id != table.id) {
+            return invalid("Batch with conditions cannot span multiple tables");
+        }
+        let keys = match plan {
+            Plan::Insert(plan) => vec![partition_key(table, &plan.partition, values)?],
+            Plan::Update(plan) => partition_keys(table, &plan.partition, values)?,
+            Plan::Delete(plan) => partition_keys(table, &plan.partition, values)?,
+            _ => return Err(not_in_a_batch()),
+        };
+        for key in keys {
+            if *only.get_or_insert_with(|| key.clone()) != key {
+                return invalid("Batch with conditions cannot span multiple partitions");
+            }
+        }
+    }
+    only.ok_or_else(not_in_a_batch)
+}
+
+fn conditions<'s>(table: &Table, statements: &[(&'s Plan, &'s [Value<'s>])]) -> Result<Vec<About<'s>>, CqlError> {
+    let mut found: Vec<About<'s>> = Vec::new();
+    for (plan, values) in statements {
+        let Some(condition) = plan.condition() else { continue };
+        let keys = match plan {
+            Plan::Insert(plan) if plan.clustering.len() == table.clustering_len => {
+                vec![one_clustering_key(table, &plan.clustering, values)?]
+            }
+            Plan::Update(plan) if plan.clustering.len() == table.clustering_len => {
+                clustering_keys(table, &plan.clustering, values)?
+            }
+            Plan::Delete(plan) if plan.clustering.prefix.len() == table.clustering_len => {
+                clustering_keys(table, &plan.clustering.prefix, values)?
+            }
+            _ => Vec::new(),
+        };
+        let about = About { condition, values, row: keys.into_iter().next() };
+        for other in found.iter().filter(|other| other.row == about.row) {
+            check_mix(other.condition, condition)?;
+        }
+        found.push(about);
+    }
+    Ok(found)
+}
+
+/// Refuses two conditions on one row that contradict each other by their kinds.
+fn check_mix(before: &Condition, after: &Condition) -> Result<(), CqlError> {
+    use Condition as C;
+    match (before, after) {
+        (C::NotExists, C::Exists) | (C::Exists, C::NotExists) => {
+            invalid("Cannot mix IF EXISTS and IF NOT EXISTS conditions for the same row")
+        }
+        (C::Columns(_), C::Exists) => invalid("Cannot mix IF conditions and IF EXISTS for the same row"),
+        (C::Columns(_), C::NotExists) | (C::NotExists | C::Exists, C::Columns(_)) => {
+            invalid("Cannot mix IF conditions and IF NOT EXISTS for the same row")
+        }
+        _ => Ok(()),
+    }
+}
+
+impl About<'_> {
+    fn holds(&self, table: &Table, view: RowView<'_>) -> Result<bool, CqlError> {
+        let exists = match self.row {
+            Some(_) => view.cells.is_some(),
+            None => view.statics.is_some(),
+        };
+        match self.condition {
+            Condition::NotExists => Ok(!exists),
+            Condition::Exists => Ok(exists),
+            Condition::Columns(filters) => {
+                for filter in filters {
+                    if !filter.holds(table, view.value(table, filter.column), self.values)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// Whether static columns decide it.
+    fn reads_statics(&self, table: &Table) -> bool {
+        match self.condition {
+            Condition::Columns(filters) => filters.iter().any(|filter| filter.is_static(table)),
+            Condition::Exists | Condition::NotExists => self.row.is_none(),
+        }
+    }
+}
+
+fn current<'r>(
+    shard: &'r LockedShard<'_>,
+    store: &TableStore,
+    (hash, key): (u32, &[u8]),
+    conditions: &[About<'_>],
+) -> Current<'r> {
+    let cells = store.cells;
+    let live = |record: &'r [u8]| {
+        let row = Row::decode(record, cells);
+        row.is_live().then(|| (row, record::key(record)))
+    };
+    match shard {
+        LockedShard::Rows(shard) => {
+            let record = shard.get(hash, key);
+            let latest = record.map_or(NEVER, |record| record::head(record).timestamp);
+            let rows = conditions.iter().map(|_| record.and_then(live)).collect();
+            Current { statics: None, rows, first: None, latest }
+        }
+        LockedShard::Partitions(shard) => {
+            let partition = shard.get(hash, key);
+            let statics = partition.and_then(|partition| partition.statics.as_deref());
+            let statics = statics.map(|record| Row::decode(record, store.table.static_len)).filter(Row::is_live);
+            let row = |about: &About<'_>| live(partition?.row(&about.row.as_ref()?.sortable)?);
+            let mut all = partition.into_iter().flat_map(|one| one.rows(Bound::Unbounded, Bound::Unbounded));
+            Current {
+                statics,
+                rows: conditions.iter().map(row).collect(),
+                first: all.find_map(|(_, record)| live(record).map(|(_, wire)| wire)),
+                latest: partition.map_or(NEVER, |partition| partition.latest()),
+            }
+        }
+    }
+}
+
+/// `[applied]` is false, with the columns that the conditions are about of each of their rows that is there.
+fn not_applied(
+    table: &Table,
+    (key, components): (&[u8], &[&[u8]]),
+    conditions: &[About<'_>],
+    current: &Current<'_>,
+    is_batch: bool,
+) -> MadeRows {
+    let mut selected: Vec<usize> = if is_batch { (0..table.static_start()).collect() } else { Vec::new() };
+    for about in conditions {
+        match about.condition {
+            Condition::Columns(filters) => {
+                for filter in filters {
+                    if !selected.contains(&filter.column) {
+                        selected.push(filter.column);
+                    }
+                }
+            }
+            Condition::Exists | Condition::NotExists => {
+                selected = (0..table.columns.len()).collect();
+                break;
+            }
+        }
+    }
+    let statics = current.statics.as_ref();
+    let view = |clustering, cells| RowView { key, components, clustering, statics, cells };
+    let by_key: BTreeMap<&[u8], &(Row<'_>, &[u8])> = conditions
+        .iter()
+        .zip(&current.rows)
+        .filter_map(|(about, row)| Some((about.row.as_ref()?.sortable.as_slice(), row.as_ref()?)))
+        .collect();
+    let mut rows: Vec<(Vec<&[u8]>, Option<&Row<'_>>)> =
+        by_key.values().map(|(row, wire)| (values_of(wire, table.clustering_len), Some(row))).collect();
+    if rows.is_empty() && statics.is_some() && conditions.iter().any(|about| about.reads_statics(table)) {
+        rows.push((current.first.map_or(Vec::new(), |wire| values_of(wire, table.clustering_len)), None));
+    }
+    let mut columns = vec![applied_spec(table)];
+    if !rows.is_empty() {
+        columns.extend(selected.iter().filter_map(|column| Some(table.spec(table.columns.get(*column)?))));
+    }
+    let mut made = MadeRows::new(columns);
+    let no = Some(&[0][..]);
+    if rows.is_empty() {
+        made.push([no]);
+    }
+    for (clustering, cells) in &rows {
+        let view = view(clustering.as_slice(), *cells);
+        made.push(std::iter::once(no).chain(selected.iter().map(|column| view.value(table, *column))));
+    }
+    made
+}
+
+fn applied_spec(table: &Table) -> ColumnSpec {
+    ColumnSpec {
+        keyspace: table.keyspace.clone(),
+        table: table.name.clone(),
+        name: "[applied]".into(),
+        ty: CqlType::Boolean,
+    }
+}
