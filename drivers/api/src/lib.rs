@@ -16,6 +16,6 @@ pub use batch::BatchRows;
 pub use driver::{Driver, Session};
 pub use error::{DriverError, ErrorKind};
 pub use info::{Capability, DriverInfo, DriverOption, Library, Setting};
-pub use options::{ConnectOptions, Consistency, Credentials, Settings};
+pub use options::{ClientCertificate, ConnectOptions, Consistency, Credentials, Settings, Tls};
 pub use rows::{Row, Rows};
 pub use value::Value;

@@ -14,12 +14,14 @@ const IsFirst = true
 // What the adapter uses.
 type (
 	ClusterConfig         = gocql.ClusterConfig
+	HostSelectionPolicy   = gocql.HostSelectionPolicy
 	MarshalError          = gocql.MarshalError
 	ObservedConnect       = gocql.ObservedConnect
 	PasswordAuthenticator = gocql.PasswordAuthenticator
 	QueryInfo             = gocql.QueryInfo
 	RequestError          = gocql.RequestError
 	Session               = gocql.Session
+	SslOptions            = gocql.SslOptions
 	Type                  = gocql.Type
 	TypeInfo              = gocql.TypeInfo
 	UUID                  = gocql.UUID
@@ -41,6 +43,7 @@ const (
 
 // What the adapter uses.
 var (
+	DCAwareRoundRobin    = gocql.DCAwareRoundRobinPolicy
 	NewCluster           = gocql.NewCluster
 	ParseConsistency     = gocql.ParseConsistencyWrapper
 	RoundRobinHostPolicy = gocql.RoundRobinHostPolicy
