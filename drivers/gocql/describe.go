@@ -30,8 +30,8 @@ func (gocql) Describe() (worker.Info, error) {
 		Version:   version,
 		Libraries: []worker.Library{worker.Go()},
 		Capabilities: []string{
-			"request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close", "credentials", "batch", "unprepared",
-			"connect",
+			"request_timeout", "paging", "reprepare", "reconnect", "control_connection", "notices_close", "credentials", "tls", "batch",
+			"unprepared", "connect",
 		},
 		Caveats: []string{
 			"Go's garbage collector is in its CPU time and in its memory; `gogc` says how often it runs.",
@@ -43,6 +43,7 @@ func (gocql) Describe() (worker.Info, error) {
 			"It has no call for preparing alone: it prepares what it executes, and keeps 1,000 statements. So unprepared statements are " +
 				"prepared, too, and the scenario prepare is not possible.",
 			"It sends OPTIONS on each connection every five seconds, which cannot be set.",
+			"With TLS it writes each request at once, whatever `coalescing` says.",
 			"Its time limit per statement holds for its own queries at connecting, too.",
 		},
 		Options: options,
@@ -68,6 +69,9 @@ func (gocql) Settings(of *worker.Options) []worker.Setting {
 	}
 	for _, name := range []string{"routing", "timestamps"} {
 		if value, asked := of.Own[name]; asked {
+			if name == "routing" && of.Datacenter != "" {
+				value += " in " + of.Datacenter
+			}
 			set(name, value)
 		}
 	}

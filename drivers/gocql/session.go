@@ -68,6 +68,11 @@ func cluster(of *worker.Options) (*release.ClusterConfig, error) {
 	if of.User != "" {
 		cluster.Authenticator = release.PasswordAuthenticator{Username: of.User, Password: of.Password}
 	}
+	if of.TLS != nil {
+		cluster.SslOpts = &release.SslOptions{
+			CaPath: of.TLS.CA, CertPath: of.TLS.Client.Certificate, KeyPath: of.TLS.Client.Key, EnableHostVerification: of.TLS.CA != "",
+		}
+	}
 	if !of.Default {
 		consistency, err := release.ParseConsistency(of.Consistency)
 		if err != nil {
@@ -80,10 +85,18 @@ func cluster(of *worker.Options) (*release.ClusterConfig, error) {
 		// 0 is no limit.
 		cluster.Timeout = of.RequestTimeout
 		cluster.DefaultTimestamp = false
-		cluster.PoolConfig.HostSelectionPolicy = release.TokenAwareHostPolicy(release.RoundRobinHostPolicy())
+		cluster.PoolConfig.HostSelectionPolicy = release.TokenAwareHostPolicy(inTurn(of))
 		cluster.Dialer = &net.Dialer{Timeout: cluster.ConnectTimeout, KeepAlive: -1}
 	}
 	return cluster, apply(of, cluster)
+}
+
+// inTurn takes the nodes of the datacenter, or of all, in turn.
+func inTurn(of *worker.Options) release.HostSelectionPolicy {
+	if of.Datacenter != "" {
+		return release.DCAwareRoundRobin(of.Datacenter)
+	}
+	return release.RoundRobinHostPolicy()
 }
 
 // apply sets what the contender's options say.
@@ -97,9 +110,9 @@ func apply(of *worker.Options, cluster *release.ClusterConfig) error {
 	}
 	switch of.Own["routing"] {
 	case "round-robin":
-		cluster.PoolConfig.HostSelectionPolicy = release.RoundRobinHostPolicy()
+		cluster.PoolConfig.HostSelectionPolicy = inTurn(of)
 	case "token-aware":
-		cluster.PoolConfig.HostSelectionPolicy = release.TokenAwareHostPolicy(release.RoundRobinHostPolicy())
+		cluster.PoolConfig.HostSelectionPolicy = release.TokenAwareHostPolicy(inTurn(of))
 	}
 	if how, asked := of.Own["metadata"]; asked {
 		cluster.DisableSkipMetadata = how == "each"

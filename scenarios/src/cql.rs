@@ -62,8 +62,35 @@ pub(crate) fn keyspace_created_by(cql: &str) -> Option<String> {
     }
 }
 
-/// The text with `suffix` after the name of each of these keyspaces; `None` if it names none of them, or what may be another one.
-pub(crate) fn with_suffix(cql: &str, keyspaces: &[String], suffix: &str) -> Option<String> {
+/// The text of a CREATE KEYSPACE so that it fails where the keyspace exists.
+pub(crate) fn created_anew(cql: &str) -> String {
+    let spans = spans(cql);
+    let conditional =
+        ["if", "not", "exists"].iter().zip(2..).all(|(word, at)| is_word(spans.get(at).map(|one| &one.0), word));
+    match (spans.get(1), spans.get(4)) {
+        (Some((_, from)), Some((_, to))) if conditional => {
+            format!("{}{}", cql.get(..*from).unwrap_or_default(), cql.get(*to..).unwrap_or_default())
+        }
+        _ => cql.to_owned(),
+    }
+}
+
+/// The text of a CREATE KEYSPACE with this map in the place of its replication; `None` if it has none.
+pub(crate) fn with_replication(cql: &str, map: &str) -> Option<String> {
+    let spans = spans(cql);
+    let at = (0..spans.len()).find(|at| is_word(spans.get(*at).map(|one| &one.0), "replication"))?;
+    let rest = spans.get(at + 1..)?;
+    let [(Token::Sign('='), from), (Token::Sign('{'), _), ..] = rest else { return None };
+    let to = rest.iter().find_map(|(token, end)| (*token == Token::Sign('}')).then_some(*end))?;
+    Some(format!("{} {map}{}", cql.get(..*from)?, cql.get(to..)?))
+}
+
+/// What begins the names of keyspaces that are ours alone.
+const OURS: &str = "cqldyno";
+
+/// The text with names of our own in the place of these keyspaces: each begins with `cqldyno` and ends with `suffix`. `None` if it names
+/// none of them, or what may be another one.
+pub(crate) fn with_own_names(cql: &str, keyspaces: &[String], suffix: &str) -> Option<String> {
     let spans = spans(cql);
     let of_keyspace = is_word(spans.get(1).map(|(token, _)| token), "keyspace");
     let (mut text, mut named) = (cql.to_owned(), 0);
@@ -72,8 +99,14 @@ pub(crate) fn with_suffix(cql: &str, keyspaces: &[String], suffix: &str) -> Opti
         let has_table = spans.get(at + 1).is_some_and(|(next, _)| *next == Token::Sign('.'));
         let is_number = name.starts_with(|c: char| c.is_ascii_digit());
         if keyspaces.contains(name) && (has_table || of_keyspace) {
+            if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+                return None;
+            }
             let quoted = usize::from(cql.get(end - 1..*end) == Some("\""));
             text.insert_str(end - quoted, suffix);
+            if !name.starts_with(OURS) {
+                text.insert_str(end - quoted - name.len(), &format!("{OURS}_"));
+            }
             named += 1;
         } else if has_table && !is_number {
             return None;

@@ -15,6 +15,7 @@ mod operation;
 mod order;
 mod permutation;
 mod regression;
+mod replication;
 mod scenario;
 mod stream;
 mod submit;
@@ -30,6 +31,7 @@ pub use operation::{Limits, MAX_BATCH, Operation};
 pub use order::{DEFAULT_EXPONENT, Order};
 pub use permutation::Permutation;
 pub use regression::{Claim, Direction, Expectation as Expected, Regression, RegressionError, Trial, regressions};
+pub use replication::Replication;
 pub use scenario::{
     Expectation, Load, MAX_ROWS, MAX_VALUE_BYTES, MAX_VALUES, Point, ReadBack, Scenario, ScenarioError, Statement,
 };

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cql::{self, keyspace_created_by, with_suffix};
+use crate::cql::{self, created_anew, keyspace_created_by, with_own_names, with_replication};
 use crate::fault::Fault;
 use crate::form;
 use crate::operation::DEFAULT_BATCH;
+use crate::replication::Replication;
 use crate::{By, Column, Kind, Limits, Operation, Order, Submit};
 
 /// The most values that a statement binds, and the most columns of an expected row.
@@ -225,7 +226,24 @@ impl Scenario {
         }
     }
 
-    /// The scenario with `suffix` after the names of the keyspaces that its schema creates; `None` unless all tables are in these.
+    /// The keyspaces that its schema creates, each with the statement that does so and fails if there is one of that name.
+    pub fn keyspaces(&self) -> Vec<(String, String)> {
+        self.schema.iter().filter_map(|cql| Some((keyspace_created_by(cql)?, created_anew(cql)))).collect()
+    }
+
+    /// The scenario with other replicas in all keyspaces that its schema creates; `None` if it creates none with a replication.
+    pub fn with_replication(&self, replication: &Replication) -> Option<Scenario> {
+        let (mut scenario, map) = (self.clone(), replication.map());
+        let mut replaced = 0;
+        for cql in scenario.schema.iter_mut().filter(|cql| keyspace_created_by(cql).is_some()) {
+            *cql = with_replication(cql, &map)?;
+            replaced += 1;
+        }
+        (replaced > 0).then_some(scenario)
+    }
+
+    /// The scenario with keyspaces of its own in the place of those that its schema creates: their names begin with `cqldyno` and end
+    /// with `suffix`. `None` unless all tables are in these.
     pub fn with_own_keyspaces(&self, suffix: &str) -> Option<Scenario> {
         let keyspaces: Vec<String> = self.schema.iter().filter_map(|cql| keyspace_created_by(cql)).collect();
         let mut scenario = self.clone();
@@ -235,7 +253,7 @@ impl Scenario {
             std::iter::once(&mut statement.cql).chain(load).chain(read_back)
         });
         for cql in statements.chain(&mut scenario.schema) {
-            *cql = with_suffix(cql, &keyspaces, suffix)?;
+            *cql = with_own_names(cql, &keyspaces, suffix)?;
         }
         Some(scenario)
     }
@@ -296,9 +314,36 @@ mod tests {
             assert!(!after.replace("cqldyno_7", "").contains("cqldyno"), "{after}");
             assert_eq!(after.replace("cqldyno_7", "cqldyno"), before);
         }
+        let example =
+            Scenario::from_toml(include_str!("../example.toml"), "x").unwrap().with_own_keyspaces("_7").unwrap();
+        let text = format!("{example:?}");
+        assert!(
+            text.contains("cqldyno_example_7.") && !text.replace("cqldyno_example_7", "").contains("example."),
+            "{text}"
+        );
         let mut shared = crate::builtin("writes").unwrap();
         shared.schema.remove(0);
         assert_eq!(shared.with_own_keyspaces("_7"), None, "the keyspace is not its own");
+    }
+
+    #[test]
+    fn a_keyspace_is_made_anew_and_with_other_replicas() {
+        let writes = crate::builtin("writes").unwrap();
+        let [(name, cql)] = &writes.keyspaces()[..] else { panic!() };
+        assert_eq!(name, "cqldyno");
+        assert_eq!(
+            cql,
+            "CREATE KEYSPACE cqldyno WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"
+        );
+        let other = writes.with_replication(&"dc1=3,dc2=2".parse().unwrap()).unwrap();
+        assert_eq!(
+            other.schema[0],
+            "CREATE KEYSPACE IF NOT EXISTS cqldyno WITH replication = {'class': 'NetworkTopologyStrategy', 'dc1': 3, 'dc2': 2}"
+        );
+        assert_eq!(other.schema[1..], writes.schema[1..]);
+        let mut shared = writes.clone();
+        shared.schema.remove(0);
+        assert!(shared.with_replication(&"3".parse().unwrap()).is_none() && shared.keyspaces().is_empty());
     }
 
     #[test]

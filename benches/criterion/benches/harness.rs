@@ -33,6 +33,8 @@ fn job(name: &str, runtime: Runtime, form: &str) -> Job {
         runtime,
         target: Vec::new(),
         credentials: None,
+        tls: None,
+        datacenter: None,
         connections: 1,
         consistency: Consistency::LocalOne,
         page_size: 5_000,

@@ -27,6 +27,8 @@ pub enum Capability {
     NoticesClose,
     /// Logs in with user and password.
     Credentials,
+    /// Encrypts its connections, verifies the nodes' certificates, and shows one of its own.
+    Tls,
     /// Sends nothing, so that no cluster is needed (noop).
     Offline,
     /// Sends several rows of a prepared statement as one unlogged BATCH.
@@ -40,7 +42,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// What a driver of a cluster can that lacks only these.
+    /// What a driver of a cluster can that lacks only these and TLS, which an adapter adds that has it.
     pub fn all_but(lacks: &[Capability]) -> BTreeSet<Capability> {
         let all = [
             Capability::RequestTimeout,
@@ -95,13 +97,17 @@ impl Setting {
     /// The eleven settings as a driver runs with them that takes all of `options`; each of `own` replaces the one of its name.
     pub fn equal(options: &ConnectOptions, own: impl IntoIterator<Item = Setting>) -> Vec<Setting> {
         let limit = options.request_timeout.map_or("none".to_owned(), |limit| format!("{limit:?}"));
+        let routing = match &options.datacenter {
+            None => "token-aware".to_owned(),
+            Some(datacenter) => format!("token-aware in {datacenter}"),
+        };
         let mut settings = vec![
             Setting::taken("protocol version", "v4"),
             Setting::taken("consistency", options.consistency),
             Setting::taken("compression", "none"),
             Setting::taken("retries", "none"),
             Setting::taken("speculative execution", "none"),
-            Setting::taken("routing", "token-aware"),
+            Setting::taken("routing", routing),
             Setting::taken("connections", format_args!("{} per node", options.connections)),
             Setting::taken("page size", options.page_size),
             Setting::taken("request timeout", limit),

@@ -19,6 +19,6 @@ pub use driver::{Driver, Session};
 pub use error::{DriverError, ErrorKind};
 pub use info::{Capability, DriverInfo, DriverOption, LATER_TYPES, Library, Setting};
 pub use items::{Elements, Item, Items, Nested};
-pub use options::{ConnectOptions, Consistency, Credentials, Settings};
+pub use options::{ClientCertificate, ConnectOptions, Consistency, Credentials, Settings, Tls};
 pub use rows::{Row, Rows};
 pub use value::Value;

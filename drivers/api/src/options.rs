@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,40 @@ impl fmt::Debug for Credentials {
     }
 }
 
+/// TLS to every node, by PEM files with absolute paths. Nodes are reached by address, so that is what a certificate is compared with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tls {
+    /// The certificates that sign the nodes' ones. Absent if a node's certificate and address are not verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<PathBuf>,
+    /// What the client shows, if the cluster asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientCertificate>,
+}
+
+/// The client's own certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClientCertificate {
+    /// The certificate, and those between it and its CA.
+    pub certificate: PathBuf,
+    /// Its private key, without a passphrase.
+    pub key: PathBuf,
+}
+
+impl Tls {
+    /// The text of one of the files.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Connect`], naming the file, when it cannot be read.
+    pub fn read(file: &Path) -> Result<String, DriverError> {
+        let failed =
+            |error| DriverError::new(ErrorKind::Connect, format_args!("{} cannot be read: {error}", file.display()));
+        std::fs::read_to_string(file).map_err(failed)
+    }
+}
+
 /// How an adapter is to connect.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
@@ -83,6 +118,10 @@ pub struct ConnectOptions {
     pub contact_points: Vec<SocketAddr>,
     /// User and password, if the cluster asks for them.
     pub credentials: Option<Credentials>,
+    /// TLS, if the cluster asks for it.
+    pub tls: Option<Tls>,
+    /// The datacenter whose nodes get the statements, with equal settings; `None` for all nodes.
+    pub datacenter: Option<String>,
     /// Data connections to each node, at least 1; control connections come on top.
     pub connections: usize,
     /// The most statements in flight, for a driver that has to make room for them.
@@ -102,11 +141,13 @@ pub struct ConnectOptions {
 
 impl ConnectOptions {
     /// Equal settings for `contact_points`: one data connection per node, 1,024 statements in flight, LOCAL_ONE, pages of 5,000 rows,
-    /// no time limit per statement, no credentials.
+    /// no time limit per statement, no credentials, no TLS, nodes of all datacenters.
     pub fn new(contact_points: Vec<SocketAddr>) -> ConnectOptions {
         ConnectOptions {
             contact_points,
             credentials: None,
+            tls: None,
+            datacenter: None,
             connections: 1,
             in_flight: 1_024,
             consistency: Consistency::LocalOne,

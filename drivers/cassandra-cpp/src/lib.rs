@@ -8,6 +8,7 @@ mod errors;
 pub mod library;
 mod options;
 mod session;
+mod tls;
 mod types;
 mod values;
 
@@ -50,7 +51,7 @@ impl Driver for CassandraCpp {
                 },
                 lock::library("tokio")?,
             ],
-            capabilities: Capability::all_but(&[]),
+            capabilities: Capability::all_but(&[]).into_iter().chain([Capability::Tls]).collect(),
             lacks_types: types::LACKS.map(Into::into).into(),
             caveats: [
                 "It runs one I/O thread in C++ beside the runtime's workers, or as many as `io-threads` says.",
@@ -126,6 +127,9 @@ fn cluster(options: &ConnectOptions) -> Result<Cluster, DriverError> {
     if let Some(credentials) = &options.credentials {
         cluster.set_credentials(&credentials.user, &credentials.password).map_err(errors::at_connect)?;
     }
+    if let Some(tls) = &options.tls {
+        cluster.set_ssl(tls::ssl(tls)?);
+    }
     if options.settings == Settings::Equal {
         let connections = u32::try_from(options.connections).unwrap_or(u32::MAX);
         cluster.set_protocol_version(4).map_err(errors::at_connect)?;
@@ -138,6 +142,9 @@ fn cluster(options: &ConnectOptions) -> Result<Cluster, DriverError> {
         }
         cluster.set_retry_policy(RetryPolicy::fallthrough_new());
         cluster.set_token_aware_routing(true);
+        if let Some(datacenter) = &options.datacenter {
+            cluster.set_load_balance_dc_aware::<&str>(datacenter, 0, false).map_err(errors::at_connect)?;
+        }
         // 0 is libcassandra's word for no limit.
         cluster.set_request_timeout(options.request_timeout.unwrap_or_default());
         cluster.set_timestamp_gen(&TimestampGen::gen_server_side_new());

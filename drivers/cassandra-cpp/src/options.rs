@@ -52,9 +52,12 @@ pub(crate) fn io_threads(options: &ConnectOptions) -> usize {
 /// The settings that options change.
 pub(crate) fn settings(options: &ConnectOptions) -> Vec<Setting> {
     let mut settings = Vec::new();
-    for name in ["routing", "timestamps"] {
-        settings.extend(options.option(name).map(|value| Setting::taken(name, value)));
-    }
+    settings.extend(options.option("timestamps").map(|value| Setting::taken("timestamps", value)));
+    settings.extend(match (options.option("routing"), &options.datacenter) {
+        (Some("round-robin"), Some(_)) => Some(Setting::refused("routing", "round robin over all datacenters")),
+        (Some(value), None) => Some(Setting::taken("routing", value)),
+        _ => None,
+    });
     if options.option("schema") == Some("none") {
         settings.push(Setting::taken("routing", "round robin, because it keeps no schema"));
     }

@@ -6,24 +6,20 @@ use std::time::Duration;
 use cdrs_tokio::authenticators::{
     NoneAuthenticatorProvider, SaslAuthenticatorProvider, StaticPasswordAuthenticatorProvider,
 };
-use cdrs_tokio::cluster::session::{SessionBuilder, TcpSessionBuilder};
-use cdrs_tokio::cluster::{ConnectionManager, KeyspaceHolder, NodeTcpConfigBuilder};
-use cdrs_tokio::frame::Version;
-use cdrs_tokio::retry::FallthroughRetryPolicy;
+use cdrs_tokio::cluster::{ConnectionManager, KeyspaceHolder};
 use cqldyno_driver_api::{Capability, ConnectOptions, Driver, DriverError, DriverInfo, ErrorKind, Setting, Settings};
 use cqldyno_worker::lock;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::options::Chosen;
-use crate::session::{CdrsTokioSession, Routing};
+use crate::session::CdrsTokioSession;
 use crate::{errors, release};
 
 /// The time limit for a connection and for the whole session: the driver itself tries for ever.
 pub(crate) const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 
 pub(crate) type Authenticator = Arc<dyn SaslAuthenticatorProvider + Send + Sync>;
-pub(crate) type TcpSession = TcpSessionBuilder<Routing>;
 
 /// What holds for every release with this adapter.
 const CAVEATS: [&str; 5] = [
@@ -62,7 +58,7 @@ impl Driver for CdrsTokio {
             name: "cdrs-tokio".to_owned(),
             version: version.to_owned(),
             libraries: vec![lock::library("cassandra-protocol")?, lock::library("tokio")?],
-            capabilities: Capability::all_but(&lacks),
+            capabilities: Capability::all_but(&lacks).into_iter().chain(release::FURTHER.iter().copied()).collect(),
             lacks_types: release::LACKS_TYPES.iter().map(|name| (*name).into()).collect(),
             caveats: caveats.map(str::to_owned).collect(),
             options: release::OPTIONS.to_vec(),
@@ -90,6 +86,12 @@ impl Driver for CdrsTokio {
         own.extend(
             ["routing", "compression"].iter().filter_map(|name| Some(Setting::taken(name, options.option(name)?))),
         );
+        let is_token_aware = Chosen::of(options).is_ok_and(|chosen| chosen.is_token_aware);
+        if options.datacenter.is_some() && !is_token_aware {
+            own.push(Setting::refused("routing", "round robin over all datacenters"));
+        } else if let Some(datacenter) = &options.datacenter {
+            own.push(Setting::taken("routing", format_args!("token-aware in {datacenter}")));
+        }
         Setting::equal(options, own)
     }
 
@@ -108,21 +110,8 @@ impl Driver for CdrsTokio {
             None => Arc::new(NoneAuthenticatorProvider),
         };
         try_one_connection(options, &chosen, authenticator.clone()).await?;
-
-        let nodes = NodeTcpConfigBuilder::new().with_authenticator_provider(authenticator).with_version(Version::V4);
-        let nodes =
-            options.contact_points.iter().fold(nodes, |nodes, &address| nodes.with_contact_point(address.into()));
-        let nodes = nodes.build().await.map_err(errors::connect)?;
-        let mut builder = TcpSessionBuilder::new(Routing::new(chosen.is_token_aware), nodes)
-            .with_compression(chosen.compression)
-            .with_transport_buffer_size(chosen.buffer)
-            .with_tcp_nodelay(chosen.nodelay)
-            .with_connection_pool_config(chosen.pool);
-        if options.settings == Settings::Equal {
-            builder = builder.with_retry_policy(Box::new(FallthroughRetryPolicy));
-        }
         let connecting = async {
-            let session = CdrsTokioSession::new(release::build(builder).await?, options);
+            let session = CdrsTokioSession::new(release::session(options, chosen, authenticator).await?, options);
             session.open_pools().await?;
             Ok(session)
         };
@@ -138,7 +127,8 @@ async fn try_one_connection(
     authenticator: Authenticator,
 ) -> Result<(), DriverError> {
     let (keyspace, _receiver) = watch::channel(None);
-    let connections = release::connections(authenticator, Arc::new(KeyspaceHolder::new(keyspace)), chosen);
+    let keyspace = Arc::new(KeyspaceHolder::new(keyspace));
+    let connections = release::connections(authenticator, keyspace, chosen, options.tls.as_ref())?;
     let mut last = DriverError::new(ErrorKind::Connect, "no contact point was given; give at least one address");
     for &address in &options.contact_points {
         match timeout(CONNECTS_WITHIN, connections.connection(None, None, address)).await {

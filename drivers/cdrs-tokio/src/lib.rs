@@ -7,6 +7,7 @@ extern crate cdrs_tokio as driver;
 
 mod adapter;
 mod errors;
+mod manager;
 mod options;
 mod release;
 mod session;

@@ -4,16 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cdrs_tokio::Error;
+use cdrs_tokio::cluster::KeyspaceHolder;
 use cdrs_tokio::cluster::connection_pool::{ConnectionPoolConfig, ConnectionPoolConfigBuilder};
-use cdrs_tokio::cluster::session::SessionBuilder;
-use cdrs_tokio::cluster::{KeyspaceHolder, TcpConnectionManager};
-use cdrs_tokio::frame::Version;
-use cdrs_tokio::frame_encoding::ProtocolFrameEncodingFactory;
-use cqldyno_driver_api::{Capability, ConnectOptions, DriverError, DriverOption, ErrorKind, Settings};
+use cdrs_tokio::cluster::session::{
+    NodeDistanceEvaluatorWrapper, ReconnectionPolicyWrapper, RetryPolicyWrapper, connect_generic,
+};
+use cdrs_tokio::load_balancing::node_distance_evaluator::{
+    AllLocalNodeDistanceEvaluator, NodeDistanceEvaluator, TopologyAwareNodeDistanceEvaluator,
+};
+use cdrs_tokio::retry::{DefaultRetryPolicy, ExponentialReconnectionPolicy, FallthroughRetryPolicy, RetryPolicy};
+use cqldyno_driver_api::{Capability, ConnectOptions, DriverError, DriverOption, ErrorKind, Settings, Tls};
 
-use crate::adapter::{Authenticator, CONNECTS_WITHIN, TcpSession};
+use crate::adapter::{Authenticator, CONNECTS_WITHIN};
+pub(crate) use crate::manager::Manager;
+use crate::manager::{Nodes, Way};
 use crate::options::{self, Chosen};
-use crate::session::DriverSession;
+use crate::session::{DriverSession, Routing};
 pub(crate) use crate::since_7::*;
 pub(crate) use crate::types::*;
 
@@ -33,6 +39,9 @@ pub(crate) const LACKS: &[Capability] = &[Capability::RequestTimeout, Capability
 
 /// The types that these releases lack: their `Duration` has not Cassandra's encoding.
 pub(crate) const LACKS_TYPES: &[&str] = &["duration"];
+
+/// What these releases have that not all have.
+pub(crate) const FURTHER: &[Capability] = &[Capability::Tls];
 
 /// What holds for these releases and not for all.
 pub(crate) const CAVEATS: &[&str] = &[
@@ -62,20 +71,16 @@ pub(crate) fn kind_at_execution(error: &Error) -> ErrorKind {
 }
 
 /// Makes connections outside of a session.
+///
+/// # Errors
+/// When a file of `tls` cannot be used.
 pub(crate) fn connections(
     authenticator: Authenticator,
     keyspace: Arc<KeyspaceHolder>,
     chosen: &Chosen,
-) -> TcpConnectionManager {
-    TcpConnectionManager::new(
-        authenticator,
-        keyspace,
-        Box::new(ProtocolFrameEncodingFactory),
-        chosen.compression,
-        chosen.buffer,
-        chosen.nodelay,
-        Version::V4,
-    )
+    tls: Option<&Tls>,
+) -> Result<Manager, DriverError> {
+    Ok(Manager::new(&Way::of(authenticator, chosen, tls)?, keyspace))
 }
 
 /// The pool of a node: as many connections as asked for (or the driver's own number), and the heartbeat.
@@ -92,7 +97,30 @@ pub(crate) fn pool(options: &ConnectOptions) -> Result<ConnectionPoolConfig, Dri
     Ok(pool.build())
 }
 
-/// Builds the session, which connects.
-pub(crate) async fn build(builder: TcpSession) -> Result<DriverSession, DriverError> {
-    builder.build().await.map_err(no_session)
+/// Connects a session, with what the driver's own builder of sessions takes by default.
+pub(crate) async fn session(
+    options: &ConnectOptions,
+    chosen: Chosen,
+    authenticator: Authenticator,
+) -> Result<DriverSession, DriverError> {
+    let way = Way::of(authenticator, &chosen, options.tls.as_ref())?;
+    let retries: Box<dyn RetryPolicy + Send + Sync> = match options.settings {
+        Settings::Equal => Box::new(FallthroughRetryPolicy),
+        Settings::Default => Box::<DefaultRetryPolicy>::default(),
+    };
+    let distance: Box<dyn NodeDistanceEvaluator + Send + Sync> = match &options.datacenter {
+        Some(datacenter) => Box::new(TopologyAwareNodeDistanceEvaluator::new(datacenter.clone())),
+        None => Box::<AllLocalNodeDistanceEvaluator>::default(),
+    };
+    connect_generic(
+        &Nodes { way, pool: chosen.pool },
+        options.contact_points.iter().copied(),
+        Routing::new(chosen.is_token_aware),
+        RetryPolicyWrapper(retries),
+        ReconnectionPolicyWrapper(Arc::new(ExponentialReconnectionPolicy::default())),
+        NodeDistanceEvaluatorWrapper(distance),
+        None,
+    )
+    .await
+    .map_err(no_session)
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use cdrs_tokio::cluster::{ClusterMetadata, TcpConnectionManager};
+use cdrs_tokio::cluster::ClusterMetadata;
 use cdrs_tokio::consistency::Consistency;
 use cdrs_tokio::load_balancing::{
     LoadBalancingStrategy, QueryPlan, Request, RoundRobinLoadBalancingStrategy, TopologyAwareLoadBalancingStrategy,
@@ -15,7 +15,7 @@ use cqldyno_driver_api::{BatchRows, ConnectOptions, DriverError, Rows, Session, 
 use tokio::time::sleep;
 
 use crate::errors;
-use crate::release::{self, BatchType};
+use crate::release::{self, BatchType, Manager};
 use crate::values::{self, Kind};
 
 /// How long to wait before looking again whether a session knows the cluster.
@@ -26,8 +26,8 @@ const LOOKS_AGAIN_AFTER: Duration = Duration::from_millis(1);
 /// The driver's session type names its strategy. One type for both compiles the driver's code for a statement once, as in a
 /// program that uses one strategy.
 pub(crate) enum Routing {
-    TokenAware(TopologyAwareLoadBalancingStrategy<TransportTcp, TcpConnectionManager>),
-    RoundRobin(RoundRobinLoadBalancingStrategy<TransportTcp, TcpConnectionManager>),
+    TokenAware(TopologyAwareLoadBalancingStrategy<TransportTcp, Manager>),
+    RoundRobin(RoundRobinLoadBalancingStrategy<TransportTcp, Manager>),
 }
 
 impl Routing {
@@ -39,13 +39,13 @@ impl Routing {
     }
 }
 
-impl LoadBalancingStrategy<TransportTcp, TcpConnectionManager> for Routing {
+impl LoadBalancingStrategy<TransportTcp, Manager> for Routing {
     #[inline]
     fn query_plan(
         &self,
         request: Option<Request<'_>>,
-        cluster: &ClusterMetadata<TransportTcp, TcpConnectionManager>,
-    ) -> QueryPlan<TransportTcp, TcpConnectionManager> {
+        cluster: &ClusterMetadata<TransportTcp, Manager>,
+    ) -> QueryPlan<TransportTcp, Manager> {
         match self {
             Routing::TokenAware(strategy) => strategy.query_plan(request, cluster),
             Routing::RoundRobin(strategy) => strategy.query_plan(request, cluster),
@@ -53,7 +53,7 @@ impl LoadBalancingStrategy<TransportTcp, TcpConnectionManager> for Routing {
     }
 }
 
-pub(crate) type DriverSession = cdrs_tokio::cluster::session::Session<TransportTcp, TcpConnectionManager, Routing>;
+pub(crate) type DriverSession = cdrs_tokio::cluster::session::Session<TransportTcp, Manager, Routing>;
 
 /// A connected session of the crate `cdrs-tokio`.
 pub struct CdrsTokioSession {

@@ -34,11 +34,15 @@ impl Driver for Floor {
             name: "floor".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             libraries: vec![lock::library("tokio")?],
-            capabilities: Capability::all_but(&[Capability::RequestTimeout]),
+            capabilities: Capability::all_but(&[Capability::RequestTimeout])
+                .into_iter()
+                .chain([Capability::Tls])
+                .collect(),
             caveats: [
                 "It is a lower bound, not a driver: no metadata, events, policies or request timeout.",
                 "It skips the result's metadata.",
                 "It sends statements to the given addresses in turn, without looking at the partition key.",
+                "With TLS it is no lower bound: a task of its own encrypts, behind one more pair of sockets.",
             ]
             .map(str::to_owned)
             .to_vec(),

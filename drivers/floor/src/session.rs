@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::requests::{self, ExecuteTemplate};
 use crate::socket::{Login, tend};
 use crate::values::ColumnType;
 
+const DATACENTER: &str = "SELECT data_center FROM system.local";
 const SCHEMA_VERSION: &str = "SELECT schema_version FROM system.local";
 /// How often nodes are asked for their schema, and how many times.
 const AGREE_EVERY: Duration = Duration::from_millis(20);
@@ -45,23 +47,56 @@ impl FloorSession {
         if options.contact_points.is_empty() || options.connections == 0 {
             return Err(DriverError::new(ErrorKind::Connect, "at least one address and one connection are needed"));
         }
+        let tls = options.tls.as_ref().map(cqldyno_driver_tls::client_config).transpose()?.map(Arc::new);
         let (mut connections, mut tasks) = (Vec::new(), Vec::new());
         for _ in 0..options.connections {
             for address in &options.contact_points {
-                let login = Login { address: *address, credentials: options.credentials.clone() };
+                let login = Login { address: *address, credentials: options.credentials.clone(), tls: tls.clone() };
                 let (reader, writer) = login.open().await?;
                 let connection = Arc::new(Connection::new(writer));
                 tasks.push(tokio::spawn(tend(Arc::clone(&connection), reader, login)));
                 connections.push(connection);
             }
         }
-        Ok(FloorSession {
+        let session = FloorSession {
             connections: connections.into(),
             tasks: tasks.into(),
             nodes: options.contact_points.len(),
             consistency: options.consistency,
             page_size: options.page_size,
-        })
+        };
+        if let Some(datacenter) = &options.datacenter {
+            session.check_datacenter(datacenter, &options.contact_points).await?;
+        }
+        Ok(session)
+    }
+
+    /// Refuses addresses of another datacenter: drivers would find no node for their statements.
+    async fn check_datacenter(&self, wanted: &str, nodes: &[SocketAddr]) -> Result<(), DriverError> {
+        for (connection, node) in self.connections.iter().zip(nodes) {
+            let rows = self.ask(connection, DATACENTER).await?;
+            let found = match rows.only().and_then(|row| row.get(0)) {
+                Some(Value::Text(found)) => found.to_owned(),
+                _ => "unknown".to_owned(),
+            };
+            if found != wanted {
+                return Err(DriverError::new(
+                    ErrorKind::Connect,
+                    format_args!(
+                        "the datacenter {wanted} was asked for, and {node} is in {found}; name one or the other"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows that answer a query without values.
+    async fn ask(&self, connection: &Connection, cql: &str) -> Result<Rows, DriverError> {
+        let mut rows = Rows::new();
+        let encode = |out: &mut Vec<u8>| requests::query_values(cql, Consistency::One, &[], self.page_size, None, out);
+        connection.exchange(encode, |answer| answer.into_rows(&[], &mut rows).map(drop)).await?;
+        Ok(rows)
     }
 
     /// Connections in turn, counted per thread so that threads share nothing.
@@ -80,11 +115,7 @@ impl FloorSession {
         for _ in 0..AGREE_LOOKS {
             let mut versions = BTreeSet::new();
             for connection in self.connections.iter().take(self.nodes) {
-                let mut rows = Rows::new();
-                let encode = |out: &mut Vec<u8>| {
-                    requests::query_values(SCHEMA_VERSION, Consistency::One, &[], self.page_size, None, out)
-                };
-                connection.exchange(encode, |answer| answer.into_rows(&[], &mut rows).map(drop)).await?;
+                let rows = self.ask(connection, SCHEMA_VERSION).await?;
                 versions.insert(match rows.only().and_then(|row| row.get(0)) {
                     Some(Value::Uuid(version)) => Some(version),
                     _ => None,

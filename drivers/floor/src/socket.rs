@@ -1,16 +1,18 @@
 //! Opens a socket; a task reads from it and opens another when it is gone.
 
 use std::future::poll_fn;
-use std::net::SocketAddr;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use cqldyno_driver_api::{Credentials, DriverError, ErrorKind};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
+use cqldyno_driver_tls::ClientConfig;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, copy_bidirectional};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::answers::{AUTH_SUCCESS, AUTHENTICATE, Answer, READY};
@@ -31,7 +33,11 @@ const MAX_GREETING: usize = 64 << 10;
 pub(crate) struct Login {
     pub(crate) address: SocketAddr,
     pub(crate) credentials: Option<Credentials>,
+    pub(crate) tls: Option<Arc<ClientConfig>>,
 }
+
+/// What a TLS server sends to a client that speaks CQL in plain text: an alert (RFC 8446 section 5.1).
+const TLS_ALERT: u8 = 0x15;
 
 impl Login {
     /// Connects and logs in.
@@ -40,15 +46,26 @@ impl Login {
             DriverError::new(ErrorKind::Connect, format_args!("no connection to {}: {error}", self.address))
         };
         let opened = timeout(CONNECT_TIME_LIMIT, async {
-            let mut stream = TcpStream::connect(self.address).await.map_err(|error| refused(&error))?;
-            stream.set_nodelay(true).map_err(|error| refused(&error))?;
-            self.log_in(&mut stream).await?;
+            let stream = match &self.tls {
+                None => {
+                    let mut stream = TcpStream::connect(self.address).await.map_err(|error| refused(&error))?;
+                    stream.set_nodelay(true).map_err(|error| refused(&error))?;
+                    self.log_in(&mut stream).await?;
+                    stream
+                }
+                Some(config) => {
+                    let connecting = cqldyno_driver_tls::connect(Arc::clone(config), self.address, true);
+                    let mut stream = connecting.await.map_err(|error| refused(&format_args!("with TLS: {error}")))?;
+                    self.log_in(&mut stream).await?;
+                    bridged(stream).await.map_err(|error| refused(&error))?
+                }
+            };
             Ok(stream.into_split())
         });
         opened.await.unwrap_or_else(|_| Err(refused(&format_args!("none in {} s", CONNECT_TIME_LIMIT.as_secs()))))
     }
 
-    async fn log_in(&self, stream: &mut TcpStream) -> Result<(), DriverError> {
+    async fn log_in(&self, stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Result<(), DriverError> {
         let mut frame = Vec::new();
         requests::startup(&mut frame)?;
         match self.greet(stream, &frame).await? {
@@ -68,26 +85,66 @@ impl Login {
     }
 
     /// Sends one frame; returns the opcode of its answer.
-    async fn greet(&self, stream: &mut TcpStream, frame: &[u8]) -> Result<u8, DriverError> {
-        let broken = |error: std::io::Error| {
+    async fn greet(&self, stream: &mut (impl AsyncRead + AsyncWrite + Unpin), frame: &[u8]) -> Result<u8, DriverError> {
+        let broken = |why: &dyn std::fmt::Display| {
             let address = self.address;
-            DriverError::new(
-                ErrorKind::Connect,
-                format_args!("the connection to {address} broke at its start: {error}"),
-            )
+            DriverError::new(ErrorKind::Connect, format_args!("the connection to {address} broke at its start: {why}"))
         };
-        stream.write_all(frame).await.map_err(broken)?;
+        // A server that wants another kind of client says little or nothing.
+        let closed = |why: &dyn std::fmt::Display| match &self.tls {
+            Some(config) if config.client_auth_cert_resolver.has_certs() => broken(why),
+            Some(_) => {
+                broken(&format_args!("{why}; if it asks for a client certificate, give --tls-cert and --tls-key"))
+            }
+            None => broken(&format_args!("{why}; if it speaks TLS there, give --tls-ca")),
+        };
+        let failed = |error: io::Error| closed(&error);
+        let speaks_tls = || broken(&"the server speaks TLS there; give --tls-ca, or another port");
+        stream.write_all(frame).await.map_err(failed)?;
+        stream.flush().await.map_err(failed)?;
         let mut header = [0; HEADER];
-        stream.read_exact(&mut header).await.map_err(broken)?;
-        let [_version, flags, _, _, opcode, l0, l1, l2, l3] = header;
+        let mut filled = 0;
+        while filled < HEADER {
+            match stream.read(header.get_mut(filled..).unwrap_or_default()).await {
+                Ok(more @ 1..) => filled += more,
+                // An alert is shorter than a header.
+                Ok(_) | Err(_) if filled > 0 && header.first() == Some(&TLS_ALERT) => return Err(speaks_tls()),
+                Ok(_) => return Err(closed(&"the server closed it")),
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        let [version, flags, _, _, opcode, l0, l1, l2, l3] = header;
+        if version == TLS_ALERT && self.tls.is_none() {
+            return Err(speaks_tls());
+        }
         let length = u32::from_be_bytes([l0, l1, l2, l3]) as usize;
         if length > MAX_GREETING {
             return Err(malformed(format_args!("a body of {length} bytes came before the connection was ready")));
         }
         let mut body = vec![0; length];
-        stream.read_exact(&mut body).await.map_err(broken)?;
+        stream.read_exact(&mut body).await.map_err(failed)?;
         Answer { flags, opcode, body: &body }.into_opcode()
     }
+}
+
+/// A plain socket whose other end a task encrypts. So the connection's own code knows one kind of socket, and costs without TLS what
+/// it cost before.
+async fn bridged(mut encrypted: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> io::Result<TcpStream> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let inner = TcpStream::connect(listener.local_addr()?).await?;
+    let own = inner.local_addr()?;
+    // Nobody else of this machine comes in between.
+    let mut outer = loop {
+        match listener.accept().await? {
+            (outer, from) if from == own => break outer,
+            _ => {}
+        }
+    };
+    inner.set_nodelay(true)?;
+    outer.set_nodelay(true)?;
+    // Either end that closes ends both.
+    tokio::spawn(async move { copy_bidirectional(&mut encrypted, &mut outer).await });
+    Ok(inner)
 }
 
 /// The connection's task: reads until the socket is gone, fails all that wait, and connects again until it succeeds.

@@ -15,12 +15,14 @@ const IsFirst = true
 type (
 	ClusterConfig         = gocql.ClusterConfig
 	Duration              = gocql.Duration
+	HostSelectionPolicy   = gocql.HostSelectionPolicy
 	MarshalError          = gocql.MarshalError
 	ObservedConnect       = gocql.ObservedConnect
 	PasswordAuthenticator = gocql.PasswordAuthenticator
 	QueryInfo             = gocql.QueryInfo
 	RequestError          = gocql.RequestError
 	Session               = gocql.Session
+	SslOptions            = gocql.SslOptions
 	Type                  = gocql.Type
 	TupleTypeInfo         = gocql.TupleTypeInfo
 	TypeInfo              = gocql.TypeInfo
@@ -62,6 +64,7 @@ const (
 
 // What the adapter uses.
 var (
+	DCAwareRoundRobin    = gocql.DCAwareRoundRobinPolicy
 	Marshal              = gocql.Marshal
 	NewCluster           = gocql.NewCluster
 	ParseConsistency     = gocql.ParseConsistencyWrapper

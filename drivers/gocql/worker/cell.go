@@ -77,6 +77,8 @@ func (c *cell) check() error {
 		{job.Rate == nil || *job.Rate > 0, "a rate of 0 statements per second was asked for; ask for at least 1"},
 		{job.Connections > 0, "0 connections per node were asked for; ask for at least 1"},
 		{len(job.Target) > 0, "no address of a cluster was given; give at least one"},
+		{job.TLS == nil || slices.Contains(c.info.Capabilities, "tls"),
+			fmt.Sprintf("TLS was asked for, and %s does not declare the capability tls", c.info.Name)},
 		{job.Turns > 0, "0 turns were asked for; ask for at least 1"},
 		{job.Mode == "measure" || job.Mode == "connect",
 			fmt.Sprintf("the mode %q was asked for, which is for floor; %s knows measure and connect", job.Mode, c.info.Name)},
@@ -104,7 +106,8 @@ func (c *cell) check() error {
 func (c *cell) options() *Options {
 	job := c.job
 	return &Options{
-		Target: job.Target, User: job.Credentials.User, Password: job.Credentials.Password, Connections: job.Connections,
+		Target: job.Target, User: job.Credentials.User, Password: job.Credentials.Password, TLS: job.TLS, Datacenter: job.Datacenter,
+		Connections: job.Connections,
 		Consistency: job.Consistency, PageSize: job.PageSize, RequestTimeout: time.Duration(job.RequestTimeoutMs) * time.Millisecond,
 		Default: job.Settings == "default", Own: job.Options,
 	}

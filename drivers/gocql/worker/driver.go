@@ -46,6 +46,10 @@ type Statement interface {
 type Options struct {
 	Target         []string
 	User, Password string
+	// TLS is nil for plain text.
+	TLS *TLS
+	// Datacenter is that whose nodes get the statements; empty for all.
+	Datacenter     string
 	Connections    int
 	Consistency    string
 	PageSize       int
@@ -54,6 +58,15 @@ type Options struct {
 	Default bool
 	// Own are the contender's, NAME+KEY=VALUE.
 	Own map[string]string
+}
+
+// TLS names PEM files. Without a CA a node's certificate is not verified.
+type TLS struct {
+	CA     string `json:"ca"`
+	Client struct {
+		Certificate string `json:"certificate"`
+		Key         string `json:"key"`
+	} `json:"client"`
 }
 
 // Info is what a driver says of itself.
@@ -101,7 +114,7 @@ func Equal(options *Options, own ...Setting) []Setting {
 		{"compression", "none", true},
 		{"retries", "none", true},
 		{"speculative execution", "none", true},
-		{"routing", "token-aware", true},
+		{"routing", "token-aware" + inDatacenter(options), true},
 		{"connections", fmt.Sprintf("%d per node", options.Connections), true},
 		{"page size", fmt.Sprint(options.PageSize), true},
 		{"request timeout", limit, true},
@@ -114,6 +127,13 @@ func Equal(options *Options, own ...Setting) []Setting {
 		}
 	}
 	return settings
+}
+
+func inDatacenter(options *Options) string {
+	if options.Datacenter == "" {
+		return ""
+	}
+	return " in " + options.Datacenter
 }
 
 // Check refuses options that are not among known, and values that they do not take.

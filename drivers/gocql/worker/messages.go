@@ -103,6 +103,8 @@ type job struct {
 		User     string `json:"user"`
 		Password string `json:"password"`
 	} `json:"credentials"`
+	TLS              *TLS              `json:"tls"`
+	Datacenter       string            `json:"datacenter"`
 	Connections      int               `json:"connections"`
 	Consistency      string            `json:"consistency"`
 	PageSize         int               `json:"page_size"`

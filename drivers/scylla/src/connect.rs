@@ -1,6 +1,7 @@
 //! Connects with the settings that were asked for, in releases with execution profiles (0.8 and later).
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cqldyno_driver_api::{ConnectOptions, DriverError, Settings};
@@ -20,6 +21,7 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
     if let Some(credentials) = &options.credentials {
         builder = builder.user(&credentials.user, &credentials.password);
     }
+    builder = tls(builder, options)?;
     let mut profile = ExecutionProfile::builder();
     let mut page_size = None;
     if options.settings == Settings::Equal {
@@ -30,16 +32,13 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
             .request_timeout(options.request_timeout)
             .retry_policy(Policy::new(FallthroughRetryPolicy::new()))
             .speculative_execution_policy(None)
-            .load_balancing_policy(DefaultPolicy::builder().token_aware(true).build());
+            .load_balancing_policy(routing(true, options));
         builder = builder.pool_size(PoolSize::PerHost(connections)).compression(None);
         page_size = Some(options.page_size);
     }
     for (name, value) in &options.options {
         match (name.as_str(), value.as_str()) {
-            ("routing", value) => {
-                let policy = DefaultPolicy::builder().token_aware(value == "token-aware").build();
-                profile = profile.load_balancing_policy(policy);
-            }
+            ("routing", value) => profile = profile.load_balancing_policy(routing(value == "token-aware", options)),
             ("compression", "lz4") => builder = builder.compression(Some(Compression::Lz4)),
             ("compression", "snappy") => builder = builder.compression(Some(Compression::Snappy)),
             ("schema", value) => builder = builder.fetch_schema_metadata(value == "fetched"),
@@ -57,4 +56,13 @@ pub(crate) async fn connect(options: &ConnectOptions) -> Result<ScyllaSession, D
         tokio::time::sleep(POOL_FILLS_WITHIN).await;
     }
     Ok(ScyllaSession::new(session, options, page_size))
+}
+
+fn routing(is_token_aware: bool, options: &ConnectOptions) -> Arc<dyn LoadBalancingPolicy> {
+    let policy = DefaultPolicy::builder().token_aware(is_token_aware);
+    match &options.datacenter {
+        Some(datacenter) => policy.prefer_datacenter(datacenter.clone()),
+        None => policy,
+    }
+    .build()
 }

@@ -1,6 +1,8 @@
 //! The names and ways of releases from 1.0 on, where those of older ones differ.
 
 use std::sync::Arc;
+
+use cqldyno_driver_api::{ConnectOptions, DriverError};
 /// What holds a policy.
 pub(crate) use std::sync::Arc as Policy;
 
@@ -10,7 +12,7 @@ pub(crate) use scylla::client::session_builder::SessionBuilder;
 pub(crate) use scylla::client::{Compression, PoolSize};
 pub(crate) use scylla::cluster::metadata::{ColumnType, NativeType};
 pub(crate) use scylla::deserialize::value::DeserializeValue;
-pub(crate) use scylla::policies::load_balancing::DefaultPolicy;
+pub(crate) use scylla::policies::load_balancing::{DefaultPolicy, LoadBalancingPolicy};
 pub(crate) use scylla::policies::retry::FallthroughRetryPolicy;
 pub(crate) use scylla::response::query_result::QueryResult;
 pub(crate) use scylla::response::{PagingState, PagingStateResponse};
@@ -24,6 +26,13 @@ pub(crate) use scylla::value::CqlTimestamp;
 pub(crate) use crate::types::{decode, serialize};
 use scylla::frame::response::result::ColumnSpec;
 use scylla::policies::timestamp_generator::MonotonicTimestampGenerator;
+
+/// The driver's own TLS by rustls, which compares a certificate with the node's address.
+pub(crate) fn tls(builder: SessionBuilder, options: &ConnectOptions) -> Result<SessionBuilder, DriverError> {
+    let Some(tls) = &options.tls else { return Ok(builder) };
+    let config = cqldyno_driver_tls::client_config(tls)?;
+    Ok(builder.tls_context(Some(Arc::new(config))))
+}
 
 pub(crate) fn timestamps(builder: SessionBuilder) -> SessionBuilder {
     builder.timestamp_generator(Arc::new(MonotonicTimestampGenerator::new()))

@@ -5,6 +5,7 @@
 //! of its own, several in a generation, whose contenders are alive at once. Its last turn closes it.
 
 mod floor;
+mod keyspaces;
 mod loaded;
 mod pictures;
 mod served;
@@ -125,18 +126,31 @@ pub(crate) struct CellBench<'a> {
     /// The Cassandra that was started for this run, and what its preparation was.
     cassandra: Option<Cluster>,
     prepared: Option<String>,
+    /// The keyspaces that the run made on an existing cluster.
+    keyspaces: Vec<String>,
+}
+
+/// What a run leaves, besides its cells.
+pub(crate) struct Left {
+    /// What its preparation was.
+    pub prepared: Option<String>,
+    /// Keyspaces of its own that could not be dropped, and a sentence about them.
+    pub keyspaces: Vec<String>,
+    pub sentence: Option<String>,
 }
 
 impl<'a> CellBench<'a> {
     /// The files of its first cell have the number after `there`.
     pub(crate) fn new(context: CellContext<'a>, there: usize) -> CellBench<'a> {
-        let password = context.plan.credentials.as_ref().map(|credentials| credentials.password.as_str());
-        CellBench { context, redaction: Redaction::of(password), number: there, cassandra: None, prepared: None }
+        let password = context.plan.access.credentials.as_ref().map(|credentials| credentials.password.as_str());
+        let redaction = Redaction::of(password);
+        CellBench { context, redaction, number: there, cassandra: None, prepared: None, keyspaces: Vec::new() }
     }
 
-    /// Ends what was started for the run, and tells what that was.
-    pub(crate) fn end(self) -> Option<String> {
-        self.prepared
+    /// Ends what was started for the run, and drops what was made for it.
+    pub(crate) fn end(mut self) -> Left {
+        let sentence = self.drop_keyspaces();
+        Left { prepared: self.prepared, keyspaces: self.keyspaces, sentence }
     }
 
     /// The cell's identity, without figures.
@@ -206,7 +220,10 @@ impl Executor for CellBench<'_> {
     }
 
     fn prepare(&mut self, says: &mut dyn FnMut(&str)) -> Result<(), TargetError> {
-        self.warm_up(says)
+        match self.context.plan.target {
+            Target::Addresses { .. } => self.make_keyspaces(says),
+            _ => self.warm_up(says),
+        }
     }
 
     fn execute(

@@ -28,7 +28,7 @@ pub use plan::arrangement::{Arrangement, ArrangementError};
 pub use plan::contender::{COMMON_KEYS, Contender, ContenderError, Own};
 pub use plan::pass::{headline, passes};
 pub use plan::placement::{PINNING_CORES, Pin, Placement, PlacementError, place};
-pub use plan::target::{PASSWORD_VARIABLE, Target, TargetError, credentials};
+pub use plan::target::{Access, PASSWORD_VARIABLE, Target, TargetError, credentials};
 pub use plan::topology::Topology;
 pub use plan::turns::{BLOCKS, Turns};
 pub use plan::{CONTROL_BLOCKS, COUNTING_COUNT, Deadlines, Plan, PlanError, PlannedCell, Rounds};

@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use cqldyno_cluster::{Topology as Ring, check_keyspace};
 use cqldyno_driver_api::{Consistency, Settings};
-use cqldyno_protocol::{JobCredentials, MOST_IN_FLIGHT, Runtime};
+use cqldyno_protocol::{MOST_IN_FLIGHT, Runtime};
 use cqldyno_reports::{Pass, Role, count, whole};
-use cqldyno_scenarios::{Scenario, ScenarioError, Submit, Workload, WorkloadError};
+use cqldyno_scenarios::{Replication, Scenario, ScenarioError, Submit, Workload, WorkloadError};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::plan::arrangement::Arrangement;
@@ -28,7 +28,7 @@ use crate::plan::contender::Contender;
 use crate::plan::estimate::argument;
 use crate::plan::pass::kind;
 use crate::plan::placement::{Pin, Placement, PlacementError, place};
-use crate::plan::target::Target;
+use crate::plan::target::{Access, Target};
 use crate::plan::topology::Topology;
 use crate::plan::turns::Turns;
 
@@ -105,7 +105,13 @@ pub struct Plan {
     /// Who answers.
     pub target: Target,
     /// For an existing cluster.
-    pub credentials: Option<JobCredentials>,
+    pub access: Access,
+    /// The datacenter whose nodes get the statements; `None` for the nodes of all.
+    pub datacenter: Option<String>,
+    /// The replicas that the scenarios' keyspaces have been given; `None` for those of their schemas.
+    pub replication: Option<Replication>,
+    /// Whether keyspaces of an existing cluster may be there before, and stay; else they are the run's own, and dropped at its end.
+    pub keep: bool,
     /// Chooses the order of keys and of contenders.
     pub seed: u64,
     /// Whether the user named the contenders.
@@ -186,6 +192,12 @@ pub enum PlanError {
     /// A scenario whose keyspace the embedded cluster cannot have, and why.
     #[error("the schema of the scenario {0} is refused: {1}")]
     Replication(String, String),
+    /// A scenario in a keyspace that its schema does not make.
+    #[error(
+        "the scenario {0} names tables in a keyspace that its schema does not create, or not under a plain name, so it would use one \
+         of the cluster's; create the keyspace in its schema{1}"
+    )]
+    OthersKeyspace(String, &'static str),
     /// The count makes no workload.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
@@ -298,7 +310,10 @@ impl Plan {
             request_timeout_ms: None,
             settings: Settings::Equal,
             target: Target::Embedded,
-            credentials: None,
+            access: Access::default(),
+            datacenter: None,
+            replication: None,
+            keep: false,
             seed: 1,
             named: false,
             releases: Vec::new(),
@@ -348,6 +363,15 @@ impl Plan {
             scenario.validate(&scenario.label())?;
             for cql in scenario.schema.iter().filter(|_| self.target.is_embedded()) {
                 check_keyspace(cql, self.ring()).map_err(|why| PlanError::Replication(scenario.label(), why))?;
+            }
+            if let (Target::Addresses { .. }, None) = (&self.target, scenario.with_own_keyspaces("_0")) {
+                match (self.turns, self.keep) {
+                    (None, true) => {}
+                    (None, false) => return Err(PlanError::OthersKeyspace(scenario.label(), ", or give --keep")),
+                    (Some(_), _) => {
+                        return Err(PlanError::OthersKeyspace(scenario.label(), ", or give --keep and --count"));
+                    }
+                }
             }
             if self.passes.contains(&Pass::Latency) && !scenario.submit.has_slots() {
                 return Err(PlanError::NoRate(scenario.label(), scenario.submit));

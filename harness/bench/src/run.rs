@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 
 use cqldyno_builder::BuildError;
 use cqldyno_meter::{crowding, in_words};
-use cqldyno_protocol::{Hello, JobCredentials};
+use cqldyno_protocol::Hello;
 use cqldyno_reports::{Cell, Checksum, Contender as Row, PlanInfo, PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
 
-use crate::cell::{CellBench, CellContext};
+use crate::cell::{CellBench, CellContext, Left};
 use crate::judge::readings::measures;
 use crate::plan::asked::{asked, left_out, waits};
 use crate::plan::contender::InForce;
 use crate::plan::pass::kind;
 use crate::plan::placement::Placement;
 use crate::plan::schedule::Schedule;
-use crate::plan::target::TargetError;
+use crate::plan::target::{Access, TargetError};
 use crate::plan::topology::Topology;
 use crate::plan::{CONTROL_BLOCKS, Plan, PlanError, open_files};
 use crate::process::cancel::Cancel;
@@ -127,21 +127,21 @@ pub fn run(
 
 /// Goes on with the run in `folder`: whole blocks stay, the one under way starts again. A run that lacks nothing stays as it is.
 ///
-/// `credentials` are in no file and are needed again. `within` takes the place of the time that the run had before; without it a run in
+/// `access` is in no file and is needed again. `within` takes the place of the time that the run had before; without it a run in
 /// turns has as much time again if it had a limit, and one in cells has none.
 ///
 /// # Errors
 /// [`ResumeError`] when there is no run, its files are damaged, or machine, cqldyno or a worker changed. Else as [`run`].
 pub fn resume(
     folder: &Path,
-    credentials: Option<JobCredentials>,
+    access: Access,
     within: Option<Option<Duration>>,
     programs: &Programs,
     observer: &mut dyn Observer,
     cancel: &Cancel,
 ) -> Result<Finished, BenchError> {
     let clock = Instant::now();
-    let Reopened { folder, run: began, cells, plan, placements, torn } = reopen(folder, credentials)?;
+    let Reopened { folder, run: began, cells, plan, placements, torn } = reopen(folder, access)?;
     let within = within.unwrap_or_else(|| plan.turns.and(plan.within));
     let plan = Plan { within, ..plan };
     let left_as_it_is = |run: Run, cells: Vec<Cell>, nothing_left: bool| Finished {
@@ -299,7 +299,9 @@ impl Bench<'_> {
         let course = Course { plan: &plan, schedule: &schedule, run: &run, clock: &clock };
         let Ended { cells, complete, cut_short, trouble } =
             course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell));
-        let prepared = bench.end();
+        let Left { prepared, keyspaces, sentence } = bench.end();
+        sentence.iter().for_each(|sentence| observer.leaves(sentence));
+        run.plan.keyspaces = keyspaces;
         run.interrupted = self.cancel.is_cancelled() || !complete;
         run.cut_short = cut_short.filter(|_| !run.interrupted);
         run.environment.more.extend(prepared.map(|said| (PREPARED.to_owned(), said)));
@@ -314,6 +316,13 @@ impl Bench<'_> {
                     self.folder.discard()?;
                 }
                 Err(refused)
+            }
+            // Nothing of it is there, on either side.
+            Some(error @ BenchError::Target(TargetError::Exists(..) | TargetError::Unusable(..)))
+                if cells.is_empty() && run.resumed.is_empty() && run.plan.keyspaces.is_empty() =>
+            {
+                self.folder.discard()?;
+                Err(error)
             }
             // What was started keeps its log.
             Some(error @ BenchError::Target(_)) if cells.is_empty() => Err(error),

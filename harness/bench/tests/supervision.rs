@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cqldyno_bench::{
-    Arrangement, BenchError, Cancel, CellStart, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage, Target,
-    Turns, resume, run,
+    Access, Arrangement, BenchError, Cancel, CellStart, Deadlines, Finished, Observer, Plan, Programs, Silent, Stage,
+    Target, Turns, resume, run,
 };
 use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{Cell, Measure, Pass, Run};
@@ -223,7 +223,7 @@ fn a_run_that_was_killed_in_a_generation_starts_it_again() {
     fs::write(&file, text.split_inclusive('\n').take(5).collect::<String>()).unwrap();
     let run = Run { ended: None, checksum: None, ..finished.run };
     fs::write(&json, serde_json::to_string(&run).unwrap()).unwrap();
-    let again = resume(&place.out(), None, None, &place.programs, &mut Silent, &Cancel::new()).unwrap();
+    let again = resume(&place.out(), Access::default(), None, &place.programs, &mut Silent, &Cancel::new()).unwrap();
     let attempts: Vec<(u32, u32)> = again.cells.iter().map(|cell| (cell.block, cell.attempt)).collect();
     assert_eq!(attempts, [vec![(1, 1); 4], vec![(2, 1)], vec![(2, 2); 4]].concat());
     assert!(again.cells.iter().all(Cell::counts));
@@ -437,14 +437,20 @@ fn a_server_that_is_stopped_is_the_reason_and_not_the_driver_that_waits_for_it()
     nothing_left(&place.out());
 }
 
+/// What lets a user in with this password.
+fn login(password: &str) -> Access {
+    let credentials = JobCredentials { user: "ada".to_owned(), password: password.to_owned() };
+    Access { credentials: Some(credentials), ..Access::default() }
+}
+
 #[test]
 fn the_first_refused_password_ends_the_run_with_one_sentence_and_leaves_no_run() {
     const PASSWORD: &str = "tr0ub4dor&3";
     let place = Place::new(&["refused", "honest"]);
-    let credentials = Some(JobCredentials { user: "ada".to_owned(), password: PASSWORD.to_owned() });
+    let access = login(PASSWORD);
     let node = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = Target::parse(&node.local_addr().unwrap().to_string()).unwrap();
-    let plan = Plan { credentials, target, blocks: 5, ..place.plan(&["refused"]) };
+    let plan = Plan { access, target, blocks: 5, ..place.plan(&["refused"]) };
     let error = run(&plan, &place.programs, &mut Silent, &Cancel::new()).unwrap_err();
     let sentence = error.to_string();
     assert!(matches!(error, BenchError::Refused(_)), "{sentence}");
@@ -464,17 +470,17 @@ impl Observer for EndBeforeCells {
 #[test]
 fn a_password_that_is_refused_when_a_run_goes_on_leaves_its_folder_as_it_was() {
     let place = Place::new(&["refused"]);
-    let credentials = Some(JobCredentials { user: "ada".to_owned(), password: "tr0ub4dor&3".to_owned() });
+    let access = login("tr0ub4dor&3");
     let node = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = Target::parse(&node.local_addr().unwrap().to_string()).unwrap();
-    let plan = Plan { credentials: credentials.clone(), target, ..place.plan(&["refused"]) };
+    let plan = Plan { access: access.clone(), target, ..place.plan(&["refused"]) };
     let cancel = Cancel::new();
     let begun = run(&plan, &place.programs, &mut EndBeforeCells(cancel.clone()), &cancel).unwrap();
     assert!(begun.run.interrupted && begun.cells.is_empty());
     let own = place.out().join("notes.txt");
     fs::write(&own, "mine").unwrap();
     for _ in 0..2 {
-        let refused = resume(&place.out(), credentials.clone(), None, &place.programs, &mut Silent, &Cancel::new());
+        let refused = resume(&place.out(), access.clone(), None, &place.programs, &mut Silent, &Cancel::new());
         assert!(matches!(refused, Err(BenchError::Refused(_))), "{refused:?}");
         assert_eq!(fs::read_to_string(&own).unwrap(), "mine");
         let kept = Run::from_json(&fs::read_to_string(place.out().join("run.json")).unwrap()).unwrap();
@@ -504,10 +510,10 @@ fn a_contender_that_is_named_twice_is_its_own_control_and_nobody_joins() {
 fn the_password_is_in_no_file_of_the_run_whatever_a_worker_prints() {
     const PASSWORD: &str = "tr0ub4dor\"&3";
     let place = Place::new(&["leak", "honest"]);
-    let credentials = Some(JobCredentials { user: "ada".to_owned(), password: PASSWORD.to_owned() });
+    let access = login(PASSWORD);
     let node = TcpListener::bind("127.0.0.1:0").unwrap();
     let target = Target::parse(&node.local_addr().unwrap().to_string()).unwrap();
-    let finished = place.run(&Plan { credentials, target, ..place.plan(&["leak", "honest"]) });
+    let finished = place.run(&Plan { access, target, ..place.plan(&["leak", "honest"]) });
     let of = |contender: &str| finished.cells.iter().find(|cell| cell.contender == contender).unwrap();
     let sentence = of("leak").failed.as_deref().unwrap();
     assert!(sentence.contains("refused the password ***"), "{sentence}");
@@ -537,8 +543,8 @@ fn a_line_that_is_no_message_shows_no_part_of_the_password_wherever_it_is_cut() 
     const PASSWORD: &str = "tr0ub4\\dor\"&3-correct-horse";
     for (name, forms) in [("leak-garbage", PASSWORD.to_owned()), ("leak-quoted", format!("{PASSWORD:?}"))] {
         let place = Place::new(&[name]);
-        let credentials = Some(JobCredentials { user: "ada".to_owned(), password: PASSWORD.to_owned() });
-        let finished = place.run(&Plan { credentials, ..place.plan(&[name]) });
+        let access = login(PASSWORD);
+        let finished = place.run(&Plan { access, ..place.plan(&[name]) });
         let sentence = finished.cells[0].failed.as_deref().unwrap();
         assert!(sentence.contains("broke the worker protocol") && sentence.contains("***"), "{sentence}");
         for part in [&forms[..6], "tr0ub", "dor", "horse"] {

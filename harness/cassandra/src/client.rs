@@ -11,8 +11,11 @@ const MOST_BYTES: usize = 1 << 20;
 
 const STARTUP: u8 = 0x01;
 const READY: u8 = 0x02;
+const AUTHENTICATE: u8 = 0x03;
 const QUERY: u8 = 0x07;
 const RESULT: u8 = 0x08;
+const AUTH_RESPONSE: u8 = 0x0F;
+const AUTH_SUCCESS: u8 = 0x10;
 /// Opcodes of requests have version 4, and those of answers its highest bit, too.
 const VERSION: u8 = 4;
 /// A RESULT of rows, and the flags that say that its columns are not described, and that there are more of them.
@@ -25,8 +28,11 @@ const SKIP_METADATA: u8 = 2;
 /// A row, by column; `None` for null.
 pub(crate) type Row = Vec<Option<Vec<u8>>>;
 
+/// User and password, where nodes ask for them.
+pub(crate) type Login = Option<(String, String)>;
+
 /// The rows that answer `cql`.
-pub(crate) fn query(node: SocketAddr, cql: &str) -> io::Result<Vec<Row>> {
+pub(crate) fn query(node: SocketAddr, login: &Login, cql: &str) -> io::Result<Vec<Row>> {
     let mut stream = TcpStream::connect_timeout(&node, ANSWER_WITHIN)?;
     stream.set_read_timeout(Some(ANSWER_WITHIN))?;
     stream.set_write_timeout(Some(ANSWER_WITHIN))?;
@@ -35,7 +41,17 @@ pub(crate) fn query(node: SocketAddr, cql: &str) -> io::Result<Vec<Row>> {
         startup.extend((text.len() as u16).to_be_bytes());
         startup.extend(text.as_bytes());
     }
-    exchange(&mut stream, STARTUP, &startup, READY)?;
+    match login {
+        None => drop(exchange(&mut stream, STARTUP, &startup, READY)?),
+        Some((user, password)) => {
+            exchange(&mut stream, STARTUP, &startup, AUTHENTICATE)?;
+            // The token of SASL PLAIN.
+            let token = format!("\0{user}\0{password}");
+            let mut body = (token.len() as u32).to_be_bytes().to_vec();
+            body.extend(token.as_bytes());
+            exchange(&mut stream, AUTH_RESPONSE, &body, AUTH_SUCCESS)?;
+        }
+    }
     let mut body = (cql.len() as u32).to_be_bytes().to_vec();
     body.extend(cql.as_bytes());
     body.extend(CONSISTENCY_ONE);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::{Row, query};
+use crate::client::{Login, Row, query};
 use crate::error::{CassandraError, of};
 use crate::fetch::jars;
 use crate::machine::{check, java, ports};
@@ -42,6 +42,8 @@ pub struct Start<'a> {
     pub kept: bool,
     /// Values of cassandra.yaml besides ours, or in their place: passwords or TLS, for example.
     pub yaml: &'a [(String, String)],
+    /// User and password, if `yaml` makes the nodes ask for them.
+    pub login: Option<(String, String)>,
     /// Hears a sentence about each step that takes long.
     pub says: &'a mut dyn FnMut(&str),
     /// Whether the user wants it to end.
@@ -58,6 +60,7 @@ pub struct Cluster {
     kept: bool,
     java: String,
     took: Duration,
+    login: Login,
 }
 
 /// What is known of a running cluster.
@@ -84,7 +87,7 @@ impl Cluster {
     /// # Errors
     /// As [`check`]; when it cannot be fetched, a node ends or is not ready in time, or the user ends it. Nothing is left running then.
     pub fn start(start: Start<'_>) -> Result<Cluster, CassandraError> {
-        let Start { order, cache, folder, log, gate, kept, yaml, says, cancelled } = start;
+        let Start { order, cache, folder, log, gate, kept, yaml, login, says, cancelled } = start;
         // What a crash of ours left behind.
         if let Some(state) = State::read(folder) {
             state.nodes.iter().for_each(Running::kill);
@@ -111,6 +114,7 @@ impl Cluster {
             kept: false,
             java: java.version.clone(),
             took: Duration::ZERO,
+            login,
         };
         for number in 0..order.nodes {
             let log = log(number + 1);
@@ -164,7 +168,7 @@ impl Cluster {
     pub fn settle(&self, within: Duration, cancelled: &dyn Fn() -> bool) -> bool {
         let (began, mut idle) = (Instant::now(), 0);
         loop {
-            idle = if self.state.nodes.iter().all(|node| is_idle(node.address)) { idle + 1 } else { 0 };
+            idle = if self.state.nodes.iter().all(|node| is_idle(node.address, &self.login)) { idle + 1 } else { 0 };
             if idle >= IDLE_LOOKS || cancelled() || began.elapsed() > within {
                 return idle >= IDLE_LOOKS;
             }
@@ -186,7 +190,7 @@ impl Cluster {
                 let how = format!("ended at once ({})", last_words(&node.log));
                 return Err(CassandraError::NotReady(order.name(), how, node.log.clone()));
             }
-            if sees(node.address, others) {
+            if sees(node.address, &self.login, others) {
                 left = rest;
                 continue;
             }
@@ -215,8 +219,8 @@ impl Drop for Cluster {
 }
 
 /// Whether the node answers, and knows that many others with all that drivers ask for, in one schema.
-fn sees(node: SocketAddr, others: usize) -> bool {
-    let ask = |cql| query(node, cql).unwrap_or_default();
+fn sees(node: SocketAddr, login: &Login, others: usize) -> bool {
+    let ask = |cql| query(node, login, cql).unwrap_or_default();
     let own: Vec<Row> = ask("SELECT schema_version, tokens FROM system.local");
     let peers: Vec<Row> = ask("SELECT schema_version, tokens, rpc_address, host_id FROM system.peers");
     let is_whole = |row: &Row| row.iter().all(Option::is_some);
@@ -228,8 +232,8 @@ fn sees(node: SocketAddr, others: usize) -> bool {
 }
 
 /// Whether the node has nothing left to flush or to compact; a node that does not answer is busy.
-fn is_idle(node: SocketAddr) -> bool {
-    let pools = query(node, "SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools");
+fn is_idle(node: SocketAddr, login: &Login) -> bool {
+    let pools = query(node, login, "SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools");
     let is_busy = |row: &Row| {
         let is_one = row.first().is_some_and(|name| LEFT_OVER.iter().any(|one| name.as_deref() == Some(one)));
         is_one && row.iter().skip(1).flatten().any(|number| number.iter().any(|byte| *byte != 0))

@@ -52,7 +52,18 @@ impl Kept {
         let logs = cache.join("cassandra/kept-logs");
         fs::create_dir_all(&logs).map_err(of(&logs))?;
         let log = |node: u8| logs.join(format!("node{node}.log"));
-        let start = Start { order, cache, folder: &folder, log: &log, gate, kept: true, yaml: &[], says, cancelled };
+        let start = Start {
+            order,
+            cache,
+            folder: &folder,
+            log: &log,
+            gate,
+            kept: true,
+            yaml: &[],
+            login: None,
+            says,
+            cancelled,
+        };
         Cluster::start(start).map(drop)?;
         Kept::find(cache).ok_or(CassandraError::Cancelled)
     }

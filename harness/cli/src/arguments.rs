@@ -34,6 +34,8 @@ pub mod heading {
     pub const SIZE: &str = "How much";
     /// How drivers and server are set up.
     pub const SETUP: &str = "Drivers and server";
+    /// How a cluster of the user's lets us in, and what is made there.
+    pub const CLUSTER: &str = "Your own cluster (--target)";
     /// What ends a worker or repeats a block.
     pub const LIMITS: &str = "Limits and noise";
     /// Where the result goes and how much of it is shown.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use anyhow::Result;
 use cqldyno_protocol::JobCredentials;
 
-use crate::arguments::heading::SETUP;
 use crate::outcome::usage;
 
 /// User and password.
@@ -14,10 +13,10 @@ pub struct Login {
     /// Log in as USER
     ///
     /// The password comes from --password-file or CQLDYNO_PASSWORD, and is never shown.
-    #[arg(long, value_name = "USER", value_parser = user, help_heading = SETUP, hide_short_help = true)]
+    #[arg(long, value_name = "USER", value_parser = user, hide_short_help = true)]
     user: Option<String>,
     /// Read the password from the first line of FILE
-    #[arg(long, value_name = "FILE", help_heading = SETUP, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     password_file: Option<PathBuf>,
 }
 

@@ -1,5 +1,6 @@
 //! A dynamometer for CQL drivers.
 
+mod access;
 mod arguments;
 mod bisect;
 mod command;

@@ -13,15 +13,15 @@ use cqldyno_bench::{Arrangement, BLOCKS, Contender, Deadlines, KNOWN, Pin, Plan,
 use cqldyno_cluster::Answers;
 use cqldyno_driver_api::{Consistency, Settings};
 use cqldyno_reports::{LEAST_BLOCKS, Pass};
-use cqldyno_scenarios::{Scenario, Submit, suggestion};
+use cqldyno_scenarios::{Replication, Scenario, Submit, suggestion};
 
-use crate::arguments::heading::{LIMITS, OUTPUT, SETUP, SIZE, WHAT};
+use crate::access::Access;
+use crate::arguments::heading::{CLUSTER, LIMITS, OUTPUT, SETUP, SIZE, WHAT};
 use crate::command::scenarios;
 use crate::count::{
     DAY, Limit, Numbers, bytes, count, count_or_none, duration, numbers, or_none, parts, patience, pause,
 };
 use crate::known::Known;
-use crate::login::Login;
 use crate::nodes::Nodes;
 use crate::outcome::usage;
 use crate::plan::releases::{Named, is_all, named};
@@ -222,6 +222,17 @@ pub struct Asked {
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     nap: Option<String>,
 
+    /// Send statements to the nodes of this datacenter alone
+    #[arg(long, value_name = "NAME", value_parser = datacenter, help_heading = CLUSTER, hide_short_help = true)]
+    datacenter: Option<String>,
+    /// Replicas, such as 3 or dc1=3,dc2=2 [default: the scenario's]
+    #[arg(long, value_name = "N|DC=N,...", value_parser = str::parse::<Replication>, help_heading = CLUSTER)]
+    #[arg(allow_hyphen_values = true, hide_short_help = true)]
+    replication: Option<Replication>,
+    /// Use keyspaces cqldyno_N that exist, and drop none at the end
+    #[arg(long, help_heading = CLUSTER, hide_short_help = true)]
+    keep: bool,
+
     /// Share of the cores that other processes may use, or `none`
     ///
     /// Steal is included. A round with more, or with a slow calibration loop around it, does not count. A disturbed block of cells runs
@@ -259,7 +270,7 @@ pub struct Conditions {
     #[arg(allow_hyphen_values = true)]
     within: Option<Limit<Duration>>,
     #[command(flatten)]
-    pub login: Login,
+    pub access: Access,
     /// Only errors and failures on standard error
     #[arg(short, long, help_heading = OUTPUT)]
     pub quiet: bool,
@@ -289,14 +300,21 @@ impl Asked {
             [] => cqldyno_scenarios::defaults().into_iter().map(|scenario| scenario.name).collect(),
             named => named.to_vec(),
         };
-        let credentials = conditions.login.read()?;
-        if let (Target::Cassandra(_), Some(_)) = (&self.target, &credentials) {
+        if let Some(flag) = self.of_clusters(conditions) {
+            return Err(usage(format!(
+                "{flag} was given with the target {}, which is started for the run; leave {flag} out, or name a cluster of yours with \
+                 --target",
+                self.target
+            )));
+        }
+        let access = conditions.access.read()?;
+        if let (Target::Cassandra(_), Some(_)) = (&self.target, &access.credentials) {
             return Err(usage(format!(
                 "a user was given for {}, which is started without users; leave --user out, or name the address of a cluster of yours",
                 self.target
             )));
         }
-        if self.target.is_embedded() && credentials.is_some() {
+        if self.target.is_embedded() && access.credentials.is_some() {
             return Err(usage(
                 "a user was given for the embedded cluster, which asks for none; name a cluster with --target, or leave \
                  --user out",
@@ -335,56 +353,61 @@ impl Asked {
             false if exact => (self.blocks.unwrap_or(EXACT.1), self.count.unwrap_or(EXACT.0)),
             false => (self.blocks(compares), self.count.unwrap_or(self.usual_count())),
         };
-        let plan = Plan {
-            turns: None,
-            layouts: match takes_turns {
-                true => self.layouts.unwrap_or(if self.publish { PUBLISHED_LAYOUTS } else { 0 }),
-                false => 0,
-            },
-            contenders: each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
-            scenarios: self
-                .submitted(scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat()),
-            arrangements: match (self.arrangement.as_slice(), releases) {
-                ([], true) => vec![EXACT_ARRANGEMENT.parse().map_err(usage)?],
-                ([], false) => vec![ARRANGEMENT.parse().map_err(usage)?],
-                (asked, _) => asked.to_vec(),
-            },
-            pin: self.pin.clone(),
-            count,
-            concurrency: usize::try_from(most(in_flight)).map_err(usage)?,
-            warmup: self.warmup,
-            blocks,
-            passes: self.passes(releases),
-            rate: self.rate,
-            counting_count: self.counting_count,
-            control: compares && !self.quick && !exact && (!self.sweeps() || blocks as usize >= LEAST_BLOCKS),
-            noise_share: self.noise_share.0.filter(|_| !exact),
-            within: match exact {
-                true => conditions.within().flatten(),
-                false => self.time_limit(conditions, compares, releases),
-            },
-            until: self.until,
-            most_attempts: if self.noise_share.0.is_some() && !self.quick && !exact { MOST_ATTEMPTS } else { 1 },
-            connections: match (&self.connections, shards) {
-                (None, Some(shards)) => shards,
-                _ => usize::try_from(most(over)).map_err(usage)?,
-            },
-            page_size: self.page_size,
-            consistency: self.consistency,
-            request_timeout_ms: self.request_timeout.0,
-            settings: self.settings,
-            target: self.target.clone(),
-            credentials,
-            seed: self.seed,
-            named: false,
-            releases: if releases { contenders.to_vec() } else { Vec::new() },
-            exact,
-            reference: reference.or(newest),
-            serve_arguments,
-            deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
-            memory_limit_bytes: self.memory,
-            out: self.out.clone(),
-        };
+        let plan =
+            Plan {
+                turns: None,
+                layouts: match takes_turns {
+                    true => self.layouts.unwrap_or(if self.publish { PUBLISHED_LAYOUTS } else { 0 }),
+                    false => 0,
+                },
+                contenders: each.iter().map(|text| contender(text, programs)).collect::<Result<_>>()?,
+                scenarios: self.replicated(self.submitted(
+                    scenarios.iter().map(|name| scenarios::find(name)).collect::<Result<Vec<_>>>()?.concat(),
+                ))?,
+                arrangements: match (self.arrangement.as_slice(), releases) {
+                    ([], true) => vec![EXACT_ARRANGEMENT.parse().map_err(usage)?],
+                    ([], false) => vec![ARRANGEMENT.parse().map_err(usage)?],
+                    (asked, _) => asked.to_vec(),
+                },
+                pin: self.pin.clone(),
+                count,
+                concurrency: usize::try_from(most(in_flight)).map_err(usage)?,
+                warmup: self.warmup,
+                blocks,
+                passes: self.passes(releases),
+                rate: self.rate,
+                counting_count: self.counting_count,
+                control: compares && !self.quick && !exact && (!self.sweeps() || blocks as usize >= LEAST_BLOCKS),
+                noise_share: self.noise_share.0.filter(|_| !exact),
+                within: match exact {
+                    true => conditions.within().flatten(),
+                    false => self.time_limit(conditions, compares, releases),
+                },
+                until: self.until,
+                most_attempts: if self.noise_share.0.is_some() && !self.quick && !exact { MOST_ATTEMPTS } else { 1 },
+                connections: match (&self.connections, shards) {
+                    (None, Some(shards)) => shards,
+                    _ => usize::try_from(most(over)).map_err(usage)?,
+                },
+                page_size: self.page_size,
+                consistency: self.consistency,
+                request_timeout_ms: self.request_timeout.0,
+                settings: self.settings,
+                target: self.target.clone(),
+                access,
+                datacenter: self.datacenter.clone(),
+                replication: self.replication.clone(),
+                keep: self.keep,
+                seed: self.seed,
+                named: false,
+                releases: if releases { contenders.to_vec() } else { Vec::new() },
+                exact,
+                reference: reference.or(newest),
+                serve_arguments,
+                deadlines: Deadlines { stall: self.stall, ..Deadlines::default() },
+                memory_limit_bytes: self.memory,
+                out: self.out.clone(),
+            };
         let plan = match in_flight.len().max(over.len()) {
             1 => plan,
             _ => plan.with_sweep(in_flight, over).map_err(usage)?,
@@ -486,6 +509,28 @@ impl Asked {
         let ways =
             |scenario: &Scenario| self.submit.iter().map(|way| Scenario { submit: *way, ..scenario.clone() }).collect();
         scenarios.iter().flat_map::<Vec<Scenario>, _>(ways).collect()
+    }
+
+    /// Each scenario with the replicas that were asked for.
+    fn replicated(&self, scenarios: Vec<Scenario>) -> Result<Vec<Scenario>> {
+        let Some(replication) = &self.replication else { return Ok(scenarios) };
+        let replicated = |scenario: &Scenario| {
+            scenario.with_replication(replication).ok_or_else(|| {
+                usage(format!(
+                    "--replication was given, and the schema of the scenario {} creates no keyspace with a replication; leave \
+                     --replication out, or add the CREATE KEYSPACE",
+                    scenario.label()
+                ))
+            })
+        };
+        scenarios.iter().map(replicated).collect()
+    }
+
+    /// What was asked that only an existing cluster has.
+    fn of_clusters(&self, conditions: &Conditions) -> Option<&'static str> {
+        let own = [("--datacenter", self.datacenter.is_some()), ("--keep", self.keep)];
+        let flag = own.into_iter().find_map(|(flag, given)| given.then_some(flag)).or(conditions.access.flag());
+        flag.filter(|_| !matches!(self.target, Target::Addresses { .. }))
     }
 
     /// What to know before the run starts.
@@ -591,6 +636,16 @@ fn settings(name: String) -> Settings {
 fn consistency(text: &str) -> Result<Consistency, String> {
     let level = text.to_ascii_uppercase().replace('-', "_");
     serde_json::from_value(level.into()).map_err(|error| error.to_string())
+}
+
+fn datacenter(name: &str) -> Result<String, String> {
+    match name.is_empty() {
+        true => {
+            Err("a datacenter's name has at least one character; leave --datacenter out for the nodes of all"
+                .to_owned())
+        }
+        false => Ok(name.to_owned()),
+    }
 }
 
 fn noise_share(text: &str) -> Result<f64, String> {

@@ -266,6 +266,10 @@ impl Observer for Progress {
         }
     }
 
+    fn leaves(&mut self, sentence: &str) {
+        self.warn("", plain(sentence));
+    }
+
     fn without_turns(&mut self, sentence: &str) {
         self.say(&plain(sentence));
     }

@@ -6,7 +6,7 @@ use cqldyno_reports::{Pass, Role, Run, percent};
 
 /// The arguments after `cqldyno` that ask for the same run again. They state every value, so that no later default changes it.
 ///
-/// Three things are in no result: the user, the path of a scenario's file (its name is given instead) and which cores were free.
+/// Four things are in no result: the user, files of TLS, the path of a scenario's file (its name is given instead) and which cores were free.
 fn arguments(run: &Run) -> Vec<String> {
     let plan = &run.plan;
     let is_comparison = run.contenders.len() > 1;
@@ -58,6 +58,12 @@ fn arguments(run: &Run) -> Vec<String> {
     if let Some(bytes) = plan.memory_limit_bytes {
         flag("memory", bytes.to_string());
     }
+    if let Some(datacenter) = &plan.datacenter {
+        flag("datacenter", datacenter.clone());
+    }
+    if let Some(replication) = &plan.replication {
+        flag("replication", replication.clone());
+    }
     flag("seed", plan.seed.to_string());
     let more: Vec<&str> = plan.passes.iter().filter(|pass| **pass != Pass::Counting).map(|pass| pass.name()).collect();
     if !more.is_empty() {
@@ -70,6 +76,7 @@ fn arguments(run: &Run) -> Vec<String> {
         0 => all.push("--no-counting".to_owned()),
         count => all.extend(["--counting-count".to_owned(), count.to_string()]),
     }
+    all.extend(plan.keep.then(|| "--keep".to_owned()));
     all.extend(plan.serve_arguments.iter().cloned());
     all
 }
@@ -77,8 +84,13 @@ fn arguments(run: &Run) -> Vec<String> {
 /// The command as a shell takes it, on one line.
 pub fn command(run: &Run) -> String {
     let user = if run.plan.with_user { " --user USER --password-file FILE" } else { "" };
+    let tls = run.plan.tls.map(|tls| {
+        let ca = if tls.verified { " --tls-ca FILE" } else { " --tls" };
+        let own = if tls.client_certificate { " --tls-cert FILE --tls-key FILE" } else { "" };
+        format!("{ca}{own}")
+    });
     let words: Vec<String> = arguments(run).iter().map(|word| quoted(word)).collect();
-    format!("cqldyno {}{user}", words.join(" "))
+    format!("cqldyno {}{user}{}", words.join(" "), tls.unwrap_or_default())
 }
 
 /// The contenders as they were asked for: without the control, and without the number of one that was named twice.
@@ -141,9 +153,13 @@ mod tests {
     fn a_password_is_asked_for_again_and_a_hostile_word_is_one_word() {
         let (mut run, _) = sample::run();
         run.plan.with_user = true;
+        run.plan.tls = Some(cqldyno_reports::TlsInfo { verified: true, client_certificate: true });
         run.scenarios[0].name = "a'; rm -rf $HOME".to_owned();
         let text = command(&run);
-        assert!(text.ends_with(" --user USER --password-file FILE"), "{text}");
+        assert!(
+            text.ends_with(" --user USER --password-file FILE --tls-ca FILE --tls-cert FILE --tls-key FILE"),
+            "{text}"
+        );
         assert!(text.contains(r"--scenario 'a'\''; rm -rf $HOME' --scenario reads"), "{text}");
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
 
-use cqldyno_driver_api::{Capability, Consistency, Settings};
+use cqldyno_driver_api::{Capability, Consistency, Settings, Tls};
 use cqldyno_scenarios::{Operation, Scenario};
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,12 @@ pub struct Job {
     /// User and password, if the cluster asks for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<JobCredentials>,
+    /// Encrypt all connections; absent for plain text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
+    /// The datacenter whose nodes get the statements; absent for the nodes of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datacenter: Option<String>,
     /// Data connections per node.
     pub connections: usize,
     /// Consistency of every statement.

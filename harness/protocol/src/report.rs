@@ -189,6 +189,8 @@ pub enum FailureKind {
     BadCredentials,
     /// A schema statement failed.
     Schema,
+    /// A keyspace or table that a schema statement makes exists already.
+    Exists,
     /// A statement could not be prepared.
     Prepare,
     /// A row could not be loaded.

@@ -55,6 +55,8 @@ fn arguments() -> Result<Arguments, Box<dyn Error>> {
         runtime: Runtime::Multi { workers: 2 },
         target: Vec::new(),
         credentials: None,
+        tls: None,
+        datacenter: None,
         connections: 1,
         consistency: Consistency::LocalOne,
         page_size: 5_000,

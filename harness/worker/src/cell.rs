@@ -46,6 +46,8 @@ pub(crate) fn connect_options(job: &Job) -> ConnectOptions {
             .credentials
             .as_ref()
             .map(|given| Credentials { user: given.user.clone(), password: given.password.clone() }),
+        tls: job.tls.clone(),
+        datacenter: job.datacenter.clone(),
         connections: job.connections,
         in_flight: job.concurrency,
         consistency: job.consistency,
@@ -79,6 +81,10 @@ pub(crate) fn check(job: &Job, info: &DriverInfo) -> Result<Workload, Failed> {
     }
     if job.target.is_empty() && !info.capabilities.contains(&Capability::Offline) {
         return refuse("no address of a cluster was given; give at least one".to_owned());
+    }
+    let has_tls = [Capability::Tls, Capability::Offline].iter().any(|one| info.capabilities.contains(one));
+    if job.tls.is_some() && !has_tls {
+        return refuse(format!("TLS was asked for, and {} does not declare the capability tls", info.name));
     }
     if job.turns == 0 || (job.turns > 1 && matches!(job.mode, Mode::Load | Mode::ReadBack)) {
         return refuse(format!(
@@ -301,10 +307,13 @@ async fn prepare<S: Session>(
 
 async fn create_schema<S: Session>(session: &S, job: &Job) -> Result<(), Failed> {
     for cql in &job.scenario.schema {
-        session
-            .query(cql)
-            .await
-            .map_err(|error| failed(FailureKind::Schema, format!("the schema statement {cql} failed: {error}")))?;
+        session.query(cql).await.map_err(|error| {
+            let kind = match error.kind() {
+                ErrorKind::AlreadyExists => FailureKind::Exists,
+                _ => FailureKind::Schema,
+            };
+            failed(kind, format!("the schema statement {cql} failed: {error}"))
+        })?;
     }
     Ok(())
 }

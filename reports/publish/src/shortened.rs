@@ -45,6 +45,7 @@ fn is_usual(run: &Run) -> bool {
         && plan.reference.as_deref().is_none_or(|id| id == "scylla")
         && plan.target.embedded
         && !plan.with_user
+        && plan.replication.is_none()
         && plan.serve_arguments.is_empty();
     let set_as_usual = plan.settings == "equal"
         && plan.consistency == "LOCAL_ONE"

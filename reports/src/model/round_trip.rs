@@ -14,7 +14,7 @@ use crate::schema::{complaints, validator};
 use crate::{
     ArrangementInfo, Better, BuiltOnDemand, Cell, Checksum, Contender, CoreLoop, CutShort, Environment, ErrorLine,
     Latency, Library, Measure, MeasureInfo, Pass, PlanInfo, PointInfo, Recorded, Role, RoundCores, Run, SCHEMA_VERSION,
-    ScenarioInfo, Series, Setting, TargetInfo, TurnsInfo, Unit,
+    ScenarioInfo, Series, Setting, TargetInfo, TlsInfo, TurnsInfo, Unit,
 };
 
 const HOSTILE: [&str; 9] = [
@@ -150,7 +150,9 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
         option::of(turns),
         option::of(any::<u32>()),
     );
-    let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<[bool; 3]>());
+    let tls = any::<[bool; 2]>().prop_map(|[verified, client_certificate]| TlsInfo { verified, client_certificate });
+    let cluster = (option::of(tls), option::of(text()), option::of(text()), vec(text(), 0..3));
+    let more = (any::<[u32; 2]>(), any::<i32>(), option::of(float()), limits, any::<[bool; 4]>(), cluster);
     let words = (
         text(),
         text(),
@@ -167,7 +169,8 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 page_size,
                 noise_share,
                 (memory_limit_bytes, within_ms, until, turns, layouts),
-                [with_user, named, exact],
+                [with_user, named, exact, keep],
+                (tls, datacenter, replication, keyspaces),
             ) = more;
             let (consistency, settings, [reference, without_turns], [serve_arguments, releases], passes, [id, about]) =
                 words;
@@ -200,6 +203,11 @@ fn plan() -> impl Strategy<Value = PlanInfo> {
                 stall_ms,
                 memory_limit_bytes,
                 with_user,
+                tls,
+                datacenter,
+                replication,
+                keep,
+                keyspaces,
                 arrangements,
                 target: TargetInfo { id, about, embedded },
             }

@@ -196,10 +196,35 @@ pub struct PlanInfo {
     /// Whether a user logged in; never who.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub with_user: bool,
+    /// How connections were encrypted; absent for plain text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsInfo>,
+    /// The datacenter whose nodes got the statements; absent for the nodes of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub datacenter: Option<String>,
+    /// The replicas that were asked for in the place of those of the scenarios' schemas, such as `3` or `dc1=3,dc2=2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replication: Option<String>,
+    /// Whether keyspaces that existed were used, and all stayed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep: bool,
+    /// Keyspaces of an existing cluster that the run made and has not dropped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keyspaces: Vec<String>,
     /// How client and server sat on the machine.
     pub arrangements: Vec<ArrangementInfo>,
     /// Who answered.
     pub target: TargetInfo,
+}
+
+/// How connections were encrypted. No file is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TlsInfo {
+    /// Whether the nodes' certificates were verified.
+    pub verified: bool,
+    /// Whether clients showed a certificate of their own.
+    pub client_certificate: bool,
 }
 
 /// The turns of a generation: contenders that are alive at once take them in rounds.

@@ -54,6 +54,11 @@ pub fn run() -> (Run, Vec<Cell>) {
             stall_ms: None,
             memory_limit_bytes: None,
             with_user: false,
+            tls: None,
+            datacenter: None,
+            replication: None,
+            keep: false,
+            keyspaces: Vec::new(),
             arrangements: vec![ArrangementInfo {
                 note: None,
                 id: "multi:2".to_owned(),

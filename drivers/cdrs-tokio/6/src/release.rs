@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cdrs_tokio::Error;
-use cdrs_tokio::cluster::session::SessionBuilder;
+use cdrs_tokio::cluster::session::{SessionBuilder, TcpSessionBuilder};
 use cdrs_tokio::cluster::{KeyspaceHolder, TcpConnectionManager};
 use cdrs_tokio::consistency::Consistency;
 use cdrs_tokio::frame::Version;
@@ -13,7 +13,7 @@ use cdrs_tokio::retry::NeverReconnectionPolicy;
 use cdrs_tokio::statement::StatementParams;
 use cdrs_tokio::types::CBytes;
 use cdrs_tokio::types::rows::Row;
-use cqldyno_driver_api::{Capability, DriverError, ErrorKind};
+use cqldyno_driver_api::{Capability, DriverError, ErrorKind, Tls};
 
 pub(crate) use cdrs_tokio::frame::Frame as Answer;
 pub(crate) use cdrs_tokio::frame::frame_batch::BatchType;
@@ -22,11 +22,11 @@ pub(crate) use cdrs_tokio::frame::frame_result::{
 };
 pub(crate) use cdrs_tokio::types::value::Value as DriverValue;
 
-use crate::adapter::{Authenticator, TcpSession};
+use crate::adapter::Authenticator;
 pub(crate) use crate::before_8::*;
 pub(crate) use crate::before_8_1::*;
 use crate::options::Chosen;
-use crate::session::DriverSession;
+use crate::session::{DriverSession, Routing};
 
 /// What these releases cannot do.
 pub(crate) const LACKS: &[Capability] = &[
@@ -73,8 +73,9 @@ pub(crate) fn connections(
     authenticator: Authenticator,
     keyspace: Arc<KeyspaceHolder>,
     chosen: &Chosen,
-) -> TcpConnectionManager {
-    TcpConnectionManager::new(
+    _: Option<&Tls>,
+) -> Result<Manager, DriverError> {
+    Ok(TcpConnectionManager::new(
         authenticator,
         keyspace,
         Arc::new(NeverReconnectionPolicy),
@@ -82,11 +83,11 @@ pub(crate) fn connections(
         chosen.buffer,
         chosen.nodelay,
         Version::V4,
-    )
+    ))
 }
 
 /// Builds the session, which goes on connecting by itself.
-pub(crate) async fn build(builder: TcpSession) -> Result<DriverSession, DriverError> {
+pub(crate) async fn build(builder: TcpSessionBuilder<Routing>) -> Result<DriverSession, DriverError> {
     Ok(builder.build())
 }
 

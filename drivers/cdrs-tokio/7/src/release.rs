@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use cdrs_tokio::Error;
-use cdrs_tokio::cluster::session::SessionBuilder;
+use cdrs_tokio::cluster::session::{SessionBuilder, TcpSessionBuilder};
 use cdrs_tokio::cluster::{KeyspaceHolder, TcpConnectionManager};
 use cdrs_tokio::frame::Version;
 use cdrs_tokio::frame_encoding::ProtocolFrameEncodingFactory;
 use cdrs_tokio::retry::NeverReconnectionPolicy;
-use cqldyno_driver_api::{Capability, DriverError, ErrorKind};
+use cqldyno_driver_api::{Capability, DriverError, ErrorKind, Tls};
 
-use crate::adapter::{Authenticator, TcpSession};
+use crate::adapter::Authenticator;
 pub(crate) use crate::before_8::*;
 pub(crate) use crate::before_8_1::*;
 use crate::options::Chosen;
-use crate::session::DriverSession;
+use crate::session::{DriverSession, Routing};
 pub(crate) use crate::since_7::*;
 
 /// What these releases cannot do. They read on from a connection that the server closed, and go on without a control connection.
@@ -46,8 +46,9 @@ pub(crate) fn connections(
     authenticator: Authenticator,
     keyspace: Arc<KeyspaceHolder>,
     chosen: &Chosen,
-) -> TcpConnectionManager {
-    TcpConnectionManager::new(
+    _: Option<&Tls>,
+) -> Result<Manager, DriverError> {
+    Ok(TcpConnectionManager::new(
         authenticator,
         keyspace,
         Arc::new(NeverReconnectionPolicy),
@@ -56,10 +57,10 @@ pub(crate) fn connections(
         chosen.buffer,
         chosen.nodelay,
         Version::V4,
-    )
+    ))
 }
 
 /// Builds the session, which goes on connecting by itself.
-pub(crate) async fn build(builder: TcpSession) -> Result<DriverSession, DriverError> {
+pub(crate) async fn build(builder: TcpSessionBuilder<Routing>) -> Result<DriverSession, DriverError> {
     builder.build().map_err(no_session)
 }

@@ -17,6 +17,15 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// Asks the first contact point, if the contender has a compression.
 pub(crate) async fn check(options: &ConnectOptions) -> Result<(), DriverError> {
     let Some(asked) = options.option("compression").filter(|asked| *asked != "none") else { return Ok(()) };
+    if options.tls.is_some() {
+        return Err(DriverError::new(
+            ErrorKind::Other,
+            format_args!(
+                "compression={asked} was asked for together with TLS, over which the adapter cannot ask whether the server offers it; \
+                 leave one of them out"
+            ),
+        ));
+    }
     let Some(&server) = options.contact_points.first() else { return Ok(()) };
     let answer = timeout(ANSWERS_WITHIN, supported(server)).await.unwrap_or_else(|late| Err(late.into()));
     let answer = answer.map_err(|error| DriverError::new(ErrorKind::Connect, error))?;

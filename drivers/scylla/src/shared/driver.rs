@@ -18,11 +18,14 @@ impl Driver for Scylla {
     type Session = ScyllaSession;
 
     fn describe(&self) -> Result<DriverInfo, DriverError> {
+        let lacks = if since(0, 5) { &[][..] } else { &[Capability::RequestTimeout] };
+        let mut capabilities = Capability::all_but(lacks);
+        capabilities.extend(since(1, 0).then_some(Capability::Tls));
         Ok(DriverInfo {
             name: "scylla".to_owned(),
             version: lock::version_used_by(env!("CARGO_PKG_NAME"), "scylla")?.to_owned(),
             libraries: vec![lock::library("tokio")?],
-            capabilities: Capability::all_but(if since(0, 5) { &[] } else { &[Capability::RequestTimeout] }),
+            capabilities,
             lacks_types: lacks_types().iter().map(|name| (*name).into()).collect(),
             caveats: caveats(),
             options: options(),
@@ -38,7 +41,13 @@ impl Driver for Scylla {
             Settings::Default => defaults(),
         };
         let set = ["compression", "routing", "timestamps"];
-        let set = set.map(|name| options.option(name).map(|value| Setting::taken(name, value)));
+        let set = set.map(|name| {
+            let value = options.option(name)?;
+            Some(match &options.datacenter {
+                Some(datacenter) if name == "routing" => Setting::taken(name, format_args!("{value} in {datacenter}")),
+                _ => Setting::taken(name, value),
+            })
+        });
         own.extend(set.into_iter().flatten());
         Setting::equal(options, own)
     }
@@ -75,6 +84,12 @@ fn equal(options: &ConnectOptions) -> Vec<Setting> {
     let mut own = Vec::new();
     if options.request_timeout.is_some() && !since(0, 5) {
         own.push(Setting::refused("request timeout", NO_LIMIT));
+    }
+    if options.datacenter.is_some() && !since(0, 8) {
+        own.push(Setting::refused(
+            "routing",
+            "token-aware in all datacenters: the adapter for the release knows no other",
+        ));
     }
     if options.connections > 1 && !since(0, 3) {
         own.push(Setting::refused("connections", "1 per node: the release has no setting for it"));

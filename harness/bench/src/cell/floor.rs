@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use cqldyno_protocol::{Done, Mode};
+use cqldyno_protocol::{Done, Job, Mode};
 use cqldyno_reports::{Measure, whole};
 use cqldyno_scenarios::LoadPart;
 
@@ -12,8 +12,9 @@ use super::Stage;
 use super::served::Served;
 use super::setup::Setup;
 use crate::judge::ReadBack;
+use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
-use crate::process::worker::{Look, WorkerAtGate};
+use crate::process::worker::{Bounds, Look, WorkerAtGate};
 
 /// The driver that loads rows and reads them back.
 const FLOOR: &str = "floor";
@@ -83,11 +84,37 @@ impl Setup<'_> {
         look: Look<'_>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Floored, CellFailure> {
+        self.floor_does(self.floors_job(mode, nodes), what, self.bench.context.cancel, look, progress)
+    }
+
+    /// Has floor execute schema statements, and nothing else, unless `cancel` ends it.
+    pub(super) fn execute(
+        &self,
+        schema: Vec<String>,
+        what: &str,
+        nodes: &[SocketAddr],
+        cancel: &Cancel,
+    ) -> Result<(), CellFailure> {
+        let mut job = self.floors_job(Mode::Load, nodes);
+        job.scenario.schema = schema;
+        // Nothing is loaded, so nothing may be expected either.
+        job.scenario.statements.iter_mut().for_each(|one| (one.load, one.expect) = (None, None));
+        self.floor_does(job, what, cancel, &mut || None, &mut |_| ()).map(drop)
+    }
+
+    fn floor_does(
+        &self,
+        job: Job,
+        what: &str,
+        cancel: &Cancel,
+        look: Look<'_>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Floored, CellFailure> {
         let program = self.bench.context.programs.worker(FLOOR);
         let program = program.map_err(|error| CellFailure::Unavailable(error.to_string()))?;
         let (launch, bounds) = self.launch(&program, &format!("-{what}"));
-        let (mut floor, _) = WorkerAtGate::start(launch, bounds)?.open()?;
-        floor.job(self.floors_job(mode, nodes), look)?;
+        let (mut floor, _) = WorkerAtGate::start(launch, Bounds { cancel, ..bounds })?.open()?;
+        floor.job(job, look)?;
         let lasted = Duration::from_nanos(floor.go(look, progress)?.wall_ns);
         let done = floor.ack()?;
         Ok(Floored { done, lasted, exit: floor.finish() })

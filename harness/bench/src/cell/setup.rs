@@ -17,6 +17,7 @@ use crate::plan::PlannedCell;
 use crate::plan::estimate::delay;
 use crate::plan::pass::{Load, Shape};
 use crate::plan::placement::Placement;
+use crate::plan::target::Target;
 use crate::process::child::Launch;
 use crate::process::failure::CellFailure;
 use crate::process::introduction::Introduced;
@@ -62,11 +63,14 @@ impl<'a> Setup<'a> {
             introduced = introduced.of_generation(planned.block + u32::from(is_control));
         }
         let mut scenario = plan.scenarios[planned.scenario].shifted(shift(plan.seed, number));
-        if planned.rounds.is_some() && !plan.target.is_embedded() {
-            // Contenders that are alive at once share the cluster, and no table.
-            scenario = scenario
-                .with_own_keyspaces(&format!("_{}", planned.contender))
-                .ok_or_else(|| CellFailure::Machine("its tables would be those of others, too".to_owned()))?;
+        // Contenders that are alive at once share the cluster, and no table. On one of others all keyspaces are ours alone.
+        let shares = planned.rounds.is_some() && !plan.target.is_embedded();
+        if shares || matches!(plan.target, Target::Addresses { .. }) {
+            scenario = match scenario.with_own_keyspaces(&format!("_{}", planned.contender)) {
+                Some(own) => own,
+                None if plan.keep && !shares => scenario,
+                None => return Err(CellFailure::Machine("its tables would be those of others, too".to_owned())),
+            };
         }
         scenario.page_size = match introduced.own.in_force(plan, None).settings {
             Settings::Equal => {
@@ -166,7 +170,9 @@ impl<'a> Setup<'a> {
             seed: plan.seed,
             runtime: plan.arrangements[self.planned.arrangement].runtime,
             target: nodes.to_vec(),
-            credentials: plan.credentials.clone(),
+            credentials: plan.access.credentials.clone(),
+            tls: plan.access.tls.clone(),
+            datacenter: plan.datacenter.clone(),
             connections: own.connections,
             consistency: plan.consistency,
             page_size: self.scenario.page_size.map_or(plan.page_size, u32::cast_signed),

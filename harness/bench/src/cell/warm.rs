@@ -65,6 +65,7 @@ impl CellBench<'_> {
             gate: gate::of(&self.context.programs.cqldyno),
             kept: false,
             yaml: &[],
+            login: None,
             says,
             cancelled: &|| self.context.cancel.is_cancelled(),
         })?;

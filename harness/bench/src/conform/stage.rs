@@ -87,6 +87,8 @@ impl Stage {
             runtime: if is_floors { Runtime::Current } else { Runtime::Multi { workers: 2 } },
             target: self.nodes(),
             credentials: None,
+            tls: None,
+            datacenter: None,
             connections: if is_floors { 1 } else { self.connections },
             consistency: Consistency::LocalOne,
             page_size: PAGE_SIZE.cast_signed(),

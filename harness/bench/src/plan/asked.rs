@@ -95,6 +95,9 @@ pub(crate) fn left_out(plan: &Plan, own: InForce, hello: &Hello, scenario: &Scen
     }
     let capabilities = &hello.driver.capabilities;
     let offline = capabilities.contains(&Capability::Offline);
+    if plan.access.tls.is_some() && !offline && !capabilities.contains(&Capability::Tls) {
+        return Some("It does not declare the capability `tls`, which the cluster asks for.".to_owned());
+    }
     scenario.statements.iter().find_map(|statement| {
         let capability = lacking(statement.operation, capabilities)?;
         Some(match offline {
@@ -168,6 +171,23 @@ mod tests {
             left_out(&plan, in_force(&plan), &lacking, &plan.scenarios[0]).unwrap(),
             "It cannot bind or decode a value of the type bigint, which the statement insert has."
         );
+    }
+
+    #[test]
+    fn who_has_no_tls_is_left_out_where_it_is_asked_for() {
+        let hello = |capabilities: &str| -> Hello {
+            let text = format!(
+                r#"{{"protocol":2,"driver":{{"name":"a","version":"1","libraries":[],"capabilities":[{capabilities}],"caveats":[]}},
+                "settings":[],"build":{{"id":"","compiler":"","profile":""}}}}"#
+            );
+            serde_json::from_str(&text).unwrap()
+        };
+        let mut plan = plan(&["a"], &["writes"]);
+        let of = |plan: &Plan, capabilities| left_out(plan, in_force(plan), &hello(capabilities), &plan.scenarios[0]);
+        assert_eq!(of(&plan, ""), None);
+        plan.access.tls = Some(cqldyno_driver_api::Tls::default());
+        assert_eq!(of(&plan, "").unwrap(), "It does not declare the capability `tls`, which the cluster asks for.");
+        assert_eq!((of(&plan, r#""tls""#), of(&plan, r#""offline""#)), (None, None));
     }
 
     #[test]

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use cqldyno_builder::{BuildError, cache};
 use cqldyno_cassandra::{CassandraError, Order};
+use cqldyno_driver_api::Tls;
 use cqldyno_protocol::JobCredentials;
+use cqldyno_reports::TlsInfo;
 
 /// The environment variable that holds a password; no child inherits it.
 pub const PASSWORD_VARIABLE: &str = "CQLDYNO_PASSWORD";
@@ -70,6 +72,35 @@ pub enum TargetError {
     /// A Cassandra that cannot be warmed up, and why.
     #[error("Apache Cassandra was started and could not be warmed up: {0}")]
     WarmUp(String),
+    /// The cluster refused user or password, as the sentence says.
+    #[error("{0}")]
+    Refused(String),
+    /// A keyspace that the run would make, on this target.
+    #[error(
+        "the keyspace {0} exists already on the target {1}: a run that was killed left it, or it is somebody's. Go on with that run \
+         (--resume), or drop the keyspace if nobody needs it, or give --keep to use it and leave it there"
+    )]
+    Exists(String, String),
+    /// A target on which nothing can be made, and why.
+    #[error("the target {0} was asked for, and floor, which makes keyspaces and loads rows, cannot use it: {1}")]
+    Unusable(String, String),
+}
+
+/// What it takes to be let in to an existing cluster; it is in no result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// User and password, if the cluster asks for them.
+    pub credentials: Option<JobCredentials>,
+    /// TLS, if the cluster asks for it.
+    pub tls: Option<Tls>,
+}
+
+impl Access {
+    /// What results say of it.
+    pub(crate) fn tls_info(&self) -> Option<TlsInfo> {
+        let info = |tls: &Tls| TlsInfo { verified: tls.ca.is_some(), client_certificate: tls.client.is_some() };
+        self.tls.as_ref().map(info)
+    }
 }
 
 impl Target {

@@ -9,6 +9,9 @@ pub enum CellFailure {
     /// The cluster refused user or password. Another try may lock the account, so the run ends.
     #[error("{0}")]
     Refused(String),
+    /// A keyspace or table that was to be made exists.
+    #[error("{0}")]
+    Exists(String),
     /// There is no such contender here.
     #[error("{0}")]
     Unavailable(String),

@@ -297,6 +297,7 @@ impl Worker<'_> {
                 return match failed.kind {
                     // Whose worker it was says nothing of a password.
                     FailureKind::BadCredentials => CellFailure::Refused(format!("{message}{end}")),
+                    FailureKind::Exists => CellFailure::Exists(format!("{message}{end}")),
                     _ => {
                         CellFailure::Worker(format!("The worker {} failed {}: {message}{end}", self.name, step.doing()))
                     }

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cqldyno_driver_api::Settings;
-use cqldyno_protocol::JobCredentials;
 use cqldyno_reports::{ArrangementInfo, Pass, PlanInfo, PointInfo, Run, ScenarioInfo, TargetInfo, TurnsInfo};
 use cqldyno_scenarios::Scenario;
 use sha2::{Digest, Sha256};
 
 use crate::plan::contender::Contender;
 use crate::plan::placement::{Pin, Placement};
-use crate::plan::target::Target;
+use crate::plan::target::{Access, Target};
 use crate::plan::turns::Turns;
 use crate::plan::{Deadlines, Plan};
 
@@ -53,7 +52,12 @@ impl Plan {
             serve_arguments: self.serve_arguments.clone(),
             stall_ms: u64::try_from(self.deadlines.stall.as_millis()).ok(),
             memory_limit_bytes: self.memory_limit_bytes,
-            with_user: self.credentials.is_some(),
+            with_user: self.access.credentials.is_some(),
+            tls: self.access.tls_info(),
+            datacenter: self.datacenter.clone(),
+            replication: self.replication.as_ref().map(ToString::to_string),
+            keep: self.keep,
+            keyspaces: Vec::new(),
             arrangements: placements.iter().map(|placement| placement.info(embedded)).collect(),
             target: TargetInfo {
                 id: self.target.to_string(),
@@ -65,14 +69,23 @@ impl Plan {
                     (_, true) => {
                         [self.nodes_text()].iter().chain(&self.serve_arguments).cloned().collect::<Vec<_>>().join(" ")
                     }
-                    (_, false) if self.turns.is_some() => {
-                        "an existing cluster, with a keyspace for each contender".to_owned()
-                    }
-                    (_, false) => "an existing cluster".to_owned(),
+                    (_, false) => format!("an existing cluster, with a keyspace for each contender{}", self.reached()),
                 },
                 embedded,
             },
         }
+    }
+
+    /// How an existing cluster is reached, as the end of a sentence.
+    fn reached(&self) -> String {
+        let tls = self.access.tls_info().map(|tls| {
+            let verified = if tls.verified { "verified" } else { "not verified" };
+            let own = if tls.client_certificate { ", with a client certificate" } else { "" };
+            format!("; TLS, {verified}{own}")
+        });
+        let datacenter = self.datacenter.as_ref().map(|name| format!("; datacenter {name}"));
+        let replication = self.replication.as_ref().map(|replicas| format!("; replication {replicas}"));
+        [tls, datacenter, replication].into_iter().flatten().collect()
     }
 
     /// What answers.
@@ -89,11 +102,11 @@ impl Plan {
         }
     }
 
-    /// The plan of `run` with the cores of each arrangement; `credentials` are in no file.
+    /// The plan of `run` with the cores of each arrangement; `access` is in no file.
     ///
     /// # Errors
     /// The end of a sentence that says which part of `run.json` is none of this version's.
-    pub(crate) fn of_run(run: &Run, credentials: Option<JobCredentials>) -> Result<(Plan, Vec<Placement>), String> {
+    pub(crate) fn of_run(run: &Run, access: Access) -> Result<(Plan, Vec<Placement>), String> {
         let info = &run.plan;
         let wrong = |what: &str, found: &dyn std::fmt::Debug| format!("its {what} {found:?} is none of this version's");
         let named = |text: &str| serde_json::Value::String(text.to_owned());
@@ -132,7 +145,14 @@ impl Plan {
             request_timeout_ms: info.request_timeout_ms,
             settings: serde_json::from_value(named(&info.settings)).map_err(|_| wrong("settings", &info.settings))?,
             target: Target::parse(&info.target.id).map_err(|_| wrong("target", &info.target.id))?,
-            credentials,
+            access,
+            datacenter: info.datacenter.clone(),
+            replication: info
+                .replication
+                .as_ref()
+                .map(|text| text.parse().map_err(|_| wrong("replication", text)))
+                .transpose()?,
+            keep: info.keep,
             seed: info.seed,
             named: info.named,
             releases: info.releases.clone(),
@@ -225,6 +245,9 @@ mod tests {
             settings: Settings::Default,
             consistency: cqldyno_driver_api::Consistency::EachQuorum,
             request_timeout_ms: None,
+            datacenter: Some("dc1".to_owned()),
+            replication: Some("dc1=3".parse().unwrap()),
+            keep: true,
             releases: vec!["cassandra-cpp@all".to_owned()],
             exact: true,
             reference: Some("noop".to_owned()),
@@ -236,7 +259,7 @@ mod tests {
         let placements = asked.check(&Topology::sample(4, 1)).unwrap();
         let run = sample_run(&asked, &placements);
         let text = serde_json::to_string(&run).unwrap();
-        let (found, places) = Plan::of_run(&Run::from_json(&text).unwrap(), None).unwrap();
+        let (found, places) = Plan::of_run(&Run::from_json(&text).unwrap(), Access::default()).unwrap();
         assert_eq!(places, placements);
         assert_eq!(format!("{found:?}"), format!("{:?}", Plan { pin: Pin::Off, ..asked }));
         assert_eq!(run.contenders[2].id, "noop#2");
@@ -249,7 +272,7 @@ mod tests {
         let error = |change: &dyn Fn(&mut Run)| {
             let mut run = sample.clone();
             change(&mut run);
-            Plan::of_run(&run, None).unwrap_err()
+            Plan::of_run(&run, Access::default()).unwrap_err()
         };
         assert!(error(&|run| run.scenarios[0].definition = None).contains("does not hold the scenario writes"));
         assert!(error(&|run| run.scenarios[0].hash = "00".to_owned()).contains("another one than its hash says"));

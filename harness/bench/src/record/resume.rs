@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cqldyno_protocol::JobCredentials;
-use cqldyno_reports::{Cell, Checksum, Contender, ModelError, Run, foreign};
+use cqldyno_reports::{Cell, Checksum, Contender, ModelError, Run, TlsInfo, foreign};
 
 use crate::plan::Plan;
 use crate::plan::placement::Placement;
+use crate::plan::target::Access;
 use crate::record::CORES;
 use crate::record::folder::{CELLS, FolderError, RUN, RunFolder};
 
@@ -47,6 +47,21 @@ enum Why {
         "its cluster asked for a user; name the user with --user, and the password as for `compare`: neither is kept"
     )]
     NoUser,
+    #[error(
+        "its connections had {0}, and would have {1} now; give --tls, --tls-ca, --tls-cert and --tls-key as for `compare`: none of them is \
+         kept"
+    )]
+    OtherTls(&'static str, &'static str),
+}
+
+fn tls_in_words(tls: Option<TlsInfo>) -> &'static str {
+    match tls.map(|tls| (tls.verified, tls.client_certificate)) {
+        None => "no TLS",
+        Some((true, true)) => "TLS with a CA and a client certificate",
+        Some((true, false)) => "TLS with a CA",
+        Some((false, true)) => "TLS with a client certificate",
+        Some((false, false)) => "TLS without a CA",
+    }
 }
 
 /// What a folder held.
@@ -69,7 +84,7 @@ pub(crate) struct Torn {
 }
 
 /// Opens the run in `path`, and leaves it as it is.
-pub(crate) fn reopen(path: &Path, credentials: Option<JobCredentials>) -> Result<Reopened, ResumeError> {
+pub(crate) fn reopen(path: &Path, access: Access) -> Result<Reopened, ResumeError> {
     let failed = |why| ResumeError { path: path.to_path_buf(), why };
     let text = fs::read_to_string(path.join(RUN)).map_err(|error| failed(Why::NoRun(RUN, error)))?;
     let run = Run::from_json(&text).map_err(|error| failed(Why::NotARun(error)))?;
@@ -80,9 +95,13 @@ pub(crate) fn reopen(path: &Path, credentials: Option<JobCredentials>) -> Result
     if run.checksum.as_ref().is_some_and(|checksum| *checksum != Checksum::of_cells(&cells)) {
         return Err(failed(Why::NotItsCells));
     }
-    let (plan, placements) = Plan::of_run(&run, credentials).map_err(|what| failed(Why::NotAPlan(what)))?;
-    if run.plan.with_user && plan.credentials.is_none() {
+    let (plan, placements) = Plan::of_run(&run, access).map_err(|what| failed(Why::NotAPlan(what)))?;
+    if run.plan.with_user && plan.access.credentials.is_none() {
         return Err(failed(Why::NoUser));
+    }
+    let tls = plan.access.tls_info();
+    if run.plan.tls != tls {
+        return Err(failed(Why::OtherTls(tls_in_words(run.plan.tls), tls_in_words(tls))));
     }
     let torn = dropped.map(|why| Torn {
         good_bytes,

@@ -117,7 +117,11 @@ impl Course<'_> {
             && let Err(error) = executor.prepare(&mut |sentence| observer.prepares(sentence))
         {
             let is_cancelled = matches!(error, TargetError::Cassandra(CassandraError::Cancelled));
-            return Ended { trouble: (!is_cancelled).then(|| error.into()), ..ended };
+            let trouble = match error {
+                TargetError::Refused(why) => BenchError::Refused(why),
+                error => error.into(),
+            };
+            return Ended { trouble: (!is_cancelled).then_some(trouble), ..ended };
         }
         let mut at = 0;
         let mut looked_ahead = false;

@@ -96,6 +96,11 @@ pub trait Observer {
         let _ = sentence;
     }
 
+    /// The run ended and left something behind on the cluster, as the sentence says.
+    fn leaves(&mut self, sentence: &str) {
+        let _ = sentence;
+    }
+
     /// The run is about to start, or to go on.
     fn starts(&mut self, outlook: &Outlook) {
         let _ = outlook;

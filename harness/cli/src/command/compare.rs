@@ -57,8 +57,8 @@ pub struct Arguments {
     format: Format,
     /// Continue the run in a folder, or the latest one
     ///
-    /// Takes a folder, or `latest`. Complete blocks stay. All other options come from its run.json. Give --user, --password-file and
-    /// --within again if you need them.
+    /// Takes a folder, or `latest`. Complete blocks stay. All other options come from its run.json. Give --user, --password-file,
+    /// --tls... and --within again if you need them.
     #[arg(long, value_name = "RUN", conflicts_with_all = planned(), help_heading = OUTPUT)]
     resume: Option<PathBuf>,
 }
@@ -75,9 +75,9 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let finished = match &arguments.resume {
         Some(given) => {
-            let (folder, credentials) = (path_of(given)?, conditions.login.read()?);
+            let (folder, access) = (path_of(given)?, conditions.access.read()?);
             measure(conditions.quiet, |progress, cancel| {
-                resume(&folder, credentials, conditions.within(), &programs, progress, cancel)
+                resume(&folder, access.clone(), conditions.within(), &programs, progress, cancel)
             })?
         }
         None => {

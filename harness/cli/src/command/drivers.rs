@@ -195,6 +195,7 @@ fn words(capability: Capability) -> &'static str {
         Capability::ControlConnection => "survive a broken control connection",
         Capability::NoticesClose => "notice that the server closed a connection",
         Capability::Credentials => "log in",
+        Capability::Tls => "encrypt with TLS",
         Capability::Offline => "run without a cluster",
         Capability::Batch => "send batches",
         Capability::Unprepared => "send values unprepared",

@@ -7,6 +7,7 @@ use anyhow::Result;
 use cqldyno_cluster::{Answers, Credentials, NodeOptions, ServeOptions, serve};
 use cqldyno_reports::{memory, whole};
 
+use crate::arguments::heading::SETUP;
 use crate::count::{count, count_or_none, duration, pause};
 use crate::login::Login;
 use crate::nodes::Nodes;
@@ -34,7 +35,7 @@ pub struct Arguments {
     port: u16,
     #[command(flatten)]
     nodes: Nodes,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = SETUP)]
     login: Login,
     /// Delay each answer by this long, such as 100us
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "0", allow_hyphen_values = true)]

@@ -97,7 +97,7 @@ fn quick(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 /// One test at a time has a Cassandra: a machine of two cores has no room for more. `None` unless it is asked for.
-fn asked_for() -> Option<MutexGuard<'static, ()>> {
+pub fn asked_for() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
     if std::env::var(ASKED).is_ok_and(|value| value == "required") {
         return Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner));

@@ -21,6 +21,8 @@ mod gocql;
 #[cfg(test)]
 mod history;
 #[cfg(test)]
+mod keyspaces;
+#[cfg(test)]
 mod listings;
 #[cfg(test)]
 mod nodes;
@@ -38,6 +40,8 @@ mod resume;
 mod rounds;
 #[cfg(test)]
 mod schema;
+#[cfg(test)]
+mod secure;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]

@@ -116,6 +116,14 @@ fn job(scenario: Scenario) -> Job {
         runtime: Runtime::Multi { workers: 2 },
         target: vec![([127, 0, 0, 1], 9042).into(), "[::1]:9042".parse().unwrap()],
         credentials: Some(crate::JobCredentials { user: "u".to_owned(), password: "p".to_owned() }),
+        tls: Some(cqldyno_driver_api::Tls {
+            ca: Some("/etc/ca.pem".into()),
+            client: Some(cqldyno_driver_api::ClientCertificate {
+                certificate: "/etc/client.pem".into(),
+                key: "/etc/client.key".into(),
+            }),
+        }),
+        datacenter: Some("dc1".to_owned()),
         connections: 1,
         consistency: cqldyno_driver_api::Consistency::LocalOne,
         page_size: 5_000,

@@ -28,6 +28,8 @@ pub fn job(scenario: &str, count: u64) -> Job {
         runtime: Runtime::Current,
         target: vec![([127, 0, 0, 1], 9).into()],
         credentials: None,
+        tls: None,
+        datacenter: None,
         connections: 1,
         consistency: Consistency::LocalOne,
         page_size: 77,
