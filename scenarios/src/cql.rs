@@ -418,21 +418,38 @@ mod tests {
     }
 
     #[test]
-    fn a_suffix_goes_to_names_of_keyspaces_and_to_nothing_of_the_same_name() {
-        let [ks, quoted] = ["ks", "K s"].map(|name| vec![name.to_owned()]);
-        let with = |cql: &str, suffixed: &str, keyspaces: &[String]| {
-            assert_eq!(with_suffix(cql, keyspaces, "_1").as_deref(), Some(suffixed));
+    fn names_of_our_own_go_to_keyspaces_and_to_nothing_of_the_same_name() {
+        let with = |cql: &str, own: &str, keyspace: &str| {
+            assert_eq!(with_own_names(cql, &[keyspace.to_owned()], "_1").as_deref(), Some(own));
         };
         let schema = "CREATE KEYSPACE IF NOT EXISTS Ks WITH x = {'ks': 1.5} -- ks";
         assert_eq!(keyspace_created_by(schema), Some("ks".to_owned()));
-        with(schema, "CREATE KEYSPACE IF NOT EXISTS Ks_1 WITH x = {'ks': 1.5} -- ks", &ks);
+        with(schema, "CREATE KEYSPACE IF NOT EXISTS cqldyno_Ks_1 WITH x = {'ks': 1.5} -- ks", "ks");
         let select = "SELECT ks, 'ks.t' FROM ks.ks WHERE \u{fc} = ? /* ks. */";
-        with(select, &select.replace("FROM ks", "FROM ks_1"), &ks);
-        with("DROP TABLE IF EXISTS \"K s\".t", "DROP TABLE IF EXISTS \"K s_1\".t", &quoted);
+        with(select, &select.replace("FROM ks", "FROM cqldyno_ks_1"), "ks");
+        with("DROP TABLE IF EXISTS \"Ks\".t", "DROP TABLE IF EXISTS \"cqldyno_Ks_1\".t", "Ks");
+        with("DROP TABLE cqldyno.t", "DROP TABLE cqldyno_1.t", "cqldyno");
         assert_eq!(keyspace_created_by("CREATE TABLE ks.t (a int PRIMARY KEY)"), None);
-        for shared in ["USE ks", "DROP TABLE t", "SELECT v FROM others.t", "INSERT INTO ks.t (a) VALUES (others.f(?))"]
-        {
-            assert_eq!(with_suffix(shared, &ks, "_1"), None, "{shared}");
+        for (other, keyspace) in [
+            ("USE ks", "ks"),
+            ("DROP TABLE t", "ks"),
+            ("SELECT v FROM others.t", "ks"),
+            ("INSERT INTO ks.t (a) VALUES (others.f(?))", "ks"),
+            ("DROP TABLE \"K s\".t", "K s"),
+        ] {
+            assert_eq!(with_own_names(other, &[keyspace.to_owned()], "_1"), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_keyspace_is_made_anew_and_with_other_replicas() {
+        let schema =
+            "CREATE KEYSPACE IF NOT EXISTS ks WITH replication = {'class': 'A', 'f': 1} AND durable_writes = true";
+        let anew = "CREATE KEYSPACE ks WITH replication = {'class': 'A', 'f': 1} AND durable_writes = true";
+        assert_eq!(created_anew(schema), anew);
+        assert_eq!(created_anew(anew), anew);
+        let replicated = "CREATE KEYSPACE ks WITH replication = {'dc': 3} AND durable_writes = true";
+        assert_eq!(with_replication(anew, "{'dc': 3}").as_deref(), Some(replicated));
+        assert_eq!(with_replication("CREATE KEYSPACE ks WITH durable_writes = true", "{'dc': 3}"), None);
     }
 }

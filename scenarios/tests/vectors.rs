@@ -130,9 +130,17 @@ fn written(kind: &Kind, number: u64, unique: bool) -> String {
     };
     let elements = |length: NonZeroU64, kinds: &[&Kind], unique: &[bool]| {
         let numbers = (0..length.get()).map(|index| Kind::element(number, length, index));
-        let each =
-            numbers.flat_map(|number| kinds.iter().zip(unique).map(move |(kind, one)| written(kind, number, *one)));
-        each.collect::<Vec<_>>().join(", ")
+        let mut each: Vec<String> = numbers
+            .map(|number| {
+                let parts = kinds.iter().zip(unique).map(|(kind, one)| written(kind, number, *one));
+                parts.collect::<Vec<_>>().join(", ")
+            })
+            .collect();
+        // Sets and maps have no order of their own.
+        if unique.contains(&true) {
+            each.sort();
+        }
+        each.join(", ")
     };
     let name = if matches!(kind, Kind::Ascii { .. }) { "text" } else { kind.name() };
     let found = match *kind {

@@ -130,6 +130,9 @@ func (l *link) listen(input io.Reader) {
 			if err := lines.Err(); err != nil {
 				l.fail("protocol", fmt.Errorf("a message of the worker protocol was expected, and the line cannot be read: %w", err))
 			}
+			if l.hasSaidAll() {
+				return
+			}
 			fmt.Fprintln(os.Stderr, "cqldyno worker: standard input was closed before the end; this program is started by cqldyno, "+
 				"which speaks the worker protocol with it")
 			os.Exit(exitAbandoned)
@@ -152,6 +155,13 @@ func (l *link) hasHeardAll() bool {
 	l.Lock()
 	defer l.Unlock()
 	return l.turns == 0 && (l.phase == acknowledged || l.phase == closed)
+}
+
+// hasSaidAll is true after the last message: then the process is about to end by itself.
+func (l *link) hasSaidAll() bool {
+	l.Lock()
+	defer l.Unlock()
+	return l.phase == closed
 }
 
 // heard checks a message against the phase and acts on stop; it says whether the cell waits for it.

@@ -14,16 +14,16 @@ use crate::outcome::usage;
 pub struct Access {
     #[command(flatten, next_help_heading = CLUSTER)]
     pub login: Login,
-    /// Encrypt, and verify no certificate unless --tls-ca is given
+    /// Encrypt; only --tls-ca verifies anybody
     #[arg(long, help_heading = CLUSTER, hide_short_help = true)]
     tls: bool,
-    /// Encrypt, and verify nodes and their addresses by the CA in a PEM file
-    #[arg(long, value_name = "FILE", help_heading = CLUSTER)]
+    /// Encrypt, and verify nodes against the CA in a PEM file
+    #[arg(long, value_name = "FILE", help_heading = CLUSTER, hide_short_help = true)]
     tls_ca: Option<PathBuf>,
-    /// The client's certificate, for a cluster that asks for one
+    /// Show this client certificate
     #[arg(long, value_name = "FILE", help_heading = CLUSTER, hide_short_help = true)]
     tls_cert: Option<PathBuf>,
-    /// Its key, without a passphrase; only workers read it, and nothing shows it
+    /// Its key, without a passphrase
     #[arg(long, value_name = "FILE", help_heading = CLUSTER, hide_short_help = true)]
     tls_key: Option<PathBuf>,
 }

@@ -71,8 +71,7 @@ const MOST_ATTEMPTS: u32 = 3;
 pub struct Asked {
     /// Name or TOML file [default: writes, reads, mixed]
     ///
-    /// Give it several times for several scenarios. `cqldyno scenarios` lists the built-in ones. `cqldyno scenarios new FILE`
-    /// writes a file to start from.
+    /// Give it once per scenario. `cqldyno scenarios` lists the built-in ones; `scenarios new FILE` writes one.
     #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     scenario: Vec<String>,
@@ -86,9 +85,8 @@ pub struct Asked {
     arrangement: Vec<Arrangement>,
     /// HOST[:PORT],..., or cassandra
     ///
-    /// `embedded` is in memory. Addresses name nodes of a running cluster. `cassandra` fetches a real Apache Cassandra 5.0 from Maven
-    /// Central once, and starts it here; it needs Java 11 or 17, and Maven. Also cassandra:4.1; options follow with commas: nodes=3,
-    /// heap=1G, port=9042. There a comparison has 12 generations unless --within or --until is set.
+    /// `embedded` is in memory. Addresses name nodes of a running cluster. `cassandra` starts Apache Cassandra 5.0 here, fetched once
+    /// from Maven Central; it needs Java 11 or 17. Also cassandra:4.1; options follow: nodes=3,heap=1G,port=9042.
     #[arg(long, value_name = "NODES", value_parser = Target::parse, default_value = "embedded", help_heading = WHAT)]
     #[arg(allow_hyphen_values = true)]
     target: Target,
@@ -100,17 +98,15 @@ pub struct Asked {
     settings: Settings,
     /// How statements are submitted: slots, stream, spawn, ...
     ///
-    /// `slots`: a task with a plain loop per statement in flight. `stream`: one `buffer_unordered` per thread; with
-    /// `stream-unconstrained` without tokio's cooperative budget. `spawn`: a task per statement under a semaphore; `spawn-all`: all
-    /// tasks at once; `unlimited`: no semaphore. `sequential`: one statement at a time. [default: the scenario's own, else slots]
+    /// `slots`: a task with a loop per statement in flight. `stream`: one `buffer_unordered` per thread. `spawn`: a task per statement
+    /// under a semaphore. Also stream-unconstrained, spawn-all, unlimited, sequential. [default: the scenario's own, else slots]
     #[arg(long, value_name = "WAY", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = str::parse::<Submit>, allow_hyphen_values = true, hide_short_help = true)]
     submit: Vec<Submit>,
     /// More figures: latency, syscalls, ... or all
     ///
-    /// Each pass adds short cells after the timed ones. Separate several with commas. `counting` counts system calls, unless
-    /// --no-counting is set; `syscalls` counts them by name. `latency` takes response times below saturation. `flamegraph`
-    /// samples stacks.
+    /// Each pass adds short cells after the timed ones. Separate several with commas. `syscalls` counts system calls by name;
+    /// `latency` takes response times below saturation; `flamegraph` samples stacks.
     #[arg(long, value_name = "PASS", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = PossibleValuesParser::new(passes()), hide_possible_values = true)]
     pass: Vec<String>,
@@ -201,8 +197,7 @@ pub struct Asked {
     request_timeout: Limit<u64>,
     /// Physical cores of worker and server: auto, off, or as in 2-3/0-1
     ///
-    /// `auto` splits four or more cores between them if no arrangement says `pinned+`; `off` does not. 2-3/0-1 gives the worker cores
-    /// 2 and 3.
+    /// `auto` splits four or more cores if no arrangement says `pinned+`. 2-3/0-1: the worker has cores 2 and 3.
     #[arg(long, value_name = "WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
     #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
     pin: Pin,
@@ -229,14 +224,13 @@ pub struct Asked {
     #[arg(long, value_name = "N|DC=N,...", value_parser = str::parse::<Replication>, help_heading = CLUSTER)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     replication: Option<Replication>,
-    /// Use keyspaces cqldyno_N that exist, and drop none at the end
+    /// Use keyspaces cqldyno_N that exist, and drop none
     #[arg(long, help_heading = CLUSTER, hide_short_help = true)]
     keep: bool,
 
     /// Share of the cores that other processes may use, or `none`
     ///
-    /// Steal is included. A round with more, or with a slow calibration loop around it, does not count. A disturbed block of cells runs
-    /// again, up to twice.
+    /// Steal is included. A round with more does not count. A block of cells with more runs again, up to twice.
     #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
     #[arg(help_heading = LIMITS, allow_hyphen_values = true, hide_short_help = true)]
     noise_share: Limit<f64>,
