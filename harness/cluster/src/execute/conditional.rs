@@ -13,8 +13,8 @@ use crate::codec::response::MadeRows;
 use crate::error::{CqlError, invalid};
 use crate::plan::{Condition, Plan};
 use crate::schema::Table;
-use crate::storage::clock::Moment;
-use crate::storage::record::{self, NEVER, Row};
+use crate::storage::clock::Clock;
+use crate::storage::record::{self, Row};
 use crate::storage::table::{LockedShard, TableStore};
 use crate::token;
 use crate::types::{ColumnSpec, CqlType, Value};
@@ -34,7 +34,6 @@ struct Current<'r> {
     rows: Vec<Option<(Row<'r>, &'r [u8])>>,
     /// The clustering key of the first live row, which Cassandra shows beside static columns.
     first: Option<&'r [u8]>,
-    latest: i64,
 }
 
 /// Runs the statements if all conditions hold. The answer says whether they did, and what was there if not.
@@ -44,7 +43,7 @@ struct Current<'r> {
 pub fn conditional<'s>(
     store: &TableStore,
     statements: &[(&'s Plan, &'s [Value<'s>])],
-    moment: &mut Moment,
+    clock: &Clock,
     is_batch: bool,
 ) -> Result<MadeRows, CqlError> {
     let table = &*store.table;
@@ -67,7 +66,8 @@ pub fn conditional<'s>(
             return Ok(not_applied(table, (&key, &components), &conditions, &current, is_batch));
         }
     }
-    let timestamp = moment.after(current.latest);
+    // Only now, with the lock: all that the conditions saw is older.
+    let timestamp = clock.begin().timestamp();
     for (plan, values) in statements {
         // As in Cassandra, a deletion takes nothing of what is written with it.
         let timestamp = timestamp - i64::from(matches!(plan, Plan::Delete(_)));
@@ -183,9 +183,8 @@ fn current<'r>(
     match shard {
         LockedShard::Rows(shard) => {
             let record = shard.get(hash, key);
-            let latest = record.map_or(NEVER, |record| record::head(record).timestamp);
             let rows = conditions.iter().map(|_| record.and_then(live)).collect();
-            Current { statics: None, rows, first: None, latest }
+            Current { statics: None, rows, first: None }
         }
         LockedShard::Partitions(shard) => {
             let partition = shard.get(hash, key);
@@ -197,7 +196,6 @@ fn current<'r>(
                 statics,
                 rows: conditions.iter().map(row).collect(),
                 first: all.find_map(|(_, record)| live(record).map(|(_, wire)| wire)),
-                latest: partition.map_or(NEVER, |partition| partition.latest()),
             }
         }
     }
@@ -261,5 +259,41 @@ fn applied_spec(table: &Table) -> ColumnSpec {
         table: table.name.clone(),
         name: "[applied]".into(),
         ty: CqlType::Boolean,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::analyze::analyze;
+    use crate::storage::database::Database;
+
+    #[test]
+    fn a_write_is_later_than_what_came_while_its_transaction_waited_for_the_lock() {
+        let database = Database::new(crate::system::catalog(), 0);
+        let plan = |cql: &str| analyze(cql, &database.catalog(), None).unwrap().plan;
+        for cql in [
+            "CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+            "CREATE TABLE ks.t (pk int PRIMARY KEY, v int)",
+        ] {
+            let Plan::Ddl(ddl) = plan(cql) else { panic!("{cql} is no DDL") };
+            database.apply(&ddl).unwrap();
+        }
+        let insert = plan("INSERT INTO ks.t (pk, v) VALUES (1, 2) IF NOT EXISTS");
+        let delete = plan("DELETE FROM ks.t WHERE pk = 1");
+        let store = database.store(insert.tables()[0]).unwrap();
+        let mut shard = store.lock(store.place(token::token(&1i32.to_be_bytes())).shard);
+        thread::scope(|scope| {
+            let inserted = scope.spawn(|| conditional(&store, &[(&insert, &[])], &database.clock, false));
+            // Time for the transaction to come as far as the lock.
+            thread::sleep(Duration::from_millis(50));
+            modify_locked(&store, &delete, &[], database.clock.begin().timestamp(), &mut shard).unwrap();
+            drop(shard);
+            inserted.join().unwrap().unwrap();
+        });
+        assert_eq!(store.live(), 1);
     }
 }

@@ -96,7 +96,7 @@ impl PointGroup {
     }
 
     /// Executes all that wait, for [`PointGroup::answer`].
-    pub fn execute(&mut self, statements: &impl PointStatements, input: &[u8], moment: &mut Moment) {
+    pub fn execute(&mut self, statements: &impl PointStatements, input: &[u8], moment: &mut Moment<'_>) {
         let Some(store) = self.store.clone() else { return };
         if let Shards::Rows(shards) = &store.shards {
             self.sort_by_shard(shards.len());
@@ -142,7 +142,7 @@ impl PointGroup {
     /// Executes statements by their numbers, each with its shard.
     fn execute_locked(
         &mut self,
-        (statements, input, moment): (&impl PointStatements, &[u8], &mut Moment),
+        (statements, input, moment): (&impl PointStatements, &[u8], &mut Moment<'_>),
         store: &TableStore,
         locked: &mut [Option<(MutexGuard<'_, RowShard>, &[u32])>],
     ) {

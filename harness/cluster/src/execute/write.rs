@@ -25,7 +25,7 @@ pub enum Mode {
 pub enum TimestampSource<'m> {
     /// The request, or one for a whole batch.
     Fixed(i64),
-    Server(&'m mut Moment),
+    Server(Moment<'m>),
 }
 
 impl TimestampSource<'_> {

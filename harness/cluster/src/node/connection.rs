@@ -265,9 +265,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if self.group.is_empty() {
             return Ok(());
         }
-        let mut moment = self.state.database.clock.begin();
-        self.group.execute(&self.cache, input, &mut moment);
-        self.state.database.clock.end(moment);
+        self.group.execute(&self.cache, input, &mut self.state.database.clock.begin());
         while !self.group.answer(&self.cache, input, &mut self.out, &mut self.tally, OUTPUT_LEN) {
             self.send().await?;
         }

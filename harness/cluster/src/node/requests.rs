@@ -301,15 +301,11 @@ impl Requests {
                 if prepared.plan.condition().is_some() {
                     return self.conditional(&store, &[(&prepared.plan, &values)], false);
                 }
-                let clock = &self.state.database.clock;
-                let mut moment = clock.begin();
                 let source = match parameters.timestamp {
                     Some(timestamp) => TimestampSource::Fixed(timestamp),
-                    None => TimestampSource::Server(&mut moment),
+                    None => TimestampSource::Server(self.state.database.clock.begin()),
                 };
-                let modified = modify(&store, &prepared.plan, &values, source, Mode::Apply);
-                clock.end(moment);
-                modified?;
+                modify(&store, &prepared.plan, &values, source, Mode::Apply)?;
                 Ok(Answer::Void)
             }
             Plan::Batch(batch) => {
@@ -440,11 +436,7 @@ impl Requests {
         statements: &[(&Plan, &[Value<'_>])],
         is_batch: bool,
     ) -> Result<Answer, CqlError> {
-        let clock = &self.state.database.clock;
-        let mut moment = clock.begin();
-        let rows = conditional(store, statements, &mut moment, is_batch);
-        clock.end(moment);
-        rows.map(Answer::MadeRows)
+        conditional(store, statements, &self.state.database.clock, is_batch).map(Answer::MadeRows)
     }
 
     fn store_of(&self, plan: &Plan) -> Result<Arc<TableStore>, CqlError> {

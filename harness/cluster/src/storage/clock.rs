@@ -13,8 +13,9 @@ pub struct Clock {
 ///
 /// All share one timestamp, so that a fast client does not push the clock ahead of the time of day. Only a write to what
 /// the same moment wrote takes a later one, which keeps the order of requests.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment {
+#[derive(Debug)]
+pub struct Moment<'c> {
+    clock: &'c Clock,
     base: i64,
     used: i64,
 }
@@ -26,22 +27,17 @@ pub fn seconds() -> u32 {
 }
 
 impl Clock {
-    /// A moment later than all before it.
-    pub fn begin(&self) -> Moment {
+    /// A moment later than all timestamps so far.
+    pub fn begin(&self) -> Moment<'_> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
         let before = self.last.fetch_max(now, Ordering::Relaxed);
         let base = if now > before { now } else { self.last.fetch_add(1, Ordering::Relaxed) + 1 };
-        Moment { base, used: base }
-    }
-
-    /// Makes later moments later than all timestamps of this one.
-    pub fn end(&self, moment: Moment) {
-        self.last.fetch_max(moment.used, Ordering::Relaxed);
+        Moment { clock: self, base, used: base }
     }
 }
 
-impl Moment {
-    /// The timestamp of a BATCH.
+impl Moment<'_> {
+    /// The timestamp of a BATCH, and of a lightweight transaction.
     pub fn timestamp(&self) -> i64 {
         self.base
     }
@@ -49,12 +45,15 @@ impl Moment {
     /// The timestamp for a write to a row last written at `latest`.
     #[inline]
     pub fn after(&mut self, latest: i64) -> i64 {
-        if (self.base..=self.used).contains(&latest) {
-            self.used = self.used.max(latest + 1);
-            latest + 1
-        } else {
-            self.base
+        if !(self.base..=self.used).contains(&latest) {
+            return self.base;
         }
+        if latest == self.used {
+            self.used += 1;
+            // At once, while the row is locked: a lightweight transaction that reads it next must write later than this.
+            self.clock.last.fetch_max(self.used, Ordering::Relaxed);
+        }
+        latest + 1
     }
 }
 
@@ -71,7 +70,6 @@ mod tests {
         let other = first.after(i64::MIN);
         let three = first.after(two);
         assert!(one < two && two < three && other == one);
-        clock.end(first);
         let second = clock.begin();
         assert!(second.base > three);
         assert!(clock.begin().base > second.base);
@@ -79,7 +77,8 @@ mod tests {
 
     #[test]
     fn what_a_client_wrote_in_the_future_stays_ahead() {
-        let mut moment = Clock::default().begin();
+        let clock = Clock::default();
+        let mut moment = clock.begin();
         let future = moment.base + 1_000_000;
         assert!(moment.after(future) < future);
     }

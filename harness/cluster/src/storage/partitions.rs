@@ -18,6 +18,7 @@ pub struct Partition {
     /// The record of the static columns, if one was ever written.
     pub statics: Option<Box<[u8]>>,
     rows: BTreeMap<Box<[u8]>, Box<[u8]>>,
+    /// The greatest timestamp in it.
     latest: i64,
 }
 
@@ -39,11 +40,6 @@ impl Partition {
     /// The record of a row.
     pub fn row(&self, sortable: &[u8]) -> Option<&[u8]> {
         self.rows.get(sortable).map(|record| &**record)
-    }
-
-    /// The greatest timestamp in it.
-    pub fn latest(&self) -> i64 {
-        self.latest
     }
 
     fn deletion_over(&self, sortable: &[u8]) -> i64 {

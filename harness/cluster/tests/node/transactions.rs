@@ -162,3 +162,33 @@ fn of_clients_that_count_together_none_loses_a_step() {
     let rows = client.rows("SELECT v FROM counts");
     assert_eq!(rows.cell(0, "v"), Some(&(CLIENTS as i64 * STEPS).to_be_bytes()[..]));
 }
+
+#[test]
+fn a_row_whose_insert_was_applied_is_there_until_its_client_deletes_it() {
+    const CLIENTS: i64 = 4;
+    const ROUNDS: usize = 200;
+    let node = node();
+    let mut client = Client::in_keyspace(&node);
+    client.run("CREATE TABLE locks (pk bigint PRIMARY KEY, owner bigint)");
+    std::thread::scope(|scope| {
+        for owner in 0..CLIENTS {
+            let mut client = Client::in_keyspace(&node);
+            scope.spawn(move || {
+                let insert = client.prepare("INSERT INTO locks (pk, owner) VALUES (1, ?) IF NOT EXISTS");
+                let select = client.prepare("SELECT owner FROM locks WHERE pk = 1");
+                let delete = client.prepare("DELETE FROM locks WHERE pk = 1 IF EXISTS");
+                let mut held = 0;
+                while held < ROUNDS {
+                    let inserted = client.execute(&insert.id, &[bigint(owner)]).rows();
+                    if inserted.cell(0, "[applied]") == Some(&[1][..]) {
+                        let found = client.execute(&select.id, &[]).rows();
+                        assert_eq!(found.rows, [[Some(owner.to_be_bytes().to_vec())]]);
+                        let deleted = client.execute(&delete.id, &[]).rows();
+                        assert_eq!(deleted.cell(0, "[applied]"), Some(&[1][..]));
+                        held += 1;
+                    }
+                }
+            });
+        }
+    });
+}
