@@ -181,7 +181,7 @@ impl Statement {
         let bytes = bytes(&self.values).saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX));
         if bytes > MAX_VALUE_BYTES {
             let message = format!(
-                "statement {name} has batches of {rows} rows with texts and blobs of {bytes} bytes together; at most \
+                "statement {name} has batches of {rows} rows with values of {bytes} bytes together; at most \
                  {MAX_VALUE_BYTES} fit into a frame: use a smaller size"
             );
             return refuse("size", message);
@@ -226,7 +226,7 @@ fn check_length(statement: &str, does: &str, columns: &[Column]) -> Result<(), F
     let bytes = bytes(columns);
     if bytes > MAX_VALUE_BYTES {
         let message = format!(
-            "statement {statement} {does} texts and blobs of {bytes} bytes together; at most {MAX_VALUE_BYTES} fit into a \
+            "statement {statement} {does} values of {bytes} bytes together; at most {MAX_VALUE_BYTES} fit into a \
              frame: use smaller lengths"
         );
         return Err(Fault::new(&[], message));
@@ -279,7 +279,7 @@ fn check_by(columns: &[Column], rows: u64) -> Result<(), Fault> {
     })
 }
 
-/// The bytes of the texts and blobs.
+/// The bytes of the values.
 fn bytes(columns: &[Column]) -> usize {
     columns.iter().fold(0usize, |sum, column| sum.saturating_add(column.length()))
 }
@@ -309,24 +309,24 @@ values = [{ type = "bigint" }, { type = "text", length = 3 }]
     }
 
     #[test]
-    fn texts_and_blobs_that_no_frame_carries_are_refused_wherever_they_stand() {
-        let most = GOOD.replace("length = 3", &format!("length = {MAX_VALUE_BYTES}"));
+    fn values_that_no_frame_carries_are_refused_wherever_they_stand() {
+        let most = GOOD.replace("length = 3", &format!("length = {}", MAX_VALUE_BYTES - 8));
         assert!(Scenario::from_toml(&most, "tiny.toml").is_ok());
         let message = error(&GOOD.replace("length = 3", "length = 99999999999"));
         assert!(
             message.contains(
-                "statement insert binds texts and blobs of 99999999999 bytes together; at most 16711680 fit into a frame: \
-                 use smaller lengths"
+                "statement insert binds values of 100000000007 bytes together; at most 16711680 fit into a frame: use \
+                 smaller lengths"
             ),
             "{message}"
         );
         let blobs = "[{ type = \"blob\", length = 9223372036854775807 }, { type = \"blob\", length = 9223372036854775807 }, \
                      { type = \"blob\", length = 9223372036854775807 }]";
         let expect = format!("{GOOD}[statement.expect]\ncolumns = {blobs}\n");
-        assert!(error(&expect).contains("insert expects texts and blobs of 18446744073709551615 bytes"));
+        assert!(error(&expect).contains("insert expects values of 18446744073709551615 bytes"));
         let read_back =
             format!("{GOOD}[statement.read_back]\ncql = \"SELECT v FROM ks.t\"\nvalues = []\ncolumns = {blobs}\n");
-        assert!(error(&read_back).contains("insert reads back texts"));
+        assert!(error(&read_back).contains("insert reads back values of 18446744073709551615 bytes"));
     }
 
     #[test]
@@ -421,7 +421,10 @@ columns = [{ type = "counter" }]
             assert!(message.contains(sentence), "{message}");
         }
         let most = "{ type = \"list\", of = { type = \"blob\", length = 1000000 }, length = 17 }";
-        assert!(with(most).contains("texts and blobs of 17000000 bytes together"), "{}", with(most));
+        assert!(with(most).contains("values of 17000076 bytes together"), "{}", with(most));
+        let ints = "{ type = \"list\", of = { type = \"int\" }, length = 65535 }";
+        let nested = with(&format!("{{ type = \"list\", of = {ints}, length = 65535 }}"));
+        assert!(nested.contains("statement insert binds values of 34358951948 bytes together"), "{nested}");
     }
 
     #[test]
@@ -448,10 +451,6 @@ columns = [{ type = "counter" }]
     fn a_batch_that_no_frame_holds_is_refused() {
         let long = GOOD.replace("name = \"insert\"", "name = \"insert\"\noperation = \"batch\"\nsize = 1000");
         let long = long.replace("length = 3", "length = 20000");
-        assert!(
-            error(&long).contains("batches of 1000 rows with texts and blobs of 20000000 bytes"),
-            "{}",
-            error(&long)
-        );
+        assert!(error(&long).contains("batches of 1000 rows with values of 20008000 bytes"), "{}", error(&long));
     }
 }

@@ -363,7 +363,7 @@ impl Column {
         }
     }
 
-    /// The bytes of a text or blob, or of those among its elements.
+    /// The most bytes that a value has in a frame.
     pub fn length(&self) -> usize {
         self.kind.length()
     }
@@ -491,12 +491,27 @@ impl Kind {
         let times = |length: &NonZeroU64, bytes: usize| {
             usize::try_from(length.get()).unwrap_or(usize::MAX).saturating_mul(bytes)
         };
+        // An element follows its length, which is an int.
+        let element = |of: &Kind| of.length().saturating_add(4);
         match self {
+            Kind::Null {} => 0,
+            Kind::Boolean { .. } | Kind::Tinyint { .. } => 1,
+            Kind::Smallint { .. } => 2,
+            Kind::Int { .. } | Kind::Float { .. } | Kind::Date { .. } => 4,
+            Kind::Bigint { .. }
+            | Kind::Double { .. }
+            | Kind::Timestamp { .. }
+            | Kind::Varint { .. }
+            | Kind::Time { .. }
+            | Kind::Counter { .. }
+            | Kind::Partition { .. } => 8,
+            Kind::Decimal { .. } => 12,
+            Kind::Uuid { .. } | Kind::Timeuuid { .. } | Kind::Inet { .. } | Kind::Duration { .. } => 16,
             Kind::Text { length, .. } | Kind::Blob { length, .. } | Kind::Ascii { length, .. } => *length,
-            Kind::List { of, length } | Kind::Set { of, length } => times(length, of.length()),
-            Kind::Map { keys, of, length } => times(length, keys.length().saturating_add(of.length())),
-            Kind::Tuple { of } | Kind::Udt { of } => of.iter().fold(0, |sum, of| sum.saturating_add(of.length())),
-            _ => 0,
+            Kind::List { of, length } | Kind::Set { of, length } => times(length, element(of)),
+            Kind::Map { keys, of, length } => times(length, element(keys).saturating_add(element(of))),
+            Kind::Tuple { of } | Kind::Udt { of } => of.iter().map(element).fold(0, usize::saturating_add),
+            Kind::Vector { length, .. } => times(length, 4),
         }
     }
 

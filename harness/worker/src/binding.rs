@@ -168,7 +168,7 @@ struct NestedGenerator {
     /// How often each of `elements` makes one.
     length: NonZeroU64,
     elements: Vec<Generator>,
-    /// Bytes that making one element takes.
+    /// Bytes that making one element takes, at any depth.
     aside: usize,
     /// Those, and the bytes of all elements.
     room: usize,
@@ -176,11 +176,15 @@ struct NestedGenerator {
 
 impl NestedGenerator {
     fn new(kind: Nested, length: NonZeroU64, elements: Vec<Generator>) -> NestedGenerator {
-        let aside = elements.iter().map(Generator::room).max().unwrap_or(0);
+        let aside = elements.iter().map(|element| match element {
+            Generator::Nested(nested) => nested.aside,
+            other => other.room(),
+        });
+        let aside = aside.max().unwrap_or(0);
         let mut nested = NestedGenerator { kind, length, elements, aside, room: 0 };
         // Values of any number are as long as that of the first one.
         let mut bytes = Vec::new();
-        nested.fill(0, &mut vec![0; aside], &mut bytes);
+        let Ok(()) = nested.fill(0, &mut vec![0; aside], &mut Elements::new(&mut bytes));
         nested.room = aside + bytes.len();
         nested
     }
@@ -191,24 +195,25 @@ impl NestedGenerator {
         }
         let mut bytes = BYTES.take();
         bytes.clear();
-        self.fill(number, front(room, self.aside), &mut bytes);
+        let aside = front(room, self.aside);
+        let Ok(()) = Elements::new(&mut bytes).all(self.kind, |out| self.fill(number, aside, out));
         let kept = front(room, bytes.len());
         kept.iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
         BYTES.set(bytes);
         self.kind.of(Items::new(kept))
     }
 
-    fn fill(&self, number: u64, aside: &mut [u8], bytes: &mut Vec<u8>) {
-        // Nothing that is put in can fail.
-        let _ = Elements::new(bytes).all::<Infallible>(self.kind, |out| {
-            for index in 0..self.length.get() {
-                for element in &self.elements {
-                    let mut room = &mut *aside;
-                    out.push(element.value(Kind::element(number, self.length, index), &mut room));
+    fn fill(&self, number: u64, aside: &mut [u8], out: &mut Elements<'_>) -> Result<(), Infallible> {
+        for index in 0..self.length.get() {
+            let number = Kind::element(number, self.length, index);
+            for element in &self.elements {
+                match element {
+                    Generator::Nested(nested) => out.nested(nested.kind, |out| nested.fill(number, aside, out))?,
+                    other => out.push(other.value(number, &mut &mut *aside)),
                 }
             }
-            Ok(())
-        });
+        }
+        Ok(())
     }
 }
 
@@ -494,7 +499,7 @@ pub(crate) mod tests {
             Kind::Set { of: Box::new(Kind::Text { length: 4, plus, unicode: false }), length },
             Kind::Map {
                 keys: Box::new(Kind::Blob { length: 3, plus }),
-                of: Box::new(Kind::Set { of: Box::new(Kind::Uuid { plus }), length }),
+                of: Box::new(Kind::Set { of: Box::new(Kind::Text { length: 5, plus, unicode: false }), length }),
                 length,
             },
             Kind::Tuple { of: vec![Kind::Text { length: 4, plus, unicode: true }, Kind::Boolean { times: 1, plus }] },

@@ -3,11 +3,13 @@
 
 mod parent;
 
+use std::num::NonZeroU64;
+
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use cqldyno_driver_api::{ErrorKind, Setting};
 use cqldyno_protocol::{BuildInfo, FailureKind, Job, Mode, PROTOCOL_VERSION, ParentMessage, Runtime, WorkerMessage};
-use cqldyno_scenarios::{Operation, Submit};
+use cqldyno_scenarios::{Kind, Operation, Submit};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use parent::{Worker, cell, faulty, job, refused};
@@ -450,7 +452,7 @@ fn each_step_before_the_window_fails_by_its_own_kind() {
 
 #[test]
 fn a_job_that_cannot_be_carried_out_is_refused_with_a_sentence() {
-    let refused = |change: fn(&mut cqldyno_protocol::Job)| {
+    let refused = |change: fn(&mut Job)| {
         let mut job = job("mixed", 1_000);
         change(&mut job);
         refused(job, FailureKind::Job)
@@ -462,8 +464,11 @@ fn a_job_that_cannot_be_carried_out_is_refused_with_a_sentence() {
     assert!(refused(|job| job.target.clear()).contains("no address"));
     assert!(refused(|job| job.count = 1).contains("ask for at least 2"));
     assert!(refused(|job| job.scenario.statements.clear()).contains("has no [[statement]]"));
-    assert!(
-        refused(|job| job.scenario.statements[0].values = vec![cqldyno_scenarios::Kind::Null {}.into(); 33])
-            .contains("at most 32")
-    );
+    assert!(refused(|job| job.scenario.statements[0].values = vec![Kind::Null {}.into(); 33]).contains("at most 32"));
+    let too_long = |job: &mut Job| {
+        let length = NonZeroU64::new(65_535).unwrap();
+        let list = Kind::List { of: Box::new(Kind::Int { times: 1, plus: 0 }), length };
+        job.scenario.statements[0].values[0] = Kind::List { of: Box::new(list), length }.into();
+    };
+    assert!(refused(too_long).contains("at most 16711680 fit into a frame"));
 }
