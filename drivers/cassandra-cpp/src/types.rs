@@ -2,7 +2,7 @@
 
 use bigdecimal::BigDecimal;
 use cassandra_cpp::{
-    CassCollection, Inet, LendingIterator, List, Map, PreparedStatement, Set, Statement, Tuple, UserType, ValueType,
+    CassCollection, Inet, LendingIterator, List, Map, PreparedStatement, Set, Statement, UserType, ValueType,
 };
 use cqldyno_driver_api::{DriverError, Elements, ErrorKind, Items, Nested, Rows, Value, varint};
 use uuid::Uuid;
@@ -21,7 +21,6 @@ enum Slot<'s> {
     List(&'s mut List),
     Set(&'s mut Set),
     Map(&'s mut Map),
-    Tuple(&'s mut Tuple, usize),
     Udt(&'s mut UserType, usize),
 }
 
@@ -57,7 +56,6 @@ macro_rules! each {
             Slot::List(list) => list.$append($value).map(drop),
             Slot::Set(set) => set.$append($value).map(drop),
             Slot::Map(map) => map.$append($value).map(drop),
-            Slot::Tuple(tuple, index) => tuple.$set(index, $value).map(drop),
             Slot::Udt(udt, index) => udt.$set(index, $value).map(drop),
         }
     };
@@ -68,7 +66,6 @@ fn put(slot: Slot<'_>, value: Value<'_>) -> Result<(), DriverError> {
     let done = match value {
         Value::Null => match slot {
             Slot::Marker(statement, index) => statement.bind_null(index).map(drop),
-            Slot::Tuple(tuple, index) => tuple.set_null(index).map(drop),
             Slot::Udt(udt, index) => udt.set_null(index).map(drop),
             Slot::List(_) | Slot::Set(_) | Slot::Map(_) => return Err(no_call(value)),
         },
@@ -97,11 +94,9 @@ fn put(slot: Slot<'_>, value: Value<'_>) -> Result<(), DriverError> {
             Slot::List(list) => list.append_string(value).map(drop),
             Slot::Set(set) => set.append_string(value).map(drop),
             Slot::Map(map) => map.append_string(value).map(drop),
-            Slot::Tuple(tuple, index) => tuple.set_string(index, value).map(drop),
             Slot::Udt(udt, index) => udt.set_stringl(index, value).map(drop),
         },
         Value::Inet(value) => match slot {
-            Slot::Tuple(tuple, index) => tuple.set_inet(index, value).map(drop),
             Slot::Marker(statement, index) => statement.bind_inet(index, Inet::from(&value)).map(drop),
             Slot::List(list) => list.append_inet(Inet::from(&value)).map(drop),
             Slot::Set(set) => set.append_inet(Inet::from(&value)).map(drop),
@@ -111,8 +106,7 @@ fn put(slot: Slot<'_>, value: Value<'_>) -> Result<(), DriverError> {
         Value::List(items) => each!(slot, bind_list, append_list, set_list, list(items)?),
         Value::Set(items) => each!(slot, bind_set, append_set, set_set, set(items)?),
         Value::Map(items) => each!(slot, bind_map, append_map, set_map, map(items)?),
-        Value::Tuple(items) => each!(slot, bind_tuple, append_tuple, set_tuple, tuple(items)?),
-        Value::Decimal { .. } | Value::Duration { .. } | Value::Udt(_) | Value::Vector(_) => {
+        Value::Decimal { .. } | Value::Duration { .. } | Value::Tuple(_) | Value::Udt(_) | Value::Vector(_) => {
             return Err(no_call(value));
         }
     };
@@ -135,12 +129,6 @@ fn map(items: Items<'_>) -> Result<Map, DriverError> {
     let mut map = Map::with_capacity(items.count() / 2);
     items.iter().try_for_each(|item| put(Slot::Map(&mut map), item.value()))?;
     Ok(map)
-}
-
-fn tuple(items: Items<'_>) -> Result<Tuple, DriverError> {
-    let mut tuple = Tuple::new(items.count());
-    items.iter().enumerate().try_for_each(|(index, item)| put(Slot::Tuple(&mut tuple, index), item.value()))?;
-    Ok(tuple)
 }
 
 #[cold]
@@ -170,7 +158,6 @@ fn nested(kind: ValueType) -> Option<Nested> {
         ValueType::LIST => Nested::List,
         ValueType::SET => Nested::Set,
         ValueType::MAP => Nested::Map,
-        ValueType::TUPLE => Nested::Tuple,
         ValueType::UDT => Nested::Udt,
         _ => return None,
     })
