@@ -261,7 +261,7 @@ impl Counted {
         if !statements.iter().all(is_known) {
             return None;
         }
-        // One that loads its rows changes those.
+        // A statement with `load` updates loaded rows and adds none.
         let writes = statements.iter().enumerate().filter(|(_, one)| one.read_back.is_some() && one.load.is_none());
         let written = |(index, one): (usize, &Statement)| {
             workload.rows_written(index, done.issued_by_statement.get(&one.name).copied().unwrap_or(0))
