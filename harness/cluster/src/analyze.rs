@@ -16,7 +16,7 @@ use crate::plan::{self, OneOf, PartitionSelection, Plan, Prepared, Term};
 use crate::schema::{
     Catalog, Column, Ddl, Definition, Table, TableId, check_modifiable, define_keyspace, define_table,
 };
-use crate::types::{ColumnSpec, CqlType};
+use crate::types::ColumnSpec;
 
 /// Parses a statement and resolves it against the catalog; `keyspace` is the one that the connection uses.
 pub fn analyze(text: &str, catalog: &Catalog, keyspace: Option<&str>) -> Result<Prepared, CqlError> {
@@ -139,11 +139,6 @@ fn unknown_function(name: &str, place: &str) -> CqlError {
         return CqlError::unsupported(format!("The function {name} {place}"));
     }
     CqlError::Invalid(format!("Unknown function '{name}'"))
-}
-
-/// The specification of what is no column.
-fn special_spec((keyspace, table): (&str, &str), name: &str, ty: CqlType) -> ColumnSpec {
-    ColumnSpec { keyspace: keyspace.into(), table: table.into(), name: name.into(), ty }
 }
 
 fn names<'c>(columns: impl IntoIterator<Item = &'c Column>) -> Vec<String> {

@@ -4,6 +4,7 @@ mod ast;
 mod ddl;
 mod describe;
 mod lexer;
+mod modification;
 mod parser;
 mod select;
 mod term;

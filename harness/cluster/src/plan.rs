@@ -28,14 +28,20 @@ pub enum Term {
     Computed(Box<Computed>),
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub enum Computed {
+/// A value that follows from nothing in the statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generated {
     /// `now()`: a version 1 UUID of the current time.
     Now,
     /// `uuid()`: a version 4 UUID.
     Uuid,
     /// `currentTimestamp()` and `toTimestamp(now())`: milliseconds since 1970 as a bigint.
     CurrentTimestamp,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Computed {
+    Generated(Generated),
     List(Vec<Term>),
     /// With the type of its elements.
     Set(CqlType, Vec<Term>),
@@ -186,12 +192,7 @@ pub enum Selector {
     WriteTime(usize),
     /// `ttl(column)`: the seconds left as an int, null without a TTL.
     Ttl(usize),
-    /// `now()`: a version 1 UUID of the current time.
-    Now,
-    /// `uuid()`: a version 4 UUID.
-    Uuid,
-    /// `currentTimestamp()` and `toTimestamp(now())`.
-    CurrentTimestamp,
+    Generated(Generated),
 }
 
 impl Selector {

@@ -14,7 +14,7 @@ use crate::types::{ColumnSpec, CqlType};
 
 pub use catalog::{Catalog, Change, SchemaChange, name_uuid};
 pub use definition::{check_modifiable, define_keyspace, define_table, is_of_the_system};
-pub use options::TableOptions;
+pub use options::{MAX_TTL, TableOptions};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnKind {
@@ -74,6 +74,11 @@ impl Table {
 
     pub fn regular_start(&self) -> usize {
         self.static_start() + self.static_len
+    }
+
+    /// Whether the column of this index is static.
+    pub fn is_static(&self, column: usize) -> bool {
+        (self.static_start()..self.regular_start()).contains(&column)
     }
 
     /// What a result or a bind marker says about one of the table's columns.

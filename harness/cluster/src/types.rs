@@ -45,6 +45,13 @@ pub struct ColumnSpec {
     pub ty: CqlType,
 }
 
+impl ColumnSpec {
+    /// Of what is no column of a table.
+    pub(crate) fn special((keyspace, table): (&str, &str), name: &str, ty: CqlType) -> ColumnSpec {
+        ColumnSpec { keyspace: keyspace.into(), table: table.into(), name: name.into(), ty }
+    }
+}
+
 macro_rules! types {
     ($($name:ident $text:literal $id:literal since $version:literal $class:literal)*) => {
         /// A CQL type (native_protocol_v4.spec section 4.2.5.2, `[option]`).

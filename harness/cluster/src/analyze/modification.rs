@@ -6,7 +6,7 @@ use super::{Analyzer, find, missing};
 use crate::cql::{self, AssignmentTarget};
 use crate::error::{CqlError, invalid};
 use crate::plan::{Assignment, Condition, Delete, Insert, OneOf, PartitionSelection, Term, Update};
-use crate::schema::{Column, ColumnKind, Table};
+use crate::schema::{Column, Table};
 
 const CUSTOM_TIMESTAMP: &str = "Cannot provide custom timestamp for conditional updates";
 
@@ -40,10 +40,6 @@ fn check_key_term(term: &Term, column: &Column) -> Result<(), CqlError> {
     }
 }
 
-fn only_static<'t>(table: &Table, mut columns: impl Iterator<Item = &'t usize>) -> bool {
-    columns.all(|index| table.columns.get(*index).is_some_and(|column| column.kind == ColumnKind::Static))
-}
-
 impl Analyzer<'_> {
     pub(super) fn insert(&mut self, insert: &cql::Insert) -> Result<Insert, CqlError> {
         if insert.json {
@@ -75,7 +71,7 @@ impl Analyzer<'_> {
         if let Some(names) = missing(table.partition_key(), |index| terms.contains_key(&index)) {
             return invalid(format!("Some partition key parts are missing: {names}"));
         }
-        let static_row = clustering.is_empty() && !rest.is_empty() && only_static(&table, rest.keys());
+        let static_row = clustering.is_empty() && !rest.is_empty() && rest.keys().all(|index| table.is_static(*index));
         let is_given = |index: usize| clustering.contains_key(&(table.partition_key_len + index));
         if let Some(names) = missing(table.clustering(), is_given)
             && !static_row
@@ -119,7 +115,7 @@ impl Analyzer<'_> {
         restrictions.refuse_rest(&table)?;
         check_conditional(condition.as_ref(), timestamp.as_ref(), (&partition, &rows.prefix), "updates")?;
         let static_condition = condition.as_ref().is_none_or(|condition| condition.is_static(&table));
-        let all_static = only_static(&table, assigned.keys()) && static_condition;
+        let all_static = assigned.keys().all(|index| table.is_static(*index)) && static_condition;
         if all_static && !rows.prefix.is_empty() {
             return invalid(
                 "Invalid restrictions on clustering columns since the UPDATE statement modifies only static columns",
@@ -161,7 +157,7 @@ impl Analyzer<'_> {
         let clustering = restrictions.rows(&table);
         restrictions.refuse_rest(&table)?;
         check_conditional(condition.as_ref(), timestamp.as_ref(), (&partition, &clustering.prefix), "deletions")?;
-        let static_columns = !columns.is_empty() && only_static(&table, columns.iter());
+        let static_columns = !columns.is_empty() && columns.iter().all(|index| table.is_static(*index));
         let static_condition = condition.as_ref().is_none_or(|condition| condition.is_static(&table));
         let all_static = static_columns && static_condition;
         if all_static && !clustering.is_all() {

@@ -1,11 +1,11 @@
 //! WHERE: relations sorted by the column they restrict, then into partitions, rows and filters.
 
-use super::{Analyzer, find, missing, names, special_spec};
+use super::{Analyzer, find, missing, names};
 use crate::cql::{Operator, RawTerm, Relation};
 use crate::error::{CqlError, invalid};
 use crate::plan::{ClusteringSelection, Computed, Filter, Limit, OneOf, PartitionSelection, Range, Term};
 use crate::schema::{Column, ColumnKind, Table};
-use crate::types::CqlType;
+use crate::types::{ColumnSpec, CqlType};
 
 pub(super) const NEEDS_FILTERING: &str = "Cannot execute this query as it might involve data filtering and thus may have \
     unpredictable performance. If you want to execute this query despite the performance unpredictability, use ALLOW \
@@ -177,7 +177,7 @@ impl Sorter<'_, '_> {
             }
             other => {
                 let about = (&*table.keyspace, &*table.name);
-                self.analyzer.term(other, &special_spec(about, "partition key token", CqlType::Bigint))?
+                self.analyzer.term(other, &ColumnSpec::special(about, "partition key token", CqlType::Bigint))?
             }
         };
         let range = self.into.token.get_or_insert_default();

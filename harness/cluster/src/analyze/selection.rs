@@ -1,7 +1,8 @@
 //! SELECT.
 
 use super::restrictions::NEEDS_FILTERING;
-use super::{Analyzer, find, names, special_spec, unknown_function};
+use super::terms::generated;
+use super::{Analyzer, find, names, unknown_function};
 use crate::cql::{self, OrderBy, RawSelector};
 use crate::error::{CqlError, invalid};
 use crate::plan::{PartitionSelection, Select, Selector};
@@ -83,7 +84,7 @@ fn resolve_selectors(raw: &[(RawSelector, Option<String>)], table: &Table) -> Re
 }
 
 fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, ColumnSpec), CqlError> {
-    let spec = |name: String, ty: CqlType| special_spec((&table.keyspace, &table.name), &name, ty);
+    let spec = |name: String, ty: CqlType| ColumnSpec::special((&table.keyspace, &table.name), &name, ty);
     let (function, arguments) = match raw {
         RawSelector::Column(name) => {
             let (index, column) = find(table, name)?;
@@ -93,8 +94,15 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
         RawSelector::Unsupported(what) => return Err(CqlError::unsupported(what)),
         RawSelector::Function(function, arguments) => (function.as_str(), arguments.as_slice()),
     };
-    if let Some((selector, name, ty)) = of_the_time(function, arguments) {
-        return Ok((selector, spec(name, ty)));
+    let found = match arguments {
+        [] => generated(function, false).zip(Some("")),
+        [RawSelector::Function(now, none)] if now == "now" && none.is_empty() => {
+            generated(function, true).zip(Some("system.now()"))
+        }
+        _ => None,
+    };
+    if let Some(((generated, ty), argument)) = found {
+        return Ok((Selector::Generated(generated), spec(format!("system.{function}({argument})"), ty)));
     }
     if !["count", "tojson", "to_json", "writetime", "ttl", "token"].contains(&function) {
         return Err(unknown_function(function, "in a SELECT clause"));
@@ -128,20 +136,6 @@ fn resolve_selector(raw: &RawSelector, table: &Table) -> Result<(Selector, Colum
     };
     let system = if matches!(selector, Selector::WriteTime(_) | Selector::Ttl(_)) { "" } else { "system." };
     Ok((selector, spec(format!("{system}{function}({name})"), ty)))
-}
-
-/// A function that needs no column, with its name in the result.
-fn of_the_time(function: &str, arguments: &[RawSelector]) -> Option<(Selector, String, CqlType)> {
-    let (selector, ty) = match (function, arguments) {
-        ("now" | "currenttimeuuid" | "current_timeuuid", []) => (Selector::Now, CqlType::Timeuuid),
-        ("uuid", []) => (Selector::Uuid, CqlType::Uuid),
-        ("currenttimestamp" | "current_timestamp", []) => (Selector::CurrentTimestamp, CqlType::Timestamp),
-        ("totimestamp" | "to_timestamp", [RawSelector::Function(now, none)]) if now == "now" && none.is_empty() => {
-            return Some((Selector::CurrentTimestamp, format!("system.{function}(system.now())"), CqlType::Timestamp));
-        }
-        _ => return None,
-    };
-    Some((selector, format!("system.{function}()"), ty))
 }
 
 /// Only a column outside the primary key has a cell, with a time of writing.

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 
-use super::{Analyzer, special_spec, unknown_function};
+use super::{Analyzer, unknown_function};
 use crate::cql::{RawTerm, Using};
 use crate::error::{CqlError, invalid};
-use crate::plan::{Computed, Evaluated, Term};
+use crate::plan::{Computed, Evaluated, Generated, Term};
 use crate::schema::Table;
 use crate::types::{ColumnSpec, CqlType};
 
@@ -113,18 +113,18 @@ impl Analyzer<'_> {
 
     /// `about` is the keyspace and the table of a marker's specification.
     pub(super) fn using_timestamp(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>, CqlError> {
-        let spec = special_spec(about, "[timestamp]", CqlType::Bigint);
+        let spec = ColumnSpec::special(about, "[timestamp]", CqlType::Bigint);
         using.timestamp.as_ref().map(|raw| self.term(raw, &spec)).transpose()
     }
 
     pub(super) fn using_ttl(&mut self, using: &Using, about: (&str, &str)) -> Result<Option<Term>, CqlError> {
-        let spec = special_spec(about, "[ttl]", CqlType::Int);
+        let spec = ColumnSpec::special(about, "[ttl]", CqlType::Int);
         using.ttl.as_ref().map(|raw| self.term(raw, &spec)).transpose()
     }
 
     /// A limit: an int above zero.
     pub(super) fn limit(&mut self, raw: &RawTerm, name: &str, table: &Table) -> Result<Term, CqlError> {
-        let term = self.term(raw, &special_spec((&table.keyspace, &table.name), name, CqlType::Int))?;
+        let term = self.term(raw, &ColumnSpec::special((&table.keyspace, &table.name), name, CqlType::Int))?;
         if let Term::Constant(bytes) = &term {
             let value = bytes.as_ref().and_then(|bytes| bytes.as_ref().try_into().ok()).map(i32::from_be_bytes);
             let Some(value) = value else { return invalid("Invalid null value of limit") };
@@ -159,18 +159,25 @@ fn folded(computed: Computed, ty: &CqlType) -> Result<Term, CqlError> {
     }
 }
 
-fn function(name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<Term, CqlError> {
-    let is_now =
-        |argument: &RawTerm| matches!(argument, RawTerm::Function(name, none) if name == "now" && none.is_empty());
-    let (computed, ty) = match (name, arguments) {
-        ("now" | "currenttimeuuid" | "current_timeuuid", []) => (Computed::Now, CqlType::Timeuuid),
-        ("uuid", []) => (Computed::Uuid, CqlType::Uuid),
-        ("currenttimestamp" | "current_timestamp", []) => (Computed::CurrentTimestamp, CqlType::Timestamp),
-        ("totimestamp" | "to_timestamp", [argument]) if is_now(argument) => {
-            (Computed::CurrentTimestamp, CqlType::Timestamp)
+/// What a function without arguments generates, or one whose only argument is `now()`.
+pub(super) fn generated(name: &str, of_now: bool) -> Option<(Generated, CqlType)> {
+    Some(match (name, of_now) {
+        ("now" | "currenttimeuuid" | "current_timeuuid", false) => (Generated::Now, CqlType::Timeuuid),
+        ("uuid", false) => (Generated::Uuid, CqlType::Uuid),
+        ("currenttimestamp" | "current_timestamp", false) | ("totimestamp" | "to_timestamp", true) => {
+            (Generated::CurrentTimestamp, CqlType::Timestamp)
         }
-        _ => return Err(unknown_function(name, "as a value")),
+        _ => return None,
+    })
+}
+
+fn function(name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<Term, CqlError> {
+    let found = match arguments {
+        [] => generated(name, false),
+        [RawTerm::Function(now, none)] if now == "now" && none.is_empty() => generated(name, true),
+        _ => None,
     };
+    let Some((generated, ty)) = found else { return Err(unknown_function(name, "as a value")) };
     let fits = ty == receiver.ty
         || matches!((&ty, &receiver.ty), (CqlType::Timeuuid, CqlType::Uuid) | (CqlType::Timestamp, CqlType::Bigint));
     if !fits {
@@ -179,5 +186,5 @@ fn function(name: &str, arguments: &[RawTerm], receiver: &ColumnSpec) -> Result<
             receiver.name, receiver.ty
         ));
     }
-    Ok(Term::Computed(Box::new(computed)))
+    Ok(Term::Computed(Box::new(Computed::Generated(generated))))
 }

@@ -7,7 +7,7 @@ use crate::plan::{
     Selector, Update,
 };
 use crate::schema::ColumnKind;
-use crate::types::Value;
+use crate::types::{CqlType, Value};
 
 fn catalog() -> Catalog {
     let mut catalog = crate::system::catalog();

@@ -81,7 +81,7 @@ pub enum Relation {
     /// Some other kind, with the sentence that refuses it.
     Refused(&'static str),
     /// What the node lacks, in the words of its refusal: `A restriction on an element of a collection`.
-    Unsupported(&'static str),
+    Unsupported(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

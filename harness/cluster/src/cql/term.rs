@@ -139,49 +139,45 @@ impl Parser<'_> {
     /// A condition of `IF`.
     pub(super) fn column_condition(&mut self) -> Result<Relation, CqlError> {
         let column = self.name()?;
-        if self.at_symbol("[") || self.at_symbol(".") {
-            let field = self.take_symbol(".")?;
-            if field {
-                self.name()?;
-            } else {
-                self.advance()?;
-                self.term(0)?;
-                self.expect_symbol("]")?;
-            }
-            self.condition_on(column)?;
-            let what = if field {
-                "A condition on a field of a user-defined type"
-            } else {
-                "A condition on an element of a collection"
-            };
-            return Ok(Relation::Unsupported(what));
-        }
-        self.condition_on(column)
+        let part = self.part()?;
+        let condition = if self.take_symbol("!=")? {
+            Relation::Single(column, Operator::NotEqual, self.operation()?)
+        } else if let Some(relation) = self.in_or_contains(&column)? {
+            relation
+        } else {
+            Relation::Single(column, self.operator()?, self.operation()?)
+        };
+        Ok(part.map_or(condition, |part| Relation::Unsupported(format!("A condition on {part}"))))
     }
 
-    fn condition_on(&mut self, column: String) -> Result<Relation, CqlError> {
-        if self.take_symbol("!=")? {
-            return Ok(Relation::Single(column, Operator::NotEqual, self.operation()?));
+    /// Takes `[element]` or `.field` after a column, and says which it is.
+    pub(super) fn part(&mut self) -> Result<Option<&'static str>, CqlError> {
+        if self.take_symbol("[")? {
+            self.term(0)?;
+            self.expect_symbol("]")?;
+            return Ok(Some("an element of a collection"));
         }
-        match self.in_or_contains(column)? {
-            Ok(relation) => Ok(relation),
-            Err(column) => Ok(Relation::Single(column, self.operator()?, self.operation()?)),
+        if self.take_symbol(".")? {
+            self.name()?;
+            return Ok(Some("a field of a user-defined type"));
         }
+        Ok(None)
     }
 
-    /// `IN ...`, `CONTAINS ...`, or the column again.
-    fn in_or_contains(&mut self, column: String) -> Result<Result<Relation, String>, CqlError> {
+    /// `IN ...` or `CONTAINS ...`, if there is either.
+    fn in_or_contains(&mut self, column: &str) -> Result<Option<Relation>, CqlError> {
         if self.take_word("in")? {
             if self.take_symbol("(")? {
-                return Ok(Ok(Relation::InTerms(column, self.items_to(")", |parser| parser.term(1))?)));
+                let items = self.items_to(")", |parser| parser.term(1))?;
+                return Ok(Some(Relation::InTerms(column.to_owned(), items)));
             }
-            return Ok(Ok(Relation::InMarker(column, self.term(0)?)));
+            return Ok(Some(Relation::InMarker(column.to_owned(), self.term(0)?)));
         }
         if self.take_word("contains")? {
             let operator = if self.take_word("key")? { Operator::ContainsKey } else { Operator::Contains };
-            return Ok(Ok(Relation::Single(column, operator, self.operation()?)));
+            return Ok(Some(Relation::Single(column.to_owned(), operator, self.operation()?)));
         }
-        Ok(Err(column))
+        Ok(None)
     }
 
     fn relation(&mut self) -> Result<Relation, CqlError> {
@@ -193,15 +189,14 @@ impl Parser<'_> {
             let columns = self.list_to(")", Self::name)?;
             if self.take_word("in")? {
                 self.term(0)?;
-                return Ok(Relation::Unsupported("IN on several columns at once"));
+                return Ok(Relation::Unsupported("IN on several columns at once".to_owned()));
             }
             return Ok(Relation::Multi(columns, self.operator()?, self.term(0)?));
         }
         let column = self.name()?;
-        let column = match self.in_or_contains(column)? {
-            Ok(relation) => return Ok(relation),
-            Err(column) => column,
-        };
+        if let Some(relation) = self.in_or_contains(&column)? {
+            return Ok(relation);
+        }
         if self.take_word("like")? {
             self.term(0)?;
             return Ok(Relation::Refused("LIKE restriction is only supported on properly indexed columns"));
@@ -216,7 +211,7 @@ impl Parser<'_> {
             self.expect_symbol("]")?;
             self.operator()?;
             self.term(0)?;
-            return Ok(Relation::Unsupported("A restriction on an element of a collection"));
+            return Ok(Relation::Unsupported("A restriction on an element of a collection".to_owned()));
         }
         if self.take_symbol("!=")? {
             self.term(0)?;

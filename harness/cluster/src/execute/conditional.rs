@@ -66,7 +66,7 @@ pub fn conditional<'s>(
             return Ok(not_applied(table, (&key, &components), &conditions, &current, is_batch));
         }
     }
-    // Only now, with the lock: all that the conditions saw is older.
+    // Taken under the lock, so that it is later than all that the conditions saw.
     let timestamp = clock.begin().timestamp();
     for (plan, values) in statements {
         // As in Cassandra, a deletion takes nothing of what is written with it.
@@ -163,7 +163,7 @@ impl About<'_> {
     /// Whether static columns decide it.
     fn reads_statics(&self, table: &Table) -> bool {
         match self.condition {
-            Condition::Columns(filters) => filters.iter().any(|filter| filter.is_static(table)),
+            Condition::Columns(filters) => filters.iter().any(|filter| table.is_static(filter.column)),
             Condition::Exists | Condition::NotExists => self.row.is_none(),
         }
     }
@@ -226,7 +226,6 @@ fn not_applied(
         }
     }
     let statics = current.statics.as_ref();
-    let view = |clustering, cells| RowView { key, components, clustering, statics, cells };
     let by_key: BTreeMap<&[u8], &(Row<'_>, &[u8])> = conditions
         .iter()
         .zip(&current.rows)
@@ -247,19 +246,14 @@ fn not_applied(
         made.push([no]);
     }
     for (clustering, cells) in &rows {
-        let view = view(clustering.as_slice(), *cells);
+        let view = RowView { key, components, clustering, statics, cells: *cells };
         made.push(std::iter::once(no).chain(selected.iter().map(|column| view.value(table, *column))));
     }
     made
 }
 
 fn applied_spec(table: &Table) -> ColumnSpec {
-    ColumnSpec {
-        keyspace: table.keyspace.clone(),
-        table: table.name.clone(),
-        name: "[applied]".into(),
-        ty: CqlType::Boolean,
-    }
+    ColumnSpec::special((&table.keyspace, &table.name), "[applied]", CqlType::Boolean)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::CqlError;
-use crate::plan::{Computed, Evaluated, EvaluatedFilter, Select, Selector};
+use crate::plan::{EvaluatedFilter, Select, Selector};
 use crate::schema::Table;
 use crate::storage::clock::seconds;
 use crate::storage::record::{Cell, FOREVER, Row};
@@ -136,13 +136,6 @@ fn too_long() -> CqlError {
     ))
 }
 
-fn computed(what: Computed) -> Result<Option<Cow<'static, [u8]>>, CqlError> {
-    match what.evaluate(&[])? {
-        Evaluated::Bytes(bytes) => Ok(Some(bytes.into_owned().into())),
-        Evaluated::Null | Evaluated::Unset => Ok(None),
-    }
-}
-
 fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowView<'_>) -> Result<(), CqlError> {
     let value: Option<Cow<'_, [u8]>> = match selector {
         Selector::Column(column) => row.value(table, *column).map(Cow::Borrowed),
@@ -164,9 +157,7 @@ fn put_selected(out: &mut Vec<u8>, table: &Table, selector: &Selector, row: RowV
             }
             _ => None,
         }),
-        Selector::Now => computed(Computed::Now)?,
-        Selector::Uuid => computed(Computed::Uuid)?,
-        Selector::CurrentTimestamp => computed(Computed::CurrentTimestamp)?,
+        Selector::Generated(generated) => Some(generated.bytes().into()),
         // The collector writes counts.
         Selector::CountRows | Selector::CountColumn(_) => None,
     };

@@ -5,7 +5,7 @@ use super::values::{
 };
 use crate::error::{CqlError, invalid};
 use crate::plan::{Assignment, Delete, Evaluated, Insert, PartitionSelection, Plan, Term, Update};
-use crate::schema::Table;
+use crate::schema::{MAX_TTL, Table};
 use crate::storage::clock::{Moment, seconds};
 use crate::storage::record::FOREVER;
 use crate::storage::table::{LockedShard, TableStore};
@@ -48,9 +48,6 @@ pub fn using_timestamp(term: Option<&Term>, values: &[Value<'_>]) -> Result<Opti
     }
 }
 
-/// The greatest TTL in seconds: twenty years.
-const MAX_TTL: i64 = 20 * 365 * 24 * 60 * 60;
-
 /// The last second in which something may expire: the greatest that Cassandra stores by default.
 const LAST_SECOND: i64 = i32::MAX as i64 - 1;
 
@@ -66,7 +63,7 @@ fn until(table: &Table, ttl: Option<&Term>, values: &[Value<'_>]) -> Result<u32,
     if ttl < 0 {
         return invalid(format!("A TTL must be greater or equal to 0, but was {ttl}"));
     }
-    if ttl > MAX_TTL {
+    if ttl > i64::from(MAX_TTL) {
         return invalid(format!("ttl is too large. requested ({ttl}) maximum ({MAX_TTL})"));
     }
     if ttl == 0 {

@@ -298,12 +298,14 @@ impl Requests {
             }
             Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => {
                 let store = store.ok_or_else(|| gone("of this statement"))?;
+                let clock = &self.state.database.clock;
                 if prepared.plan.condition().is_some() {
-                    return self.conditional(&store, &[(&prepared.plan, &values)], false);
+                    let statement = [(&prepared.plan, &values[..])];
+                    return conditional(&store, &statement, clock, false).map(Answer::MadeRows);
                 }
                 let source = match parameters.timestamp {
                     Some(timestamp) => TimestampSource::Fixed(timestamp),
-                    None => TimestampSource::Server(self.state.database.clock.begin()),
+                    None => TimestampSource::Server(clock.begin()),
                 };
                 modify(&store, &prepared.plan, &values, source, Mode::Apply)?;
                 Ok(Answer::Void)
@@ -417,26 +419,18 @@ impl Requests {
         statements: &[(&Plan, &[Value<'_>], Arc<TableStore>)],
         timestamp: Option<i64>,
     ) -> Result<Answer, CqlError> {
+        let clock = &self.state.database.clock;
         if let Some((_, _, store)) = statements.iter().find(|(plan, ..)| plan.condition().is_some()) {
             let all: Vec<_> = statements.iter().map(|(plan, values, _)| (*plan, *values)).collect();
-            return self.conditional(store, &all, true);
+            return conditional(store, &all, clock, true).map(Answer::MadeRows);
         }
-        let timestamp = timestamp.unwrap_or_else(|| self.state.database.clock.begin().timestamp());
+        let timestamp = timestamp.unwrap_or_else(|| clock.begin().timestamp());
         for mode in [Mode::Check, Mode::Apply] {
             for (plan, values, store) in statements {
                 modify(store, plan, values, TimestampSource::Fixed(timestamp), mode)?;
             }
         }
         Ok(Answer::Void)
-    }
-
-    fn conditional(
-        &self,
-        store: &TableStore,
-        statements: &[(&Plan, &[Value<'_>])],
-        is_batch: bool,
-    ) -> Result<Answer, CqlError> {
-        conditional(store, statements, &self.state.database.clock, is_batch).map(Answer::MadeRows)
     }
 
     fn store_of(&self, plan: &Plan) -> Result<Arc<TableStore>, CqlError> {

@@ -95,7 +95,6 @@ pub struct NodeOptions {
     pub credentials: Option<Credentials>,
     /// The delay of each answer.
     pub delay: Duration,
-
     /// How answers are written.
     pub answers: Answers,
     /// How long a thread sleeps after a read of few requests, as those of an idle pool may; zero for not at all.
@@ -151,18 +150,15 @@ pub fn check_keyspace(cql: &str, topology: Topology) -> Result<(), String> {
     }
 }
 
-/// What a statement without a condition does; `None` for what has no replicas.
-fn access(plan: &Plan) -> Option<Access> {
+/// What a statement does; `None` for what has no replicas.
+fn access(plan: &Plan, serial: Option<u16>) -> Option<Access> {
     match plan {
+        _ if plan.condition().is_some() => Some(Access::Conditional(serial.unwrap_or(SERIAL))),
         Plan::Select(select) => (&*select.table.keyspace != VIRTUAL_SCHEMA).then_some(Access::Read),
         Plan::Insert(_) | Plan::Update(_) | Plan::Delete(_) => Some(Access::Write),
         Plan::Batch(_) => Some(Access::Batch),
         Plan::Truncate(_) | Plan::Use(_) | Plan::Ddl(_) | Plan::Describe(..) => None,
     }
-}
-
-fn conditional(serial: Option<u16>) -> Access {
-    Access::Conditional(serial.unwrap_or(SERIAL))
 }
 
 #[derive(Debug)]
@@ -285,10 +281,9 @@ impl NodeState {
     /// The consistency levels at which a statement can be executed; none of them is decided here for a batch, and for a condition,
     /// which has a serial level too.
     pub(crate) fn levels(&self, plan: &Plan) -> Levels {
-        match access(plan) {
+        match access(plan, None) {
             None => Levels::ALL,
-            Some(Access::Batch) => Levels::default(),
-            Some(_) if plan.condition().is_some() => Levels::default(),
+            Some(Access::Batch | Access::Conditional(_)) => Levels::default(),
             Some(access) => self.replica_count(plan).levels(access),
         }
     }
@@ -297,11 +292,7 @@ impl NodeState {
     pub(crate) fn check_consistency(&self, plan: &Plan, level: u16, serial: Option<u16>) -> Result<(), CqlError> {
         match plan {
             Plan::Batch(batch) => self.check_batch(batch.statements.iter(), level, serial),
-            _ => match access(plan) {
-                Some(access) if plan.condition().is_none() => self.replica_count(plan).check(level, access),
-                Some(_) => self.replica_count(plan).check(level, conditional(serial)),
-                None => Ok(()),
-            },
+            _ => access(plan, serial).map_or(Ok(()), |access| self.replica_count(plan).check(level, access)),
         }
     }
 
@@ -311,8 +302,8 @@ impl NodeState {
         level: u16,
         serial: Option<u16>,
     ) -> Result<(), CqlError> {
-        let is_conditional = plans.clone().any(|plan| plan.condition().is_some());
-        let access = if is_conditional { conditional(serial) } else { Access::Batch };
+        let conditional = plans.clone().find(|plan| plan.condition().is_some());
+        let access = conditional.and_then(|plan| access(plan, serial)).unwrap_or(Access::Batch);
         let mut last = None;
         plans.try_for_each(|plan| {
             let keyspace = plan.tables().first().map(|table| table.keyspace.clone());

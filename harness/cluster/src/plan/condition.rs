@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use super::{Condition, Evaluated, Filter, OneOf, Term};
 use crate::cql::Operator;
 use crate::error::{CqlError, invalid};
-use crate::schema::{Column, ColumnKind, Table};
+use crate::schema::{Column, Table};
 use crate::types::Value;
 
 impl Condition {
@@ -14,17 +14,12 @@ impl Condition {
     pub fn is_static(&self, table: &Table) -> bool {
         match self {
             Condition::NotExists | Condition::Exists => true,
-            Condition::Columns(filters) => filters.iter().all(|filter| filter.is_static(table)),
+            Condition::Columns(filters) => filters.iter().all(|filter| table.is_static(filter.column)),
         }
     }
 }
 
 impl Filter {
-    /// Whether its column is static.
-    pub fn is_static(&self, table: &Table) -> bool {
-        table.columns.get(self.column).is_some_and(|column| column.kind == ColumnKind::Static)
-    }
-
     /// Whether a cell is as a condition asks. Unlike in WHERE, null equals null and differs from all else.
     pub fn holds(&self, table: &Table, cell: Option<&[u8]>, values: &[Value<'_>]) -> Result<bool, CqlError> {
         let Some(column) = table.columns.get(self.column) else { return Ok(false) };

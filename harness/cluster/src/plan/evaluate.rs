@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use uuid::{Builder, Uuid};
 
-use super::{Computed, Evaluated, Filter, Limit, OneOf, Range, Term};
+use super::{Computed, Evaluated, Filter, Generated, Limit, OneOf, Range, Term};
 use crate::cql::Operator;
 use crate::error::CqlError;
 use crate::schema::Column;
@@ -35,16 +35,24 @@ fn inside<'a>(term: &'a Term, values: &[Value<'a>]) -> Result<Cow<'a, [u8]>, Cql
     }
 }
 
+impl Generated {
+    pub fn bytes(self) -> Vec<u8> {
+        match self {
+            Generated::Now => time_uuid().as_bytes().to_vec(),
+            Generated::Uuid => Uuid::new_v4().as_bytes().to_vec(),
+            Generated::CurrentTimestamp => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                i64::try_from(now.as_millis()).unwrap_or(i64::MAX).to_be_bytes().to_vec()
+            }
+        }
+    }
+}
+
 impl Computed {
     pub fn evaluate<'a>(&'a self, values: &[Value<'a>]) -> Result<Evaluated<'a>, CqlError> {
         let all = |terms: &'a [Term]| terms.iter().map(|term| inside(term, values)).collect::<Result<Vec<_>, _>>();
         let bytes = match self {
-            Computed::Now => time_uuid().as_bytes().to_vec(),
-            Computed::Uuid => Uuid::new_v4().as_bytes().to_vec(),
-            Computed::CurrentTimestamp => {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                i64::try_from(now.as_millis()).unwrap_or(i64::MAX).to_be_bytes().to_vec()
-            }
+            Computed::Generated(generated) => generated.bytes(),
             Computed::List(terms) => types::write_list(all(terms)?.iter().map(AsRef::as_ref)),
             Computed::Set(ty, terms) => types::write_set(ty, all(terms)?.iter().map(AsRef::as_ref).collect()),
             Computed::Map(ty, entries) => {

@@ -7,8 +7,8 @@ use std::fmt;
 use crate::cql::{Properties, PropertyValue};
 use crate::error::CqlError;
 
-/// The greatest `default_time_to_live` in seconds: twenty years.
-const MAX_TTL: i32 = 20 * 365 * 24 * 60 * 60;
+/// The greatest time to live in seconds: twenty years.
+pub const MAX_TTL: i32 = 20 * 365 * 24 * 60 * 60;
 
 /// What an option's value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

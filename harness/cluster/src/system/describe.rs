@@ -43,14 +43,12 @@ fn no_keyspace() -> CqlError {
     CqlError::invalid("No keyspace specified and no current keyspace")
 }
 
+fn column(name: &str, ty: CqlType) -> ColumnSpec {
+    ColumnSpec::special(("system", "describe"), name, ty)
+}
+
 fn columns(names: &[&str]) -> Vec<ColumnSpec> {
-    let spec = |name: &&str| ColumnSpec {
-        keyspace: "system".into(),
-        table: "describe".into(),
-        name: (*name).into(),
-        ty: CqlType::Text,
-    };
-    names.iter().map(spec).collect()
+    names.iter().map(|name| column(name, CqlType::Text)).collect()
 }
 
 fn cluster(owners: Option<(&Replicas, &[NodeIdentity])>, view: &SystemView<'_>) -> MadeRows {
@@ -60,9 +58,7 @@ fn cluster(owners: Option<(&Replicas, &[NodeIdentity])>, view: &SystemView<'_>) 
     let mut made = MadeRows::new(columns(&["cluster", "partitioner", "snitch"]));
     let owners = owners.map(|(replicas, nodes)| {
         let owners = CqlType::List(Box::new(CqlType::Text));
-        let ty = CqlType::Map(Box::new((CqlType::Text, owners)));
-        made.columns
-            .extend(columns(&["range_ownership"]).into_iter().map(|spec| ColumnSpec { ty: ty.clone(), ..spec }));
+        made.columns.push(column("range_ownership", CqlType::Map(Box::new((CqlType::Text, owners)))));
         let address = |node: &usize| Some(format!("/{}:{STORAGE_PORT}", nodes.get(*node)?.address));
         let list = |owners: Vec<usize>| {
             let addresses: Vec<String> = owners.iter().filter_map(address).collect();
@@ -102,10 +98,7 @@ impl<'f> Finder<'f> {
     /// The names of all elements of a kind in the keyspace in use, or in all.
     fn names(&self, element: Element) -> MadeRows {
         let mut made = MadeRows::new(columns(&["keyspace_name", "type", "name"]));
-        let mut push = |keyspace: &Keyspace, kind: &str, name: &str| {
-            let cells = [Quoted(&keyspace.name).to_string(), kind.to_owned(), Quoted(name).to_string()];
-            made.push(cells.iter().map(|cell| Some(cell.as_bytes())));
-        };
+        let mut push = |keyspace: &Keyspace, kind: &str, name: &str| push(&mut made, &keyspace.name, kind, name, None);
         for keyspace in self.keyspaces() {
             match element {
                 Element::Keyspace => push(keyspace, "keyspace", &keyspace.name),
@@ -124,7 +117,7 @@ impl<'f> Finder<'f> {
         let mut made = elements();
         for (keyspace, only) in keyspaces {
             let is_virtual = &*keyspace.name == VIRTUAL_SCHEMA;
-            push(&mut made, &keyspace.name, "keyspace", &keyspace.name, &keyspace.create_statement(is_virtual));
+            push(&mut made, &keyspace.name, "keyspace", &keyspace.name, Some(&keyspace.create_statement(is_virtual)));
             let tables = if only { Vec::new() } else { tables(keyspace) };
             tables.iter().for_each(|table| self.push_table(&mut made, table));
         }
@@ -133,7 +126,7 @@ impl<'f> Finder<'f> {
 
     fn push_table(&self, made: &mut MadeRows, table: &Table) {
         let text = table.create_statement(&*table.keyspace == VIRTUAL_SCHEMA, self.internals);
-        push(made, &table.keyspace, "table", &table.name, &text);
+        push(made, &table.keyspace, "table", &table.name, Some(&text));
     }
 
     fn one(&self, element: Element, name: &TableName) -> Result<MadeRows, CqlError> {
@@ -187,7 +180,7 @@ fn elements() -> MadeRows {
     MadeRows::new(columns(&["keyspace_name", "type", "name", "create_statement"]))
 }
 
-fn push(made: &mut MadeRows, keyspace: &str, kind: &str, name: &str, text: &str) {
-    let cells = [&Quoted(keyspace).to_string(), kind, &Quoted(name).to_string(), text];
-    made.push(cells.iter().map(|cell| Some(cell.as_bytes())));
+fn push(made: &mut MadeRows, keyspace: &str, kind: &str, name: &str, text: Option<&str>) {
+    let (keyspace, name) = (Quoted(keyspace).to_string(), Quoted(name).to_string());
+    made.push([&*keyspace, kind, &name].into_iter().chain(text).map(|cell| Some(cell.as_bytes())));
 }

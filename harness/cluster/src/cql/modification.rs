@@ -1,0 +1,148 @@
+//! INSERT, UPDATE, DELETE and batches of them.
+
+use super::ast::{AssignmentTarget, Batch, Condition, Delete, Insert, RawTerm, Statement, Update, Using};
+use super::lexer::TokenKind;
+use super::parser::Parser;
+use crate::error::{CqlError, invalid};
+use crate::types::LiteralKind;
+
+impl Parser<'_> {
+    pub(super) fn modification(&mut self) -> Result<Statement, CqlError> {
+        if self.take_word("insert")? {
+            self.insert().map(Statement::Insert)
+        } else if self.take_word("update")? {
+            self.update().map(Statement::Update)
+        } else if self.take_word("delete")? {
+            self.delete().map(Statement::Delete)
+        } else {
+            Err(self.no_alternative())
+        }
+    }
+
+    /// An integer or a marker.
+    fn number(&mut self) -> Result<RawTerm, CqlError> {
+        let start = self.current.kind;
+        let is_number = matches!(start, TokenKind::Literal(LiteralKind::Integer));
+        if is_number || ["?", ":", "-"].iter().any(|symbol| self.at_symbol(symbol)) {
+            return self.term(0);
+        }
+        Err(self.no_alternative())
+    }
+
+    fn using(&mut self, ttl_allowed: bool) -> Result<Using, CqlError> {
+        let mut using = Using::default();
+        if !self.take_word("using")? {
+            return Ok(using);
+        }
+        loop {
+            if self.at_word("timestamp") && using.timestamp.is_none() {
+                self.advance()?;
+                using.timestamp = Some(self.number()?);
+            } else if ttl_allowed && self.at_word("ttl") && using.ttl.is_none() {
+                self.advance()?;
+                using.ttl = Some(self.number()?);
+            } else {
+                return Err(self.no_alternative());
+            }
+            if !self.take_word("and")? {
+                return Ok(using);
+            }
+        }
+    }
+
+    fn if_not_exists(&mut self) -> Result<bool, CqlError> {
+        if !self.take_word("if")? {
+            return Ok(false);
+        }
+        self.expect_word("not")?;
+        self.expect_word("exists")?;
+        Ok(true)
+    }
+
+    /// `IF EXISTS` or `IF column = value AND ...`.
+    fn condition(&mut self) -> Result<Option<Condition>, CqlError> {
+        if !self.take_word("if")? {
+            return Ok(None);
+        }
+        if self.take_word("exists")? {
+            return Ok(Some(Condition::Exists));
+        }
+        self.and_list(Self::column_condition).map(|conditions| Some(Condition::Columns(conditions)))
+    }
+
+    fn insert(&mut self) -> Result<Insert, CqlError> {
+        self.expect_word("into")?;
+        let table = self.table_name()?;
+        if self.take_word("json")? {
+            let value = self.term(0)?;
+            if self.take_word("default")? && !self.take_word("null")? {
+                self.expect_word("unset")?;
+            }
+            let if_not_exists = self.if_not_exists()?;
+            let using = self.using(true)?;
+            return Ok(Insert { table, json: true, columns: Vec::new(), values: vec![value], if_not_exists, using });
+        }
+        let columns = self.brackets(Self::name)?;
+        self.expect_word("values")?;
+        let values = self.brackets(Self::operation)?;
+        let if_not_exists = self.if_not_exists()?;
+        let using = self.using(true)?;
+        Ok(Insert { table, json: false, columns, values, if_not_exists, using })
+    }
+
+    fn target(&mut self) -> Result<AssignmentTarget, CqlError> {
+        let name = self.name()?;
+        Ok(if self.part()?.is_some() { AssignmentTarget::Element(name) } else { AssignmentTarget::Column(name) })
+    }
+
+    fn update(&mut self) -> Result<Update, CqlError> {
+        let table = self.table_name()?;
+        let using = self.using(true)?;
+        self.expect_word("set")?;
+        let assignments = self.list(|parser| {
+            let target = parser.target()?;
+            if parser.take_symbol("+=")? || parser.take_symbol("-=")? {
+                parser.term(0)?;
+                return Ok((target, RawTerm::Operation));
+            }
+            parser.expect_symbol("=")?;
+            Ok((target, parser.operation()?))
+        })?;
+        self.expect_word("where")?;
+        let relations = self.relations()?;
+        let condition = self.condition()?;
+        Ok(Update { table, using, assignments, relations, condition })
+    }
+
+    fn delete(&mut self) -> Result<Delete, CqlError> {
+        let targets = if self.at_word("from") { Vec::new() } else { self.list(Self::target)? };
+        self.expect_word("from")?;
+        let table = self.table_name()?;
+        let using = self.using(false)?;
+        self.expect_word("where")?;
+        let relations = self.relations()?;
+        let condition = self.condition()?;
+        Ok(Delete { targets, table, using, relations, condition })
+    }
+
+    pub(super) fn batch(&mut self) -> Result<Batch, CqlError> {
+        self.expect_word("begin")?;
+        // A single node treats logged and unlogged batches alike.
+        if !self.take_word("unlogged")? && self.at_word("counter") {
+            return Err(CqlError::unsupported("A counter batch"));
+        }
+        self.expect_word("batch")?;
+        let using = self.using(true)?;
+        if using.ttl.is_some() {
+            return invalid("Global TTL on the BATCH statement is not supported.");
+        }
+        let mut statements = Vec::new();
+        while !self.take_word("apply")? {
+            self.count_item()?;
+            statements.push(self.modification()?);
+            self.take_symbol(";")?;
+        }
+        self.expect_word("batch")?;
+        Ok(Batch { using, statements })
+    }
+}
