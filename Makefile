@@ -114,6 +114,7 @@ readme: rust
 	cargo run --quiet --release --locked -p cqldyno-publish
 
 # The page is tried in a browser where there is one, and `make test` says where there is none. CQLDYNO_BROWSER=required insists on one.
+# Clients in other languages are fetched and tried where their runtimes are, unless CQLDYNO_OFFLINE is set.
 test: lint browser
 	$(export_native); \
 	browser=$$([[ -f $(NO_BROWSER) ]] && echo absent || echo required); \
@@ -122,7 +123,7 @@ test: lint browser
 	cargo build --locked --workspace --all-targets $$without; \
 	$(call copy_built,workers,$(TESTED)); $(call copy_built,programs,$(TESTED)); \
 	CQLDYNO_WORKERS=$(abspath $(TESTED)) CQLDYNO_ABSENT_WORKERS=$${absent//$$'\n'/,} CQLDYNO_BROWSER=$$browser \
-	    cargo test --locked --workspace --no-fail-fast $$without
+	    CQLDYNO_FOREIGN=$${CQLDYNO_FOREIGN-1} cargo test --locked --workspace --no-fail-fast $$without
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \
 	    $(call compare_adapters,$(TESTED),--count 20000 --blocks 1 --out $$runs/$$driver)
 	runs=$$(mktemp -d); trap 'rm -r "$$runs"' EXIT; \

@@ -48,8 +48,10 @@ func (gocql) Describe() (worker.Info, error) {
 		},
 		Options: options,
 	}
+	// A marker for a tuple takes its fields one by one, and the statement then has more values than markers.
+	info.LacksTypes = []string{"tuple"}
 	if release.IsFirst {
-		info.LacksTypes = []string{"vector"}
+		info.LacksTypes = append(info.LacksTypes, "vector")
 		info.Caveats = append(info.Caveats,
 			"For a keyspace that the session does not name, it routes to the first replica of the token alone.")
 	}

@@ -60,6 +60,8 @@ mod tests {
         let workload = crate::Workload::new(&scenario, 1_000, 100, 7).unwrap();
         assert_eq!(workload.load().iter().map(|part| part.statement).collect::<Vec<_>>(), [3, 4]);
         assert_eq!(workload.read_back().iter().map(|part| part.statement).collect::<Vec<_>>(), [0, 1, 2, 4]);
+        let types = Scenario::from_toml(include_str!("../cassandra-types.toml"), "cassandra-types.toml").unwrap();
+        assert_eq!(types.statements[0].values.len(), 4);
     }
 
     #[test]

@@ -177,6 +177,14 @@ impl Statement {
                 (true, None) => Ok(()),
             };
         }
+        if self.is_conditional() && self.expect.is_none() {
+            let advice = match operation {
+                Operation::Batch => "no batch can expect that; leave IF or operation = \"batch\" out",
+                _ => "add [statement.expect] with applied = true, or applied = false and the columns that are there",
+            };
+            let message = format!("statement {name} has IF, so its answer says whether it was applied; {advice}");
+            return refuse("cql", message);
+        }
         check_values(name, "its cql", &self.cql, &self.values)?;
         let bytes = bytes(&self.values).saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX));
         if bytes > MAX_VALUE_BYTES {
@@ -437,6 +445,12 @@ columns = [{ type = "counter" }]
         let expected = &scenario.statements[0].expect.as_ref().unwrap().columns;
         assert_eq!(*expected, [Kind::Boolean { times: 0, plus: 1 }.into()]);
         assert!(error(&format!("{GOOD}{expect}")).contains("nothing loads them"));
+        assert!(
+            error(&conditional)
+                .contains("insert has IF, so its answer says whether it was applied; add [statement.expect]")
+        );
+        let batch = conditional.replace("name = \"insert\"", "name = \"insert\"\noperation = \"batch\"\nsize = 2");
+        assert!(error(&batch).contains("no batch can expect that"));
         let refused =
             format!("{conditional}[statement.expect]\napplied = false\ncolumns = [{{ type = \"bigint\" }}]\n");
         let scenario = Scenario::from_toml(&refused, "x").unwrap();

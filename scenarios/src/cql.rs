@@ -62,17 +62,14 @@ pub(crate) fn keyspace_created_by(cql: &str) -> Option<String> {
     }
 }
 
-/// The text of a CREATE KEYSPACE so that it fails where the keyspace exists.
-pub(crate) fn created_anew(cql: &str) -> String {
+/// The text of a CREATE KEYSPACE with this condition, or none, in the place of its own; `None` for other statements.
+pub(crate) fn created_if(cql: &str, condition: &str) -> Option<String> {
+    keyspace_created_by(cql)?;
     let spans = spans(cql);
-    let conditional =
+    let is_conditional =
         ["if", "not", "exists"].iter().zip(2..).all(|(word, at)| is_word(spans.get(at).map(|one| &one.0), word));
-    match (spans.get(1), spans.get(4)) {
-        (Some((_, from)), Some((_, to))) if conditional => {
-            format!("{}{}", cql.get(..*from).unwrap_or_default(), cql.get(*to..).unwrap_or_default())
-        }
-        _ => cql.to_owned(),
-    }
+    let (from, to) = (spans.get(1)?.1, spans.get(if is_conditional { 4 } else { 1 })?.1);
+    Some(format!("{}{condition}{}", cql.get(..from)?, cql.get(to..)?))
 }
 
 /// The text of a CREATE KEYSPACE with this map in the place of its replication; `None` if it has none.
@@ -85,11 +82,11 @@ pub(crate) fn with_replication(cql: &str, map: &str) -> Option<String> {
     Some(format!("{} {map}{}", cql.get(..*from)?, cql.get(to..)?))
 }
 
-/// What begins the names of keyspaces that are ours alone.
-const OURS: &str = "cqldyno";
+/// The most characters of a keyspace's name.
+const LONGEST_NAME: usize = 48;
 
 /// The text with names of our own in the place of these keyspaces: each begins with `cqldyno` and ends with `suffix`. `None` if it names
-/// none of them, or what may be another one.
+/// none of them, or what may be another one, or if a name would be too long.
 pub(crate) fn with_own_names(cql: &str, keyspaces: &[String], suffix: &str) -> Option<String> {
     let spans = spans(cql);
     let of_keyspace = is_word(spans.get(1).map(|(token, _)| token), "keyspace");
@@ -99,14 +96,16 @@ pub(crate) fn with_own_names(cql: &str, keyspaces: &[String], suffix: &str) -> O
         let has_table = spans.get(at + 1).is_some_and(|(next, _)| *next == Token::Sign('.'));
         let is_number = name.starts_with(|c: char| c.is_ascii_digit());
         if keyspaces.contains(name) && (has_table || of_keyspace) {
-            if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            let prefix = if name.starts_with("cqldyno") { "" } else { "cqldyno_" };
+            let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            let to = end - usize::from(cql.get(end - 1..*end) == Some("\""));
+            // What is plain in lower case may not be so as it is written.
+            let is_written = || cql.get(to - name.len()..to).is_some_and(|written| written.eq_ignore_ascii_case(name));
+            if !is_plain || prefix.len() + name.len() + suffix.len() > LONGEST_NAME || !is_written() {
                 return None;
             }
-            let quoted = usize::from(cql.get(end - 1..*end) == Some("\""));
-            text.insert_str(end - quoted, suffix);
-            if !name.starts_with(OURS) {
-                text.insert_str(end - quoted - name.len(), &format!("{OURS}_"));
-            }
+            text.insert_str(to, suffix);
+            text.insert_str(to - name.len(), prefix);
             named += 1;
         } else if has_table && !is_number {
             return None;
@@ -436,9 +435,12 @@ mod tests {
             ("SELECT v FROM others.t", "ks"),
             ("INSERT INTO ks.t (a) VALUES (others.f(?))", "ks"),
             ("DROP TABLE \"K s\".t", "K s"),
+            ("CREATE KEYSPACE K\u{212a}s", "kks"),
         ] {
             assert_eq!(with_own_names(other, &[keyspace.to_owned()], "_1"), None, "{other}");
         }
+        let is_named = |name: &str| with_own_names(&format!("DROP TABLE {name}.t"), &[name.to_owned()], "_1").is_some();
+        assert_eq!([38, 39].map(|length| is_named(&"a".repeat(length))), [true, false]);
     }
 
     #[test]
@@ -446,8 +448,11 @@ mod tests {
         let schema =
             "CREATE KEYSPACE IF NOT EXISTS ks WITH replication = {'class': 'A', 'f': 1} AND durable_writes = true";
         let anew = "CREATE KEYSPACE ks WITH replication = {'class': 'A', 'f': 1} AND durable_writes = true";
-        assert_eq!(created_anew(schema), anew);
-        assert_eq!(created_anew(anew), anew);
+        for either in [schema, anew] {
+            assert_eq!(created_if(either, "").as_deref(), Some(anew));
+            assert_eq!(created_if(either, " IF NOT EXISTS").as_deref(), Some(schema));
+        }
+        assert_eq!(created_if("CREATE TABLE ks.t (a int PRIMARY KEY)", ""), None);
         let replicated = "CREATE KEYSPACE ks WITH replication = {'dc': 3} AND durable_writes = true";
         assert_eq!(with_replication(anew, "{'dc': 3}").as_deref(), Some(replicated));
         assert_eq!(with_replication("CREATE KEYSPACE ks WITH durable_writes = true", "{'dc': 3}"), None);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cql::{self, created_anew, keyspace_created_by, with_own_names, with_replication};
+use crate::cql::{self, created_if, keyspace_created_by, with_own_names, with_replication};
 use crate::fault::Fault;
 use crate::form;
 use crate::operation::DEFAULT_BATCH;
@@ -228,7 +228,7 @@ impl Scenario {
 
     /// The keyspaces that its schema creates, each with the statement that does so and fails if there is one of that name.
     pub fn keyspaces(&self) -> Vec<(String, String)> {
-        self.schema.iter().filter_map(|cql| Some((keyspace_created_by(cql)?, created_anew(cql)))).collect()
+        self.schema.iter().filter_map(|cql| Some((keyspace_created_by(cql)?, created_if(cql, "")?))).collect()
     }
 
     /// The scenario with other replicas in all keyspaces that its schema creates; `None` if it creates none with a replication.
@@ -243,7 +243,7 @@ impl Scenario {
     }
 
     /// The scenario with keyspaces of its own in the place of those that its schema creates: their names begin with `cqldyno` and end
-    /// with `suffix`. `None` unless all tables are in these.
+    /// with `suffix`. They may exist when the schema creates them. `None` unless all tables are in these, or if a name would be too long.
     pub fn with_own_keyspaces(&self, suffix: &str) -> Option<Scenario> {
         let keyspaces: Vec<String> = self.schema.iter().filter_map(|cql| keyspace_created_by(cql)).collect();
         let mut scenario = self.clone();
@@ -253,7 +253,8 @@ impl Scenario {
             std::iter::once(&mut statement.cql).chain(load).chain(read_back)
         });
         for cql in statements.chain(&mut scenario.schema) {
-            *cql = with_own_names(cql, &keyspaces, suffix)?;
+            let own = with_own_names(cql, &keyspaces, suffix)?;
+            *cql = created_if(&own, " IF NOT EXISTS").unwrap_or(own);
         }
         Some(scenario)
     }
@@ -322,6 +323,9 @@ mod tests {
             "{text}"
         );
         let mut shared = crate::builtin("writes").unwrap();
+        let own = shared.with_own_keyspaces("_7");
+        shared.schema[0] = shared.keyspaces().remove(0).1;
+        assert_eq!(shared.with_own_keyspaces("_7"), own, "a cell before this one made the keyspace");
         shared.schema.remove(0);
         assert_eq!(shared.with_own_keyspaces("_7"), None, "the keyspace is not its own");
     }

@@ -20,6 +20,7 @@ use cqldyno_cassandra::Cluster;
 use cqldyno_meter::{ALL, local_servers};
 use cqldyno_reports::{Cell, Measure, Pass, Role, Run};
 
+pub(crate) use self::keyspaces::own_keyspaces;
 use self::setup::Setup;
 use self::waiting::Waiting;
 use self::watch::Watch;
@@ -126,7 +127,7 @@ pub(crate) struct CellBench<'a> {
     /// The Cassandra that was started for this run, and what its preparation was.
     cassandra: Option<Cluster>,
     prepared: Option<String>,
-    /// The keyspaces that the run made on an existing cluster.
+    /// The run's own keyspaces that may be on an existing cluster.
     keyspaces: Vec<String>,
 }
 
@@ -134,22 +135,22 @@ pub(crate) struct CellBench<'a> {
 pub(crate) struct Left {
     /// What its preparation was.
     pub prepared: Option<String>,
-    /// Keyspaces of its own that could not be dropped, and a sentence about them.
+    /// Keyspaces of its own that may still be there, and a sentence about them.
     pub keyspaces: Vec<String>,
     pub sentence: Option<String>,
 }
 
 impl<'a> CellBench<'a> {
-    /// The files of its first cell have the number after `there`.
-    pub(crate) fn new(context: CellContext<'a>, there: usize) -> CellBench<'a> {
+    /// The files of its first cell have the number after `there`; `keyspaces` are those of the run that may be on an existing cluster.
+    pub(crate) fn new(context: CellContext<'a>, there: usize, keyspaces: Vec<String>) -> CellBench<'a> {
         let password = context.plan.access.credentials.as_ref().map(|credentials| credentials.password.as_str());
         let redaction = Redaction::of(password);
-        CellBench { context, redaction, number: there, cassandra: None, prepared: None, keyspaces: Vec::new() }
+        CellBench { context, redaction, number: there, cassandra: None, prepared: None, keyspaces }
     }
 
-    /// Ends what was started for the run, and drops what was made for it.
-    pub(crate) fn end(mut self) -> Left {
-        let sentence = self.drop_keyspaces();
+    /// Ends what was started for the run, and drops what was made for it unless a login `is_refused`.
+    pub(crate) fn end(mut self, is_refused: bool) -> Left {
+        let sentence = self.drop_keyspaces(is_refused);
         Left { prepared: self.prepared, keyspaces: self.keyspaces, sentence }
     }
 
@@ -376,7 +377,9 @@ mod tests {
             taken.push(cell);
             Ok(())
         };
-        CellBench::new(context, 0).execute(&Group::alone(counting), &[], &mut |_| stages += 1, take).unwrap();
+        CellBench::new(context, 0, Vec::new())
+            .execute(&Group::alone(counting), &[], &mut |_| stages += 1, take)
+            .unwrap();
         let cell = taken.remove(0);
         assert_eq!((stages, &cell.failed, &cell.log), (0, &None, &None));
         let ids: Vec<&str> = cell.measures.keys().map(String::as_str).collect();

@@ -44,6 +44,9 @@ const STREAMS: usize = 32_767;
 /// The most connections to a node: Linux has some 28,000 ports for a client of one address.
 const MOST_CONNECTIONS: usize = 20_000;
 
+/// As long as the longest ending of a name of a keyspace: an id of the run and the number of the contender.
+const LONGEST_SUFFIX: &str = "_01234567_99";
+
 /// Files that worker and node have open besides data connections: their streams, logs, pipes and control connections.
 const OTHER_FILES: u64 = 64;
 
@@ -194,8 +197,8 @@ pub enum PlanError {
     Replication(String, String),
     /// A scenario in a keyspace that its schema does not make.
     #[error(
-        "the scenario {0} names tables in a keyspace that its schema does not create, or not under a plain name, so it would use one \
-         of the cluster's; create the keyspace in its schema{1}"
+        "the scenario {0} names tables in a keyspace that its schema does not create, or not under a plain name of at most 28 characters, \
+         so it would use one of the cluster's; create the keyspace in its schema{1}"
     )]
     OthersKeyspace(String, &'static str),
     /// The count makes no workload.
@@ -364,7 +367,7 @@ impl Plan {
             for cql in scenario.schema.iter().filter(|_| self.target.is_embedded()) {
                 check_keyspace(cql, self.ring()).map_err(|why| PlanError::Replication(scenario.label(), why))?;
             }
-            if let (Target::Addresses { .. }, None) = (&self.target, scenario.with_own_keyspaces("_0")) {
+            if let (Target::Addresses { .. }, None) = (&self.target, scenario.with_own_keyspaces(LONGEST_SUFFIX)) {
                 match (self.turns, self.keep) {
                     (None, true) => {}
                     (None, false) => return Err(PlanError::OthersKeyspace(scenario.label(), ", or give --keep")),

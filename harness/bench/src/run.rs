@@ -6,6 +6,7 @@ mod limit;
 pub(crate) mod observer;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::replace;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use cqldyno_protocol::Hello;
 use cqldyno_reports::{Cell, Checksum, Contender as Row, PlanInfo, PointInfo, Role, Run, SCHEMA_VERSION, ScenarioInfo};
 use cqldyno_scenarios::Scenario;
 
-use crate::cell::{CellBench, CellContext, Left};
+use crate::cell::{CellBench, CellContext, Left, own_keyspaces};
 use crate::judge::readings::measures;
 use crate::plan::asked::{asked, left_out, waits};
 use crate::plan::contender::InForce;
@@ -151,11 +152,11 @@ pub fn resume(
         trouble: None,
         nothing_left,
     };
-    if torn.is_none()
+    let is_complete = torn.is_none()
         && began.ended.is_some()
         && !began.interrupted
-        && schedule(&plan, &began).lacks_none(&cells, &began)
-    {
+        && schedule(&plan, &began).lacks_none(&cells, &began);
+    if is_complete && began.plan.keyspaces.is_empty() {
         return Ok(left_as_it_is(began, cells, true));
     }
     plan.target.check()?;
@@ -173,7 +174,10 @@ pub fn resume(
     // What was found at the start stays, with the plan as it was written then.
     let mut resumed = began.resumed.clone();
     resumed.push(jiff::Timestamp::now());
-    begun.run = Run { resumed, ended: None, interrupted: false, cut_short: None, checksum: None, ..began };
+    begun.run = match is_complete {
+        true => began,
+        false => Run { resumed, ended: None, interrupted: false, cut_short: None, checksum: None, ..began },
+    };
     bench.carry_out(begun, cells, observer)
 }
 
@@ -282,8 +286,11 @@ impl Bench<'_> {
     /// Runs what is missing after the cells `there`.
     fn carry_out(&self, begun: Begun, there: Vec<Cell>, observer: &mut dyn Observer) -> Result<Finished, BenchError> {
         let Begun { plan, introduced, mut run, building } = begun;
-        self.folder.write_run(&run)?;
         let schedule = schedule(&plan, &run);
+        // They are in the file before one is made, so that a run that is killed knows its own when it goes on.
+        let own = own_keyspaces(&plan, &run, &schedule).into_keys().collect();
+        let keyspaces = replace(&mut run.plan.keyspaces, own);
+        self.folder.write_run(&run)?;
         let context = CellContext {
             plan: &plan,
             schedule: &schedule,
@@ -294,38 +301,34 @@ impl Bench<'_> {
             folder: self.folder,
             cancel: self.cancel,
         };
-        let mut bench = CellBench::new(context, there.len());
+        let mut bench = CellBench::new(context, there.len(), keyspaces);
         let clock = self.clock + building;
         let course = Course { plan: &plan, schedule: &schedule, run: &run, clock: &clock };
-        let Ended { cells, complete, cut_short, trouble } =
-            course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell));
-        let Left { prepared, keyspaces, sentence } = bench.end();
+        let Ended { cells, complete, cut_short, trouble } = match run.ended {
+            // A complete run has nothing left but keyspaces.
+            Some(_) => Ended { cells: there, complete: true, cut_short: run.cut_short, trouble: None },
+            None => course.run(there, &mut bench, observer, &mut |cell| self.folder.append(cell)),
+        };
+        let Left { prepared, keyspaces, sentence } = bench.end(matches!(trouble, Some(BenchError::Refused(_))));
         sentence.iter().for_each(|sentence| observer.leaves(sentence));
         run.plan.keyspaces = keyspaces;
         run.interrupted = self.cancel.is_cancelled() || !complete;
         run.cut_short = cut_short.filter(|_| !run.interrupted);
         run.environment.more.extend(prepared.map(|said| (PREPARED.to_owned(), said)));
-        run.ended = Some(jiff::Timestamp::now());
+        run.ended = run.ended.or_else(|| Some(jiff::Timestamp::now()));
         // Where cells could not be kept, those in the folder are others.
         run.checksum = trouble.is_none().then(|| Checksum::of_cells(&cells));
         let written = self.folder.write_run(&run).err().map(BenchError::from);
         match trouble.or(written) {
-            Some(refused @ BenchError::Refused(_)) if cells.is_empty() => {
-                // A folder that was there before stays as it is.
-                if run.resumed.is_empty() {
-                    self.folder.discard()?;
-                }
-                Err(refused)
-            }
             // Nothing of it is there, on either side.
-            Some(error @ BenchError::Target(TargetError::Exists(..) | TargetError::Unusable(..)))
+            Some(error @ (BenchError::Refused(_) | BenchError::Target(TargetError::Unusable(..))))
                 if cells.is_empty() && run.resumed.is_empty() && run.plan.keyspaces.is_empty() =>
             {
                 self.folder.discard()?;
                 Err(error)
             }
-            // What was started keeps its log.
-            Some(error @ BenchError::Target(_)) if cells.is_empty() => Err(error),
+            // What was started keeps its log, and what is on the cluster its names.
+            Some(error @ (BenchError::Refused(_) | BenchError::Target(_))) if cells.is_empty() => Err(error),
             trouble => {
                 let (folder, trouble) = (self.folder.path().to_path_buf(), trouble.map(|error| error.to_string()));
                 Ok(Finished { run, cells, folder, trouble, nothing_left: false })

@@ -444,7 +444,7 @@ fn login(password: &str) -> Access {
 }
 
 #[test]
-fn the_first_refused_password_ends_the_run_with_one_sentence_and_leaves_no_run() {
+fn the_first_refused_password_ends_the_run_without_another_login_and_leaves_what_drops_its_keyspace() {
     const PASSWORD: &str = "tr0ub4dor&3";
     let place = Place::new(&["refused", "honest"]);
     let access = login(PASSWORD);
@@ -455,7 +455,10 @@ fn the_first_refused_password_ends_the_run_with_one_sentence_and_leaves_no_run()
     let sentence = error.to_string();
     assert!(matches!(error, BenchError::Refused(_)), "{sentence}");
     assert!(sentence.contains("the server refused the password ***. Nothing more was tried"), "{sentence}");
-    assert!(!place.out().exists());
+    let kept = Run::from_json(&fs::read_to_string(place.out().join("run.json")).unwrap()).unwrap();
+    assert_eq!(kept.plan.keyspaces.len(), 1, "{:?}", kept.plan.keyspaces);
+    let has_log = |of: &str| place.out().join(format!("logs/keyspaces-{of}.log")).exists();
+    assert_eq!(["login", "create", "drop"].map(has_log), [true, true, false], "floor does not log in again");
 }
 
 /// Ends the run before its first cell has done anything.

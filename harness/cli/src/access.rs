@@ -1,4 +1,4 @@
-//! How an existing cluster lets us in: user, password and TLS.
+//! User, password and TLS for an existing cluster.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::outcome::usage;
 pub struct Access {
     #[command(flatten, next_help_heading = CLUSTER)]
     pub login: Login,
-    /// Encrypt; only --tls-ca verifies anybody
+    /// Encrypt; --tls-ca verifies the nodes, too
     #[arg(long, help_heading = CLUSTER, hide_short_help = true)]
     tls: bool,
     /// Encrypt, and verify nodes against the CA in a PEM file

@@ -34,7 +34,7 @@ pub mod heading {
     pub const SIZE: &str = "How much";
     /// How drivers and server are set up.
     pub const SETUP: &str = "Drivers and server";
-    /// How a cluster of the user's lets us in, and what is made there.
+    /// Login, TLS and keyspaces on an existing cluster.
     pub const CLUSTER: &str = "Your own cluster (--target)";
     /// What ends a worker or repeats a block.
     pub const LIMITS: &str = "Limits and noise";

@@ -10,7 +10,7 @@ use crate::outcome::usage;
 /// The ring of the embedded cluster.
 #[derive(clap::Args)]
 pub struct Nodes {
-    /// Embedded nodes, on 127.0.0.1, 127.0.0.2, ...; from two on routing is checked [default: 1]
+    /// Embedded nodes, on 127.0.0.1, 127.0.0.2, ... [default: 1]
     #[arg(long, value_name = "N", value_parser = count_or_none, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     nodes: Option<u64>,

@@ -71,14 +71,13 @@ const MOST_ATTEMPTS: u32 = 3;
 pub struct Asked {
     /// Name or TOML file [default: writes, reads, mixed]
     ///
-    /// Give it once per scenario. `cqldyno scenarios` lists the built-in ones; `scenarios new FILE` writes one.
+    /// Once per scenario. `cqldyno scenarios` lists the built-in ones; `new FILE` after it writes one.
     #[arg(long, value_name = "NAME|FILE", help_heading = WHAT)]
     #[arg(value_parser = Known(scenarios::names), hide_possible_values = true)]
     scenario: Vec<String>,
     /// Runtime: current or multi:N [default: multi:2]
     ///
-    /// `current` and `multi:N` are runtimes of tokio: one thread, or N threads. `pinned+` before it gives worker and server cores of
-    /// their own. Separate several with commas.
+    /// Tokio on one thread, or on N. `pinned+` before it: own cores for both. Several with commas.
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = WHAT)]
     #[arg(default_value_if("publish", ArgPredicate::IsPresent, PUBLISHED_ARRANGEMENTS))]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
@@ -98,24 +97,22 @@ pub struct Asked {
     settings: Settings,
     /// How statements are submitted: slots, stream, spawn, ...
     ///
-    /// `slots`: a task with a loop per statement in flight. `stream`: one `buffer_unordered` per thread. `spawn`: a task per statement
-    /// under a semaphore. Also stream-unconstrained, spawn-all, unlimited, sequential. [default: the scenario's own, else slots]
+    /// `slots`: a task per statement in flight. `stream`: one `buffer_unordered` per thread. `spawn`: a task per statement. Also
+    /// stream-unconstrained, spawn-all, unlimited, sequential. [default: the scenario's own, else slots]
     #[arg(long, value_name = "WAY", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = str::parse::<Submit>, allow_hyphen_values = true, hide_short_help = true)]
     submit: Vec<Submit>,
     /// More figures: latency, syscalls, ... or all
     ///
-    /// Each pass adds short cells after the timed ones. Separate several with commas. `syscalls` counts system calls by name;
-    /// `latency` takes response times below saturation; `flamegraph` samples stacks.
+    /// Each adds short cells after the timed ones. `counting` counts system calls unless --no-counting is set, `syscalls` by name;
+    /// `latency` takes response times below saturation; `flamegraph` samples stacks. Separate several with commas.
     #[arg(long, value_name = "PASS", value_delimiter = ',', help_heading = WHAT)]
     #[arg(value_parser = PossibleValuesParser::new(passes()), hide_possible_values = true)]
     pass: Vec<String>,
     /// Name what a dearer driver has more of
     #[arg(long, help_heading = WHAT)]
     explain: bool,
-    /// Statements per second of the latency pass, for every contender
-    ///
-    /// Adds the pass `latency`. [default: half of what the slowest driver reached]
+    /// Statements per second of the latency pass [default: half of the slowest driver's]
     #[arg(long, value_name = "N", value_parser = count, help_heading = WHAT)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     rate: Option<u64>,
@@ -128,8 +125,6 @@ pub struct Asked {
     counting_count: Option<u64>,
 
     /// About 30 s: figures, no verdicts
-    ///
-    /// Up to 3 blocks of 100k statements per cell, without control, repeats or intervals.
     #[arg(long, conflicts_with_all = ["blocks", "publish"], help_heading = SIZE)]
     quick: bool,
     /// Statements per cell, such as 10M [default: 250k]
@@ -142,8 +137,7 @@ pub struct Asked {
     concurrency: Option<Numbers>,
     /// Blocks: each contender once [default: 12, `run` 3]
     ///
-    /// The order within a block is shuffled. One block is the default from a count of 5M on. From 3 blocks
-    /// on `compare` runs the reference twice; the second one is the control.
+    /// One from a count of 5M on. From 3 on `compare` runs the reference twice, as a control.
     #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE, allow_hyphen_values = true)]
     blocks: Option<u32>,
     /// 20 minutes on multi:2 and current, with more counts
@@ -153,8 +147,7 @@ pub struct Asked {
     publish: bool,
     /// Statements per turn [default: 50k, or what fits into a round of 1.5 s]
     ///
-    /// Without --count, --blocks, --rate and --quick, contenders live at once and take turns. A round is a turn of each, shuffled;
-    /// a generation is some rounds of fresh processes.
+    /// Contenders take turns unless --count, --blocks, --rate or --quick is set.
     #[arg(long, value_name = "N", value_parser = count, help_heading = SIZE, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], hide_short_help = true)]
     turn: Option<u64>,
@@ -162,13 +155,12 @@ pub struct Asked {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), help_heading = SIZE)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"], allow_hyphen_values = true, hide_short_help = true)]
     layouts: Option<u32>,
-    /// CPU time of NAME@all, too, in 20 minutes
+    /// With NAME@all: measure CPU time, too, in 20 minutes
     #[arg(long, help_heading = SIZE, hide_short_help = true)]
     time: bool,
     /// End when all intervals are within a width, such as 2%
     ///
-    /// Ends a run in turns once half of every interval of CPU time is at most that wide, from the eighth generation on. Only widths
-    /// decide, never results.
+    /// Looks at half of every interval of CPU time from the eighth generation on, never at results.
     #[arg(long, value_name = "WIDTH", value_parser = width, help_heading = SIZE, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"])]
     until: Option<f64>,
@@ -197,14 +189,14 @@ pub struct Asked {
     request_timeout: Limit<u64>,
     /// Physical cores of worker and server: auto, off, or as in 2-3/0-1
     ///
-    /// `auto` splits four or more cores if no arrangement says `pinned+`. 2-3/0-1: the worker has cores 2 and 3.
+    /// `auto` splits four or more cores. 2-3/0-1: the worker has cores 2 and 3.
     #[arg(long, value_name = "WORKER/SERVER", value_parser = str::parse::<Pin>, default_value = "auto")]
     #[arg(help_heading = SETUP, allow_hyphen_values = true, hide_short_help = true)]
     pin: Pin,
     /// How the embedded cluster writes answers [default: batched]
     ///
-    /// `batched`: one write for all requests of a read. `cassandra`: as many answers per write as Cassandra 5.0, the square root of those
-    /// in flight on a connection. COUNT: at most so many; `each`: one. `reordered`: batched in random order.
+    /// `batched`: one write per read. `cassandra`: as many per write as Cassandra 5.0. COUNT: at most so many; `each`: one.
+    /// `reordered`: batched in random order.
     #[arg(long, value_name = "batched|cassandra|COUNT|each|reordered", value_parser = answers, help_heading = SETUP)]
     #[arg(allow_hyphen_values = true, hide_short_help = true)]
     answers: Option<Writing>,
@@ -230,7 +222,7 @@ pub struct Asked {
 
     /// Share of the cores that other processes may use, or `none`
     ///
-    /// Steal is included. A round with more does not count. A block of cells with more runs again, up to twice.
+    /// Steal counts, too. A round with more does not count; a block runs again.
     #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
     #[arg(help_heading = LIMITS, allow_hyphen_values = true, hide_short_help = true)]
     noise_share: Limit<f64>,
@@ -257,9 +249,8 @@ pub struct Asked {
 pub struct Conditions {
     /// Time limit [default: 5min in turns]
     ///
-    /// From 1s to a day (1440min), or `none`. Nothing starts that would not end in time, but the first block or generation of
-    /// each table and the other passes always run. A resumed run counts from then on. --quick has 30s, --until and --publish
-    /// have 20min, --target has none.
+    /// Or `none`. The first block or generation and the other passes always run. --quick has 30s, --until and --publish 20min,
+    /// --target none.
     #[arg(long, value_name = "TIME", value_parser = or_none(patience), help_heading = SIZE)]
     #[arg(allow_hyphen_values = true)]
     within: Option<Limit<Duration>>,
@@ -406,6 +397,12 @@ impl Asked {
             1 => plan,
             _ => plan.with_sweep(in_flight, over).map_err(usage)?,
         };
+        let has_default = |one: &Contender| one.own.settings.unwrap_or(plan.settings) == Settings::Default;
+        if plan.datacenter.is_some() && plan.contenders.iter().any(has_default) {
+            return Err(usage(
+                "--datacenter was given together with the settings `default`, under which some drivers ignore it; leave one of them out",
+            ));
+        }
         let turn = self.turn.or(releases.then_some(RELEASES_TURN));
         Ok(if takes_turns { plan.with_turns(turn) } else { plan })
     }

@@ -1,17 +1,21 @@
 //! Which ratios of the embedded cluster another target confirms: a table over two runs of one date.
 
+use std::cmp::Reverse;
+
 use cqldyno_reports::measure::CPU_PER_STATEMENT;
 use cqldyno_reports::{Analysis, Contender, Place, Role, SummaryRow, Verdict, escape, plain, short, three_digits};
 
 use crate::front::{Shown, code, line, verdict};
 
-/// A table for each run on another target of which there is a run on the embedded cluster, with intervals and the same contenders.
+/// A table for each run on another target, with intervals: beside the run of most blocks on the embedded cluster that has the same
+/// contenders, if there is one.
 pub(crate) fn tables(shown: &[Shown]) -> String {
     let on = |embedded: bool| {
         shown.iter().filter(move |one| one.run.run.plan.target.embedded == embedded && one.run.run.plan.blocks > 1)
     };
-    let pairs = on(false).flat_map(|other| on(true).map(move |embedded| (embedded, other)));
-    pairs.filter_map(|(embedded, other)| table(embedded, other)).collect()
+    let mut embedded: Vec<&Shown> = on(true).collect();
+    embedded.sort_by_key(|one| Reverse(one.run.run.plan.blocks));
+    on(false).filter_map(|other| embedded.iter().find_map(|one| table(one, other))).collect()
 }
 
 fn table(embedded: &Shown, other: &Shown) -> Option<String> {

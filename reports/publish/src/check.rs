@@ -116,7 +116,7 @@ fn of_run(published: &PublishedRun, shown: &str, notes: &str, found: &mut Vec<St
         }
     }
     completeness(run, &counted, &mut |what| say(CELLS, what));
-    for doubt in analysis.doubts() {
+    for doubt in analysis.doubts().iter().filter(|doubt| !tell(notes, doubt)) {
         say(CELLS, format!(": {doubt}"));
     }
     if let Some(too_few) = analysis.rounds().sentence().filter(|_| analysis.has_too_few_rounds()) {
@@ -238,7 +238,9 @@ fn contenders(run: &Run, is_default: bool, notes: &str, say: &mut impl FnMut(Str
             }
             continue;
         }
-        let mut versions = vec![("version", &one.version), ("build", &one.build), ("compiler", &one.compiler)];
+        let mut versions = vec![("version", &one.version), ("compiler", &one.compiler)];
+        // A worker in another language has a load generator of its own, which has no build.
+        versions.extend(is_default.then_some(("build", &one.build)));
         if run.schema > 1 {
             versions.push(("executable", &one.executable));
         }

@@ -57,8 +57,8 @@ impl Asked {
     /// Reads `DIR` or `NAME=DIR`; `None` for an option, and for a name that is a plan's or no name of a folder.
     fn parse(text: &str) -> Option<Asked> {
         let (name, folder) = match text.split_once('=') {
-            Some((name, folder)) => (Some(name), folder),
-            None => (None, text),
+            Some((name, folder)) if !name.contains('/') => (Some(name), folder),
+            _ => (None, text),
         };
         let fits = |name: &str| {
             !name.is_empty()

@@ -304,11 +304,15 @@ fn a_run_with_a_name_may_lack_contenders_and_is_not_in_the_readme() {
 
 #[test]
 fn a_name_is_no_plans_and_is_one_of_a_folder() {
-    for (text, name) in [("runs/a", None), ("2021-cassandra=runs/a", Some("2021-cassandra"))] {
+    for (text, name, folder) in [
+        ("runs/a", None, "runs/a"),
+        ("runs/a=b", None, "runs/a=b"),
+        ("2021-cassandra=runs/a", Some("2021-cassandra"), "runs/a"),
+    ] {
         let asked = Asked::parse(text).unwrap();
-        assert_eq!((asked.name.as_deref(), asked.folder), (name, PathBuf::from("runs/a")));
+        assert_eq!((asked.name.as_deref(), asked.folder), (name, PathBuf::from(folder)));
     }
-    for text in ["--other", "blocks=a", "classic=a", "releases-x=a", "a/b=c", "=a", "a=", "", "x-2=a"] {
+    for text in ["--other", "blocks=a", "classic=a", "releases-x=a", "=a", "a=", "", "x-2=a"] {
         assert!(Asked::parse(text).is_none(), "{text}");
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::attempts::Attempts;
+use crate::measure::SERVER_CPU;
 use crate::{Cell, CoreLoop, Pass, Place, RoundCores, Run, plain};
 
 /// The cores were there if the loop had this share of its best speed, as the mean over all cores, before and after the round. A
@@ -32,7 +33,7 @@ impl<'a> CountedRounds<'a> {
     pub fn of(run: &Run, cells: &'a [Cell]) -> CountedRounds<'a> {
         let mut found = CountedRounds::default();
         let Some(share) = run.plan.noise_share else { return found };
-        let best = best(cells);
+        let best = if works_on(run, cells) { BTreeMap::new() } else { best(cells) };
         let attempts = Attempts::of(cells);
         for cell in cells.iter().filter(|cell| cell.pass == Pass::Timing && attempts.is_last(cell)) {
             let (Some(round), Some(cores)) = (cell.round, &cell.cores) else { continue };
@@ -102,6 +103,11 @@ fn place(cell: &Cell) -> Where<'_> {
     (&cell.scenario, &cell.arrangement)
 }
 
+/// Whether the server is a real one on this machine: it works on after a round, so the loop tells of the server and not of others.
+fn works_on(run: &Run, cells: &[Cell]) -> bool {
+    !run.plan.target.embedded && cells.iter().any(|cell| cell.get(SERVER_CPU).is_some())
+}
+
 /// The highest speed of the loop on each core of an arrangement.
 fn best(cells: &[Cell]) -> BTreeMap<(&str, u32), f64> {
     let mut best = BTreeMap::new();
@@ -135,7 +141,7 @@ fn missing(cores: &RoundCores, share: f64, best: impl Fn(u32) -> Option<f64>) ->
     };
     match slowest {
         Some((core, share)) if share < SPEED_OF_ONE => Some(said(format!("on core {core}"), share)),
-        _ if mean < SPEED => Some(said("on all cores together".to_owned(), mean)),
+        Some(_) if mean < SPEED => Some(said("on all cores together".to_owned(), mean)),
         _ => None,
     }
 }
@@ -233,6 +239,21 @@ mod tests {
         assert_eq!(CountedRounds::of(&run, &cells).counting(), Some((48, 48)), "elsewhere more cores may be at work");
         run.plan.noise_share = None;
         assert_eq!(CountedRounds::of(&run, &cells).counting(), None, "nobody asked");
+    }
+
+    #[test]
+    fn a_real_server_on_this_machine_may_slow_the_loop_and_others_may_not() {
+        let half = || found(loops([50.0; 2], [QUIET; 2]), 0.02, 0.0);
+        let (mut run, mut cells) = turns(|_, block, round| match (block, round) {
+            (7, 2) => busy(),
+            (1, _) => quiet(),
+            _ => half(),
+        });
+        assert_eq!(CountedRounds::of(&run, &cells).counting(), Some((4, 48)));
+        run.plan.target.embedded = false;
+        assert_eq!(CountedRounds::of(&run, &cells).counting(), Some((46, 48)));
+        cells.iter_mut().for_each(|cell| drop(cell.measures.remove(SERVER_CPU)));
+        assert_eq!(CountedRounds::of(&run, &cells).counting(), Some((4, 48)), "it is on another machine");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Every point is a scenario of its own, so its figures are rows as any others. All loads are closed loops: mean latency is the number
 //! in flight over statements per second (Little's law), and the two say the same twice.
 
+use std::collections::BTreeSet;
+
 use crate::measure::{CPU_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::{rate, three_digits, whole};
 use crate::summary::median;
@@ -242,12 +244,18 @@ struct Limit {
     why: String,
 }
 
-/// From which numbers on statements wait in a driver, and which numbers have no figure, with the reason. A sentence or two per driver.
+/// From which numbers on statements wait in a driver, and which numbers have no figure. A sentence per driver and reason.
 fn limits(run: &Run, all: &[Sweep]) -> Vec<String> {
     let mut limits: Vec<Limit> = Vec::new();
-    let mut note = |what: String, point: &SweptPoint, connections: Option<u64>, why: &str| {
-        let place = format!("{} in flight{}", whole(point.in_flight as f64), over(connections));
-        match limits.iter_mut().find(|known| known.what == what) {
+    let scenarios = all.iter().map(|sweep| &sweep.of).collect::<BTreeSet<_>>().len();
+    // Reasons that differ in their numbers alone are one.
+    let words = |why: &str| why.replace(|c: char| c.is_ascii_digit(), "");
+    let mut note = |what: String, point: &SweptPoint, sweep: &Sweep, why: &str| {
+        let mut place = format!("{} in flight{}", whole(point.in_flight as f64), over(sweep.over));
+        if scenarios > 1 {
+            place.push_str(&format!(" for {}", sweep.of));
+        }
+        match limits.iter_mut().find(|known| known.what == what && words(&known.why) == words(why)) {
             Some(known) if known.places.contains(&place) => {}
             Some(known) => known.places.push(place),
             None => limits.push(Limit { what, places: vec![place], why: why.to_owned() }),
@@ -257,11 +265,11 @@ fn limits(run: &Run, all: &[Sweep]) -> Vec<String> {
         for curve in sweep.curves.iter().filter(|curve| curve.last().is_some()) {
             let name = short(run, curve.contender);
             if let Some((point, why)) = curve.points.iter().find_map(|one| Some((one, one.waits.as_ref()?))) {
-                note(format!("{name} makes statements wait from"), point, sweep.over, why);
+                note(format!("{name} makes statements wait from"), point, sweep, why);
             }
             for point in &curve.points {
                 if let Some(why) = point.figures.as_ref().err().filter(|why| *why != NOT_RUN) {
-                    note(format!("{name} has no figure with"), point, sweep.over, why);
+                    note(format!("{name} has no figure with"), point, sweep, why);
                 }
             }
         }
@@ -291,7 +299,8 @@ impl Swept<'_> {
         with_figures.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, point)| point)
     }
 
-    /// Where statements per second level off: where they are furthest above the diagonal, with both axes as shares of their ranges. `None` if they are nowhere far above it. It is one of the numbers asked for, and moves with them.
+    /// Where statements per second level off: the number at which they are furthest above the diagonal, with both axes as shares of
+    /// their ranges. `None` if they are nowhere far above it. It depends on the numbers that were asked for.
     ///
     /// V. Satopaa and others, Finding a "Kneedle" in a haystack: detecting knee points in system behavior, ICDCS workshops 2011.
     pub fn knee(&self) -> Option<u64> {

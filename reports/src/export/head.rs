@@ -147,7 +147,7 @@ pub(crate) fn arrangement(arrangement: &ArrangementInfo) -> String {
 /// Where worker and server ran.
 pub(crate) fn on_cores(worker: &[u32], server: &[u32]) -> String {
     let server = match server {
-        [] => "server on unknown cores".to_owned(),
+        [] => "server on cores that cqldyno does not set".to_owned(),
         of => format!("server on {}", cores(of)),
     };
     format!("worker on {}, {server}", cores(worker))

@@ -208,7 +208,7 @@ pub struct PlanInfo {
     /// Whether keyspaces that existed were used, and all stayed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep: bool,
-    /// Keyspaces of an existing cluster that the run made and has not dropped.
+    /// Keyspaces of an existing cluster that are the run's own and may be there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keyspaces: Vec<String>,
     /// How client and server sat on the machine.

@@ -1,129 +1,128 @@
-//! The keyspaces of a run on an existing cluster: made before its first cell, never one that was there, and dropped at its end.
+//! The keyspaces of a run on an existing cluster: made before its first cell under names of its own, and dropped at its end.
 //!
 //! Floor does it, so that an address, a password or a certificate that cannot be used ends the run before any contender tries it.
 
-use cqldyno_cassandra::CassandraError;
-use cqldyno_reports::{PlanInfo, Role, Run, list};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::CellBench;
+use cqldyno_cassandra::CassandraError;
+use cqldyno_reports::{Role, Run, list};
+use cqldyno_scenarios::Scenario;
+use sha2::{Digest, Sha256};
+
 use super::setup::Setup;
-use crate::plan::PlannedCell;
+use super::{CellBench, CellContext};
 use crate::plan::pass::Load;
+use crate::plan::schedule::Schedule;
 use crate::plan::target::{Target, TargetError};
+use crate::plan::{Plan, PlannedCell};
 use crate::process::cancel::Cancel;
 use crate::process::failure::CellFailure;
 
+/// Whether the run makes keyspaces that nobody else has, and drops them.
+fn has_own(plan: &Plan) -> bool {
+    matches!(plan.target, Target::Addresses { .. }) && !plan.keep
+}
+
+/// What the names of a contender's keyspaces end with: its number, after an id of the run if the keyspaces are the run's own.
+pub(super) fn suffix(plan: &Plan, run: &Run, contender: usize) -> String {
+    if !has_own(plan) {
+        return format!("_{contender}");
+    }
+    let digest = Sha256::digest(run.started.to_string());
+    let id: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    format!("_{id}_{contender}")
+}
+
+/// The run's own keyspaces, each with its CREATE.
+pub(crate) fn own_keyspaces(plan: &Plan, run: &Run, schedule: &Schedule) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    if !has_own(plan) {
+        return all;
+    }
+    let asked: BTreeSet<(usize, usize)> = sending(run, schedule).map(|cell| (cell.contender, cell.scenario)).collect();
+    for (contender, scenario) in asked {
+        let own = plan.scenarios[scenario].with_own_keyspaces(&suffix(plan, run, contender));
+        for (name, cql) in own.iter().flat_map(Scenario::keyspaces) {
+            all.entry(name).or_insert(cql);
+        }
+    }
+    all
+}
+
+/// The cells of contenders that send something.
+fn sending<'a>(run: &'a Run, schedule: &'a Schedule) -> impl Iterator<Item = PlannedCell> + 'a {
+    let cells = schedule.first_attempts(schedule.blocks());
+    cells.filter(|cell| run.contenders[cell.contender].role != Role::Noop)
+}
+
 impl CellBench<'_> {
-    /// Makes every keyspace of the run. With `--keep` it only looks whether the cluster lets floor in.
+    /// Checks that floor can log in, and makes those keyspaces of the run that cannot be there yet.
     ///
     /// # Errors
-    /// When one is there that this run did not make, or the cluster cannot be used.
+    /// When the cluster cannot be used, or has one of that name.
     pub(super) fn make_keyspaces(&mut self, says: &mut dyn FnMut(&str)) -> Result<(), TargetError> {
-        let (plan, run, cancel) = (self.context.plan, self.context.run, self.context.cancel);
-        let Target::Addresses { text, nodes } = &plan.target else { return Ok(()) };
+        let CellContext { plan, run, schedule, cancel, .. } = self.context;
         if plan.access.tls.as_ref().is_some_and(|tls| tls.ca.is_none()) {
             says("The nodes' certificates are not verified, because no --tls-ca was given.");
         }
-        let failed = |keyspace: &str, failure: CellFailure| match failure {
+        let failed = |failure: CellFailure| match failure {
             CellFailure::Cancelled => TargetError::Cassandra(CassandraError::Cancelled),
             CellFailure::Refused(why) => TargetError::Refused(self.redaction.apply(&why)),
-            CellFailure::Exists(_) => TargetError::Exists(keyspace.to_owned(), text.clone()),
-            other => TargetError::Unusable(text.clone(), self.redaction.apply(&other.to_string())),
+            other => TargetError::Unusable(plan.target.to_string(), self.redaction.apply(&other.to_string())),
         };
-        let cells = self.cells_with_keyspaces();
-        let mut made: Vec<String> = Vec::new();
-        let mut ended = Ok(());
-        'cells: for cell in &cells {
-            let setup = match self.to_make(cell) {
-                Ok(setup) => setup,
-                Err(failure) => {
-                    ended = Err(failed("", failure));
-                    break;
-                }
-            };
-            if plan.keep {
-                return setup.execute(Vec::new(), "look", nodes, cancel).map_err(|failure| failed("", failure));
+        if sending(run, schedule).next().is_none() {
+            return Ok(());
+        }
+        self.execute_schema(Vec::new(), "login", cancel).map_err(failed)?;
+        for (name, cql) in own_keyspaces(plan, run, schedule) {
+            if self.keyspaces.contains(&name) {
+                continue;
             }
-            for (name, cql) in setup.scenario.keyspaces() {
-                if made.contains(&name) {
-                    continue;
+            // It may be there whatever floor says, unless it was there before.
+            self.keyspaces.push(name);
+            if let Err(failure) = self.execute_schema(vec![cql], "create", cancel) {
+                if let CellFailure::Exists(_) = failure {
+                    self.keyspaces.pop();
                 }
-                // One that was made before the run broke off, and has gone since, is made by the first cell.
-                if !run.plan.keyspaces.contains(&name) {
-                    if let Err(failure) = setup.execute(vec![cql], "keyspace", nodes, cancel) {
-                        ended = Err(failed(&name, failure));
-                        break 'cells;
-                    }
-                }
-                made.push(name);
-                // A run that is killed knows which are its own when it goes on.
-                let plan = PlanInfo { keyspaces: made.clone(), ..run.plan.clone() };
-                if let Err(error) = self.context.folder.write_run(&Run { plan, ..run.clone() }) {
-                    ended = Err(TargetError::Unusable(text.clone(), error.to_string()));
-                    break 'cells;
-                }
+                return Err(failed(failure));
             }
         }
-        // Those of a run that goes on are its own, whether or not it came to them again.
-        made.extend(run.plan.keyspaces.iter().filter(|name| !made.contains(name)).cloned().collect::<Vec<_>>());
-        self.keyspaces = made;
-        ended
+        Ok(())
     }
 
-    /// Drops them; what is left stays in `keyspaces`, and a sentence says so. A run that the user ended has time for it, too.
-    pub(super) fn drop_keyspaces(&mut self) -> Option<String> {
-        let Target::Addresses { nodes, text } = &self.context.plan.target else { return None };
-        let mut why = None;
-        let cells = self.cells_with_keyspaces();
-        let setup = cells.first().and_then(|cell| self.to_make(cell).ok())?;
-        let mut left = Vec::new();
-        for name in &self.keyspaces {
+    /// Drops the run's keyspaces, unless a login `is_refused`: another one may lock the account. Returns a sentence about those that may
+    /// still be there. A run that the user ended has time for it, too.
+    pub(super) fn drop_keyspaces(&mut self, is_refused: bool) -> Option<String> {
+        let mut why = String::new();
+        while let Some(name) = self.keyspaces.last().filter(|_| !is_refused) {
+            let cql = format!("DROP KEYSPACE IF EXISTS \"{name}\"");
             // After one that could not be dropped the others would only wait as long.
-            let dropped = match why {
-                None => setup.execute(vec![dropping(name)], "drop", nodes, &Cancel::new()),
-                Some(_) => Err(CellFailure::Cancelled),
-            };
-            if let Err(failure) = dropped {
-                left.push(name.clone());
-                why.get_or_insert(self.redaction.apply(&failure.to_string()));
+            if let Err(failure) = self.execute_schema(vec![cql], "drop", &Cancel::new()) {
+                why = format!(" {}", self.redaction.apply(&failure.to_string()));
+                break;
             }
+            self.keyspaces.pop();
         }
-        self.keyspaces = left;
-        why.map(|why| {
+        (!self.keyspaces.is_empty()).then(|| {
             format!(
-                "These keyspaces of the run could not be dropped on {text}: {}. {why} Drop them by hand.",
-                list(&self.keyspaces)
+                "These keyspaces of the run may still be on {}: {}.{why} Go on with `cqldyno compare --resume {}`, which drops them, or \
+                 drop them by hand.",
+                self.context.plan.target,
+                list(&self.keyspaces),
+                self.context.folder.path().display()
             )
         })
     }
 
-    /// A cell of each contender that sends something, and of each scenario.
-    fn cells_with_keyspaces(&self) -> Vec<PlannedCell> {
-        let (run, schedule) = (self.context.run, self.context.schedule);
-        let is_fit = |cell: &PlannedCell| {
-            let row = &run.contenders[cell.contender];
-            row.role != Role::Noop && row.unavailable.is_none()
+    /// Has floor log in and execute these statements.
+    fn execute_schema(&self, schema: Vec<String>, what: &str, cancel: &Cancel) -> Result<(), CellFailure> {
+        let CellContext { plan, run, schedule, .. } = self.context;
+        let cell = sending(run, schedule).next();
+        let (Target::Addresses { nodes, .. }, Some(cell)) = (&plan.target, cell) else {
+            return Err(CellFailure::Unavailable("No contender sends anything to an existing cluster.".to_owned()));
         };
-        let mut cells: Vec<PlannedCell> = Vec::new();
-        for cell in schedule.first_attempts(schedule.blocks()).filter(is_fit) {
-            let is_same = |known: &PlannedCell| (known.contender, known.scenario) == (cell.contender, cell.scenario);
-            if !cells.iter().any(is_same) {
-                cells.push(cell);
-            }
-        }
-        cells
+        let load = Load { count: cell.count, ..schedule.step(&cell).load }.within(&plan.scenarios[cell.scenario]);
+        let setup = Setup::new(self, &cell, load, self.number, self.identity(&cell), "keyspaces".to_owned())?;
+        setup.execute(schema, what, nodes, cancel)
     }
-
-    fn to_make<'b>(&'b self, cell: &'b PlannedCell) -> Result<Setup<'b>, CellFailure> {
-        let load = Load {
-            count: self.context.plan.scenarios[cell.scenario].limits.count(1_000),
-            warmup: 0,
-            ..self.context.schedule.step(cell).load
-        };
-        Setup::new(self, cell, load, self.number, self.identity(cell), "keyspaces".to_owned())
-    }
-}
-
-fn dropping(keyspace: &str) -> String {
-    format!("DROP KEYSPACE IF EXISTS \"{keyspace}\"")
 }

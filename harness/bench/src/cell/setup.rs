@@ -10,6 +10,7 @@ use cqldyno_protocol::{Job, Mode, Runtime, tickets};
 use cqldyno_reports::{Cell, Role};
 use cqldyno_scenarios::{Permutation, Scenario, Workload};
 
+use super::keyspaces::suffix;
 use super::loaded::Loaded;
 use super::served::Served;
 use super::{CellBench, CellContext, Stage, TURNS_LOG};
@@ -55,7 +56,7 @@ impl<'a> Setup<'a> {
         cell: Cell,
         stem: String,
     ) -> Result<Setup<'a>, CellFailure> {
-        let CellContext { plan, placements, introduced, .. } = bench.context;
+        let CellContext { plan, placements, introduced, run, .. } = bench.context;
         let mut introduced = introduced[planned.contender].as_ref().map_err(Clone::clone)?;
         if planned.rounds.is_some() {
             // The control has another order of functions than its reference.
@@ -66,7 +67,7 @@ impl<'a> Setup<'a> {
         // Contenders that are alive at once share the cluster, and no table. On one of others all keyspaces are ours alone.
         let shares = planned.rounds.is_some() && !plan.target.is_embedded();
         if shares || matches!(plan.target, Target::Addresses { .. }) {
-            scenario = match scenario.with_own_keyspaces(&format!("_{}", planned.contender)) {
+            scenario = match scenario.with_own_keyspaces(&suffix(plan, run, planned.contender)) {
                 Some(own) => own,
                 None if plan.keep && !shares => scenario,
                 None => return Err(CellFailure::Machine("its tables would be those of others, too".to_owned())),

@@ -75,12 +75,6 @@ pub enum TargetError {
     /// The cluster refused user or password, as the sentence says.
     #[error("{0}")]
     Refused(String),
-    /// A keyspace that the run would make, on this target.
-    #[error(
-        "the keyspace {0} exists already on the target {1}: a run that was killed left it, or it is somebody's. Go on with that run \
-         (--resume), or drop the keyspace if nobody needs it, or give --keep to use it and leave it there"
-    )]
-    Exists(String, String),
     /// A target on which nothing can be made, and why.
     #[error("the target {0} was asked for, and floor, which makes keyspaces and loads rows, cannot use it: {1}")]
     Unusable(String, String),

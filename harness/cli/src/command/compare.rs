@@ -25,11 +25,9 @@ Examples:
   cqldyno compare --quick                 all drivers, figures in 30 seconds
   cqldyno compare                         all drivers, with intervals, in 5 minutes
   cqldyno compare --target 10.0.0.1,10.0.0.2 --user ada --password-file ~/.ada
-  cqldyno compare -n 10M --format time    the classic table of real, user and sys
 
 A contender is NAME[@VERSION][+KEY=VALUE]..., for example scylla@0.3.1,
 scylla@path:../checkout, scylla@git:URL#REV or scylla+tokio=1.44.2+timeout=30s.
-NAME@all is each minor release, compared by counts on `current`.
 Missing workers are built first. `cqldyno drivers NAME` lists keys and releases.
 
 Exit codes: 0 done, 1 a contender failed, is void, or was named but is missing,
@@ -57,7 +55,7 @@ pub struct Arguments {
     format: Format,
     /// Continue the run in a folder, or the latest one
     ///
-    /// Complete blocks stay, and options come from its run.json. Give --user, --tls... and --within again.
+    /// Options come from its run.json; give --user, --tls... and --within again.
     #[arg(long, value_name = "RUN", conflicts_with_all = planned(), help_heading = OUTPUT)]
     resume: Option<PathBuf>,
 }

@@ -1,5 +1,7 @@
-//! The keyspaces of a run on a cluster that is not ours: never one that exists, and gone when the run has ended, however it ended.
+//! The keyspaces of a run on a cluster that is not ours: its own, and gone when the run has ended, however it ended.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
@@ -7,99 +9,229 @@ use std::time::{Duration, Instant};
 use cqldyno_reports::Run;
 use nix::sys::signal::Signal;
 
-use crate::support::{Running, Serving, cqldyno, drivers, refused, stderr, stdout};
+use crate::support::{Running, Serving, cqldyno, drivers, refused, stderr};
 
 const HOW: [&str; 8] =
     ["--scenario", "writes", "--noise-share", "none", "--no-counting", "--concurrency", "64", "--warmup"];
+/// A name that a run has with `--keep` alone.
+const OTHERS: &str = "cqldyno_0";
 
-/// A short comparison of floor with itself on this cluster, kept in `kept`.
+/// A short comparison of two contenders on this cluster, kept in `kept`.
 fn compared(folder: &Path, address: &str, further: &[&str]) -> Output {
     let _ = std::fs::remove_dir_all(folder.join("kept"));
-    let asked = ["compare", "floor", "--target", address, "--count", "2k", "--blocks", "1", "--out", "kept"];
+    let asked = ["compare", "floor", "scylla", "--target", address, "--count", "2k", "--blocks", "1", "--out", "kept"];
     cqldyno(folder, &[&asked[..], &HOW, &["0"], further].concat()).output().unwrap()
 }
 
-fn exists(keyspace: &str, address: &str) -> String {
-    format!(
-        "Error: the keyspace {keyspace} exists already on the target {address}: a run that was killed left it, or it is somebody's. Go on \
-         with that run (--resume), or drop the keyspace if nobody needs it, or give --keep to use it and leave it there\n"
-    )
-}
-
-/// A long comparison that is sent this signal when it has its first cells.
-fn ended_by(signal: Signal, folder: &Path, address: &str) -> Option<i32> {
+/// A long comparison that is sent this signal when `is_time`.
+fn ended_by(
+    signal: Signal,
+    folder: &Path,
+    address: &str,
+    further: &[&str],
+    is_time: impl Fn(&Path) -> bool,
+) -> Option<i32> {
     let _ = std::fs::remove_dir_all(folder.join("kept"));
-    let asked =
-        ["compare", "floor", "--target", address, "--count", "2k", "--blocks", "2000", "--out", "kept", "--quiet"];
-    let mut command = cqldyno(folder, &[&asked[..], &HOW, &["0"]].concat());
+    let asked = ["compare", "floor", "scylla", "--target", address, "--count", "2k", "--blocks", "2000", "--quiet"];
+    let mut command = cqldyno(folder, &[&asked[..], &HOW, &["0", "--out", "kept"], further].concat());
     let mut running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     let began = Instant::now();
-    while std::fs::read_to_string(folder.join("kept/cells.jsonl")).map_or(0, |text| text.lines().count()) < 2 {
-        assert!(began.elapsed() < Duration::from_secs(60), "no cell was kept");
+    while !is_time(&folder.join("kept")) {
+        assert!(began.elapsed() < Duration::from_secs(60), "it did not get there");
         std::thread::sleep(Duration::from_millis(5));
     }
     running.signal(signal);
     running.code()
 }
 
-fn keyspaces(folder: &Path) -> Vec<String> {
-    Run::from_json(&std::fs::read_to_string(folder.join("kept/run.json")).unwrap()).unwrap().plan.keyspaces
+fn has_cells(kept: &Path) -> bool {
+    std::fs::read_to_string(kept.join("cells.jsonl")).is_ok_and(|text| text.lines().count() > 1)
+}
+
+fn resumed(folder: &Path, further: &[&str]) -> Output {
+    cqldyno(folder, &[&["compare", "--resume", "kept", "--within", "2s"], further].concat()).output().unwrap()
+}
+
+fn kept(folder: &Path) -> Run {
+    Run::from_json(&std::fs::read_to_string(folder.join("kept/run.json")).unwrap()).unwrap()
+}
+
+fn recorded(folder: &Path) -> Vec<String> {
+    kept(folder).plan.keyspaces
+}
+
+/// The file of the run with these keyspaces in it.
+fn record(folder: &Path, mut run: Run, keyspaces: &[String]) {
+    run.plan.keyspaces = keyspaces.to_vec();
+    std::fs::write(folder.join("kept/run.json"), serde_json::to_string(&run).unwrap()).unwrap();
+}
+
+/// What the cluster answers, as text.
+fn answer(address: &str, cql: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let mut exchange = |opcode: u8, body: &[u8]| {
+        let length = u32::try_from(body.len()).unwrap().to_be_bytes();
+        stream.write_all(&[&[4, 0, 0, 0, opcode], &length[..], body].concat()).unwrap();
+        let mut header = [0; 9];
+        stream.read_exact(&mut header).unwrap();
+        let mut answer = vec![0; u32::from_be_bytes(header[5..].try_into().unwrap()) as usize];
+        stream.read_exact(&mut answer).unwrap();
+        let text = String::from_utf8_lossy(&answer).into_owned();
+        assert_ne!(header[4], 0, "{text}");
+        text
+    };
+    exchange(1, b"\0\x01\0\x0bCQL_VERSION\0\x053.0.0");
+    let length = u32::try_from(cql.len()).unwrap().to_be_bytes();
+    exchange(7, &[&length[..], cql.as_bytes(), &[0, 1, 0]].concat())
+}
+
+/// The keyspaces on the cluster whose names could be a run's, in their order.
+fn keyspaces(address: &str) -> Vec<String> {
+    let text = answer(address, "SELECT keyspace_name FROM system_schema.keyspaces");
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let mut names: Vec<String> = words.filter(|word| word.starts_with("cqldyno")).map(str::to_owned).collect();
+    names.sort_unstable();
+    names
+}
+
+fn create(address: &str, keyspace: &str) {
+    let replication = "{'class': 'SimpleStrategy', 'replication_factor': 1}";
+    answer(address, &format!("CREATE KEYSPACE {keyspace} WITH replication = {replication}"));
 }
 
 #[test]
-fn keyspaces_are_gone_after_a_run_and_after_one_that_was_ended_or_failed() {
+fn keyspaces_of_a_run_are_gone_after_its_end_however_it_ended_and_those_of_others_stay() {
     drivers();
     let serving = Serving::start(&[], &[]);
     let (folder, address) = (tempfile::tempdir().unwrap(), serving.address.as_str());
     let folder = folder.path();
-    // Each would be refused if the one before had left its keyspace.
-    for _ in 0..2 {
-        let output = compared(folder, address, &[]);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert_eq!(keyspaces(folder), [""; 0]);
-    }
-    assert_eq!(ended_by(Signal::SIGINT, folder, address), Some(130));
-    assert_eq!(keyspaces(folder), [""; 0]);
+    create(address, OTHERS);
+    let is_clean = || assert_eq!((recorded(folder), keyspaces(address)), (Vec::new(), vec![OTHERS.to_owned()]));
+    let output = compared(folder, address, &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    is_clean();
+    assert_eq!(ended_by(Signal::SIGINT, folder, address, &[], has_cells), Some(130));
+    is_clean();
     let output = compared(folder, address, &["--consistency", "THREE"]);
     assert_eq!(output.status.code(), Some(1), "one node has no three replicas: {}", stderr(&output));
-    let output = compared(folder, address, &[]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    is_clean();
 }
 
 #[test]
-fn a_keyspace_that_exists_is_refused_unless_it_is_to_be_kept() {
+fn a_run_that_is_ended_while_it_makes_a_keyspace_drops_it() {
+    drivers();
+    let serving = Serving::start(&["--delay", "200ms"], &[]);
+    let (folder, address) = (tempfile::tempdir().unwrap(), serving.address.as_str());
+    // Floor waits for the answer, or makes the next one.
+    let is_made = |_: &Path| !keyspaces(address).is_empty();
+    assert_eq!(ended_by(Signal::SIGINT, folder.path(), address, &[], is_made), Some(130));
+    assert!(!has_cells(&folder.path().join("kept")));
+    assert_eq!((recorded(folder.path()), keyspaces(address)), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn keyspaces_that_are_to_be_kept_may_exist_and_stay() {
     drivers();
     let serving = Serving::start(&[], &[]);
     let (folder, address) = (tempfile::tempdir().unwrap(), serving.address.as_str());
-    let folder = folder.path();
-    for _ in 0..2 {
-        let output = compared(folder, address, &["--keep"]);
+    for further in [&["--keep"][..], &["--keep"], &[]] {
+        let output = compared(folder.path(), address, further);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(keyspaces(address), ["cqldyno_0", "cqldyno_1"], "{further:?}");
     }
-    let output = compared(folder, address, &[]);
-    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
-    assert!(stderr(&output).ends_with(&exists("cqldyno_0", address)), "{}", stderr(&output));
-    assert!(!folder.join("kept").exists(), "a run without a cell leaves nothing");
-    let output = compared(folder, address, &["--keep"]);
-    assert_eq!(output.status.code(), Some(0), "the refused run dropped nothing: {}", stderr(&output));
 }
 
 #[test]
-fn a_run_that_was_killed_goes_on_in_the_keyspaces_that_it_had_made_and_drops_them() {
+fn a_run_that_was_killed_goes_on_in_its_keyspaces_and_drops_them() {
     drivers();
     let serving = Serving::start(&[], &[]);
     let (folder, address) = (tempfile::tempdir().unwrap(), serving.address.as_str());
     let folder = folder.path();
-    assert_eq!(ended_by(Signal::SIGKILL, folder, address), None);
-    assert_eq!(keyspaces(folder), ["cqldyno_0"]);
+    assert_eq!(ended_by(Signal::SIGKILL, folder, address, &[], has_cells), None);
+    let own = recorded(folder);
+    assert_eq!((own.len(), &own), (3, &keyspaces(address)), "of two contenders and the control");
     let other = tempfile::tempdir().unwrap();
-    assert!(stderr(&compared(other.path(), address, &[])).ends_with(&exists("cqldyno_0", address)));
-    let asked = ["compare", "--resume", "kept", "--quiet", "--within", "2s"];
-    let mut running = Running(cqldyno(folder, &asked).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    running.code();
-    assert_eq!(keyspaces(folder), [""; 0]);
     let output = compared(other.path(), address, &[]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(keyspaces(address), own, "another run has others");
+    resumed(folder, &[]);
+    assert_eq!((recorded(folder), keyspaces(address)), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_keyspace_that_a_run_did_not_make_is_refused_and_stays_whatever_it_is_called() {
+    drivers();
+    let serving = Serving::start(&[], &[]);
+    let (folder, address) = (tempfile::tempdir().unwrap(), serving.address.as_str());
+    let folder = folder.path();
+    assert_eq!(ended_by(Signal::SIGKILL, folder, address, &[], has_cells), None);
+    let own = recorded(folder);
+    record(folder, kept(folder), &[]);
+    let output = resumed(folder, &[]);
+    let error = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains(&format!("the schema statement CREATE KEYSPACE {}", own[0])), "{error}");
+    assert_eq!((recorded(folder), keyspaces(address)), (Vec::new(), own));
+}
+
+#[test]
+fn a_run_with_nothing_left_but_keyspaces_drops_them() {
+    drivers();
+    let serving = Serving::start(&[], &[]);
+    let (folder, address) = (tempfile::tempdir().unwrap(), serving.address.as_str());
+    let folder = folder.path();
+    assert_eq!(compared(folder, address, &[]).status.code(), Some(0));
+    let (run, cells) = (kept(folder), folder.join("kept/cells.jsonl"));
+    let before = std::fs::read(&cells).unwrap();
+    // Killed before it had dropped them, and ended without.
+    for ended in [None, run.ended] {
+        create(address, "cqldyno_own_0");
+        record(folder, Run { ended, ..run.clone() }, &["cqldyno_own_0".to_owned()]);
+        let output = resumed(folder, &[]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!((recorded(folder), keyspaces(address)), (Vec::new(), Vec::new()), "{}", stderr(&output));
+        assert_eq!(std::fs::read(&cells).unwrap(), before);
+    }
+    assert_eq!(kept(folder).ended, run.ended);
+}
+
+#[test]
+fn after_a_refused_login_there_is_no_other_and_the_keyspaces_that_stay_are_named() {
+    drivers();
+    let serving = Serving::start(&["--user", "ada"], &[("CQLDYNO_PASSWORD", "correct-horse")]);
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("right"), "correct-horse").unwrap();
+    std::fs::write(folder.join("wrong"), "another-stallion").unwrap();
+    let with = |password| ["--user", "ada", "--password-file", password];
+    assert_eq!(ended_by(Signal::SIGKILL, folder, &serving.address, &with("right"), has_cells), None);
+    let own = recorded(folder);
+    let output = resumed(folder, &with("wrong"));
+    let error = stderr(&output);
+    assert_eq!((output.status.code(), error.matches("bad credentials").count()), (Some(1), 1), "{error}");
+    assert_eq!(recorded(folder), own);
+    assert!(
+        error.contains(&format!("may still be on {}: {}, {} and {}.", serving.address, own[0], own[1], own[2])),
+        "{error}"
+    );
+    resumed(folder, &with("right"));
+    assert_eq!(recorded(folder), [""; 0]);
+}
+
+#[test]
+fn a_schema_may_create_its_keyspace_without_a_condition() {
+    drivers();
+    let serving = Serving::start(&[], &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let text = cqldyno_scenarios::builtin_toml("writes").unwrap();
+    let plain = text.replace("IF NOT EXISTS cqldyno", "shop").replace("cqldyno.", "shop.");
+    assert!(plain.contains("CREATE KEYSPACE shop WITH"), "{plain}");
+    std::fs::write(folder.path().join("shop.toml"), plain).unwrap();
+    let asked = ["compare", "floor", "scylla", "--target", &serving.address, "--scenario", "shop.toml"];
+    let how = ["--count", "2k", "--blocks", "2", "--noise-share", "none", "--no-counting"];
+    let output = cqldyno(folder.path(), &[&asked[..], &how].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(keyspaces(&serving.address), [""; 0]);
 }
 
 #[test]
@@ -120,9 +252,7 @@ fn a_keyspace_of_a_scenario_has_a_name_of_ours_and_the_replicas_that_were_asked_
     assert!(command.contains("--replication datacenter1=2") && command.contains("--keep"), "{command}");
     let about = whole["run"]["plan"]["target"]["about"].as_str().unwrap();
     assert!(about.ends_with("a keyspace for each contender; replication datacenter1=2"), "{about}");
-    // The name that its tables had.
-    let output = cqldyno(folder.path(), &[&asked[..], &["--no-counting", "--out", "other"]].concat()).output().unwrap();
-    assert!(stderr(&output).ends_with(&exists("cqldyno_example_0", &serving.address)), "{}", stderr(&output));
+    assert_eq!(keyspaces(&serving.address), ["cqldyno_example_0"]);
 }
 
 #[test]
@@ -158,4 +288,9 @@ fn what_only_an_existing_cluster_has_is_refused_elsewhere_and_so_is_what_cannot_
     assert!(of(&["--tls-cert", "x", "--tls-key", "x"]).contains("without --tls-ca, so no node would be verified"));
     assert!(of(&["--replication", "three"]).contains("write the number of replicas, such as 3"));
     assert!(of(&["--datacenter", ""]).contains("has at least one character"));
+    let datacenter = ["compare", "noop", "--target", "127.0.0.1", "--datacenter", "dc1"];
+    for default in [&["--settings", "default"][..], &["floor+settings=default"]] {
+        let error = refused(&[&datacenter[..], default].concat());
+        assert!(error.contains("--datacenter was given together with the settings `default`"), "{error}");
+    }
 }

@@ -51,7 +51,9 @@ impl Analyzer<'_> {
             }
             Relation::Unsupported(what) => return Err(CqlError::unsupported(what)),
             Relation::Refused(why) => return invalid(*why),
-            Relation::Multi(..) | Relation::Token(..) => return invalid("A condition is about one column"),
+            Relation::Multi(..) | Relation::Token(..) => {
+                return invalid("IF takes conditions on single columns, not on tuples or token()");
+            }
         };
         Ok(Filter { column, operator, value })
     }
@@ -59,7 +61,7 @@ impl Analyzer<'_> {
     /// `column IN ?`.
     pub(super) fn in_marker(&mut self, raw: &RawTerm, column: &ColumnSpec) -> Result<OneOf, CqlError> {
         let RawTerm::Marker { index, name: given } = raw else {
-            return invalid(format!("IN on column {} takes a list in brackets or a bind marker", column.name));
+            return invalid(format!("IN on column {} takes a list in parentheses or a bind marker", column.name));
         };
         let name = given.clone().unwrap_or_else(|| format!("in({})", column.name)).into();
         let ty = CqlType::List(Box::new(column.ty.clone()));

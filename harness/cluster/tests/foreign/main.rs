@@ -15,7 +15,7 @@ use cqldyno_cluster::{Node, NodeOptions};
 const FOREIGN: &str = "CQLDYNO_FOREIGN";
 const OFFLINE: &str = "CQLDYNO_OFFLINE";
 
-/// The folder of a client's packages, unless it is left out, which is told.
+/// The folder of a client's packages; `None`, with a message, if the test is skipped.
 fn folder(client: &str, programs: &[&str]) -> Option<PathBuf> {
     let asked = env::var(FOREIGN).unwrap_or_default();
     let why = if env::var_os(OFFLINE).is_some() {
@@ -35,7 +35,7 @@ fn folder(client: &str, programs: &[&str]) -> Option<PathBuf> {
         );
         format!("this machine has no {missing}")
     };
-    eprintln!("left out, because {why}: whether the {client} client works at its defaults");
+    eprintln!("skipped the {client} client: {why}");
     None
 }
 

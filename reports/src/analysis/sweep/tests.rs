@@ -115,6 +115,28 @@ fn a_point_that_a_driver_cannot_hold_says_why_and_its_curve_goes_on() {
     );
 }
 
+#[test]
+fn two_reasons_of_a_driver_are_two_sentences_and_other_numbers_are_none() {
+    let (run, mut cells) = swept(|_, in_flight| usual(in_flight));
+    for cell in cells.iter_mut().filter(|cell| cell.contender == "scylla") {
+        cell.void = match cell.scenario.split_whitespace().find_map(|word| word.parse::<u64>().ok()) {
+            Some(64) => Some("The window timed out.".to_owned()),
+            Some(at @ 256..) => Some(format!("{at} statements failed: its queue was full.")),
+            _ => None,
+        };
+    }
+    let analysis = Analysis::new(&run, &cells);
+    let found = analysis.findings();
+    let of_scylla: Vec<&String> = found.iter().filter(|one| one.starts_with("scylla has no figure")).collect();
+    assert_eq!(
+        of_scylla,
+        [
+            "scylla has no figure with 64 in flight: The window timed out.",
+            "scylla has no figure with 256 in flight and 1,024 in flight: 256 statements failed: its queue was full."
+        ]
+    );
+}
+
 /// The sweep over 1 and 2 connections on two arrangements; `rate` says how many statements per second a contender has.
 fn joint(in_flight: &[u64], rate: impl Fn(&str, f64, u64, &str) -> f64) -> (Run, Vec<Cell>) {
     let (mut run, swept) = swept(|_, in_flight| usual(in_flight));
