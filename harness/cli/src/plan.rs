@@ -137,7 +137,7 @@ pub struct Asked {
     concurrency: Option<Numbers>,
     /// Blocks: each contender once [default: 12, `run` 3]
     ///
-    /// One from a count of 5M on. From 3 on `compare` runs the reference twice, as a control.
+    /// One block is the default from a count of 5M on; from 3 on the reference runs twice.
     #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE, allow_hyphen_values = true)]
     blocks: Option<u32>,
     /// 20 minutes on multi:2 and current, with more counts
