@@ -205,7 +205,7 @@ impl<'a> Analysis<'a> {
         ranking::changes(self.run, &self.rows, self.reference)
     }
 
-    /// The drivers of which one needed least CPU time here; none if no difference is known.
+    /// The drivers of which one needed the least CPU time here; none if no difference is known.
     pub fn least(&self, place: Place) -> Vec<&'a Contender> {
         ranking::least(self.run, &self.rows, self.reference, place)
     }

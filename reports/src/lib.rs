@@ -33,7 +33,7 @@ pub use analysis::bottleneck::Bottleneck;
 pub use analysis::check::{Check, CheckError, Difference, Finding, Judgement, Line};
 pub use analysis::combined::{Agreement, Combined, CombinedRow, InRun};
 pub use analysis::cut_short::{CutShort, why_cut_short};
-pub use analysis::explain::{explanation, more_calls};
+pub use analysis::explain::{NOTHING_EXPLAINS, explanation, more_calls};
 pub use analysis::history::{By, Cause, Change, Group, History, HistoryLine, LeftOut, Panel, PastRun, Point};
 pub use analysis::rounds::CountedRounds;
 pub use analysis::short_label::short;

@@ -10,7 +10,7 @@ use crate::outcome::usage;
 /// User and password.
 #[derive(clap::Args)]
 pub struct Login {
-    /// Log in as USER
+    /// User that drivers log in as
     ///
     /// The password comes from --password-file or CQLDYNO_PASSWORD, and is never shown.
     #[arg(long, value_name = "USER", value_parser = user, hide_short_help = true)]

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::{BenchError, Cancel, Finished, FolderError};
 use cqldyno_reports::{
-    Analysis, Cell, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Role, Run, plain, why_cut_short,
+    Analysis, Cell, Contender, CutShort, EXPORTERS, LEAST_BLOCKS, Look, Recorded, Role, Run, plain, why_cut_short,
 };
 
 use crate::format::{Format, is_table, page, render};
@@ -52,6 +52,18 @@ pub fn ended(finished: Result<Finished, BenchError>) -> Result<Finished> {
     })?;
     finished.run.command = Some(repetition::command(&finished.run));
     Ok(finished)
+}
+
+/// Keeps the result of one of several runs in its folder, and returns it.
+///
+/// # Errors
+/// When it cannot be kept, or the run came to trouble.
+pub fn kept(finished: Finished) -> Result<Recorded> {
+    keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
+    match finished.trouble {
+        Some(trouble) => Err(anyhow!("{trouble}")),
+        None => Ok(Recorded { run: finished.run, cells: finished.cells, notes: Vec::new() }),
+    }
 }
 
 /// Keeps the result in the run's folder and prints it; `named` says whether the user named the contenders.

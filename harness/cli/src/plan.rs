@@ -77,7 +77,7 @@ pub struct Asked {
     scenario: Vec<String>,
     /// Runtime: current or multi:N [default: multi:2]
     ///
-    /// Tokio on one thread, or on N. `pinned+` before it: own cores for both. Several with commas.
+    /// Tokio on one thread or on N. `pinned+` in front gives worker and server cores of their own. Separate several with commas.
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = WHAT)]
     #[arg(default_value_if("publish", ArgPredicate::IsPresent, PUBLISHED_ARRANGEMENTS))]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
@@ -110,7 +110,7 @@ pub struct Asked {
     #[arg(value_parser = PossibleValuesParser::new(passes()), hide_possible_values = true)]
     pass: Vec<String>,
     /// Name what a dearer driver has more of
-    #[arg(long, help_heading = WHAT)]
+    #[arg(long, conflicts_with = "quick", help_heading = WHAT)]
     explain: bool,
     /// Statements per second of the latency pass [default: half of the slowest driver's]
     #[arg(long, value_name = "N", value_parser = count, help_heading = WHAT)]
@@ -135,9 +135,9 @@ pub struct Asked {
     /// Several, such as 1,2,4,...,8192, make a sweep: curves beside that of `floor`, and knees.
     #[arg(short, long, value_name = "N", value_parser = numbers, help_heading = SIZE, allow_hyphen_values = true)]
     concurrency: Option<Numbers>,
-    /// Blocks: each contender once [default: 12, `run` 3]
+    /// Blocks instead of turns [default: 12, `run` 3]
     ///
-    /// One block is the default from a count of 5M on; from 3 on the reference runs twice.
+    /// A block runs each contender once. One block is the default if --count is 5M or more. With three or more blocks the reference runs twice.
     #[arg(long, value_name = "N", value_parser = blocks, help_heading = SIZE, allow_hyphen_values = true)]
     blocks: Option<u32>,
     /// 20 minutes on multi:2 and current, with more counts
@@ -158,9 +158,9 @@ pub struct Asked {
     /// With NAME@all: measure CPU time, too, in 20 minutes
     #[arg(long, help_heading = SIZE, hide_short_help = true)]
     time: bool,
-    /// End when all intervals are within a width, such as 2%
+    /// End when all CPU intervals are within WIDTH, such as 2%
     ///
-    /// Looks at half of every interval of CPU time from the eighth generation on, never at results.
+    /// WIDTH is half an interval of CPU time. Looks at the widths after each generation from the eighth on, never at who leads.
     #[arg(long, value_name = "WIDTH", value_parser = width, help_heading = SIZE, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"])]
     until: Option<f64>,
@@ -222,7 +222,7 @@ pub struct Asked {
 
     /// Share of the cores that other processes may use, or `none`
     ///
-    /// Steal counts, too. A round with more does not count; a block runs again.
+    /// Includes steal. A round above the share is left out; a block runs again.
     #[arg(long, value_name = "SHARE|none", value_parser = or_none(noise_share), default_value = "10%")]
     #[arg(help_heading = LIMITS, allow_hyphen_values = true, hide_short_help = true)]
     noise_share: Limit<f64>,

@@ -61,13 +61,13 @@ impl<'a> Front<'a> {
         let folder = format!("reports/published/{date}");
         let analysis = &self.analysis;
         format!(
-            "{}{}{}\n\n{}{}\n\nCPU us is CPU time per statement, and server us is the server's: less is better. By CPU time a driver is *cheaper* or *dearer*, \
-             by statements per second *faster* or *slower*, if the whole interval lies more than 2 % from 1 ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). `current` is tokio on one thread, `multi:2` on two.{}\n\n\
+            "{}{}{}{}\n{}\n\nCPU us is CPU time per statement, and server us is the server's: less is better. By CPU time a driver is *cheaper* or *dearer*, \
+             by statements per second *faster* or *slower*, if the whole interval lies more than 2 % from 1 ([how verdicts are read](harness/METHOD.md#what-does-a-verdict-mean)). `current` is tokio on one thread, `multi:2` on two; cassandra-cpp has an I/O thread of its own on both.{}\n\n\
              {}. {} [Raw data, all columns and a page with charts]({folder}).",
             picture(&format!("{folder}/chart.svg")),
             warnings(analysis),
-            escape(&analysis.findings().join(" ")),
-            choices(analysis).map_or(String::new(), |text| format!("{text}\n\n")),
+            choices(analysis).map_or(String::new(), |text| format!("**{text}**\n\n")),
+            findings(analysis),
             table(analysis, self.combined.as_ref()).trim_end(),
             self.combined.as_ref().map_or(String::new(), |one| format!("\n\n{}", of_all(one, "harness/METHOD.md"))),
             drivers(analysis.run()).map(|one| escape(&plain(&one.label))).collect::<Vec<_>>().join(", "),
@@ -78,11 +78,11 @@ impl<'a> Front<'a> {
     /// The part of a date's README on all runs of the plan.
     fn together(&self, date: &str) -> Option<String> {
         let combined = self.combined.as_ref()?;
-        let findings: String = self.analysis.findings().iter().map(|said| format!("- {}\n", escape(said))).collect();
         Some(format!(
-            "## All runs together\n\n{}\n\n{}{findings}\n{}\n{}\n\n",
+            "## All runs together\n\n{}\n\n{}{}\n{}\n{}\n\n",
             asked(&self.runs, date),
             warnings(&self.analysis),
+            findings(&self.analysis),
             table(&self.analysis, Some(combined)),
             of_all(combined, "../../../harness/METHOD.md"),
         ))
@@ -92,10 +92,15 @@ impl<'a> Front<'a> {
 /// How a combined table is to be read.
 fn of_all(combined: &Combined, method: &str) -> String {
     format!(
-        "*{0} of {0}* means that all runs gave the same verdict ([does it hold tomorrow?]({method}#does-it-hold-tomorrow)). {1}",
+        "Every run gave the same verdict on CPU time, unless *1 of {}* or the like follows ([does it hold tomorrow?]({method}#does-it-hold-tomorrow)). {}",
         combined.runs(),
         escape(&combined.remarks().join(" ")),
     )
+}
+
+/// What `held` is of a verdict that every run gave.
+fn in_all(combined: &Combined) -> String {
+    format!("{0} of {0}", combined.runs())
 }
 
 /// The README of a date's folder.
@@ -116,9 +121,7 @@ pub(crate) fn of_date(date: &str, shown: &[Shown], front: Option<&Front>, notes:
             out.push_str(&format!("> {}\n\n", escape(note)));
         }
         out.push_str(&warnings(&analysis));
-        for finding in analysis.findings() {
-            out.push_str(&format!("- {}\n", escape(finding)));
-        }
+        out.push_str(&findings(&analysis));
         if run.plan.blocks == 1 {
             let time = EXPORTERS.iter().find(|one| one.name() == "time");
             let text = time.and_then(|one| one.one(&analysis, Look::default()).ok()).unwrap_or_default();
@@ -158,7 +161,11 @@ fn warnings(analysis: &Analysis) -> String {
     analysis.warnings().iter().map(|warning| format!("> **Warning.** {}\n\n", escape(warning))).collect()
 }
 
-/// Which driver to choose for what: the ones that needed least CPU time alone.
+fn findings(analysis: &Analysis) -> String {
+    analysis.findings().iter().map(|finding| format!("- {}\n", escape(finding))).collect()
+}
+
+/// Which driver to choose for what: the ones that needed the least CPU time alone.
 fn choices(analysis: &Analysis) -> Option<String> {
     let run = analysis.run();
     let choice = |driver: &Contender| {
@@ -243,7 +250,7 @@ pub(crate) fn line(out: &mut String, fields: &[String]) {
 }
 
 /// One row per scenario and driver, four columns per arrangement: CPU time, ratio with verdict, statements per second with verdict, and
-/// the server's CPU time. Of several runs the verdict on CPU time is followed by how many of them gave it.
+/// the server's CPU time. A verdict on CPU time that not all runs gave is followed by how many did.
 fn table(analysis: &Analysis, combined: Option<&Combined>) -> String {
     let (run, Some(reference)) = (analysis.run(), analysis.reference()) else { return String::new() };
     let over = escape(&short(run, reference));
@@ -269,7 +276,8 @@ fn table(analysis: &Analysis, combined: Option<&Combined>) -> String {
                 let row = |meter| analysis.row(place, driver, meter);
                 let [cost, mut ratio, rate] = judgement(row(CPU_PER_STATEMENT), row(THROUGHPUT));
                 let server = row(SERVER_CPU_PER_STATEMENT).filter(|_| !rate.is_empty()).and_then(|row| row.level);
-                if let Some(held) = combined.and_then(|combined| combined.held(place, driver)) {
+                let held = combined.and_then(|one| one.held(place, driver).filter(|held| *held != in_all(one)));
+                if let Some(held) = held {
                     ratio.push_str(&format!(", {held}"));
                 }
                 fields.extend([cost, ratio, rate, server.map_or(String::new(), three_digits)]);
@@ -354,8 +362,8 @@ mod tests {
             cell.measures.insert(THROUGHPUT.to_owned(), value);
         }
         let text = shown(run, cells);
-        assert!(text.contains("For writes and reads scylla needed least CPU time."), "{text}");
-        assert!(text.contains("By CPU time, choose scylla for writes and reads."), "{text}");
+        assert!(text.contains("- scylla needed the least CPU time for writes and reads."), "{text}");
+        assert!(text.contains("**By CPU time, choose scylla for writes and reads.**"), "{text}");
         assert!(text.contains("(1.5") && text.contains("**dearer** | 753k same | 0.300 |"), "{text}");
         assert!(!text.contains("#control") && !text.contains("| floor"), "{text}");
         assert!(text.lines().count() < 60 && text.split_whitespace().count() < 550, "{text}");

@@ -193,8 +193,8 @@ impl<'a> Combined<'a> {
         let verdicts: Vec<usize> = self.rows.iter().filter(is_verdict).filter_map(|row| row.held).collect();
         let held = verdicts.iter().filter(|held| **held == self.runs).count();
         let mut said = vec![format!(
-            "Figures and ratios are geometric means of {}; each counts the same. Intervals hold what changes between runs: beyond the \
-             noise within it, a run moves a ratio of CPU time by {:.1} % (one standard deviation).",
+            "Figures and ratios are geometric means of {}. Intervals include what changes between runs: {:.1} % of a ratio of CPU time \
+             beyond the noise within a run (one standard deviation).",
             count(self.runs as u64, "run"),
             100.0 * self.spread,
         )];
@@ -203,7 +203,7 @@ impl<'a> Combined<'a> {
         }
         let Agreement { within, of } = self.agreement;
         said.push(format!(
-            "Nine of ten differences between two runs should lie within the interval of that difference: {within} of {of} did."
+            "{within} of {of} differences between two runs lie within their intervals; nine of ten should."
         ));
         if self.runs == 2 {
             said.push("Two runs tell little of what changes between runs; a third narrows the intervals.".to_owned());

@@ -273,7 +273,7 @@ fn no_interval(run: &Run, why: &statistics::NoInterval, missing: usize) -> Strin
     let of_time = match why {
         statistics::NoInterval::Blocks { found } if missing > 0 => Some(format!(
             "An interval needs at least {} generations with rounds that count, and there {} {found}; {missing} {} not, because the \
-             cores were not there. Run it again on a quiet machine, or for longer.",
+             cores were busy or slow. Run it again on a quiet machine, or for longer.",
             statistics::LEAST_BLOCKS,
             if *found == 1 { "is" } else { "are" },
             if missing == 1 { "round does" } else { "rounds do" },

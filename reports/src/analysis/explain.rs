@@ -14,19 +14,25 @@ const LEAST_SHARE: f64 = 0.02;
 /// Counts per statement differ by less from run to run.
 const LEAST_COUNT: f64 = 0.01;
 
-/// A paragraph per row that is dearer in CPU time and whose stacks were sampled, as those of the reference were.
+/// What is said if no pass has anything to explain with.
+pub const NOTHING_EXPLAINS: &str = "Nothing says why: neither stacks nor system calls could be measured here.";
+
+/// A paragraph per row that is dearer in CPU time, if stacks were to be sampled; one sentence if no row can be explained.
 pub(crate) fn explanations(run: &Run, cells: &[&Cell], reference: &Contender, rows: &[SummaryRow]) -> Vec<String> {
     let is_dearer = |row: &&SummaryRow| row.is_primary() && row.verdict == Some(Verdict::Dearer);
     let paragraph = |row: &SummaryRow| {
         let contender = run.contender(&row.contender)?;
         let place = Place::all(run).find(|place| row.is_in(*place))?;
         let compared = Compared { cells, rows, place, mine: contender, theirs: reference };
-        compared.functions()?;
         let [who, base] = [contender, reference].map(|one| plain(&short(run, one)));
         let (scenario, arrangement) = (plain(&row.scenario), plain(&row.arrangement));
         Some(format!("Why {who} is dearer than {base} for {scenario} on {arrangement}: {}", compared.told()?))
     };
-    rows.iter().filter(is_dearer).filter_map(paragraph).collect()
+    if !run.plan.passes.contains(&Pass::Flamegraph) || !rows.iter().any(|row| is_dearer(&row)) {
+        return Vec::new();
+    }
+    let told: Vec<String> = rows.iter().filter(is_dearer).filter_map(paragraph).collect();
+    if told.is_empty() { vec![NOTHING_EXPLAINS.to_owned()] } else { told }
 }
 
 /// What `mine` spends more on per statement than `theirs`, whatever the verdict, from a small letter on; `None` if nothing
@@ -121,7 +127,8 @@ fn named(differences: &[(String, f64)], unit: &str) -> String {
 fn calls(mine: &BTreeMap<String, f64>, theirs: &BTreeMap<String, f64>) -> String {
     let more = mine.values().sum::<f64>() - theirs.values().sum::<f64>();
     let which = named(&differences(mine, theirs, LEAST_COUNT), "");
-    amount(more, "system calls", if which.is_empty() { which } else { format!(", among them {which}") })
+    let link = if more >= LEAST_COUNT { "among them" } else { "but more of" };
+    amount(more, "system calls", if which.is_empty() { which } else { format!(", {link} {which}") })
 }
 
 fn amount(more: f64, of_what: &str, which: String) -> String {
@@ -190,6 +197,18 @@ mod tests {
             said.contains("no function by itself accounts for it. It makes 0.500 fewer system calls and as many"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn more_of_one_call_and_fewer_in_all_are_told_apart() {
+        let found = findings([&[("poll", 1.0)]; 2], [&[("sendto", 1.0)], &[("sendto", 0.2), ("futex", 0.3)]], [3.0; 2]);
+        assert!(found.last().unwrap().contains("0.500 fewer system calls, but more of `futex` (+0.300)"), "{found:?}");
+    }
+
+    #[test]
+    fn what_nothing_explains_is_said() {
+        let found = findings([&[]; 2], [&[]; 2], [f64::NAN; 2]);
+        assert!(found.iter().any(|said| said.ends_with(NOTHING_EXPLAINS)), "{found:?}");
     }
 
     #[test]

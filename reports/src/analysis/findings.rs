@@ -118,6 +118,14 @@ impl Outcome {
             false => Outcome::NoDifference,
         })
     }
+
+    /// The driver that is first alone.
+    fn winner(&self) -> Option<&str> {
+        match self {
+            Outcome::First(names) if names.len() == 1 => names.first().map(String::as_str),
+            _ => None,
+        }
+    }
 }
 
 /// Outcomes, each with the scenarios that it holds for.
@@ -163,30 +171,41 @@ impl Story {
     /// The story in two sentences, which begin with the arrangements `on` that they hold for.
     fn told(&self, run: &Run, on: Option<&str>) -> Option<String> {
         let (mut cpu, mut rate): (Vec<String>, Vec<String>) = Default::default();
-        let mut is_won = false;
-        for (outcome, scenarios) in &self.cpu {
-            let what = match outcome {
-                Outcome::First(names) if is_won => format!("{} did", or(names)),
-                Outcome::First(names) => format!("{} needed least CPU time", or(names)),
-                Outcome::Same => "all needed the same CPU time within 2 %".to_owned(),
-                Outcome::NoDifference if cpu.is_empty() => "no difference in CPU time was found".to_owned(),
-                Outcome::NoDifference => "no difference was found".to_owned(),
-            };
-            is_won |= matches!(outcome, Outcome::First(_));
-            let first = if cpu.is_empty() && on.is_none() { "For" } else { "for" };
-            cpu.push(format!("{first} {} {what}", list(scenarios)));
+        // What one driver won comes first.
+        let (won, open): (Vec<_>, Vec<_>) = self.cpu.iter().partition(|(outcome, _)| outcome.winner().is_some());
+        for (outcome, scenarios) in won.into_iter().chain(open) {
+            let is_first = cpu.is_empty();
+            let starts = is_first && on.is_none();
+            let scenarios = list(scenarios);
+            cpu.push(match outcome {
+                Outcome::First(names) => match (&names[..], is_first) {
+                    ([name], true) => format!("{name} needed the least CPU time for {scenarios}"),
+                    ([name], false) => format!("{name} for {scenarios}"),
+                    (_, true) => {
+                        format!("{} needed the least CPU time for {scenarios}, too close to call", list(names))
+                    }
+                    (_, false) => format!("{} for {scenarios}, too close to call", list(names)),
+                },
+                Outcome::Same => {
+                    let all = if starts { "All" } else { "all" };
+                    format!("{all} needed the same CPU time within 2 % for {scenarios}")
+                }
+                Outcome::NoDifference => {
+                    let no = if starts { "No" } else { "no" };
+                    format!("{no} difference in CPU time was found for {scenarios}")
+                }
+            });
         }
         for (outcome, scenarios) in &self.rate {
-            let Outcome::First(names) = outcome else { continue };
             // Two that share the first place would need a sentence of their own.
-            let [name] = &names[..] else { continue };
-            let is_it = rate.is_empty() && self.only_first() == Some(name.as_str());
-            let who = if is_it { "It" } else { name.as_str() };
-            let what = if rate.is_empty() { " served most statements per second" } else { "" };
+            let Some(name) = outcome.winner() else { continue };
+            let is_it = rate.is_empty() && self.only_first() == Some(name);
+            let who = if is_it { "It" } else { name };
+            let what = if rate.is_empty() { " served the most statements per second" } else { "" };
             let whole = scenarios.len() == run.scenarios.len();
             let place = match (whole, run.scenarios.len()) {
                 (true, 1) => String::new(),
-                (true, _) => " in all".to_owned(),
+                (true, _) => " in all scenarios".to_owned(),
                 _ => format!(" for {}", list(scenarios)),
             };
             rate.push(format!("{who}{what}{place}"));
@@ -197,7 +216,7 @@ impl Story {
         (!said.is_empty()).then(|| format!("{on}{}", said.join(" ")))
     }
 
-    /// The only driver that needed least CPU time anywhere.
+    /// The only driver that needed the least CPU time anywhere.
     fn only_first(&self) -> Option<&str> {
         let mut all = self.cpu.iter().filter_map(|(outcome, _)| match outcome {
             Outcome::First(names) => Some(names),
@@ -207,14 +226,6 @@ impl Story {
             (Some([only]), None) => Some(only.as_str()),
             _ => None,
         }
-    }
-}
-
-/// Names of which one is meant.
-fn or(names: &[String]) -> String {
-    match names {
-        [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
-        _ => names.concat(),
     }
 }
 
@@ -295,7 +306,9 @@ mod tests {
         let (run, cells) = costing([("writes", 6.25), ("reads", 6.25)]);
         assert_eq!(
             of(&run, &with_rates(cells)),
-            ["For writes and reads scylla needed least CPU time. It served most statements per second in all."]
+            [
+                "scylla needed the least CPU time for writes and reads. It served the most statements per second in all scenarios."
+            ]
         );
     }
 
@@ -304,13 +317,13 @@ mod tests {
         let (run, cells) = costing([("writes", 4.1), ("reads", 6.25)]);
         assert_eq!(
             of(&run, &cells),
-            ["For writes no difference in CPU time was found; for reads scylla needed least CPU time."]
+            ["scylla needed the least CPU time for reads; no difference in CPU time was found for writes."]
         );
         let (run, cells) = costing([("writes", 2.0), ("reads", 6.25)]);
         assert_eq!(
             of(&run, &with_rates(cells)),
             [
-                "For writes cdrs-tokio needed least CPU time; for reads scylla did. cdrs-tokio served most statements per second for \
+                "cdrs-tokio needed the least CPU time for writes; scylla for reads. cdrs-tokio served the most statements per second for \
                  writes; scylla for reads."
             ]
         );
@@ -326,7 +339,7 @@ mod tests {
         let said = of(&run, &cells).join(" ");
         assert_eq!(
             said,
-            "For writes and reads scylla needed least CPU time. cdrs-tokio served most statements per second in all."
+            "scylla needed the least CPU time for writes and reads. cdrs-tokio served the most statements per second in all scenarios."
         );
         assert!(!said.contains("slower") && !said.contains("faster"));
     }
@@ -349,7 +362,7 @@ mod tests {
         };
         let thirds: Vec<Cell> = cells.iter().filter(|cell| cell.contender == "cdrs-tokio").map(of_third).collect();
         cells.extend(thirds);
-        assert_eq!(of(&run, &cells), ["For writes and reads scylla needed least CPU time."]);
+        assert_eq!(of(&run, &cells), ["scylla needed the least CPU time for writes and reads."]);
     }
 
     #[test]
@@ -363,13 +376,13 @@ mod tests {
             |cells: Vec<Cell>| cells.into_iter().map(|cell| Cell { arrangement: "current".to_owned(), ..cell });
         let mut same = cells.clone();
         same.extend(on_current(cells.clone()));
-        assert_eq!(of(&run, &same), ["For writes and reads scylla needed least CPU time."]);
+        assert_eq!(of(&run, &same), ["scylla needed the least CPU time for writes and reads."]);
         cells.extend(on_current(other));
         assert_eq!(
             of(&run, &cells),
             [
-                "On multi:2, for writes and reads scylla needed least CPU time.",
-                "On current, for writes and reads cdrs-tokio needed least CPU time."
+                "On multi:2, scylla needed the least CPU time for writes and reads.",
+                "On current, cdrs-tokio needed the least CPU time for writes and reads."
             ]
         );
     }
@@ -386,7 +399,7 @@ mod tests {
         assert_eq!(
             of(&run, &cells),
             [
-                "For writes scylla needed least CPU time.",
+                "scylla needed the least CPU time for writes.",
                 "cdrs-tokio has no verdict for reads (void). cassandra-cpp is missing."
             ]
         );
@@ -424,7 +437,7 @@ mod tests {
         let said = of(&run, &cells);
         assert_eq!(
             said,
-            ["For writes scylla needed least CPU time.", "cdrs-tokio has no verdict for reads (too noisy)."]
+            ["scylla needed the least CPU time for writes.", "cdrs-tokio has no verdict for reads (too noisy)."]
         );
         disturb(&mut cells, "writes");
         let why = "Other processes disturbed more than half of the blocks; run it again on a quiet machine.";

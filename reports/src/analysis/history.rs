@@ -7,6 +7,7 @@ mod variants;
 
 use std::collections::BTreeMap;
 
+use cqldyno_statistics::Level;
 use serde::Serialize;
 
 use crate::check::conditions;
@@ -126,6 +127,9 @@ pub struct HistoryLine {
     /// Where the releases of one run change the figure's level; empty in any other line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// Whether changes were looked for: there are three figures or more, and their noise is known.
+    #[serde(skip)]
+    pub is_searched: bool,
 }
 
 /// A contender in a run.
@@ -151,6 +155,9 @@ pub struct Point {
     /// Where its ratio to the run's reference lies; absent of a count.
     #[serde(skip)]
     pub interval: Option<[f64; 2]>,
+    /// The same ratio as a logarithm, with its noise but for what the reference adds to all ratios; absent of a count.
+    #[serde(skip)]
+    pub ratio: Option<Level>,
 }
 
 impl Point {
@@ -279,7 +286,7 @@ struct Found {
 fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Found>>) {
     let Recorded { run, cells, .. } = one;
     let analysis = Analysis::new(run, cells);
-    for row in analysis.rows().iter().filter(|row| !row.control) {
+    for (row, log) in analysis.rows().iter().zip(&analysis.logs).filter(|(row, _)| !row.control) {
         let meter = METERS.iter().position(|(id, _)| *id == row.meter);
         let scenario = run.scenarios.iter().find(|one| one.name == row.scenario);
         let arrangement = run.plan.arrangements.iter().find(|one| one.id == row.arrangement);
@@ -293,6 +300,9 @@ fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Fou
             continue;
         }
         let Some(point) = point(at, row, contender, &analysis) else { continue };
+        let ratio =
+            log.map(|log| Level { log: log.value, deviation: (log.variance - log.of_reference).max(0.0).sqrt() });
+        let point = Point { ratio, ..point };
         let name = unversioned(contender);
         let key = Key {
             scenario: (scenario.name.clone(), scenario.hash.clone()),
@@ -339,6 +349,7 @@ fn point(run: usize, row: &SummaryRow, contender: &Contender, analysis: &Analysi
         gap,
         contender: contender.id.clone(),
         interval: row.interval,
+        ratio: None,
     })
 }
 
@@ -405,7 +416,9 @@ fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[&(String, Recorded
                 match lines.iter_mut().find(|line| line.contender == contender) {
                     Some(line) => line.points.push(point),
                     None => {
-                        lines.push(HistoryLine { contender, role, colour: 0, points: vec![point], changes: Vec::new() })
+                        let changes = Vec::new();
+                        let points = vec![point];
+                        lines.push(HistoryLine { contender, role, colour: 0, points, changes, is_searched: false });
                     }
                 }
             }
@@ -413,7 +426,11 @@ fn panel(by: By, key: &Key, mut found: Vec<Found>, members: &[&(String, Recorded
     }
     let (meter, words) = METERS[key.meter];
     if let (By::Version, [(_, one)]) = (by, members) {
-        lines.iter_mut().for_each(|line| line.changes = changes(&line.points, meter, &one.run));
+        for line in &mut lines {
+            let found = changes(&line.points, meter, &one.run);
+            line.is_searched = found.is_some();
+            line.changes = found.unwrap_or_default();
+        }
     }
     Panel {
         title: variants.title(key, words),

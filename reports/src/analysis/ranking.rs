@@ -86,7 +86,7 @@ impl<'a> Order<'a> {
     }
 }
 
-/// The drivers of which one needed least CPU time in this place; none if no difference is known.
+/// The drivers of which one needed the least CPU time in this place; none if no difference is known.
 pub(crate) fn least<'a>(
     run: &'a Run,
     rows: &[SummaryRow],

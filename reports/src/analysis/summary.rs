@@ -279,7 +279,7 @@ fn row(
             .or_else(|| scenario.left_out.get(&contender.id).cloned())
             .or_else(|| failed.clone())
             .unwrap_or_else(|| match counting.is_empty() && !mine.is_empty() {
-                true => "None of its rounds counts, because the cores were not there.".to_owned(),
+                true => "None of its rounds counts, because the cores were busy or slow.".to_owned(),
                 false => why_not_measured(run, pass, mine.is_empty()),
             })
     });

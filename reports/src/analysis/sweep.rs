@@ -150,6 +150,11 @@ impl<'a> Sweep<'a> {
             findings.extend(sweeps.iter().flat_map(|one| one.odd(run)));
         }
         findings.extend(limits(run, all));
+        let missing = |one: &Contender| {
+            let why = plain(one.unavailable.as_ref()?);
+            (one.role == Role::Driver).then(|| format!("{} is missing: {why}", short(run, one)))
+        };
+        findings.extend(all.first().into_iter().flat_map(|_| run.contenders.iter().filter_map(missing)));
         findings
     }
 
@@ -171,14 +176,16 @@ impl<'a> Sweep<'a> {
     fn odd(&self, run: &Run) -> Vec<String> {
         let name = |curve: &Swept| short(run, curve.contender);
         let floor = self.curves.iter().find(|curve| curve.contender.role == Role::Floor);
-        let of_target = floor.and_then(|floor| Some((floor, floor.fall()?)));
-        let others = self.curves.iter().filter(|curve| curve.contender.role == Role::Driver);
-        let falling = others.filter_map(|curve| Some((name(curve), curve.fall()?)));
-        let is_targets = |fall: &Fall| floor.is_some_and(|floor| floor.falls_between(fall.in_flight));
-        let (too, own): (Vec<_>, Vec<_>) = falling.partition(|(_, fall)| is_targets(fall));
+        let of_target = floor.and_then(|floor| Some((floor, floor.falls().into_iter().next()?)));
+        let is_targets = |fall: &Fall| floor.is_some_and(|floor| floor.falls_within(fall.in_flight));
+        let (mut too, mut own) = (Vec::new(), Vec::new());
+        for curve in self.curves.iter().filter(|curve| curve.contender.role == Role::Driver) {
+            let (targets, drivers): (Vec<Fall>, Vec<Fall>) = curve.falls().into_iter().partition(is_targets);
+            too.extend((!targets.is_empty()).then(|| name(curve)));
+            own.extend(drivers.into_iter().next().map(|fall| (name(curve), fall)));
+        }
         let mut findings = Vec::new();
         if let Some((floor, fall)) = of_target {
-            let too: Vec<String> = too.into_iter().map(|(name, _)| name).collect();
             let too = if too.is_empty() { String::new() } else { format!(" So does that of {}.", list(&too)) };
             findings.push(format!(
                 "Odd for {}, and not a driver's doing: latency falls as concurrency rises, even of {}. {}.{too} The target answers \
@@ -189,9 +196,9 @@ impl<'a> Sweep<'a> {
             ));
         }
         findings.extend(own.into_iter().map(|(name, fall)| {
-            let beside = match floor.is_some_and(|floor| floor.last().is_some()) {
-                true => "floor on the same target shows nothing like it.",
-                false => "floor has no curve here, so it may be the target's doing.",
+            let beside = match floor.is_some_and(|floor| floor.has(fall.in_flight)) {
+                true => "floor on the same target shows nothing like it there.",
+                false => "floor has no figures there, so it may be the target's doing.",
             };
             let odd = format!("Odd for {}: the latency of {name} falls as concurrency rises.", self.name());
             format!("{odd} {}; {beside}", fall.told())
@@ -262,7 +269,7 @@ fn limits(run: &Run, all: &[Sweep]) -> Vec<String> {
         }
     };
     for sweep in all.iter().filter(|one| one.axis == Axis::InFlight) {
-        for curve in sweep.curves.iter().filter(|curve| curve.last().is_some()) {
+        for curve in sweep.curves.iter().filter(|curve| curve.contender.unavailable.is_none()) {
             let name = short(run, curve.contender);
             if let Some((point, why)) = curve.points.iter().find_map(|one| Some((one, one.waits.as_ref()?))) {
                 note(format!("{name} makes statements wait from"), point, sweep, why);
@@ -315,20 +322,25 @@ impl Swept<'_> {
         (above(knee) > LEAST_ABOVE).then_some(knee.0 as u64)
     }
 
-    /// The greatest fall of mean latency between two points.
-    fn fall(&self) -> Option<Fall> {
+    /// The falls of mean latency between two points, the greatest first.
+    fn falls(&self) -> Vec<Fall> {
         let all: Vec<_> = self.figures().collect();
         let points = &all;
         let later = |at: usize| points[at + 1..].iter().filter_map(move |many| fell(&points[at], many));
         let depth = |fall: &Fall| fall.in_flight[1] as f64 / fall.rates[1] / (fall.in_flight[0] as f64 / fall.rates[0]);
-        let falls = (0..points.len()).flat_map(later);
-        falls.min_by(|one, other| depth(one).total_cmp(&depth(other)))
+        let mut falls: Vec<Fall> = (0..points.len()).flat_map(later).collect();
+        falls.sort_by(|one, other| depth(one).total_cmp(&depth(other)));
+        falls
     }
 
-    /// Whether mean latency falls from one of these numbers in flight to the other.
-    fn falls_between(&self, in_flight: [u64; 2]) -> bool {
-        let [few, many] = in_flight.map(|number| self.figures().find(|(at, _)| *at == number));
-        few.zip(many).is_some_and(|(few, many)| fell(&few, &many).is_some())
+    /// Whether mean latency falls anywhere from the first of these numbers in flight to the second.
+    fn falls_within(&self, [few, many]: [u64; 2]) -> bool {
+        self.falls().iter().any(|fall| few <= fall.in_flight[0] && fall.in_flight[1] <= many)
+    }
+
+    /// Whether both of these numbers in flight have figures.
+    fn has(&self, in_flight: [u64; 2]) -> bool {
+        in_flight.iter().all(|number| self.figures().any(|(at, _)| at == *number))
     }
 }
 

@@ -183,7 +183,7 @@ pub(crate) fn sized(analysis: &Analysis) -> Vec<String> {
     let fewer = analysis.rounds().counting().filter(|(counting, all)| counting < all);
     let fewer = fewer.filter(|_| !analysis.has_too_few_rounds()).map(|(counting, all)| {
         let [counting, all] = [counting, all].map(|number| whole(number as f64));
-        format!("{counting} of {all} rounds count; in the others the cores were not there.")
+        format!("{counting} of {all} rounds count; in the others the cores were busy or slow.")
     });
     analysis.until().map(str::to_owned).into_iter().chain(fewer).chain(slow(analysis)).collect()
 }

@@ -33,9 +33,11 @@ fn parts(group: &Group) -> Vec<Part> {
     let steps = steps(&panels, is_one);
     let several = panels.windows(2).any(|two| two[0].lines[0].contender != two[1].lines[0].contender);
     let mut parts = vec![Part::Title("Where a figure changes (per statement)".to_owned())];
-    parts.push(match steps.is_empty() {
-        true => Part::Text("No figure changes by more than it may be off by.".to_owned()),
-        false => Part::List(steps.iter().map(|step| step.said(several)).collect()),
+    let is_searched = panels.iter().any(|panel| panel.lines[0].is_searched);
+    parts.push(match (steps.is_empty(), is_searched) {
+        (false, _) => Part::List(steps.iter().map(|step| step.said(several)).collect()),
+        (true, true) => Part::Text("No figure changes by more than its noise.".to_owned()),
+        (true, false) => Part::Text("Too few releases have figures to look for changes: three are needed.".to_owned()),
     });
     parts.extend(has_intervals(group).then(|| Part::Text(INTERVALS.to_owned())));
     let mut tables: Vec<Vec<&Panel>> = Vec::new();
@@ -255,7 +257,10 @@ mod tests {
     fn without_a_change_there_is_a_sentence() {
         let (run, cells) = run(&[("0.3.1", Some(0.43)), ("0.4.7", Some(0.433)), ("0.5.0", Some(0.428))]);
         let text = shown::table(&run, &cells, shown::at(100));
-        assert!(text.contains("No figure changes by more than it may be off by.") && !text.contains('*'), "{text}");
+        assert!(text.contains("No figure changes by more than its noise.") && !text.contains('*'), "{text}");
+        let (run, cells) = self::run(&[("0.3.1", Some(0.43)), ("0.4.7", Some(0.9))]);
+        let text = shown::table(&run, &cells, shown::at(100));
+        assert!(text.contains("Too few releases have figures to look for changes: three are needed."), "{text}");
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn a_reader_chooses_the_reference_sorts_and_hides_without_a_network() {
     browser.size(1280, 900);
     browser.open(&page);
 
-    assert!(browser.text(HEADLINE).starts_with("On multi:2, for writes and reads scylla needed least CPU time."));
+    assert!(browser.text(HEADLINE).starts_with("On multi:2, scylla needed the least CPU time for writes and reads."));
     assert_eq!(browser.text("return document.querySelector('#r-0-0-0 .sub').textContent"), "reference");
     browser.click("button[data-reference='1']");
     assert!(!browser.text(HEADLINE).contains('|'), "the findings of one reference are shown");

@@ -78,7 +78,7 @@ impl Plan {
 
     /// Why a scenario cannot be run in turns, as a clause: turns take as many statements as a generation has, on the worker's own session,
     /// and on a cluster that is not ours in a keyspace of the contender's own.
-    pub(crate) fn unfit_for_turns(&self) -> Option<String> {
+    pub fn unfit_for_turns(&self) -> Option<String> {
         let Turns { count, rounds } = self.turns?;
         let all = count.saturating_mul(rounds.into());
         let why = |one: &Scenario| {

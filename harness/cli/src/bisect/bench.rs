@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use cqldyno_bench::builder::BuildError;
 use cqldyno_bench::{
     Building, Cancel, CellStart, Contender, Observer, Plan, Programs, Stage, Workshop, run as carry_out,
@@ -14,7 +14,7 @@ use cqldyno_scenarios::Scenario;
 use super::log::Log;
 use super::meter::{Compared, LOOKS, Meter, adapter};
 use crate::command::scenarios;
-use crate::measure::{ended, keep};
+use crate::measure::{ended, kept};
 use crate::outcome::usage;
 use crate::plan::{EXPLAINING_PASSES, NOISE_SHARE};
 use crate::progress::Progress;
@@ -65,8 +65,11 @@ impl Bench<'_> {
     pub fn compare(&mut self, log: &Log, places: &[usize], runs: &str, ratio: Option<f64>) -> Result<Compares> {
         let meter = log.asked.meter;
         if meter == Meter::Cpu {
+            let plan = in_turns(log, places, runs)?.with_turns(None);
+            // A run in cells ends after its blocks, whatever its intervals are.
+            let ratio = ratio.filter(|_| plan.unfit_for_turns().is_none());
             let until = ratio.map(|ratio| ((ratio - 1.0).abs() / 3.0).clamp(WIDTHS.0, WIDTHS.1));
-            let plan = Plan { until, ..in_turns(log, places, runs)? }.with_turns(None);
+            let plan = Plan { until, ..plan };
             return self.run(&plan, |analysis| Ok(Compared::of_times(analysis, meter.figures(analysis)?)));
         }
         let mut rows = Vec::new();
@@ -81,16 +84,17 @@ impl Bench<'_> {
                     return Ok(Err((0, "It was ended.".to_owned())));
                 }
             }
-            let compared = Compared::of_counts(&rows);
+            let compared = meter.compared(&rows);
             let is_told = |place: usize| {
                 let others = (0..places.len()).filter(|other| *other != place);
                 others.map(|other| compared.rises(other, place)).any(|rises| rises.is_some())
             };
-            if compared.exact || is_told(places.len() - 1) {
+            let ends_are_told = places.len() == 2 || compared.rises(0, 1).is_some();
+            if compared.exact || (ends_are_told && is_told(places.len() - 1)) {
                 break;
             }
         }
-        Ok(Ok(Compared::of_counts(&rows)))
+        Ok(Ok(meter.compared(&rows)))
     }
 
     /// What the second of two versions has more of than the first, as a sentence; `None` if it cannot be measured.
@@ -114,13 +118,9 @@ impl Bench<'_> {
     ) -> Result<Result<T, (usize, String)>> {
         let mut observer = Hushed { progress: &mut *self.progress };
         let finished = ended(carry_out(plan, self.programs, &mut observer, self.cancel))?;
-        let analysis = Analysis::new(&finished.run, &finished.cells);
-        keep(&finished, &analysis)?;
-        if let Some(trouble) = &finished.trouble {
-            bail!("{trouble}");
-        }
-        self.adapters = finished.run.contenders.iter().map(|one| adapter(one).map(str::to_owned)).collect();
-        Ok(read(&analysis))
+        let kept = kept(finished)?;
+        self.adapters = kept.run.contenders.iter().map(|one| adapter(one).map(str::to_owned)).collect();
+        Ok(read(&Analysis::new(&kept.run, &kept.cells)))
     }
 }
 

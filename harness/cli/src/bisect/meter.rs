@@ -6,6 +6,7 @@ use cqldyno_reports::{Analysis, Contender, Pass, Verdict, student_quantile};
 use serde::{Deserialize, Serialize};
 
 use super::search::Seen;
+use crate::pr::judge::COUNTS;
 use crate::prices::{COUNTED, counted};
 
 /// Runs after which counts are compared. If two runs leave it open, further ones follow.
@@ -46,6 +47,18 @@ impl Meter {
         Some([Pass::Counting, Pass::Allocations, Pass::Instructions][self.row()?])
     }
 
+    /// The smallest change that is one, beside a figure of `base`: the same as for a pull request. Of a time its interval decides.
+    fn least(self, base: f64) -> f64 {
+        let [instructions, calls, allocations] = COUNTS.map(|count| count.least);
+        self.row().map_or(0.0, |row| [calls, allocations, instructions][row].of(base))
+    }
+
+    /// Counts side by side; see [`Compared::of_counts`].
+    pub fn compared(self, runs: &[Vec<f64>]) -> Compared {
+        let base = runs.first().and_then(|run| run.first()).copied().unwrap_or_default();
+        Compared::of_counts(runs, self.least(base))
+    }
+
     /// Its words.
     pub fn words(self) -> String {
         let what = self.row().map_or("us of CPU time", |row| COUNTED[row].0);
@@ -84,11 +97,13 @@ pub struct Compared {
     pub exact: bool,
     /// `apart[a][b]` is where the figure of `b` lies above that of `a`: of counts the difference, of times the logarithm of the ratio.
     apart: Vec<Vec<[f64; 2]>>,
+    /// The smallest change that is one, in the same unit.
+    least: f64,
 }
 
 impl Compared {
     /// Of counts: one row per run, one column per version. Runs that all came out the same leave no doubt.
-    pub fn of_counts(runs: &[Vec<f64>]) -> Compared {
+    fn of_counts(runs: &[Vec<f64>], least: f64) -> Compared {
         let number = runs.len() as f64;
         let versions = runs.first().map_or(0, Vec::len);
         let mean = |of: &dyn Fn(&Vec<f64>) -> f64| runs.iter().map(of).sum::<f64>() / number;
@@ -104,6 +119,7 @@ impl Compared {
             figures: (0..versions).map(|at| mean(&|run: &Vec<f64>| run[at])).collect(),
             exact: runs.windows(2).all(|pair| pair[0] == pair[1]),
             apart: (0..versions).map(|a| (0..versions).map(|b| between(a, b)).collect()).collect(),
+            least,
         }
     }
 
@@ -124,14 +140,14 @@ impl Compared {
             };
             apart.push(contenders.iter().enumerate().map(interval).collect());
         }
-        Compared { figures, exact: false, apart }
+        Compared { figures, exact: false, apart, least: 0.0 }
     }
 
     /// Whether `b` has more than `a`; `None` if they may have as much.
     pub fn rises(&self, a: usize, b: usize) -> Option<bool> {
         match self.apart[a][b] {
-            [low, _] if low > 0.0 => Some(true),
-            [_, high] if high < 0.0 => Some(false),
+            [low, _] if low > self.least => Some(true),
+            [_, high] if high < -self.least => Some(false),
             _ => None,
         }
     }
@@ -165,7 +181,7 @@ mod tests {
     use crate::sample;
 
     fn seen(runs: &[[f64; 3]], rises: bool) -> Seen {
-        Compared::of_counts(&runs.iter().map(|run| run.to_vec()).collect::<Vec<_>>()).seen(rises)
+        Compared::of_counts(&runs.iter().map(|run| run.to_vec()).collect::<Vec<_>>(), 0.0).seen(rises)
     }
 
     #[test]
@@ -179,7 +195,7 @@ mod tests {
         assert_eq!(twice([3.3, 0.4, 1.0]), Seen::NearerNewer);
         assert_eq!(twice([3.3, 0.4, 5.0]), Seen::NearerOlder, "beyond an end is neither's");
         assert_eq!(twice([1.0, 1.0, 1.0]), Seen::Unclear);
-        let exact = Compared::of_counts(&[vec![1.0, 2.0], vec![1.0, 2.0]]);
+        let exact = Compared::of_counts(&[vec![1.0, 2.0], vec![1.0, 2.0]], 0.0);
         assert!(exact.exact && exact.rises(0, 1) == Some(true) && exact.rises(1, 0) == Some(false));
     }
 
@@ -191,7 +207,18 @@ mod tests {
         let five = [[1.0, 1.2, 1.19], [1.01, 1.21, 1.2], [0.99, 1.19, 1.2], [1.0, 1.21, 1.21], [1.0, 1.2, 1.2]];
         assert_eq!(seen(&five, true), Seen::Newer);
         assert_eq!(seen(&five, false), Seen::Unclear, "the ends differ the other way round");
-        assert!(!Compared::of_counts(&five.map(|run| run.to_vec())).exact);
+        assert!(!Compared::of_counts(&five.map(|run| run.to_vec()), 0.0).exact);
+    }
+
+    #[test]
+    fn a_change_of_a_count_must_be_as_great_as_for_a_pull_request() {
+        let rises = |meter: Meter, of: [f64; 2]| meter.compared(&[of.to_vec(), of.to_vec()]).rises(0, 1);
+        assert_eq!(rises(Meter::Allocations, [0.028, 0.021]), None);
+        assert_eq!(rises(Meter::Allocations, [10.0, 11.0]), Some(true));
+        assert_eq!(rises(Meter::Syscalls, [0.028, 0.035]), None);
+        assert_eq!(rises(Meter::Syscalls, [3.04, 0.029]), Some(false));
+        assert_eq!(rises(Meter::Instructions, [15_000.0, 15_060.0]), None);
+        assert_eq!(rises(Meter::Instructions, [15_000.0, 15_450.0]), Some(true));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use cqldyno_bench::builder::{BuildError, Range, Version, Watch};
 use cqldyno_bench::{Arrangement, Cancel, Contender, DEFAULT_PARENT, Programs, Workshop};
-use cqldyno_reports::{Look, wrap};
+use cqldyno_reports::{Look, NOTHING_EXPLAINS, wrap};
 
 use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
 use crate::bisect::bench::{Bench, scenario};
@@ -41,7 +41,7 @@ parents, so that a merge is one step. What cannot be built is skipped.
 Exit codes: 0 found, 1 not found (equal ends, contradictory steps, or skipped
 versions hide the change), 2 wrong usage, 3 cannot be measured here, 130 Ctrl-C.";
 
-/// Find the release or commit that changed a meter
+/// Find the release or commit that changed a figure
 #[derive(clap::Args)]
 #[command(after_help = SHORT_EXAMPLES, after_long_help = EXAMPLES)]
 pub struct Arguments {
@@ -67,7 +67,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "current", help_heading = WHAT, requires = "driver")]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
     arrangement: Arrangement,
-    /// Name what the dearer neighbour of the change has more of
+    /// Name what the dearer version does more of
     #[arg(long, help_heading = WHAT)]
     explain: bool,
     /// Statements per cell that counts
@@ -285,7 +285,7 @@ impl Search<'_> {
                 let [cheaper, dearer] = cheaper_first.map(|place| &self.log.range.versions[place].1);
                 Some(match told {
                     Some(told) => format!("Why {dearer} is dearer than {cheaper}: {told}"),
-                    None => "Nothing says why: neither stacks nor system calls could be measured here.".to_owned(),
+                    None => NOTHING_EXPLAINS.to_owned(),
                 })
             }
             false => None,
@@ -293,8 +293,18 @@ impl Search<'_> {
         Ok((!self.bench.cancel.is_cancelled()).then_some(Ended { answer: Answer::Found(before, after), explained }))
     }
 
-    /// Measures two versions beside each other: the first one without a figure and the reason, or `None` if the user ended it.
+    /// Builds two versions and measures them beside each other: the first one without a figure and the reason, or `None` if the user
+    /// ended it.
     fn pair(&mut self, [before, after]: [usize; 2]) -> Result<Option<Result<(), (usize, String)>>> {
+        for (at, place) in [before, after].into_iter().enumerate() {
+            let built = self.bench.build(self.log, place);
+            if self.bench.cancel.is_cancelled() {
+                return Ok(None);
+            }
+            if let Err(why) = built? {
+                return Ok(Some(Err((at, why))));
+            }
+        }
         let last = self.log.range.versions.len() - 1;
         let is_ends = [before, after] == [0, last];
         let runs = self.log.free(if is_ends { "ends" } else { "neighbours" });

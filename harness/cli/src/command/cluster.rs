@@ -17,8 +17,8 @@ Examples:
   cqldyno compare --target \"$(cqldyno cluster status)\"
   cqldyno cluster stop                          end it, and remove its data
 
-`--target cassandra` starts a fresh one for each run; this one stays, with what
-was written and with what it has compiled.
+`--target cassandra` starts a fresh one for each run; this one keeps its data
+and its compiled code.
 
 Exit codes: 0 done, 1 it cannot start, or no node runs (status, stop),
 2 wrong usage, 130 Ctrl-C.";
@@ -33,15 +33,15 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Start one, and print its addresses for --target
+    /// Start Cassandra, and print its addresses for --target
     Start {
         /// cassandra[:VERSION][,nodes=3][,heap=1G][,port=9042]
         #[arg(value_name = "TARGET", value_parser = order, default_value = "cassandra")]
         order: Order,
     },
-    /// End it, and remove its data
+    /// End Cassandra, and remove its data
     Stop,
-    /// Print its addresses for --target, and what it is on standard error
+    /// Print its addresses for --target; describe it on standard error
     Status,
 }
 

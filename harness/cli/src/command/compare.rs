@@ -37,7 +37,7 @@ Exit codes: 0 done, 1 a contender failed, is void, or was named but is missing,
 #[derive(clap::Args)]
 #[command(after_help = SHORT_EXAMPLES, after_long_help = format!("{EXAMPLES}\n\n{}", explained()))]
 pub struct Arguments {
-    /// Drivers, such as scylla cdrs-tokio [default: all]
+    /// Drivers, such as scylla [default: all but gocql, cdrs]
     #[arg(value_parser = Known(drivers::names), hide_possible_values = true)]
     contender: Vec<String>,
     #[command(flatten)]
@@ -97,7 +97,8 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             })?
         }
     };
-    show(&finished, *format, terminal::look(detail), conditions.quiet, !contender.is_empty())
+    let named = finished.run.plan.named || !contender.is_empty();
+    show(&finished, *format, terminal::look(detail), conditions.quiet, named)
 }
 
 #[cfg(test)]

@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use cqldyno_bench::{Arrangement, Plan, Programs, run as carry_out};
-use cqldyno_reports::{Analysis, Pass, Recorded};
+use cqldyno_reports::{Analysis, Pass};
 use cqldyno_scenarios::Scenario;
 
 use crate::arguments::heading::{OUTPUT, SIZE, WHAT};
 use crate::command::scenarios;
 use crate::count::{count_or_none, patience};
 use crate::known::Known;
-use crate::measure::{keep, measure};
+use crate::measure::{kept, measure};
 use crate::outcome::Outcome;
 use crate::plan::EXPLAINING_PASSES;
 use crate::pr::comment::Comment;
-use crate::pr::judge::{CPU_TIME, Judged, Line, Meter, SYSTEM_CALLS, confirm, judge, why};
+use crate::pr::judge::{CPU_TIME, Judged, Line, Meter, SYSTEM_CALLS, confirm, judge, unjudged, why};
 use crate::pr::plan::{self as change, Change};
 use crate::progress::Progress;
 use crate::terminal;
@@ -32,13 +32,13 @@ prints a comment of at most twenty lines. Findings are measured once more.
 Exit codes: 0 no finding or cheaper, 1 dearer, 2 wrong usage, 3 cannot be judged
 here, 130 Ctrl-C.";
 
-/// Say whether a change of a driver makes it dearer, for its CI
+/// Say whether a commit makes a driver dearer, for its CI
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The commit, tag or branch before the change
     base: String,
-    /// The one with it, or `.` for the files as they are
+    /// The commit with the change, or `.` for the working tree
     head: String,
     /// The driver [default: the one whose crate is here]
     #[arg(long, value_name = "NAME", value_parser = Known(super::drivers::names), help_heading = WHAT)]
@@ -60,7 +60,7 @@ pub struct Arguments {
     /// Name the functions and system calls that a dearer head has more of
     #[arg(long, help_heading = WHAT)]
     explain: bool,
-    /// Time for turns and counts, without builds
+    /// Time limit, not counting builds
     #[arg(long, value_name = "TIME", value_parser = patience, default_value = "5min", help_heading = SIZE)]
     #[arg(conflicts_with = "exact")]
     within: Duration,
@@ -91,7 +91,9 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
         out: Some(out.join(part)),
         ..change.plan(scenarios, arguments.arrangement, time, seed)
     };
-    let first = run_one(&plan(scenarios.clone(), time, arguments.seed, "first"), &programs, arguments)?;
+    let run_one =
+        |plan: &Plan| kept(measure(arguments.quiet, |progress, cancel| carry_out(plan, &programs, progress, cancel))?);
+    let first = run_one(&plan(scenarios.clone(), time, arguments.seed, "first"))?;
     let analysis = Analysis::new(&first.run, &first.cells);
     let mut lines = judge(&analysis);
     let mut interrupted = first.run.interrupted;
@@ -104,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<Outcome> {
             true => second.passes.extend(EXPLAINING_PASSES.iter().filter(|pass| !change::PASSES.contains(pass))),
             false => second.passes.extend(is_suspected(&SYSTEM_CALLS).then_some(Pass::Syscalls)),
         }
-        let again = run_one(&second, &programs, arguments)?;
+        let again = run_one(&second)?;
         let of_again = Analysis::new(&again.run, &again.cells);
         confirm(&mut lines, &judge(&of_again));
         if arguments.explain {
@@ -130,22 +132,11 @@ fn suspected(scenarios: &[Scenario], lines: &[Line]) -> Vec<Scenario> {
 }
 
 fn outcome(lines: &[Line]) -> Outcome {
-    let is_known = |line: &Line| !matches!(line.judged, Judged::Unknown(_));
     if lines.iter().any(|line| line.is_finding() && line.judged == Judged::Dearer) {
         Outcome::Failed
-    } else if lines.iter().any(is_known) {
-        Outcome::Done
-    } else {
+    } else if lines.is_empty() || !unjudged(lines).is_empty() {
         Outcome::Unmeasurable
+    } else {
+        Outcome::Done
     }
-}
-
-/// Carries out one run, and keeps it as any other run is kept.
-fn run_one(plan: &Plan, programs: &Programs, arguments: &Arguments) -> Result<Recorded> {
-    let finished = measure(arguments.quiet, |progress, cancel| carry_out(plan, programs, progress, cancel))?;
-    keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
-    if let Some(trouble) = finished.trouble {
-        anyhow::bail!("{trouble}");
-    }
-    Ok(Recorded { run: finished.run, cells: finished.cells, notes: Vec::new() })
 }

@@ -9,7 +9,7 @@ use cqldyno_scenarios::{Expected, Regression, Trial, regressions, suggestion};
 
 use crate::arguments::heading::OUTPUT;
 use crate::known::Known;
-use crate::measure::{keep, measure};
+use crate::measure::{kept, measure};
 use crate::outcome::{Outcome, usage};
 use crate::recorded::read;
 use crate::regress::judge::{Judgement, Verdict, judge};
@@ -147,17 +147,13 @@ fn judged<'a>(trial: &'a Trial, analysis: &Analysis, exact: bool) -> Vec<(&'a Ex
     wanted.map(|expected| (expected, judge(expected, trial, analysis))).collect()
 }
 
-/// Carries out one run, and keeps it as any other run is kept.
+/// Carries out one run and keeps it.
 fn run_one(trial: &Trial, called: &str, folder: &Path, arguments: &Arguments) -> Result<Recorded> {
     let programs = Programs::find().context("the program does not know where it lies")?;
     let plan = plan(trial, arguments.exact, folder.to_path_buf())?;
     let mut finished = measure(arguments.quiet, |progress, cancel| carry_out(&plan, &programs, progress, cancel))?;
     finished.run.command = Some(command(called, Some(&trial.name), arguments.exact));
-    keep(&finished, &Analysis::new(&finished.run, &finished.cells))?;
-    if let Some(trouble) = finished.trouble {
-        anyhow::bail!("{trouble}");
-    }
-    Ok(Recorded { run: finished.run, cells: finished.cells, notes: Vec::new() })
+    kept(finished)
 }
 
 /// The command that repeats the regression of that name or file, or one run of it.

@@ -42,8 +42,8 @@ pub struct Arguments {
     delay: Duration,
     /// Sleep this long after a read of fewer than 16 requests
     ///
-    /// Threads that sleep when they find no work are slow with few statements in flight and quick with many: an anomaly to try
-    /// `compare --concurrency 1,2,4,...,8192` on.
+    /// Idle threads that sleep are slow with few statements in flight, and fast with many. `compare --concurrency 1,2,4,...,8192`
+    /// flags this anomaly.
     #[arg(long, value_name = "TIME", value_parser = pause, default_value = "0", allow_hyphen_values = true)]
     nap: Duration,
     /// How answers are written: batched, each, reordered or COUNT
@@ -52,7 +52,7 @@ pub struct Arguments {
     /// random order. COUNT limits the answers per write.
     #[arg(long, value_name = "HOW", default_value = "batched", allow_hyphen_values = true)]
     answers: Answers,
-    /// Rows to get memory ready for in the first table, such as 10M
+    /// Rows to reserve memory for in the first table, such as 10M
     #[arg(long, value_name = "N", value_parser = count_or_none, default_value = "0", allow_hyphen_values = true)]
     expect_rows: u64,
     /// Threads that serve connections [default: one per core]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cqldyno_reports::{Analysis, Pass, Run, count, escape, lasting, list, percent, three_digits, whole};
 
-use super::judge::{COUNTS, CPU_TIME, Judged, Least, Line, names};
+use super::judge::{COUNTS, CPU_TIME, Judged, Least, Line, names, unjudged};
 use super::plan::{Change, Side, WORKING_TREE};
 
 /// Rows of its table at most; there are eight other lines.
@@ -46,9 +46,12 @@ impl Comment<'_> {
         };
         let (dearer, cheaper) = (found(&Judged::Dearer), found(&Judged::Cheaper));
         let unconfirmed: Vec<&Line> = self.lines.iter().filter(|line| line.confirmed == Some(false)).collect();
-        let known = self.lines.iter().any(|line| !matches!(line.judged, Judged::Unknown(_)));
+        let open = unjudged(self.lines);
+        let is_known = |line: &Line| !open.contains(&line.scenario.as_str());
         let mut text = match (dearer.as_slice(), cheaper.as_slice()) {
-            ([], []) if !known => return format!("{driver} {head} cannot be judged: {}", self.why()),
+            ([], []) if !self.lines.iter().any(is_known) => {
+                return format!("{driver} {head} cannot be judged: {}", self.why(None));
+            }
             ([], []) => format!("{driver} {head}: no finding against {base}."),
             ([], some) => format!("{driver} {head} is cheaper: {}, confirmed by a second run.", several(some)),
             (some, []) => format!("{driver} {head} is dearer: {}, confirmed by a second run.", several(some)),
@@ -60,14 +63,18 @@ impl Comment<'_> {
         if !unconfirmed.is_empty() {
             text += &format!(" A second run did not confirm {}.", several(&unconfirmed));
         }
+        if let Some(first) = open.first() {
+            let all: Vec<String> = open.iter().map(|name| escape(name)).collect();
+            text += &format!(" It cannot be judged for {}: {}", list(&all), self.why(Some(first)));
+        }
         text
     }
 
-    /// Why nothing is known.
-    fn why(&self) -> String {
+    /// Why nothing is known, or nothing of a scenario.
+    fn why(&self, scenario: Option<&str>) -> String {
         let unavailable = self.analysis.run().contenders.iter().find_map(|one| one.unavailable.clone());
         let unknown = |line: &Line| match &line.judged {
-            Judged::Unknown(why) => Some(why.clone()),
+            Judged::Unknown(why) if scenario.is_none_or(|name| line.scenario == name) => Some(why.clone()),
             _ => None,
         };
         let why = unavailable.or_else(|| self.lines.iter().find_map(unknown));
@@ -140,6 +147,7 @@ impl Comment<'_> {
         let has = |pass| run.plan.passes.contains(&pass);
         let callgrind = self.analysis.cells().iter().any(|cell| cell.step.as_deref() == Some("callgrind"));
         let by = if has(Pass::Instructions) && callgrind { ", instructions by callgrind" } else { "" };
+        let is_timed = self.lines.iter().any(|line| line.meter == &CPU_TIME);
         let generations = self.analysis.rows().iter().filter(|row| row.interval.is_some()).filter_map(|row| row.blocks);
         let time = match (&run.plan.turns, generations.min()) {
             (Some(turns), Some(number)) => format!(
@@ -147,9 +155,13 @@ impl Comment<'_> {
                 count(number as u64, "generation"),
                 whole(turns.count as f64)
             ),
+            (None, Some(number)) if is_timed => {
+                format!(" CPU time: 95 % interval from {} of cells.", count(number as u64, "block"))
+            }
             _ => String::new(),
         };
-        let least = COUNTS.iter().chain([&CPU_TIME]).map(|meter| match meter.least {
+        let timed = is_timed.then_some(&CPU_TIME);
+        let least = COUNTS.iter().chain(timed).map(|meter| match meter.least {
             Least::Share(share) => format!("{} % of {}", percent(share), meter.name),
             Least::Count(number) => format!("{number} {}", meter.name),
         });

@@ -97,6 +97,10 @@ impl Judged {
 }
 
 impl Line {
+    fn is_known(&self) -> bool {
+        !matches!(self.judged, Judged::Unknown(_))
+    }
+
     /// Head's figure over base's.
     pub fn ratio(&self) -> Option<f64> {
         let (base, head) = self.base.zip(self.head)?;
@@ -117,7 +121,8 @@ impl Line {
 }
 
 impl Least {
-    fn of(self, base: f64) -> f64 {
+    /// In the unit of the figures.
+    pub fn of(self, base: f64) -> f64 {
         match self {
             Least::Share(share) => share * base,
             Least::Count(count) => count,
@@ -133,15 +138,25 @@ pub fn names(run: &Run) -> Option<[[&Contender; 2]; 2]> {
     }
 }
 
-/// A line per scenario and meter. CPU time is left out if the run took no turns.
+/// A line per scenario and meter. CPU time is left out if turns were not asked for.
 pub fn judge(analysis: &Analysis) -> Vec<Line> {
     let Some(names) = names(analysis.run()) else { return Vec::new() };
-    let takes_turns = analysis.run().plan.turns.is_some();
+    let plan = &analysis.run().plan;
+    // Scenarios that do not fit into turns ran in blocks of cells, which have an interval, too.
+    let is_timed = plan.turns.is_some() || plan.without_turns.is_some();
     let of = |place| {
         let counts = COUNTS.iter().map(move |meter| count(analysis, place, names, meter));
-        counts.chain(takes_turns.then(|| time(analysis, place, names)))
+        counts.chain(is_timed.then(|| time(analysis, place, names)))
     };
     analysis.places().flat_map(of).collect()
+}
+
+/// The scenarios of which nothing is known: head fails in them, for example.
+pub fn unjudged(lines: &[Line]) -> Vec<&str> {
+    let mut open: Vec<&str> = lines.iter().map(|line| line.scenario.as_str()).collect();
+    open.dedup();
+    open.retain(|name| !lines.iter().any(|line| line.scenario == *name && line.is_known()));
+    open
 }
 
 /// Notes of every change in `first` whether `second` shows it as well, and which system calls are more.
@@ -242,7 +257,7 @@ fn time(analysis: &Analysis, place: Place, names: [[&Contender; 2]; 2]) -> Line 
 
 fn no_verdict(analysis: &Analysis, row: &SummaryRow) -> String {
     let said = row.no_interval.clone().or_else(|| analysis.warnings().first().cloned());
-    said.unwrap_or_else(|| "The cores were not there for enough of its rounds.".to_owned())
+    said.unwrap_or_else(|| "The cores were busy or slow in too many of its rounds.".to_owned())
 }
 
 #[cfg(test)]

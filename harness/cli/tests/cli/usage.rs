@@ -340,7 +340,7 @@ fn a_run_for_publication_has_blocks_and_a_count_of_its_own() {
     assert!(both.contains("together with --count and --blocks, and"), "{both}");
     let help = words(&stdout(&run(&["compare", "--help"])));
     for part in
-        ["20 minutes on multi:2 and current", "One block is the default from a count of 5M on", "--resume <RUN>"]
+        ["20 minutes on multi:2 and current", "One block is the default if --count is 5M or more", "--resume <RUN>"]
     {
         assert!(help.contains(part), "{part}: {help}");
     }

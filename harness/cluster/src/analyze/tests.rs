@@ -321,7 +321,9 @@ fn what_the_node_lacks_is_called_unsupported_and_no_mistake() {
         ("BEGIN COUNTER BATCH APPLY BATCH", "A counter batch"),
     ] {
         let error = analyze(text, &catalog(), Some("ks")).expect_err(text);
-        assert_eq!(error.to_string(), format!("{what} is not supported by the embedded cluster"), "{text}");
+        let expected =
+            format!("{what} is not supported by the embedded cluster; Cassandra has it: cqldyno cluster start");
+        assert_eq!(error.to_string(), expected, "{text}");
         assert_eq!(error.code(), 0x2200, "{text}");
     }
 }

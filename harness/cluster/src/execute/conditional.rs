@@ -27,7 +27,7 @@ struct About<'c> {
     row: Option<ClusteringKey>,
 }
 
-/// What a partition holds of what the conditions are about, with expired values left out.
+/// The rows of a partition that conditions are checked against, without expired values.
 struct Current<'r> {
     statics: Option<Row<'r>>,
     /// For each condition the live row that it is about, with its clustering key.
@@ -201,7 +201,7 @@ fn current<'r>(
     }
 }
 
-/// `[applied]` is false, with the columns that the conditions are about of each of their rows that is there.
+/// The answer if a condition fails: `[applied]` is false, beside the columns in conditions of each row that exists.
 fn not_applied(
     table: &Table,
     (key, components): (&[u8], &[&[u8]]),

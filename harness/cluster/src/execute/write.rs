@@ -300,7 +300,7 @@ impl<'s> Target<'_, '_, 's> {
         self.change(|shard, hash, key, after| shard.mutate(hash, key, (&row.sortable, &row.wire), mutation, after))
     }
 
-    /// What only a table with clustering columns has is changed there, and nothing elsewhere.
+    /// Does nothing in a table without clustering columns, which has no static columns.
     fn mutate_statics(&mut self, cells: &[(usize, Value<'_>)]) -> Result<(), StorageFull> {
         let mutation = Mutation { insert: false, delete: false, cells, until: self.until };
         self.change(|shard, hash, key, after| match shard.partitions() {

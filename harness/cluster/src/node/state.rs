@@ -278,8 +278,7 @@ impl NodeState {
         Some(self.ring.replicas(&keyspace.replication))
     }
 
-    /// The consistency levels at which a statement can be executed; none of them is decided here for a batch, and for a condition,
-    /// which has a serial level too.
+    /// The consistency levels at which a statement can be executed. Batches and conditions are decided elsewhere: here they get none.
     pub(crate) fn levels(&self, plan: &Plan) -> Levels {
         match access(plan, None) {
             None => Levels::ALL,

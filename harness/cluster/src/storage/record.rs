@@ -9,9 +9,9 @@
 //!
 //! In the plain form everything was written at the record's timestamp, and a cell is a `[value]` of the protocol (-1: deleted,
 //! -2: never written). So rows are copied from requests and to answers unchanged. In the [`MIXED`] form the timestamps of the
-//! row's existence and deletion precede the cells, and each cell's timestamp precedes its value. In the [`EXPIRING`] form, which is
-//! mixed too, the second in which a value expires follows each timestamp but that of the deletion. What has expired is read as deleted, at
-//! the time it was written, and no thread looks for it: rows without a TTL know nothing of this.
+//! row's existence and deletion precede the cells, and each cell's timestamp precedes its value. The [`EXPIRING`] form is mixed, too:
+//! there the second in which a value expires follows each timestamp but that of the deletion. An expired value is read as deleted at
+//! the time it was written. No thread removes it, so rows without a TTL pay nothing.
 //!
 //! The last write wins as in Cassandra (org.apache.cassandra.db.rows.Cells.reconcile): the greater timestamp, then a deletion,
 //! then what expires later, then the greater value. The deletion of a row hides what was written at its timestamp or before.
@@ -234,7 +234,7 @@ impl<'a> Row<'a> {
 
     /// Inserts the row at `timestamp`: it exists until the second `until`, whatever its cells are.
     pub fn insert(&mut self, timestamp: i64, until: u32) {
-        // Of one time what expires wins, and of two seconds the later; nothing is later than what has expired.
+        // At equal timestamps a row that expires wins, then the one that expires later; an expired one counts as the latest.
         let rank = |until| if until == EXPIRED { u32::MAX } else { until };
         if timestamp > self.deleted && (timestamp, rank(until)) > (self.inserted, rank(self.inserted_until)) {
             (self.inserted, self.inserted_until) = (timestamp, until);

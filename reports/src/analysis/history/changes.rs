@@ -14,9 +14,8 @@ use crate::{Contender, Run};
 const LEAST_POINTS: usize = 3;
 /// A count that nobody knows the steadiness of may be off by so much.
 const UNKNOWN_SHARE: f64 = 0.03;
-/// How many standard deviations the greatest difference between seven runs is, which `steady` has, and so is half a 95 % interval.
+/// How many standard deviations the greatest difference between seven runs is, which `steady` has.
 const STEADY_DEVIATIONS: f64 = 3.0;
-const INTERVAL_DEVIATIONS: f64 = 1.96;
 /// How many standard deviations the range of 2, 3, ... figures is (L. H. C. Tippett, Biometrika 17, 1925).
 const RANGES: [f64; 7] = [1.128, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847];
 
@@ -61,22 +60,21 @@ pub struct Cause {
     pub source: String,
 }
 
-/// The changes over the points of one run, in order; none if nobody knows how far a figure may be off.
-pub(super) fn changes(points: &[Point], meter: &str, run: &Run) -> Vec<Change> {
-    let there: Vec<(usize, f64)> = (0..).zip(points).filter_map(|(at, one)| Some((at, log(one)?))).collect();
-    let deviations = deviations(points, meter, run);
-    let level = |(at, log): &(usize, f64)| Some(Level { log: *log, deviation: deviations(&points[*at])? });
-    let Some(series) = there.iter().map(level).collect::<Option<Vec<Level>>>() else { return Vec::new() };
-    if there.len() < LEAST_POINTS {
-        return Vec::new();
-    }
-    // Runs of one build differ by as much in a count, however often it is counted within one of them.
+/// The changes over the points of one run, in order; `None` if there are too few, or nobody knows how far a figure may be off.
+pub(super) fn changes(points: &[Point], meter: &str, run: &Run) -> Option<Vec<Change>> {
     let is_count = run.measure(meter).is_some_and(|known| known.is_exact());
+    let there: Vec<usize> = (0..points.len()).filter(|at| points[*at].median.is_some_and(|one| one > 0.0)).collect();
+    let level = |at: &usize| match is_count {
+        true => Some(Level { log: points[*at].median?.ln(), deviation: deviation(points, meter) }),
+        false => points[*at].ratio.or_else(|| of_reference(points, *at, run)),
+    };
+    let series = there.iter().map(level).collect::<Option<Vec<Level>>>().filter(|all| all.len() >= LEAST_POINTS)?;
+    // Runs of one build differ by as much in a count, however often it is counted within one of them.
     let least = if is_count { steady::share(meter).unwrap_or(UNKNOWN_SHARE).ln_1p() } else { 0.0 };
-    let is_step = |after: &usize| (there[*after].1 - there[*after - 1].1).abs() > least;
+    let is_step = |after: &usize| (series[*after].log - series[*after - 1].log).abs() > least;
     let change = |after: usize| {
-        let rises = there[after].1 > there[after - 1].1;
-        let pair = [there[after - 1].0, there[after].0];
+        let rises = series[after].log > series[after - 1].log;
+        let pair = [there[after - 1], there[after]];
         let [before, after] = pair.map(|at| run.contender(&points[at].contender));
         let [before, after] = [before?, after?];
         let adapter = Some(adapter(after)).filter(|folder| *folder != self::adapter(before));
@@ -91,34 +89,24 @@ pub(super) fn changes(points: &[Point], meter: &str, run: &Run) -> Vec<Change> {
         };
         Some(Change { points: pair, causes: CAUSES.iter().filter(tells).cloned().collect(), adapter })
     };
-    change_points(&series).into_iter().filter(is_step).filter_map(change).collect()
+    Some(change_points(&series).into_iter().filter(is_step).filter_map(change).collect())
 }
 
-/// Of a figure above 0.
-fn log(point: &Point) -> Option<f64> {
-    point.median.filter(|median| *median > 0.0).map(f64::ln)
+/// The reference's ratio to itself is 1. Its noise, which has no row, is taken to be that of the others.
+fn of_reference(points: &[Point], at: usize, run: &Run) -> Option<Level> {
+    let others = mean(points.iter().filter_map(|one| one.ratio).map(|one| one.deviation))?;
+    (run.plan.reference.as_ref() == Some(&points[at].contender)).then_some(Level { log: 0.0, deviation: others })
 }
 
-/// How far the logarithm of a point may be off: of a time by its interval, of a count by the spread of its processes.
-fn deviations(points: &[Point], meter: &str, run: &Run) -> impl Fn(&Point) -> Option<f64> + use<> {
-    let own: Vec<f64> = points.iter().filter_map(of_interval).collect();
-    let mean = |all: &[f64]| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64);
-    let is_count = run.measure(meter).is_some_and(|known| known.is_exact());
-    // The reference has no interval of its own.
-    let common = match is_count {
-        false => mean(&own),
-        true => {
-            let ranges: Vec<f64> = points.iter().filter_map(of_range).collect();
-            let least = steady::share(meter).unwrap_or(UNKNOWN_SHARE) / STEADY_DEVIATIONS;
-            Some(mean(&ranges).unwrap_or(0.0).max(least))
-        }
-    };
-    move |point| if is_count { common } else { of_interval(point).or(common) }
+/// How far the logarithm of a count may be off, according to the spread of its processes.
+fn deviation(points: &[Point], meter: &str) -> f64 {
+    let least = steady::share(meter).unwrap_or(UNKNOWN_SHARE) / STEADY_DEVIATIONS;
+    mean(points.iter().filter_map(of_range)).unwrap_or(0.0).max(least)
 }
 
-fn of_interval(point: &Point) -> Option<f64> {
-    let [low, high] = point.interval?;
-    Some((high / low).ln() / 2.0 / INTERVAL_DEVIATIONS).filter(|deviation| *deviation > 0.0)
+fn mean(all: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, number) = all.fold((0.0, 0.0), |(sum, number), one| (sum + one, number + 1.0));
+    (number > 0.0).then_some(sum / number)
 }
 
 fn of_range(point: &Point) -> Option<f64> {
@@ -171,11 +159,13 @@ mod tests {
             gap: None,
             contender: format!("scylla@1.{nth}.0"),
             interval: None,
+            ratio: None,
         };
         let points: Vec<Point> = figures.iter().enumerate().map(point).collect();
         let of = |one: &Point| Contender { id: one.contender.clone(), ..base.clone() };
         run.contenders = points.iter().map(of).collect();
-        changes(&points, "syscalls_per_statement", &run).iter().map(|change| change.points[1]).collect()
+        let found = changes(&points, "syscalls_per_statement", &run).unwrap_or_default();
+        found.iter().map(|change| change.points[1]).collect()
     }
 
     #[test]
@@ -190,8 +180,8 @@ mod tests {
     }
 
     #[test]
-    fn a_time_changes_by_more_than_its_intervals_allow() {
-        let changed = |half: f64| {
+    fn a_time_changes_by_more_than_the_noise_of_its_ratio() {
+        let changed = |deviation: f64| {
             let (mut run, _) = sample::run();
             let base = run.contenders[0].clone();
             let points: Vec<Point> = [4.0, 4.1, 4.0, 4.6, 4.7]
@@ -206,14 +196,17 @@ mod tests {
                     blocks: 12,
                     gap: None,
                     contender: format!("scylla@1.{nth}.0"),
+                    interval: None,
                     // The last one is the reference.
-                    interval: (nth < 4).then_some([1.0 - half, 1.0 + half]),
+                    ratio: (nth < 4).then_some(Level { log: f64::ln(figure / 4.7), deviation }),
                 })
                 .collect();
             run.contenders = points.iter().map(|one| Contender { id: one.contender.clone(), ..base.clone() }).collect();
-            changes(&points, "cpu_per_statement", &run).iter().map(|change| change.points).collect::<Vec<_>>()
+            run.plan.reference = points.last().map(|one| one.contender.clone());
+            let found = changes(&points, "cpu_per_statement", &run)?;
+            Some(found.iter().map(|change| change.points).collect::<Vec<_>>())
         };
-        assert_eq!(changed(0.02), [[2, 3]]);
-        assert!(changed(0.3).is_empty() && changed(0.0).is_empty());
+        assert_eq!(changed(0.01).unwrap(), [[2, 3]]);
+        assert!(changed(0.15).unwrap().is_empty());
     }
 }

@@ -167,6 +167,7 @@ mod tests {
             gap: None,
             contender: "a".to_owned(),
             interval: None,
+            ratio: None,
         };
         let line = |points: &&[f64]| HistoryLine {
             contender: "a".to_owned(),
@@ -174,6 +175,7 @@ mod tests {
             colour: 0,
             points: points.iter().enumerate().map(|(at, median)| point(at, *median)).collect(),
             changes: Vec::new(),
+            is_searched: false,
         };
         Panel {
             title: "writes on multi:2".to_owned(),
