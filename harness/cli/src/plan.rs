@@ -77,7 +77,7 @@ pub struct Asked {
     scenario: Vec<String>,
     /// Runtime: current or multi:N [default: multi:2]
     ///
-    /// Tokio on one thread or on N. `pinned+` in front gives worker and server cores of their own. Separate several with commas.
+    /// Tokio on one thread or N. `pinned+` in front: own cores for both. Several with commas.
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = WHAT)]
     #[arg(default_value_if("publish", ArgPredicate::IsPresent, PUBLISHED_ARRANGEMENTS))]
     #[arg(value_parser = str::parse::<Arrangement>, allow_hyphen_values = true)]
@@ -160,7 +160,7 @@ pub struct Asked {
     time: bool,
     /// End when all CPU intervals are within WIDTH, such as 2%
     ///
-    /// WIDTH is half an interval of CPU time. Looks at the widths after each generation from the eighth on, never at who leads.
+    /// WIDTH is half an interval. Looks at widths from generation 8 on, never at who leads.
     #[arg(long, value_name = "WIDTH", value_parser = width, help_heading = SIZE, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["count", "blocks", "quick", "rate"])]
     until: Option<f64>,
