@@ -15,7 +15,7 @@ use crate::measure::{CPU_PER_STATEMENT, SYSCALLS_PER_STATEMENT, THROUGHPUT};
 use crate::quantity::whole;
 use crate::summary::median;
 use crate::text::count;
-use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, Unit};
+use crate::{Analysis, Contender, Recorded, Role, Run, SummaryRow, Unit, Verdict};
 
 use self::changes::changes;
 pub use self::changes::{Cause, Change};
@@ -300,6 +300,8 @@ fn collect(by: By, at: usize, one: &Recorded, panels: &mut BTreeMap<Key, Vec<Fou
             continue;
         }
         let Some(point) = point(at, row, contender, &analysis) else { continue };
+        // A time without a verdict, on a noisy machine for example, shows no change either.
+        let log = log.filter(|_| row.verdict.is_some_and(Verdict::holds));
         let ratio =
             log.map(|log| Level { log: log.value, deviation: (log.variance - log.of_reference).max(0.0).sqrt() });
         let point = Point { ratio, ..point };
