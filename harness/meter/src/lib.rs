@@ -56,7 +56,7 @@ pub use cpu_time::{CPU_TIME, cpu_disagreement, process_cpu_ns};
 pub use environment::{Environment, Known, in_words};
 pub use faults::FAULTS;
 pub use flamegraph::{FLAME_GRAPHS, PictureError, STACKS, differential, picture};
-pub use instructions::{CALLGRIND, PROCESSOR_COUNTERS, callgrind_in_front};
+pub use instructions::{CALLGRIND, PROCESSOR_COUNTERS, callgrind_environment, callgrind_in_front};
 pub use latency::{LATENCY, Latencies, Percentiles};
 pub use memory::{PEAK_MEMORY, resident_bytes};
 pub use meter::{

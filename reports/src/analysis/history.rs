@@ -152,6 +152,9 @@ pub struct Point {
     /// The contender's id in the run.
     #[serde(skip)]
     pub contender: String,
+    /// [`SummaryRow::level`], as the tables of the run have it.
+    #[serde(skip)]
+    pub level: Option<f64>,
     /// Where its ratio to the run's reference lies; absent of a count.
     #[serde(skip)]
     pub interval: Option<[f64; 2]>,
@@ -161,8 +164,9 @@ pub struct Point {
 }
 
 impl Point {
-    /// Puts the interval of its ratio to the reference, around its figure, in the place of the spread.
-    fn show_interval(&mut self) {
+    /// Puts what the tables of its run show in the place of median and spread: the level, and the interval of its ratio around it.
+    fn show_as_compared(&mut self) {
+        self.median = self.median.and(self.level);
         if let Some((median, [low, high])) = self.median.zip(self.interval) {
             let half = (high / low).sqrt();
             self.spread = Some([median / half, median * half]);
@@ -205,7 +209,7 @@ impl History {
         let history = is_asked.then(|| History::new(By::Version, &[(String::new(), recorded)], Vec::new()));
         let mut group = history?.groups.pop()?;
         let lines = group.panels.iter_mut().flat_map(|panel| &mut panel.lines);
-        lines.flat_map(|line| &mut line.points).for_each(Point::show_interval);
+        lines.flat_map(|line| &mut line.points).for_each(Point::show_as_compared);
         Some(group)
     }
 }
@@ -350,6 +354,7 @@ fn point(run: usize, row: &SummaryRow, contender: &Contender, analysis: &Analysi
         blocks: values.len(),
         gap,
         contender: contender.id.clone(),
+        level: row.level,
         interval: row.interval,
         ratio: None,
     })

@@ -29,7 +29,12 @@ fn cpu_time_that_is_hidden_in_each_turn_voids_the_sum_of_them() {
 #[test]
 fn a_driver_that_does_not_sleep_between_its_turns_is_charged_and_told_of() {
     let turns = turns("never-sleeps");
-    assert!(turns.iter().all(Cell::counts), "{turns:?}");
+    // It works from `go` to the window, too, which takes long enough on a busy machine to void a turn.
+    let honest = |cell: &Cell| match &cell.void {
+        Some(why) => why.contains("s of CPU time in the window, its process clock says"),
+        None => cell.counts(),
+    };
+    assert!(turns.iter().all(honest), "{turns:?}");
     let between: f64 = turns.iter().filter_map(|cell| cell.get("cpu_between_turns")).sum();
     assert!(between > 0.0);
     let last = turns.last().unwrap();

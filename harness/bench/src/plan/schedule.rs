@@ -3,9 +3,11 @@
 //! Ratios are taken within a block, so its cells run one right after the other, or its contenders take turns: then the block is
 //! a generation, and every round of it has an order of its own. Each scenario and arrangement has one block per
 //! lap: a drift of the machine hits all of them alike, and a run that ends early has as many blocks of each, give or take one.
-//! After the last lap come the blocks of the other passes.
+//! After the last lap come the blocks of the other passes; with a limit of time after the first one, since how long they take is
+//! known only then, and laps take the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use cqldyno_protocol::Runtime;
 use cqldyno_reports::{Cell, Pass, Role, Run};
@@ -78,18 +80,19 @@ impl Schedule {
         let mut blocks = Vec::new();
         // A block of nobody would never be done.
         if !available.is_empty() {
-            for number in 1..=plan.blocks {
-                blocks.extend(lap(plan, number, Pass::Timing));
-            }
+            let laps = |numbers: RangeInclusive<u32>| numbers.flat_map(|number| lap(plan, number, Pass::Timing));
+            let before = if plan.within.is_some() { plan.blocks.min(1) } else { plan.blocks };
+            blocks.extend(laps(1..=before));
             for pass in &plan.passes {
                 let again = match pass {
                     Pass::Counting => plan.turns.is_some() || plan.exact,
                     Pass::Allocations => !plan.releases.is_empty(),
                     _ => false,
                 };
-                let laps = if again { COUNTING_LAPS } else { 1 };
-                blocks.extend((1..=laps).flat_map(|number| lap(plan, number, *pass)));
+                let most = if again { COUNTING_LAPS } else { 1 };
+                blocks.extend((1..=most).flat_map(|number| lap(plan, number, *pass)));
             }
+            blocks.extend(laps(before + 1..=plan.blocks));
         }
         let contenders = available.iter().copied().chain(control).collect();
         let passes = std::iter::once(Pass::Timing).chain(plan.passes.iter().copied());

@@ -7,7 +7,7 @@
 //!
 //! With a limit of time no lap starts that would not finish in it, and no repeat that would cost a lap ([`Limit`]). A run that ends
 //! at a width starts no lap once all intervals are narrow enough; where they lie has no part in that. The first lap and the other
-//! passes always run. Every scenario and arrangement has as many blocks.
+//! passes always run, with a limit of time before further laps. Every scenario and arrangement has as many blocks.
 
 use std::collections::BTreeSet;
 use std::mem::replace;
@@ -189,7 +189,7 @@ impl Course<'_> {
 
     /// Whether the next `laps` of `left` end in time, with the other passes after them.
     fn has_time_for(&self, laps: u32, left: &[Block], limit: &Limit<'_>) -> bool {
-        let end = left.first().map_or(0, |block| block.number.saturating_add(laps));
+        let end = next_lap(left).saturating_add(laps);
         let blocks: Vec<Block> =
             left.iter().filter(|block| block.pass != Pass::Timing || block.number < end).copied().collect();
         limit.allows(self.schedule.first_attempts(&blocks))
@@ -203,8 +203,9 @@ impl Course<'_> {
         }
         let most = wanted(self.run, cells).min(self.plan.blocks);
         let laps = (1..=most).collect::<Vec<u32>>().partition_point(|laps| self.has_time_for(*laps, left, limit));
-        let end =
-            left.first().map_or(0, |block| block.number.saturating_add(u32::try_from(laps.max(1)).unwrap_or(u32::MAX)));
+        // What is under way ends in any case.
+        let least = usize::from(left.first().is_some_and(|block| block.pass == Pass::Timing));
+        let end = next_lap(left).saturating_add(u32::try_from(laps.max(least)).unwrap_or(u32::MAX));
         left.iter().filter(|block| block.pass != Pass::Timing || block.number < end).copied().collect()
     }
 
@@ -422,8 +423,13 @@ fn done(cells: &[Cell]) -> usize {
 
 /// Whether a lap begins with the block at `at` while another one was before it.
 fn begins_another_lap(left: &[Block], at: usize) -> bool {
-    let before = at.checked_sub(1).and_then(|before| left.get(before));
+    let before = left.iter().take(at).rfind(|block| block.pass == Pass::Timing);
     left.get(at).zip(before).is_some_and(|(block, before)| block.pass == Pass::Timing && block.number != before.number)
+}
+
+/// The number of the first lap in `left`; 0 without any.
+fn next_lap(left: &[Block]) -> u32 {
+    left.iter().find(|block| block.pass == Pass::Timing).map_or(0, |block| block.number)
 }
 
 /// The blocks of the lap that is the first of `blocks`.

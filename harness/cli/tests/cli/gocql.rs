@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{cqldyno, json, says_hello, script, stderr, stdout, words, worker};
-use cqldyno_reports::Cell;
+use cqldyno_reports::{Cell, Measure};
 
 /// Whether gocql's workers are here; says that the test is skipped if not.
 fn is_here() -> bool {
@@ -57,6 +57,22 @@ fn both_releases_run_every_scenario_that_they_declare_and_the_server_agrees() {
     }
     assert!(shown.contains("gocql@1.7.0 runs on go ") && shown.contains("gocql@2."), "{shown}");
     assert!(shown.contains("Its worker does not say which load generator it has"), "{shown}");
+}
+
+#[test]
+fn its_instructions_are_counted_under_callgrind_while_it_collects_garbage() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["gocql", "--scenario", "writes", "--arrangement", "current", "--count", "20k", "--blocks", "1"];
+    let (code, shown, cells) = compare(folder.path(), &[&arguments[..], &["--pass", "instructions"]].concat());
+    assert_eq!(code, Some(0), "{shown}");
+    let counted = cells.iter().find_map(|cell| cell.measures.get("callgrind_instructions_per_statement"));
+    match counted.and_then(Measure::get) {
+        Some(instructions) => assert!(instructions > 1_000.0, "{instructions}"),
+        None => assert!(shown.contains("Instructions cannot be counted with callgrind"), "{shown}"),
+    }
 }
 
 #[test]

@@ -26,6 +26,8 @@ const MEASURES: [Declaration; 1] = [Declaration::new(
 const OUTPUT: &str = "callgrind";
 /// How the names of the pipes to it begin.
 const PIPES: &str = "vgdb";
+/// Settings of Go's runtime (<https://pkg.go.dev/runtime#hdr-Environment_Variables>), in which the last one counts.
+const GODEBUG: &str = "GODEBUG";
 /// How long it may take to follow a command.
 const FOLLOWS_WITHIN: Duration = Duration::from_secs(60);
 
@@ -33,6 +35,21 @@ const FOLLOWS_WITHIN: Duration = Duration::from_secs(60);
 /// machine cannot count so.
 pub fn callgrind_in_front(scratch: &Path) -> Vec<OsString> {
     if probe().is_ok() { arguments(scratch) } else { Vec::new() }
+}
+
+/// Further environment variables of the worker to be counted: valgrind 3.19 fails when a Go program interrupts threads of its own with
+/// a signal, which it does for its garbage collector.
+pub fn callgrind_environment() -> Vec<(OsString, OsString)> {
+    vec![(GODEBUG.into(), without_signals(std::env::var_os(GODEBUG)))]
+}
+
+fn without_signals(inherited: Option<OsString>) -> OsString {
+    let mut settings = inherited.unwrap_or_default();
+    if !settings.is_empty() {
+        settings.push(",");
+    }
+    settings.push("asyncpreemptoff=1");
+    settings
 }
 
 fn refuse(why: impl ToString, remedy: &str) -> Refusal {
@@ -237,6 +254,13 @@ mod tests {
         // A shell starts with hundreds of thousands of instructions, none of which belong to the window.
         let each = (many - few) / 1_000.0;
         assert!(each > 50.0 && few < each * 100.0 * 3.0, "{few} for 100 turns, {each} a turn");
+    }
+
+    #[test]
+    fn settings_of_go_that_were_inherited_stay() {
+        assert_eq!(without_signals(None), "asyncpreemptoff=1");
+        assert_eq!(without_signals(Some("".into())), "asyncpreemptoff=1");
+        assert_eq!(without_signals(Some("madvdontneed=1".into())), "madvdontneed=1,asyncpreemptoff=1");
     }
 
     #[test]

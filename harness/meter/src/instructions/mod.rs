@@ -7,7 +7,7 @@
 mod callgrind;
 mod counters;
 
-pub use callgrind::{CALLGRIND, callgrind_in_front};
+pub use callgrind::{CALLGRIND, callgrind_environment, callgrind_in_front};
 pub use counters::PROCESSOR_COUNTERS;
 
 /// Whether the process runs under valgrind: its executable is then a tool of valgrind.

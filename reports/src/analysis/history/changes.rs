@@ -158,6 +158,7 @@ mod tests {
             blocks: 3,
             gap: None,
             contender: format!("scylla@1.{nth}.0"),
+            level: None,
             interval: None,
             ratio: None,
         };
@@ -196,6 +197,7 @@ mod tests {
                     blocks: 12,
                     gap: None,
                     contender: format!("scylla@1.{nth}.0"),
+                    level: None,
                     interval: None,
                     // The last one is the reference.
                     ratio: (nth < 4).then_some(Level { log: f64::ln(figure / 4.7), deviation }),

@@ -166,6 +166,7 @@ mod tests {
             blocks: 3,
             gap: None,
             contender: "a".to_owned(),
+            level: None,
             interval: None,
             ratio: None,
         };

@@ -1,6 +1,6 @@
 //! Instructions: a cell with the processor's counters, a cell under callgrind.
 
-use cqldyno_meter::{CALLGRIND, PROCESSOR_COUNTERS, Probe, callgrind_in_front};
+use cqldyno_meter::{CALLGRIND, PROCESSOR_COUNTERS, Probe, callgrind_environment, callgrind_in_front};
 
 use super::{Cost, Load, PassKind, Start, Step};
 use crate::plan::{COUNTING_COUNT, Plan};
@@ -47,7 +47,11 @@ fn under_callgrind(plan: &Plan) -> Step {
         load: Load { warmup: plan.warmup.min(CALLGRIND_WARMUP), ..step.load },
         // The statements of the warm-up are in the estimate as well, and take less.
         cost: Cost { seconds: 3.0, factor: 40.0 },
-        start: |scratch| Start { in_front: callgrind_in_front(scratch), patience: PATIENCE, ..Start::default() },
+        start: |scratch| Start {
+            in_front: callgrind_in_front(scratch),
+            environment: callgrind_environment(),
+            patience: PATIENCE,
+        },
         ..step
     }
 }
