@@ -142,8 +142,9 @@ pub(super) fn figure(panel: &Panel, value: f64) -> String {
 /// A point in words.
 pub(super) fn said(panel: &Panel, point: &Point) -> String {
     match (point.median, point.spread) {
-        (Some(median), Some([least, most])) => {
-            format!("{} ({} to {})", figure(panel, median), figure(panel, least), figure(panel, most))
+        (Some(median), Some(ends)) => {
+            let [median, least, most] = [median, ends[0], ends[1]].map(|one| figure(panel, one));
+            if least == most { median } else { format!("{median} ({least} to {most})") }
         }
         (Some(median), None) => figure(panel, median),
         _ => "gap".to_owned(),

@@ -86,7 +86,8 @@ fn grid(sheet: &Sheet) -> String {
         out.push_str(&format!("{}:\n\n", capital(&escape(&sheet.title))));
     }
     let bold = |text: String, is_bold: bool| if is_bold { format!("**{text}**") } else { text };
-    let titles = sheet.columns.iter().map(|lines| escape(&lines.join(" ").replace("- ", "").replace("+ ", "+")));
+    let titles =
+        sheet.columns.iter().map(|lines| escape(&lines.join(" ").trim_end().replace("- ", "").replace("+ ", "+")));
     let rule = |at: usize| if at < sheet.words { "---" } else { "---:" }.to_owned();
     line(&mut out, std::iter::once(escape(&sheet.first)).chain(titles));
     line(&mut out, std::iter::once("---".to_owned()).chain((0..sheet.columns.len()).map(rule)));

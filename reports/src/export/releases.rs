@@ -162,7 +162,7 @@ fn sheet(panels: &[&Panel]) -> Sheet {
     let has_changes = panels.iter().any(|panel| !panel.lines[0].changes.is_empty());
     let mark = if has_changes { "; * changed with this release" } else { "" };
     Sheet {
-        title: format!("{}, {}{mark}", plain(&panels[0].lines[0].contender), place(panels[0])),
+        title: format!("Releases of {}, {}{mark}", plain(&panels[0].lines[0].contender), place(panels[0])),
         first: "release".to_owned(),
         words: 0,
         columns: panels.iter().map(|panel| column(&panel.words)).collect(),
@@ -172,8 +172,8 @@ fn sheet(panels: &[&Panel]) -> Sheet {
 
 /// The heading of a column in two lines.
 fn column(words: &str) -> Vec<String> {
-    let (what, how) = words.split_once(" per statement").unwrap_or((words, ""));
-    vec![what.to_owned(), format!("per statement{how}")]
+    let (what, how) = words.split_at(words.find(" per statement").unwrap_or(words.len()));
+    [what, how].map(|line| line.trim_start().to_owned()).to_vec()
 }
 
 #[cfg(test)]
